@@ -1,8 +1,6 @@
-/**
- * A moment on this process's monotonic clock, in milliseconds (fractions allowed). It only ever moves forward, means
- * nothing outside this process, and is the only kind of time that ages and deadlines are measured with.
- */
-export type Instant = number;
+import type { Instant } from './election/time.ts';
+
+export type { Instant };
 
 /** Time, timers and chance: the effects that make code hard to test, gathered in one place so tests can supply them. */
 export interface Clock {

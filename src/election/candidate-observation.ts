@@ -1,0 +1,131 @@
+import type { ElectionSettings, LeaseCandidate } from './model.ts';
+import type { Instant, MicroTime, Now } from './time.ts';
+
+/** Why a candidate was pinged. An ack to one purpose answers the others too, but a preemption wants one of its own. */
+export type PingPurpose = 'election' | 'preemption' | 'validity' | 'collection';
+
+/** The last ping this process sent to a candidate. */
+export interface Ping {
+  readonly purpose: PingPurpose;
+  readonly sentAt: Instant;
+  /** When the first renewal after it was seen; undefined while unanswered. */
+  readonly ackedAt: Instant | undefined;
+}
+
+/**
+ * What this process has seen a candidate do, on its own monotonic clock. Values are immutable; each function below gives
+ * the next one.
+ */
+export interface CandidateObservation {
+  readonly uid: string;
+  readonly renewTime: MicroTime | undefined;
+  /** Since when this process has seen this renewTime. */
+  readonly unchangedSince: Instant;
+  /** How old the renewTime was at first sight by our wall clock, in milliseconds; 0 once it was seen to change. */
+  readonly ageAtFirstSightMs: number;
+  /** Until when its last renewal lets it be trusted without a ping; before `unchangedSince` when it does not. */
+  readonly freshUntil: Instant;
+  readonly ping: Ping | undefined;
+  /** Pings in a row that went unanswered, the one still open not among them. */
+  readonly unansweredPings: number;
+}
+
+/** The observation after seeing `candidate` at `now`; `previous` is undefined at first sight. */
+export function observeCandidate(
+  previous: CandidateObservation | undefined,
+  candidate: LeaseCandidate,
+  now: Now,
+  settings: ElectionSettings,
+): CandidateObservation {
+  const { monotonic } = now;
+  if (previous?.uid !== candidate.uid) return firstSight(candidate, now, settings);
+  if (previous.renewTime === candidate.renewTime) return previous;
+  return {
+    uid: candidate.uid,
+    renewTime: candidate.renewTime,
+    unchangedSince: monotonic,
+    ageAtFirstSightMs: 0,
+    freshUntil: monotonic + settings.electionDurationMs,
+    ping: previous.ping && { ...previous.ping, ackedAt: previous.ping.ackedAt ?? monotonic },
+    unansweredPings: 0,
+  };
+}
+
+function firstSight(candidate: LeaseCandidate, now: Now, settings: ElectionSettings): CandidateObservation {
+  const claimed = candidate.renewTime ?? candidate.creationTimestamp;
+  // Here alone another machine's clock is compared with ours (rules 1 and 3): there is nothing else to go by yet.
+  const ageMs = claimed === undefined ? 0 : Number(now.wall - claimed) / 1000;
+  const isFresh = candidate.renewTime !== undefined && Math.abs(ageMs) <= settings.electionDurationMs;
+  return {
+    uid: candidate.uid,
+    renewTime: candidate.renewTime,
+    unchangedSince: now.monotonic,
+    ageAtFirstSightMs: Math.max(0, ageMs),
+    freshUntil: isFresh ? now.monotonic + settings.electionDurationMs : Number.NEGATIVE_INFINITY,
+    ping: undefined,
+    unansweredPings: 0,
+  };
+}
+
+/** The observation once a ping is on its way. */
+export function recordPing(
+  observation: CandidateObservation,
+  purpose: PingPurpose,
+  sentAt: Instant,
+  settings: ElectionSettings,
+): CandidateObservation {
+  return {
+    ...observation,
+    ping: { purpose, sentAt, ackedAt: undefined },
+    unansweredPings: observation.unansweredPings + (isUnanswered(observation, sentAt, settings) ? 1 : 0),
+  };
+}
+
+/** How long ago the candidate last renewed, in milliseconds: as seen here or, from before that, as it claims (rule 1). */
+export function sinceRenewalMs(observation: CandidateObservation, at: Instant): number {
+  return at - observation.unchangedSince + observation.ageAtFirstSightMs;
+}
+
+/** True when the last ping was given its whole electionDuration and nothing came back. */
+export function isUnanswered(
+  observation: CandidateObservation,
+  at: Instant,
+  settings: ElectionSettings,
+): boolean {
+  const { ping } = observation;
+  return ping !== undefined && ping.ackedAt === undefined && at >= ping.sentAt + settings.electionDurationMs;
+}
+
+/**
+ * Until when the candidate counts as alive: its renewal's freshness, or its ack's longer one. An ack from before
+ * `decidedAt` was used up by the election decided then (rule 3).
+ */
+export function liveUntil(
+  observation: CandidateObservation,
+  decidedAt: Instant,
+  settings: ElectionSettings,
+): Instant {
+  const ackedAt = observation.ping?.ackedAt;
+  const ackUntil =
+    ackedAt !== undefined && ackedAt > decidedAt
+      ? ackedAt + 2 * settings.electionDurationMs
+      : Number.NEGATIVE_INFINITY;
+  return Math.max(observation.freshUntil, ackUntil);
+}
+
+/**
+ * The pingTime that asks `candidate` for a sign of life, in the candidate's own time: its renewTime plus how long this
+ * process has seen that unchanged. Thus it is never ahead of the candidate's clock, which would make it renew in a loop,
+ * and always after its renewTime, which would make it not answer (rule 2).
+ */
+export function pingTimeFor(
+  candidate: LeaseCandidate,
+  observation: CandidateObservation,
+  now: Now,
+): MicroTime {
+  if (candidate.renewTime === undefined) return now.wall;
+  const seenForMicros = BigInt(Math.floor(Math.max(0, now.monotonic - observation.unchangedSince) * 1000));
+  const pingTime = candidate.renewTime + (seenForMicros > 0n ? seenForMicros : 1n);
+  // Writing the value that stands would change nothing, and so tell the candidate nothing.
+  return pingTime === candidate.pingTime ? pingTime + 1n : pingTime;
+}

@@ -1,0 +1,39 @@
+import { decideHeld } from './decide-held.ts';
+import { decideHousekeeping } from './decide-housekeeping.ts';
+import { decideVacant } from './decide-vacant.ts';
+import type { Decision } from './decision.ts';
+import type { ElectionInput } from './survey.ts';
+import type { Now } from './time.ts';
+import {
+  isHeld,
+  isVacant,
+  removeOwnPreference,
+  surveyElection,
+  toDecision,
+  type Verdict,
+  type View,
+} from './view.ts';
+
+/** The coordinator's own lock, the same Lease as the built-in controller's; it is never coordinated (rule 10). */
+export const coordinatorLease = { namespace: 'kube-system', name: 'leader-election-controller' } as const;
+
+/**
+ * Decides what is to be done about one Lease. Pure: the same input at the same time gives the same decision, and nothing
+ * happens until somebody applies it.
+ */
+export function decideElection(input: ElectionInput, now: Now): Decision {
+  const view = surveyElection(input, now);
+  if (input.namespace === coordinatorLease.namespace && input.name === coordinatorLease.name) {
+    return toDecision(view, { reason: 'CoordinatorLease' }, {});
+  }
+  return toDecision(view, decideVerdict(view), decideHousekeeping(view));
+}
+
+function decideVerdict(view: View): Verdict {
+  if (view.standings.every(({ state }) => state === 'Deleting')) {
+    return { reason: 'NoCandidates', actions: removeOwnPreference(view) };
+  }
+  if (isHeld(view)) return decideHeld(view);
+  if (isVacant(view)) return decideVacant(view);
+  throw new TypeError('a Lease is either held or vacant');
+}

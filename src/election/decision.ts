@@ -1,0 +1,114 @@
+import type { PingPurpose } from './candidate-observation.ts';
+import type { Grant } from './lease-memory.ts';
+import type { Outcome } from './outcome.ts';
+import type { Standing } from './survey.ts';
+import type { Instant, MicroTime } from './time.ts';
+
+/** Why a decision is what it is. Logs, metrics, Events, the command line and the runbooks all use these words. */
+export type Reason =
+  // The Lease is given to somebody, because:
+  | 'LeaseMissing'
+  | 'LeaseExpired'
+  | 'LeaseReleased'
+  | 'FormerHolderAnswered'
+  // The Lease is held, and:
+  | 'LeaderOptimal'
+  | 'BetterCandidate'
+  | 'PreemptionPending'
+  | 'PreemptionBackoff'
+  | 'PreferredHolderLeads'
+  | 'PreferredHolderGone'
+  | 'PreferredHolderSilent'
+  | 'PreferredHolderNotBest'
+  | 'StrategyChanged'
+  | 'WritesIgnored'
+  | 'HolderLate'
+  // Nothing can be decided yet:
+  | 'AwaitingAcks'
+  | 'AwaitingFormerHolder'
+  // Nobody can be elected, or it is not for us to do:
+  | 'NoCandidates'
+  | 'NoLiveCandidates'
+  | 'NoElectableCandidates'
+  | 'StrategyConflict'
+  | 'ThirdPartyStrategy'
+  | 'CoordinatorLease';
+
+/** Asks a candidate for a sign of life. Unless `resourceVersion` is still the candidate's, nothing is written. */
+export interface PingCandidate {
+  readonly kind: 'PingCandidate';
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly pingTime: MicroTime;
+  readonly purpose: PingPurpose;
+}
+
+/** Makes a Lease that does not exist; fails when it does by then. */
+export interface CreateLease {
+  readonly kind: 'CreateLease';
+  readonly strategy: string;
+  /** Undefined for a third-party strategy: the Lease is made without a holder. */
+  readonly grant: (Grant & { readonly leaseDurationSeconds: number }) | undefined;
+}
+
+/** Changes fields of a Lease, and no others. Unless `resourceVersion` is still the Lease's, nothing is written. */
+export interface UpdateLease {
+  readonly kind: 'UpdateLease';
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly change: LeaseChange;
+}
+
+/** What an UpdateLease is for; each kind writes the fields that it names, and nothing else. */
+export type LeaseChange =
+  /** holderIdentity, acquireTime, renewTime, leaseDurationSeconds, leaseTransitions, strategy; preferredHolder removed. */
+  | {
+      readonly kind: 'grant';
+      readonly grant: Grant & { readonly leaseDurationSeconds: number };
+      readonly leaseTransitions: number;
+      readonly strategy: string;
+    }
+  /** preferredHolder and strategy, beside a valid holder. */
+  | { readonly kind: 'prefer'; readonly preferredHolder: string; readonly strategy: string }
+  /** preferredHolder removed; `hasFailed` when its candidate is to blame. */
+  | { readonly kind: 'unprefer'; readonly hasFailed: boolean }
+  /** strategy; holderIdentity '' where the field is absent, and preferredHolder removed where it is ours. */
+  | {
+      readonly kind: 'strategy';
+      readonly strategy: string;
+      readonly isHolderAbsent: boolean;
+      readonly removesPreferredHolder: boolean;
+    };
+
+/** Collects a candidate that nobody has heard of for hours; not if it was replaced or changed meanwhile. */
+export interface DeleteCandidate {
+  readonly kind: 'DeleteCandidate';
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+export type Action = CreateLease | UpdateLease | PingCandidate | DeleteCandidate;
+
+/** When to decide again: when something changes, or at a moment when the passing of time is the change. */
+export type Requeue = { readonly kind: 'awaitChange' } | { readonly kind: 'at'; readonly time: Instant };
+
+/** What is to be done about one Lease, and why. */
+export interface Decision {
+  readonly reason: Reason;
+  /**
+   * To be applied in this order: the Lease first, since that is what somebody waits for, then pings (at once, they do
+   * not depend on each other), then deletions.
+   */
+  readonly actions: readonly Action[];
+  readonly requeue: Requeue;
+  /** What an election among those known to be alive comes to. */
+  readonly outcome: Outcome;
+  /** Every candidate and what it counts for. */
+  readonly standings: readonly Standing[];
+  /** Set when the pings are a round to everybody, which later rounds back off from. */
+  readonly isRound: boolean;
+  /** The parties of a strategy conflict, to tell one that was reported already from a new one. */
+  readonly conflict: string | undefined;
+}

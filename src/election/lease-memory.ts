@@ -1,0 +1,239 @@
+import type { ElectionSettings, Lease } from './model.ts';
+import type { Instant, MicroTime, Now } from './time.ts';
+
+/** The part of a Lease that a holder renews: while it stays the same, the holder has not been heard of. */
+export interface HolderRecord {
+  readonly leaseUid: string;
+  readonly holder: string;
+  readonly renewTime: MicroTime | undefined;
+  readonly leaseDurationSeconds: number | undefined;
+  /** Since when this process has seen exactly this record. */
+  readonly since: Instant;
+  /** How long from `since` the holder may believe that it leads, in milliseconds (rule 8). */
+  readonly beliefMs: number;
+}
+
+/** A Lease that lost its holder in a way that does not prove that the holder knows: it stays that holder's for a while. */
+export interface Reservation {
+  readonly holder: string;
+  readonly from: Instant;
+  readonly until: Instant;
+}
+
+/** How often something failed in a row, and when last: what a backoff is computed from. */
+export interface Attempts {
+  readonly count: number;
+  readonly lastAt: Instant;
+}
+
+/** What this process remembers of one Lease, beyond what the Lease itself says. Immutable; the functions give the next. */
+export interface LeaseMemory {
+  readonly record: HolderRecord | undefined;
+  readonly reservation: Reservation | undefined;
+  /** The holder that last released the Lease, and when (rule 3). */
+  readonly withdrawal: { readonly holder: string; readonly at: Instant } | undefined;
+  /** Our last grant, until its holder renews it. */
+  readonly unrenewedGrant: { readonly holder: string; readonly renewTime: MicroTime } | undefined;
+  /** Until when a release may be the work of the holder that our last grant by expiry replaced (rule 8). */
+  readonly releaseDoubtedUntil: Instant;
+  /** Grants that ran out without ever being renewed, in a row, by holder (rule 7). */
+  readonly lapses: ReadonlyMap<string, Attempts>;
+  /** What we last wrote beside the current holder, to notice when its renewals wipe it. */
+  readonly written: { readonly preferredHolder?: string; readonly strategy?: string };
+  readonly ignoredWrites: Attempts;
+  readonly failedPreemptions: Attempts;
+  /** When the Lease last went to a preferredHolder. */
+  readonly preemptedAt: Instant;
+  /** Rounds of pings to everybody since the Lease was last led. */
+  readonly rounds: Attempts;
+  /** Which candidates, asking for what, are in the strategy conflict that was reported last. */
+  readonly conflict: string | undefined;
+  /** Acks from before the last decision are used up. */
+  readonly decidedAt: Instant;
+}
+
+/** A preferredHolder that loses the Lease this soon has not been worth the eviction: a crash loop, most likely. */
+const PREEMPTION_PROBATION_MS = 60_000;
+
+/** Failures further apart than this have nothing to do with each other. */
+const ATTEMPTS_DECAY_MS = 15 * 60_000;
+
+const NONE: Attempts = { count: 0, lastAt: Number.NEGATIVE_INFINITY };
+
+/** What is remembered of a Lease never seen before. */
+export const noMemory: LeaseMemory = {
+  record: undefined,
+  reservation: undefined,
+  withdrawal: undefined,
+  unrenewedGrant: undefined,
+  releaseDoubtedUntil: Number.NEGATIVE_INFINITY,
+  lapses: new Map(),
+  written: {},
+  ignoredWrites: NONE,
+  failedPreemptions: NONE,
+  preemptedAt: Number.NEGATIVE_INFINITY,
+  rounds: NONE,
+  conflict: undefined,
+  decidedAt: Number.NEGATIVE_INFINITY,
+};
+
+/** The memory after seeing `lease` at `now`; undefined when the Lease was seen to be gone. */
+export function observeLease(
+  memory: LeaseMemory,
+  lease: Lease | undefined,
+  { monotonic }: Now,
+  settings: ElectionSettings,
+): LeaseMemory {
+  const { record } = memory;
+  if (!lease) return record ? { ...memory, ...vacate(memory, monotonic), record: undefined } : memory;
+
+  const holder = lease.holderIdentity ?? '';
+  const isUnchanged =
+    record?.leaseUid === lease.uid &&
+    record.holder === holder &&
+    record.renewTime === lease.renewTime &&
+    record.leaseDurationSeconds === lease.leaseDurationSeconds;
+  const seen = noticeWipedFields(memory, lease, monotonic);
+  if (isUnchanged) return seen;
+
+  const next: LeaseMemory = { ...seen, record: recordOf(lease, holder, monotonic, settings) };
+  if (holder !== '') return settleHolder(next, record?.holder, holder, lease);
+  if (!record || record.holder === '') return next;
+  const isRelease =
+    record.leaseUid === lease.uid && record.renewTime !== lease.renewTime && lease.leaseDurationSeconds === 1;
+  if (!isRelease || monotonic < memory.releaseDoubtedUntil) return { ...next, ...vacate(memory, monotonic) };
+  return { ...next, reservation: undefined, withdrawal: { holder: record.holder, at: monotonic } };
+}
+
+function recordOf(lease: Lease, holder: string, since: Instant, settings: ElectionSettings): HolderRecord {
+  const { renewTime, leaseDurationSeconds } = lease;
+  const seconds =
+    renewTime === undefined || leaseDurationSeconds === undefined
+      ? settings.leaseDurationSeconds
+      : leaseDurationSeconds;
+  return { leaseUid: lease.uid, holder, renewTime, leaseDurationSeconds, since, beliefMs: seconds * 1000 };
+}
+
+/** Nothing tells the holder that the Lease is no longer its own: it may lead on until its own record has run out. */
+function vacate({ record, reservation }: LeaseMemory, at: Instant): Pick<LeaseMemory, 'reservation'> {
+  if (!record || record.holder === '') return { reservation };
+  return { reservation: { holder: record.holder, from: at, until: record.since + record.beliefMs } };
+}
+
+function settleHolder(
+  memory: LeaseMemory,
+  previousHolder: string | undefined,
+  holder: string,
+  lease: Lease,
+): LeaseMemory {
+  const { unrenewedGrant, lapses } = memory;
+  const isOurGrant = unrenewedGrant?.holder === holder && unrenewedGrant.renewTime === lease.renewTime;
+  const isSameHolder = previousHolder === holder;
+  return {
+    ...memory,
+    reservation: undefined,
+    // Only a renewal by the holder itself proves that it has taken the grant up.
+    unrenewedGrant: isOurGrant ? unrenewedGrant : undefined,
+    lapses: !isOurGrant && lapses.has(holder) ? without(lapses, holder) : lapses,
+    written: isSameHolder ? memory.written : {},
+    ignoredWrites: isSameHolder ? memory.ignoredWrites : NONE,
+    rounds: isSameHolder ? memory.rounds : NONE,
+    conflict: isSameHolder ? memory.conflict : undefined,
+  };
+}
+
+/** A holder that renews with fields of its own only (a plain elector) wipes preferredHolder and strategy (rule 7). */
+function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
+  const { written, record } = memory;
+  const isSameHolder = record !== undefined && record.holder !== '' && record.holder === lease.holderIdentity;
+  const isWiped =
+    (written.preferredHolder !== undefined && lease.preferredHolder !== written.preferredHolder) ||
+    (written.strategy !== undefined && lease.strategy !== written.strategy);
+  return isSameHolder && isWiped ? recordIgnoredWrite(memory, at) : memory;
+}
+
+/** After the server's answer, or a holder's renewal, lacked what we wrote. */
+export function recordIgnoredWrite(memory: LeaseMemory, at: Instant): LeaseMemory {
+  return { ...memory, written: {}, ignoredWrites: again(memory.ignoredWrites, at) };
+}
+
+/** What a grant means for those who held the Lease before; known when it is decided. */
+export interface Grant {
+  readonly holder: string;
+  /** The renewTime that the grant itself writes: any other is the holder's own. */
+  readonly renewTime: MicroTime;
+  /** Who had the Lease before, and for how long it believes in a record of its own, in milliseconds. */
+  readonly former: { readonly holder: string; readonly beliefMs: number } | undefined;
+  /** Set when `former` let a grant run out without ever renewing it. */
+  readonly hasFormerLapsed: boolean;
+  /** Set when the new holder was the preferredHolder. */
+  readonly isPreemption: boolean;
+}
+
+/** After the Lease was granted at `at`. */
+export function recordGrant(memory: LeaseMemory, grant: Grant, at: Instant): LeaseMemory {
+  const { former, holder } = grant;
+  const isEarlyLoss = former?.holder !== holder && at < memory.preemptedAt + PREEMPTION_PROBATION_MS;
+  return {
+    ...memory,
+    reservation: undefined,
+    unrenewedGrant: { holder, renewTime: grant.renewTime },
+    releaseDoubtedUntil: former && former.holder !== holder ? at + former.beliefMs : Number.NEGATIVE_INFINITY,
+    lapses:
+      former && grant.hasFormerLapsed
+        ? new Map(memory.lapses).set(former.holder, again(memory.lapses.get(former.holder) ?? NONE, at))
+        : memory.lapses,
+    written: {},
+    ignoredWrites: NONE,
+    preemptedAt: grant.isPreemption ? at : isEarlyLoss ? Number.NEGATIVE_INFINITY : memory.preemptedAt,
+    failedPreemptions: isEarlyLoss ? again(memory.failedPreemptions, at) : memory.failedPreemptions,
+    rounds: NONE,
+    conflict: undefined,
+    decidedAt: at,
+  };
+}
+
+/**
+ * Before any write to the Lease: the watch may show its effect before the server's answer arrives, and what we change
+ * ourselves must not be taken for something wiped by the holder.
+ */
+export function recordWriting(memory: LeaseMemory): LeaseMemory {
+  return { ...memory, written: {} };
+}
+
+/** After `preferredHolder` and `strategy`, or the strategy alone, were written beside a valid holder. */
+export function recordWritten(
+  memory: LeaseMemory,
+  written: LeaseMemory['written'],
+  at: Instant,
+): LeaseMemory {
+  return { ...memory, written, decidedAt: at };
+}
+
+/** After preferredHolder was taken off again; `hasFailed` when its candidate had not become the holder for a fault of its own. */
+export function recordPreferenceRemoved(memory: LeaseMemory, hasFailed: boolean, at: Instant): LeaseMemory {
+  return {
+    ...memory,
+    failedPreemptions: hasFailed ? again(memory.failedPreemptions, at) : memory.failedPreemptions,
+  };
+}
+
+/** After a round of pings to everybody while nobody leads. */
+export function recordRound(memory: LeaseMemory, at: Instant): LeaseMemory {
+  return { ...memory, rounds: again(memory.rounds, at) };
+}
+
+/** After a strategy conflict between `parties` was found. */
+export function recordConflict(memory: LeaseMemory, parties: string): LeaseMemory {
+  return { ...memory, conflict: parties };
+}
+
+function again(attempts: Attempts, lastAt: Instant): Attempts {
+  return { count: lastAt - attempts.lastAt > ATTEMPTS_DECAY_MS ? 1 : attempts.count + 1, lastAt };
+}
+
+function without<K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> {
+  const rest = new Map(map);
+  rest.delete(key);
+  return rest;
+}

@@ -1,0 +1,53 @@
+import type { MicroTime } from './time.ts';
+
+/** What a LeaseCandidate asks for: v1beta1 and v1alpha2 name one strategy, v1alpha1 an ordered list. */
+export type StrategyPreference =
+  | { readonly kind: 'strategy'; readonly strategy: string }
+  | { readonly kind: 'preferredStrategies'; readonly strategies: readonly string[] };
+
+/** A LeaseCandidate of any served version. Names are those of the API; `undefined` is a field that is not set. */
+export interface LeaseCandidate {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly creationTimestamp: MicroTime | undefined;
+  /** True once it carries a deletionTimestamp: only finalizers keep it, nobody answers for it. */
+  readonly isDeleting: boolean;
+  readonly leaseName: string;
+  readonly binaryVersion: string | undefined;
+  readonly emulationVersion: string | undefined;
+  readonly preference: StrategyPreference;
+  readonly renewTime: MicroTime | undefined;
+  readonly pingTime: MicroTime | undefined;
+}
+
+/** A coordination.k8s.io/v1 Lease, as far as an election needs it. */
+export interface Lease {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** `''` is the API's word for "no holder"; `undefined` is a field that is absent, which must be mended (rule 7). */
+  readonly holderIdentity: string | undefined;
+  readonly preferredHolder: string | undefined;
+  /** True when the server's field ownership says that this controller set `preferredHolder`. */
+  readonly isPreferredHolderOurs: boolean;
+  readonly strategy: string | undefined;
+  readonly leaseDurationSeconds: number | undefined;
+  readonly leaseTransitions: number;
+  readonly acquireTime: MicroTime | undefined;
+  readonly renewTime: MicroTime | undefined;
+}
+
+/** Durations that shape every election; all have defaults in the configuration. */
+export interface ElectionSettings {
+  /** How long a pinged candidate may take to answer, in milliseconds. */
+  readonly electionDurationMs: number;
+  /** leaseDurationSeconds of a Lease that is granted, and of one that has a holder but names no duration. */
+  readonly leaseDurationSeconds: number;
+  /** How long after its last renewal a candidate is valid, in milliseconds. */
+  readonly candidateValidityMs: number;
+  /** How long after its last renewal a candidate that answers nobody is deleted, in milliseconds. */
+  readonly candidateGcAfterMs: number;
+}

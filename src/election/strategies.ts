@@ -1,0 +1,57 @@
+import type { LeaseCandidate } from './model.ts';
+import { parseVersions } from './version.ts';
+
+/** A way to choose a leader: a total order over candidates, the best first. */
+export interface Strategy {
+  /** Whether the candidate could lead under this strategy at all. */
+  isElectable(candidate: LeaseCandidate): boolean;
+  /** Negative when `a` is the better leader. Both must be electable; never 0 for two candidates of one Lease. */
+  compare(a: LeaseCandidate, b: LeaseCandidate): number;
+  /** The first criterion by which `winner` comes before `loser`, for people to read. */
+  explain(winner: LeaseCandidate, loser: LeaseCandidate): string;
+}
+
+type Criterion = readonly [name: string, compare: (a: LeaseCandidate, b: LeaseCandidate) => number];
+
+// Rule 5. The name comes last: it is unique within a Lease's candidates, so the order is total.
+const oldestEmulationVersionCriteria: readonly Criterion[] = [
+  ['HigherEmulationVersion', (a, b) => compareParsed(a, b, 'emulation')],
+  ['HigherBinaryVersion', (a, b) => compareParsed(a, b, 'binary')],
+  ['CreatedLater', (a, b) => compareCreation(a, b)],
+  ['LaterName', (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)],
+];
+
+const oldestEmulationVersion: Strategy = {
+  isElectable: (candidate) => parseVersions(candidate) !== undefined,
+  compare: (a, b) => {
+    for (const [, compare] of oldestEmulationVersionCriteria) {
+      const order = compare(a, b);
+      if (order !== 0) return order;
+    }
+    return 0;
+  },
+  explain: (winner, loser) =>
+    oldestEmulationVersionCriteria.find(([, compare]) => compare(winner, loser) !== 0)?.[0] ?? 'Same',
+};
+
+/** The strategies that this coordinator carries out, by name; every other is somebody else's to carry out (rule 4). */
+export const strategies: ReadonlyMap<string, Strategy> = new Map([
+  ['OldestEmulationVersion', oldestEmulationVersion],
+]);
+
+function compareParsed(a: LeaseCandidate, b: LeaseCandidate, which: 'binary' | 'emulation'): number {
+  const left = parseVersions(a);
+  const right = parseVersions(b);
+  if (!left || !right) throw new TypeError('only electable candidates can be compared');
+  return left[which].compare(right[which]);
+}
+
+function compareCreation(a: LeaseCandidate, b: LeaseCandidate): number {
+  const left = a.creationTimestamp;
+  const right = b.creationTimestamp;
+  if (left === right) return 0;
+  // A candidate that does not say when it was created cannot claim to be the older one.
+  if (left === undefined) return 1;
+  if (right === undefined) return -1;
+  return left < right ? -1 : 1;
+}

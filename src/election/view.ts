@@ -1,0 +1,174 @@
+import { type PingPurpose, pingTimeFor } from './candidate-observation.ts';
+import type { Action, Decision, PingCandidate, Reason } from './decision.ts';
+import type { LeaseCandidate } from './model.ts';
+import { decideOutcome, type Outcome } from './outcome.ts';
+import {
+  type CandidateState,
+  type ElectionInput,
+  lapsedUntil,
+  type Standing,
+  surveyCandidates,
+  surveyTenure,
+  type Tenure,
+} from './survey.ts';
+import { earliest, type Instant, type Now } from './time.ts';
+
+/** The input of a decision, looked at from one moment: what each policy is given. */
+export interface View<T extends Tenure = Tenure> {
+  readonly input: ElectionInput;
+  readonly now: Now;
+  readonly at: Instant;
+  readonly tenure: T;
+  readonly standings: readonly Standing[];
+  /** What an election among the live comes to. */
+  readonly outcome: Outcome;
+}
+
+/** What a policy decides; the rest of a Decision is the same for all of them. */
+export interface Verdict {
+  readonly reason: Reason;
+  readonly actions?: readonly Action[];
+  /** Moments at which the verdict may change by itself. */
+  readonly recheckAt?: readonly (Instant | undefined)[];
+  readonly isRound?: boolean;
+  readonly conflict?: string;
+}
+
+export function surveyElection(input: ElectionInput, now: Now): View {
+  const tenure = surveyTenure(input, now.monotonic);
+  const standings = surveyCandidates(input, tenure, now);
+  const outcome = decideOutcome(candidatesIn(standings, 'Live'));
+  return { input, now, at: now.monotonic, tenure, standings, outcome };
+}
+
+export function isHeld(view: View): view is View<Extract<Tenure, { kind: 'held' }>> {
+  return view.tenure.kind === 'held';
+}
+
+export function isVacant(view: View): view is View<Extract<Tenure, { kind: 'vacant' }>> {
+  return view.tenure.kind === 'vacant';
+}
+
+export function standingsIn(
+  standings: readonly Standing[],
+  ...states: readonly CandidateState[]
+): readonly Standing[] {
+  return standings.filter(({ state }) => states.includes(state));
+}
+
+export function candidatesIn(
+  standings: readonly Standing[],
+  ...states: readonly CandidateState[]
+): readonly LeaseCandidate[] {
+  return standingsIn(standings, ...states).map(({ candidate }) => candidate);
+}
+
+/** A ping to each of `standings`. */
+export function pingEach(
+  view: View,
+  standings: readonly Standing[],
+  purpose: PingPurpose,
+): readonly PingCandidate[] {
+  return standings.map(({ candidate, observation }) => ({
+    kind: 'PingCandidate',
+    name: candidate.name,
+    uid: candidate.uid,
+    resourceVersion: candidate.resourceVersion,
+    pingTime: pingTimeFor(candidate, observation, view.now),
+    purpose,
+  }));
+}
+
+/** True while a ping of ours is neither answered nor given up on. */
+export function isPingPending(view: View, { observation: { ping } }: Standing): boolean {
+  return (
+    ping !== undefined &&
+    ping.ackedAt === undefined &&
+    view.at < ping.sentAt + view.input.settings.electionDurationMs
+  );
+}
+
+/** When the wait for the answers of those awaited is over. */
+export function ackDeadline(view: View): Instant | undefined {
+  const { electionDurationMs } = view.input.settings;
+  return earliest(
+    standingsIn(view.standings, 'Awaiting').map(
+      ({ observation: { ping } }) => ping && ping.sentAt + electionDurationMs,
+    ),
+  );
+}
+
+/** Moments at which a candidate that is held back takes part again. */
+export function returns(view: View): readonly (Instant | undefined)[] {
+  const { input, at } = view;
+  const withdrawnUntil =
+    input.memory.withdrawal && input.memory.withdrawal.at + input.settings.electionDurationMs;
+  return [
+    withdrawnUntil,
+    ...standingsIn(view.standings, 'Lapsed').map(({ candidate }) => lapsedUntil(input, candidate.name, at)),
+  ];
+}
+
+/** Tells one set of candidates, with what they ask for, from another. */
+export function partiesOf(candidates: readonly LeaseCandidate[]): string {
+  return JSON.stringify(
+    candidates.map(({ uid, binaryVersion, preference }) => [
+      uid,
+      binaryVersion,
+      preference.kind === 'strategy' ? preference.strategy : preference.strategies,
+    ]),
+  );
+}
+
+/** A Lease that is left alone must not keep a preferredHolder of ours: its holder would stop renewing for nothing. */
+export function removeOwnPreference(view: View): readonly Action[] {
+  const { lease, memory } = view.input;
+  if (!lease || !hasOwnPreference(view)) return [];
+  return [updateLease(lease, { kind: 'unprefer', hasFailed: memory.written.preferredHolder !== undefined })];
+}
+
+export function hasOwnPreference({ input: { lease } }: View): boolean {
+  return lease?.preferredHolder !== undefined && lease.isPreferredHolderOurs;
+}
+
+export function updateLease(
+  lease: { uid: string; resourceVersion: string },
+  change: Extract<Action, { kind: 'UpdateLease' }>['change'],
+): Action {
+  return { kind: 'UpdateLease', uid: lease.uid, resourceVersion: lease.resourceVersion, change };
+}
+
+const order: Record<Action['kind'], number> = {
+  CreateLease: 0,
+  UpdateLease: 0,
+  PingCandidate: 1,
+  DeleteCandidate: 2,
+};
+
+/** A verdict, made whole. */
+export function toDecision(
+  view: View,
+  verdict: Verdict,
+  housekeeping: Pick<Verdict, 'actions' | 'recheckAt'>,
+): Decision {
+  const actions = [...(verdict.actions ?? [])];
+  const busy = new Set(actions.map((action) => (action.kind === 'PingCandidate' ? action.name : '')));
+  for (const action of housekeeping.actions ?? []) {
+    if (action.kind !== 'PingCandidate' || !busy.has(action.name)) actions.push(action);
+  }
+  actions.sort((a, b) => order[a.kind] - order[b.kind]);
+  const time = earliest(
+    [...(verdict.recheckAt ?? []), ...(housekeeping.recheckAt ?? [])].map((instant) =>
+      instant !== undefined && instant > view.at ? instant : undefined,
+    ),
+  );
+  return {
+    reason: verdict.reason,
+    actions,
+    requeue: time === undefined ? { kind: 'awaitChange' } : { kind: 'at', time },
+    outcome: view.outcome,
+    standings: view.standings,
+    isRound: verdict.isRound ?? false,
+    conflict: verdict.conflict,
+  };
+}
