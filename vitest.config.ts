@@ -3,6 +3,6 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/e2e/**', 'test/control-plane/**'],
+    exclude: ['**/*.e2e.test.ts'],
   },
 });

@@ -1,0 +1,9 @@
+/** What the process's exit tells scripts; documented in `--help`. */
+export const exitCode = {
+  /** Done, or stopped when asked to. */
+  ok: 0,
+  /** The command failed; what it said on the error output tells why. */
+  failure: 1,
+  /** The command line or the environment cannot be used as given. */
+  usage: 2,
+} as const;

@@ -1,0 +1,5 @@
+/** One execution of the program: what its commands read from, and where they leave their exit code. */
+export interface Invocation {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  exitCode: number;
+}

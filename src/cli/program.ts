@@ -1,0 +1,116 @@
+import { Command, CommanderError } from 'commander';
+import { type RunSettings, SettingsError } from '../config.ts';
+import { exitCode } from './exit-code.ts';
+import type { Invocation } from './invocation.ts';
+import { runCommand } from './run.ts';
+
+/** Where the program writes; a terminal's width and colours are used where it has them. */
+export interface TextOutput {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+/** What {@link createProgram} is made of. Everything the program does to the world goes through here. */
+export interface ProgramParts {
+  readonly version: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: TextOutput;
+  readonly stderr: TextOutput;
+  /** Each resolves to an exit code once it has ended. An Error that it throws is reported and ends in exit code 1. */
+  readonly commands: {
+    run(settings: RunSettings): Promise<number>;
+  };
+}
+
+/** The command line: takes the arguments after the program's name, resolves to an exit code, never exits by itself. */
+export interface Program {
+  execute(args: readonly string[]): Promise<number>;
+}
+
+const NAME = 'coordinated-leader-election';
+const GLOBAL_FLAGS = ['-h', '--help', '-V', '--version'];
+const HELP_WIDTH = 110;
+
+const AFTER_HELP = `
+Without a command it does what run does, and takes the options of run.
+
+Examples:
+  $ npm start -- --help                               this text
+  $ npm start -- run --help                           every option of run
+  $ npm start -- --kubeconfig ~/.kube/config --dry-run
+
+Every option has an environment variable: --lease-duration 15s is CLE_LEASE_DURATION=15s.
+
+Exit codes:
+  0  done, or stopped when asked to
+  1  failed; the error output says why
+  2  the command line or the environment cannot be used as given`;
+
+/** Builds the command line around the given commands. */
+export function createProgram(parts: ProgramParts): Program {
+  return {
+    async execute(args) {
+      const invocation: Invocation = { env: parts.env, exitCode: exitCode.ok };
+      try {
+        await commandLine(parts, invocation).parseAsync(withCommand(args), { from: 'user' });
+        return invocation.exitCode;
+      } catch (error) {
+        return report(error, parts.stderr);
+      }
+    },
+  };
+}
+
+/**
+ * The default command is named here rather than to commander, which would pass a mistyped command to it as a surplus
+ * argument and never suggest the right one.
+ */
+function withCommand(args: readonly string[]): readonly string[] {
+  const [first] = args;
+  const isCommandMissing = first === undefined || (first.startsWith('-') && !GLOBAL_FLAGS.includes(first));
+  return isCommandMissing ? ['run', ...args] : args;
+}
+
+function commandLine(parts: ProgramParts, invocation: Invocation): Command {
+  const program = new Command(NAME)
+    .description('Elects the best LeaseCandidate for every Lease of a Kubernetes cluster, at once.')
+    .version(parts.version, '-V, --version', 'show the version')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand('help [command]', 'show the help of a command')
+    .addHelpText('after', AFTER_HELP);
+  program.addCommand(runCommand(invocation, parts.commands.run));
+  for (const command of [program, ...program.commands]) {
+    command
+      .helpOption('-h, --help', 'show this help')
+      .showHelpAfterError('Try --help.')
+      .exitOverride()
+      .configureOutput({
+        writeOut: (text) => parts.stdout.write(text),
+        writeErr: (text) => parts.stderr.write(text),
+        getOutHelpWidth: () => parts.stdout.columns ?? HELP_WIDTH,
+        getErrHelpWidth: () => parts.stderr.columns ?? HELP_WIDTH,
+        getOutHasColors: () => parts.stdout.isTTY ?? false,
+        getErrHasColors: () => parts.stderr.isTTY ?? false,
+      });
+  }
+  return program;
+}
+
+function report(error: unknown, stderr: TextOutput): number {
+  if (error instanceof CommanderError) {
+    // Commander has already said what there is to say; it ends --help and --version this way too, with exit code 0.
+    return error.exitCode === 0 ? exitCode.ok : exitCode.usage;
+  }
+  if (error instanceof SettingsError) {
+    for (const problem of error.problems) stderr.write(`error: ${problem}\n`);
+    stderr.write('Try --help.\n');
+    return exitCode.usage;
+  }
+  stderr.write(`error: ${error instanceof Error ? messageWithCauses(error) : String(error)}\n`);
+  return exitCode.failure;
+}
+
+function messageWithCauses(error: Error): string {
+  return error.cause instanceof Error ? `${error.message}: ${messageWithCauses(error.cause)}` : error.message;
+}

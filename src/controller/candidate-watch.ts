@@ -1,0 +1,132 @@
+import { type Clock, sleep } from '../clock.ts';
+import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
+import type { LeaseCandidate } from '../election/model.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { discoverLeaseCandidateVersion, type LeaseCandidateVersion } from '../kubernetes/discovery.ts';
+import {
+  Reflector,
+  type ReflectorErrorContext,
+  type ReflectorEvent,
+  type ReflectorObservation,
+} from '../kubernetes/reflector.ts';
+import { resourcePaths } from './resource-paths.ts';
+
+/** What a {@link CandidateWatch} needs. Callbacks must not throw. */
+export interface CandidateWatchParts {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  /** Empty: all. */
+  readonly namespaces: readonly string[];
+  readonly handler: (event: Pick<ReflectorEvent<LeaseCandidate>, 'type' | 'object' | 'previous'>) => void;
+  /** All candidates are known, in `version`. */
+  readonly onSynced: (version: LeaseCandidateVersion) => void;
+  /** No version is served: told once, each time that it comes to be so. */
+  readonly onNotServed: () => void;
+  readonly onDiscoveryError: (error: unknown) => void;
+  readonly onError: (error: unknown, context: ReflectorErrorContext) => void;
+  readonly observe: (observation: ReflectorObservation) => void;
+}
+
+/** How often to look whether the API is served by now, in milliseconds. */
+const DISCOVERY_INTERVAL_MS = 10_000;
+
+/**
+ * Watches LeaseCandidates in the newest version that the server has, found by discovery at the start and again whenever
+ * a watch says that the resource has gone (rule 11).
+ */
+export class CandidateWatch {
+  readonly #parts: CandidateWatchParts;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> | undefined;
+  #version: LeaseCandidateVersion | undefined;
+  #reflectors: readonly Reflector<LeaseCandidate>[] = [];
+  #wasToldNotServed = false;
+
+  constructor(parts: CandidateWatchParts) {
+    this.#parts = parts;
+  }
+
+  /** The version watched; undefined while none is served. */
+  get version(): LeaseCandidateVersion | undefined {
+    return this.#version;
+  }
+
+  hasSynced(): boolean {
+    return this.#reflectors.length > 0 && this.#reflectors.every((reflector) => reflector.hasSynced());
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const version = await this.#discover();
+      if (version !== undefined) await this.#watchUntilGone(version);
+      else await sleep(this.#parts.clock, DISCOVERY_INTERVAL_MS, signal);
+    }
+  }
+
+  async #discover(): Promise<LeaseCandidateVersion | undefined> {
+    const { client, onDiscoveryError, onNotServed } = this.#parts;
+    try {
+      const version = await discoverLeaseCandidateVersion(client, this.#stopping.signal);
+      if (version === undefined && !this.#wasToldNotServed) onNotServed();
+      this.#wasToldNotServed = version === undefined;
+      return version;
+    } catch (error) {
+      if (!this.#stopping.signal.aborted) onDiscoveryError(error);
+      return undefined;
+    }
+  }
+
+  async #watchUntilGone(version: LeaseCandidateVersion): Promise<void> {
+    const gone = Promise.withResolvers<void>();
+    const { signal } = this.#stopping;
+    const end = () => gone.resolve();
+    signal.addEventListener('abort', end, { once: true });
+    this.#version = version;
+    this.#reflectors = this.#parts.namespaces
+      .concat(this.#parts.namespaces.length === 0 ? [''] : [])
+      .map((namespace) => this.#reflector(version, namespace, end));
+    for (const reflector of this.#reflectors) reflector.start();
+    if (signal.aborted) end();
+    await gone.promise;
+    signal.removeEventListener('abort', end);
+
+    const reflectors = this.#reflectors;
+    this.#reflectors = [];
+    this.#version = undefined;
+    await Promise.all(reflectors.map((reflector) => reflector.stop()));
+    for (const { store } of reflectors) {
+      for (const object of store.values()) this.#parts.handler({ type: 'deleted', object, previous: object });
+    }
+  }
+
+  #reflector(
+    version: LeaseCandidateVersion,
+    namespace: string,
+    onNotServed: () => void,
+  ): Reflector<LeaseCandidate> {
+    const { client, clock, handler, onError, observe, onSynced } = this.#parts;
+    return new Reflector({
+      client,
+      clock,
+      path: resourcePaths.candidates(version, namespace),
+      decode: decodeLeaseCandidate,
+      handler,
+      onError,
+      observe,
+      onNotServed,
+      onSynced: () => {
+        if (this.hasSynced()) onSynced(version);
+      },
+    });
+  }
+}

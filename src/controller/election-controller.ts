@@ -1,0 +1,234 @@
+import type { Clock } from '../clock.ts';
+import { decodeLease } from '../coordination/lease.ts';
+import type { Decision, Reason } from '../election/decision.ts';
+import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
+import { type ElectionInput, surveyTenure } from '../election/survey.ts';
+import type { Now } from '../election/time.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import type { LeaseCandidateVersion } from '../kubernetes/discovery.ts';
+import {
+  Reflector,
+  type ReflectorErrorContext,
+  type ReflectorEvent,
+  type ReflectorObservation,
+} from '../kubernetes/reflector.ts';
+import { createActionWriter } from './apply.ts';
+import { CandidateWatch } from './candidate-watch.ts';
+import { ElectionRecords } from './election-records.ts';
+import { type LeaseKey, leaseKey } from './lease-key.ts';
+import { type DecisionObserver, type ReconcilerParts, reconcile } from './reconcile.ts';
+import { resourcePaths } from './resource-paths.ts';
+import { Workqueue, type WorkqueueObserver } from './workqueue.ts';
+import { WriteBarrier } from './write-barrier.ts';
+
+/** What happens in the controller, for whoever logs and measures. Must not throw. */
+export interface ControllerObserver extends DecisionObserver {
+  synced(version: LeaseCandidateVersion): void;
+  notServed(): void;
+  discoveryFailed(error: unknown): void;
+  reflectorFailed(error: unknown, context: ReflectorErrorContext): void;
+  reflectorObserver(resource: string): (observation: ReflectorObservation) => void;
+  /** A reconcile ended in a way that nobody foresaw; it is repeated with backoff. */
+  reconcileFailed(key: LeaseKey, error: unknown): void;
+}
+
+/** What an {@link ElectionController} is made of. */
+export interface ElectionControllerParts {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  readonly settings: ElectionSettings;
+  /** Empty: all. */
+  readonly namespaces: readonly string[];
+  readonly workers: number;
+  readonly isDryRun: boolean;
+  readonly mayWrite: () => boolean;
+  readonly observer: ControllerObserver;
+  readonly workqueueObserver?: WorkqueueObserver;
+}
+
+/** While one of these is the state of a Lease, a renewal by its holder is no news: the next look is planned already. */
+const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);
+
+/**
+ * Watches Leases and LeaseCandidates and reconciles each Lease that somebody is a candidate for. It watches from the
+ * start, whether or not it may write, so that a standby knows since when each record has been as it is (rule 8).
+ */
+export class ElectionController {
+  readonly queue: Workqueue;
+  readonly #parts: ElectionControllerParts;
+  readonly #records: ElectionRecords;
+  readonly #reconciler: ReconcilerParts;
+  readonly #leases: readonly Reflector<Lease>[];
+  readonly #candidates: CandidateWatch;
+  readonly #lastReasons = new Map<LeaseKey, Reason>();
+  #workers: Promise<void> | undefined;
+
+  constructor(parts: ElectionControllerParts) {
+    const { client, clock, settings, namespaces, observer, workqueueObserver } = parts;
+    this.#parts = parts;
+    this.queue = new Workqueue({ clock, ...(workqueueObserver && { observer: workqueueObserver }) });
+    this.#records = new ElectionRecords(settings);
+    this.#leases = (namespaces.length === 0 ? [''] : namespaces).map((namespace) =>
+      this.#leaseReflector(namespace),
+    );
+    this.#candidates = new CandidateWatch({
+      client,
+      clock,
+      namespaces,
+      handler: (event) => this.#onCandidate(event),
+      onSynced: (version) => {
+        observer.synced(version);
+        this.reconsiderAll();
+      },
+      onNotServed: () => observer.notServed(),
+      onDiscoveryError: (error) => observer.discoveryFailed(error),
+      onError: (error, context) => observer.reflectorFailed(error, context),
+      observe: observer.reflectorObserver('leasecandidates'),
+    });
+    this.#reconciler = {
+      clock,
+      settings,
+      records: this.#records,
+      barrier: new WriteBarrier(clock, this.#records),
+      writer: parts.isDryRun ? undefined : createActionWriter(client, () => this.#candidates.version),
+      mayWrite: parts.mayWrite,
+      observer: this.#decisionObserver(),
+    };
+  }
+
+  start(): void {
+    for (const reflector of this.#leases) reflector.start();
+    this.#candidates.start();
+    const { workers, observer } = this.#parts;
+    this.#workers = this.queue.run({
+      workers,
+      process: (key) => this.#process(key),
+      onError: (key, error) => {
+        observer.reconcileFailed(key, error);
+        return undefined;
+      },
+    });
+  }
+
+  /** Ends all work: once this resolves no write is under way and none will follow. Watching ends with {@link stop}. */
+  async drain(): Promise<void> {
+    await this.queue.shutDown();
+    await this.#workers;
+  }
+
+  async stop(): Promise<void> {
+    await this.drain();
+    await Promise.all([this.#candidates.stop(), ...this.#leases.map((reflector) => reflector.stop())]);
+  }
+
+  /** Looks at every Lease again: the right to write has come, or candidates have. */
+  reconsiderAll(): void {
+    for (const key of this.#records.contestedLeases()) this.queue.add(key);
+  }
+
+  hasSynced(resource: 'leases' | 'leasecandidates'): boolean {
+    if (resource === 'leasecandidates') return this.#candidates.hasSynced();
+    return this.#leases.every((reflector) => reflector.hasSynced());
+  }
+
+  /** The version in which LeaseCandidates are watched; undefined while none is served. */
+  get candidateVersion(): LeaseCandidateVersion | undefined {
+    return this.#candidates.version;
+  }
+
+  /** How many Leases have candidates but no valid holder. */
+  countLeasesWithoutLeader(): number {
+    const at = this.#parts.clock.now();
+    let count = 0;
+    for (const key of this.#records.contestedLeases()) {
+      if (surveyTenure(this.#records.gather(key), at).kind === 'vacant') count++;
+    }
+    return count;
+  }
+
+  async #process(key: LeaseKey): Promise<void> {
+    // What was never listed cannot be told from what does not exist. Whoever completes the list looks again.
+    if (!this.hasSynced('leases') || !this.hasSynced('leasecandidates')) return;
+    this.queue.requeue(key, await reconcile(key, this.#reconciler));
+    this.queue.forget(key);
+  }
+
+  #leaseReflector(namespace: string): Reflector<Lease> {
+    const { client, clock, observer } = this.#parts;
+    return new Reflector({
+      client,
+      clock,
+      path: resourcePaths.leases(namespace),
+      decode: decodeLease,
+      handler: (event) => this.#onLease(event),
+      onSynced: () => this.reconsiderAll(),
+      onError: (error, context) => observer.reflectorFailed(error, context),
+      observe: observer.reflectorObserver('leases'),
+    });
+  }
+
+  #onLease({ type, object, previous }: ReflectorEvent<Lease>): void {
+    const key = leaseKey(object.namespace, object.name);
+    const isRenewal = type === 'modified' && isMereRenewal(previous, object) && this.#isSettled(key);
+    this.#records.seeLease(key, type === 'deleted' ? undefined : object, this.#now());
+    const concernsUs = this.#records.hasCandidates(key) || object.isPreferredHolderOurs;
+    if (concernsUs && !isRenewal) this.queue.add(key);
+  }
+
+  #onCandidate({
+    type,
+    object,
+    previous,
+  }: Pick<ReflectorEvent<LeaseCandidate>, 'type' | 'object' | 'previous'>): void {
+    // leaseName is immutable; where a server let it change, the candidate has left its former Lease.
+    if (previous && previous.leaseName !== object.leaseName) this.#dropCandidate(previous);
+    if (type === 'deleted') this.#dropCandidate(object);
+    else this.#records.seeCandidate(object, this.#now());
+    this.queue.add(leaseKey(object.namespace, object.leaseName));
+  }
+
+  #dropCandidate(candidate: LeaseCandidate): void {
+    this.#records.dropCandidate(candidate, this.#now());
+    this.queue.add(leaseKey(candidate.namespace, candidate.leaseName));
+  }
+
+  #isSettled(key: LeaseKey): boolean {
+    const reason = this.#lastReasons.get(key);
+    const tenure = surveyTenure(this.#records.gather(key), this.#parts.clock.now());
+    return reason !== undefined && SETTLED.has(reason) && tenure.kind === 'held';
+  }
+
+  #decisionObserver(): DecisionObserver {
+    const { observer } = this.#parts;
+    return {
+      decided: (key: LeaseKey, decision: Decision, input: ElectionInput) => {
+        this.#lastReasons.set(key, decision.reason);
+        observer.decided(key, decision, input);
+      },
+      written: (key, action, error) => observer.written(key, action, error),
+      applied: (key, decision, input) => observer.applied(key, decision, input),
+      forgotten: (key) => {
+        this.#lastReasons.delete(key);
+        observer.forgotten(key);
+      },
+    };
+  }
+
+  #now(): Now {
+    const { clock } = this.#parts;
+    return { monotonic: clock.now(), wall: clock.wallTime() };
+  }
+}
+
+/** True when the holder has renewed and done nothing else. */
+function isMereRenewal(before: Lease | undefined, after: Lease): boolean {
+  return (
+    before !== undefined &&
+    before.uid === after.uid &&
+    before.holderIdentity === after.holderIdentity &&
+    before.leaseDurationSeconds === after.leaseDurationSeconds &&
+    before.preferredHolder === after.preferredHolder &&
+    before.isPreferredHolderOurs === after.isPreferredHolderOurs &&
+    before.strategy === after.strategy
+  );
+}

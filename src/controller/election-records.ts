@@ -1,0 +1,99 @@
+import { type CandidateObservation, observeCandidate } from '../election/candidate-observation.ts';
+import { type LeaseMemory, noMemory, observeLease } from '../election/lease-memory.ts';
+import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
+import type { ElectionInput, ObservedCandidate } from '../election/survey.ts';
+import type { Now } from '../election/time.ts';
+import { type LeaseKey, leaseKey, splitLeaseKey } from './lease-key.ts';
+
+/**
+ * Everything known about Leases and their candidates: what the caches say, and what this process has seen of it and when.
+ * Candidates are indexed by the Lease they are for, so that gathering one election never scans a namespace (rule 1).
+ */
+export class ElectionRecords {
+  readonly #settings: ElectionSettings;
+  readonly #leases = new Map<LeaseKey, Lease>();
+  readonly #memories = new Map<LeaseKey, LeaseMemory>();
+  readonly #candidates = new Map<LeaseKey, Map<string, ObservedCandidate>>();
+
+  constructor(settings: ElectionSettings) {
+    this.#settings = settings;
+  }
+
+  /** Takes in the Lease as it is now; undefined when it is gone. */
+  seeLease(key: LeaseKey, lease: Lease | undefined, now: Now): void {
+    if (lease) this.#leases.set(key, lease);
+    else this.#leases.delete(key);
+    this.updateMemory(key, (memory) => observeLease(memory, lease, now, this.#settings));
+    this.#forgetIfGone(key, now);
+  }
+
+  /** Takes in a candidate as it is now. */
+  seeCandidate(candidate: LeaseCandidate, now: Now): void {
+    const key = leaseKey(candidate.namespace, candidate.leaseName);
+    const candidates = this.#candidates.get(key) ?? new Map<string, ObservedCandidate>();
+    const known = candidates.get(candidate.name)?.observation;
+    const observation = observeCandidate(known, candidate, now, this.#settings);
+    this.#candidates.set(key, candidates.set(candidate.name, { candidate, observation }));
+  }
+
+  /** Takes note that a candidate is gone. */
+  dropCandidate(candidate: LeaseCandidate, now: Now): void {
+    const key = leaseKey(candidate.namespace, candidate.leaseName);
+    const candidates = this.#candidates.get(key);
+    if (candidates?.get(candidate.name)?.candidate.uid !== candidate.uid) return;
+    candidates.delete(candidate.name);
+    if (candidates.size === 0) this.#candidates.delete(key);
+    this.#forgetIfGone(key, now);
+  }
+
+  /** All that a decision about one Lease depends on. */
+  gather(key: LeaseKey): ElectionInput {
+    return {
+      ...splitLeaseKey(key),
+      lease: this.#leases.get(key),
+      memory: this.#memories.get(key) ?? noMemory,
+      candidates: [...(this.#candidates.get(key)?.values() ?? [])],
+      settings: this.#settings,
+    };
+  }
+
+  lease(key: LeaseKey): Lease | undefined {
+    return this.#leases.get(key);
+  }
+
+  candidate(key: LeaseKey, name: string): LeaseCandidate | undefined {
+    return this.#candidates.get(key)?.get(name)?.candidate;
+  }
+
+  hasCandidates(key: LeaseKey): boolean {
+    return this.#candidates.has(key);
+  }
+
+  /** The Leases that somebody is a candidate for, existing or not. */
+  contestedLeases(): IterableIterator<LeaseKey> {
+    return this.#candidates.keys();
+  }
+
+  updateMemory(key: LeaseKey, update: (memory: LeaseMemory) => LeaseMemory): void {
+    this.#memories.set(key, update(this.#memories.get(key) ?? noMemory));
+  }
+
+  /** Changes what is known of one candidate, if it is still the one with that uid. */
+  updateObservation(
+    key: LeaseKey,
+    candidate: { readonly name: string; readonly uid: string },
+    update: (observation: CandidateObservation) => CandidateObservation,
+  ): void {
+    const candidates = this.#candidates.get(key);
+    const known = candidates?.get(candidate.name);
+    if (!known || known.candidate.uid !== candidate.uid) return;
+    candidates?.set(candidate.name, { ...known, observation: update(known.observation) });
+  }
+
+  /** What is remembered of a deleted Lease matters until its last holder cannot believe in it any longer (rule 8). */
+  #forgetIfGone(key: LeaseKey, now: Now): void {
+    if (this.#leases.has(key) || this.#candidates.has(key)) return;
+    const reservedUntil = this.#memories.get(key)?.reservation?.until ?? Number.NEGATIVE_INFINITY;
+    if (now.monotonic >= reservedUntil) this.#memories.delete(key);
+  }
+}

@@ -1,0 +1,138 @@
+import type { Clock, Instant } from '../clock.ts';
+import { decodeLease } from '../coordination/lease.ts';
+import { decideElection } from '../election/decide.ts';
+import type { Action, Decision } from '../election/decision.ts';
+import type { ElectionSettings } from '../election/model.ts';
+import type { ElectionInput } from '../election/survey.ts';
+import { ApiError } from '../kubernetes/errors.ts';
+import type { ActionWriter } from './apply.ts';
+import type { ElectionRecords } from './election-records.ts';
+import type { LeaseKey } from './lease-key.ts';
+import { recordIntent, recordLeaseWritten, recordPingNotSent } from './record-outcome.ts';
+import type { WriteBarrier, WrittenObject } from './write-barrier.ts';
+
+/** Told of every decision and of what became of it. */
+export interface DecisionObserver {
+  /** A decision was made, before anything of it is applied; `input` is what it was made on. */
+  decided(key: LeaseKey, decision: Decision, input: ElectionInput): void;
+  /** A write was answered, or not; `error` is undefined when it succeeded. */
+  written(key: LeaseKey, action: Action, error: unknown): void;
+  /** The writes of a decision have all succeeded. */
+  applied(key: LeaseKey, decision: Decision, input: ElectionInput): void;
+  /** There is neither a Lease of that name any more nor a candidate for it. */
+  forgotten(key: LeaseKey): void;
+}
+
+/** What a reconcile works with. */
+export interface ReconcilerParts {
+  readonly clock: Clock;
+  readonly settings: ElectionSettings;
+  readonly records: ElectionRecords;
+  readonly barrier: WriteBarrier;
+  /** Undefined in a dry run: decisions are made and reported, nothing is written. */
+  readonly writer: ActionWriter | undefined;
+  /** Whether this replica may write at this very moment (rule 10). */
+  readonly mayWrite: () => boolean;
+  readonly observer: DecisionObserver;
+}
+
+/** When to look at the Lease again, on the monotonic clock; undefined: when something about it changes. */
+export type NextLook = Instant | undefined;
+
+/** Gather, decide, apply: brings one Lease a step on. Never rejects for what a server may answer. */
+export async function reconcile(key: LeaseKey, parts: ReconcilerParts): Promise<NextLook> {
+  const { clock, records, barrier, observer } = parts;
+  if (!parts.mayWrite()) return undefined;
+  const closedUntil = barrier.closedUntil(key);
+  if (closedUntil !== undefined) return closedUntil;
+
+  const input = records.gather(key);
+  if (!input.lease && input.candidates.length === 0) {
+    observer.forgotten(key);
+    return undefined;
+  }
+  const decision = decideElection(input, { monotonic: clock.now(), wall: clock.wallTime() });
+  observer.decided(key, decision, input);
+  const again = decision.requeue.kind === 'at' ? decision.requeue.time : undefined;
+  if (!parts.writer) return again;
+
+  const failures = await applyDecision(key, input, decision, parts.writer, parts);
+  if (failures.length === 0) {
+    barrier.succeeded(key);
+    observer.applied(key, decision, input);
+    return again;
+  }
+  const floorMs = Math.max(
+    0,
+    ...failures.map((error) => (error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0)),
+  );
+  return barrier.failed(key, floorMs, failures.every(isConflict));
+}
+
+async function applyDecision(
+  key: LeaseKey,
+  input: ElectionInput,
+  decision: Decision,
+  writer: ActionWriter,
+  parts: ReconcilerParts,
+): Promise<readonly unknown[]> {
+  const at = parts.clock.now();
+  recordIntent(parts.records, key, decision, parts.settings, at);
+  const failures: unknown[] = [];
+  // All writes to one Lease are to different objects. They are sent at once, the Lease's first.
+  await Promise.all(
+    decision.actions.map(async (action) => {
+      try {
+        await applyAction(key, input, action, writer, parts);
+        parts.observer.written(key, action, undefined);
+      } catch (error) {
+        if (action.kind === 'PingCandidate') recordPingNotSent(parts.records, key, action, at);
+        parts.observer.written(key, action, error);
+        failures.push(error);
+      }
+    }),
+  );
+  return failures;
+}
+
+async function applyAction(
+  key: LeaseKey,
+  input: ElectionInput,
+  action: Action,
+  writer: ActionWriter,
+  { barrier, records, clock, mayWrite }: ReconcilerParts,
+): Promise<void> {
+  if (!mayWrite()) throw new LockLostError();
+  const target: WrittenObject =
+    action.kind === 'PingCandidate' || action.kind === 'DeleteCandidate'
+      ? { kind: 'candidate', name: action.name }
+      : { kind: 'lease' };
+  const basedOn = action.kind === 'CreateLease' ? undefined : action.resourceVersion;
+  try {
+    const answer = await writer.write(input.namespace, input.name, action);
+    if (action.kind === 'CreateLease' || action.kind === 'UpdateLease') {
+      if (answer) recordLeaseWritten(records, key, action, decodeLease(answer), clock.now());
+    }
+    barrier.expectChange(key, target, basedOn);
+  } catch (error) {
+    if (isConflict(error)) barrier.expectChange(key, target, basedOn);
+    throw error;
+  }
+}
+
+/** The lock went to somebody else, or may have, between the decision and the write. */
+export class LockLostError extends Error {
+  override readonly name = 'LockLostError';
+
+  constructor() {
+    super('the coordinator lock was lost before the write');
+  }
+}
+
+/** Refused because the object is not as it was when it was decided on: changed, deleted, or created meanwhile. */
+export function isConflict(error: unknown): boolean {
+  return (
+    error instanceof ApiError &&
+    (error.status === 409 || (error.status === 404 && error.reason === 'NotFound'))
+  );
+}

@@ -1,0 +1,53 @@
+import type { CreateLease, LeaseChange, PingCandidate, UpdateLease } from '../election/decision.ts';
+import { formatMicroTime } from './micro-time.ts';
+
+/** What a write sends: a JSON object, a merge patch where it changes something that exists. */
+export type Body = Readonly<Record<string, unknown>>;
+
+/** The Lease that a CreateLease makes. */
+export function newLease(namespace: string, name: string, { strategy, grant }: CreateLease): Body {
+  return {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { namespace, name },
+    // "No holder" is always written out: the built-in controller crashes on a Lease without the field (rule 7).
+    spec: grant ? { ...grantFields(grant), leaseTransitions: 0, strategy } : { holderIdentity: '', strategy },
+  };
+}
+
+/** The JSON merge patch of an UpdateLease: only the fields it is about, so that whatever else is there survives. */
+export function leasePatch({ uid, resourceVersion, change }: UpdateLease): Body {
+  return { metadata: { uid, resourceVersion }, spec: changedFields(change) };
+}
+
+function changedFields(change: LeaseChange): Body {
+  switch (change.kind) {
+    case 'grant':
+      return {
+        ...grantFields(change.grant),
+        leaseTransitions: change.leaseTransitions,
+        strategy: change.strategy,
+        preferredHolder: null,
+      };
+    case 'prefer':
+      return { preferredHolder: change.preferredHolder, strategy: change.strategy };
+    case 'unprefer':
+      return { preferredHolder: null };
+    case 'strategy':
+      return {
+        strategy: change.strategy,
+        ...(change.isHolderAbsent && { holderIdentity: '' }),
+        ...(change.removesPreferredHolder && { preferredHolder: null }),
+      };
+  }
+}
+
+function grantFields({ holder, renewTime, leaseDurationSeconds }: NonNullable<CreateLease['grant']>): Body {
+  const now = formatMicroTime(renewTime);
+  return { holderIdentity: holder, leaseDurationSeconds, acquireTime: now, renewTime: now };
+}
+
+/** The JSON merge patch of a PingCandidate. */
+export function pingPatch({ uid, resourceVersion, pingTime }: PingCandidate): Body {
+  return { metadata: { uid, resourceVersion }, spec: { pingTime: formatMicroTime(pingTime) } };
+}

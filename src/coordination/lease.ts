@@ -1,0 +1,37 @@
+import type { Lease } from '../election/model.ts';
+import { integerField, isFields, type RawObject, specOf, textField, timeField } from './raw-object.ts';
+
+/** Under which name the server's field ownership (metadata.managedFields) lists what this controller writes. */
+export const FIELD_MANAGER = 'coordinated-leader-election';
+
+/** Reads a coordination.k8s.io/v1 Lease. Never throws: a field that cannot be read counts as one that is not set. */
+export function decodeLease(object: RawObject): Lease {
+  const { metadata } = object;
+  const spec = specOf(object);
+  return {
+    namespace: metadata.namespace ?? '',
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    resourceVersion: metadata.resourceVersion ?? '',
+    holderIdentity: textField(spec, 'holderIdentity'),
+    // client-go takes an empty preferredHolder for none.
+    preferredHolder: textField(spec, 'preferredHolder') || undefined,
+    isPreferredHolderOurs: isOwned(metadata['managedFields'], 'f:preferredHolder'),
+    strategy: textField(spec, 'strategy'),
+    leaseDurationSeconds: integerField(spec, 'leaseDurationSeconds'),
+    leaseTransitions: integerField(spec, 'leaseTransitions') ?? 0,
+    acquireTime: timeField(spec, 'acquireTime'),
+    renewTime: timeField(spec, 'renewTime'),
+  };
+}
+
+/** Field ownership tells what is ours even after a restart, which no memory of this process could. */
+function isOwned(managedFields: unknown, field: string): boolean {
+  if (!Array.isArray(managedFields)) return false;
+  return managedFields.some((entry: unknown) => {
+    if (!isFields(entry) || entry['manager'] !== FIELD_MANAGER) return false;
+    const fields = entry['fieldsV1'];
+    const spec = isFields(fields) ? fields['f:spec'] : undefined;
+    return isFields(spec) && field in spec;
+  });
+}

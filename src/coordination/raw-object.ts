@@ -1,0 +1,42 @@
+import type { MicroTime } from '../election/time.ts';
+import { parseMicroTime } from './micro-time.ts';
+
+/** An object of the API as JSON has it, as far as every object is alike. */
+export interface RawObject {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly uid?: string;
+    readonly resourceVersion?: string;
+    readonly [field: string]: unknown;
+  };
+  readonly [field: string]: unknown;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The object's spec; empty where it has none, as a CRD or an old server may let through. */
+export function specOf(object: RawObject): Fields {
+  const spec = object['spec'];
+  return isFields(spec) ? spec : {};
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A field that is text; undefined where it is absent, null or anything else. */
+export function textField(fields: Fields, name: string): string | undefined {
+  const value = fields[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function integerField(fields: Fields, name: string): number | undefined {
+  const value = fields[name];
+  return typeof value === 'number' && Number.isInteger(value) ? value : undefined;
+}
+
+export function timeField(fields: Fields, name: string): MicroTime | undefined {
+  const text = textField(fields, name);
+  return text === undefined ? undefined : parseMicroTime(text);
+}

@@ -1,0 +1,40 @@
+import type { Decision } from './decision.ts';
+import { grantOf, preferredBy } from './decision-result.ts';
+import { strategies } from './strategies.ts';
+import type { Standing } from './survey.ts';
+
+/** One candidate of a decision, and why it is not the leader. */
+export interface CandidateAccount {
+  readonly name: string;
+  readonly binaryVersion: string | undefined;
+  readonly emulationVersion: string | undefined;
+  readonly state: Standing['state'];
+  /** The first criterion by which it lost, or what keeps it from taking part; undefined for the one chosen. */
+  readonly lostBy: string | undefined;
+}
+
+/** Every candidate that a decision considered, in the order of names, with what became of it. */
+export function explainCandidates(decision: Decision): readonly CandidateAccount[] {
+  const { outcome, standings } = decision;
+  const chosen =
+    grantOf(decision)?.holder ??
+    preferredBy(decision) ??
+    (outcome.kind === 'leader' ? outcome.leader.name : undefined);
+  const winner = standings.find(({ candidate }) => candidate.name === chosen);
+  const order = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
+
+  const lostBy = ({ candidate, state }: Standing): string | undefined => {
+    if (candidate.name === chosen) return undefined;
+    if (state !== 'Live') return state;
+    if (!order || !winner) return outcome.kind;
+    if (!order.isElectable(candidate)) return 'NotElectable';
+    return order.isElectable(winner.candidate) ? order.explain(winner.candidate, candidate) : 'NotChosen';
+  };
+  return standings.map((standing) => ({
+    name: standing.candidate.name,
+    binaryVersion: standing.candidate.binaryVersion,
+    emulationVersion: standing.candidate.emulationVersion,
+    state: standing.state,
+    lostBy: lostBy(standing),
+  }));
+}

@@ -1,0 +1,266 @@
+import type { KubeConfig } from '@kubernetes/client-node';
+import { type Dispatcher, request as send } from 'undici';
+import type { Clock } from '../clock.ts';
+import { ConnectionPools, type Connections } from './connections.ts';
+import { CredentialSource } from './credentials.ts';
+import { Deadline } from './deadline.ts';
+import { ApiError, apiErrorFromResponse, ConnectionError } from './errors.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+import { describeTarget, pathWithQuery, type Query } from './request-target.ts';
+
+/** One call to the API server. */
+export interface ApiRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** From the server's root on, without a query: `/apis/coordination.k8s.io/v1/leases`. */
+  readonly path: string;
+  readonly query?: Query;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Default `application/json`; a PATCH has to say which kind of patch it is. */
+  readonly contentType?:
+    | 'application/json'
+    | 'application/merge-patch+json'
+    | 'application/json-patch+json'
+    | 'application/apply-patch+yaml';
+  /** For the whole call in milliseconds, credentials and body included; default 10,000. */
+  readonly deadlineMs?: number;
+  /** Aborts the call, or the stream that came of it. */
+  readonly signal?: AbortSignal;
+}
+
+/** One finished call, for metrics. A watch is finished, in this sense, when its response has begun. */
+export interface ApiCallObservation {
+  readonly method: string;
+  readonly verb: string;
+  readonly resource: string;
+  /** The HTTP status, or `error` where there was no complete answer. */
+  readonly status: number | 'error';
+  readonly durationMs: number;
+}
+
+/** Talks to one API server. */
+export interface KubernetesClient {
+  /** The server's URL. */
+  readonly server: string;
+  /** The answer's JSON object. Rejects with {@link ApiError} or {@link ConnectionError}; nothing is ever retried. */
+  request(request: ApiRequest): Promise<JsonObject>;
+  /**
+   * The answer's body as it arrives; the deadline covers its beginning only. It has to be iterated or aborted, else its
+   * connection stays open. Rejects, and the iteration throws, as {@link KubernetesClient.request} does.
+   */
+  stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>>;
+  /** Ends streams at once and waits for running requests. Calls made from now on fail with `CLIENT_CLOSED`. */
+  close(): Promise<void>;
+}
+
+/** What {@link createClient} needs. */
+export interface ClientOptions {
+  /** Configuration and authentication; see `loadKubeConfig`. */
+  readonly kubeConfig: KubeConfig;
+  readonly clock: Clock;
+  readonly userAgent: string;
+  /** How many requests run at once, default 16; more wait their turn. Watches have connections of their own. */
+  readonly connections?: number;
+  /** Must not throw. */
+  readonly observe?: (call: ApiCallObservation) => void;
+}
+
+const DEFAULT_DEADLINE_MS = 10_000;
+const DEFAULT_CONNECTIONS = 16;
+
+/** A client for the current context's cluster. Throws a {@link ConnectionError} when the context has no cluster. */
+export function createClient(options: ClientOptions): KubernetesClient {
+  return new HttpClient(options);
+}
+
+class HttpClient implements KubernetesClient {
+  readonly server: string;
+  readonly #options: ClientOptions;
+  readonly #credentials: CredentialSource;
+  readonly #pools: ConnectionPools;
+  readonly #streams = new Set<Deadline>();
+  #closed = false;
+
+  constructor(options: ClientOptions) {
+    const cluster = options.kubeConfig.getCurrentCluster();
+    if (!cluster) throw new ConnectionError('the current context has no cluster', { code: 'CREDENTIALS' });
+    this.server = cluster.server.replace(/\/+$/, '');
+    this.#options = options;
+    this.#credentials = new CredentialSource(options.kubeConfig, cluster, options.clock);
+    this.#pools = new ConnectionPools(options.connections ?? DEFAULT_CONNECTIONS);
+  }
+
+  request(request: ApiRequest): Promise<JsonObject> {
+    return this.#call(request, async (deadline) => {
+      const response = await this.#send(request, deadline, 'requests');
+      const text = await deadline.race(response.body.text());
+      deadline.dispose();
+      return { status: response.statusCode, result: parseAnswer(request, text) };
+    });
+  }
+
+  stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>> {
+    return this.#call(request, async (deadline) => {
+      this.#streams.add(deadline);
+      try {
+        const { body, statusCode: status } = await this.#send(request, deadline, 'streams');
+        deadline.stopTimer();
+        // Always emitted, whether the body ends, fails or is given up.
+        body.once('close', () => this.#endStream(deadline));
+        // A failure before anybody iterates must not be an uncaught one; whoever iterates then still gets it.
+        body.on('error', () => {});
+        return { status, result: chunksOf(body, (error) => explain(error, request, deadline)) };
+      } catch (error) {
+        this.#endStream(deadline);
+        throw error;
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const stream of this.#streams) stream.abort();
+    await this.#pools.close();
+  }
+
+  #endStream(deadline: Deadline): void {
+    deadline.dispose();
+    this.#streams.delete(deadline);
+  }
+
+  /** Runs one call within its deadline, turns whatever goes wrong into an error of ours, and observes how it went. */
+  async #call<T>(
+    request: ApiRequest,
+    run: (deadline: Deadline) => Promise<{ status: number; result: T }>,
+  ): Promise<T> {
+    const { clock } = this.#options;
+    const startedAt = clock.now();
+    const deadline = new Deadline(clock, request.deadlineMs ?? DEFAULT_DEADLINE_MS, request.signal);
+    try {
+      this.#assertOpen(request);
+      const { status, result } = await run(deadline);
+      this.#observe(request, status, startedAt);
+      return result;
+    } catch (error) {
+      deadline.dispose();
+      const explained = explain(error, request, deadline);
+      this.#observe(request, explained instanceof ApiError ? explained.status : 'error', startedAt);
+      throw explained;
+    }
+  }
+
+  /** Resolves with a response that is a success. */
+  async #send(
+    request: ApiRequest,
+    deadline: Deadline,
+    use: keyof Connections,
+  ): Promise<Dispatcher.ResponseData> {
+    const { headers, connection } = await deadline.race(this.#authenticate(request));
+    // Closed meanwhile, it would open connections that nobody closes.
+    this.#assertOpen(request);
+    // Raced as well: an abort does not reach a request that still waits for a connection.
+    const response = await deadline.race(
+      send(`${this.server}${pathWithQuery(request.path, request.query)}`, {
+        method: request.method,
+        headers: { ...headers, ...this.#ownHeaders(request) },
+        body: request.body === undefined ? null : JSON.stringify(request.body),
+        dispatcher: this.#pools.use(connection)[use],
+        signal: deadline.signal,
+      }),
+    );
+    // Redirects are not followed, as they could take credentials elsewhere.
+    if (response.statusCode < 300) return response;
+    if (response.statusCode === 401) this.#credentials.invalidate();
+    const text = await deadline.race(response.body.text());
+    const retryAfter = response.headers['retry-after'];
+    const call = { method: request.method, path: request.path };
+    throw apiErrorFromResponse(call, response.statusCode, [retryAfter].flat()[0], text);
+  }
+
+  #assertOpen(request: ApiRequest): void {
+    if (!this.#closed) return;
+    throw new ConnectionError(`${describe(request)}: the client is closed`, { code: 'CLIENT_CLOSED' });
+  }
+
+  async #authenticate(request: ApiRequest): ReturnType<CredentialSource['get']> {
+    try {
+      return await this.#credentials.get();
+    } catch (error) {
+      const message = `${describe(request)}: no credentials: ${messageOf(error)}`;
+      throw new ConnectionError(message, { code: 'CREDENTIALS', cause: error });
+    }
+  }
+
+  #ownHeaders(request: ApiRequest): Record<string, string> {
+    const headers: Record<string, string> = {
+      accept: 'application/json',
+      'user-agent': this.#options.userAgent,
+    };
+    if (request.body !== undefined) headers['content-type'] = request.contentType ?? 'application/json';
+    return headers;
+  }
+
+  #observe(request: ApiRequest, status: number | 'error', startedAt: number): void {
+    const { clock, observe } = this.#options;
+    const durationMs = clock.now() - startedAt;
+    const target = describeTarget(request.method, request.path, request.query);
+    observe?.({ method: request.method, ...target, status, durationMs });
+  }
+}
+
+async function* chunksOf(
+  body: AsyncIterable<Uint8Array>,
+  failure: (error: unknown) => Error,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw failure(error);
+  }
+}
+
+function parseAnswer(request: ApiRequest, text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isJsonObject(value)) return value;
+  } catch (error) {
+    throw new ConnectionError(`${describe(request)}: the answer is not JSON`, {
+      code: 'MALFORMED_ANSWER',
+      cause: error,
+    });
+  }
+  throw new ConnectionError(`${describe(request)}: the answer is not a JSON object`, {
+    code: 'MALFORMED_ANSWER',
+  });
+}
+
+function explain(error: unknown, request: ApiRequest, deadline: Deadline): Error {
+  if (error instanceof ApiError || error instanceof ConnectionError) return error;
+  if (deadline.exceeded) {
+    const waited = request.deadlineMs ?? DEFAULT_DEADLINE_MS;
+    return new ConnectionError(`${describe(request)}: no complete answer in ${waited} ms`, {
+      code: 'DEADLINE_EXCEEDED',
+      cause: error,
+    });
+  }
+  if (deadline.signal.aborted)
+    return new ConnectionError(`${describe(request)}: aborted`, { code: 'ABORTED', cause: error });
+  return new ConnectionError(`${describe(request)}: ${messageOf(error)}`, {
+    code: codeOf(error),
+    cause: error,
+  });
+}
+
+function describe(request: ApiRequest): string {
+  return `${request.method} ${request.path}`;
+}
+
+function messageOf(error: unknown): string {
+  // Node tries every address of a name and reports the failures in a group that has no message of its own.
+  if (error instanceof AggregateError && !error.message) return error.errors.map(messageOf).join(', ');
+  return error instanceof Error && error.message ? error.message : String(error);
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'UNKNOWN';
+}

@@ -1,0 +1,83 @@
+import type { AgentOptions, RequestOptions } from 'node:https';
+import type { Cluster, DispatcherOptions, KubeConfig } from '@kubernetes/client-node';
+import type { Clock, Instant } from '../clock.ts';
+
+/** What a request needs to be let in: headers to send, and how to connect (TLS material, proxy). */
+export interface Credentials {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly connection: DispatcherOptions;
+}
+
+/**
+ * For how long credentials are used before they are asked for again, in milliseconds. Asking reads files and may run a
+ * plugin, which is too much for every request; rotation is seen this much later.
+ */
+const REUSE_MS = 1_000;
+
+/** Gets credentials from a KubeConfig, at most once at a time and once per {@link REUSE_MS}. */
+export class CredentialSource {
+  readonly #kubeConfig: KubeConfig;
+  readonly #cluster: Cluster;
+  readonly #clock: Clock;
+  #current: { readonly credentials: Credentials; readonly since: Instant } | undefined;
+  #pending: Promise<Credentials> | undefined;
+
+  constructor(kubeConfig: KubeConfig, cluster: Cluster, clock: Clock) {
+    this.#kubeConfig = kubeConfig;
+    this.#cluster = cluster;
+    this.#clock = clock;
+  }
+
+  /** Rejects with whatever the authentication method failed with: a file not read, a plugin's own words. */
+  get(): Promise<Credentials> {
+    if (this.#current && this.#clock.now() - this.#current.since < REUSE_MS) {
+      return Promise.resolve(this.#current.credentials);
+    }
+    this.#pending ??= this.#refresh().finally(() => {
+      this.#pending = undefined;
+    });
+    return this.#pending;
+  }
+
+  /** Forgets what it has: the server did not accept it. */
+  invalidate(): void {
+    this.#current = undefined;
+  }
+
+  async #refresh(): Promise<Credentials> {
+    const credentials = await obtainCredentials(this.#kubeConfig, this.#cluster);
+    this.#current = { credentials, since: this.#clock.now() };
+    return credentials;
+  }
+}
+
+async function obtainCredentials(kubeConfig: KubeConfig, cluster: Cluster): Promise<Credentials> {
+  if (cluster.server.startsWith('http:') && !cluster.skipTLSVerify) {
+    // Like kubectl: without TLS, as with `kubectl proxy`, credentials are not sent for everyone to read.
+    return {
+      headers: {},
+      connection: cluster.proxyUrl ? kubeConfig.createDispatcherOptions(cluster, {}) : { type: 'none' },
+    };
+  }
+  const options: RequestOptions = {};
+  await kubeConfig.applyToHTTPSOptions(options);
+  return {
+    headers: headersOf(options),
+    connection: kubeConfig.createDispatcherOptions(cluster, tlsOf(options)),
+  };
+}
+
+function headersOf(options: RequestOptions): Record<string, string> {
+  const headers: Record<string, string> = {};
+  if (options.auth) headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`;
+  for (const [name, value] of Object.entries(options.headers ?? {})) {
+    // A token file commonly ends in a newline, which must not get into a header.
+    if (value !== undefined) headers[name.toLowerCase()] = String(value).trim();
+  }
+  return headers;
+}
+
+function tlsOf(options: RequestOptions): AgentOptions {
+  const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername } = options;
+  return { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername };
+}

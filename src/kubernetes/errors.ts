@@ -1,0 +1,105 @@
+import { isJsonObject, type JsonObject } from './json.ts';
+
+/** What an {@link ApiError} is made of. */
+export interface ApiErrorFields {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly reason?: string | undefined;
+  readonly message: string;
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** The server answered, and its answer is an error. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly method: string;
+  readonly path: string;
+  /** The HTTP status code. */
+  readonly status: number;
+  /** The server's word for it (`Conflict`, `NotFound`, `Expired`, ...); '' when it gave none. */
+  readonly reason: string;
+  /** How long the server asks to be left alone, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(fields: ApiErrorFields) {
+    const answer = fields.reason ? `${fields.status} ${fields.reason}` : `${fields.status}`;
+    super(`${fields.method} ${fields.path} was answered ${answer}: ${fields.message}`);
+    this.method = fields.method;
+    this.path = fields.path;
+    this.status = fields.status;
+    this.reason = fields.reason ?? '';
+    this.retryAfterMs = fields.retryAfterMs;
+  }
+}
+
+/**
+ * There was no complete answer: it is not known whether the server acted on the request.
+ *
+ * `code` is Node's or undici's (`ECONNREFUSED`, `CERT_HAS_EXPIRED`, `UND_ERR_SOCKET`, ...), or one of ours:
+ * `DEADLINE_EXCEEDED`, `ABORTED` (by the caller's signal, or a stream by the client's end), `CLIENT_CLOSED`, `CREDENTIALS` (none could be had),
+ * `MALFORMED_ANSWER` (not what the API says), `WATCH_CLOSED_EARLY`.
+ */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError';
+  readonly code: string;
+
+  constructor(message: string, options: ErrorOptions & { readonly code: string }) {
+    super(message, options);
+    this.code = options.code;
+  }
+}
+
+/** How long a server's own explanation may be before it is cut, in characters: proxies answer with whole pages. */
+const MAX_MESSAGE = 500;
+
+/** Reads an error out of a response: a `Status` object where there is one, else whatever text came. */
+export function apiErrorFromResponse(
+  call: { readonly method: string; readonly path: string },
+  status: number,
+  retryAfter: string | undefined,
+  body: string,
+): ApiError {
+  const parsed = parseObject(body);
+  if (parsed) return apiErrorFromStatus(call, parsed, status, secondsToMs(retryAfter));
+  const message = body.trim().slice(0, MAX_MESSAGE) || 'no explanation given';
+  return new ApiError({ ...call, status, message, retryAfterMs: secondsToMs(retryAfter) });
+}
+
+/** Reads an error out of a `Status` object, as error responses and a watch's ERROR events carry it. */
+export function apiErrorFromStatus(
+  call: { readonly method: string; readonly path: string },
+  statusObject: JsonObject,
+  httpStatus?: number,
+  headerRetryAfterMs?: number,
+): ApiError {
+  const { code, reason, message, details } = statusObject as Record<
+    'code' | 'reason' | 'message' | 'details',
+    unknown
+  >;
+  const detailSeconds = isJsonObject(details) ? details['retryAfterSeconds'] : undefined;
+  return new ApiError({
+    ...call,
+    status: httpStatus ?? (typeof code === 'number' ? code : 500),
+    reason: typeof reason === 'string' ? reason : undefined,
+    message: typeof message === 'string' && message ? message.slice(0, MAX_MESSAGE) : 'no explanation given',
+    retryAfterMs:
+      headerRetryAfterMs ?? (typeof detailSeconds === 'number' ? secondsToMs(`${detailSeconds}`) : undefined),
+  });
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Kubernetes always gives seconds; the header's other form, a date, would need the server's clock to be ours. */
+function secondsToMs(seconds: string | undefined): number | undefined {
+  return seconds !== undefined && /^\d+$/.test(seconds.trim()) && Number(seconds) > 0
+    ? Number(seconds) * 1000
+    : undefined;
+}

@@ -1,0 +1,164 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { type Cluster, type Context, KubeConfig, type User } from '@kubernetes/client-node';
+
+/** Where the configuration is to come from. */
+export interface KubeConfigSource {
+  /** A file that was asked for by name; nothing else is then looked at. */
+  readonly kubeconfig?: string;
+  /** The context to use instead of the file's current one. */
+  readonly context?: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where a pod's service account is mounted, for tests. */
+  readonly serviceAccountDirectory?: string;
+}
+
+/** The configuration that was found cannot be used; the message says what is wrong and what to do. */
+export class KubeConfigError extends Error {
+  override readonly name: string = 'KubeConfigError';
+}
+
+/** No configuration was found anywhere. */
+export class NoClusterError extends KubeConfigError {
+  override readonly name = 'NoClusterError';
+
+  constructor() {
+    super(
+      'No cluster to talk to: give --kubeconfig FILE or set KUBECONFIG, or run in a pod that has a service account ' +
+        '(there is no ~/.kube/config either)',
+    );
+  }
+}
+
+const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/**
+ * Finds the cluster to talk to: the file given, else the files in $KUBECONFIG (merged; the first to name something
+ * wins), else the pod's service account, else ~/.kube/config. Throws {@link NoClusterError} where there is none of
+ * these, {@link KubeConfigError} where what there is cannot be used.
+ */
+export function loadKubeConfig(source: KubeConfigSource): KubeConfig {
+  const { kubeconfig, context, env, serviceAccountDirectory = SERVICE_ACCOUNT_DIRECTORY } = source;
+  if (kubeconfig) return choose(readFile(kubeconfig), context, kubeconfig);
+
+  const files = (env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');
+  if (files.length > 0) return choose(merge(files), context, `KUBECONFIG=${files.join(delimiter)}`);
+
+  const inCluster = readServiceAccount(env, serviceAccountDirectory);
+  if (inCluster) return choose(inCluster, context, "the pod's service account");
+
+  const homeFile = join(env['HOME'] || homedir(), '.kube', 'config');
+  if (existsSync(homeFile)) return choose(readFile(homeFile), context, homeFile);
+  throw new NoClusterError();
+}
+
+function readFile(file: string): KubeConfig {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new KubeConfigError(`Cannot read the kubeconfig ${file}: ${messageOf(error)}`, { cause: error });
+  }
+  if (text.trim() === '')
+    throw new KubeConfigError(`The kubeconfig ${file} is empty: give one that names a cluster`);
+  try {
+    const kubeConfig = new KubeConfig();
+    kubeConfig.loadFromString(text);
+    kubeConfig.makePathsAbsolute(dirname(file));
+    return kubeConfig;
+  } catch (error) {
+    throw new KubeConfigError(`The kubeconfig ${file} is not valid: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** As kubectl does it: files that do not exist are passed over, and the first to name something wins. */
+function merge(files: readonly string[]): KubeConfig {
+  const existing = files.filter((file) => existsSync(file));
+  if (existing.length === 0) {
+    throw new KubeConfigError(
+      `KUBECONFIG names ${files.join(', ')}, which does not exist: correct it, unset it or give --kubeconfig FILE`,
+    );
+  }
+  const parts = existing.map(readFile);
+  const merged = new KubeConfig();
+  merged.loadFromOptions({
+    clusters: firstOfEachName(parts.flatMap((part) => part.getClusters())),
+    users: firstOfEachName(parts.flatMap((part) => part.getUsers())),
+    contexts: firstOfEachName(parts.flatMap((part) => part.getContexts())),
+    currentContext: parts.map((part) => part.getCurrentContext()).find((name) => name),
+  });
+  return merged;
+}
+
+function firstOfEachName<T extends { readonly name: string }>(named: readonly T[]): T[] {
+  return named.filter((one, index) => named.findIndex(({ name }) => name === one.name) === index);
+}
+
+function readServiceAccount(env: KubeConfigSource['env'], directory: string): KubeConfig | undefined {
+  const host = env['KUBERNETES_SERVICE_HOST'];
+  const port = env['KUBERNETES_SERVICE_PORT'];
+  const tokenFile = join(directory, 'token');
+  const caFile = join(directory, 'ca.crt');
+  if (!host || !port || !existsSync(tokenFile) || !existsSync(caFile)) return undefined;
+  const name = 'in-cluster';
+  const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return assemble(
+    { name, server, caFile, skipTLSVerify: false },
+    { name, authProvider: { name: 'tokenFile', config: { tokenFile } } },
+    { name, cluster: name, user: name, ...namespaceIn(directory) },
+  );
+}
+
+function namespaceIn(directory: string): { namespace?: string } {
+  const file = join(directory, 'namespace');
+  return existsSync(file) ? { namespace: readFileSync(file, 'utf8').trim() } : {};
+}
+
+/** Settles on one context and makes sure of all that it refers to. */
+function choose(kubeConfig: KubeConfig, wanted: string | undefined, origin: string): KubeConfig {
+  const contexts = kubeConfig.getContexts();
+  const known = contexts.map(({ name }) => name).join(', ') || 'none';
+  const name = wanted || kubeConfig.getCurrentContext();
+  if (!name) {
+    throw new KubeConfigError(
+      `${origin} has no current context: choose one with --context (it has: ${known})`,
+    );
+  }
+  const context = contexts.find((one) => one.name === name);
+  if (!context) throw new KubeConfigError(`${origin} has no context ${name} (it has: ${known})`);
+  const cluster = kubeConfig.getCluster(context.cluster);
+  if (!cluster) {
+    throw new KubeConfigError(
+      `${origin}: the context ${name} refers to the cluster ${context.cluster}, which is missing`,
+    );
+  }
+  if (!/^https?:\/\//.test(cluster.server)) {
+    throw new KubeConfigError(
+      `${origin}: the server of the cluster ${cluster.name} is no http(s) URL: ${cluster.server}`,
+    );
+  }
+  const user = context.user ? kubeConfig.getUser(context.user) : { name: 'anonymous' };
+  if (!user) {
+    throw new KubeConfigError(
+      `${origin}: the context ${name} refers to the user ${context.user}, which is missing`,
+    );
+  }
+  // With no user at all client-node would leave out the cluster's CA too.
+  return assemble(cluster, user, { ...context, user: user.name });
+}
+
+function assemble(cluster: Cluster, user: User, context: Context): KubeConfig {
+  const kubeConfig = new KubeConfig();
+  kubeConfig.loadFromOptions({
+    clusters: [cluster],
+    users: [user],
+    contexts: [context],
+    currentContext: context.name,
+  });
+  return kubeConfig;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,110 @@
+import type { KubernetesClient } from './client.ts';
+import { ApiError, ConnectionError } from './errors.ts';
+import { isJsonObject } from './json.ts';
+import type { Query } from './request-target.ts';
+
+/** A complete list. */
+export interface ObjectList {
+  /** Not looked at yet. */
+  readonly items: readonly unknown[];
+  /** The state of the server that the list shows, and that a watch goes on from. */
+  readonly resourceVersion: string;
+  readonly pages: number;
+}
+
+/** What to list, and how. */
+export interface ListRequest {
+  readonly path: string;
+  readonly query: Query;
+  /** Items per page. */
+  readonly pageSize: number;
+  /** For each page, in milliseconds. */
+  readonly deadlineMs: number;
+  readonly signal: AbortSignal;
+  /** Called as each page arrives. */
+  readonly onPage: () => void;
+}
+
+/**
+ * Lists page by page and resolves once it has the last. When the server has meanwhile forgotten the state that the
+ * pages show (410), the list is begun anew, once. Rejects as the client does.
+ */
+export async function listAllPages(client: KubernetesClient, request: ListRequest): Promise<ObjectList> {
+  try {
+    return await listOnce(client, request);
+  } catch (error) {
+    if (error instanceof LostSnapshot) return await listOnce(client, request).catch(rethrowLostSnapshot);
+    throw error;
+  }
+}
+
+/** A 410 in answer to a continue token, which a 410 to a list's first page is not. */
+class LostSnapshot extends Error {
+  readonly answer: ApiError;
+
+  constructor(answer: ApiError) {
+    super(answer.message);
+    this.answer = answer;
+  }
+}
+
+function rethrowLostSnapshot(error: unknown): never {
+  throw error instanceof LostSnapshot ? error.answer : error;
+}
+
+async function listOnce(client: KubernetesClient, request: ListRequest): Promise<ObjectList> {
+  const items: unknown[] = [];
+  let token: string | undefined;
+  for (let pages = 1; ; pages++) {
+    const page = await readPage(client, request, token);
+    request.onPage();
+    for (const item of page.items) items.push(item);
+    if (page.token === undefined) return { items, resourceVersion: page.resourceVersion, pages };
+    token = page.token;
+  }
+}
+
+interface Page {
+  readonly items: readonly unknown[];
+  readonly resourceVersion: string;
+  readonly token: string | undefined;
+}
+
+async function readPage(
+  client: KubernetesClient,
+  request: ListRequest,
+  token: string | undefined,
+): Promise<Page> {
+  const { path, query, pageSize, deadlineMs, signal } = request;
+  const answer = await client
+    .request({
+      method: 'GET',
+      path,
+      query: { ...query, limit: pageSize, continue: token },
+      deadlineMs,
+      signal,
+    })
+    .catch((error: unknown) => {
+      throw token !== undefined && error instanceof ApiError && error.status === 410
+        ? new LostSnapshot(error)
+        : error;
+    });
+  const { items, metadata } = answer as { items?: unknown; metadata?: unknown };
+  const resourceVersion = isJsonObject(metadata) ? metadata['resourceVersion'] : undefined;
+  const next = isJsonObject(metadata) ? metadata['continue'] : undefined;
+  // Go writes an empty list that was never allocated as null.
+  if (
+    !(Array.isArray(items) || items === null) ||
+    typeof resourceVersion !== 'string' ||
+    resourceVersion === ''
+  ) {
+    throw new ConnectionError(`GET ${path}: the answer is not a list with a resourceVersion`, {
+      code: 'MALFORMED_ANSWER',
+    });
+  }
+  return {
+    items: items ?? [],
+    resourceVersion,
+    token: typeof next === 'string' && next !== '' ? next : undefined,
+  };
+}

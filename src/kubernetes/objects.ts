@@ -1,0 +1,48 @@
+import { isJsonObject } from './json.ts';
+
+/** The fields of metadata that this project reads; all others stay in place, untyped. */
+export interface ObjectMeta {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  /** Go writes null for a time that was never set. */
+  readonly creationTimestamp?: string | null;
+  readonly deletionTimestamp?: string | null;
+  readonly [field: string]: unknown;
+}
+
+/** An object as the server sent it, unknown fields included. Items of a list may lack apiVersion and kind. */
+export interface KubernetesObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+  readonly [field: string]: unknown;
+}
+
+/** Metadata fields that are strings wherever they are present. */
+const textFields = ['namespace', 'uid', 'resourceVersion'];
+const timeFields = ['creationTimestamp', 'deletionTimestamp'];
+
+/** Whether a JSON value can be taken for an object of the API: its metadata names it and no field read here is amiss. */
+export function isKubernetesObject(value: unknown): value is KubernetesObject {
+  if (!isJsonObject(value)) return false;
+  const { apiVersion, kind, metadata } = value as { [field: string]: unknown };
+  if (!isOptionalText(apiVersion) || !isOptionalText(kind) || !isJsonObject(metadata)) return false;
+  const { name } = metadata as { name?: unknown };
+  return (
+    typeof name === 'string' &&
+    name !== '' &&
+    textFields.every((field) => isOptionalText(metadata[field])) &&
+    timeFields.every((field) => metadata[field] === null || isOptionalText(metadata[field]))
+  );
+}
+
+/** The key of an object in a store: `namespace/name`, or the name alone where there is no namespace. */
+export function objectKey(metadata: Pick<ObjectMeta, 'namespace' | 'name'>): string {
+  return metadata.namespace ? `${metadata.namespace}/${metadata.name}` : metadata.name;
+}
+
+function isOptionalText(value: unknown): boolean {
+  return value === undefined || typeof value === 'string';
+}

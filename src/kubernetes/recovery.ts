@@ -1,0 +1,37 @@
+import { ApiError, ConnectionError } from './errors.ts';
+
+/** How to go on after a list or a watch has failed. */
+export interface Recovery {
+  /** Whether the watch cannot go on from where it was, so that everything has to be listed again. */
+  readonly relist: boolean;
+  /** Whether the server says that it does not know the resource. */
+  readonly notServed: boolean;
+  /** Whether the server itself refused to go on from this state, other than for being busy. */
+  readonly refused: boolean;
+  /** The shortest delay that the server asks for, in milliseconds. */
+  readonly minDelayMs: number;
+}
+
+/** An absurd Retry-After must not leave us blind for hours. In milliseconds. */
+const MAX_RETRY_AFTER_MS = 120_000;
+
+/** Decides how to go on after a failure. */
+export function decideRecovery(error: unknown): Recovery {
+  if (error instanceof ApiError) {
+    return {
+      relist: losesPlace(error),
+      notServed: error.status === 404,
+      refused: error.status !== 429,
+      minDelayMs: Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS),
+    };
+  }
+  // A connection that broke says nothing about our place; an answer that made no sense may have hidden an event.
+  const broken = error instanceof ConnectionError && error.code !== 'MALFORMED_ANSWER';
+  return { relist: !broken, notServed: false, refused: false, minDelayMs: 0 };
+}
+
+function losesPlace(error: ApiError): boolean {
+  if (error.status === 410 || error.reason === 'Expired' || error.reason === 'Gone') return true;
+  const mayPass = error.status === 401 || error.status === 403 || error.status === 429 || error.status >= 500;
+  return !mayPass;
+}

@@ -1,0 +1,265 @@
+import { type Clock, type Instant, sleep } from '../clock.ts';
+import { Backoff } from './backoff.ts';
+import type { KubernetesClient } from './client.ts';
+import { ConnectionError } from './errors.ts';
+import { listAllPages } from './list-pages.ts';
+import { isKubernetesObject, type KubernetesObject } from './objects.ts';
+import { decideRecovery } from './recovery.ts';
+import { type Decoder, ObjectStore, type ReadonlyStore, type StoreChange } from './store.ts';
+import type { WatchEvent } from './watch-event.ts';
+import { runWatch, type WatchEnd } from './watch-stream.ts';
+
+/** A change, in the order of the server; the store shows it already. */
+export interface ReflectorEvent<T> extends StoreChange<T> {
+  /** Whether it is part of the first list, that is, whether it may be as old as the object itself. */
+  readonly initial: boolean;
+}
+
+/** What the reflector was doing when something went wrong, and when it goes on. */
+export interface ReflectorErrorContext {
+  readonly path: string;
+  readonly during: 'list' | 'watch' | 'decode' | 'callback';
+  /** The delay before the next attempt in milliseconds, where there is one. */
+  readonly retryInMs?: number;
+}
+
+/** What a reflector does, for metrics. */
+export type ReflectorObservation =
+  | { readonly type: 'listed'; readonly objects: number; readonly pages: number; readonly durationMs: number }
+  | { readonly type: 'watchStarted' }
+  | { readonly type: 'watchEnded'; readonly how: WatchEnd | 'failed' };
+
+/** What a {@link Reflector} needs. Whatever a callback throws is reported to `onError` and has no other effect. */
+export interface ReflectorOptions<T> {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  /** Of the resource, in all namespaces or in one: `/apis/coordination.k8s.io/v1/leases`. */
+  readonly path: string;
+  readonly query?: { readonly fieldSelector?: string; readonly labelSelector?: string };
+  /** Called once per state of an object. One that throws makes the state be skipped. */
+  readonly decode: (raw: KubernetesObject) => T;
+  readonly handler: (event: ReflectorEvent<T>) => void;
+  readonly onError?: (error: unknown, context: ReflectorErrorContext) => void;
+  /** The server answered 404: called each time, as the reflector keeps trying until it is stopped. */
+  readonly onNotServed?: () => void;
+  /** The first list is in the store and handled. */
+  readonly onSynced?: () => void;
+  readonly observe?: (observation: ReflectorObservation) => void;
+  /** Objects per page of a list, default 500. */
+  readonly pageSize?: number;
+  /** A watch silent for this long is begun anew, in milliseconds; default 90,000, as bookmarks come every minute. */
+  readonly stallMs?: number;
+}
+
+const DEFAULT_PAGE_SIZE = 500;
+const DEFAULT_STALL_MS = 90_000;
+/** For each page of a list, in milliseconds; generous, as a busy server takes its time. */
+const PAGE_DEADLINE_MS = 60_000;
+/** A watch that the server closes within this many milliseconds, without news, counts as failed: else we would spin. */
+const SHORT_WATCH_MS = 1_000;
+/** After so many refusals to go on from one state, that state itself is suspect (an etcd restored from a backup). */
+const MAX_REFUSALS = 5;
+/** The longest delay is kept short: a coordinator that does not see cannot elect. */
+const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
+
+/**
+ * Keeps a store in step with a resource of the server: lists it, watches it from there on, and recovers from whatever
+ * goes wrong by itself until it is stopped. After a gap the handler gets the difference.
+ */
+export class Reflector<T> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #store = new ObjectStore<T>();
+  readonly #stopping = new AbortController();
+  readonly #backoff: Backoff;
+  #running: Promise<void> | undefined;
+  #synced = false;
+  #lastActivity: Instant | undefined;
+  /** Where a watch goes on from; undefined when everything has to be listed. */
+  #resourceVersion: string | undefined;
+  #refusals = 0;
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+    this.#backoff = new Backoff(BACKOFF, options.clock);
+  }
+
+  get store(): ReadonlyStore<T> {
+    return this.#store;
+  }
+
+  /** When the server last sent anything, on the monotonic clock; undefined before it has. */
+  get lastActivity(): Instant | undefined {
+    return this.#lastActivity;
+  }
+
+  /** Whether the first list is in the store and handled. */
+  hasSynced(): boolean {
+    return this.#synced;
+  }
+
+  /** Starts it, once; it cannot be started again after {@link Reflector.stop}. */
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Stops it, at whatever point it is. Once this resolves nothing is delivered and no request is under way. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      const during = this.#resourceVersion === undefined ? 'list' : 'watch';
+      try {
+        if (this.#resourceVersion === undefined) await this.#list();
+        else await this.#watch(this.#resourceVersion);
+      } catch (error) {
+        if (this.#stopping.signal.aborted) return;
+        await this.#recover(error, during);
+      }
+    }
+  }
+
+  async #recover(error: unknown, during: 'list' | 'watch'): Promise<void> {
+    const { path, clock, onNotServed } = this.#options;
+    const { relist, notServed, refused, minDelayMs } = decideRecovery(error);
+    if (refused) this.#refusals++;
+    if (relist || this.#refusals >= MAX_REFUSALS) this.#resourceVersion = undefined;
+    const retryInMs = Math.max(this.#backoff.failed(), minDelayMs);
+    this.#report(error, { path, during, retryInMs });
+    if (notServed) this.#guard(() => onNotServed?.());
+    await sleep(clock, retryInMs, this.#stopping.signal);
+  }
+
+  async #list(): Promise<void> {
+    const {
+      client,
+      clock,
+      path,
+      query = {},
+      pageSize = DEFAULT_PAGE_SIZE,
+      observe,
+      onSynced,
+    } = this.#options;
+    const startedAt = clock.now();
+    const { items, resourceVersion, pages } = await listAllPages(client, {
+      path,
+      query,
+      pageSize,
+      deadlineMs: PAGE_DEADLINE_MS,
+      signal: this.#stopping.signal,
+      onPage: () => this.#noteActivity(),
+    });
+    // An answer can arrive in the same turn as stop() is called.
+    if (this.#stopping.signal.aborted) return;
+    const changes = this.#store.replace(items.filter(this.#isUsable), this.#decode);
+    this.#backoff.succeeded();
+    this.#advanceTo(resourceVersion);
+    this.#guard(() =>
+      observe?.({ type: 'listed', objects: items.length, pages, durationMs: clock.now() - startedAt }),
+    );
+    this.#deliver(changes);
+    if (this.#synced || this.#stopping.signal.aborted) return;
+    this.#synced = true;
+    this.#guard(() => onSynced?.());
+  }
+
+  async #watch(resourceVersion: string): Promise<void> {
+    const { client, clock, path, query = {}, stallMs = DEFAULT_STALL_MS, observe } = this.#options;
+    let openedAt: Instant | undefined;
+    let how: WatchEnd | 'failed' = 'failed';
+    try {
+      how = await runWatch(client, clock, {
+        path,
+        query,
+        resourceVersion,
+        stallMs,
+        signal: this.#stopping.signal,
+        onOpen: () => {
+          openedAt = clock.now();
+          this.#noteActivity();
+          this.#backoff.succeeded();
+          this.#guard(() => observe?.({ type: 'watchStarted' }));
+        },
+        onActivity: () => this.#noteActivity(),
+        onEvent: (event) => this.#take(event),
+      });
+    } finally {
+      if (openedAt !== undefined) this.#guard(() => observe?.({ type: 'watchEnded', how }));
+    }
+    const short = openedAt !== undefined && clock.now() - openedAt < SHORT_WATCH_MS;
+    if (how === 'closed' && short && this.#resourceVersion === resourceVersion) {
+      throw new ConnectionError(`GET ${path}: the watch was closed as soon as it was opened`, {
+        code: 'WATCH_CLOSED_EARLY',
+      });
+    }
+  }
+
+  #take(event: WatchEvent): void {
+    if (event.type === 'BOOKMARK') {
+      this.#advanceTo(event.resourceVersion);
+      return;
+    }
+    const changes =
+      event.type === 'DELETED'
+        ? this.#store.remove(event.object, this.#decode)
+        : this.#store.put(event.object, this.#decode);
+    const { resourceVersion } = event.object.metadata;
+    if (resourceVersion) this.#advanceTo(resourceVersion);
+    this.#deliver(changes);
+  }
+
+  #advanceTo(resourceVersion: string): void {
+    this.#resourceVersion = resourceVersion;
+    this.#refusals = 0;
+  }
+
+  #deliver(changes: readonly StoreChange<T>[]): void {
+    const initial = !this.#synced;
+    for (const change of changes) {
+      // A handler may itself have called stop().
+      if (this.#stopping.signal.aborted) return;
+      this.#guard(() => this.#options.handler({ ...change, initial }));
+    }
+  }
+
+  #noteActivity(): void {
+    this.#lastActivity = this.#options.clock.now();
+  }
+
+  readonly #isUsable = (item: unknown): item is KubernetesObject => {
+    const usable = isKubernetesObject(item);
+    if (!usable) this.#reportDecode(new TypeError(`an item of the list is no object with a name`));
+    return usable;
+  };
+
+  readonly #decode: Decoder<T> = (raw) => {
+    try {
+      return this.#options.decode(raw);
+    } catch (error) {
+      this.#reportDecode(error);
+      return undefined;
+    }
+  };
+
+  #reportDecode(error: unknown): void {
+    this.#report(error, { path: this.#options.path, during: 'decode' });
+  }
+
+  #guard(callback: () => void): void {
+    try {
+      callback();
+    } catch (error) {
+      this.#report(error, { path: this.#options.path, during: 'callback' });
+    }
+  }
+
+  #report(error: unknown, context: ReflectorErrorContext): void {
+    try {
+      this.#options.onError?.(error, context);
+    } catch {
+      // There is nobody left to tell, and keeping the store in step matters more.
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import type { ControllerObserver } from '../controller/election-controller.ts';
+import type { LockEvent } from '../controller/lock-settings.ts';
+import type { LockState } from '../controller/lock-state.ts';
+import type { Instant } from '../election/time.ts';
+import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
+import { DecisionReport } from './decision-report.ts';
+import type { Logger } from './logger.ts';
+import type { Metrics } from './metrics.ts';
+
+/** What to tell a cluster's operator whose API server does not have the API that all of this is about. */
+export const NOT_SERVED_ADVICE =
+  'The API server does not serve LeaseCandidates. Start every kube-apiserver with ' +
+  '--feature-gates=CoordinatedLeaderElection=true and --runtime-config=coordination.k8s.io/v1beta1=true (Kubernetes 1.33 ' +
+  'and later), coordination.k8s.io/v1alpha2=true (1.32) or coordination.k8s.io/v1alpha1=true (1.31). Looking again every 10 s.';
+
+/** Errors of one kind are logged when they begin and then at most this often, in milliseconds. */
+const REPEAT_AFTER_MS = 60_000;
+
+/** Logs and measures what happens in a controller. */
+export function createControllerReport(parts: {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly now: () => Instant;
+  readonly isDryRun: boolean;
+}): ControllerObserver {
+  const { logger, metrics, now, isDryRun } = parts;
+  const decisions = new DecisionReport({ logger, metrics: metrics.elections, now, isDryRun });
+  const isNew = createThrottle(now);
+  return {
+    decided: (key, decision, input) => decisions.decided(key, decision, input),
+    written: (key, action, error) => decisions.written(key, action, error),
+    applied: (key, decision, input) => decisions.applied(key, decision, input),
+    forgotten: (key) => decisions.forgotten(key),
+    synced: (version) => logger.info({ version }, 'Watching LeaseCandidates'),
+    notServed: () => logger.error(NOT_SERVED_ADVICE),
+    discoveryFailed: (error) => {
+      if (isNew('discovery', error))
+        logger.error({ err: error }, 'Could not ask the API server what it serves');
+    },
+    reflectorFailed: (error, context: ReflectorErrorContext) => {
+      if (isNew(`${context.during} ${context.path}`, error))
+        logger.warn({ err: error, ...context }, 'Watching failed');
+    },
+    reflectorObserver: (resource) => metrics.api.reflectorObserver(resource),
+    reconcileFailed: (key, error) => logger.error({ lease: key, err: error }, 'Reconciling a Lease failed'),
+  };
+}
+
+/** Logs and measures what becomes of the coordinator's own lock. */
+export function createLockReport({
+  logger,
+  metrics,
+  now,
+}: {
+  logger: Logger;
+  metrics: Metrics;
+  now: () => Instant;
+}) {
+  const isNew = createThrottle(now);
+  const name = 'leader-election-controller';
+  metrics.lockHeld(name, false);
+  return {
+    changed(state: LockState): void {
+      metrics.lockHeld(name, state.kind === 'active');
+      const { activeAt } = state;
+      const startsInMs = activeAt === undefined ? undefined : Math.max(0, Math.round(activeAt - now()));
+      logger.info({ state: state.kind, holder: state.holder, startsInMs }, 'The coordinator lock changed');
+    },
+    happened(event: LockEvent): void {
+      if (event.kind === 'claimedByForce')
+        logger.warn({ from: event.from }, 'Took the coordinator lock over');
+      else if (event.kind === 'ousted') {
+        logger.warn({ by: event.by, retryInMs: event.forceAgainInMs }, 'Lost the coordinator lock');
+      } else if (isNew(event.call, event.error)) {
+        logger.warn({ call: event.call, err: event.error }, 'A call about the coordinator lock failed');
+      }
+    },
+  };
+}
+
+/** Tells a first failure, or another one than before, from what an outage repeats every few seconds. */
+function createThrottle(now: () => Instant): (what: string, error: unknown) => boolean {
+  const told = new Map<string, { readonly message: string; readonly at: Instant }>();
+  return (what, error) => {
+    const message = error instanceof Error ? error.message : String(error);
+    const last = told.get(what);
+    if (last && last.message === message && now() - last.at < REPEAT_AFTER_MS) return false;
+    told.set(what, { message, at: now() });
+    return true;
+  };
+}

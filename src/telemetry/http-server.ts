@@ -1,0 +1,124 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ListenAddress } from '../config.ts';
+
+/** One line of a health report. */
+export interface HealthCheck {
+  readonly name: string;
+  readonly ok: boolean;
+  /** Why it is not ok, or a state worth showing though it is. */
+  readonly message?: string;
+  /** Shown only: does not decide over the whole. */
+  readonly informational?: boolean;
+}
+
+/** What the server serves. The functions are called anew for every request. */
+export interface HttpServerParts {
+  /** Fail these and the process should be restarted. That an answer comes at all shows that the event loop turns. */
+  livenessChecks(): readonly HealthCheck[];
+  /** Fail these and the process cannot do its work yet, or at present. */
+  readinessChecks(): readonly HealthCheck[];
+  readonly metrics: { readonly contentType: string; metrics(): Promise<string> };
+}
+
+/** A server that accepts requests until it is closed. */
+export interface HttpServer {
+  /** Where it listens, with the port that was taken if any free one was asked for. */
+  readonly address: ListenAddress;
+  /** Ends idle and keep-alive connections at once, waits for answers under way. */
+  close(): Promise<void>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly contentType?: string;
+}
+
+/**
+ * Serves `/metrics`, `/livez` and `/readyz` on one port.
+ *
+ * @throws {Error} that names the address and what to do, when it cannot listen there.
+ */
+export async function startHttpServer(listen: ListenAddress, parts: HttpServerParts): Promise<HttpServer> {
+  const server = createServer((request, response) => {
+    const reply = (answer: Answer) => send(response, answer, { isLast: !server.listening });
+    answerTo(request, parts).then(reply, (error: unknown) =>
+      reply({ status: 500, body: `cannot collect: ${String(error)}\n` }),
+    );
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(listenError(error, listen)));
+    server.listen(listen.port, listen.host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    address: { host: listen.host, port },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+      }),
+  };
+}
+
+async function answerTo(request: IncomingMessage, parts: HttpServerParts): Promise<Answer> {
+  const path = (request.url ?? '/').split('?', 1)[0];
+  const page = path === undefined ? undefined : pages[path];
+  if (page === undefined) return { status: 404, body: 'not found; there are /metrics, /livez and /readyz\n' };
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    return { status: 405, body: 'only GET and HEAD\n' };
+  }
+  return page(parts);
+}
+
+const pages: Readonly<Record<string, (parts: HttpServerParts) => Promise<Answer>>> = {
+  '/livez': async (parts) => healthReport('livez', parts.livenessChecks()),
+  '/readyz': async (parts) => healthReport('readyz', parts.readinessChecks()),
+  '/metrics': async ({ metrics }) => ({
+    status: 200,
+    contentType: metrics.contentType,
+    body: await metrics.metrics(),
+  }),
+};
+
+/** Laid out like the verbose report of Kubernetes' own health endpoints, which operators can read at a glance. */
+function healthReport(name: string, checks: readonly HealthCheck[]): Answer {
+  const isHealthy = checks.every((check) => check.ok || check.informational);
+  const lines = checks.map(({ name: check, ok, informational, message }) => {
+    const mark = ok || informational ? '[+]' : '[-]';
+    const verdict = ok ? 'ok' : informational ? 'not ok, not required' : 'failed';
+    return `${mark}${check} ${verdict}${message === undefined ? '' : `: ${message}`}\n`;
+  });
+  return {
+    status: isHealthy ? 200 : 503,
+    body: `${lines.join('')}${name} check ${isHealthy ? 'passed' : 'failed'}\n`,
+  };
+}
+
+function send(
+  response: ServerResponse,
+  { status, body, contentType }: Answer,
+  { isLast }: { isLast: boolean },
+): void {
+  response.statusCode = status;
+  response.setHeader('Content-Type', contentType ?? 'text/plain; charset=utf-8');
+  response.setHeader('Content-Length', Buffer.byteLength(body));
+  response.setHeader('Cache-Control', 'no-store');
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  // A client that keeps its connection alive would hold up close() for seconds.
+  if (isLast) response.setHeader('Connection', 'close');
+  if (status === 405) response.setHeader('Allow', 'GET, HEAD');
+  // Node leaves the body out of the answer to a HEAD request by itself.
+  response.end(body);
+}
+
+function listenError(error: NodeJS.ErrnoException, { host, port }: ListenAddress): Error {
+  const reasons: Readonly<Record<string, string>> = {
+    EADDRINUSE: 'address already in use; stop what listens there or choose another port',
+    EACCES: 'not permitted; choose a port from 1024 up',
+    EADDRNOTAVAIL: 'this machine has no such address; 0.0.0.0 stands for all it has',
+    ENOTFOUND: 'no such host; 0.0.0.0 stands for every address of this machine',
+  };
+  const where = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  return new Error(`--listen ${where}: ${reasons[error.code ?? ''] ?? error.message}`, { cause: error });
+}

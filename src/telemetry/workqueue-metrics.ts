@@ -1,0 +1,92 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+/** What a workqueue reports as it happens. */
+export interface WorkqueueEvents {
+  depth(keys: number): void;
+  added(): void;
+  retried(): void;
+  queueDuration(ms: number): void;
+  workDuration(ms: number): void;
+}
+
+/** What is asked of a workqueue whenever metrics are collected, as nothing happens that could report it. */
+export interface WorkqueueProgress {
+  unfinishedWorkMs(): number;
+  longestRunningMs(): number;
+}
+
+/** The `workqueue_*` metrics under the names and labels that dashboards for Kubernetes controllers expect. */
+export interface WorkqueueMetrics {
+  /** The observer to make a queue with. */
+  observer(name: string): WorkqueueEvents;
+  /** Asks `queue`, once made, how its work goes on. */
+  watch(name: string, queue: WorkqueueProgress): void;
+}
+
+const BUCKETS_SECONDS = [0.0001, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/** Registers the workqueue metrics in `registry`. */
+export function createWorkqueueMetrics(registry: Registry): WorkqueueMetrics {
+  const queues = new Map<string, WorkqueueProgress>();
+  const common = { labelNames: ['name'] as const, registers: [registry] };
+
+  const depth = new Gauge({ ...common, name: 'workqueue_depth', help: 'Keys that wait to be processed' });
+  const adds = new Counter({
+    ...common,
+    name: 'workqueue_adds_total',
+    help: 'Keys added that were not waiting already',
+  });
+  const retries = new Counter({
+    ...common,
+    name: 'workqueue_retries_total',
+    help: 'Keys put back with backoff',
+  });
+  const queueSeconds = new Histogram({
+    ...common,
+    name: 'workqueue_queue_duration_seconds',
+    help: 'How long keys waited before they were processed',
+    buckets: BUCKETS_SECONDS,
+  });
+  const workSeconds = new Histogram({
+    ...common,
+    name: 'workqueue_work_duration_seconds',
+    help: 'How long the processing of keys took',
+    buckets: BUCKETS_SECONDS,
+  });
+  new Gauge({
+    ...common,
+    name: 'workqueue_unfinished_work_seconds',
+    help: 'How long all keys that are being processed have taken so far, added up',
+    collect() {
+      for (const [name, queue] of queues) this.set({ name }, queue.unfinishedWorkMs() / 1000);
+    },
+  });
+  new Gauge({
+    ...common,
+    name: 'workqueue_longest_running_processor_seconds',
+    help: 'How long the longest processing under way has taken so far',
+    collect() {
+      for (const [name, queue] of queues) this.set({ name }, queue.longestRunningMs() / 1000);
+    },
+  });
+
+  return {
+    observer(name) {
+      const labels = { name };
+      // A queue that nothing was ever added to must show as zero, not as missing.
+      depth.set(labels, 0);
+      adds.inc(labels, 0);
+      retries.inc(labels, 0);
+      return {
+        depth: (keys) => depth.set(labels, keys),
+        added: () => adds.inc(labels),
+        retried: () => retries.inc(labels),
+        queueDuration: (ms) => queueSeconds.observe(labels, ms / 1000),
+        workDuration: (ms) => workSeconds.observe(labels, ms / 1000),
+      };
+    },
+    watch: (name, queue) => {
+      queues.set(name, queue);
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { request } from 'node:https';
+
+/** How to reach an API server, and as whom. */
+export interface ApiAccess {
+  readonly url: string;
+  /** PEM of the certificate to trust. */
+  readonly ca: string;
+  readonly token: string;
+}
+
+/** What the API server answered. */
+export interface ApiAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/**
+ * One request with a JSON body, on a connection of its own: a control plane's tests suspend and restart the server, which
+ * pooled connections would not survive.
+ */
+export function apiRequest(
+  access: ApiAccess,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<ApiAnswer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(new URL(path, access.url), {
+      method,
+      ca: access.ca,
+      agent: false,
+      timeout: 10_000,
+      headers: {
+        authorization: `Bearer ${access.token}`,
+        accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': contentType(method) }),
+      },
+    });
+    outgoing.once('timeout', () => outgoing.destroy(new Error(`${method} ${path}: no answer in 10 s`)));
+    outgoing.once('error', reject);
+    outgoing.once('response', (incoming) => {
+      let text = '';
+      incoming.setEncoding('utf8');
+      incoming.on('data', (chunk: string) => {
+        text += chunk;
+      });
+      incoming.once('end', () => resolve({ status: incoming.statusCode ?? 0, text }));
+      incoming.once('error', reject);
+    });
+    outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+function contentType(method: string): string {
+  return method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+}

@@ -1,0 +1,154 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { access, chmod, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { withFileLock } from './file-lock.ts';
+import { defaultVersion, type KubernetesVersion } from './kubernetes-versions.ts';
+
+/** A program that control planes are made of. */
+export type BinaryName =
+  | 'etcd'
+  | 'elector'
+  | `kube-apiserver@${KubernetesVersion}`
+  | `kube-scheduler@${typeof defaultVersion}`
+  | `kube-controller-manager@${typeof defaultVersion}`;
+
+/** Every {@link BinaryName}, those needed most often first. */
+export const binaryNames: readonly BinaryName[] = [
+  'etcd',
+  'elector',
+  'kube-apiserver@1.36.3',
+  'kube-scheduler@1.36.3',
+  'kube-controller-manager@1.36.3',
+  'kube-apiserver@1.31.4',
+  'kube-apiserver@1.32.13',
+  'kube-apiserver@1.33.13',
+];
+
+interface Recipe {
+  readonly program: string;
+  /** Folder below go/ with the Go module. */
+  readonly module: string;
+  /** The Go package to build. */
+  readonly target: string;
+  readonly ldflags: string;
+  /** Whether KUBEBUILDER_ASSETS can hold this program in this version. */
+  readonly isAsset: boolean;
+}
+
+const modulesFolder = join(import.meta.dirname, 'go');
+
+/**
+ * The path of an executable, built first when no cached one matches its Go module's go.mod, go.sum and sources.
+ *
+ * With KUBEBUILDER_ASSETS set, etcd and the default version's kube-apiserver are taken from that folder instead.
+ * @throws Error, in one line, when it is not there and cannot be built.
+ */
+export async function binary(name: BinaryName, env: NodeJS.ProcessEnv = process.env): Promise<string> {
+  const recipe = recipeFor(name);
+  const assets = env['KUBEBUILDER_ASSETS'];
+  if (assets && recipe.isAsset) {
+    const path = join(assets, recipe.program);
+    if (await exists(path)) return path;
+    throw new Error(
+      `${name}: KUBEBUILDER_ASSETS is set, but there is no ${path}: correct or unset the variable`,
+    );
+  }
+  const cache = cacheDirectory(env);
+  const path = join(cache, `${recipe.module}-${await fingerprint(recipe)}`, recipe.program);
+  if (await exists(path)) return path;
+  // One build at a time: each fills all cores, and most of what they compile is the same.
+  await withFileLock(join(cache, 'build.lock'), async () => {
+    if (!(await exists(path))) await build(name, recipe, path, env);
+  });
+  return path;
+}
+
+/** The folder that built binaries are kept in. */
+export function cacheDirectory(env: NodeJS.ProcessEnv = process.env): string {
+  return join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'coordinated-leader-election');
+}
+
+function recipeFor(name: BinaryName): Recipe {
+  if (name === 'etcd') {
+    const target = 'go.etcd.io/etcd/server/v3';
+    return { program: 'etcd', module: 'etcd', target, ldflags: '-s -w', isAsset: true };
+  }
+  if (name === 'elector') {
+    return { program: 'elector', module: 'elector', target: '.', ldflags: '-s -w', isAsset: false };
+  }
+  const [program = '', version = ''] = name.split('@');
+  const [major, minor] = version.split('.');
+  const stamp = 'k8s.io/component-base/version';
+  return {
+    program,
+    module: `v${version}`,
+    target: `k8s.io/kubernetes/cmd/${program}`,
+    // Without these the servers report v0.0.0, and candidates would give that as their binaryVersion.
+    ldflags: `-s -w -X ${stamp}.gitVersion=v${version} -X ${stamp}.gitMajor=${major} -X ${stamp}.gitMinor=${minor}`,
+    isAsset: program === 'kube-apiserver' && version === defaultVersion,
+  };
+}
+
+async function fingerprint(recipe: Recipe): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify([recipe, process.platform, process.arch]));
+  const folder = join(modulesFolder, recipe.module);
+  for (const file of (await readdir(folder)).sort()) {
+    hash.update(`\0${file}\0`).update(await readFile(join(folder, file)));
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+async function build(name: BinaryName, recipe: Recipe, path: string, env: NodeJS.ProcessEnv): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  // Renamed into place only when complete: whoever finds the file can run it.
+  const unfinished = `${path}.${process.pid}`;
+  try {
+    await runGo(
+      name,
+      ['build', '-trimpath', '-buildvcs=false', '-ldflags', recipe.ldflags, '-o', unfinished, recipe.target],
+      join(modulesFolder, recipe.module),
+      env,
+    );
+    await chmod(unfinished, 0o755);
+    await rename(unfinished, path);
+  } finally {
+    await rm(unfinished, { force: true });
+  }
+}
+
+function runGo(name: BinaryName, args: string[], cwd: string, env: NodeJS.ProcessEnv): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const go = spawn('go', args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
+    let complaints = '';
+    go.stderr.setEncoding('utf8').on('data', (text: string) => {
+      complaints = (complaints + text).slice(-4_000);
+    });
+    go.once('error', (cause) => {
+      const remedy = `install Go 1.26 or newer (https://go.dev/dl) and put it on the PATH${assetsRemedy(name)}`;
+      reject(new Error(`${name} has to be built, but "go" cannot be run: ${remedy}`, { cause }));
+    });
+    go.once('close', (code) => {
+      if (code === 0) return resolve();
+      const lines = complaints
+        .split('\n')
+        .filter((line) => line !== '' && !line.startsWith('go: downloading'));
+      const problem = lines.slice(-5).join(' | ');
+      reject(new Error(`${name} could not be built by "go ${args.join(' ')}" in ${cwd}: ${problem}`));
+    });
+  });
+}
+
+function assetsRemedy(name: BinaryName): string {
+  return recipeFor(name).isAsset
+    ? `, or set KUBEBUILDER_ASSETS to a folder that holds etcd and kube-apiserver ${defaultVersion}`
+    : '';
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

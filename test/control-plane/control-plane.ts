@@ -1,0 +1,330 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ApiAccess, apiRequest } from './api-request.ts';
+import { binary } from './binaries.ts';
+import {
+  asElectingComponent,
+  type ElectingComponent,
+  type ElectingComponentOptions,
+  electingComponentCommand,
+  type LeaseCandidateMetadata,
+} from './electing-component.ts';
+import { type Electors, startElectors } from './electors.ts';
+import { freePorts } from './free-port.ts';
+import { writeKubeconfig } from './kubeconfig.ts';
+import { defaultVersion, type KubernetesVersion, leaseCandidateVersions } from './kubernetes-versions.ts';
+import { NotReadyError, untilReady } from './ready.ts';
+import { type Reaper, startReaper } from './reaper.ts';
+import { type ServerProcess, startServer } from './server-process.ts';
+
+/** How a kube-apiserver is started. */
+export interface ApiServerOptions {
+  /** Default {@link defaultVersion}. */
+  readonly version?: KubernetesVersion;
+  /** Whether the feature gate is on, and with it the built-in coordinator and the LeaseCandidate API; default true. */
+  readonly coordinatedLeaderElection?: boolean;
+  /**
+   * Values of --runtime-config, like `coordination.k8s.io/v1alpha2=true`; by default what serves the version of the
+   * LeaseCandidate API that LeaseCandidates are stored in.
+   */
+  readonly runtimeConfig?: readonly string[];
+  readonly extraApiServerArgs?: readonly string[];
+}
+
+/** How a control plane is started. */
+export interface ControlPlaneOptions extends ApiServerOptions {
+  /** How long each server may take until it is ready; default 60 s. */
+  readonly readyWithinMs?: number;
+}
+
+/** Who a kubeconfig is for. */
+export type Subject =
+  | { readonly token: string }
+  | { readonly serviceAccount: { readonly namespace: string; readonly name: string } };
+
+/** A real etcd and kube-apiserver on the loopback interface, with RBAC on. */
+export interface ControlPlane {
+  readonly url: string;
+  /** Path of a kubeconfig that may do everything. */
+  readonly kubeconfig: string;
+  readonly caFile: string;
+  readonly adminToken: string;
+  /** Everything it keeps is in here, logs too. Removed by `stop`, unless CLE_KEEP is set in the environment. */
+  readonly directory: string;
+  readonly etcd: ServerProcess;
+  /** The kube-apiserver that runs now: a restart brings another. */
+  readonly apiServer: ServerProcess;
+  /**
+   * One request as the administrator, with the answer's JSON. PATCH sends a merge patch.
+   * @throws Error on any status but 2xx, with what the server said.
+   */
+  request<T = unknown>(method: string, path: string, body?: unknown): Promise<T>;
+  /** The path of a new kubeconfig for a bearer token, or for a token just issued to an existing ServiceAccount. */
+  kubeconfigFor(subject: Subject): Promise<string>;
+  startScheduler(options: ElectingComponentOptions): Promise<ElectingComponent>;
+  startControllerManager(options: ElectingComponentOptions): Promise<ElectingComponent>;
+  /** A process for many real candidates, with this plane's `kubeconfig` or another. */
+  startElectors(kubeconfig?: string): Promise<Electors>;
+  /** Freezes the kube-apiserver: connections stay open, nothing is answered. */
+  suspend(): void;
+  resume(): void;
+  /** Kills the kube-apiserver and starts it again on the same port and data, with other options where given. */
+  restartApiServer(changes?: ApiServerOptions): Promise<void>;
+  /** Kills all of it, what was started through it included. */
+  stop(): Promise<void>;
+}
+
+/** What the servers of one plane have in common. */
+interface Site {
+  readonly directory: string;
+  readonly adminToken: string;
+  readonly reaper: Reaper;
+  readonly readyWithinMs: number;
+}
+
+interface RunningApiServer {
+  readonly server: ServerProcess;
+  readonly access: ApiAccess;
+}
+
+/**
+ * Starts a control plane and waits until it is ready. It ends with this process at the latest, even when that is killed.
+ * @throws Error, with the end of the failing server's log.
+ */
+export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  const { readyWithinMs = 60_000, ...apiServerOptions } = options;
+  const programs = { etcd: await binary('etcd'), apiServer: await apiServerBinary(apiServerOptions) };
+  const directory = await mkdtemp(join(tmpdir(), 'control-plane-'));
+  const reaper = startReaper(process.env['CLE_KEEP'] ? undefined : directory);
+  try {
+    const site = { directory, reaper, readyWithinMs, adminToken: randomBytes(16).toString('hex') };
+    await writeCredentials(site);
+    const etcd = await startEtcd(programs.etcd, site);
+    const first = await onFreePorts(1, ([port = 0]) =>
+      startApiServer(programs.apiServer, apiServerOptions, port, etcd.url, site),
+    );
+    return await assemble(site, etcd, first, apiServerOptions);
+  } catch (error) {
+    await reaper.end();
+    throw error;
+  }
+}
+
+async function assemble(
+  site: Site,
+  etcd: { readonly server: ServerProcess; readonly url: string },
+  first: RunningApiServer,
+  options: ApiServerOptions,
+): Promise<ControlPlane> {
+  const { directory, reaper, adminToken } = site;
+  const kubeconfig = await writeKubeconfig(join(directory, 'admin.kubeconfig'), first.access);
+  let { server } = first;
+  let currentOptions = options;
+  let kubeconfigs = 0;
+  const started: (ServerProcess | Electors)[] = [];
+
+  async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const { status, text } = await apiRequest(first.access, method, path, body);
+    if (status < 200 || status > 299) throw new Error(`${method} ${path}: ${status} ${text.trim()}`);
+    return JSON.parse(text) as T;
+  }
+
+  async function listCandidates(): Promise<readonly LeaseCandidateMetadata[]> {
+    const path = '/apis/coordination.k8s.io/v1beta1/namespaces/kube-system/leasecandidates';
+    return (await request<{ items: LeaseCandidateMetadata[] }>('GET', path)).items;
+  }
+
+  async function startComponent(
+    path: string,
+    component: ElectingComponentOptions,
+    kindArgs: readonly string[],
+  ): Promise<ElectingComponent> {
+    const command = electingComponentCommand(path, component, { directory, kubeconfig }, kindArgs);
+    const running = startServer(command, reaper);
+    started.push(running);
+    return asElectingComponent(running, listCandidates);
+  }
+
+  return {
+    url: first.access.url,
+    kubeconfig,
+    caFile: join(directory, 'apiserver.crt'),
+    adminToken,
+    directory,
+    etcd: etcd.server,
+    get apiServer() {
+      return server;
+    },
+    request,
+    async kubeconfigFor(subject) {
+      const token = 'token' in subject ? subject.token : await issueToken(request, subject.serviceAccount);
+      kubeconfigs += 1;
+      return writeKubeconfig(join(directory, `${kubeconfigs}.kubeconfig`), { ...first.access, token });
+    },
+    async startScheduler(component) {
+      return startComponent(await binary('kube-scheduler@1.36.3'), component, []);
+    },
+    async startControllerManager(component) {
+      // One cheap controller will do: it is here for its elections.
+      const kindArgs = ['--controllers=namespace-controller'];
+      return startComponent(await binary('kube-controller-manager@1.36.3'), component, kindArgs);
+    },
+    async startElectors(config = kubeconfig) {
+      const electors = await startElectors(config);
+      started.push(electors);
+      return electors;
+    },
+    suspend: () => server.kill('SIGSTOP'),
+    resume: () => server.kill('SIGCONT'),
+    async restartApiServer(changes = {}) {
+      currentOptions = { ...currentOptions, ...changes };
+      const path = await apiServerBinary(currentOptions);
+      await killed(server);
+      const port = Number(new URL(first.access.url).port);
+      ({ server } = await startApiServer(path, currentOptions, port, etcd.url, site));
+    },
+    async stop() {
+      await Promise.all(started.map((each) => ('stop' in each ? each.stop() : killed(each))));
+      await killed(server);
+      await killed(etcd.server);
+      await reaper.end();
+    },
+  };
+}
+
+function apiServerBinary({ version = defaultVersion }: ApiServerOptions): Promise<string> {
+  return binary(`kube-apiserver@${version}`);
+}
+
+async function writeCredentials({ directory, adminToken }: Site): Promise<void> {
+  const mode = 0o600;
+  await writeFile(join(directory, 'tokens.csv'), `${adminToken},admin,admin,"system:masters"\n`, { mode });
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const key = privateKey.export({ type: 'sec1', format: 'pem' });
+  await writeFile(join(directory, 'service-account.key'), key, { mode });
+  await writeFile(join(directory, 'service-account.pub'), publicKey.export({ type: 'spki', format: 'pem' }));
+}
+
+async function startEtcd(path: string, site: Site): Promise<{ server: ServerProcess; url: string }> {
+  return onFreePorts(2, async ([clientPort, peerPort]) => {
+    const url = `http://127.0.0.1:${clientPort}`;
+    const peerUrl = `http://127.0.0.1:${peerPort}`;
+    const server = startServer(
+      {
+        name: 'etcd',
+        path,
+        logFile: join(site.directory, 'etcd.log'),
+        args: [
+          `--data-dir=${join(site.directory, 'etcd')}`,
+          `--listen-client-urls=${url}`,
+          `--advertise-client-urls=${url}`,
+          `--listen-peer-urls=${peerUrl}`,
+          `--initial-advertise-peer-urls=${peerUrl}`,
+          `--initial-cluster=default=${peerUrl}`,
+          // What a crash of the machine loses, no test would miss; disks of CI machines are slow.
+          '--unsafe-no-fsync',
+        ],
+      },
+      site.reaper,
+    );
+    const isHealthy = async () => (await fetch(`${url}/health`, { signal: AbortSignal.timeout(2_000) })).ok;
+    await untilReady(server, isHealthy, site.readyWithinMs);
+    return { server, url };
+  });
+}
+
+async function startApiServer(
+  path: string,
+  options: ApiServerOptions,
+  port: number,
+  etcdUrl: string,
+  site: Site,
+): Promise<RunningApiServer> {
+  const { directory, adminToken } = site;
+  const url = `https://127.0.0.1:${port}`;
+  const server = startServer(
+    {
+      name: 'kube-apiserver',
+      path,
+      logFile: join(directory, 'kube-apiserver.log'),
+      args: [
+        `--etcd-servers=${etcdUrl}`,
+        '--bind-address=127.0.0.1',
+        '--advertise-address=127.0.0.1',
+        `--secure-port=${port}`,
+        // Its self-signed certificate, apiserver.crt, is written here, and found again by a restart.
+        `--cert-dir=${directory}`,
+        // Endpoints must not be loopback addresses: it would complain for ever.
+        '--endpoint-reconciler-type=none',
+        `--token-auth-file=${join(directory, 'tokens.csv')}`,
+        '--authorization-mode=RBAC',
+        '--service-account-issuer=https://kubernetes.default.svc',
+        `--service-account-key-file=${join(directory, 'service-account.pub')}`,
+        `--service-account-signing-key-file=${join(directory, 'service-account.key')}`,
+        '--service-cluster-ip-range=10.0.0.0/24',
+        // Nothing runs pods here, so that nobody would create the accounts that it waits for.
+        '--disable-admission-plugins=ServiceAccount',
+        ...coordinationArgs(options),
+        ...(options.extraApiServerArgs ?? []),
+      ],
+    },
+    site.reaper,
+  );
+  let access: ApiAccess | undefined;
+  const isReady = async () => {
+    access ??= { url, token: adminToken, ca: await readFile(join(directory, 'apiserver.crt'), 'utf8') };
+    // /readyz does not wait for the namespaces that the server creates itself and every test uses.
+    for (const probe of ['/readyz', '/api/v1/namespaces/default', '/api/v1/namespaces/kube-system']) {
+      if ((await apiRequest(access, 'GET', probe)).status !== 200) return false;
+    }
+    return true;
+  };
+  await untilReady(server, isReady, site.readyWithinMs);
+  if (access === undefined) throw new Error('a kube-apiserver cannot be ready without having been asked');
+  return { server, access };
+}
+
+function coordinationArgs(options: ApiServerOptions): string[] {
+  const { version = defaultVersion, coordinatedLeaderElection = true } = options;
+  const [stored] = leaseCandidateVersions[version];
+  const runtimeConfig =
+    options.runtimeConfig ?? (coordinatedLeaderElection ? [`coordination.k8s.io/${stored}=true`] : []);
+  return [
+    `--feature-gates=CoordinatedLeaderElection=${coordinatedLeaderElection}`,
+    ...(runtimeConfig.length > 0 ? [`--runtime-config=${runtimeConfig.join(',')}`] : []),
+  ];
+}
+
+/** Calls `start` with free ports, and with others when somebody was quicker to take one of them. */
+async function onFreePorts<T>(count: number, start: (ports: number[]) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await start(await freePorts(count));
+    } catch (error) {
+      const wasTaken =
+        error instanceof NotReadyError && error.server.logs().includes('address already in use');
+      if (!wasTaken || attempt === 5) throw error;
+      await killed(error.server);
+    }
+  }
+}
+
+async function issueToken(
+  request: ControlPlane['request'],
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): Promise<string> {
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
+  const body = {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    spec: { expirationSeconds: 3600 },
+  };
+  return (await request<{ status: { token: string } }>('POST', path, body)).status.token;
+}
+
+async function killed(server: ServerProcess): Promise<void> {
+  server.kill('SIGKILL');
+  await server.exited;
+}

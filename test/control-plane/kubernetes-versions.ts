@@ -1,0 +1,21 @@
+/** The Kubernetes versions that a control plane can be started with, newest first. */
+export const kubernetesVersions = ['1.36.3', '1.33.13', '1.32.13', '1.31.4'] as const;
+
+/** One of {@link kubernetesVersions}. */
+export type KubernetesVersion = (typeof kubernetesVersions)[number];
+
+/** The version that tests use unless they are about another one. */
+export const defaultVersion: KubernetesVersion = '1.36.3';
+
+/** Every version of the LeaseCandidate API that a Kubernetes version can serve, the one that it is stored in first. */
+export const leaseCandidateVersions: Readonly<Record<KubernetesVersion, readonly [string, ...string[]]>> = {
+  '1.36.3': ['v1beta1', 'v1alpha2'],
+  '1.33.13': ['v1beta1', 'v1alpha2'],
+  '1.32.13': ['v1alpha2'],
+  '1.31.4': ['v1alpha1'],
+};
+
+/** Whether `version` is one of {@link kubernetesVersions}. */
+export function isKubernetesVersion(version: string): version is KubernetesVersion {
+  return (kubernetesVersions as readonly string[]).includes(version);
+}

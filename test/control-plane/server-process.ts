@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import type { Reaper } from './reaper.ts';
+
+/** How a process ended. */
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A process of a control plane. */
+export interface ServerProcess {
+  readonly name: string;
+  readonly pid: number;
+  readonly logFile: string;
+  /** Resolves, never rejects, when it has ended. */
+  readonly exited: Promise<Exit>;
+  /** How it ended; undefined while it runs. */
+  exit(): Exit | undefined;
+  /** Everything that it has logged so far. */
+  logs(): string;
+  /** Sends a signal, SIGTERM by default; nothing happens if it has ended. SIGSTOP and SIGCONT freeze and thaw it. */
+  kill(signal?: NodeJS.Signals): void;
+}
+
+/** What to run as a {@link ServerProcess}. */
+export interface ServerCommand {
+  readonly name: string;
+  readonly path: string;
+  readonly args: readonly string[];
+  readonly logFile: string;
+  /** What the process takes to be its own name; by default its path. */
+  readonly argv0?: string;
+}
+
+/** Starts a process that ends with this one at the latest. */
+export function startServer(command: ServerCommand, reaper: Reaper): ServerProcess {
+  const { name, path, args, logFile } = command;
+  const log = openSync(logFile, 'a');
+  // In a session of its own: Ctrl-C is for us, who stop the servers in order.
+  const child = spawn(path, args, {
+    detached: true,
+    stdio: ['ignore', log, log],
+    ...(command.argv0 === undefined ? {} : { argv0: command.argv0 }),
+  });
+  closeSync(log);
+  const { pid } = child;
+  let exit: Exit | undefined;
+  const exited = new Promise<Exit>((resolve) => {
+    const end = (code: number | null, signal: NodeJS.Signals | null) => {
+      if (pid !== undefined) reaper.forget(pid);
+      exit = { code, signal };
+      resolve(exit);
+    };
+    child.once('exit', end);
+    child.once('error', () => end(null, null));
+  });
+  if (pid === undefined) throw new Error(`${name}: ${path} cannot be run`);
+  reaper.mind(pid);
+  return {
+    name,
+    pid,
+    logFile,
+    exited,
+    exit: () => exit,
+    logs: () => readFileSync(logFile, 'utf8'),
+    kill(signal = 'SIGTERM') {
+      if (exit === undefined) child.kill(signal);
+    },
+  };
+}
+
+/** The end of a process's log, for error messages. */
+export function tailOf(server: ServerProcess): string {
+  const lines = server.logs().trimEnd().split('\n').slice(-15);
+  return `the end of ${server.name}'s log:\n${lines.map((line) => `  ${line.slice(0, 400)}`).join('\n')}`;
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { Backoff } from '../../src/kubernetes/backoff.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const options = { initialMs: 200, maxMs: 1_000, resetAfterMs: 5_000 };
+
+describe('a backoff', () => {
+  it('doubles up to its maximum', () => {
+    const backoff = new Backoff(options, new VirtualClock({ random: () => 1 - 2 ** -50 }));
+    expect(Array.from({ length: 5 }, () => Math.round(backoff.failed()))).toEqual([
+      200, 400, 800, 1_000, 1_000,
+    ]);
+  });
+
+  it('leaves no more than half to chance', () => {
+    const backoff = new Backoff(options, new VirtualClock({ random: () => 0 }));
+    expect([backoff.failed(), backoff.failed()]).toEqual([100, 200]);
+  });
+
+  it('forgets failures after a time of health, counted from its beginning', async () => {
+    const clock = new VirtualClock({ random: () => 0 });
+    const backoff = new Backoff(options, clock);
+    backoff.failed();
+    backoff.succeeded();
+    await clock.advance(3_000);
+    backoff.succeeded();
+    await clock.advance(2_000);
+    expect(backoff.failed()).toBe(100);
+  });
+
+  it('remembers failures after a short success, and however long an attempt took', async () => {
+    const clock = new VirtualClock({ random: () => 0 });
+    const backoff = new Backoff(options, clock);
+    backoff.failed();
+    backoff.succeeded();
+    await clock.advance(4_999);
+    expect(backoff.failed()).toBe(200);
+    await clock.advance(60_000);
+    expect(backoff.failed()).toBe(400);
+  });
+});

@@ -1,0 +1,237 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import nock from 'nock';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ApiCallObservation } from '../../src/kubernetes/client.ts';
+import { makeClient, makeKubeConfig } from './make-client.ts';
+
+const server = 'https://api.test:6443';
+const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+
+beforeEach(() => {
+  nock.disableNetConnect();
+});
+
+afterEach(() => {
+  nock.abortPendingRequests();
+  nock.cleanAll();
+  nock.enableNetConnect();
+  nock.restore();
+  nock.activate();
+});
+
+describe('what a request looks like', () => {
+  it('asks for JSON, says who is asking and puts the query on the path', async () => {
+    nock(server, { reqheaders: { accept: 'application/json', 'user-agent': 'test/1.0' } })
+      .get(leases)
+      .query({ limit: '5', watch: 'false', fieldSelector: 'metadata.name=a' })
+      .reply(200, { kind: 'LeaseList' });
+    const query = { limit: 5, watch: false, fieldSelector: 'metadata.name=a', continue: undefined };
+    await expect(makeClient().request({ method: 'GET', path: leases, query })).resolves.toEqual({
+      kind: 'LeaseList',
+    });
+  });
+
+  it('sends a patch with its content type', async () => {
+    nock(server, { reqheaders: { 'content-type': 'application/merge-patch+json' } })
+      .patch(`${leases}/a`, { spec: { preferredHolder: 'b' } })
+      .reply(200, { kind: 'Lease' });
+    const answer = makeClient().request({
+      method: 'PATCH',
+      path: `${leases}/a`,
+      contentType: 'application/merge-patch+json',
+      body: { spec: { preferredHolder: 'b' } },
+    });
+    await expect(answer).resolves.toEqual({ kind: 'Lease' });
+  });
+
+  it('keeps the path prefix of a server behind a gateway', async () => {
+    nock(server).get('/k8s/clusters/c-1/version').reply(200, { major: '1' });
+    const client = makeClient({ kubeConfig: makeKubeConfig({ server: `${server}/k8s/clusters/c-1/` }) });
+    await expect(client.request({ method: 'GET', path: '/version' })).resolves.toEqual({ major: '1' });
+  });
+
+  it.each([
+    { name: 'a token', user: { token: 'secret' }, wantHeaders: { authorization: 'Bearer secret' } },
+    {
+      name: 'a password',
+      user: { username: 'me', password: 'pass' },
+      wantHeaders: { authorization: 'Basic bWU6cGFzcw==' },
+    },
+    {
+      name: 'somebody else’s name',
+      user: { token: 'secret', impersonateUser: 'other' },
+      wantHeaders: { authorization: 'Bearer secret', 'impersonate-user': 'other' },
+    },
+    {
+      name: 'the token of an exec plugin',
+      user: {
+        exec: {
+          command: process.execPath,
+          args: ['-e', 'console.log(JSON.stringify({ status: { token: "from-plugin" } }))'],
+        },
+      },
+      wantHeaders: { authorization: 'Bearer from-plugin' },
+    },
+  ])('authenticates with $name', async ({ user, wantHeaders }) => {
+    nock(server, { reqheaders: wantHeaders }).get('/version').reply(200, {});
+    const client = makeClient({ kubeConfig: makeKubeConfig({}, user) });
+    await expect(client.request({ method: 'GET', path: '/version' })).resolves.toEqual({});
+  });
+
+  it('authenticates with a token file, without the newline at its end', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'token-'));
+    const tokenFile = join(directory, 'token');
+    writeFileSync(tokenFile, 'mounted\n');
+    nock(server, { reqheaders: { authorization: 'Bearer mounted' } })
+      .get('/version')
+      .reply(200, {});
+    const user = { authProvider: { name: 'tokenFile', config: { tokenFile } } };
+    const client = makeClient({ kubeConfig: makeKubeConfig({}, user) });
+    await expect(client.request({ method: 'GET', path: '/version' })).resolves.toEqual({});
+    rmSync(directory, { recursive: true });
+  });
+
+  it('sends no credentials to a server without TLS', async () => {
+    nock('http://api.test:8001', { badheaders: ['authorization'] })
+      .get('/version')
+      .reply(200, {});
+    const client = makeClient({
+      kubeConfig: makeKubeConfig({ server: 'http://api.test:8001' }, { token: 'secret' }),
+    });
+    await expect(client.request({ method: 'GET', path: '/version' })).resolves.toEqual({});
+  });
+});
+
+describe('what goes wrong', () => {
+  it('turns a Status into an ApiError that keeps the server’s own words', async () => {
+    nock(server)
+      .put(`${leases}/a`)
+      .reply(409, { kind: 'Status', code: 409, reason: 'Conflict', message: 'the object has been modified' });
+    await expect(
+      makeClient().request({ method: 'PUT', path: `${leases}/a`, body: {} }),
+    ).rejects.toMatchObject({
+      name: 'ApiError',
+      status: 409,
+      reason: 'Conflict',
+      method: 'PUT',
+      path: `${leases}/a`,
+      retryAfterMs: undefined,
+      message: `PUT ${leases}/a was answered 409 Conflict: the object has been modified`,
+    });
+  });
+
+  it.each([
+    { name: 'the Retry-After header', body: {}, headers: { 'retry-after': '3' }, wantMs: 3000 },
+    {
+      name: 'the details of the Status',
+      body: { details: { retryAfterSeconds: 7 } },
+      headers: {},
+      wantMs: 7000,
+    },
+    {
+      name: 'the header before the details',
+      body: { details: { retryAfterSeconds: 7 } },
+      headers: { 'retry-after': '3' },
+      wantMs: 3000,
+    },
+    {
+      name: 'no date',
+      body: {},
+      headers: { 'retry-after': 'Thu, 01 Jan 2026 00:00:00 GMT' },
+      wantMs: undefined,
+    },
+  ])('takes from $name how long to wait', async ({ body, headers, wantMs }) => {
+    nock(server).get(leases).reply(429, body, headers);
+    await expect(makeClient().request({ method: 'GET', path: leases })).rejects.toMatchObject({
+      status: 429,
+      retryAfterMs: wantMs,
+    });
+  });
+
+  it('explains an error whose body is no Status', async () => {
+    nock(server).get(leases).reply(502, '<html>Bad Gateway</html>');
+    await expect(makeClient().request({ method: 'GET', path: leases })).rejects.toMatchObject({
+      name: 'ApiError',
+      status: 502,
+      message: `GET ${leases} was answered 502: <html>Bad Gateway</html>`,
+    });
+  });
+
+  it('does not follow a redirect', async () => {
+    nock(server).get(leases).reply(302, '', { location: 'https://elsewhere.test/' });
+    await expect(makeClient().request({ method: 'GET', path: leases })).rejects.toMatchObject({
+      status: 302,
+    });
+  });
+
+  it.each([
+    { name: 'no JSON', body: '{"kind":' },
+    { name: 'no object', body: '[1]' },
+    { name: 'empty', body: '' },
+  ])('rejects an answer that is $name', async ({ body }) => {
+    nock(server).get(leases).reply(200, body);
+    await expect(makeClient().request({ method: 'GET', path: leases })).rejects.toMatchObject({
+      name: 'ConnectionError',
+      code: 'MALFORMED_ANSWER',
+    });
+  });
+
+  it('says that an exec plugin failed, in the plugin’s words', async () => {
+    const exec = { command: process.execPath, args: ['-e', 'console.error("login first"); process.exit(1)'] };
+    const client = makeClient({ kubeConfig: makeKubeConfig({}, { exec }) });
+    await expect(client.request({ method: 'GET', path: '/version' })).rejects.toMatchObject({
+      code: 'CREDENTIALS',
+      message: expect.stringContaining('login first'),
+    });
+  });
+
+  it('opens no connection for a call whose credentials come after it was closed', async () => {
+    const exec = { command: process.execPath, args: ['-e', 'console.log(JSON.stringify({ status: {} }))'] };
+    const client = makeClient({ kubeConfig: makeKubeConfig({}, { exec }) });
+    const rejection = expect(client.request({ method: 'GET', path: '/version' })).rejects.toMatchObject({
+      code: 'CLIENT_CLOSED',
+    });
+    await client.close();
+    await rejection;
+  });
+
+  it('fails calls once it is closed', async () => {
+    const client = makeClient();
+    await client.close();
+    await expect(client.request({ method: 'GET', path: '/version' })).rejects.toMatchObject({
+      code: 'CLIENT_CLOSED',
+    });
+  });
+});
+
+describe('what is observed', () => {
+  it('tells verb, resource and status of every call', async () => {
+    const calls: ApiCallObservation[] = [];
+    const client = makeClient({ observe: (call) => calls.push(call) });
+    nock(server)
+      .get(leases)
+      .reply(200, {})
+      .post(leases)
+      .reply(201, {})
+      .delete(`${leases}/a`)
+      .reply(404, {})
+      .get(`${leases}?watch=true`)
+      .reply(200, '')
+      .get('/version')
+      .replyWithError('broken');
+    await client.request({ method: 'GET', path: leases });
+    await client.request({ method: 'POST', path: leases, body: {} });
+    await client.request({ method: 'DELETE', path: `${leases}/a` }).catch(() => {});
+    for await (const _ of await client.stream({ method: 'GET', path: leases, query: { watch: true } }));
+    await client.request({ method: 'GET', path: '/version' }).catch(() => {});
+    expect(calls.map(({ verb, resource, status }) => `${verb} ${resource} ${status}`)).toEqual([
+      'list leases 200',
+      'create leases 201',
+      'delete leases 404',
+      'watch leases 200',
+      'get /version error',
+    ]);
+  });
+});

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { discoverLeaseCandidateVersion, discoverServedVersion } from '../../src/kubernetes/discovery.ts';
+import { ApiError } from '../../src/kubernetes/errors.ts';
+import type { JsonObject } from '../../src/kubernetes/json.ts';
+import { ScriptedClient } from './scripted-client.ts';
+
+/** A server that has these resources in these versions of the group. */
+function makeServer(resourcesByVersion: Record<string, readonly string[]>): ScriptedClient {
+  const client = new ScriptedClient();
+  const group = '/apis/coordination.k8s.io';
+  const answers = new Map<string, JsonObject>([
+    [group, { versions: Object.keys(resourcesByVersion).map((version) => ({ version })) }],
+  ]);
+  for (const [version, names] of Object.entries(resourcesByVersion)) {
+    answers.set(`${group}/${version}`, { resources: names.map((name) => ({ name })) });
+  }
+  client.onRequest = ({ method, path }) => {
+    const answer = answers.get(path);
+    if (!answer) throw new ApiError({ method, path, status: 404, message: 'not found' });
+    return answer;
+  };
+  return client;
+}
+
+describe('the version of LeaseCandidate', () => {
+  it.each([
+    {
+      name: 'the newest there is',
+      served: { v1: ['leases'], v1alpha2: ['leasecandidates'], v1beta1: ['leasecandidates'] },
+      want: 'v1beta1',
+    },
+    {
+      name: 'the only one there is',
+      served: { v1: ['leases'], v1alpha1: ['leasecandidates'] },
+      want: 'v1alpha1',
+    },
+    {
+      name: 'one that has LeaseCandidates',
+      served: { v1beta1: ['leases'], v1alpha2: ['leases', 'leasecandidates'] },
+      want: 'v1alpha2',
+    },
+    { name: 'none where there are only Leases', served: { v1: ['leases'] }, want: undefined },
+    {
+      name: 'none in which only a subresource bears the name',
+      served: { v1beta1: ['leasecandidates/status'] },
+      want: undefined,
+    },
+  ])('is $name', async ({ served, want }) => {
+    await expect(discoverLeaseCandidateVersion(makeServer(served))).resolves.toBe(want);
+  });
+
+  it('is none where the group is not served', async () => {
+    const client = new ScriptedClient();
+    client.onRequest = ({ method, path }) => {
+      throw new ApiError({ method, path, status: 404, message: 'not found' });
+    };
+    await expect(discoverLeaseCandidateVersion(client)).resolves.toBeUndefined();
+  });
+
+  it('is not known where the server cannot tell', async () => {
+    const client = new ScriptedClient();
+    client.onRequest = ({ method, path }) => {
+      throw new ApiError({ method, path, status: 503, message: 'try later' });
+    };
+    await expect(discoverLeaseCandidateVersion(client)).rejects.toMatchObject({ status: 503 });
+  });
+});
+
+describe('any resource', () => {
+  it('is found in the first version of the preference, even if a version goes away meanwhile', async () => {
+    const client = makeServer({ v1: ['leases'] });
+    const answer = client.onRequest;
+    client.onRequest = (request) =>
+      request.path.endsWith('.io')
+        ? { versions: [{ version: 'v2' }, { version: 'v1' }, 'odd'] }
+        : answer(request);
+    const query = { group: 'coordination.k8s.io', resource: 'leases', preference: ['v2', 'v1'] } as const;
+    await expect(discoverServedVersion(client, query)).resolves.toBe('v1');
+  });
+});

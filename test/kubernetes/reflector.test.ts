@@ -1,0 +1,550 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError, ConnectionError } from '../../src/kubernetes/errors.ts';
+import { settle } from '../support/virtual-clock.ts';
+import { makeReflector } from './make-reflector.ts';
+import { makeList, makeObject, ScriptedClient } from './scripted-client.ts';
+
+function apiError(status: number, reason = '', retryAfterMs?: number): ApiError {
+  return new ApiError({ method: 'GET', path: '/leases', status, reason, message: 'scripted', retryAfterMs });
+}
+
+function expired(): object {
+  return { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version' };
+}
+
+describe('listing', () => {
+  it('fills the store, tells of each object as initial, is synced and then watches from the list on', async () => {
+    const client = new ScriptedClient();
+    client.onRequest = () => makeList([makeObject('a', '3'), makeObject('b', '5')], '7');
+    const atSync: number[] = [];
+    const { reflector, events, fullEvents } = makeReflector(client, {
+      onSynced: () => atSync.push(events.length),
+      query: { labelSelector: 'app=x' },
+    });
+    expect(reflector.hasSynced()).toBe(false);
+    reflector.start();
+    await settle();
+    expect(events).toEqual(['added default/a@3', 'added default/b@5']);
+    expect(fullEvents.every(({ initial }) => initial)).toBe(true);
+    expect(atSync).toEqual([2]);
+    expect(reflector.hasSynced()).toBe(true);
+    expect(reflector.store.get('default/b')?.metadata.resourceVersion).toBe('5');
+    expect(client.requests[0]?.query).toMatchObject({ limit: 500, labelSelector: 'app=x' });
+    expect(client.watch.request.query).toMatchObject({
+      watch: true,
+      allowWatchBookmarks: true,
+      resourceVersion: '7',
+      labelSelector: 'app=x',
+    });
+    const timeout = Number(client.watch.request.query?.['timeoutSeconds']);
+    expect(timeout).toBeGreaterThanOrEqual(300);
+    expect(timeout).toBeLessThanOrEqual(600);
+    await reflector.stop();
+  });
+
+  it('leaves the store alone until the last page has come', async () => {
+    const client = new ScriptedClient();
+    const pages = [Promise.withResolvers<object>(), Promise.withResolvers<object>()];
+    client.onRequest = async (request) => ({
+      ...(await pages[request.query?.['continue'] ? 1 : 0]?.promise),
+    });
+    const { reflector, events } = makeReflector(client, { pageSize: 1 });
+    reflector.start();
+    pages[0]?.resolve(makeList([makeObject('a', '3')], '7', 'more'));
+    await settle();
+    expect([reflector.store.size, events, reflector.hasSynced()]).toEqual([0, [], false]);
+    pages[1]?.resolve(makeList([makeObject('b', '5')], '7'));
+    await settle();
+    expect(reflector.store.size).toBe(2);
+    expect(client.requests.map(({ query }) => [query?.['limit'], query?.['continue']])).toEqual([
+      [1, undefined],
+      [1, 'more'],
+    ]);
+    await reflector.stop();
+  });
+
+  it('begins anew when the server has forgotten what it was to continue with', async () => {
+    const client = new ScriptedClient();
+    client.onRequest = ({ query }) => {
+      if (query?.['continue']) throw apiError(410, 'Expired');
+      return client.requests.length === 1
+        ? makeList([makeObject('gone', '1')], '7', 'more')
+        : makeList([makeObject('a', '8')], '9');
+    };
+    const { reflector, events, errors } = makeReflector(client);
+    reflector.start();
+    await settle();
+    expect(events).toEqual(['added default/a@8']);
+    expect(errors).toEqual([]);
+    expect(client.watch.resourceVersion).toBe('9');
+    await reflector.stop();
+  });
+
+  it('backs off when it cannot get to the end of a list again and again', async () => {
+    const client = new ScriptedClient();
+    client.onRequest = ({ query }) => {
+      if (query?.['continue']) throw apiError(410, 'Expired');
+      return makeList([], '7', 'more');
+    };
+    const { reflector, errors, clock } = makeReflector(client);
+    reflector.start();
+    await settle();
+    expect(client.requests).toHaveLength(4);
+    expect(errors).toMatchObject([{ error: { status: 410 }, context: { during: 'list' } }]);
+    await clock.advance(200);
+    expect(client.requests).toHaveLength(8);
+    await reflector.stop();
+  });
+
+  it('reports items that are no objects and goes on without them; one without a resourceVersion is fine', async () => {
+    const client = new ScriptedClient();
+    client.onRequest = () => makeList(['nonsense', { metadata: {} }, { metadata: { name: 'bare' } }], '7');
+    const { reflector, events, errors } = makeReflector(client);
+    reflector.start();
+    await settle();
+    expect(events).toEqual(['added bare@undefined']);
+    expect(errors.map(({ context }) => context.during)).toEqual(['decode', 'decode']);
+    await reflector.stop();
+  });
+
+  it('takes a list whose items are null for an empty one', async () => {
+    const client = new ScriptedClient();
+    client.onRequest = () => ({ items: null, metadata: { resourceVersion: '7' } });
+    const { reflector } = makeReflector(client);
+    reflector.start();
+    await settle();
+    expect(reflector.hasSynced()).toBe(true);
+    await reflector.stop();
+  });
+
+  it('tries again after an answer that is no list', async () => {
+    const client = new ScriptedClient();
+    client.onRequest = () => (client.requests.length === 1 ? { kind: 'Lease' } : makeList([], '7'));
+    const { reflector, errors, clock } = makeReflector(client);
+    reflector.start();
+    await clock.runUntil(() => reflector.hasSynced());
+    expect(errors).toMatchObject([{ error: { code: 'MALFORMED_ANSWER' } }]);
+    await reflector.stop();
+  });
+});
+
+describe('watching', () => {
+  it('tells of what is added, modified and deleted, with what was before', async () => {
+    const client = new ScriptedClient();
+    const { reflector, fullEvents } = makeReflector(client);
+    reflector.start();
+    await settle();
+    const [first, second, last] = [makeObject('a', '2'), makeObject('a', '3'), makeObject('a', '4')];
+    client.watch.event('ADDED', first);
+    client.watch.event('MODIFIED', second);
+    client.watch.event('DELETED', last);
+    await settle();
+    const key = 'default/a';
+    expect(fullEvents).toEqual([
+      { type: 'added', key, object: first, previous: undefined, initial: false },
+      { type: 'modified', key, object: second, previous: first, initial: false },
+      { type: 'deleted', key, object: last, previous: second, initial: false },
+    ]);
+    expect(reflector.store.size).toBe(0);
+    await reflector.stop();
+  });
+
+  it('drops what it has at that resourceVersion already, and the deletion of what it never had', async () => {
+    const client = new ScriptedClient();
+    client.onRequest = () => makeList([makeObject('a', '2')], '2');
+    const { reflector, events } = makeReflector(client);
+    reflector.start();
+    await settle();
+    client.watch.event('MODIFIED', makeObject('a', '2'));
+    client.watch.event('DELETED', makeObject('never', '3'));
+    await settle();
+    expect(events).toEqual(['added default/a@2']);
+    await reflector.stop();
+  });
+
+  it('takes an object of another uid under the same name for another object', async () => {
+    const client = new ScriptedClient();
+    client.onRequest = () => makeList([makeObject('a', '2')], '2');
+    const { reflector, events } = makeReflector(client);
+    reflector.start();
+    await settle();
+    client.watch.event('ADDED', { metadata: { ...makeObject('a', '9').metadata, uid: 'another' } });
+    await settle();
+    expect(events).toEqual(['added default/a@2', 'deleted default/a@2', 'added default/a@9']);
+    await reflector.stop();
+  });
+
+  it('goes on from the last event or bookmark when the server ends the watch, without listing', async () => {
+    const client = new ScriptedClient();
+    const { reflector, clock, errors } = makeReflector(client);
+    reflector.start();
+    await settle();
+    client.watch.event('ADDED', makeObject('a', '5'));
+    await clock.advance(60_000);
+    client.watch.end();
+    await settle();
+    expect(client.watch.resourceVersion).toBe('5');
+    client.watch.bookmark('9');
+    await clock.advance(60_000);
+    client.watch.end();
+    await settle();
+    expect(client.watch.resourceVersion).toBe('9');
+    expect(client.requests).toHaveLength(1);
+    expect(errors).toEqual([]);
+    await reflector.stop();
+  });
+
+  it('puts lines and characters together that arrive in pieces', async () => {
+    const client = new ScriptedClient();
+    const { reflector, fullEvents } = makeReflector(client);
+    reflector.start();
+    await settle();
+    const object = makeObject('a', '2', { note: '選出 🗳' });
+    const bytes = Buffer.from(`${JSON.stringify({ type: 'ADDED', object })}\n`);
+    for (const byte of bytes) client.watch.bytes(Uint8Array.of(byte));
+    await settle();
+    expect(fullEvents.map((event) => event.object)).toEqual([object]);
+    await reflector.stop();
+  });
+
+  it('drops a line cut short by the end of the connection, and goes on from the one before', async () => {
+    const client = new ScriptedClient();
+    const { reflector, clock, events } = makeReflector(client);
+    reflector.start();
+    await settle();
+    client.watch.event('ADDED', makeObject('a', '5'));
+    client.watch.bytes('{"type":"ADDED","object":{"metadata":{"na');
+    client.watch.fail(new ConnectionError('other side closed', { code: 'UND_ERR_SOCKET' }));
+    await clock.runUntil(() => client.watches.length === 2);
+    expect(client.watch.resourceVersion).toBe('5');
+    expect(events).toEqual(['added default/a@5']);
+    expect(client.requests).toHaveLength(1);
+    await reflector.stop();
+  });
+
+  it.each([
+    { name: 'no JSON', line: '{"type":' },
+    { name: 'no event', line: '{"type":"NEWS","object":{}}' },
+    { name: 'an event without a named object', line: '{"type":"ADDED","object":{"metadata":{}}}' },
+    { name: 'a bookmark without a resourceVersion', line: '{"type":"BOOKMARK","object":{}}' },
+  ])('lists again after a line that is $name, as it may have hidden a change', async ({ line }) => {
+    const client = new ScriptedClient();
+    const { reflector, clock, errors } = makeReflector(client);
+    reflector.start();
+    await settle();
+    client.watch.bytes(`${line}\n`);
+    await clock.runUntil(() => client.requests.length === 2);
+    expect(errors).toMatchObject([{ error: { code: 'MALFORMED_ANSWER' }, context: { during: 'watch' } }]);
+    await reflector.stop();
+  });
+
+  it('gives up a silent watch after 90 s, bookmarks counting as life, and goes on from where it was', async () => {
+    const client = new ScriptedClient();
+    const { reflector, clock, errors, observations } = makeReflector(client);
+    reflector.start();
+    await clock.advance(60_000);
+    client.watch.bookmark('8');
+    await clock.advance(89_999);
+    expect([client.watches.length, reflector.lastActivity]).toEqual([1, 60_000]);
+    await clock.advance(1);
+    expect(client.watches.map(({ ended }) => ended)).toEqual([true, false]);
+    expect(client.watch.resourceVersion).toBe('8');
+    expect(client.requests).toHaveLength(1);
+    expect(errors).toEqual([]);
+    expect(observations).toContainEqual({ type: 'watchEnded', how: 'stalled' });
+    await reflector.stop();
+  });
+
+  it('does not spin when the server ends every watch at once', async () => {
+    const client = new ScriptedClient();
+    const { reflector, clock, errors } = makeReflector(client);
+    client.onWatch = () => queueMicrotask(() => client.watch.end());
+    reflector.start();
+    await clock.advance(60_000);
+    expect(client.watches.length).toBeLessThan(20);
+    expect(errors[0]).toMatchObject({ error: { code: 'WATCH_CLOSED_EARLY' } });
+    await reflector.stop();
+  });
+});
+
+describe('recovering', () => {
+  it.each([
+    { name: 'in answer to the watch', code: 410, refuse: true },
+    { name: 'as an event, by its code', code: 410, refuse: false },
+    { name: 'as an event, by its reason alone', code: 500, refuse: false },
+  ])('lists again after an expired resourceVersion, told $name', async ({ code, refuse }) => {
+    const client = new ScriptedClient();
+    client.onRequest = () => makeList([], `${client.requests.length}`);
+    const { reflector, clock } = makeReflector(client);
+    client.onWatch = ({ query }) => {
+      if (refuse && query?.['resourceVersion'] === '1') throw apiError(410, 'Expired');
+    };
+    reflector.start();
+    await settle();
+    if (!refuse) client.watch.event('ERROR', { ...expired(), code });
+    await clock.runUntil(() => client.requests.length === 2);
+    expect(clock.now()).toBeLessThanOrEqual(200);
+    expect(client.watch.resourceVersion).toBe('2');
+    await reflector.stop();
+  });
+
+  it('tells the difference after listing again, and nothing of what is unchanged', async () => {
+    const client = new ScriptedClient();
+    const lists = [
+      makeList([makeObject('same', '1'), makeObject('changed', '2'), makeObject('gone', '3')], '3'),
+      makeList([makeObject('same', '1'), makeObject('changed', '8'), makeObject('new', '9')], '9'),
+    ];
+    client.onRequest = () => lists[client.requests.length - 1] ?? makeList([], '0');
+    const { reflector, clock, fullEvents, events } = makeReflector(client);
+    reflector.start();
+    await settle();
+    events.length = 0;
+    fullEvents.length = 0;
+    client.watch.event('ERROR', expired());
+    await clock.runUntil(() => client.requests.length === 2);
+    expect(events).toEqual(['modified default/changed@8', 'added default/new@9', 'deleted default/gone@3']);
+    expect(fullEvents.some(({ initial }) => initial)).toBe(false);
+    expect([...reflector.store.keys()]).toEqual(['default/same', 'default/changed', 'default/new']);
+    await reflector.stop();
+  });
+
+  it.each([
+    { name: 'a 500', error: apiError(500, 'InternalError') },
+    { name: 'a 403', error: apiError(403, 'Forbidden') },
+    { name: 'a reset connection', error: new ConnectionError('reset', { code: 'ECONNRESET' }) },
+  ])('waits longer and longer after $name, up to 10 s, and goes on from where it was', async ({ error }) => {
+    const client = new ScriptedClient();
+    const { reflector, clock, errors } = makeReflector(client);
+    let attempts = 0;
+    client.onWatch = () => {
+      if (attempts++ < 4) throw error;
+    };
+    reflector.start();
+    await clock.runUntil(() => client.watches.length === 1);
+    const delays = errors.map(({ context }) => context.retryInMs ?? 0);
+    expect(delays).toHaveLength(4);
+    for (const [index, delay] of delays.entries()) {
+      expect(delay).toBeGreaterThanOrEqual(100 * 2 ** index);
+      expect(delay).toBeLessThanOrEqual(200 * 2 ** index);
+    }
+    expect(client.requests).toHaveLength(1);
+    expect(client.watch.resourceVersion).toBe('1');
+    await reflector.stop();
+  });
+
+  it.each([
+    { name: 'a list', list: true },
+    { name: 'a watch', list: false },
+  ])('leaves a server that is busy alone for as long as it asks, on $name', async ({ list }) => {
+    const client = new ScriptedClient();
+    let refusals = 0;
+    const refuseOnce = () => {
+      if (refusals++ === 0) throw apiError(429, 'TooManyRequests', 7_000);
+    };
+    if (!list) client.onWatch = refuseOnce;
+    else {
+      client.onRequest = () => {
+        refuseOnce();
+        return makeList([], '1');
+      };
+    }
+    const { reflector, clock } = makeReflector(client);
+    reflector.start();
+    await clock.advance(6_999);
+    expect([client.watches.length, refusals]).toEqual([0, 1]);
+    await clock.advance(1);
+    expect(client.watches).toHaveLength(1);
+    await reflector.stop();
+  });
+
+  it('leaves a server alone that says so in the middle of a watch', async () => {
+    const client = new ScriptedClient();
+    const { reflector, clock } = makeReflector(client);
+    reflector.start();
+    await settle();
+    client.watch.event('ERROR', { code: 429, reason: 'TooManyRequests', details: { retryAfterSeconds: 5 } });
+    await clock.advance(4_999);
+    expect(client.watches).toHaveLength(1);
+    await clock.advance(1);
+    expect(client.watches).toHaveLength(2);
+    expect(client.requests).toHaveLength(1);
+    await reflector.stop();
+  });
+
+  it('says each time that the resource is not served, keeps trying, and lists once it is served again', async () => {
+    const client = new ScriptedClient();
+    let told = 0;
+    const { reflector, clock } = makeReflector(client, { onNotServed: () => told++ });
+    client.onRequest = () => {
+      if (told < 3) throw apiError(404, 'NotFound');
+      return makeList([], '1');
+    };
+    reflector.start();
+    await clock.runUntil(() => reflector.hasSynced());
+    expect(told).toBe(3);
+    client.watch.event('ERROR', { code: 404, reason: 'NotFound' });
+    await clock.runUntil(() => client.watches.length === 2);
+    expect(told).toBe(4);
+    await reflector.stop();
+  });
+
+  it('lists again when the server refuses, over and over, to go on from one state', async () => {
+    const client = new ScriptedClient();
+    client.onRequest = () => makeList([], client.requests.length === 1 ? '1000' : '7');
+    client.onWatch = ({ query }) => {
+      if (query?.['resourceVersion'] === '1000') throw apiError(504, 'Timeout');
+    };
+    const { reflector, clock, errors } = makeReflector(client);
+    reflector.start();
+    await clock.runUntil(() => client.watches.length === 1);
+    expect([errors.length, client.watch.resourceVersion]).toEqual([5, '7']);
+    await reflector.stop();
+  });
+
+  it('starts with short delays again after a time in which all went well', async () => {
+    const client = new ScriptedClient();
+    const { reflector, clock, errors } = makeReflector(client);
+    reflector.start();
+    for (let failures = 0; failures < 8; failures++) {
+      await clock.runUntil(() => client.watches.length > failures);
+      client.watch.fail(new ConnectionError('reset', { code: 'ECONNRESET' }));
+    }
+    await clock.runUntil(() => client.watches.length === 9);
+    expect(errors.at(-1)?.context.retryInMs).toBeGreaterThanOrEqual(5_000);
+    await clock.advance(10_000);
+    client.watch.fail(new ConnectionError('reset', { code: 'ECONNRESET' }));
+    await settle();
+    expect(errors.at(-1)?.context.retryInMs).toBeLessThanOrEqual(200);
+    await reflector.stop();
+  });
+});
+
+describe('callbacks that throw', () => {
+  it('are reported, and change nothing', async () => {
+    const client = new ScriptedClient();
+    client.onRequest = () => makeList([makeObject('a', '1'), makeObject('b', '1')], '1');
+    const seen: string[] = [];
+    const { reflector, errors } = makeReflector(client, {
+      handler: ({ key }) => {
+        seen.push(key);
+        throw new Error('handler');
+      },
+      onSynced: () => {
+        throw new Error('synced');
+      },
+    });
+    reflector.start();
+    await settle();
+    client.watch.event('ADDED', makeObject('c', '2'));
+    await settle();
+    expect(seen).toEqual(['default/a', 'default/b', 'default/c']);
+    expect(errors.map(({ context }) => context.during)).toEqual(Array(4).fill('callback'));
+    await reflector.stop();
+  });
+
+  it('do not stop it even where they report errors', async () => {
+    const client = new ScriptedClient();
+    const { reflector } = makeReflector(client, {
+      decode: () => {
+        throw new Error('decode');
+      },
+      onError: () => {
+        throw new Error('report');
+      },
+    });
+    client.onRequest = () => makeList([makeObject('a', '1')], '1');
+    reflector.start();
+    await settle();
+    expect(reflector.hasSynced()).toBe(true);
+    await reflector.stop();
+  });
+
+  it('skip a state that cannot be decoded, but never a deletion', async () => {
+    const client = new ScriptedClient();
+    const { reflector, events, errors } = makeReflector(client, {
+      decode: (raw) => {
+        if (raw['bad']) throw new Error('bad');
+        return raw;
+      },
+    });
+    reflector.start();
+    await settle();
+    client.watch.event('ADDED', makeObject('a', '2'));
+    client.watch.event('MODIFIED', makeObject('a', '3', { bad: true }));
+    client.watch.event('DELETED', makeObject('a', '4', { bad: true }));
+    await settle();
+    expect(events).toEqual(['added default/a@2', 'deleted default/a@2']);
+    expect(errors.map(({ context }) => context.during)).toEqual(['decode', 'decode']);
+    await reflector.stop();
+  });
+});
+
+describe('stopping', () => {
+  it('ends a list that is under way, without news and without a watch', async () => {
+    const client = new ScriptedClient();
+    const answer = Promise.withResolvers<ReturnType<typeof makeList>>();
+    client.onRequest = () => answer.promise;
+    const { reflector, events, errors, clock } = makeReflector(client);
+    reflector.start();
+    await settle();
+    const stopped = reflector.stop();
+    expect(client.requests[0]?.signal?.aborted).toBe(true);
+    // The answer was on its way already.
+    answer.resolve(makeList([makeObject('a', '1')], '1'));
+    await stopped;
+    await clock.advance(600_000);
+    expect([events, errors, client.watches, client.requests.length]).toEqual([[], [], [], 1]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('ends a watch, with what had arrived but was not told', async () => {
+    const client = new ScriptedClient();
+    const { reflector, events, errors, clock } = makeReflector(client);
+    reflector.start();
+    await settle();
+    client.watch.event('ADDED', makeObject('a', '2'));
+    await reflector.stop();
+    await clock.advance(600_000);
+    expect([events, errors, client.watches.length, client.watch.ended]).toEqual([[], [], 1, true]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('ends the wait before the next attempt', async () => {
+    const client = new ScriptedClient();
+    client.onRequest = () => {
+      throw apiError(500);
+    };
+    const { reflector, clock } = makeReflector(client);
+    reflector.start();
+    await settle();
+    expect(clock.pendingTimers).toBe(1);
+    await reflector.stop();
+    expect([clock.pendingTimers, client.requests.length]).toEqual([0, 1]);
+  });
+
+  it('can be asked for by a handler: nothing more is told', async () => {
+    const client = new ScriptedClient();
+    client.onRequest = () => makeList([makeObject('a', '1'), makeObject('b', '1')], '1');
+    const seen: string[] = [];
+    let stopped: Promise<void> | undefined;
+    const { reflector } = makeReflector(client, {
+      handler: ({ key }) => {
+        seen.push(key);
+        stopped = reflector.stop();
+      },
+    });
+    reflector.start();
+    await settle();
+    await stopped;
+    expect([seen, reflector.hasSynced(), client.watches]).toEqual([['default/a'], false, []]);
+  });
+
+  it('does no harm before the start, after which it does not start', async () => {
+    const client = new ScriptedClient();
+    const { reflector } = makeReflector(client);
+    await reflector.stop();
+    reflector.start();
+    await settle();
+    expect(client.requests).toEqual([]);
+  });
+});

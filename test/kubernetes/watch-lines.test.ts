@@ -1,0 +1,39 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { LineSplitter } from '../../src/kubernetes/watch-lines.ts';
+
+describe('lines of a watch', () => {
+  it('are the same however the bytes are cut into chunks', () => {
+    const lines = fc.array(
+      fc
+        .string({ unit: 'grapheme', minLength: 1 })
+        .filter((text) => !/\n/.test(text) && text.trim() === text),
+    );
+    fc.assert(
+      fc.property(lines, fc.array(fc.nat({ max: 40 })), (wanted, cuts) => {
+        const bytes = Buffer.from(wanted.map((line) => `${line}\n`).join(''));
+        const splitter = new LineSplitter(1_000_000);
+        const found: string[] = [];
+        let at = 0;
+        for (const cut of cuts) {
+          found.push(...splitter.push(bytes.subarray(at, at + cut)));
+          at += cut;
+        }
+        found.push(...splitter.push(bytes.subarray(at)));
+        expect(found).toEqual(wanted);
+      }),
+    );
+  });
+
+  it('leave out empty ones and keep an unfinished one back', () => {
+    const splitter = new LineSplitter(100);
+    expect(splitter.push(Buffer.from('\n\r\na\r\n\nb'))).toEqual(['a']);
+    expect(splitter.push(Buffer.from('c\n'))).toEqual(['bc']);
+  });
+
+  it('may be just as long as allowed, and no longer', () => {
+    const splitter = new LineSplitter(4);
+    expect(splitter.push(Buffer.from('1234\n12'))).toEqual(['1234']);
+    expect(() => splitter.push(Buffer.from('345'))).toThrow('longer than 4 bytes');
+  });
+});

@@ -1,0 +1,259 @@
+import {
+  type CandidateObservation,
+  observeCandidate,
+  type PingPurpose,
+  recordPing,
+} from '../../src/election/candidate-observation.ts';
+import { type LeaseMemory, noMemory, observeLease } from '../../src/election/lease-memory.ts';
+import type { ElectionSettings, Lease, LeaseCandidate } from '../../src/election/model.ts';
+import type { ElectionInput, ObservedCandidate } from '../../src/election/survey.ts';
+import type { Instant, MicroTime, Now } from '../../src/election/time.ts';
+
+export const OLDEST = 'OldestEmulationVersion';
+
+/** Wall time at instant 0 of every test: 2026-01-01T00:00:00Z. */
+export const WALL_START: MicroTime = BigInt(Date.UTC(2026, 0, 1)) * 1000n;
+
+/** The defaults of the configuration, in whole seconds that are easy to reckon with. */
+export const defaultSettings: ElectionSettings = {
+  electionDurationMs: 5000,
+  leaseDurationSeconds: 10,
+  candidateValidityMs: 30 * 60_000,
+  candidateGcAfterMs: 2 * 60 * 60_000,
+};
+
+/** What a right wall clock shows at `at`. */
+export function wallAt(at: Instant): MicroTime {
+  return WALL_START + BigInt(Math.round(at * 1000));
+}
+
+/** Both clocks at `at`; the wall clock may be off by `wallJumpMs`. */
+export function makeNow(at: Instant, wallJumpMs = 0): Now {
+  return { monotonic: at, wall: wallAt(at + wallJumpMs) };
+}
+
+/** A LeaseCandidate under construction; each method returns a changed copy. */
+export class CandidateBuilder {
+  readonly #fields: LeaseCandidate;
+
+  constructor(fields: LeaseCandidate) {
+    this.#fields = fields;
+  }
+
+  with(fields: Partial<LeaseCandidate>): CandidateBuilder {
+    return new CandidateBuilder({ ...this.#fields, ...fields });
+  }
+
+  versions(binaryVersion: string | undefined, emulationVersion = binaryVersion): CandidateBuilder {
+    return this.with({ binaryVersion, emulationVersion });
+  }
+
+  emulating(emulationVersion: string | undefined): CandidateBuilder {
+    return this.with({ emulationVersion });
+  }
+
+  /** A v1beta1 or v1alpha2 candidate's strategy. */
+  wants(strategy: string): CandidateBuilder {
+    return this.with({ preference: { kind: 'strategy', strategy } });
+  }
+
+  /** A v1alpha1 candidate's ordered list. */
+  wantsInOrder(...strategies: readonly string[]): CandidateBuilder {
+    return this.with({ preference: { kind: 'preferredStrategies', strategies } });
+  }
+
+  createdAt(at: Instant): CandidateBuilder {
+    return this.with({ creationTimestamp: wallAt(at) });
+  }
+
+  renewedAt(at: Instant): CandidateBuilder {
+    return this.with({ renewTime: wallAt(at) });
+  }
+
+  neverRenewed(): CandidateBuilder {
+    return this.with({ renewTime: undefined });
+  }
+
+  deleting(): CandidateBuilder {
+    return this.with({ isDeleting: true });
+  }
+
+  build(): LeaseCandidate {
+    return this.#fields;
+  }
+
+  /** As first seen at `at`. */
+  seenAt(at: Instant, settings = defaultSettings): ObservedBuilder {
+    return new ObservedBuilder(
+      {
+        candidate: this.#fields,
+        observation: observeCandidate(undefined, this.#fields, makeNow(at), settings),
+      },
+      settings,
+    );
+  }
+}
+
+/** A candidate with its history as this process has seen it. */
+export class ObservedBuilder {
+  readonly #observed: ObservedCandidate;
+  readonly #settings: ElectionSettings;
+
+  constructor(observed: ObservedCandidate, settings: ElectionSettings) {
+    this.#observed = observed;
+    this.#settings = settings;
+  }
+
+  pingedAt(at: Instant, purpose: PingPurpose = 'election'): ObservedBuilder {
+    return this.#next(recordPing(this.#observed.observation, purpose, at, this.#settings));
+  }
+
+  /** Seen renewed: the answer to a ping, if there was one. */
+  renewedAt(at: Instant): ObservedBuilder {
+    const candidate = { ...this.#observed.candidate, renewTime: wallAt(at) };
+    const observation = observeCandidate(
+      this.#observed.observation,
+      candidate,
+      makeNow(at),
+      this.#settings,
+    );
+    return new ObservedBuilder({ candidate, observation }, this.#settings);
+  }
+
+  build(): ObservedCandidate {
+    return this.#observed;
+  }
+
+  #next(observation: CandidateObservation): ObservedBuilder {
+    return new ObservedBuilder({ ...this.#observed, observation }, this.#settings);
+  }
+}
+
+/** A valid, electable candidate that has not been heard of for a minute before instant 0. */
+export function makeCandidate(name: string): CandidateBuilder {
+  return new CandidateBuilder({
+    namespace: 'kube-system',
+    name,
+    uid: `uid-of-${name}`,
+    resourceVersion: '1',
+    creationTimestamp: wallAt(-60_000),
+    isDeleting: false,
+    leaseName: 'scheduler',
+    binaryVersion: '1.36.0',
+    emulationVersion: '1.36.0',
+    preference: { kind: 'strategy', strategy: OLDEST },
+    renewTime: wallAt(-60_000),
+    pingTime: undefined,
+  });
+}
+
+/** A Lease under construction; each method returns a changed copy. */
+export class LeaseBuilder {
+  readonly #fields: Lease;
+
+  constructor(fields: Lease) {
+    this.#fields = fields;
+  }
+
+  with(fields: Partial<Lease>): LeaseBuilder {
+    return new LeaseBuilder({ ...this.#fields, ...fields });
+  }
+
+  heldBy(holderIdentity: string | undefined): LeaseBuilder {
+    return this.with({ holderIdentity });
+  }
+
+  renewedAt(at: Instant): LeaseBuilder {
+    return this.with({ renewTime: wallAt(at) });
+  }
+
+  lasting(leaseDurationSeconds: number | undefined): LeaseBuilder {
+    return this.with({ leaseDurationSeconds });
+  }
+
+  strategy(strategy: string | undefined): LeaseBuilder {
+    return this.with({ strategy });
+  }
+
+  /** Preferring somebody, by our own hand or by another's. */
+  preferring(preferredHolder: string, isPreferredHolderOurs = true): LeaseBuilder {
+    return this.with({ preferredHolder, isPreferredHolderOurs });
+  }
+
+  /** As client-go's elector leaves a Lease that it releases at `at`. */
+  releasedAt(at: Instant): LeaseBuilder {
+    return this.heldBy('').lasting(1).renewedAt(at).with({ strategy: undefined, preferredHolder: undefined });
+  }
+
+  build(): Lease {
+    return this.#fields;
+  }
+}
+
+/** A Lease granted by us at instant 0, to `holder`, for the default 10 s. */
+export function makeLease(holder: string | undefined = ''): LeaseBuilder {
+  return new LeaseBuilder({
+    namespace: 'kube-system',
+    name: 'scheduler',
+    uid: 'uid-of-scheduler',
+    resourceVersion: '1',
+    holderIdentity: holder,
+    preferredHolder: undefined,
+    isPreferredHolderOurs: false,
+    strategy: OLDEST,
+    leaseDurationSeconds: 10,
+    leaseTransitions: 0,
+    acquireTime: wallAt(0),
+    renewTime: wallAt(0),
+  });
+}
+
+/** Everything a decision is made on, under construction; each method returns a changed copy. */
+export class InputBuilder {
+  readonly #fields: ElectionInput;
+
+  constructor(fields: ElectionInput) {
+    this.#fields = fields;
+  }
+
+  with(fields: Partial<ElectionInput>): InputBuilder {
+    return new InputBuilder({ ...this.#fields, ...fields });
+  }
+
+  settings(settings: Partial<ElectionSettings>): InputBuilder {
+    return this.with({ settings: { ...this.#fields.settings, ...settings } });
+  }
+
+  /** The Lease, seen at `at` after whatever was seen before; undefined: seen to be gone. */
+  sees(lease: LeaseBuilder | undefined, at: Instant): InputBuilder {
+    const seen = lease?.build();
+    const memory = observeLease(this.#fields.memory, seen, makeNow(at), this.#fields.settings);
+    return this.with({ lease: seen, memory });
+  }
+
+  remembers(memory: Partial<LeaseMemory>): InputBuilder {
+    return this.with({ memory: { ...this.#fields.memory, ...memory } });
+  }
+
+  candidates(...observed: readonly ObservedBuilder[]): InputBuilder {
+    return this.with({
+      candidates: [...this.#fields.candidates, ...observed.map((builder) => builder.build())],
+    });
+  }
+
+  build(): ElectionInput {
+    return this.#fields;
+  }
+}
+
+/** No Lease, no candidates, nothing remembered. */
+export function makeInput(): InputBuilder {
+  return new InputBuilder({
+    namespace: 'kube-system',
+    name: 'scheduler',
+    lease: undefined,
+    memory: noMemory,
+    candidates: [],
+    settings: defaultSettings,
+  });
+}

@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest';
+import type { Clock } from '../../src/clock.ts';
+import type { WorkqueueObserver } from '../../src/controller/workqueue.ts';
+import type { ClientOptions } from '../../src/kubernetes/client.ts';
+import type { ReflectorObservation } from '../../src/kubernetes/reflector.ts';
+import { collectProcessMetrics, createMetrics } from '../../src/telemetry/metrics.ts';
+
+const clock: Clock = {
+  now: () => 0,
+  wallTime: () => 1_700_000_000_500_000n,
+  setTimer: () => () => {},
+  random: () => 0,
+};
+const make = () => createMetrics({ version: '1.2.3', clock });
+
+/** The samples of one metric as Prometheus would read them: `name{labels}` to value. */
+async function samplesOf(metrics: ReturnType<typeof make>, name: string): Promise<Record<string, number>> {
+  const lines = (await metrics.registry.getSingleMetricAsString(name)).split('\n');
+  return Object.fromEntries(
+    lines
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  );
+}
+
+describe('the metrics', () => {
+  test('tell the version', async () => {
+    expect(await samplesOf(make(), 'cle_build_info')).toEqual({ 'cle_build_info{version="1.2.3"}': 1 });
+  });
+
+  test('of two controllers in one process stay apart', async () => {
+    const [one, other] = [make(), make()];
+    one.elections.leaderChanged();
+    expect(await samplesOf(one, 'cle_leader_changes_total')).toEqual({ cle_leader_changes_total: 1 });
+    expect(await samplesOf(other, 'cle_leader_changes_total')).toEqual({ cle_leader_changes_total: 0 });
+  });
+
+  test('tell whether the lock is held', async () => {
+    const metrics = make();
+    metrics.lockHeld('leader-election-controller', true);
+    const sample = 'leader_election_master_status{name="leader-election-controller"}';
+    expect(await samplesOf(metrics, 'leader_election_master_status')).toEqual({ [sample]: 1 });
+    metrics.lockHeld('leader-election-controller', false);
+    expect(await samplesOf(metrics, 'leader_election_master_status')).toEqual({ [sample]: 0 });
+  });
+
+  test('show a queue from its making on, and what happens in it in seconds', async () => {
+    const metrics = make();
+    const observer: WorkqueueObserver = metrics.workqueue.observer('leases');
+    expect(await samplesOf(metrics, 'workqueue_adds_total')).toEqual({
+      'workqueue_adds_total{name="leases"}': 0,
+    });
+    observer.added();
+    observer.retried();
+    observer.depth(4);
+    observer.queueDuration(250);
+    observer.workDuration(30);
+    expect(await samplesOf(metrics, 'workqueue_adds_total')).toEqual({
+      'workqueue_adds_total{name="leases"}': 1,
+    });
+    expect(await samplesOf(metrics, 'workqueue_retries_total')).toEqual({
+      'workqueue_retries_total{name="leases"}': 1,
+    });
+    expect(await samplesOf(metrics, 'workqueue_depth')).toEqual({ 'workqueue_depth{name="leases"}': 4 });
+    expect(await samplesOf(metrics, 'workqueue_queue_duration_seconds')).toMatchObject({
+      'workqueue_queue_duration_seconds_sum{name="leases"}': 0.25,
+    });
+    expect(await samplesOf(metrics, 'workqueue_work_duration_seconds')).toMatchObject({
+      'workqueue_work_duration_seconds_sum{name="leases"}': 0.03,
+    });
+  });
+
+  test('ask a queue for the work under way whenever they are collected', async () => {
+    const metrics = make();
+    let unfinished = 1500;
+    metrics.workqueue.watch('leases', { unfinishedWorkMs: () => unfinished, longestRunningMs: () => 900 });
+    const sample = 'workqueue_unfinished_work_seconds{name="leases"}';
+    expect(await samplesOf(metrics, 'workqueue_unfinished_work_seconds')).toEqual({ [sample]: 1.5 });
+    unfinished = 0;
+    expect(await samplesOf(metrics, 'workqueue_unfinished_work_seconds')).toEqual({ [sample]: 0 });
+    expect(await samplesOf(metrics, 'workqueue_longest_running_processor_seconds')).toEqual({
+      'workqueue_longest_running_processor_seconds{name="leases"}': 0.9,
+    });
+  });
+
+  test('count requests by their answer, and those without one as errors', async () => {
+    const metrics = make();
+    const observe: NonNullable<ClientOptions['observe']> = metrics.api.called;
+    observe({ method: 'GET', verb: 'list', resource: 'leases', status: 200, durationMs: 20 });
+    observe({ method: 'PATCH', verb: 'patch', resource: 'leases', status: 'error', durationMs: 3000 });
+    expect(await samplesOf(metrics, 'rest_client_requests_total')).toEqual({
+      'rest_client_requests_total{code="200",method="GET"}': 1,
+      'rest_client_requests_total{code="<error>",method="PATCH"}': 1,
+    });
+    expect(await samplesOf(metrics, 'rest_client_request_duration_seconds')).toMatchObject({
+      'rest_client_request_duration_seconds_sum{verb="patch"}': 3,
+    });
+  });
+
+  test('tell when the server was last heard of for a resource, how often it was listed and how watches ended', async () => {
+    const metrics = make();
+    const observe: (observation: ReflectorObservation) => void = metrics.api.reflectorObserver('leases');
+    observe({ type: 'watchEnded', how: 'stalled' });
+    expect(await samplesOf(metrics, 'cle_reflector_last_contact_timestamp_seconds')).toEqual({});
+    observe({ type: 'listed', objects: 3, pages: 1, durationMs: 5 });
+    observe({ type: 'watchStarted' });
+    expect(await samplesOf(metrics, 'cle_reflector_last_contact_timestamp_seconds')).toEqual({
+      'cle_reflector_last_contact_timestamp_seconds{resource="leases"}': 1_700_000_000.5,
+    });
+    expect(await samplesOf(metrics, 'cle_reflector_lists_total')).toEqual({
+      'cle_reflector_lists_total{resource="leases"}': 1,
+    });
+    expect(await samplesOf(metrics, 'cle_reflector_watch_ends_total')).toEqual({
+      'cle_reflector_watch_ends_total{resource="leases",how="stalled"}': 1,
+    });
+  });
+
+  test('count what elections come to', async () => {
+    const metrics = make();
+    const { elections } = metrics;
+    elections.decided('LeaderOptimal');
+    elections.decided('LeaderOptimal');
+    elections.preempted();
+    elections.pinged();
+    elections.pingUnanswered();
+    elections.wrote('UpdateLease', 'conflict');
+    elections.strategyConflicted();
+    elections.candidateCollected();
+    elections.filledAfterExpiry(8);
+    elections.countLeasesWithoutLeader(() => 3);
+    const want = {
+      cle_decisions_total: { 'cle_decisions_total{reason="LeaderOptimal"}': 2 },
+      cle_preemptions_total: { cle_preemptions_total: 1 },
+      cle_pings_total: { cle_pings_total: 1 },
+      cle_pings_unanswered_total: { cle_pings_unanswered_total: 1 },
+      cle_writes_total: { 'cle_writes_total{action="UpdateLease",result="conflict"}': 1 },
+      cle_strategy_conflicts_total: { cle_strategy_conflicts_total: 1 },
+      cle_candidates_collected_total: { cle_candidates_collected_total: 1 },
+      cle_leases_without_leader: { cle_leases_without_leader: 3 },
+      cle_expiry_to_holder_seconds: {
+        'cle_expiry_to_holder_seconds_bucket{le="0.005"}': 0,
+        'cle_expiry_to_holder_seconds_bucket{le="0.01"}': 1,
+      },
+    };
+    for (const [name, samples] of Object.entries(want)) {
+      expect(await samplesOf(metrics, name)).toMatchObject(samples);
+    }
+  });
+
+  test('keep to the naming rules that promtool checks', async () => {
+    const { registry } = make();
+    collectProcessMetrics(registry);
+    const metrics = await registry.getMetricsAsJSON();
+    const misnamed = metrics.filter(({ name, type, help }) => {
+      const isCounter = String(type) === 'counter';
+      return (
+        help === '' ||
+        isCounter !== name.endsWith('_total') ||
+        /(?:milliseconds|_ms|minutes|kilobytes|megabytes|[A-Z])/.test(name)
+      );
+    });
+    expect(misnamed.map(({ name }) => name)).toEqual([]);
+    expect(metrics.map(({ name }) => name)).toContain('nodejs_eventloop_lag_seconds');
+  });
+
+  test('have no label whose values grow with the number of Leases or candidates', async () => {
+    const metrics = make();
+    const labels = metrics.registry
+      .getMetricsAsArray()
+      .flatMap((metric) => ('labelNames' in metric ? (metric.labelNames as string[]) : []));
+    expect(new Set(labels)).toEqual(
+      new Set(['version', 'name', 'code', 'method', 'verb', 'resource', 'how', 'reason', 'action', 'result']),
+    );
+  });
+});
