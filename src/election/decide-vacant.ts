@@ -1,5 +1,5 @@
 import type { Action } from './decision.ts';
-import type { Grant } from './lease-memory.ts';
+import { type Grant, isGrantUnrenewed } from './lease-memory.ts';
 import { decideOutcome, isSettled, type Outcome } from './outcome.ts';
 import { hasAnsweredSince, type Standing, type Tenure } from './survey.ts';
 import { backoffMs } from './time.ts';
@@ -200,16 +200,16 @@ function roundBackoffMs({ input: { memory, settings } }: View, ahead = 0): numbe
 function grantTo(view: VacantView, holder: string, strategy: string): readonly Action[] {
   const { tenure, now, input } = view;
   const { lease } = tenure;
-  const { record, unrenewedGrant, reservation } = input.memory;
+  const { record, reservation } = input.memory;
   const former: Grant['former'] =
     record && record.holder !== ''
       ? { holder: record.holder, beliefMs: record.beliefMs }
-      : reservation && { holder: reservation.holder, beliefMs: reservation.until - reservation.from };
+      : reservation && { holder: reservation.holder, beliefMs: reservation.beliefMs };
   const grant = {
     holder,
     renewTime: now.wall,
     former,
-    hasFormerLapsed: former !== undefined && unrenewedGrant?.holder === former.holder,
+    hasFormerLapsed: isGrantUnrenewed(input.memory),
     isPreemption: lease?.preferredHolder === holder,
     leaseDurationSeconds: input.settings.leaseDurationSeconds,
   };

@@ -13,11 +13,16 @@ export interface HolderRecord {
   readonly beliefMs: number;
 }
 
-/** A Lease that lost its holder in a way that does not prove that the holder knows: it stays that holder's for a while. */
+/**
+ * A Lease that lost its holder's record in a way that does not prove that the holder knows: it stays that holder's for a
+ * while. It outlives a grant to that same holder, which may be shorter than what the holder believes in.
+ */
 export interface Reservation {
   readonly holder: string;
   readonly from: Instant;
   readonly until: Instant;
+  /** How long the holder believes in a record of its own, in milliseconds. */
+  readonly beliefMs: number;
 }
 
 /** How often something failed in a row, and when last: what a backoff is computed from. */
@@ -85,7 +90,8 @@ export function observeLease(
   settings: ElectionSettings,
 ): LeaseMemory {
   const { record } = memory;
-  if (!lease) return record ? { ...memory, ...vacate(memory, monotonic), record: undefined } : memory;
+  if (!lease)
+    return record ? { ...memory, reservation: beliefsIn(memory, monotonic), record: undefined } : memory;
 
   const holder = lease.holderIdentity ?? '';
   const isUnchanged =
@@ -97,12 +103,15 @@ export function observeLease(
   if (isUnchanged) return seen;
 
   const next: LeaseMemory = { ...seen, record: recordOf(lease, holder, monotonic, settings) };
-  if (holder !== '') return settleHolder(next, record?.holder, holder, lease);
+  if (holder !== '') return settleHolder(next, memory, lease, monotonic);
   if (!record || record.holder === '') return next;
   const isRelease =
     record.leaseUid === lease.uid && record.renewTime !== lease.renewTime && lease.leaseDurationSeconds === 1;
-  if (!isRelease || monotonic < memory.releaseDoubtedUntil) return { ...next, ...vacate(memory, monotonic) };
-  return { ...next, reservation: undefined, withdrawal: { holder: record.holder, at: monotonic } };
+  if (!isRelease || monotonic < memory.releaseDoubtedUntil) {
+    return { ...next, reservation: beliefsIn(memory, monotonic) };
+  }
+  const reservation = memory.reservation?.holder === record.holder ? undefined : memory.reservation;
+  return { ...next, reservation, withdrawal: { holder: record.holder, at: monotonic } };
 }
 
 function recordOf(lease: Lease, holder: string, since: Instant, settings: ElectionSettings): HolderRecord {
@@ -114,27 +123,49 @@ function recordOf(lease: Lease, holder: string, since: Instant, settings: Electi
   return { leaseUid: lease.uid, holder, renewTime, leaseDurationSeconds, since, beliefMs: seconds * 1000 };
 }
 
-/** Nothing tells the holder that the Lease is no longer its own: it may lead on until its own record has run out. */
-function vacate({ record, reservation }: LeaseMemory, at: Instant): Pick<LeaseMemory, 'reservation'> {
-  if (!record || record.holder === '') return { reservation };
-  return { reservation: { holder: record.holder, from: at, until: record.since + record.beliefMs } };
+/** Until when the holder of `memory.record` may believe in it. */
+export function believesUntil({ record, reservation }: LeaseMemory): Instant {
+  if (!record) return Number.NEGATIVE_INFINITY;
+  const until = record.since + record.beliefMs;
+  return reservation?.holder === record.holder ? Math.max(until, reservation.until) : until;
 }
 
-function settleHolder(
-  memory: LeaseMemory,
-  previousHolder: string | undefined,
-  holder: string,
-  lease: Lease,
-): LeaseMemory {
+/**
+ * What a change of the Lease that is not its holder's own leaves behind: nothing tells the holder, it may lead on until its
+ * own record has run out. Of two such beliefs the longer one counts.
+ */
+function beliefsIn(memory: LeaseMemory, at: Instant): Reservation | undefined {
+  const { record, reservation } = memory;
+  if (!record || record.holder === '') return reservation;
+  const until = believesUntil(memory);
+  if (reservation && reservation.until > until) return reservation;
+  return until > at ? { holder: record.holder, from: at, until, beliefMs: record.beliefMs } : undefined;
+}
+
+/** True when the Lease is as our last grant left it: its holder has never renewed it. */
+export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory): boolean {
+  return (
+    record !== undefined &&
+    record.holder === unrenewedGrant?.holder &&
+    record.renewTime === unrenewedGrant.renewTime
+  );
+}
+
+function settleHolder(memory: LeaseMemory, previous: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
+  const holder = lease.holderIdentity ?? '';
   const { unrenewedGrant, lapses } = memory;
+  const { record } = previous;
   const isOurGrant = unrenewedGrant?.holder === holder && unrenewedGrant.renewTime === lease.renewTime;
-  const isSameHolder = previousHolder === holder;
+  const isSameHolder = record?.holder === holder;
+  // A grant of ours, which the watch may show before it is recorded, is told by its acquireTime: no renewal moves that.
+  const isAcquired = lease.acquireTime !== undefined && lease.acquireTime === lease.renewTime;
+  const isRenewal = isSameHolder && record.renewTime !== lease.renewTime && !isAcquired;
   return {
     ...memory,
-    reservation: undefined,
-    // Only a renewal by the holder itself proves that it has taken the grant up.
+    reservation: isRenewal ? memory.reservation : beliefsIn(previous, at),
     unrenewedGrant: isOurGrant ? unrenewedGrant : undefined,
-    lapses: !isOurGrant && lapses.has(holder) ? without(lapses, holder) : lapses,
+    // Only a renewal by the holder itself proves that it has taken the grant up.
+    lapses: isRenewal && lapses.has(holder) ? without(lapses, holder) : lapses,
     written: isSameHolder ? memory.written : {},
     ignoredWrites: isSameHolder ? memory.ignoredWrites : NONE,
     rounds: isSameHolder ? memory.rounds : NONE,
@@ -176,9 +207,13 @@ export function recordGrant(memory: LeaseMemory, grant: Grant, at: Instant): Lea
   const isEarlyLoss = former?.holder !== holder && at < memory.preemptedAt + PREEMPTION_PROBATION_MS;
   return {
     ...memory,
-    reservation: undefined,
+    reservation: memory.reservation?.holder === holder ? memory.reservation : undefined,
     unrenewedGrant: { holder, renewTime: grant.renewTime },
-    releaseDoubtedUntil: former && former.holder !== holder ? at + former.beliefMs : Number.NEGATIVE_INFINITY,
+    // A grant to the same holder again settles nothing about the one before it.
+    releaseDoubtedUntil:
+      former && former.holder !== holder
+        ? Math.max(memory.releaseDoubtedUntil, at + former.beliefMs)
+        : memory.releaseDoubtedUntil,
     lapses:
       former && grant.hasFormerLapsed
         ? new Map(memory.lapses).set(former.holder, again(memory.lapses.get(former.holder) ?? NONE, at))

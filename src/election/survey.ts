@@ -4,7 +4,7 @@ import {
   liveUntil,
   sinceRenewalMs,
 } from './candidate-observation.ts';
-import type { LeaseMemory, Reservation } from './lease-memory.ts';
+import { believesUntil, isGrantUnrenewed, type LeaseMemory, type Reservation } from './lease-memory.ts';
 import type { ElectionSettings, Lease, LeaseCandidate } from './model.ts';
 import { backoffMs, type Instant, type Now } from './time.ts';
 
@@ -79,10 +79,10 @@ export function surveyTenure({ lease, memory, settings }: ElectionInput, at: Ins
   if (!record || record.holder === '') {
     return { kind: 'vacant', need: 'LeaseReleased', lease, reservation: stillReserved };
   }
-  const expiresAt = record.since + record.beliefMs;
-  if (at >= expiresAt) return { kind: 'vacant', need: 'LeaseExpired', lease, reservation: undefined };
-  const lateAfterMs = Math.max((record.beliefMs * 2) / 3, record.beliefMs - settings.electionDurationMs);
-  return { kind: 'held', lease, holder: record.holder, lateAt: record.since + lateAfterMs, expiresAt };
+  const expiresAt = believesUntil(memory);
+  if (at >= expiresAt) return { kind: 'vacant', need: 'LeaseExpired', lease, reservation: stillReserved };
+  const lateAt = Math.max(record.since + (record.beliefMs * 2) / 3, expiresAt - settings.electionDurationMs);
+  return { kind: 'held', lease, holder: record.holder, lateAt, expiresAt };
 }
 
 /** What each candidate counts for, in the order of their names. */
@@ -131,8 +131,8 @@ export function lapsedUntil(
   name: string,
   at: Instant,
 ): Instant | undefined {
-  const { record, unrenewedGrant, lapses } = memory;
-  const ranOutAt = record && unrenewedGrant?.holder === name ? record.since + record.beliefMs : undefined;
+  const { record, lapses } = memory;
+  const ranOutAt = record?.holder === name && isGrantUnrenewed(memory) ? believesUntil(memory) : undefined;
   const hasJustLapsed = ranOutAt !== undefined && at >= ranOutAt;
   const earlier = lapses.get(name);
   const count = (earlier?.count ?? 0) + (hasJustLapsed ? 1 : 0);

@@ -7,15 +7,31 @@ const usage = `usage: control-plane [--version VERSION] [--no-gate]
   --version VERSION  ${kubernetesVersions.join(', ')}; default ${defaultVersion}
   --no-gate          CoordinatedLeaderElection off: no LeaseCandidate API`;
 
+/** The command line is wrong; the message is followed by how it should be. */
+class UsageError extends Error {
+  constructor(problem: string, options?: ErrorOptions) {
+    super(`${problem}\n${usage}`, options);
+    this.name = 'UsageError';
+  }
+}
+
+function parseArguments() {
+  try {
+    return parseArgs({
+      allowNegative: true,
+      options: {
+        version: { type: 'string', default: defaultVersion },
+        gate: { type: 'boolean', default: true },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+  } catch (cause) {
+    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
 function parseOptions(): ControlPlaneOptions | undefined {
-  const { values } = parseArgs({
-    allowNegative: true,
-    options: {
-      version: { type: 'string', default: defaultVersion },
-      gate: { type: 'boolean', default: true },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
-  });
+  const { values } = parseArguments();
   if (values.help) return undefined;
   if (!isKubernetesVersion(values.version)) {
     throw new Error(

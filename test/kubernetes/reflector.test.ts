@@ -484,7 +484,7 @@ describe('stopping', () => {
     const client = new ScriptedClient();
     const answer = Promise.withResolvers<ReturnType<typeof makeList>>();
     client.onRequest = () => answer.promise;
-    const { reflector, events, errors, clock } = makeReflector(client);
+    const { reflector, events, errors, observations, clock } = makeReflector(client);
     reflector.start();
     await settle();
     const stopped = reflector.stop();
@@ -494,6 +494,7 @@ describe('stopping', () => {
     await stopped;
     await clock.advance(600_000);
     expect([events, errors, client.watches, client.requests.length]).toEqual([[], [], [], 1]);
+    expect([reflector.store.size, observations]).toEqual([0, []]);
     expect(clock.pendingTimers).toBe(0);
   });
 
@@ -506,6 +507,7 @@ describe('stopping', () => {
     await reflector.stop();
     await clock.advance(600_000);
     expect([events, errors, client.watches.length, client.watch.ended]).toEqual([[], [], 1, true]);
+    expect(reflector.store.size).toBe(0);
     expect(clock.pendingTimers).toBe(0);
   });
 

@@ -19,6 +19,8 @@ export class ScriptedServer {
       this.answer(request, response);
     };
     this.#server = tls ? createTlsServer(tls, listener) : createServer(listener);
+    // It never closes an idle connection by itself: what closes, its client has closed.
+    this.#server.keepAliveTimeout = 0;
     this.#server.on('connection', (socket: Socket) => {
       this.connections++;
       this.#open.add(socket);

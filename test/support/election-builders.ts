@@ -111,12 +111,7 @@ export class ObservedBuilder {
   /** Seen renewed: the answer to a ping, if there was one. */
   renewedAt(at: Instant): ObservedBuilder {
     const candidate = { ...this.#observed.candidate, renewTime: wallAt(at) };
-    const observation = observeCandidate(
-      this.#observed.observation,
-      candidate,
-      makeNow(at),
-      this.#settings,
-    );
+    const observation = observeCandidate(this.#observed.observation, candidate, makeNow(at), this.#settings);
     return new ObservedBuilder({ candidate, observation }, this.#settings);
   }
 

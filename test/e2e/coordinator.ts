@@ -1,0 +1,167 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { loadAllYaml } from '@kubernetes/client-node';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+
+/** The ServiceAccount of deploy/rbac.yaml. */
+const serviceAccount = { namespace: 'kube-system', name: 'coordinated-leader-election' } as const;
+
+/** A line of the coordinator's log. */
+export interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly time: string;
+  readonly lease?: string;
+  readonly reason?: string;
+  readonly holder?: string;
+  readonly state?: string;
+  readonly [key: string]: unknown;
+}
+
+/** A replica of the coordinator, running as a process of its own from `src/main.ts`. */
+export interface Coordinator {
+  readonly pid: number;
+  /** Everything logged so far. */
+  readonly log: readonly LogLine[];
+  /** Standard error and whatever was printed that is no log line. */
+  readonly output: () => string;
+  /** Body and status of its HTTP endpoint, like `/readyz`. */
+  get(path: string): Promise<{ readonly status: number; readonly body: string }>;
+  /** The first log line that matches, be it past or still to come. */
+  waitForLog(matches: (line: LogLine) => boolean, timeoutMs?: number): Promise<LogLine>;
+  /** SIGTERM, then waits for its end; resolves to the exit code. */
+  stop(): Promise<number | null>;
+  /** SIGKILL, then waits for its end. */
+  kill(): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
+}
+
+interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+/** Installs deploy/rbac.yaml and returns a kubeconfig with a token of its ServiceAccount. */
+export async function installRole(plane: ControlPlane): Promise<string> {
+  const text = await readFile(new URL('../../deploy/rbac.yaml', import.meta.url), 'utf8');
+  for (const manifest of loadAllYaml(text) as Manifest[]) {
+    const group = manifest.apiVersion.includes('/')
+      ? `/apis/${manifest.apiVersion}`
+      : `/api/${manifest.apiVersion}`;
+    const namespace = manifest.metadata.namespace ? `/namespaces/${manifest.metadata.namespace}` : '';
+    await plane.request('POST', `${group}${namespace}/${manifest.kind.toLowerCase()}s`, manifest);
+  }
+  return plane.kubeconfigFor({ serviceAccount });
+}
+
+/** Starts a replica with `kubeconfig` and more arguments of `run`. It is not ready yet: see {@link untilActive}. */
+export async function startCoordinator(
+  kubeconfig: string,
+  args: readonly string[] = [],
+): Promise<Coordinator> {
+  const main = new URL('../../src/main.ts', import.meta.url).pathname;
+  const child = spawn(
+    process.execPath,
+    [main, 'run', '--kubeconfig', kubeconfig, '--listen', '127.0.0.1:0', '--log-level', 'debug', ...args],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  // A test that crashes must leave nothing behind.
+  process.once('exit', () => child.kill('SIGKILL'));
+  const log: LogLine[] = [];
+  const listeners = new Set<(line: LogLine) => void>();
+  let rest = '';
+  createInterface(child.stdout).on('line', (text) => {
+    if (!text.startsWith('{')) {
+      rest += `${text}\n`;
+      return;
+    }
+    const line = JSON.parse(text) as LogLine;
+    log.push(line);
+    for (const listener of listeners) listener(line);
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    rest += text;
+  });
+  const coordinator = coordinatorOf(child, log, listeners, () => rest);
+  await coordinator.waitForLog(({ msg }) => msg === 'Started');
+  return coordinator;
+}
+
+function coordinatorOf(
+  child: ChildProcess,
+  log: LogLine[],
+  listeners: Set<(line: LogLine) => void>,
+  output: () => string,
+): Coordinator {
+  const ended = once(child, 'exit').then(([code]) => code as number | null);
+  const coordinator: Coordinator = {
+    pid: child.pid ?? -1,
+    log,
+    output,
+    async get(path) {
+      const { listen } = await coordinator.waitForLog(({ msg }) => msg === 'Started');
+      const { port } = listen as { port: number };
+      const response = await fetch(`http://127.0.0.1:${port}${path}`);
+      return { status: response.status, body: await response.text() };
+    },
+    async waitForLog(matches, timeoutMs = 30_000) {
+      const past = log.find(matches);
+      if (past) return past;
+      const { promise, resolve, reject } = Promise.withResolvers<LogLine>();
+      const listener = (line: LogLine) => matches(line) && resolve(line);
+      listeners.add(listener);
+      const timer = setTimeout(() => {
+        const last = log.slice(-10).map((line) => JSON.stringify(line).slice(0, 400));
+        reject(
+          new Error(`no such line within ${timeoutMs} ms; the last ones:\n${last.join('\n')}\n${output()}`),
+        );
+      }, timeoutMs);
+      const onEnd = ended.then((code) =>
+        reject(new Error(`the coordinator ended with ${code}: ${output()}`)),
+      );
+      onEnd.catch(() => {});
+      return promise.finally(() => {
+        clearTimeout(timer);
+        listeners.delete(listener);
+      });
+    },
+    async stop() {
+      child.kill('SIGTERM');
+      return ended;
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+    signal: (signal) => {
+      child.kill(signal);
+    },
+  };
+  return coordinator;
+}
+
+/** Waits until a replica is the active coordinator and has synced. Taking over from the built-in takes 15 s. */
+export async function untilActive(coordinator: Coordinator, timeoutMs = 40_000): Promise<void> {
+  await coordinator.waitForLog(({ state }) => state === 'active', timeoutMs);
+  await coordinator.waitForLog(({ msg }) => msg === 'Watching LeaseCandidates', timeoutMs);
+}
+
+/** Asks `probe` again and again until it gives something; rejects with what `describe` says when it does not in time. */
+export async function eventually<T>(
+  probe: () => Promise<T | undefined> | T | undefined,
+  describe: string,
+  timeoutMs = 30_000,
+  intervalMs = 50,
+): Promise<T> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const value = await probe();
+    if (value !== undefined) return value;
+    if (performance.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${describe}`);
+    await sleep(intervalMs);
+  }
+}

@@ -1,0 +1,157 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { SimElection } from '../support/sim-election.ts';
+
+const NAMES = ['a', 'b', 'c', 'd'] as const;
+const VERSIONS = ['1.34.0', '1.35.0', '1.36.0-alpha.1', '1.36.0'] as const;
+
+type Step =
+  | {
+      readonly do: 'crash' | 'recover' | 'release' | 'remove' | 'stopCleanly' | 'renewCandidate';
+      readonly who: number;
+    }
+  | { readonly do: 'cutOff'; readonly who: number; readonly releasesLateMs: number | undefined }
+  | { readonly do: 'upgrade'; readonly who: number; readonly version: number }
+  | { readonly do: 'add'; readonly who: number; readonly version: number; readonly answersAfterMs: number }
+  | { readonly do: 'deleteLease' }
+  | { readonly do: 'emptyLease' }
+  | { readonly do: 'usurp'; readonly seconds: number }
+  | { readonly do: 'shorten'; readonly seconds: number }
+  | { readonly do: 'jumpWallClock'; readonly byMs: number };
+
+interface TimedStep {
+  readonly afterMs: number;
+  readonly step: Step;
+}
+
+const who = fc.nat(NAMES.length - 1);
+const version = fc.nat(VERSIONS.length - 1);
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({
+    do: fc.constantFrom(
+      'crash' as const,
+      'recover' as const,
+      'release' as const,
+      'remove' as const,
+      'stopCleanly' as const,
+      'renewCandidate' as const,
+    ),
+    who,
+  }),
+  fc.record({
+    do: fc.constant('cutOff' as const),
+    who,
+    releasesLateMs: fc.constantFrom(undefined, -4000, 1, 4000),
+  }),
+  fc.record({ do: fc.constant('upgrade' as const), who, version }),
+  fc.record({
+    do: fc.constant('add' as const),
+    who,
+    version,
+    answersAfterMs: fc.constantFrom(5, 100, 2000, 4900, 6000),
+  }),
+  fc.record({ do: fc.constant('deleteLease' as const) }),
+  fc.record({ do: fc.constant('emptyLease' as const) }),
+  fc.record({
+    do: fc.constant('jumpWallClock' as const),
+    byMs: fc.integer({ min: -3_600_000, max: 3_600_000 }),
+  }),
+);
+
+// Most of what matters happens within seconds of something else; some of it only after minutes.
+const pause = fc.oneof(
+  { weight: 6, arbitrary: fc.integer({ min: 0, max: 12_000 }) },
+  { weight: 2, arbitrary: fc.integer({ min: 0, max: 40_000 }) },
+  { weight: 1, arbitrary: fc.integer({ min: 0, max: 900_000 }) },
+);
+
+const world = fc.record({
+  isWatchFirst: fc.boolean(),
+  candidates: fc.array(
+    fc.record({
+      version,
+      answersAfterMs: fc.constantFrom(5, 100, 2000, 4900),
+      clockAheadMs: fc.constantFrom(0, 0, 90_000, -90_000),
+      looksAtMs: fc.integer({ min: 0, max: 1999 }),
+      elector: fc.constantFrom(
+        'coordinated' as const,
+        'coordinated' as const,
+        'coordinated' as const,
+        'none' as const,
+      ),
+    }),
+    { minLength: 1, maxLength: NAMES.length },
+  ),
+  steps: fc.array(fc.record({ afterMs: pause, step }), { maxLength: 20 }),
+});
+
+function nameOf(index: number): string {
+  return NAMES[index] ?? 'a';
+}
+
+function versionOf(index: number): string {
+  return VERSIONS[index] ?? '1.36.0';
+}
+
+function take(sim: SimElection, { afterMs, step }: TimedStep, untouchable?: string): void {
+  sim.run(afterMs);
+  if (step.do === 'deleteLease' || step.do === 'emptyLease') {
+    if (sim.lease) sim[step.do]();
+    return;
+  }
+  if (step.do === 'usurp' || step.do === 'shorten') {
+    if (sim.lease?.holderIdentity) sim[step.do](step.seconds);
+    return;
+  }
+  if (step.do === 'jumpWallClock') {
+    sim.wallJumpMs += step.byMs;
+    return;
+  }
+  const name = nameOf(step.who);
+  if (name === untouchable) return;
+  if (step.do === 'add') {
+    // A program of the same name that may still believe would be a second leader of its own making.
+    if (sim.believers.includes(name)) return;
+    sim.add(name, {
+      binary: '1.36.0',
+      emulation: versionOf(step.version),
+      answersAfterMs: step.answersAfterMs,
+    });
+    return;
+  }
+  if (!sim.candidateNames.includes(name)) return;
+  if (step.do === 'upgrade') sim.upgrade(name, '1.36.0', versionOf(step.version));
+  else if (step.do === 'cutOff') sim.cutOff(name, step.releasesLateMs);
+  else sim[step.do](name);
+}
+
+function startWorld({
+  isWatchFirst,
+  candidates,
+}: typeof world extends fc.Arbitrary<infer T> ? T : never): SimElection {
+  const sim = new SimElection({ isWatchFirst });
+  for (const [index, { version, ...options }] of candidates.entries()) {
+    sim.add(nameOf(index), { binary: '1.36.0', emulation: versionOf(version), ...options });
+  }
+  return sim;
+}
+
+describe('any course of events', () => {
+  test('never has two leaders, writes on what was not decided on, or pings that cannot be answered (rules 2 and 8)', () => {
+    fc.assert(
+      fc.property(world, (given) => {
+        const sim = startWorld(given);
+        for (const timed of given.steps) take(sim, timed);
+        sim.run(120_000);
+        if (sim.violations.length > 0) {
+          expect.fail(`${sim.violations.join('\n')}\n\n${sim.transcript.join('\n')}`);
+        }
+      }),
+      {
+        numRuns: Number(process.env['RUNS'] ?? 300),
+        ...(process.env['SEED'] && { seed: Number(process.env['SEED']) }),
+      },
+    );
+  });
+});

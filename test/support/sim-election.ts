@@ -1,0 +1,689 @@
+import {
+  type CandidateObservation,
+  observeCandidate,
+  recordPing,
+} from '../../src/election/candidate-observation.ts';
+import { decideElection } from '../../src/election/decide.ts';
+import type { Action, Decision, LeaseChange } from '../../src/election/decision.ts';
+import {
+  type Grant,
+  type LeaseMemory,
+  noMemory,
+  observeLease,
+  recordConflict,
+  recordGrant,
+  recordIgnoredWrite,
+  recordPreferenceRemoved,
+  recordRound,
+  recordWriting,
+  recordWritten,
+} from '../../src/election/lease-memory.ts';
+import type { ElectionSettings, Lease, LeaseCandidate } from '../../src/election/model.ts';
+import type { ElectionInput } from '../../src/election/survey.ts';
+import type { Instant, Now } from '../../src/election/time.ts';
+import { defaultSettings, makeCandidate, wallAt } from './election-builders.ts';
+
+/** How a simulated program behaves. */
+export interface SimCandidateOptions {
+  readonly binary?: string;
+  readonly emulation?: string;
+  readonly strategy?: string;
+  /** v1alpha1: an ordered list instead of one strategy. */
+  readonly strategies?: readonly string[];
+  /** How far its clock is ahead of ours, in milliseconds; negative when it is behind. */
+  readonly clockAheadMs?: number;
+  /** How long it takes to answer a ping, in milliseconds. */
+  readonly answersAfterMs?: number;
+  /**
+   * `coordinated` as client-go's; `plain` erases what it does not know and takes what has expired; `none` answers pings
+   * but never takes a grant up.
+   */
+  readonly elector?: 'coordinated' | 'plain' | 'none';
+  /** When in its period of 2 s the elector looks at the Lease, in milliseconds. */
+  readonly looksAtMs?: number;
+  /** How long ago it renewed when it is added; its first renewal is at that moment otherwise. */
+  readonly lastRenewedMsAgo?: number;
+}
+
+const LOOK_PERIOD_MS = 2000;
+const RENEWED_LEASE_SECONDS = 15;
+const YIELD_MS = 10_000;
+const RENEW_PERIOD_MS = 5 * 60_000;
+/** More decisions than this at one instant, each with something to do, is a storm. */
+const STEPS_AT_ONE_INSTANT = 12;
+
+interface SimProgram {
+  readonly name: string;
+  readonly options: Required<
+    Pick<SimCandidateOptions, 'answersAfterMs' | 'elector' | 'looksAtMs' | 'clockAheadMs'>
+  >;
+  /** Runs and reaches the API server. */
+  isReachable: boolean;
+  /** Bumped with every crash, so that what was under way in an earlier life has no effect. */
+  life: number;
+  believesUntil: Instant;
+  seenRecord: string;
+  seenSince: Instant;
+  yieldsAt: Instant | undefined;
+}
+
+interface Event {
+  readonly at: Instant;
+  readonly order: number;
+  readonly run: () => void;
+}
+
+/**
+ * One election, its candidates' programs and their Lease, in memory and virtual time. It does what the shell does with
+ * each decision, at once: what is seen is never out of date, as the pure core is what is tested here.
+ */
+export class SimElection {
+  readonly settings: ElectionSettings;
+  readonly transcript: string[] = [];
+  /** Broken promises: two leaders, a ping that a candidate could not answer. */
+  readonly violations: string[] = [];
+  readonly decisions: Decision[] = [];
+  /** How often a strategy conflict that was not known yet was found. */
+  conflictsReported = 0;
+  lease: Lease | undefined;
+  memory: LeaseMemory = noMemory;
+  /** Moves our own wall clock, for good. */
+  wallJumpMs = 0;
+  /** False for a server that drops strategy and preferredHolder. */
+  isGateOn = true;
+
+  readonly #isWatchFirst: boolean;
+  readonly #programs = new Map<string, SimProgram>();
+  readonly #candidates = new Map<string, LeaseCandidate>();
+  readonly #observations = new Map<string, CandidateObservation>();
+  #events: Event[] = [];
+  #at: Instant = 0;
+  #ordered = 0;
+  #revision = 1;
+  #requeueAt: Instant | undefined;
+  #noted = '';
+
+  constructor(options: { settings?: Partial<ElectionSettings>; isWatchFirst?: boolean } = {}) {
+    this.settings = { ...defaultSettings, ...options.settings };
+    this.#isWatchFirst = options.isWatchFirst ?? false;
+  }
+
+  get at(): Instant {
+    return this.#at;
+  }
+
+  get now(): Now {
+    return { monotonic: this.#at, wall: wallAt(this.#at + this.wallJumpMs) };
+  }
+
+  get input(): ElectionInput {
+    return {
+      namespace: 'kube-system',
+      name: 'scheduler',
+      lease: this.lease,
+      memory: this.memory,
+      candidates: [...this.#candidates.values()].map((candidate) => ({
+        candidate,
+        observation: this.#observation(candidate.name),
+      })),
+      settings: this.settings,
+    };
+  }
+
+  /** Who believes to lead, right now. */
+  get believers(): readonly string[] {
+    return [...this.#programs.values()]
+      .filter(({ believesUntil }) => this.#at < believesUntil)
+      .map(({ name }) => name);
+  }
+
+  /** The holder of the Lease, if its program runs and takes it up. */
+  get liveHolder(): string | undefined {
+    const program = this.#programs.get(this.lease?.holderIdentity ?? '');
+    return program?.isReachable && program.options.elector !== 'none' ? program.name : undefined;
+  }
+
+  get candidateNames(): readonly string[] {
+    return [...this.#candidates.keys()];
+  }
+
+  candidate(name: string): LeaseCandidate | undefined {
+    return this.#candidates.get(name);
+  }
+
+  /** A program starts and makes its LeaseCandidate. */
+  add(name: string, options: SimCandidateOptions = {}): this {
+    const {
+      binary = '1.36.0',
+      emulation = binary,
+      strategy = 'OldestEmulationVersion',
+      strategies,
+    } = options;
+    const { clockAheadMs = 0, answersAfterMs = 100, elector = 'coordinated', looksAtMs = 500 } = options;
+    const previous = this.#programs.get(name);
+    const program: SimProgram = {
+      name,
+      options: { clockAheadMs, answersAfterMs, elector, looksAtMs },
+      isReachable: true,
+      life: (previous?.life ?? 0) + 1,
+      believesUntil: Number.NEGATIVE_INFINITY,
+      seenRecord: '',
+      seenSince: this.#at,
+      yieldsAt: undefined,
+    };
+    this.#programs.set(name, program);
+    const built = makeCandidate(name)
+      .versions(binary, emulation)
+      .createdAt(this.#at)
+      .with({
+        uid: `${name}#${this.#revision}`,
+        renewTime: wallAt(this.#at + clockAheadMs - (options.lastRenewedMsAgo ?? 0)),
+      });
+    this.#note(
+      name,
+      `is a candidate: ${binary}, emulating ${emulation}, ${(strategies ?? [strategy]).join(' > ')}`,
+    );
+    this.#storeCandidate((strategies ? built.wantsInOrder(...strategies) : built.wants(strategy)).build());
+    this.#startTicking(program);
+    this.#reconcile();
+    return this;
+  }
+
+  /** Another version of the same program, without a restart: its LeaseCandidate is updated and renewed. */
+  upgrade(name: string, binary: string, emulation = binary): this {
+    const candidate = this.#candidates.get(name);
+    if (candidate) {
+      this.#note(name, `is now ${binary}, emulating ${emulation}`);
+      this.#storeCandidate({ ...candidate, binaryVersion: binary, emulationVersion: emulation });
+      this.#reconcile();
+    }
+    return this;
+  }
+
+  /** Its LeaseCandidate is deleted; the program may run on. */
+  remove(name: string): this {
+    this.#note(name, 'is no candidate any more');
+    this.#candidates.delete(name);
+    this.#observations.delete(name);
+    this.#reconcile();
+    return this;
+  }
+
+  /** The program dies, without a word. */
+  crash(name: string): this {
+    this.#note(name, 'crashes');
+    this.#stop(name, true);
+    return this;
+  }
+
+  /**
+   * The program runs on but reaches nothing. With `releasesLateMs` it gives up that long after it must have stopped
+   * believing (negative: before), and then empties the Lease as it finds it, whoever holds it.
+   */
+  cutOff(name: string, releasesLateMs?: number): this {
+    const program = this.#programs.get(name);
+    if (!program?.isReachable) return this;
+    this.#note(name, 'is cut off');
+    this.#stop(name, false);
+    if (releasesLateMs === undefined || program.believesUntil <= this.#at) return this;
+    const { life } = program;
+    this.#schedule(Math.max(this.#at, program.believesUntil + releasesLateMs), () => {
+      if (program.life !== life) return;
+      this.#note(name, 'gives up, and releases whatever it finds');
+      program.believesUntil = Number.NEGATIVE_INFINITY;
+      this.#release();
+    });
+    return this;
+  }
+
+  /** Back after a crash or a cut. */
+  recover(name: string): this {
+    const program = this.#programs.get(name);
+    if (!program || program.isReachable) return this;
+    this.#note(name, 'is back');
+    program.isReachable = true;
+    program.life++;
+    program.seenRecord = '';
+    program.yieldsAt = undefined;
+    this.#startTicking(program);
+    this.#renewCandidate(name);
+    this.#reconcile();
+    return this;
+  }
+
+  /** A clean stop: the Lease is released, if it is held, and the program is not heard of again. */
+  stopCleanly(name: string): this {
+    this.#note(name, 'stops');
+    this.#stop(name, true);
+    if (this.lease?.holderIdentity === name) this.#release();
+    return this;
+  }
+
+  /** Releases the Lease, as its holder, and stays a candidate. */
+  release(name: string): this {
+    const program = this.#programs.get(name);
+    if (program && this.lease?.holderIdentity === name) {
+      this.#note(name, 'releases the Lease');
+      program.believesUntil = Number.NEGATIVE_INFINITY;
+      this.#release();
+    }
+    return this;
+  }
+
+  renewCandidate(name: string): this {
+    this.#renewCandidate(name);
+    this.#reconcile();
+    return this;
+  }
+
+  deleteLease(): this {
+    this.#note('somebody', 'deletes the Lease');
+    this.#writeLease(undefined);
+    this.#reconcile();
+    return this;
+  }
+
+  /** Somebody else's change to the Lease, or a new one. */
+  editLease(changes: Partial<Lease>, what = 'edits the Lease'): this {
+    this.#note('somebody', what);
+    this.#writeLease({ ...this.#leaseOrNew(), ...changes });
+    this.#reconcile();
+    return this;
+  }
+
+  emptyLease(): this {
+    return this.editLease({ holderIdentity: '' }, 'empties the Lease');
+  }
+
+  /** Somebody who is no candidate writes its own name into the Lease, once. */
+  usurp(leaseDurationSeconds: number): this {
+    const changes = { holderIdentity: 'stranger', leaseDurationSeconds, renewTime: wallAt(this.#at) };
+    return this.editLease(changes, 'puts a stranger into the Lease');
+  }
+
+  shorten(leaseDurationSeconds: number): this {
+    return this.editLease({ leaseDurationSeconds }, `shortens the Lease to ${leaseDurationSeconds} s`);
+  }
+
+  /** Lets `ms` of virtual time pass, with all that happens in it. */
+  run(ms: number): this {
+    const until = this.#at + ms;
+    for (;;) {
+      const event = this.#events.reduce<Event | undefined>(
+        (first, other) =>
+          !first || other.at < first.at || (other.at === first.at && other.order < first.order)
+            ? other
+            : first,
+        undefined,
+      );
+      const nextAt = Math.min(
+        event?.at ?? Number.POSITIVE_INFINITY,
+        this.#requeueAt ?? Number.POSITIVE_INFINITY,
+      );
+      if (nextAt > until) break;
+      this.#at = nextAt;
+      if (event && event.at === nextAt) {
+        this.#events = this.#events.filter((other) => other !== event);
+        event.run();
+      } else {
+        this.#reconcile();
+      }
+      this.#checkLeaders();
+    }
+    this.#at = until;
+    return this;
+  }
+
+  /** What would be decided now. */
+  decide(): Decision {
+    return decideElection(this.input, this.now);
+  }
+
+  #reconcile(): void {
+    for (let step = 0; ; step++) {
+      const decision = this.decide();
+      this.decisions.push(decision);
+      this.#requeueAt = decision.requeue.kind === 'at' ? decision.requeue.time : undefined;
+      this.#noteDecision(decision);
+      if (
+        decision.actions.length === 0 &&
+        !decision.isRound &&
+        decision.conflict === this.#knownConflict(decision)
+      ) {
+        return;
+      }
+      if (step === STEPS_AT_ONE_INSTANT) {
+        throw new Error(
+          `decides forever at ${this.#at}: ${decision.reason} ${describeActions(decision.actions)}`,
+        );
+      }
+      this.#apply(decision);
+    }
+  }
+
+  #knownConflict({ conflict }: Decision): string | undefined {
+    return conflict === undefined ? undefined : this.memory.conflict;
+  }
+
+  #apply({ actions, isRound, conflict }: Decision): void {
+    if (isRound) this.memory = recordRound(this.memory, this.#at);
+    if (conflict !== undefined) {
+      if (conflict !== this.memory.conflict) this.conflictsReported++;
+      this.memory = recordConflict(this.memory, conflict);
+    }
+    for (const action of actions) this.#carryOut(action);
+  }
+
+  #carryOut(action: Action): void {
+    switch (action.kind) {
+      case 'PingCandidate':
+        this.#ping(action);
+        return;
+      case 'DeleteCandidate': {
+        const candidate = this.#candidates.get(action.name);
+        if (candidate?.uid !== action.uid || candidate.resourceVersion !== action.resourceVersion) {
+          this.violations.push(`${this.#at}: deletes a candidate other than the one decided on`);
+        }
+        this.#candidates.delete(action.name);
+        this.#observations.delete(action.name);
+        return;
+      }
+      case 'CreateLease': {
+        if (this.lease) this.violations.push(`${this.#at}: creates a Lease that exists`);
+        const { grant, strategy } = action;
+        const made = { ...this.#leaseOrNew(), strategy: this.isGateOn ? strategy : undefined };
+        this.#commit(
+          grant ? { ...made, ...grantFields(grant), leaseTransitions: 0 } : { ...made, holderIdentity: '' },
+          () => {
+            if (grant) this.memory = recordGrant(this.memory, grant, this.#at);
+          },
+        );
+        return;
+      }
+      case 'UpdateLease': {
+        if (this.lease?.uid !== action.uid || this.lease.resourceVersion !== action.resourceVersion) {
+          this.violations.push(`${this.#at}: changes a Lease other than the one decided on`);
+          return;
+        }
+        this.memory = recordWriting(this.memory);
+        this.#commit(this.#changed(this.lease, action.change), () => this.#recordChange(action.change));
+      }
+    }
+  }
+
+  #ping({ name, pingTime, purpose }: Extract<Action, { kind: 'PingCandidate' }>): void {
+    const candidate = this.#candidates.get(name);
+    const program = this.#programs.get(name);
+    if (!candidate || !program) return;
+    this.#observations.set(name, recordPing(this.#observation(name), purpose, this.#at, this.settings));
+    this.#storeCandidate({ ...candidate, pingTime });
+    if (candidate.renewTime !== undefined && pingTime <= candidate.renewTime) {
+      this.violations.push(`${this.#at}: a ping that ${name} may ignore`);
+    }
+    if (pingTime > wallAt(this.#at + program.options.clockAheadMs) + 1n) {
+      this.violations.push(`${this.#at}: a ping that is ahead of the clock of ${name}`);
+    }
+    const { life } = program;
+    this.#schedule(this.#at + program.options.answersAfterMs, () => {
+      if (!program.isReachable || program.life !== life || !this.#candidates.has(name)) return;
+      this.#note(name, 'answers');
+      this.#renewCandidate(name);
+      this.#reconcile();
+    });
+  }
+
+  #changed(lease: Lease, change: LeaseChange): Lease {
+    const strategy = (wanted: string) => (this.isGateOn ? wanted : undefined);
+    switch (change.kind) {
+      case 'grant':
+        return {
+          ...lease,
+          ...grantFields(change.grant),
+          leaseTransitions: change.leaseTransitions,
+          strategy: strategy(change.strategy),
+          preferredHolder: undefined,
+        };
+      case 'prefer':
+        return {
+          ...lease,
+          strategy: strategy(change.strategy),
+          preferredHolder: this.isGateOn ? change.preferredHolder : undefined,
+          isPreferredHolderOurs: this.isGateOn,
+        };
+      case 'unprefer':
+        return { ...lease, preferredHolder: undefined };
+      case 'strategy':
+        return {
+          ...lease,
+          strategy: strategy(change.strategy),
+          ...(change.isHolderAbsent && { holderIdentity: '' }),
+          ...(change.removesPreferredHolder && { preferredHolder: undefined }),
+        };
+    }
+  }
+
+  #recordChange(change: LeaseChange): void {
+    const { memory } = this;
+    if (change.kind === 'grant') this.memory = recordGrant(memory, change.grant, this.#at);
+    if (change.kind === 'unprefer') this.memory = recordPreferenceRemoved(memory, change.hasFailed, this.#at);
+    if (change.kind !== 'prefer' && change.kind !== 'strategy') return;
+    const { kind: _, ...fields } = change;
+    const written =
+      'preferredHolder' in fields
+        ? { strategy: fields.strategy, preferredHolder: fields.preferredHolder }
+        : { strategy: fields.strategy };
+    this.memory = this.isGateOn
+      ? recordWritten(memory, written, this.#at)
+      : recordIgnoredWrite(memory, this.#at);
+  }
+
+  /** A write of ours: its answer and the watch's event arrive in either order. */
+  #commit(lease: Lease, recordAnswer: () => void): void {
+    if (this.#isWatchFirst) {
+      this.#writeLease(lease);
+      recordAnswer();
+    } else {
+      recordAnswer();
+      this.#writeLease(lease);
+    }
+    this.#checkLeaders();
+  }
+
+  #writeLease(lease: Lease | undefined): void {
+    this.lease = lease && { ...lease, resourceVersion: String(++this.#revision) };
+    this.memory = observeLease(this.memory, this.lease, this.now, this.settings);
+  }
+
+  #leaseOrNew(): Lease {
+    return (
+      this.lease ?? {
+        namespace: 'kube-system',
+        name: 'scheduler',
+        uid: `lease#${++this.#revision}`,
+        resourceVersion: '0',
+        holderIdentity: undefined,
+        preferredHolder: undefined,
+        isPreferredHolderOurs: false,
+        strategy: undefined,
+        leaseDurationSeconds: undefined,
+        leaseTransitions: 0,
+        acquireTime: undefined,
+        renewTime: undefined,
+      }
+    );
+  }
+
+  #release(): void {
+    if (!this.lease) return;
+    this.#writeLease({
+      ...this.lease,
+      holderIdentity: '',
+      leaseDurationSeconds: 1,
+      renewTime: wallAt(this.#at),
+      strategy: undefined,
+      preferredHolder: undefined,
+    });
+    this.#reconcile();
+  }
+
+  #observation(name: string): CandidateObservation {
+    const observation = this.#observations.get(name);
+    if (!observation) throw new Error(`${name} was never seen`);
+    return observation;
+  }
+
+  #storeCandidate(candidate: LeaseCandidate): void {
+    const stored = { ...candidate, resourceVersion: String(++this.#revision) };
+    this.#candidates.set(candidate.name, stored);
+    this.#observations.set(
+      candidate.name,
+      observeCandidate(this.#observations.get(candidate.name), stored, this.now, this.settings),
+    );
+  }
+
+  #renewCandidate(name: string): void {
+    const candidate = this.#candidates.get(name);
+    const program = this.#programs.get(name);
+    if (!candidate || !program) return;
+    this.#storeCandidate({ ...candidate, renewTime: wallAt(this.#at + program.options.clockAheadMs) });
+  }
+
+  #stop(name: string, isDead: boolean): void {
+    const program = this.#programs.get(name);
+    if (!program) return;
+    program.isReachable = false;
+    program.life++;
+    if (isDead) program.believesUntil = Number.NEGATIVE_INFINITY;
+  }
+
+  #startTicking(program: SimProgram): void {
+    const { life } = program;
+    const isCurrent = () => this.#programs.get(program.name) === program && program.life === life;
+    const look = () => {
+      if (!isCurrent()) return;
+      this.#look(program);
+      this.#schedule(this.#at + LOOK_PERIOD_MS, look);
+    };
+    const renew = () => {
+      if (!isCurrent()) return;
+      this.#renewCandidate(program.name);
+      this.#reconcile();
+      this.#schedule(this.#at + RENEW_PERIOD_MS, renew);
+    };
+    if (program.options.elector !== 'none') this.#schedule(this.#at + program.options.looksAtMs, look);
+    this.#schedule(this.#at + RENEW_PERIOD_MS, renew);
+  }
+
+  /** One look of client-go's elector at the Lease. */
+  #look(program: SimProgram): void {
+    const { lease } = this;
+    if (!lease) return;
+    const record = `${lease.uid} ${lease.holderIdentity} ${lease.renewTime} ${lease.leaseDurationSeconds}`;
+    if (record !== program.seenRecord) {
+      program.seenRecord = record;
+      program.seenSince = this.#at;
+    }
+    const hasExpired =
+      this.#at >= program.seenSince + (lease.leaseDurationSeconds ?? RENEWED_LEASE_SECONDS) * 1000;
+    if (program.options.elector === 'plain') {
+      this.#lookPlainly(program, lease, hasExpired);
+      return;
+    }
+    // A coordinated elector leaves a Lease alone that it does not hold, and one that it holds once it has expired.
+    if (lease.holderIdentity !== program.name || hasExpired) return;
+    if (lease.preferredHolder === undefined) {
+      program.yieldsAt = undefined;
+      this.#renewLease(program, lease);
+      return;
+    }
+    if (program.yieldsAt === undefined)
+      this.#note(program.name, `stops renewing for ${lease.preferredHolder}`);
+    program.yieldsAt ??= this.#at + YIELD_MS;
+    if (this.#at >= program.yieldsAt) program.believesUntil = Number.NEGATIVE_INFINITY;
+  }
+
+  #lookPlainly(program: SimProgram, lease: Lease, hasExpired: boolean): void {
+    if (lease.holderIdentity !== program.name && lease.holderIdentity !== '' && !hasExpired) return;
+    this.#renewLease(program, {
+      ...lease,
+      holderIdentity: program.name,
+      strategy: undefined,
+      preferredHolder: undefined,
+    });
+  }
+
+  #renewLease(program: SimProgram, lease: Lease): void {
+    if (this.#at >= program.believesUntil) this.#note(program.name, 'leads');
+    program.believesUntil = this.#at + RENEWED_LEASE_SECONDS * 1000;
+    this.#writeLease({
+      ...lease,
+      renewTime: wallAt(this.#at + program.options.clockAheadMs),
+      leaseDurationSeconds: RENEWED_LEASE_SECONDS,
+    });
+    this.#checkLeaders();
+    this.#reconcile();
+  }
+
+  #checkLeaders(): void {
+    const { believers } = this;
+    if (believers.length > 1) this.violations.push(`${this.#at}: ${believers.join(' and ')} both lead`);
+  }
+
+  #schedule(at: Instant, run: () => void): void {
+    this.#events.push({ at, order: this.#ordered++, run });
+  }
+
+  #noteDecision(decision: Decision): void {
+    const actions = describeActions(decision.actions);
+    const text = actions === '' ? decision.reason : `${decision.reason}: ${actions}`;
+    // Only what is new: a decision that repeats the last one and does nothing tells a reader nothing.
+    if (actions === '' && decision.reason === this.#noted) return;
+    this.#noted = decision.reason;
+    this.#note('>', text);
+  }
+
+  #note(who: string, what: string): void {
+    this.transcript.push(
+      `${(this.#at / 1000).toFixed(3).padStart(9)} s  ${who === '>' ? '=>' : who} ${what}`,
+    );
+  }
+}
+
+function grantFields({
+  holder,
+  renewTime,
+  leaseDurationSeconds,
+}: Grant & { readonly leaseDurationSeconds: number }) {
+  return { holderIdentity: holder, acquireTime: renewTime, renewTime, leaseDurationSeconds };
+}
+
+/** Actions in words, pings of one purpose together. */
+export function describeActions(actions: readonly Action[]): string {
+  const pings = Map.groupBy(
+    actions.filter((action) => action.kind === 'PingCandidate'),
+    ({ purpose }) => purpose,
+  );
+  return [
+    ...actions.flatMap((action) => {
+      if (action.kind === 'PingCandidate') return [];
+      if (action.kind === 'DeleteCandidate') return [`delete ${action.name}`];
+      if (action.kind === 'CreateLease')
+        return [`create the Lease for ${action.grant?.holder ?? 'nobody'}, ${action.strategy}`];
+      return [describeChange(action.change)];
+    }),
+    ...[...pings].map(([purpose, sent]) => `ping ${sent.map(({ name }) => name).join(', ')} (${purpose})`),
+  ].join('; ');
+}
+
+function describeChange(change: LeaseChange): string {
+  switch (change.kind) {
+    case 'grant':
+      return `grant the Lease to ${change.grant.holder}, ${change.strategy}, transition ${change.leaseTransitions}`;
+    case 'prefer':
+      return `prefer ${change.preferredHolder}, ${change.strategy}`;
+    case 'unprefer':
+      return 'remove preferredHolder';
+    case 'strategy':
+      return `name the strategy ${change.strategy}`;
+  }
+}
