@@ -9,15 +9,18 @@ import type { Instant } from '../election/time.ts';
 import type { ElectionMetrics } from './election-metrics.ts';
 import type { Logger } from './logger.ts';
 
-/** What a Lease's users must know of, though nothing was written: said when it begins, not each time it is found again. */
-const TROUBLES: ReadonlySet<Reason> = new Set([
-  'StrategyConflict',
-  'ThirdPartyStrategy',
-  'WritesIgnored',
-  'NoLiveCandidates',
-  'NoElectableCandidates',
-  'AwaitingFormerHolder',
-  'PreemptionBackoff',
+/**
+ * What a Lease's users must know of, though nothing was written: said when it begins, not each time it is found again. A
+ * warning where somebody has to do something about it.
+ */
+const TROUBLES: ReadonlyMap<Reason, 'info' | 'warn'> = new Map([
+  ['StrategyConflict', 'warn'],
+  ['WritesIgnored', 'warn'],
+  ['NoLiveCandidates', 'warn'],
+  ['NoElectableCandidates', 'warn'],
+  ['PreemptionBackoff', 'warn'],
+  ['AwaitingFormerHolder', 'info'],
+  ['ThirdPartyStrategy', 'info'],
 ]);
 
 /** Steps on the way; they neither begin nor end a trouble. */
@@ -87,13 +90,14 @@ export class DecisionReport implements DecisionObserver {
     const { logger, metrics } = this.#parts;
     const { reason } = decision;
     if (TRANSIENT.has(reason)) return;
-    if (!TROUBLES.has(reason)) {
+    const level = TROUBLES.get(reason);
+    if (level === undefined) {
       this.#told.delete(key);
       return;
     }
     this.#tellOnce(key, `${reason} ${decision.conflict ?? ''}`, () => {
       if (reason === 'StrategyConflict') metrics.strategyConflicted();
-      logger.warn(describe(key, decision, input), 'A Lease needs attention');
+      logger[level](describe(key, decision, input), 'Left a Lease as it is');
     });
   }
 
