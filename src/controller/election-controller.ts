@@ -124,6 +124,7 @@ export class ElectionController {
   /** Looks at every Lease again: the right to write has come, or candidates have. */
   reconsiderAll(): void {
     for (const key of this.#records.contestedLeases()) this.queue.add(key);
+    for (const key of this.#records.leasesWithOwnPreference()) this.queue.add(key);
   }
 
   hasSynced(resource: 'leases' | 'leasecandidates'): boolean {
@@ -171,7 +172,8 @@ export class ElectionController {
     const key = leaseKey(object.namespace, object.name);
     const isRenewal = type === 'modified' && isMereRenewal(previous, object) && this.#isSettled(key);
     this.#records.seeLease(key, type === 'deleted' ? undefined : object, this.#now());
-    const concernsUs = this.#records.hasCandidates(key) || object.isPreferredHolderOurs;
+    const isForgotten = type === 'deleted' && this.#lastReasons.has(key);
+    const concernsUs = this.#records.hasCandidates(key) || object.isPreferredHolderOurs || isForgotten;
     if (concernsUs && !isRenewal) this.queue.add(key);
   }
 

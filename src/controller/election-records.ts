@@ -3,6 +3,7 @@ import { type LeaseMemory, noMemory, observeLease } from '../election/lease-memo
 import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
 import type { ElectionInput, ObservedCandidate } from '../election/survey.ts';
 import type { Now } from '../election/time.ts';
+import { DeadlineHeap } from './deadline-heap.ts';
 import { type LeaseKey, leaseKey, splitLeaseKey } from './lease-key.ts';
 
 /**
@@ -14,6 +15,8 @@ export class ElectionRecords {
   readonly #leases = new Map<LeaseKey, Lease>();
   readonly #memories = new Map<LeaseKey, LeaseMemory>();
   readonly #candidates = new Map<LeaseKey, Map<string, ObservedCandidate>>();
+  /** Leases that are gone, by when what is remembered of them matters no more. */
+  readonly #ghosts = new DeadlineHeap();
 
   constructor(settings: ElectionSettings) {
     this.#settings = settings;
@@ -57,6 +60,11 @@ export class ElectionRecords {
     };
   }
 
+  /** Of how many Leases, existing or not, something is remembered. */
+  get size(): number {
+    return this.#memories.size;
+  }
+
   lease(key: LeaseKey): Lease | undefined {
     return this.#leases.get(key);
   }
@@ -67,6 +75,11 @@ export class ElectionRecords {
 
   hasCandidates(key: LeaseKey): boolean {
     return this.#candidates.has(key);
+  }
+
+  /** The Leases that carry a preferredHolder of ours; somebody may have left them with it. */
+  *leasesWithOwnPreference(): IterableIterator<LeaseKey> {
+    for (const [key, lease] of this.#leases) if (lease.isPreferredHolderOurs) yield key;
   }
 
   /** The Leases that somebody is a candidate for, existing or not. */
@@ -92,8 +105,20 @@ export class ElectionRecords {
 
   /** What is remembered of a deleted Lease matters until its last holder cannot believe in it any longer (rule 8). */
   #forgetIfGone(key: LeaseKey, now: Now): void {
-    if (this.#leases.has(key) || this.#candidates.has(key)) return;
+    for (
+      let due = this.#ghosts.popDue(now.monotonic);
+      due !== undefined;
+      due = this.#ghosts.popDue(now.monotonic)
+    ) {
+      if (this.#isGone(due)) this.#memories.delete(due);
+    }
+    if (!this.#isGone(key)) return;
     const reservedUntil = this.#memories.get(key)?.reservation?.until ?? Number.NEGATIVE_INFINITY;
     if (now.monotonic >= reservedUntil) this.#memories.delete(key);
+    else this.#ghosts.set(key, reservedUntil);
+  }
+
+  #isGone(key: LeaseKey): boolean {
+    return !this.#leases.has(key) && !this.#candidates.has(key);
   }
 }

@@ -4,6 +4,7 @@ import { decideElection } from '../election/decide.ts';
 import type { Action, Decision } from '../election/decision.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { ElectionInput } from '../election/survey.ts';
+import { earliest } from '../election/time.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import type { ActionWriter } from './apply.ts';
 import type { ElectionRecords } from './election-records.ts';
@@ -17,7 +18,7 @@ export interface DecisionObserver {
   decided(key: LeaseKey, decision: Decision, input: ElectionInput): void;
   /** A write was answered, or not; `error` is undefined when it succeeded. */
   written(key: LeaseKey, action: Action, error: unknown): void;
-  /** The writes of a decision have all succeeded. */
+  /** The writes of a decision have all succeeded, but perhaps for pings. */
   applied(key: LeaseKey, decision: Decision, input: ElectionInput): void;
   /** There is neither a Lease of that name any more nor a candidate for it. */
   forgotten(key: LeaseKey): void;
@@ -42,31 +43,41 @@ export type NextLook = Instant | undefined;
 /** Gather, decide, apply: brings one Lease a step on. Never rejects for what a server may answer. */
 export async function reconcile(key: LeaseKey, parts: ReconcilerParts): Promise<NextLook> {
   const { clock, records, barrier, observer } = parts;
+  const input = records.gather(key);
+  if (!input.lease && input.candidates.length === 0) {
+    barrier.forget(key);
+    observer.forgotten(key);
+    return undefined;
+  }
   if (!parts.mayWrite()) return undefined;
   const closedUntil = barrier.closedUntil(key);
   if (closedUntil !== undefined) return closedUntil;
 
-  const input = records.gather(key);
-  if (!input.lease && input.candidates.length === 0) {
-    observer.forgotten(key);
-    return undefined;
-  }
   const decision = decideElection(input, { monotonic: clock.now(), wall: clock.wallTime() });
   observer.decided(key, decision, input);
   const again = decision.requeue.kind === 'at' ? decision.requeue.time : undefined;
   if (!parts.writer) return again;
 
   const failures = await applyDecision(key, input, decision, parts.writer, parts);
+  if (failures.every(({ action }) => action.kind === 'PingCandidate')) {
+    observer.applied(key, decision, input);
+  }
   if (failures.length === 0) {
     barrier.succeeded(key);
-    observer.applied(key, decision, input);
-    return again;
+    // Should the watch never show a write, as what was written is gone again by the next list, time has to tell.
+    return earliest([again, barrier.closedUntil(key)]);
   }
+  const errors = failures.map(({ error }) => error);
   const floorMs = Math.max(
     0,
-    ...failures.map((error) => (error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0)),
+    ...errors.map((error) => (error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0)),
   );
-  return barrier.failed(key, floorMs, failures.every(isConflict));
+  return barrier.failed(key, floorMs, errors.every(isConflict));
+}
+
+interface Failure {
+  readonly action: Action;
+  readonly error: unknown;
 }
 
 async function applyDecision(
@@ -75,10 +86,10 @@ async function applyDecision(
   decision: Decision,
   writer: ActionWriter,
   parts: ReconcilerParts,
-): Promise<readonly unknown[]> {
+): Promise<readonly Failure[]> {
   const at = parts.clock.now();
   recordIntent(parts.records, key, decision, parts.settings, at);
-  const failures: unknown[] = [];
+  const failures: Failure[] = [];
   // All writes to one Lease are to different objects. They are sent at once, the Lease's first.
   await Promise.all(
     decision.actions.map(async (action) => {
@@ -86,9 +97,11 @@ async function applyDecision(
         await applyAction(key, input, action, writer, parts);
         parts.observer.written(key, action, undefined);
       } catch (error) {
-        if (action.kind === 'PingCandidate') recordPingNotSent(parts.records, key, action, at);
+        if (action.kind === 'PingCandidate' && !isRefusedForGood(error)) {
+          recordPingNotSent(parts.records, key, action, at);
+        }
         parts.observer.written(key, action, error);
-        failures.push(error);
+        failures.push({ action, error });
       }
     }),
   );
@@ -135,4 +148,12 @@ export function isConflict(error: unknown): boolean {
     error instanceof ApiError &&
     (error.status === 409 || (error.status === 404 && error.reason === 'NotFound'))
   );
+}
+
+/**
+ * A candidate that cannot be pinged, as a newer server's validation refuses every change of it, will never answer: it is
+ * unresponsive like any other, else its election would wait for it for ever.
+ */
+function isRefusedForGood(error: unknown): boolean {
+  return error instanceof ApiError && [400, 403, 413, 422].includes(error.status);
 }

@@ -75,6 +75,12 @@ export class WriteBarrier {
     return retryAt;
   }
 
+  /** There is nothing left to write about. */
+  forget(key: LeaseKey): void {
+    this.#expectations.delete(key);
+    this.#failures.delete(key);
+  }
+
   /** After a decision that was applied whole. */
   succeeded(key: LeaseKey): void {
     this.#failures.delete(key);

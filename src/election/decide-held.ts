@@ -1,17 +1,18 @@
-import { isUnanswered, liveUntil } from './candidate-observation.ts';
+import { isUnanswered } from './candidate-observation.ts';
 import { decideOutcome, isSettled, type Outcome } from './outcome.ts';
-import { strategies } from './strategies.ts';
-import { hasAnsweredSince, type Standing, type Tenure } from './survey.ts';
+import { hasAnsweredSince, type Tenure } from './survey.ts';
 import { backoffMs } from './time.ts';
 import {
   ackDeadline,
   candidatesIn,
+  endsOfWords,
   hasOwnPreference,
   isPingPending,
   partiesOf,
   pingEach,
   removeOwnPreference,
   returns,
+  staleBy,
   standingsIn,
   updateLease,
   type Verdict,
@@ -29,6 +30,8 @@ const BACKOFF_CAP_MS = 10 * 60_000;
 
 /** A Lease with a valid holder, which is never replaced, only given a preferredHolder: each policy in turn. */
 export function decideHeld(view: HeldView): Verdict {
+  const standing = decideThirdPartyStanding(view);
+  if (standing) return standing;
   const verdict =
     decidePending(view) ??
     decideInGoodOrder(view) ??
@@ -41,6 +44,13 @@ export function decideHeld(view: HeldView): Verdict {
 
 function possible({ standings }: View) {
   return candidatesIn(standings, 'Live', 'Awaiting', 'Idle');
+}
+
+/** A Lease that names a strategy of somebody else's is that somebody's, a preferredHolder that we did not set included. */
+function decideThirdPartyStanding(view: HeldView): Verdict | undefined {
+  const outcome = decideOutcome(possible(view));
+  const isNamed = outcome.kind === 'thirdParty' && view.tenure.lease.strategy === outcome.strategy;
+  return isNamed && !hasOwnPreference(view) ? { reason: 'ThirdPartyStrategy' } : undefined;
 }
 
 /** While a preferredHolder stands, its candidate must go on answering, and go on being the best (rule 7). */
@@ -65,10 +75,17 @@ function decidePending(view: HeldView): Verdict | undefined {
   ) {
     return remove('PreferredHolderSilent', true);
   }
-  const outcome = decideOutcome([...new Set([...candidatesIn(view.standings, 'Live'), preferred.candidate])]);
-  if (outcome.kind === 'conflict') return remove('StrategyConflict', false);
-  if (outcome.kind === 'thirdParty') return thirdPartyVerdict(view, outcome.strategy);
-  if (outcome.kind !== 'leader' || outcome.leader !== preferred.candidate) {
+  const others = view.standings.filter((standing) => standing !== preferred);
+  const present = [...candidatesIn(others, 'Live'), preferred.candidate];
+  const outcome = decideOutcome(present);
+  const isPreferredBest = outcome.kind === 'leader' && outcome.leader === preferred.candidate;
+  // One that has been silent for a while is no reason to call it off before it was asked.
+  const canChange = !isSettled(present, candidatesIn(others, 'Awaiting', 'Idle'));
+  if (!isPreferredBest && !canChange) {
+    if (outcome.kind === 'conflict') {
+      return { ...remove('StrategyConflict', false), conflict: partiesOf(possible(view)) };
+    }
+    if (outcome.kind === 'thirdParty') return thirdPartyVerdict(view, outcome.strategy);
     return remove('PreferredHolderNotBest', false);
   }
 
@@ -76,19 +93,12 @@ function decidePending(view: HeldView): Verdict | undefined {
   const silentAt = (ping?.sentAt ?? view.at) + view.input.settings.electionDurationMs;
   const askAgainAt = (ping?.ackedAt ?? view.at) + PREFERRED_PING_INTERVAL_MS;
   const isDue = ping === undefined || (ping.ackedAt !== undefined && view.at >= askAgainAt);
-  const better = standingsIn(view.standings, 'Idle').filter(
-    (standing) => standing !== preferred && isBetter(standing, outcome),
-  );
+  const idle = canChange ? standingsIn(others, 'Idle') : [];
   return {
     reason: 'PreemptionPending',
-    actions: pingEach(view, isDue ? [preferred, ...better] : better, 'preemption'),
-    recheckAt: [askAgainAt, silentAt],
+    actions: pingEach(view, isDue ? [preferred, ...idle] : idle, 'preemption'),
+    recheckAt: [askAgainAt, silentAt, ackDeadline(view), ...endsOfWords(view)],
   };
-}
-
-function isBetter({ candidate }: Standing, { strategy, leader }: Leader): boolean {
-  const order = strategies.get(strategy);
-  return order?.isElectable(candidate) === true && order.compare(candidate, leader) < 0;
 }
 
 /** The best candidate leads under the right strategy, or nobody could: nothing to do, and nothing to ask anybody. */
@@ -104,7 +114,6 @@ function decideInGoodOrder(view: HeldView): Verdict | undefined {
       if (outcome.leader.name !== holder || lease.strategy !== outcome.strategy) return undefined;
       return { reason: 'LeaderOptimal', recheckAt: returns(view) };
     case 'thirdParty':
-      return lease.strategy === outcome.strategy ? { reason: 'ThirdPartyStrategy' } : undefined;
     case 'conflict':
       return undefined;
   }
@@ -144,7 +153,12 @@ function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
 function decideElection(view: HeldView): Verdict {
   const { standings, at, tenure, input, outcome } = view;
   const idle = standingsIn(standings, 'Idle');
-  const deadlines = [ackDeadline(view), at + input.settings.electionDurationMs, ...returns(view)];
+  const deadlines = [
+    ackDeadline(view),
+    at + input.settings.electionDurationMs,
+    ...endsOfWords(view),
+    ...returns(view),
+  ];
   if (!isSettled(candidatesIn(standings, 'Live'), candidatesIn(standings, 'Awaiting', 'Idle'))) {
     return { reason: 'AwaitingAcks', actions: pingEach(view, idle, 'preemption'), recheckAt: deadlines };
   }
@@ -190,7 +204,11 @@ function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict
   return {
     reason: 'AwaitingAcks',
     actions: better && !isAsked ? pingEach(view, [better], 'preemption') : [],
-    recheckAt: [at + input.settings.electionDurationMs],
+    recheckAt: [
+      at + input.settings.electionDurationMs,
+      ping && ping.sentAt + input.settings.electionDurationMs,
+      ...endsOfWords(view),
+    ],
   };
 }
 
@@ -217,17 +235,10 @@ function nameStrategy(view: HeldView, strategy: string) {
 function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
   const { lateAt, expiresAt } = view.tenure;
   if (view.at < lateAt) return { ...verdict, recheckAt: [...(verdict.recheckAt ?? []), lateAt] };
-  const { memory, settings } = view.input;
   const asked = new Set(
     verdict.actions?.map((action) => (action.kind === 'PingCandidate' ? action.name : undefined)),
   );
-  const stale = standingsIn(view.standings, 'Live', 'Idle', 'Lapsed').filter(
-    (standing) =>
-      !asked.has(standing.candidate.name) &&
-      !isPingPending(view, standing) &&
-      !isUnanswered(standing.observation, view.at, settings) &&
-      liveUntil(standing.observation, memory.decidedAt, settings) < expiresAt,
-  );
+  const stale = staleBy(view, expiresAt).filter(({ candidate }) => !asked.has(candidate.name));
   return {
     ...verdict,
     reason: verdict.reason === 'LeaderOptimal' ? 'HolderLate' : verdict.reason,

@@ -1,4 +1,4 @@
-import { isUnanswered, sinceRenewalMs } from './candidate-observation.ts';
+import { isUnanswered } from './candidate-observation.ts';
 import type { Action } from './decision.ts';
 import type { Standing } from './survey.ts';
 import type { Instant } from './time.ts';
@@ -26,7 +26,7 @@ interface Due {
 function decideOne(view: View, standing: Standing): Due {
   const { settings } = view.input;
   const { observation, candidate } = standing;
-  const renewedAt = view.at - sinceRenewalMs(observation, view.at);
+  const renewedAt = observation.unchangedSince - observation.ageAtFirstSightMs;
   const refreshAt = renewedAt + refreshAfterMs(candidate.uid, settings.candidateValidityMs);
   const expiresAt = renewedAt + settings.candidateValidityMs;
   const collectAt = renewedAt + settings.candidateGcAfterMs;

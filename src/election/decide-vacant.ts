@@ -6,12 +6,14 @@ import { backoffMs } from './time.ts';
 import {
   ackDeadline,
   candidatesIn,
+  endsOfWords,
   hasOwnPreference,
   isPingPending,
   partiesOf,
   pingEach,
   removeOwnPreference,
   returns,
+  staleBy,
   standingsIn,
   updateLease,
   type Verdict,
@@ -69,11 +71,11 @@ function decideReserved(view: VacantView): Verdict | undefined {
   // Successors are asked just in time, so that their answers still count when the wait is over.
   const othersAt = reservation.until - view.input.settings.electionDurationMs;
   const others =
-    view.at < othersAt ? [] : standingsIn(view.standings, 'Idle').filter((standing) => standing !== former);
+    view.at < othersAt ? [] : staleBy(view, reservation.until).filter((standing) => standing !== former);
   return {
     reason: 'AwaitingFormerHolder',
     actions: pingEach(view, former && !isAsked ? [former, ...others] : others, 'election'),
-    recheckAt: [reservation.until, othersAt],
+    recheckAt: [reservation.until, othersAt, ackDeadline(view), ...endsOfWords(view)],
   };
 }
 
@@ -93,8 +95,7 @@ function decideElectionOrWait(view: VacantView): Verdict {
   const isSameConflict =
     input.memory.conflict !== undefined && input.memory.conflict === partiesOf(possible(view));
   // A second look at a conflict must ask those who answered the first one again: a dead party is no party.
-  const parties =
-    isRoundDue && isSameConflict ? standingsIn(standings, 'Live').filter((s) => !isFresh(view, s)) : [];
+  const parties = isRoundDue && isSameConflict ? standingsIn(standings, 'Live') : [];
   const stillCounted = live.filter((candidate) => !parties.some((party) => party.candidate === candidate));
   const awaited = [
     ...candidatesIn(standings, 'Awaiting', 'Idle'),
@@ -108,15 +109,16 @@ function decideElectionOrWait(view: VacantView): Verdict {
     return {
       reason: 'AwaitingAcks',
       actions: pingEach(view, [...idle, ...parties, ...(isRoundDue ? unheardOf(view) : [])], 'election'),
-      recheckAt: [ackDeadline(view), at + input.settings.electionDurationMs, ...returns(view)],
+      recheckAt: [
+        ackDeadline(view),
+        at + input.settings.electionDurationMs,
+        ...endsOfWords(view),
+        ...returns(view),
+      ],
       isRound: isRoundDue,
     };
   }
   return decideLastResort(view, isRoundDue);
-}
-
-function isFresh({ at }: View, { observation }: Standing): boolean {
-  return at < observation.freshUntil;
 }
 
 /** What the answers come to, once none that is missing could change it; undefined when nobody can lead. */
@@ -135,17 +137,26 @@ function decideSettled(view: VacantView, outcome: Outcome): Verdict | undefined 
 
 function grantVerdict(view: VacantView, outcome: Extract<Outcome, { kind: 'leader' }>): Verdict {
   const { reservation, need } = view.tenure;
-  if (reservation) return { reason: 'AwaitingFormerHolder', recheckAt: [reservation.until] };
+  if (reservation) {
+    return { reason: 'AwaitingFormerHolder', recheckAt: [reservation.until, ...endsOfWords(view)] };
+  }
   return { reason: need, actions: grantTo(view, outcome.leader.name, outcome.strategy) };
 }
 
 function conflictVerdict(view: VacantView, conflict: string): Verdict {
   // Candidates that are all fresh conflict without ever being asked: the backoff counts from here then.
-  const isRound = view.input.memory.rounds.count === 0;
+  const isRound = view.at >= nextRoundAt(view);
   return {
     reason: 'StrategyConflict',
     actions: removeOwnPreference(view),
-    recheckAt: [isRound ? view.at + roundBackoffMs(view, 1) : nextRoundAt(view), ...returns(view)],
+    recheckAt: [
+      isRound ? view.at + roundBackoffMs(view, 1) : nextRoundAt(view),
+      // A party that renewed just before it was asked counts as live for a moment, even if it has died since.
+      ...standingsIn(view.standings, 'Live')
+        .filter((standing) => isPingPending(view, standing))
+        .map(({ observation: { ping } }) => ping && ping.sentAt + view.input.settings.electionDurationMs),
+      ...returns(view),
+    ],
     conflict,
     isRound,
   };

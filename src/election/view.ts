@@ -1,4 +1,4 @@
-import { type PingPurpose, pingTimeFor } from './candidate-observation.ts';
+import { liveUntil, type PingPurpose, pingTimeFor } from './candidate-observation.ts';
 import type { Action, Decision, PingCandidate, Reason } from './decision.ts';
 import type { LeaseCandidate } from './model.ts';
 import { decideOutcome, type Outcome } from './outcome.ts';
@@ -88,6 +88,18 @@ export function isPingPending(view: View, { observation: { ping } }: Standing): 
   );
 }
 
+/** Those whose word counts now, or could, but will not at `moment` any more: to be asked before it, once (rule 6). */
+export function staleBy(
+  { standings, input: { memory, settings } }: View,
+  moment: Instant,
+): readonly Standing[] {
+  return standingsIn(standings, 'Live', 'Idle', 'Lapsed').filter(
+    ({ observation }) =>
+      !(observation.ping && observation.ping.ackedAt === undefined) &&
+      liveUntil(observation, memory.decidedAt, settings) <= moment,
+  );
+}
+
 /** When the wait for the answers of those awaited is over. */
 export function ackDeadline(view: View): Instant | undefined {
   const { electionDurationMs } = view.input.settings;
@@ -96,6 +108,13 @@ export function ackDeadline(view: View): Instant | undefined {
       ({ observation: { ping } }) => ping && ping.sentAt + electionDurationMs,
     ),
   );
+}
+
+/** Moments at which the word of one who is alive by it, and not by holding the Lease, is no longer good. */
+export function endsOfWords({ standings, input: { memory, settings } }: View): readonly Instant[] {
+  return standings
+    .filter(({ isAlive, isHolder }) => isAlive && !isHolder)
+    .map(({ observation }) => liveUntil(observation, memory.decidedAt, settings));
 }
 
 /** Moments at which a candidate that is held back takes part again. */
@@ -151,7 +170,13 @@ export function toDecision(
   verdict: Verdict,
   housekeeping: Pick<Verdict, 'actions' | 'recheckAt'>,
 ): Decision {
-  const actions = [...(verdict.actions ?? [])];
+  // A ping would change the resourceVersion that a deletion rests on; whoever is to be deleted had its ping.
+  const doomed = new Set(
+    housekeeping.actions?.map((action) => (action.kind === 'DeleteCandidate' ? action.name : undefined)),
+  );
+  const actions = (verdict.actions ?? []).filter(
+    (action) => action.kind !== 'PingCandidate' || !doomed.has(action.name),
+  );
   const busy = new Set(actions.map((action) => (action.kind === 'PingCandidate' ? action.name : '')));
   for (const action of housekeeping.actions ?? []) {
     if (action.kind !== 'PingCandidate' || !busy.has(action.name)) actions.push(action);

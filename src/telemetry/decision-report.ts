@@ -23,8 +23,14 @@ const TROUBLES: ReadonlyMap<Reason, 'info' | 'warn'> = new Map([
   ['ThirdPartyStrategy', 'info'],
 ]);
 
-/** Steps on the way; they neither begin nor end a trouble. */
-const TRANSIENT: ReadonlySet<Reason> = new Set(['AwaitingAcks', 'HolderLate', 'PreemptionPending']);
+/** Steps on the way, another attempt at what was in vain so far among them; they neither begin nor end a trouble. */
+const TRANSIENT: ReadonlySet<Reason> = new Set([
+  'AwaitingAcks',
+  'HolderLate',
+  'BetterCandidate',
+  'StrategyChanged',
+  'PreemptionPending',
+]);
 
 interface ReportParts {
   readonly logger: Logger;

@@ -32,7 +32,7 @@ export interface SimCandidateOptions {
   readonly strategies?: readonly string[];
   /** How far its clock is ahead of ours, in milliseconds; negative when it is behind. */
   readonly clockAheadMs?: number;
-  /** How long it takes to answer a ping, in milliseconds. */
+  /** How long it takes to answer a ping, in milliseconds; Infinity: it never does. */
   readonly answersAfterMs?: number;
   /**
    * `coordinated` as client-go's; `plain` erases what it does not know and takes what has expired; `none` answers pings
@@ -41,6 +41,8 @@ export interface SimCandidateOptions {
   readonly elector?: 'coordinated' | 'plain' | 'none';
   /** When in its period of 2 s the elector looks at the Lease, in milliseconds. */
   readonly looksAtMs?: number;
+  /** False for one that renews only when it is asked; true, every 5 min, otherwise. */
+  readonly renewsByItself?: boolean;
   /** How long ago it renewed when it is added; its first renewal is at that moment otherwise. */
   readonly lastRenewedMsAgo?: number;
 }
@@ -55,7 +57,7 @@ const STEPS_AT_ONE_INSTANT = 12;
 interface SimProgram {
   readonly name: string;
   readonly options: Required<
-    Pick<SimCandidateOptions, 'answersAfterMs' | 'elector' | 'looksAtMs' | 'clockAheadMs'>
+    Pick<SimCandidateOptions, 'answersAfterMs' | 'elector' | 'looksAtMs' | 'clockAheadMs' | 'renewsByItself'>
   >;
   /** Runs and reaches the API server. */
   isReachable: boolean;
@@ -83,6 +85,10 @@ export class SimElection {
   /** Broken promises: two leaders, a ping that a candidate could not answer. */
   readonly violations: string[] = [];
   readonly decisions: Decision[] = [];
+  /** Every ping that was sent. */
+  readonly pings: { readonly name: string; readonly at: Instant }[] = [];
+  /** How many actions were carried out. */
+  actionsApplied = 0;
   /** How often a strategy conflict that was not known yet was found. */
   conflictsReported = 0;
   lease: Lease | undefined;
@@ -143,6 +149,22 @@ export class SimElection {
     return program?.isReachable && program.options.elector !== 'none' ? program.name : undefined;
   }
 
+  get reachableCandidates(): readonly string[] {
+    return this.candidateNames.filter((name) => this.#programs.get(name)?.isReachable);
+  }
+
+  pingTimesOf(name: string): readonly Instant[] {
+    return this.pings.filter((ping) => ping.name === name).map(({ at }) => at);
+  }
+
+  pingsTo(name: string): number {
+    return this.pingTimesOf(name).length;
+  }
+
+  emulationOf(name: string): string {
+    return this.#candidates.get(name)?.emulationVersion ?? '';
+  }
+
   get candidateNames(): readonly string[] {
     return [...this.#candidates.keys()];
   }
@@ -160,10 +182,12 @@ export class SimElection {
       strategies,
     } = options;
     const { clockAheadMs = 0, answersAfterMs = 100, elector = 'coordinated', looksAtMs = 500 } = options;
+    const { renewsByItself = true } = options;
+    this.#stop(name, true);
     const previous = this.#programs.get(name);
     const program: SimProgram = {
       name,
-      options: { clockAheadMs, answersAfterMs, elector, looksAtMs },
+      options: { clockAheadMs, answersAfterMs, elector, looksAtMs, renewsByItself },
       isReachable: true,
       life: (previous?.life ?? 0) + 1,
       believesUntil: Number.NEGATIVE_INFINITY,
@@ -253,16 +277,17 @@ export class SimElection {
 
   /** A clean stop: the Lease is released, if it is held, and the program is not heard of again. */
   stopCleanly(name: string): this {
+    const holds = this.#programs.get(name)?.isReachable && this.lease?.holderIdentity === name;
     this.#note(name, 'stops');
     this.#stop(name, true);
-    if (this.lease?.holderIdentity === name) this.#release();
+    if (holds) this.#release();
     return this;
   }
 
   /** Releases the Lease, as its holder, and stays a candidate. */
   release(name: string): this {
     const program = this.#programs.get(name);
-    if (program && this.lease?.holderIdentity === name) {
+    if (program?.isReachable && this.lease?.holderIdentity === name) {
       this.#note(name, 'releases the Lease');
       program.believesUntil = Number.NEGATIVE_INFINITY;
       this.#release();
@@ -345,24 +370,15 @@ export class SimElection {
       this.decisions.push(decision);
       this.#requeueAt = decision.requeue.kind === 'at' ? decision.requeue.time : undefined;
       this.#noteDecision(decision);
-      if (
-        decision.actions.length === 0 &&
-        !decision.isRound &&
-        decision.conflict === this.#knownConflict(decision)
-      ) {
-        return;
-      }
       if (step === STEPS_AT_ONE_INSTANT) {
         throw new Error(
           `decides forever at ${this.#at}: ${decision.reason} ${describeActions(decision.actions)}`,
         );
       }
       this.#apply(decision);
+      // Without a write there is nothing to see, and so no reason to look again.
+      if (decision.actions.length === 0) return;
     }
-  }
-
-  #knownConflict({ conflict }: Decision): string | undefined {
-    return conflict === undefined ? undefined : this.memory.conflict;
   }
 
   #apply({ actions, isRound, conflict }: Decision): void {
@@ -371,6 +387,7 @@ export class SimElection {
       if (conflict !== this.memory.conflict) this.conflictsReported++;
       this.memory = recordConflict(this.memory, conflict);
     }
+    this.actionsApplied += actions.length;
     for (const action of actions) this.#carryOut(action);
   }
 
@@ -415,6 +432,7 @@ export class SimElection {
     const candidate = this.#candidates.get(name);
     const program = this.#programs.get(name);
     if (!candidate || !program) return;
+    this.pings.push({ name, at: this.#at });
     this.#observations.set(name, recordPing(this.#observation(name), purpose, this.#at, this.settings));
     this.#storeCandidate({ ...candidate, pingTime });
     if (candidate.renewTime !== undefined && pingTime <= candidate.renewTime) {
@@ -571,7 +589,7 @@ export class SimElection {
       this.#schedule(this.#at + RENEW_PERIOD_MS, renew);
     };
     if (program.options.elector !== 'none') this.#schedule(this.#at + program.options.looksAtMs, look);
-    this.#schedule(this.#at + RENEW_PERIOD_MS, renew);
+    if (program.options.renewsByItself) this.#schedule(this.#at + RENEW_PERIOD_MS, renew);
   }
 
   /** One look of client-go's elector at the Lease. */

@@ -1,0 +1,338 @@
+import { describe, expect, test } from 'vitest';
+import { defaultSettings } from '../support/election-builders.ts';
+import { ControllerWorld, isLeaseWrite, isPing, sentSpec } from './make-controller.ts';
+import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
+
+const KEY = 'default/scheduler';
+
+async function makeLedWorld(): Promise<ControllerWorld> {
+  const world = await new ControllerWorld().start();
+  world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+  await world.clock.advance(0);
+  // The holder takes it up.
+  await world.clock.advance(2000);
+  world.change('leases', KEY, { renewTime: world.wallText, leaseDurationSeconds: 15 });
+  await world.clock.advance(0);
+  return world;
+}
+
+describe('an election', () => {
+  test('ends with a Lease as soon as a fresh candidate is there', async () => {
+    const world = await new ControllerWorld().start();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.clock.advance(0);
+    expect(world.leaseSpec()).toEqual({
+      holderIdentity: 'a',
+      leaseDurationSeconds: 10,
+      leaseTransitions: 0,
+      acquireTime: '2026-01-01T00:00:00.000000Z',
+      renewTime: '2026-01-01T00:00:00.000000Z',
+      strategy: 'OldestEmulationVersion',
+    });
+  });
+
+  test('asks a candidate that is not fresh, and waits for its answer', async () => {
+    const world = await new ControllerWorld().start();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000 }));
+    await world.clock.advance(1000);
+    expect(world.ourWriteLines).toEqual(['PATCH leasecandidates default/a 200']);
+    world.renew('default/a');
+    await world.clock.advance(0);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+  });
+
+  test('counts an answer whose event arrives before the response to the ping', async () => {
+    const world = await new ControllerWorld().start();
+    world.fate = (request) => (isPing(request) ? { answerMs: 1000 } : {});
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000 }));
+    await world.clock.advance(100);
+    world.renew('default/a');
+    await world.clock.advance(1000);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+    expect(world.ourWrites.filter(({ resource }) => resource === 'leasecandidates')).toHaveLength(1);
+  });
+
+  test('goes on without a candidate that does not answer within electionDuration', async () => {
+    const world = await new ControllerWorld().start();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000, version: '1.35.0' }));
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0 }));
+    await world.clock.advance(4999);
+    expect(world.leaseSpec()).toEqual({});
+    await world.clock.advance(1);
+    // By now b is fresh no longer; a round trip tells whether it still lives.
+    world.renew('default/b');
+    await world.clock.advance(0);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
+  });
+
+  test('is held for each Lease of a namespace by itself', async () => {
+    const world = await new ControllerWorld().start();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0, leaseName: 'one' }));
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0, leaseName: 'two' }));
+    world.create(
+      'leasecandidates',
+      makeCandidateObject('c', { renewedAt: 0, namespace: 'other', leaseName: 'one' }),
+    );
+    await world.clock.advance(0);
+    expect(world.leaseSpec('default/one')).toMatchObject({ holderIdentity: 'a' });
+    expect(world.leaseSpec('default/two')).toMatchObject({ holderIdentity: 'b' });
+    expect(world.leaseSpec('other/one')).toMatchObject({ holderIdentity: 'c' });
+  });
+
+  test("never touches the coordinator's own Lease, whatever candidates name it", async () => {
+    const world = await new ControllerWorld().start();
+    const fields = { renewedAt: 0, namespace: 'kube-system', leaseName: 'leader-election-controller' };
+    world.create('leasecandidates', makeCandidateObject('a', fields));
+    await world.clock.advance(60_000);
+    expect(world.ourWrites).toEqual([]);
+  });
+});
+
+describe('a Lease in good order', () => {
+  test('costs no decision when its holder renews, and no request', async () => {
+    const world = await makeLedWorld();
+    const [decisions, requests] = [world.decisions.length, world.ourRequests.length];
+    for (let renewal = 0; renewal < 60; renewal++) {
+      await world.clock.advance(2000);
+      world.renewLease(KEY);
+    }
+    await world.clock.advance(0);
+    // One look at each moment at which the record last looked at would have been late.
+    expect(world.decisions.length - decisions).toBeLessThanOrEqual(120_000 / 8000);
+    expect(world.ourRequests.length - requests).toBe(0);
+  });
+
+  test('is given to another when its holder stops renewing, at the very moment of its expiry', async () => {
+    const world = await makeLedWorld();
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.37.0' }));
+    await world.clock.advance(10_000);
+    // Asked ahead of the expiry (rule 6); a does not answer.
+    expect(world.candidateSpec('default/b')).toHaveProperty('pingTime');
+    world.renew('default/b');
+    await world.clock.advance(4999);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+    await world.clock.advance(1);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
+  });
+
+  test('is looked at again when its holder releases it', async () => {
+    const world = await makeLedWorld();
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.37.0' }));
+    await world.clock.advance(1000);
+    world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
+    await world.clock.advance(0);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
+  });
+
+  test('that is deleted is given to nobody else while its holder may believe in it', async () => {
+    const world = await makeLedWorld();
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.35.0' }));
+    await world.clock.advance(100);
+    world.remove('leases', KEY);
+    await world.clock.advance(14_000);
+    expect(world.leaseSpec()).toEqual({});
+    world.renew('default/b');
+    await world.clock.advance(1000);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
+  });
+});
+
+describe('a better candidate', () => {
+  async function makePreferringWorld(): Promise<ControllerWorld> {
+    const world = await makeLedWorld();
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.35.0' }));
+    await world.clock.advance(100);
+    world.renew('default/b');
+    await world.clock.advance(0);
+    return world;
+  }
+
+  test('is preferred on its answer, in one patch of two fields', async () => {
+    const world = await makePreferringWorld();
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a', preferredHolder: 'b' });
+    expect(sentSpec(world.ourWrites.findLast(({ resource }) => resource === 'leases') ?? fail())).toEqual({
+      preferredHolder: 'b',
+      strategy: 'OldestEmulationVersion',
+    });
+  });
+
+  test('is preferred no longer once it falls silent', async () => {
+    const world = await makePreferringWorld();
+    await world.clock.advance(8000);
+    expect(world.leaseSpec()).not.toHaveProperty('preferredHolder');
+  });
+
+  test('of a Lease that everybody has left is taken off, even by a coordinator that was started since', async () => {
+    const world = new ControllerWorld();
+    world.api.handle('us', {
+      method: 'POST',
+      path: '/apis/coordination.k8s.io/v1/namespaces/default/leases',
+      query: { fieldManager: 'coordinated-leader-election' },
+      body: makeLeaseObject('a', 0, { preferredHolder: 'b' }),
+    });
+    await world.start();
+    expect(world.leaseSpec()).not.toHaveProperty('preferredHolder');
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+  });
+
+  test('of a Lease that everybody left while nobody held the lock is taken off by whoever gets it', async () => {
+    const world = await makePreferringWorld();
+    world.mayWrite = false;
+    world.remove('leasecandidates', 'default/a');
+    world.remove('leasecandidates', 'default/b');
+    await world.clock.advance(1000);
+    world.mayWrite = true;
+    world.controller.reconsiderAll();
+    await world.clock.advance(0);
+    expect(world.leaseSpec()).not.toHaveProperty('preferredHolder');
+  });
+});
+
+describe('without the lock', () => {
+  test('nothing is written, and everything is decided once it is there', async () => {
+    const world = new ControllerWorld();
+    world.mayWrite = false;
+    await world.start();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.clock.advance(60_000);
+    expect(world.ourWrites).toEqual([]);
+    expect(world.decisions).toEqual([]);
+    world.renew('default/a');
+    world.mayWrite = true;
+    world.controller.reconsiderAll();
+    await world.clock.advance(0);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+  });
+
+  test('a standby knows since when each record has been as it is', async () => {
+    const world = new ControllerWorld();
+    world.mayWrite = false;
+    world.create('leases', makeLeaseObject('gone', 0));
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.start();
+    await world.clock.advance(14_999);
+    world.mayWrite = true;
+    world.renew('default/a');
+    await world.clock.advance(0);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'gone' });
+    await world.clock.advance(1);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+  });
+
+  test('whoever lets go writes nothing after it has drained', async () => {
+    const world = await new ControllerWorld().start();
+    world.fate = (request) => (isLeaseWrite(request) ? { requestMs: 1000, answerMs: 1000 } : {});
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.clock.advance(10);
+    let isDrained = false;
+    void world.controller.drain().then(() => {
+      isDrained = true;
+    });
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0, leaseName: 'other' }));
+    await world.clock.advance(1900);
+    expect(isDrained).toBe(false);
+    await world.clock.advance(100);
+    expect(isDrained).toBe(true);
+    await world.clock.advance(60_000);
+    expect(world.ourWriteLines).toEqual(['POST leases default/scheduler 201']);
+    await world.controller.stop();
+    expect(world.connection.openWatches).toBe(0);
+  });
+});
+
+describe('what is not known yet', () => {
+  test('is not decided on: the Leases are listed first', async () => {
+    const world = new ControllerWorld();
+    world.create('leases', makeLeaseObject('a', 0));
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0 }));
+    world.fate = ({ path }) => (path.endsWith('/leases') ? { answerMs: 3000 } : {});
+    await world.start();
+    await world.clock.advance(2000);
+    expect(world.decisions).toEqual([]);
+    await world.clock.advance(1000);
+    expect(world.decisions.at(-1)).toBe(`${KEY} AwaitingAcks`);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+  });
+
+  test('is not decided on: the candidates are listed first', async () => {
+    const world = new ControllerWorld();
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0 }));
+    world.fate = ({ path }) => (path.endsWith('/leasecandidates') ? { answerMs: 3000 } : {});
+    await world.start();
+    await world.clock.advance(2999);
+    expect(world.decisions).toEqual([]);
+    await world.clock.advance(1);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
+  });
+});
+
+describe('a change of leaseName', () => {
+  test('takes the candidate from the one election to the other', async () => {
+    const world = await makeLedWorld();
+    world.create(
+      'leasecandidates',
+      makeCandidateObject('b', { renewedAt: 2000, version: '1.35.0', leaseName: 'other' }),
+    );
+    await world.clock.advance(0);
+    world.change('leasecandidates', 'default/b', { leaseName: 'scheduler' });
+    await world.clock.advance(100);
+    world.renew('default/b');
+    await world.clock.advance(0);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a', preferredHolder: 'b' });
+    world.change('leasecandidates', 'default/b', { leaseName: 'other' });
+    await world.clock.advance(0);
+    expect(world.leaseSpec()).not.toHaveProperty('preferredHolder');
+  });
+});
+
+describe('namespaces', () => {
+  test('other than those asked for are left alone', async () => {
+    const world = await new ControllerWorld({ namespaces: ['default', 'second'] }).start();
+    for (const namespace of ['default', 'second', 'third']) {
+      world.create('leasecandidates', makeCandidateObject('a', { namespace, renewedAt: 0 }));
+    }
+    await world.clock.advance(0);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+    expect(world.leaseSpec('second/scheduler')).toMatchObject({ holderIdentity: 'a' });
+    expect(world.leaseSpec('third/scheduler')).toEqual({});
+    expect(world.ourRequests.some((request) => /third|\/v1\/leases$/.test(request))).toBe(false);
+  });
+});
+
+describe('a dry run', () => {
+  test('decides and writes nothing', async () => {
+    const world = await new ControllerWorld({ isDryRun: true }).start();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.clock.advance(60_000);
+    expect(world.decisions[0]).toBe(`${KEY} LeaseMissing`);
+    expect(world.ourWrites).toEqual([]);
+  });
+});
+
+describe('Leases without a valid holder', () => {
+  test('are counted where they have candidates', async () => {
+    const world = await makeLedWorld();
+    world.create('leases', makeLeaseObject('somebody', 0, {}, 'not-ours'));
+    world.create(
+      'leasecandidates',
+      makeCandidateObject('x', { renewedAt: -60_000, leaseName: 'leaderless' }),
+    );
+    await world.clock.advance(0);
+    expect(world.controller.countLeasesWithoutLeader()).toBe(1);
+    await world.clock.advance(20_000);
+    expect(world.controller.countLeasesWithoutLeader()).toBe(2);
+  });
+});
+
+test('settings reach the Lease that is written', async () => {
+  const world = await new ControllerWorld({
+    settings: { ...defaultSettings, leaseDurationSeconds: 7 },
+  }).start();
+  world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+  await world.clock.advance(0);
+  expect(world.leaseSpec()).toMatchObject({ leaseDurationSeconds: 7 });
+});
+
+function fail(): never {
+  throw new Error('there is no such write');
+}

@@ -1,0 +1,154 @@
+import {
+  ElectionController,
+  type ElectionControllerParts,
+} from '../../src/controller/election-controller.ts';
+import { formatMicroTime } from '../../src/coordination/micro-time.ts';
+import type { ApiRequest } from '../../src/kubernetes/client.ts';
+import { isJsonObject, type JsonObject } from '../../src/kubernetes/json.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
+import { SimApiServer, type SimWrite, specOf } from '../simulation/sim-api-server.ts';
+import { SimConnection, type SimFate } from '../simulation/sim-connection.ts';
+import { SimProcess } from '../simulation/sim-process.ts';
+import { keyOf } from '../simulation/sim-store.ts';
+import { defaultSettings } from '../support/election-builders.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const OURS = 'us';
+
+/** A controller on a simulated server, with a record of all that it did; a test plays everybody else. */
+export class ControllerWorld {
+  readonly clock = new VirtualClock();
+  readonly api = new SimApiServer(this.clock);
+  readonly connection: SimConnection;
+  readonly controller: ElectionController;
+  /** Like `default/scheduler LeaseMissing`, one for each decision. */
+  readonly decisions: string[] = [];
+  /** `forgotten default/scheduler`, `notServed`, `synced v1beta1` and so on. */
+  readonly told: string[] = [];
+  /** Writes whose decision may be logged. */
+  readonly applied: string[] = [];
+  mayWrite = true;
+  /** How often it was asked whether it may write. */
+  onMayWrite: () => void = () => {};
+  /** What becomes of our requests. */
+  fate: (request: ApiRequest) => SimFate = () => ({});
+  watchDelayMs = 0;
+
+  constructor(parts: Partial<ElectionControllerParts> = {}) {
+    this.connection = new SimConnection(this.api, new SimProcess(this.clock), OURS, {
+      fate: (request) => this.fate(request),
+      watchDelayMs: () => this.watchDelayMs,
+    });
+    this.controller = new ElectionController({
+      client: this.connection,
+      clock: this.clock,
+      settings: defaultSettings,
+      namespaces: [],
+      workers: 2,
+      isDryRun: false,
+      mayWrite: () => {
+        this.onMayWrite();
+        return this.mayWrite;
+      },
+      observer: {
+        decided: (key, { reason }) => this.decisions.push(`${key} ${reason}`),
+        written: () => {},
+        applied: (key, { reason }) => this.applied.push(`${key} ${reason}`),
+        forgotten: (key) => this.told.push(`forgotten ${key}`),
+        synced: (version) => this.told.push(`synced ${version}`),
+        notServed: () => this.told.push('notServed'),
+        discoveryFailed: () => this.told.push('discoveryFailed'),
+        reflectorFailed: () => {},
+        reflectorObserver: () => () => {},
+        reconcileFailed: (key, error) => this.told.push(`reconcileFailed ${key} ${String(error)}`),
+      },
+      ...parts,
+    });
+  }
+
+  async start(): Promise<this> {
+    this.controller.start();
+    await this.clock.advance(0);
+    return this;
+  }
+
+  /** Our writes that reached the server. */
+  get ourWrites(): readonly SimWrite[] {
+    return this.api.writes.filter(({ writer }) => writer === OURS);
+  }
+
+  /** Our writes as `PATCH leases default/scheduler 200`. */
+  get ourWriteLines(): readonly string[] {
+    return this.ourWrites.map(
+      ({ method, resource, key, status }) => `${method} ${resource} ${key} ${status}`,
+    );
+  }
+
+  /** Our requests of any kind, watches aside. */
+  get ourRequests(): readonly string[] {
+    return this.api.requests.filter((request) => request.startsWith(`${OURS} `));
+  }
+
+  /** Somebody else creates an object. */
+  create(resource: 'leases' | 'leasecandidates', object: KubernetesObject): KubernetesObject {
+    const version = resource === 'leases' ? 'v1' : this.api.candidateVersions[0];
+    const { namespace } = object.metadata;
+    const path = `/apis/coordination.k8s.io/${version}/namespaces/${namespace}/${resource}`;
+    return this.api.handle('test', { method: 'POST', path, body: object }) as KubernetesObject;
+  }
+
+  /** Somebody else changes fields of an object's spec, whatever its resourceVersion. */
+  change(resource: 'leases' | 'leasecandidates', key: string, spec: JsonObject): void {
+    const object = this.api.store.get(resource, key);
+    if (!object) throw new Error(`there is no ${resource} ${key}`);
+    const next = { ...specOf(object), ...spec };
+    const kept = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== null));
+    this.api.store.update(resource, object, { ...object, spec: kept });
+  }
+
+  remove(resource: 'leases' | 'leasecandidates', key: string): void {
+    const object = this.api.store.get(resource, key);
+    if (object) this.api.store.remove(resource, object);
+  }
+
+  /** A candidate renews: its answer, if it was pinged. */
+  renew(key: string): void {
+    this.change('leasecandidates', key, { renewTime: this.wallText });
+  }
+
+  /** A holder renews its Lease. */
+  renewLease(key: string): void {
+    this.change('leases', key, { renewTime: this.wallText });
+  }
+
+  get wallText(): string {
+    return formatMicroTime(this.clock.wallTime());
+  }
+
+  leaseSpec(key = 'default/scheduler'): JsonObject {
+    return this.api.leaseSpec(key);
+  }
+
+  candidateSpec(key: string): JsonObject {
+    const object = this.api.candidate(key);
+    return object ? specOf(object) : {};
+  }
+}
+
+/** Whether a request is a ping. */
+export function isPing({ method, path }: Pick<ApiRequest, 'method' | 'path'>): boolean {
+  return method === 'PATCH' && path.includes('/leasecandidates/');
+}
+
+/** Whether a request writes a Lease. */
+export function isLeaseWrite({ method, path }: Pick<ApiRequest, 'method' | 'path'>): boolean {
+  return method !== 'GET' && path.includes('/leases');
+}
+
+/** The fields of the spec that a write sent. */
+export function sentSpec({ body }: SimWrite): JsonObject {
+  const spec = body['spec'];
+  return isJsonObject(spec) ? spec : {};
+}
+
+export { keyOf };

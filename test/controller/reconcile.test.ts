@@ -1,0 +1,302 @@
+import { describe, expect, test } from 'vitest';
+import { isConflict, LockLostError } from '../../src/controller/reconcile.ts';
+import { ApiError, ConnectionError } from '../../src/kubernetes/errors.ts';
+import { ControllerWorld, isLeaseWrite, isPing } from './make-controller.ts';
+import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
+
+const KEY = 'default/scheduler';
+
+async function makeWorld(): Promise<ControllerWorld> {
+  return await new ControllerWorld().start();
+}
+
+function makeFreshCandidate(world: ControllerWorld, name = 'a', leaseName = 'scheduler'): void {
+  world.create('leasecandidates', makeCandidateObject(name, { renewedAt: world.clock.now(), leaseName }));
+}
+
+describe('after a write', () => {
+  test('nothing is decided until the watch has shown it', async () => {
+    const world = await makeWorld();
+    world.watchDelayMs = 3000;
+    makeFreshCandidate(world);
+    await world.clock.advance(3000);
+    expect(world.decisions).toEqual([`${KEY} LeaseMissing`]);
+    // News of a candidate is reason enough to decide, but for the write whose effect is not seen yet.
+    world.watchDelayMs = 0;
+    world.connection.holdWatches(true);
+    await world.clock.advance(9999);
+    expect(world.decisions).toEqual([`${KEY} LeaseMissing`]);
+    world.connection.holdWatches(false);
+    await world.clock.advance(0);
+    expect(world.decisions).toEqual([`${KEY} LeaseMissing`, `${KEY} LeaderOptimal`]);
+    expect(world.ourWriteLines).toEqual([`POST leases ${KEY} 201`]);
+  });
+
+  test('another candidate that appears meanwhile has to wait for the watch too', async () => {
+    const world = await makeWorld();
+    // The write is done, but this process is told of it late: by now its view is out of date.
+    world.fate = (request) => {
+      if (isLeaseWrite(request)) world.watchDelayMs = 2000;
+      return {};
+    };
+    makeFreshCandidate(world);
+    await world.clock.advance(10);
+    world.watchDelayMs = 0;
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 10, version: '1.35.0' }));
+    await world.clock.advance(1000);
+    expect(world.decisions).toEqual([`${KEY} LeaseMissing`]);
+  });
+
+  test('a watch that has stalled holds decisions up for ten seconds, not for ever', async () => {
+    const world = await makeWorld();
+    makeFreshCandidate(world);
+    await world.clock.advance(0);
+    world.connection.holdWatches(true);
+    world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
+    await world.clock.advance(60_000);
+    expect(world.decisions.length).toBeGreaterThan(1);
+  });
+
+  test('a Lease that came and went unseen is made anew without any news', async () => {
+    const world = await makeWorld();
+    world.fate = (request) => (isLeaseWrite(request) ? { requestMs: 100 } : {});
+    makeFreshCandidate(world);
+    await world.clock.advance(50);
+    world.connection.holdWatches(true);
+    await world.clock.advance(100);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+    world.remove('leases', KEY);
+    world.api.store.compact();
+    world.connection.breakWatches();
+    world.connection.holdWatches(false);
+    await world.clock.advance(12_000);
+    // By now a has to be asked whether it still lives.
+    expect(world.candidateSpec('default/a')).toHaveProperty('pingTime');
+  });
+});
+
+describe('after a conflict', () => {
+  test('the news that explains it is awaited, and then decided on at once', async () => {
+    const world = await makeWorld();
+    world.create('leases', makeLeaseObject('', 0, { leaseDurationSeconds: 1 }));
+    await world.clock.advance(0);
+    world.watchDelayMs = 1000;
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.clock.advance(990);
+    world.change('leases', KEY, { leaseTransitions: 7 });
+    await world.clock.advance(10);
+    expect(world.ourWriteLines).toEqual([`PATCH leases ${KEY} 409`]);
+    await world.clock.advance(989);
+    expect(world.decisions).toHaveLength(1);
+    await world.clock.advance(1);
+    expect(world.ourWriteLines).toEqual([`PATCH leases ${KEY} 409`, `PATCH leases ${KEY} 200`]);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a', leaseTransitions: 8 });
+  });
+
+  test('another one is not answered at once: repeats back off', async () => {
+    const world = await makeWorld();
+    // Each time that we are about to write, somebody else has just done so.
+    let touches = 0;
+    world.fate = (request) => {
+      if (isLeaseWrite(request)) world.change('leases', KEY, { leaseTransitions: ++touches });
+      return {};
+    };
+    world.create('leases', makeLeaseObject('', 0, { leaseDurationSeconds: 1 }));
+    makeFreshCandidate(world);
+    await world.clock.advance(3000);
+    const conflicts = world.ourWrites.filter(({ status }) => status === 409);
+    expect(conflicts.length).toBeGreaterThan(2);
+    expect(conflicts.length).toBeLessThan(12);
+    const times = conflicts.map(({ at }) => at);
+    expect(times[1]).toBe(times[0]);
+    expect((times.at(-1) ?? 0) - (times.at(-2) ?? 0)).toBeGreaterThan(100);
+  });
+
+  test('over the making of a Lease that exists by now, the other one is taken for what it is', async () => {
+    const world = await makeWorld();
+    world.watchDelayMs = 500;
+    makeFreshCandidate(world);
+    await world.clock.advance(400);
+    world.create('leases', makeLeaseObject('somebody', 400));
+    await world.clock.advance(100);
+    expect(world.ourWriteLines).toEqual([`POST leases ${KEY} 409`]);
+    await world.clock.advance(400);
+    world.watchDelayMs = 0;
+    await world.clock.advance(10_000);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'somebody' });
+  });
+});
+
+describe('a write without an answer', () => {
+  test('is made again, with a resourceVersion that makes that safe', async () => {
+    const world = await makeWorld();
+    let lost = 2;
+    world.fate = (request) => (isLeaseWrite(request) && lost-- > 0 ? { outcome: 'dropped' } : {});
+    makeFreshCandidate(world);
+    await world.clock.advance(4000);
+    expect(world.leaseSpec()).toEqual({});
+    await world.clock.advance(1000);
+    world.renew('default/a');
+    await world.clock.advance(8000);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+  });
+
+  test('that was carried out all the same is found by the watch', async () => {
+    const world = await makeWorld();
+    world.fate = (request) => (isLeaseWrite(request) ? { outcome: 'lost' } : {});
+    makeFreshCandidate(world);
+    await world.clock.advance(8000);
+    expect(world.ourWriteLines.filter((line) => line.includes(' leases '))).toEqual([
+      `POST leases ${KEY} 201`,
+    ]);
+    expect(world.decisions.at(-1)).not.toBe(`${KEY} LeaseMissing`);
+  });
+
+  test('is made again ever more rarely while a server refuses it', async () => {
+    const world = await makeWorld();
+    world.fate = (request) => (isLeaseWrite(request) ? { outcome: 500 } : {});
+    world.clock.setTimer(function renew() {
+      world.renew('default/a');
+      world.clock.setTimer(renew, 1000);
+    }, 1000);
+    makeFreshCandidate(world);
+    await world.clock.advance(30_000);
+    const early = world.decisions.length;
+    expect(early).toBeLessThan(20);
+    world.fate = () => ({});
+    await world.clock.advance(30_000);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+  });
+});
+
+describe('a ping', () => {
+  test('that was refused as a conflict counts as not sent: the answer is asked for again', async () => {
+    const world = await makeWorld();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000 }));
+    // Between the decision and the ping, the candidate changes without renewing.
+    let isFirst = true;
+    world.fate = (request) => {
+      if (isPing(request) && isFirst) {
+        isFirst = false;
+        world.change('leasecandidates', 'default/a', { note: 'changed' });
+      }
+      return {};
+    };
+    await world.clock.advance(0);
+    expect(world.ourWriteLines).toEqual([
+      'PATCH leasecandidates default/a 409',
+      'PATCH leasecandidates default/a 200',
+    ]);
+  });
+
+  test('that failed is not held against the candidate', async () => {
+    const world = await makeWorld();
+    let failures = 3;
+    world.fate = (request) => (isPing(request) && failures-- > 0 ? { outcome: 500 } : {});
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000 }));
+    await world.clock.advance(1000);
+    world.renew('default/a');
+    await world.clock.advance(0);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+  });
+
+  test('that is refused for good keeps no other candidate from being elected', async () => {
+    const world = await makeWorld();
+    // A candidate that a newer server's validation does not let anybody change any more.
+    world.fate = (request) => (isPing(request) && request.path.endsWith('/old') ? { outcome: 422 } : {});
+    world.create('leasecandidates', makeCandidateObject('old', { renewedAt: -60_000, version: '1.30.0' }));
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0 }));
+    for (let second = 0; second < 20; second++) {
+      await world.clock.advance(1000);
+      if (world.candidateSpec('default/b')['pingTime'] !== undefined) world.renew('default/b');
+    }
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
+  });
+
+  test('that fails does not keep a grant beside it from being told', async () => {
+    const world = new ControllerWorld();
+    world.fate = (request) => (isPing(request) ? { outcome: 500 } : {});
+    // Half its validity is over, so that it is asked for a sign of life; but it could not be the leader.
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: -16 * 60_000, version: '1.37.0' }));
+    makeFreshCandidate(world);
+    await world.start();
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+    expect(world.applied).toEqual([`${KEY} LeaseMissing`]);
+  });
+});
+
+describe('the right to write', () => {
+  test('is asked for again before each single write', async () => {
+    const world = new ControllerWorld();
+    for (const name of ['a', 'b', 'c']) {
+      world.create('leasecandidates', makeCandidateObject(name, { renewedAt: -60_000 }));
+    }
+    let asked = 0;
+    world.onMayWrite = () => {
+      asked++;
+      // Lost after the second ping: the first question is asked before anything is decided.
+      if (asked > 3) world.mayWrite = false;
+    };
+    await world.start();
+    await world.clock.advance(60_000);
+    expect(world.ourWrites).toHaveLength(2);
+    expect(asked).toBeGreaterThanOrEqual(4);
+  });
+
+  test('that was lost leaves what was not sent unrecorded: it is all sent once the right is back', async () => {
+    const world = await makeWorld();
+    let asked = 0;
+    world.onMayWrite = () => {
+      world.mayWrite = ++asked !== 2;
+    };
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000 }));
+    await world.clock.advance(0);
+    expect(world.ourWrites).toEqual([]);
+    await world.clock.advance(1000);
+    expect(world.ourWriteLines).toEqual(['PATCH leasecandidates default/a 200']);
+  });
+});
+
+describe('what is forgotten', () => {
+  test('is told without the lock too', async () => {
+    const world = await makeWorld();
+    makeFreshCandidate(world);
+    await world.clock.advance(0);
+    world.mayWrite = false;
+    world.remove('leasecandidates', 'default/a');
+    world.remove('leases', KEY);
+    await world.clock.advance(0);
+    expect(world.told).toContain(`forgotten ${KEY}`);
+  });
+
+  test('is told once the Lease and its candidates are gone', async () => {
+    const world = await makeWorld();
+    makeFreshCandidate(world);
+    await world.clock.advance(0);
+    world.remove('leasecandidates', 'default/a');
+    await world.clock.advance(0);
+    expect(world.told).not.toContain(`forgotten ${KEY}`);
+    world.remove('leases', KEY);
+    await world.clock.advance(0);
+    expect(world.told).toContain(`forgotten ${KEY}`);
+  });
+});
+
+describe.each([
+  { name: '409', error: apiError(409, 'Conflict'), want: true },
+  { name: '409 AlreadyExists', error: apiError(409, 'AlreadyExists'), want: true },
+  { name: '404 of the object', error: apiError(404, 'NotFound'), want: true },
+  { name: '404 of the resource', error: apiError(404, ''), want: false },
+  { name: '500', error: apiError(500, ''), want: false },
+  { name: 'no answer', error: new ConnectionError('x', { code: 'DEADLINE_EXCEEDED' }), want: false },
+  { name: 'a lost lock', error: new LockLostError(), want: false },
+  { name: 'anything else', error: 'text', want: false },
+])('an error: $name', ({ error, want }) => {
+  test(want ? 'means that the object has changed' : 'does not mean that the object has changed', () => {
+    expect(isConflict(error)).toBe(want);
+  });
+});
+
+function apiError(status: number, reason: string): ApiError {
+  return new ApiError({ method: 'PATCH', path: '/', status, reason, message: '' });
+}

@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import type { LeaseCandidate, StrategyPreference } from '../../src/election/model.ts';
+import { makeCandidate, OLDEST, wallAt } from '../support/election-builders.ts';
+
+// Few values each, so that ties, conflicts and cycles are common rather than rare.
+const versions = [
+  '1.34.0',
+  '1.35.0',
+  '1.36.0-alpha.1',
+  '1.36.0-alpha.10',
+  '1.36.0',
+  '1.36.0+build',
+  'v1.36.0',
+  undefined,
+];
+const names = ['X', 'Y', OLDEST, 'example.com/z'];
+
+const oneStrategy: fc.Arbitrary<StrategyPreference> = fc.record({
+  kind: fc.constant('strategy' as const),
+  strategy: fc.oneof(
+    { weight: 4, arbitrary: fc.constant(OLDEST) },
+    { arbitrary: fc.constantFrom('X', '', 'Y'), weight: 1 },
+  ),
+});
+
+const orderedList: fc.Arbitrary<StrategyPreference> = fc.record({
+  kind: fc.constant('preferredStrategies' as const),
+  strategies: fc.uniqueArray(fc.constantFrom(...names), { maxLength: 3 }),
+});
+
+function candidatesThatPrefer(
+  preference: fc.Arbitrary<StrategyPreference>,
+): fc.Arbitrary<readonly LeaseCandidate[]> {
+  const fields = fc.record({
+    binaryVersion: fc.constantFrom(...versions),
+    emulationVersion: fc.constantFrom(...versions),
+    createdAt: fc.constantFrom(-3000, -2000, undefined),
+    preference,
+  });
+  return fc.array(fields, { maxLength: 5 }).map((all) =>
+    all.map(({ createdAt, ...rest }, index) =>
+      makeCandidate(`c${index}`)
+        .with({ ...rest, creationTimestamp: createdAt === undefined ? undefined : wallAt(createdAt) })
+        .build(),
+    ),
+  );
+}
+
+/** Candidates of one Lease that name one strategy each. */
+export const candidatesWithStrategy = candidatesThatPrefer(oneStrategy);
+
+/** Candidates of one Lease with ordered lists. */
+export const candidatesWithLists = candidatesThatPrefer(orderedList);
+
+/** Candidates of one Lease, of any API version or, as none forbids it, of several. */
+export const someCandidates = fc.oneof(
+  candidatesWithStrategy,
+  candidatesWithLists,
+  candidatesThatPrefer(fc.oneof(oneStrategy, orderedList)),
+);

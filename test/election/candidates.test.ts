@@ -1,0 +1,429 @@
+import { describe, expect, test } from 'vitest';
+import { decideElection } from '../../src/election/decide.ts';
+import {
+  type CandidateBuilder,
+  type InputBuilder,
+  makeCandidate,
+  makeInput,
+  makeLease,
+  makeNow,
+  type ObservedBuilder,
+} from '../support/election-builders.ts';
+import { describeActions, SimElection } from '../support/sim-election.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+function statesOf(input: InputBuilder, at: number) {
+  const { standings } = decideElection(input.build(), makeNow(at));
+  return Object.fromEntries(standings.map(({ candidate, state }) => [candidate.name, state]));
+}
+
+function actionsOf(input: InputBuilder, at: number): string {
+  return describeActions(decideElection(input.build(), makeNow(at)).actions);
+}
+
+describe('a candidate seen for the first time (rules 1 and 3)', () => {
+  test.each<{ name: string; candidate: CandidateBuilder; want: string }>([
+    {
+      name: 'is fresh when it renewed this moment',
+      candidate: makeCandidate('a').renewedAt(0),
+      want: 'Live',
+    },
+    {
+      name: 'is fresh at the edge of electionDuration',
+      candidate: makeCandidate('a').renewedAt(-5000),
+      want: 'Live',
+    },
+    {
+      name: 'is fresh when its clock is a little ahead',
+      candidate: makeCandidate('a').renewedAt(5000),
+      want: 'Live',
+    },
+    {
+      name: 'must answer first when it renewed earlier',
+      candidate: makeCandidate('a').renewedAt(-5001),
+      want: 'Idle',
+    },
+    {
+      name: 'must answer first when its clock is far ahead',
+      candidate: makeCandidate('a').renewedAt(5001),
+      want: 'Idle',
+    },
+    {
+      name: 'is valid up to 30 min after its renewTime',
+      candidate: makeCandidate('a').renewedAt(-30 * MINUTE + 1),
+      want: 'Idle',
+    },
+    {
+      name: 'is expired 30 min after it',
+      candidate: makeCandidate('a').renewedAt(-30 * MINUTE),
+      want: 'Expired',
+    },
+    {
+      name: 'is judged by its creation when it never renewed',
+      candidate: makeCandidate('a')
+        .neverRenewed()
+        .createdAt(-30 * MINUTE),
+      want: 'Expired',
+    },
+    {
+      name: 'must answer first when it never renewed, however young',
+      candidate: makeCandidate('a').neverRenewed().createdAt(0),
+      want: 'Idle',
+    },
+    {
+      name: 'is gone when it is being deleted',
+      candidate: makeCandidate('a').renewedAt(0).deleting(),
+      want: 'Deleting',
+    },
+  ])('$name', ({ candidate, want }) => {
+    expect(statesOf(makeInput().candidates(candidate.seenAt(0)), 0)).toEqual({ a: want });
+  });
+});
+
+describe('a candidate known for some time', () => {
+  const seen = makeCandidate('a').seenAt(0);
+  test.each<{ name: string; observed: ObservedBuilder; at: number; want: string }>([
+    {
+      name: 'is fresh for electionDuration after a renewal (rule 3)',
+      observed: seen.renewedAt(1000),
+      at: 5999,
+      want: 'Live',
+    },
+    { name: 'and must answer after that (rule 3)', observed: seen.renewedAt(1000), at: 6000, want: 'Idle' },
+    { name: 'is awaited once pinged (rule 3)', observed: seen.pingedAt(1000), at: 5999, want: 'Awaiting' },
+    {
+      name: 'is unresponsive after electionDuration without an ack (rule 3)',
+      observed: seen.pingedAt(1000),
+      at: 6000,
+      want: 'Unresponsive',
+    },
+    {
+      name: 'stays unresponsive for as long as it does not renew (rule 3)',
+      observed: seen.pingedAt(1000),
+      at: 20 * MINUTE,
+      want: 'Unresponsive',
+    },
+    {
+      name: 'stays unresponsive while it is asked again (rule 3)',
+      observed: seen.pingedAt(1000).pingedAt(8000),
+      at: 8001,
+      want: 'Unresponsive',
+    },
+    {
+      name: 'takes part again as soon as it renews (rule 3)',
+      observed: seen.pingedAt(1000).pingedAt(8000).renewedAt(9000),
+      at: 9000,
+      want: 'Live',
+    },
+    {
+      name: 'counts for 2 x electionDuration after an ack (rule 3)',
+      observed: seen.pingedAt(0).renewedAt(1000),
+      at: 10_999,
+      want: 'Live',
+    },
+    { name: 'and no longer (rule 3)', observed: seen.pingedAt(0).renewedAt(1000), at: 11_000, want: 'Idle' },
+    {
+      name: 'acks with its first renewal after the ping; a later one adds only its own freshness (rule 3)',
+      observed: seen.pingedAt(0).renewedAt(1000).renewedAt(9000),
+      at: 13_999,
+      want: 'Live',
+    },
+    {
+      name: 'is trusted no longer for renewing twice after a ping (rule 3)',
+      observed: seen.pingedAt(0).renewedAt(1000).renewedAt(9000),
+      at: 14_000,
+      want: 'Idle',
+    },
+    {
+      name: 'is valid for 30 min after it was seen to renew (rule 1)',
+      observed: seen.renewedAt(1000),
+      at: 30 * MINUTE + 999,
+      want: 'Idle',
+    },
+    {
+      name: 'and then expired (rule 1)',
+      observed: seen.renewedAt(1000),
+      at: 30 * MINUTE + 1000,
+      want: 'Expired',
+    },
+    {
+      name: 'is as old as its renewTime said at first sight, plus the time since (rule 1)',
+      observed: seen,
+      at: 29 * MINUTE,
+      want: 'Expired',
+    },
+  ])('$name', ({ observed, at, want }) => {
+    expect(statesOf(makeInput().candidates(observed), at)).toEqual({ a: want });
+  });
+
+  test('is a stranger again when it was replaced by one of the same name (rule 1)', () => {
+    const sim = new SimElection().add('a', { lastRenewedMsAgo: MINUTE, answersAfterMs: 6000 }).run(5000);
+    expect(sim.decide().standings[0]?.state).toBe('Unresponsive');
+    sim.remove('a').add('a', { lastRenewedMsAgo: MINUTE });
+    expect(sim.decide().standings[0]?.state).toBe('Awaiting');
+  });
+
+  test('has used up its ack once an election was decided on it (rule 3)', () => {
+    const answered = makeCandidate('a').seenAt(0).pingedAt(0).renewedAt(1000);
+    expect(statesOf(makeInput().candidates(answered).remembers({ decidedAt: 1000 }), 6000)).toEqual({
+      a: 'Idle',
+    });
+    expect(statesOf(makeInput().candidates(answered).remembers({ decidedAt: 999 }), 6000)).toEqual({
+      a: 'Live',
+    });
+  });
+});
+
+describe('the candidate of a valid holder (rule 3)', () => {
+  const held = makeInput().sees(makeLease('a'), 0);
+  test.each([
+    { name: 'that was never asked', observed: makeCandidate('a').seenAt(0) },
+    { name: 'that did not answer', observed: makeCandidate('a').seenAt(0).pingedAt(0) },
+    {
+      name: 'that has not renewed for hours',
+      observed: makeCandidate('a')
+        .renewedAt(-5 * HOUR)
+        .seenAt(0),
+    },
+  ])('$name takes part all the same', ({ observed }) => {
+    const decision = decideElection(held.candidates(observed).build(), makeNow(6000));
+    expect(decision).toMatchObject({ reason: 'LeaderOptimal', outcome: { kind: 'leader' } });
+  });
+
+  test('is gone when it is being deleted, holder or not', () => {
+    const input = held.candidates(makeCandidate('a').deleting().seenAt(0));
+    expect(statesOf(input, 1)).toEqual({ a: 'Deleting' });
+  });
+
+  test('takes part by its renewals no longer than its Lease is valid', () => {
+    const input = held.candidates(makeCandidate('a').seenAt(0));
+    expect(statesOf(input, 9999)).toEqual({ a: 'Live' });
+    expect(statesOf(input, 10_000)).toEqual({ a: 'Idle' });
+  });
+});
+
+describe('a Lease without candidates (rule 1)', () => {
+  test.each([
+    { name: 'that does not exist', lease: undefined },
+    { name: 'that is held', lease: makeLease('a') },
+    { name: 'that was released', lease: makeLease('') },
+    { name: 'that lacks holderIdentity', lease: makeLease().heldBy(undefined) },
+    { name: 'that prefers somebody, not by our doing', lease: makeLease('a').preferring('b', false) },
+  ])('$name is left alone', ({ lease }) => {
+    expect(decideElection(makeInput().sees(lease, 0).build(), makeNow(60_000))).toMatchObject({
+      reason: 'NoCandidates',
+      actions: [],
+      requeue: { kind: 'awaitChange' },
+    });
+  });
+
+  test('loses the preferredHolder that we gave it, before it is left alone (rule 7)', () => {
+    const input = makeInput().sees(makeLease('a').preferring('b'), 0);
+    expect(actionsOf(input, 1)).toBe('remove preferredHolder');
+  });
+
+  test('is one, too, when all its candidates are being deleted', () => {
+    const input = makeInput().sees(undefined, 0).candidates(makeCandidate('a').deleting().seenAt(0));
+    expect(decideElection(input.build(), makeNow(0))).toMatchObject({ reason: 'NoCandidates', actions: [] });
+  });
+});
+
+describe('keeping candidates valid (rule 1)', () => {
+  const held = makeInput()
+    .sees(makeLease('holder'), 29 * MINUTE)
+    .candidates(
+      makeCandidate('holder')
+        .renewedAt(29 * MINUTE)
+        .seenAt(29 * MINUTE),
+    );
+  const spare = makeCandidate('spare').versions('1.37.0').renewedAt(0).seenAt(0);
+
+  test('asks none before nearly half its validity', () => {
+    const at = 13.5 * MINUTE - 1;
+    const holder = makeCandidate('holder').renewedAt(at).seenAt(at);
+    expect(actionsOf(makeInput().sees(makeLease('holder'), at).candidates(holder, spare), at)).toBe('');
+  });
+
+  test('asks each by half its validity, once', () => {
+    const at = 15 * MINUTE;
+    const early = makeInput()
+      .sees(makeLease('holder'), at)
+      .candidates(makeCandidate('holder').renewedAt(at).seenAt(at));
+    expect(actionsOf(early.candidates(spare), at)).toBe('ping spare (validity)');
+    expect(actionsOf(early.candidates(spare.pingedAt(at - 1, 'validity')), at)).toBe('');
+    expect(actionsOf(early.candidates(spare.pingedAt(at - 6000, 'validity')), at)).toBe('');
+  });
+
+  test('asks one again that has not been asked since it last answered', () => {
+    const at = 29 * MINUTE;
+    expect(actionsOf(held.candidates(spare.pingedAt(1000).renewedAt(2000)), at)).toBe(
+      'ping spare (validity)',
+    );
+  });
+
+  test('does not wake up again for one that was asked and does not answer, before it expires', () => {
+    const input = held.candidates(spare.pingedAt(15 * MINUTE, 'validity'));
+    expect(actionsOf(input, 29 * MINUTE + 5)).toBe('');
+  });
+
+  test('spreads the pings of candidates that were all seen first at one moment', () => {
+    const sim = new SimElection();
+    const names = Array.from({ length: 20 }, (_, index) => `c${String(index).padStart(2, '0')}`);
+    for (const name of names) sim.add(name, { renewsByItself: false });
+    sim.run(13.5 * MINUTE - 1);
+    const before = sim.pings.length;
+    sim.run(1.5 * MINUTE + 1);
+    const asked = sim.pings.slice(before);
+    expect(asked.map(({ name }) => name).sort()).toEqual(names);
+    expect(new Set(asked.map(({ at }) => at)).size).toBeGreaterThan(15);
+  });
+
+  test('keeps candidates that answer valid for hours', () => {
+    const sim = new SimElection()
+      .add('a')
+      .add('b', { renewsByItself: false })
+      .run(3 * HOUR);
+    expect(sim.candidateNames).toEqual(['a', 'b']);
+    expect(sim.decide().standings.map(({ state }) => state)).toEqual(['Live', 'Idle']);
+    // One ping in each half of its validity, and no more.
+    expect(sim.pingsTo('b')).toBeGreaterThan(11);
+    expect(sim.pingsTo('b')).toBeLessThan(16);
+  });
+});
+
+describe('collecting candidates (rule 1)', () => {
+  const due = 2 * HOUR;
+  const at = due + 10 * MINUTE;
+  const leader = makeCandidate('leader')
+    .renewedAt(at - 1000)
+    .seenAt(at - 1000);
+  const held = makeInput()
+    .sees(makeLease('leader'), at - 1000)
+    .candidates(leader);
+  const dead = makeCandidate('dead').versions('1.37.0').renewedAt(0).seenAt(0);
+  const seenLate = makeCandidate('dead')
+    .renewedAt(0)
+    .seenAt(at - 2000);
+
+  test.each<{ name: string; observed: ObservedBuilder; when?: number; want: string }>([
+    { name: 'asks once more before it deletes', observed: dead, want: 'ping dead (collection)' },
+    {
+      name: 'asks one first seen when it was due by its renewTime',
+      observed: seenLate,
+      want: 'ping dead (collection)',
+    },
+    {
+      name: 'does not take an unanswered ping from before it was due for that',
+      observed: dead.pingedAt(HOUR),
+      want: 'ping dead (collection)',
+    },
+    { name: 'waits for the answer', observed: dead.pingedAt(at - 4999, 'collection'), want: '' },
+    {
+      name: 'deletes when nobody answered',
+      observed: dead.pingedAt(at - 5000, 'collection'),
+      want: 'delete dead',
+    },
+    {
+      name: 'lets one live that answered',
+      observed: dead.pingedAt(at - 5000, 'collection').renewedAt(at - 1),
+      want: '',
+    },
+    {
+      name: 'leaves one alone until it is due',
+      observed: makeCandidate('dead')
+        .versions('1.37.0')
+        .renewedAt(at - due + 1)
+        .seenAt(at - 2000),
+      want: '',
+    },
+    {
+      name: 'leaves one alone that is being deleted already',
+      observed: makeCandidate('dead').renewedAt(0).deleting().seenAt(0),
+      want: '',
+    },
+    {
+      name: 'takes any ping for it that was sent since it was due',
+      observed: dead.pingedAt(due, 'election'),
+      want: 'delete dead',
+    },
+  ])('$name', ({ observed, want }) => {
+    expect(actionsOf(held.candidates(observed), at)).toBe(want);
+  });
+
+  test('names uid and resourceVersion as preconditions', () => {
+    const observed = makeCandidate('dead')
+      .renewedAt(0)
+      .with({ uid: 'u-1', resourceVersion: '42' })
+      .seenAt(0)
+      .pingedAt(due);
+    const { actions } = decideElection(held.candidates(observed).build(), makeNow(at));
+    expect(actions).toEqual([{ kind: 'DeleteCandidate', name: 'dead', uid: 'u-1', resourceVersion: '42' }]);
+  });
+
+  test('never deletes the candidate of a valid holder', () => {
+    const input = makeInput()
+      .sees(makeLease('dead'), at - 1000)
+      .candidates(dead.pingedAt(at - 6000, 'collection'));
+    expect(actionsOf(input, at)).toBe('');
+  });
+
+  test('goes by its setting', () => {
+    const input = held.candidates(dead.pingedAt(HOUR)).settings({ candidateGcAfterMs: HOUR });
+    expect(actionsOf(input, at)).toBe('delete dead');
+  });
+
+  test('comes two hours and one ping after the last renewal, and asks once', () => {
+    const sim = new SimElection()
+      .add('a')
+      .add('b')
+      .run(MINUTE)
+      .crash('b')
+      .run(2 * HOUR - MINUTE - 1);
+    expect(sim.candidateNames).toEqual(['a', 'b']);
+    const pings = sim.pingsTo('b');
+    sim.run(5001);
+    expect(sim.candidateNames).toEqual(['a']);
+    expect(sim.pingsTo('b') - pings).toBe(1);
+  });
+});
+
+describe('what a crashed candidate costs (rule 3)', () => {
+  test('the best candidate costs one ping, not one per decision, while somebody leads', () => {
+    const sim = new SimElection().add('a').run(1000).add('best', {
+      emulation: '1.30.0',
+      lastRenewedMsAgo: MINUTE,
+      answersAfterMs: Number.POSITIVE_INFINITY,
+      renewsByItself: false,
+    });
+    sim.run(10 * MINUTE);
+    expect(sim.pingsTo('best')).toBe(1);
+    expect(sim.lease?.holderIdentity).toBe('a');
+  });
+
+  test('without a valid holder the dead are asked again with backoff up to 60 s, but not waited for', () => {
+    const sim = new SimElection();
+    for (const name of ['a', 'b'])
+      sim.add(name, {
+        lastRenewedMsAgo: MINUTE,
+        answersAfterMs: Number.POSITIVE_INFINITY,
+        renewsByItself: false,
+      });
+    sim.run(5 * MINUTE);
+    const askedAt = sim.pingTimesOf('a');
+    const gaps = askedAt.slice(1).map((at, index) => (at - (askedAt[index] ?? 0)) / 1000);
+    expect(gaps).toEqual([5, 10, 20, 40, 60, 60, 60]);
+    expect(sim.decide().reason).toBe('NoLiveCandidates');
+    // One that is started meanwhile is elected at once.
+    sim.add('c');
+    expect(sim.lease?.holderIdentity).toBe('c');
+  });
+
+  test('expired ones are asked too while there is no valid holder', () => {
+    const sim = new SimElection().add('old', { lastRenewedMsAgo: HOUR });
+    expect(sim.decisions[0]).toMatchObject({ reason: 'NoLiveCandidates', isRound: true });
+    sim.run(100);
+    expect(sim.lease?.holderIdentity).toBe('old');
+  });
+});

@@ -1,0 +1,291 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { recordPing } from '../../src/election/candidate-observation.ts';
+import { decideElection } from '../../src/election/decide.ts';
+import type { Decision } from '../../src/election/decision.ts';
+import type { ElectionInput } from '../../src/election/survey.ts';
+import {
+  defaultSettings,
+  makeCandidate,
+  makeInput,
+  makeLease,
+  makeNow,
+  type ObservedBuilder,
+  OLDEST,
+} from '../support/election-builders.ts';
+import { describeActions, SimElection } from '../support/sim-election.ts';
+
+const instant = fc.integer({ min: -20_000, max: 0 });
+const longAgo = fc.oneof(
+  { weight: 3, arbitrary: instant },
+  { weight: 1, arbitrary: fc.integer({ min: -3 * 3_600_000, max: 0 }) },
+);
+
+const observed: fc.Arbitrary<(index: number) => ObservedBuilder> = fc
+  .record({
+    emulation: fc.constantFrom('1.34.0', '1.35.0', '1.36.0', 'v1'),
+    strategy: fc.constantFrom(OLDEST, OLDEST, OLDEST, 'example.com/x'),
+    isDeleting: fc.integer({ min: 0, max: 9 }).map((chance) => chance === 0),
+    times: fc.tuple(longAgo, longAgo, instant, instant),
+    events: fc.integer({ min: 0, max: 3 }),
+    purpose: fc.constantFrom('election' as const, 'preemption' as const, 'validity' as const),
+  })
+  .map(({ emulation, strategy, isDeleting, times, events, purpose }) => (index: number) => {
+    const [renewed, seen, pinged, acked] = times.toSorted((a, b) => a - b) as [
+      number,
+      number,
+      number,
+      number,
+    ];
+    const candidate = makeCandidate(`c${index}`)
+      .emulating(emulation)
+      .wants(strategy)
+      .renewedAt(renewed)
+      .with({ isDeleting });
+    const first = candidate.seenAt(seen);
+    if (events === 0) return first;
+    const asked = first.pingedAt(pinged, purpose);
+    return events === 1 ? asked : asked.renewedAt(acked);
+  });
+
+/** Whatever can be known at instant 0. */
+const situation: fc.Arbitrary<ElectionInput> = fc
+  .record({
+    candidates: fc.array(observed, { maxLength: 4 }),
+    lease: fc.option(
+      fc.record({
+        holder: fc.constantFrom('', 'c0', 'c1', 'c2', 'stranger', undefined),
+        preferred: fc.option(fc.constantFrom('c0', 'c1', 'c3', 'stranger'), { nil: undefined }),
+        isOurs: fc.boolean(),
+        strategy: fc.constantFrom(OLDEST, OLDEST, undefined, 'example.com/x'),
+        seconds: fc.constantFrom(1, 10, 15, undefined),
+        seenAt: instant,
+      }),
+      { nil: undefined },
+    ),
+    fate: fc.constantFrom('stays', 'stays', 'stays', 'deleted', 'released', 'emptied'),
+    fateAt: instant,
+    failedPreemptions: fc.constantFrom(0, 0, 1),
+    ignoredWrites: fc.constantFrom(0, 0, 1),
+    lapses: fc.constantFrom(0, 0, 2),
+  })
+  .map(({ candidates, lease, fate, fateAt, ...counts }) => {
+    let input = makeInput().candidates(...candidates.map((make, index) => make(index)));
+    if (lease) {
+      let made = makeLease(lease.holder).strategy(lease.strategy).lasting(lease.seconds);
+      if (lease.preferred !== undefined) made = made.preferring(lease.preferred, lease.isOurs);
+      input = input.sees(made, lease.seenAt);
+      const at = Math.max(lease.seenAt, fateAt);
+      if (fate === 'deleted') input = input.sees(undefined, at);
+      if (fate === 'released') input = input.sees(made.releasedAt(at), at);
+      if (fate === 'emptied') input = input.sees(made.heldBy(''), at);
+    }
+    const attempts = (count: number) => ({ count, lastAt: count === 0 ? Number.NEGATIVE_INFINITY : -1000 });
+    return input
+      .remembers({
+        failedPreemptions: attempts(counts.failedPreemptions),
+        ignoredWrites: attempts(counts.ignoredWrites),
+        lapses: counts.lapses > 0 ? new Map([['c0', attempts(counts.lapses)]]) : new Map(),
+      })
+      .build();
+  });
+
+function isLeaseWrite({ kind }: Decision['actions'][number]): boolean {
+  return kind === 'CreateLease' || kind === 'UpdateLease';
+}
+
+function isGrant(action: Decision['actions'][number]): boolean {
+  return (
+    (action.kind === 'CreateLease' && action.grant !== undefined) ||
+    (action.kind === 'UpdateLease' && action.change.kind === 'grant')
+  );
+}
+
+/** The input after the pings of a decision were sent and shown by the watch. */
+function withPingsSent(input: ElectionInput, { actions }: Decision, at: number): ElectionInput {
+  const pings = new Map(
+    actions.flatMap((action) => (action.kind === 'PingCandidate' ? [[action.name, action] as const] : [])),
+  );
+  return {
+    ...input,
+    candidates: input.candidates.map(({ candidate, observation }) => {
+      const ping = pings.get(candidate.name);
+      return ping
+        ? {
+            candidate: { ...candidate, pingTime: ping.pingTime },
+            observation: recordPing(observation, ping.purpose, at, defaultSettings),
+          }
+        : { candidate, observation };
+    }),
+  };
+}
+
+describe('any decision', () => {
+  test('is the same for any order of candidates', () => {
+    fc.assert(
+      fc.property(
+        situation,
+        fc.integer({ min: 0, max: 20_000 }),
+        fc.infiniteStream(fc.nat(3)),
+        (input, at, swaps) => {
+          const shuffled = [...input.candidates];
+          for (const [index] of shuffled.entries()) {
+            const other = swaps.next().value % shuffled.length;
+            const [a, b] = [shuffled[index], shuffled[other]];
+            if (a && b) [shuffled[index], shuffled[other]] = [b, a];
+          }
+          expect(decideElection({ ...input, candidates: shuffled }, makeNow(at))).toEqual(
+            decideElection(input, makeNow(at)),
+          );
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test('writes the Lease once at most, and before anything else', () => {
+    fc.assert(
+      fc.property(situation, (input) => {
+        const kinds = decideElection(input, makeNow(0)).actions.map(isLeaseWrite);
+        expect(kinds.lastIndexOf(true)).toBeLessThanOrEqual(0);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('pings nobody twice, and nobody who is being deleted', () => {
+    fc.assert(
+      fc.property(situation, (input) => {
+        const { actions } = decideElection(input, makeNow(0));
+        const names = actions.flatMap((action) => (action.kind === 'PingCandidate' ? [action.name] : []));
+        expect(new Set(names).size).toBe(names.length);
+        for (const { candidate } of input.candidates)
+          if (candidate.isDeleting) expect(names).not.toContain(candidate.name);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('grants nothing while the Lease has a valid holder (rules 7 and 8)', () => {
+    fc.assert(
+      fc.property(situation, (input) => {
+        const { record } = input.memory;
+        const isHeld = input.lease && record && record.holder !== '' && record.since + record.beliefMs > 0;
+        fc.pre(isHeld === true);
+        expect(decideElection(input, makeNow(0)).actions.filter(isGrant)).toEqual([]);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('grants nothing to another while a former holder may still believe (rule 8)', () => {
+    fc.assert(
+      fc.property(situation, (input) => {
+        const { reservation } = input.memory;
+        fc.pre(reservation !== undefined && reservation.until > 0);
+        for (const action of decideElection(input, makeNow(0)).actions.filter(isGrant)) {
+          expect(describeActions([action])).toMatch(new RegExp(`(to|for) ${reservation?.holder},`));
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('asks to be made again later, or not at all', () => {
+    fc.assert(
+      fc.property(situation, (input) => {
+        const { requeue } = decideElection(input, makeNow(0));
+        if (requeue.kind === 'at') expect(requeue.time).toBeGreaterThan(0);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('stands until the moment that it names: nothing is written or asked any earlier (rule 9)', () => {
+    fc.assert(
+      fc.property(situation, fc.double({ min: 0, max: 1, noNaN: true }), (input, fraction) => {
+        const first = decideElection(input, makeNow(0));
+        const sent = withPingsSent(input, first, 0);
+        fc.pre(!first.actions.some((action) => action.kind !== 'PingCandidate'));
+        const known = {
+          ...sent,
+          memory: {
+            ...sent.memory,
+            rounds: first.isRound ? { count: sent.memory.rounds.count + 1, lastAt: 0 } : sent.memory.rounds,
+            conflict: first.conflict ?? sent.memory.conflict,
+          },
+        };
+        const settled = decideElection(known, makeNow(0));
+        fc.pre(settled.actions.length === 0 && !settled.isRound);
+        // Nobody can lead: those who are alive are asked with the next round, not as soon as their word is stale.
+        fc.pre(settled.outcome.kind !== 'noneElectable');
+        // And of a strategy of somebody else's nothing more is to be known.
+        fc.pre(settled.reason !== 'ThirdPartyStrategy');
+        // A conflict is looked into with its own backoff.
+        fc.pre(settled.conflict === undefined);
+        const until = settled.requeue.kind === 'at' ? settled.requeue.time : 4 * 3_600_000;
+        const at = until * fraction;
+        fc.pre(at < until);
+        const between = decideElection(known, makeNow(at));
+        expect([at, describeActions(between.actions)]).toEqual([at, '']);
+      }),
+      { numRuns: 1500 },
+    );
+  });
+});
+
+describe('a Lease in good order (rule 9)', () => {
+  test('costs nothing: no action, and one look at its lateness', () => {
+    const sim = new SimElection().add('a').add('b').run(60_500);
+    expect(sim.decide()).toMatchObject({
+      reason: 'LeaderOptimal',
+      actions: [],
+      requeue: { kind: 'at', time: 70_500 },
+    });
+    const [actions, decisions] = [sim.actionsApplied, sim.decisions.length];
+    sim.run(60_000);
+    expect(sim.actionsApplied).toBe(actions);
+    // One decision for each of the holder's renewals, which are what the watch shows.
+    expect(sim.decisions.length - decisions).toBe(30);
+  });
+});
+
+describe('deciding again and again', () => {
+  const options = fc.record({
+    emulation: fc.constantFrom('1.30.0', '1.31.0', '1.36.0'),
+    strategy: fc.constantFrom(OLDEST, OLDEST, OLDEST, 'example.com/x'),
+    lastRenewedMsAgo: fc.constantFrom(0, 60_000, 3_600_000, 3 * 3_600_000),
+  });
+  const holder = fc.constantFrom(undefined, '', 'c0', 'c1', 'stranger');
+
+  test.each([
+    { name: 'everybody answers', answersAfterMs: 1, wantLeader: true },
+    { name: 'nobody answers', answersAfterMs: Number.POSITIVE_INFINITY, wantLeader: false },
+  ])('comes to rest when $name', ({ answersAfterMs }) => {
+    fc.assert(
+      fc.property(
+        fc.array(options, { minLength: 1, maxLength: 4 }),
+        holder,
+        fc.boolean(),
+        (candidates, holderIdentity, isWatchFirst) => {
+          const sim = new SimElection({ isWatchFirst });
+          if (holderIdentity !== undefined)
+            sim.editLease({ holderIdentity, leaseDurationSeconds: 15, strategy: OLDEST });
+          for (const [index, candidate] of candidates.entries()) {
+            sim.add(`c${index}`, { ...candidate, answersAfterMs, renewsByItself: false });
+          }
+          // The driver itself fails when it has something to do at one instant without end.
+          sim.run(10 * 60_000);
+          const before = sim.actionsApplied;
+          sim.run(60_000);
+          // Without a leader all are asked once a minute; with one, the Lease costs nothing but a keep-alive.
+          expect(sim.actionsApplied - before, sim.transcript.join('\n')).toBeLessThanOrEqual(
+            2 * candidates.length,
+          );
+          expect(sim.violations).toEqual([]);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});

@@ -1,0 +1,383 @@
+import { describe, expect, test } from 'vitest';
+import { decideElection } from '../../src/election/decide.ts';
+import {
+  makeCandidate,
+  makeInput,
+  makeLease,
+  makeNow,
+  type ObservedBuilder,
+  OLDEST,
+  wallAt,
+} from '../support/election-builders.ts';
+import { describeActions, SimElection } from '../support/sim-election.ts';
+
+const fresh = (name: string) => makeCandidate(name).renewedAt(0).seenAt(0);
+const idle = (name: string) => makeCandidate(name).seenAt(0);
+
+describe('an election is needed (rule 6)', () => {
+  test.each([
+    {
+      name: 'when the Lease is missing',
+      input: makeInput().sees(undefined, 0),
+      at: 0,
+      wantReason: 'LeaseMissing',
+    },
+    {
+      name: 'when it was released',
+      input: makeInput().sees(makeLease('x'), 0).sees(makeLease('x').releasedAt(1), 1),
+      at: 1,
+      wantReason: 'LeaseReleased',
+    },
+    {
+      name: 'when it was found without a holder',
+      input: makeInput().sees(makeLease(''), 0),
+      at: 0,
+      wantReason: 'LeaseReleased',
+    },
+    {
+      name: 'when it was found without the field holderIdentity',
+      input: makeInput().sees(makeLease().heldBy(undefined), 0),
+      at: 0,
+      wantReason: 'LeaseReleased',
+    },
+    {
+      name: 'when it has expired',
+      input: makeInput().sees(makeLease('x').lasting(3), 0),
+      at: 3000,
+      wantReason: 'LeaseExpired',
+    },
+  ])('$name', ({ input, at, wantReason }) => {
+    const decision = decideElection(input.candidates(fresh('a')).build(), makeNow(at));
+    expect(decision.reason).toBe(wantReason);
+    expect(describeActions(decision.actions)).toMatch(/^(create the Lease for|grant the Lease to) a,/);
+  });
+
+  test.each([
+    { name: 'when the best candidate holds the Lease', holder: 'a' },
+    { name: 'when nobody but the holder is a candidate', holder: 'b', only: 'b' },
+  ])('not $name', ({ holder, only }) => {
+    const candidates = ['a', 'b'].filter((name) => only === undefined || name === only).map(fresh);
+    const input = makeInput()
+      .sees(makeLease(holder), 0)
+      .candidates(...candidates);
+    expect(decideElection(input.build(), makeNow(1))).toMatchObject({ reason: 'LeaderOptimal', actions: [] });
+  });
+
+  test('when somebody other than the best candidate holds the Lease', () => {
+    const input = makeInput().sees(makeLease('b'), 0).candidates(fresh('a'), fresh('b'));
+    expect(decideElection(input.build(), makeNow(1)).reason).toBe('AwaitingAcks');
+  });
+});
+
+describe('asking the candidates (rules 3 and 6)', () => {
+  const missing = makeInput().sees(undefined, 0);
+  test.each<{ name: string; candidates: readonly ObservedBuilder[]; at?: number; want: string }>([
+    {
+      name: 'goes to all idle ones at once',
+      candidates: [idle('a'), idle('b')],
+      want: 'ping a, b (election)',
+    },
+    {
+      name: 'is not needed for those that are fresh',
+      candidates: [fresh('a'), idle('b')],
+      want: `create the Lease for a, ${OLDEST}`,
+    },
+    {
+      name: 'goes only to those that were not asked yet',
+      candidates: [idle('a').pingedAt(0), idle('b')],
+      want: 'ping b (election)',
+    },
+    { name: 'waits for the better one', candidates: [idle('a').pingedAt(0), fresh('b')], want: '' },
+    {
+      name: 'waits no longer than electionDuration for it',
+      candidates: [idle('a').pingedAt(0), idle('b').pingedAt(0).renewedAt(100)],
+      at: 5000,
+      want: `create the Lease for b, ${OLDEST}`,
+    },
+    {
+      name: 'ends with the answer of one that nobody to come could beat',
+      candidates: [idle('a').pingedAt(0).renewedAt(100), idle('b').pingedAt(0), idle('c').pingedAt(0)],
+      at: 100,
+      want: `create the Lease for a, ${OLDEST}`,
+    },
+    {
+      name: 'does not wait for one that is known to be silent',
+      candidates: [idle('a').pingedAt(-6000), fresh('b')],
+      want: `create the Lease for b, ${OLDEST}`,
+    },
+    {
+      name: 'does not wait for one whose validity is over',
+      candidates: [
+        makeCandidate('a')
+          .renewedAt(-7_200_000 + 60_000)
+          .seenAt(0),
+        fresh('b'),
+      ],
+      want: `create the Lease for b, ${OLDEST}`,
+    },
+    {
+      name: 'does not wait for one that is being deleted',
+      candidates: [makeCandidate('a').deleting().seenAt(0), fresh('b')],
+      want: `create the Lease for b, ${OLDEST}`,
+    },
+  ])('$name', ({ candidates, at = 1, want }) => {
+    const { actions } = decideElection(missing.candidates(...candidates).build(), makeNow(at));
+    expect(describeActions(actions)).toBe(want);
+  });
+
+  test('ends in nothing when nobody who answers can be elected (rule 5)', () => {
+    const unreadable = makeCandidate('a').emulating('v1').renewedAt(0).seenAt(0);
+    expect(decideElection(missing.candidates(unreadable).build(), makeNow(1)).reason).toBe(
+      'NoElectableCandidates',
+    );
+    const other = makeInput().sees(makeLease('x'), 0).candidates(unreadable);
+    expect(decideElection(other.build(), makeNow(1))).toMatchObject({
+      reason: 'NoElectableCandidates',
+      actions: [],
+    });
+  });
+});
+
+describe('ahead of the expiry (rule 6)', () => {
+  const input = (seconds: number) =>
+    makeInput()
+      .sees(makeLease('x').lasting(seconds), 0)
+      .candidates(idle('x'), makeCandidate('y').versions('1.37.0').seenAt(0));
+
+  test.each([
+    { name: '10 s are asked for after 2/3', seconds: 10, wantAt: 20_000 / 3 },
+    { name: '15 s, electionDuration before the end', seconds: 15, wantAt: 10_000 },
+    { name: '60 s too', seconds: 60, wantAt: 55_000 },
+    { name: '3 s after 2/3', seconds: 3, wantAt: 2000 },
+  ])('successors of a Lease of $name, the holder with them, and not before', ({ seconds, wantAt }) => {
+    const before = decideElection(input(seconds).build(), makeNow(wantAt - 1));
+    expect(before).toMatchObject({ reason: 'LeaderOptimal', actions: [] });
+    expect(before.requeue).toEqual({ kind: 'at', time: wantAt });
+    const then = decideElection(input(seconds).build(), makeNow(wantAt));
+    expect(then.reason).toBe('HolderLate');
+    expect(describeActions(then.actions)).toBe('ping x, y (election)');
+  });
+
+  test.each([
+    { name: 'one that was asked already', observed: idle('y').pingedAt(6000), want: 'ping x (election)' },
+    {
+      name: 'one whose answer will still count',
+      observed: idle('y').pingedAt(0).renewedAt(100),
+      want: 'ping x (election)',
+    },
+    { name: 'one known to be silent', observed: idle('y').pingedAt(0), want: 'ping x (election)' },
+    {
+      name: 'one whose word runs out at the very moment of the expiry',
+      observed: makeCandidate('y').seenAt(0).renewedAt(5000),
+      want: 'ping x, y (election)',
+    },
+    {
+      name: 'one whose word outlasts the expiry',
+      observed: makeCandidate('y').seenAt(0).renewedAt(5001),
+      want: 'ping x (election)',
+    },
+  ])('asks again only whose word is needed: $name', ({ observed, want }) => {
+    const worse = observed.build();
+    const candidates = makeInput().sees(makeLease('x'), 0).candidates(idle('x')).build();
+    const both = {
+      ...candidates,
+      candidates: [
+        ...candidates.candidates,
+        { ...worse, candidate: { ...worse.candidate, emulationVersion: '1.37.0', binaryVersion: '1.37.0' } },
+      ],
+    };
+    expect(describeActions(decideElection(both, makeNow(7000)).actions)).toBe(want);
+  });
+
+  test('everybody has answered by then, and the new holder is written at that instant', () => {
+    const sim = new SimElection()
+      .add('x', { emulation: '1.30.0' })
+      .add('y')
+      .run(10_500)
+      .crash('x')
+      .run(14_999);
+    expect(sim.lease?.holderIdentity).toBe('x');
+    sim.run(1);
+    expect(sim.lease).toMatchObject({ holderIdentity: 'y', leaseTransitions: 1, renewTime: wallAt(sim.at) });
+  });
+
+  test('a holder that renews after all keeps its Lease', () => {
+    const sim = new SimElection().add('x').add('y').run(5000).cutOff('x').run(12_000);
+    expect(sim.decide().reason).toBe('HolderLate');
+    sim.recover('x').run(60_000);
+    expect(sim.believers).toEqual(['x']);
+    expect(sim.lease?.leaseTransitions).toBe(0);
+  });
+});
+
+describe('what a grant writes (rule 7)', () => {
+  const grantOn = (lease: ReturnType<typeof makeLease> | undefined, at: number, wallJumpMs = 0) => {
+    const input = makeInput().sees(lease, 0).candidates(makeCandidate('a').seenAt(0).renewedAt(at));
+    return decideElection(input.build(), makeNow(at, wallJumpMs)).actions[0];
+  };
+
+  test('a new Lease: the holder, now by our wall clock, the duration, the strategy', () => {
+    expect(grantOn(undefined, 0, 90_000)).toMatchObject({
+      kind: 'CreateLease',
+      strategy: OLDEST,
+      grant: { holder: 'a', renewTime: wallAt(90_000), leaseDurationSeconds: 10 },
+    });
+  });
+
+  test('an existing Lease: on the resourceVersion that was decided on', () => {
+    const lease = makeLease('x').with({ uid: 'u-9', resourceVersion: '77' });
+    expect(grantOn(lease, 10_000)).toMatchObject({
+      kind: 'UpdateLease',
+      uid: 'u-9',
+      resourceVersion: '77',
+      change: {
+        kind: 'grant',
+        strategy: OLDEST,
+        grant: { holder: 'a', renewTime: wallAt(10_000), leaseDurationSeconds: 10 },
+      },
+    });
+  });
+
+  test.each([
+    { name: 'another holder', former: 'x', want: 8 },
+    { name: 'the same holder again', former: 'a', want: 7 },
+    { name: 'a holder after none', former: '', want: 8 },
+    { name: 'a holder after a missing field', former: undefined, want: 8 },
+  ])('leaseTransitions for $name', ({ former, want }) => {
+    const lease = makeLease().heldBy(former).with({ leaseTransitions: 7 });
+    expect(grantOn(lease, 10_000)).toMatchObject({ change: { leaseTransitions: want } });
+  });
+
+  test.each([
+    { name: 'a preemption', lease: makeLease('x').preferring('a'), want: true },
+    { name: 'no preemption when another was preferred', lease: makeLease('x').preferring('b'), want: false },
+    { name: 'no preemption when nobody was', lease: makeLease('x'), want: false },
+  ])('is $name', ({ lease, want }) => {
+    expect(grantOn(lease, 10_000)).toMatchObject({ change: { grant: { isPreemption: want } } });
+  });
+
+  test('the duration is a setting', () => {
+    const input = makeInput()
+      .settings({ leaseDurationSeconds: 25 })
+      .sees(undefined, 0)
+      .candidates(fresh('a'));
+    expect(decideElection(input.build(), makeNow(0)).actions).toMatchObject([
+      { grant: { leaseDurationSeconds: 25 } },
+    ]);
+  });
+
+  test('an expired Lease goes anew to the candidate that held it, when that is the best and answers', () => {
+    const input = makeInput()
+      .sees(makeLease('a'), 0)
+      .candidates(makeCandidate('a').seenAt(0).pingedAt(7000).renewedAt(7100), idle('b'));
+    const decision = decideElection(input.build(), makeNow(10_000));
+    expect(decision.reason).toBe('LeaseExpired');
+    expect(describeActions(decision.actions)).toBe(`grant the Lease to a, ${OLDEST}, transition 0`);
+  });
+});
+
+describe('a holder that releases the Lease (rule 3)', () => {
+  test('is not elected again while another can lead, though its last ack still counts', () => {
+    const sim = new SimElection().add('a').add('b').run(3000).renewCandidate('a').release('a').run(200);
+    expect(sim.lease?.holderIdentity).toBe('b');
+  });
+
+  test('is not waited for, but asked', () => {
+    const sim = new SimElection().add('a').add('b', { lastRenewedMsAgo: 60_000 }).run(20_000).release('a');
+    expect(sim.decisions.some(({ actions }) => describeActions(actions) === 'ping b, a (election)')).toBe(
+      true,
+    );
+    sim.run(100);
+    expect(sim.lease?.holderIdentity).toBe('b');
+  });
+
+  test('is elected at once when nobody else is left and it answers after the release', () => {
+    const sim = new SimElection().add('a').run(20_000).release('a');
+    expect(sim.lease?.holderIdentity).toBe('');
+    sim.run(100);
+    expect(sim.lease?.holderIdentity).toBe('a');
+  });
+
+  test('is not elected on an answer from before the release', () => {
+    const released = makeInput()
+      .sees(makeLease('a'), 0)
+      .sees(makeLease('a').releasedAt(2000), 2000)
+      .candidates(makeCandidate('a').seenAt(0).pingedAt(1000).renewedAt(1900));
+    expect(describeActions(decideElection(released.build(), makeNow(2000)).actions)).toBe(
+      'ping a (election)',
+    );
+  });
+
+  test('takes part like anybody else once electionDuration is over', () => {
+    const released = makeInput()
+      .sees(makeLease('a'), 0)
+      .sees(makeLease('a').releasedAt(2000), 2000)
+      .candidates(
+        makeCandidate('a').seenAt(0).pingedAt(2000).renewedAt(2100),
+        idle('b').pingedAt(2000).renewedAt(2100),
+      );
+    const holderAt = (at: number) => describeActions(decideElection(released.build(), makeNow(at)).actions);
+    expect(holderAt(6999)).toBe(`grant the Lease to b, ${OLDEST}, transition 1`);
+    expect(holderAt(7000)).toBe(`grant the Lease to a, ${OLDEST}, transition 1`);
+  });
+});
+
+describe('a candidate that takes up no grants (rule 7)', () => {
+  test('loses the Lease after two, to anyone else who can lead', () => {
+    const sim = new SimElection().add('zombie', { emulation: '1.30.0', elector: 'none' }).add('b');
+    const holders = () =>
+      sim.decisions.flatMap(({ actions }) =>
+        actions.flatMap((action) => (/(?:to|for) (\w+),/.exec(describeActions([action])) ?? []).slice(1)),
+      );
+    sim.run(19_999);
+    expect(holders()).toEqual(['zombie', 'zombie']);
+    sim.run(1);
+    expect(holders()).toEqual(['zombie', 'zombie', 'b']);
+    sim.run(1000);
+    expect(sim.believers).toEqual(['b']);
+  });
+
+  test('is held back with doubling backoff, in whatever order answer and watch arrive', () => {
+    for (const isWatchFirst of [false, true]) {
+      const sim = new SimElection({ isWatchFirst })
+        .add('zombie', { emulation: '1.30.0', elector: 'none' })
+        .add('b')
+        .run(21_000);
+      const lapses: number[] = [];
+      let count = sim.memory.lapses.get('zombie')?.count ?? 0;
+      expect(count).toBe(2);
+      for (let second = 0; second < 1800; second++) {
+        sim.run(1000);
+        const next = sim.memory.lapses.get('zombie')?.count ?? 0;
+        if (next > count) lapses.push(sim.at);
+        count = next;
+      }
+      const gaps = lapses.slice(1).map((at, index) => at - (lapses[index] ?? 0));
+      expect(gaps.length).toBeGreaterThan(1);
+      for (const [index, gap] of gaps.entries())
+        if (index > 0) expect(gap).toBeGreaterThan(gaps[index - 1] ?? 0);
+      expect(sim.violations).toEqual([]);
+    }
+  });
+
+  test('still gets it while nobody else can lead', () => {
+    const sim = new SimElection().add('zombie', { elector: 'none' }).run(120_000);
+    expect(sim.lease?.holderIdentity).toBe('zombie');
+    sim.add('b').run(11_000);
+    expect(sim.lease?.holderIdentity).toBe('b');
+  });
+
+  test('is forgiven with its first renewal', () => {
+    const sim = new SimElection().add('a', { looksAtMs: 11_000 }).run(12_000);
+    expect(sim.memory.lapses.has('a')).toBe(false);
+    expect(sim.believers).toEqual(['a']);
+  });
+
+  test('has not let a grant run out when the Lease was deleted under it, or released', () => {
+    const deleted = new SimElection().add('a', { elector: 'none' }).run(5000).deleteLease().run(100);
+    expect(deleted.lease?.holderIdentity).toBe('a');
+    expect(deleted.memory.lapses.size).toBe(0);
+    const released = new SimElection().add('a', { elector: 'none' }).run(5000).release('a').run(10_000);
+    expect(released.memory.lapses.size).toBe(0);
+  });
+});

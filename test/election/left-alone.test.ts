@@ -1,0 +1,215 @@
+import { describe, expect, test } from 'vitest';
+import { coordinatorLease, decideElection } from '../../src/election/decide.ts';
+import { makeCandidate, makeInput, makeLease, makeNow } from '../support/election-builders.ts';
+import { describeActions, SimElection } from '../support/sim-election.ts';
+
+const THEIRS = 'example.com/theirs';
+
+describe('a strategy that nobody here carries out (rule 4)', () => {
+  const theirs = makeCandidate('a').wants(THEIRS).renewedAt(0).seenAt(0);
+
+  test.each([
+    {
+      name: 'the Lease is created with it, for nobody',
+      lease: undefined,
+      want: `create the Lease for nobody, ${THEIRS}`,
+    },
+    {
+      name: 'a Lease without holder is given its name',
+      lease: makeLease(''),
+      want: `name the strategy ${THEIRS}`,
+    },
+    {
+      name: 'a Lease with a holder is given its name',
+      lease: makeLease('x'),
+      want: `name the strategy ${THEIRS}`,
+    },
+    { name: 'a Lease that names it is left alone', lease: makeLease('').strategy(THEIRS), want: '' },
+    { name: 'a held Lease that names it is left alone', lease: makeLease('x').strategy(THEIRS), want: '' },
+    {
+      name: 'a preferredHolder of theirs is left alone',
+      lease: makeLease('x').strategy(THEIRS).preferring('a', false),
+      want: '',
+    },
+    {
+      name: 'even one that is no candidate',
+      lease: makeLease('x').strategy(THEIRS).preferring('z', false),
+      want: '',
+    },
+    {
+      name: 'and one that is the holder',
+      lease: makeLease('a').strategy(THEIRS).preferring('a', false),
+      want: '',
+    },
+    {
+      name: 'an absent holderIdentity is mended',
+      lease: makeLease().heldBy(undefined).strategy(THEIRS),
+      want: `name the strategy ${THEIRS}`,
+    },
+    {
+      name: 'a preferredHolder of ours is removed',
+      lease: makeLease('x').strategy(THEIRS).preferring('a'),
+      want: `name the strategy ${THEIRS}`,
+    },
+  ])('$name', ({ lease, want }) => {
+    const decision = decideElection(makeInput().sees(lease, 0).candidates(theirs).build(), makeNow(1));
+    expect(decision.reason).toBe('ThirdPartyStrategy');
+    expect(describeActions(decision.actions)).toBe(want);
+  });
+
+  test('no holder is written as the empty string where the field is absent, and only there (rule 7)', () => {
+    const changeOf = (holder: string | undefined) =>
+      decideElection(makeInput().sees(makeLease().heldBy(holder), 0).candidates(theirs).build(), makeNow(1))
+        .actions;
+    expect(changeOf(undefined)).toMatchObject([{ change: { isHolderAbsent: true } }]);
+    expect(changeOf('')).toMatchObject([{ change: { isHolderAbsent: false } }]);
+    expect(changeOf('x')).toMatchObject([{ change: { isHolderAbsent: false } }]);
+  });
+
+  test('after that, nothing is done for as long as nothing changes', () => {
+    const sim = new SimElection().add('a', { strategy: THEIRS, elector: 'none' }).run(60_000);
+    expect(sim.lease).toMatchObject({ holderIdentity: '', strategy: THEIRS });
+    expect(sim.actionsApplied).toBe(1);
+    sim
+      .editLease({
+        holderIdentity: 'a',
+        leaseDurationSeconds: 10,
+        preferredHolder: 'b',
+        isPreferredHolderOurs: false,
+      })
+      .run(60_000);
+    expect(sim.actionsApplied).toBe(1);
+    expect(sim.lease).toMatchObject({ holderIdentity: 'a', preferredHolder: 'b' });
+  });
+
+  test('is left again when a newer candidate brings ours', () => {
+    const sim = new SimElection()
+      .add('a', { strategy: THEIRS })
+      .run(1000)
+      .add('b', { binary: '1.37.0' })
+      .run(1000);
+    expect(sim.lease?.holderIdentity).toBe('a');
+    expect(sim.lease?.strategy).toBe('OldestEmulationVersion');
+  });
+});
+
+describe('a strategy conflict (rule 4)', () => {
+  const party = (name: string, strategy: string) => ({ name, strategy });
+  const parties = [party('a', 'OldestEmulationVersion'), party('b', THEIRS)];
+  const inConflict = (sim = new SimElection()) => {
+    for (const { name, strategy } of parties)
+      sim.add(name, { strategy, lastRenewedMsAgo: 60_000, renewsByItself: false });
+    return sim;
+  };
+
+  test('leaves the Lease alone, and is reported once for the same parties', () => {
+    const sim = inConflict().run(240_000);
+    expect(sim.decide().reason).toBe('StrategyConflict');
+    expect(sim.lease).toBeUndefined();
+    expect(sim.conflictsReported).toBe(1);
+    sim.add('c', { strategy: 'example.com/third' }).run(10_000);
+    expect(sim.conflictsReported).toBe(2);
+  });
+
+  test('asks its parties again with backoff to 60 s while nobody leads', () => {
+    const sim = inConflict().run(300_000);
+    const times = sim.pingTimesOf('a');
+    const gaps = times.slice(1).map((at, index) => Math.round((at - (times[index] ?? 0)) / 1000));
+    expect(gaps).toEqual([5, 10, 20, 40, 60, 60, 60]);
+    expect(sim.pingTimesOf('b')).toEqual(times);
+  });
+
+  test('asks on, also when its parties renew by themselves at that very moment', () => {
+    const sim = inConflict().run(6000);
+    const roundAt = 15_000;
+    sim
+      .run(roundAt - 1 - sim.at)
+      .renewCandidate('a')
+      .renewCandidate('b')
+      .run(1);
+    expect(sim.decide().requeue.kind).toBe('at');
+    const before = sim.pingsTo('a');
+    sim.run(120_000);
+    expect(sim.pingsTo('a')).toBeGreaterThan(before);
+  });
+
+  test('is looked into again though its parties appear long after others were last asked', () => {
+    const input = makeInput()
+      .remembers({ rounds: { count: 3, lastAt: -120_000 } })
+      .candidates(
+        makeCandidate('a').renewedAt(0).seenAt(0),
+        makeCandidate('b').wants(THEIRS).renewedAt(0).seenAt(0),
+      );
+    expect(decideElection(input.build(), makeNow(0))).toMatchObject({
+      reason: 'StrategyConflict',
+      isRound: true,
+      requeue: { kind: 'at', time: 40_000 },
+    });
+  });
+
+  test('ends as soon as a dead party has not answered, as a dead party is no party', () => {
+    const sim = inConflict().run(16_000).crash('b').run(60_000);
+    expect(sim.lease?.holderIdentity).toBe('a');
+    expect(sim.violations).toEqual([]);
+  });
+
+  test('ends at once when a party is gone, or a newer one decides', () => {
+    const gone = inConflict().run(16_000).remove('b').run(100);
+    expect(gone.lease?.holderIdentity).toBe('a');
+    const outvoted = inConflict().run(16_000).add('c', { binary: '1.37.0', emulation: '1.36.0' }).run(100);
+    expect(outvoted.lease?.strategy).toBe('OldestEmulationVersion');
+  });
+
+  test('touches no valid holder, and then pings nobody again', () => {
+    const sim = new SimElection()
+      .add('a')
+      .run(20_000)
+      .add('b', { strategy: THEIRS, renewsByItself: false })
+      .run(10_000);
+    expect(sim.decide().reason).toBe('StrategyConflict');
+    const before = sim.pings.length;
+    sim.run(120_000);
+    expect(sim.pings.length).toBe(before);
+    expect(sim.conflictsReported).toBe(1);
+    expect(sim.lease).toMatchObject({ holderIdentity: 'a', leaseTransitions: 0 });
+    expect(sim.believers).toEqual(['a']);
+  });
+
+  test.each([
+    { name: '[X] and [Y]', lists: [['OldestEmulationVersion'], [THEIRS]] },
+    {
+      name: 'a cycle',
+      lists: [
+        ['OldestEmulationVersion', THEIRS],
+        [THEIRS, 'OldestEmulationVersion'],
+      ],
+    },
+  ])('may be one of v1alpha1 lists: $name', ({ lists }) => {
+    const sim = new SimElection();
+    for (const [index, strategies] of lists.entries()) sim.add(`c${index}`, { strategies });
+    sim.run(5000);
+    expect(sim.decide().reason).toBe('StrategyConflict');
+    expect(sim.lease?.holderIdentity).not.toBe('c1');
+  });
+});
+
+describe('the coordinator’s own lock (rule 10)', () => {
+  test('is never coordinated, whatever candidates name it', () => {
+    const input = makeInput()
+      .with(coordinatorLease)
+      .candidates(
+        makeCandidate('a')
+          .renewedAt(-3 * 3_600_000)
+          .seenAt(0),
+        makeCandidate('b').renewedAt(0).seenAt(0),
+      );
+    expect(decideElection(input.build(), makeNow(0))).toMatchObject({
+      reason: 'CoordinatorLease',
+      actions: [],
+      requeue: { kind: 'awaitChange' },
+    });
+    for (const change of [{ namespace: 'default' }, { name: 'scheduler' }]) {
+      expect(decideElection(input.with(change).build(), makeNow(0)).reason).toBe('LeaseMissing');
+    }
+  });
+});

@@ -1,0 +1,255 @@
+import { describe, expect, test } from 'vitest';
+import { decideElection } from '../../src/election/decide.ts';
+import { noMemory, recordGrant } from '../../src/election/lease-memory.ts';
+import {
+  type InputBuilder,
+  makeCandidate,
+  makeInput,
+  makeLease,
+  makeNow,
+  type ObservedBuilder,
+} from '../support/election-builders.ts';
+import { describeActions, SimElection } from '../support/sim-election.ts';
+
+/** The first millisecond at which the Lease is given to `other`, who is alive all along. */
+function givenAwayAt(input: InputBuilder, untilMs = 60_000): number | undefined {
+  for (let at = 0; at <= untilMs; at += 100) {
+    const other = makeCandidate('other').seenAt(at).renewedAt(at);
+    const { actions } = decideElection(input.candidates(other).build(), makeNow(at));
+    if (/(?:to|for) other,/.test(describeActions(actions))) return at;
+  }
+  return undefined;
+}
+
+const renewed = makeLease('holder').lasting(15);
+
+describe('a Lease is not given away before its holder’s own time has run out (rule 8)', () => {
+  test.each([
+    { name: 'seen once', input: makeInput().sees(renewed, 0), want: 15_000 },
+    {
+      name: 'seen first long after its renewTime',
+      input: makeInput().sees(renewed.renewedAt(-3_600_000), 0),
+      want: 15_000,
+    },
+    {
+      name: 'renewed',
+      input: makeInput().sees(renewed, 0).sees(renewed.renewedAt(4000), 4000),
+      want: 19_000,
+    },
+    { name: 'prolonged', input: makeInput().sees(makeLease('holder'), 0).sees(renewed, 4000), want: 19_000 },
+    {
+      name: 'changed in what the holder does not renew',
+      input: makeInput().sees(renewed, 0).sees(renewed.strategy('x'), 4000),
+      want: 15_000,
+    },
+    {
+      name: 'shortened by another hand',
+      input: makeInput().sees(renewed, 0).sees(renewed.lasting(1), 4000),
+      want: 15_000,
+    },
+    { name: 'deleted', input: makeInput().sees(renewed, 0).sees(undefined, 4000), want: 15_000 },
+    {
+      name: 'deleted and made again without a holder',
+      input: makeInput()
+        .sees(renewed, 0)
+        .sees(undefined, 4000)
+        .sees(makeLease('').with({ uid: 'another' }), 5000),
+      want: 15_000,
+    },
+    {
+      name: 'emptied without a release: the same renewTime',
+      input: makeInput().sees(renewed, 0).sees(renewed.heldBy('').lasting(1), 4000),
+      want: 15_000,
+    },
+    {
+      name: 'emptied without a release: another duration',
+      input: makeInput().sees(renewed, 0).sees(renewed.heldBy('').renewedAt(4000), 4000),
+      want: 15_000,
+    },
+    {
+      name: 'replaced by an empty one that looks released',
+      input: makeInput()
+        .sees(renewed, 0)
+        .sees(renewed.releasedAt(4000).with({ uid: 'another' }), 4000),
+      want: 15_000,
+    },
+    {
+      name: 'taken by a stranger for a second',
+      input: makeInput().sees(renewed, 0).sees(renewed.heldBy('stranger').lasting(1).renewedAt(4000), 4000),
+      want: 15_000,
+    },
+    {
+      name: 'taken by a stranger who then releases it',
+      input: makeInput()
+        .sees(renewed, 0)
+        .sees(renewed.heldBy('stranger').renewedAt(4000), 4000)
+        .sees(renewed.releasedAt(5000), 5000),
+      want: 15_000,
+    },
+    {
+      name: 'taken by a stranger with less time than the holder had, and then deleted',
+      input: makeInput()
+        .sees(makeLease('holder').lasting(30), 0)
+        .sees(renewed.heldBy('stranger').renewedAt(4000), 4000)
+        .sees(undefined, 5000),
+      want: 30_000,
+    },
+    {
+      name: 'without renewTime: our default duration',
+      input: makeInput().sees(makeLease('holder').with({ renewTime: undefined }).lasting(60), 0),
+      want: 10_000,
+    },
+    {
+      name: 'without duration: our default duration',
+      input: makeInput().sees(makeLease('holder').lasting(undefined), 0),
+      want: 10_000,
+    },
+    { name: 'released', input: makeInput().sees(renewed, 0).sees(renewed.releasedAt(4000), 4000), want: 0 },
+    {
+      name: 'released, but perhaps by the one that lost it before',
+      input: makeInput()
+        .sees(renewed, 0)
+        .remembers({ releaseDoubtedUntil: 4001 })
+        .sees(renewed.releasedAt(4000), 4000),
+      want: 15_000,
+    },
+    {
+      name: 'released when nobody else can have done it any more',
+      input: makeInput()
+        .sees(renewed, 0)
+        .remembers({ releaseDoubtedUntil: 4000 })
+        .sees(renewed.releasedAt(4000), 4000),
+      want: 0,
+    },
+    {
+      name: 'deleted when it had run out already',
+      input: makeInput().sees(renewed, -20_000).sees(undefined, 0),
+      want: 0,
+    },
+  ])('one that was $name', ({ input, want }) => {
+    expect(givenAwayAt(input)).toBe(want);
+  });
+});
+
+describe('a Lease that its last holder may still believe in (rule 8)', () => {
+  const deleted = makeInput().sees(renewed, 0).sees(undefined, 4000);
+  const other = makeCandidate('other').emulating('1.30.0').seenAt(4000).renewedAt(4000);
+
+  test.each([
+    { name: 'asks that holder', holder: makeCandidate('holder').seenAt(0), want: 'ping holder (election)' },
+    {
+      name: 'is not satisfied with an answer from before',
+      holder: makeCandidate('holder').seenAt(0).pingedAt(3000).renewedAt(3900),
+      want: 'ping holder (election)',
+    },
+    { name: 'asks it once', holder: makeCandidate('holder').seenAt(0).pingedAt(4000), want: '' },
+    {
+      name: 'goes back to it with its answer, though another is better',
+      holder: makeCandidate('holder').seenAt(0).pingedAt(4000).renewedAt(4100),
+      want: 'create the Lease for holder, OldestEmulationVersion',
+    },
+    {
+      name: 'waits when it is being deleted',
+      holder: makeCandidate('holder').deleting().seenAt(0),
+      want: '',
+    },
+    {
+      name: 'waits when it could not be elected',
+      holder: makeCandidate('holder').emulating('v1').seenAt(0).pingedAt(4000).renewedAt(4100),
+      want: '',
+    },
+  ])('$name', ({ holder, want }) => {
+    const decision = decideElection(deleted.candidates(holder, other).build(), makeNow(4200));
+    expect(describeActions(decision.actions)).toBe(want);
+    expect(['AwaitingFormerHolder', 'FormerHolderAnswered']).toContain(decision.reason);
+  });
+
+  test('asks its successors just in time for the end', () => {
+    const late = makeCandidate('other').seenAt(0);
+    const actionsAt = (at: number) =>
+      describeActions(decideElection(deleted.candidates(late).build(), makeNow(at)).actions);
+    expect(actionsAt(9999)).toBe('');
+    expect(actionsAt(10_000)).toBe('ping other (election)');
+  });
+
+  test('asks one whose word would run out before the end, too', () => {
+    const other = makeCandidate('other').seenAt(0);
+    const actionsWith = (renewedAt: number) =>
+      describeActions(
+        decideElection(deleted.candidates(other.renewedAt(renewedAt)).build(), makeNow(10_000)).actions,
+      );
+    expect(actionsWith(9000)).toBe('ping other (election)');
+    expect(actionsWith(10_000)).toBe('ping other (election)');
+  });
+
+  test('stays in doubt for the longest that any former holder may take to release it', () => {
+    const grant = {
+      holder: 'b',
+      renewTime: 0n,
+      former: { holder: 'a', beliefMs: 1000 },
+      hasFormerLapsed: false,
+      isPreemption: false,
+    };
+    const doubtAfter = (doubted: number, former: typeof grant.former | undefined) =>
+      recordGrant({ ...noMemory, releaseDoubtedUntil: doubted }, { ...grant, former }, 5000)
+        .releaseDoubtedUntil;
+    expect(doubtAfter(0, grant.former)).toBe(6000);
+    expect(doubtAfter(9000, grant.former)).toBe(9000);
+    expect(doubtAfter(9000, undefined)).toBe(9000);
+  });
+
+  test('is decided again at that moment, and at the end', () => {
+    const late = makeCandidate('other').seenAt(0);
+    const requeueOf = (other: ObservedBuilder, at: number) =>
+      decideElection(deleted.candidates(other).build(), makeNow(at)).requeue;
+    expect(requeueOf(late, 4000)).toEqual({ kind: 'at', time: 10_000 });
+    expect(requeueOf(late.pingedAt(10_000).renewedAt(10_100), 10_200)).toEqual({ kind: 'at', time: 15_000 });
+  });
+
+  test('is remembered through a grant that is shorter than what the holder believes in', () => {
+    const sim = new SimElection().add('a').add('b').run(5000).deleteLease().run(100);
+    expect(sim.lease).toMatchObject({ holderIdentity: 'a', leaseDurationSeconds: 10 });
+    sim.cutOff('a').run(60_000);
+    expect(sim.believers).toEqual(['b']);
+    expect(sim.violations).toEqual([]);
+  });
+
+  test('is left with a new holder while a release may be the old one’s, too', () => {
+    for (const between of ['nothing', 'a deletion'] as const) {
+      const sim = new SimElection().add('a').add('b').run(5000).cutOff('a', 4000).run(15_600);
+      expect(sim.lease?.holderIdentity).toBe('b');
+      sim.run(1000);
+      if (between === 'a deletion') sim.deleteLease().run(500);
+      expect(sim.believers).toEqual(['b']);
+      // `a` gives up now, and empties a Lease that is no longer its own.
+      sim.add('c').run(30_000);
+      expect(sim.transcript.join('\n')).toContain('a gives up');
+      expect(sim.lease?.holderIdentity).toBe('b');
+      expect(sim.violations).toEqual([]);
+    }
+  });
+});
+
+describe('every write names what it was decided on (rule 8)', () => {
+  test.each([
+    { name: 'a grant', lease: makeLease(''), want: 'grant' },
+    { name: 'a strategy', lease: makeLease('a').strategy('x'), want: 'strategy' },
+    { name: 'a removal', lease: makeLease('a').preferring('gone'), want: 'unprefer' },
+  ])('$name', ({ lease, want }) => {
+    const input = makeInput()
+      .sees(lease.with({ uid: 'u', resourceVersion: '1234' }), 0)
+      .candidates(makeCandidate('a').renewedAt(0).seenAt(0));
+    expect(decideElection(input.build(), makeNow(1)).actions).toMatchObject([
+      { uid: 'u', resourceVersion: '1234', change: { kind: want } },
+    ]);
+  });
+
+  test('a ping', () => {
+    const input = makeInput().candidates(
+      makeCandidate('a').with({ uid: 'u', resourceVersion: '5' }).seenAt(0),
+    );
+    expect(decideElection(input.build(), makeNow(1)).actions).toMatchObject([
+      { kind: 'PingCandidate', uid: 'u', resourceVersion: '5' },
+    ]);
+  });
+});

@@ -1,0 +1,417 @@
+import { describe, expect, test } from 'vitest';
+import { decideElection } from '../../src/election/decide.ts';
+import {
+  type CandidateBuilder,
+  type LeaseBuilder,
+  makeCandidate,
+  makeInput,
+  makeLease,
+  makeNow,
+  type ObservedBuilder,
+  OLDEST,
+} from '../support/election-builders.ts';
+import { describeActions, SimElection } from '../support/sim-election.ts';
+
+const holder = makeCandidate('holder').seenAt(0);
+const better = (name = 'better') => makeCandidate(name).emulating('1.30.0');
+
+function decide(lease: LeaseBuilder, at: number, ...candidates: readonly ObservedBuilder[]) {
+  const decision = decideElection(
+    makeInput()
+      .sees(lease, 0)
+      .candidates(...candidates)
+      .build(),
+    makeNow(at),
+  );
+  return { reason: decision.reason, actions: describeActions(decision.actions) };
+}
+
+describe('preferring a better candidate (rule 7)', () => {
+  test.each<{ name: string; observed: ObservedBuilder; at?: number; want: string }>([
+    { name: 'asks it first', observed: better().seenAt(0), want: 'ping better (preemption)' },
+    {
+      name: 'asks even one that is fresh',
+      observed: better().renewedAt(0).seenAt(0),
+      want: 'ping better (preemption)',
+    },
+    {
+      name: 'asks even one that answered a ping for another purpose',
+      observed: better().seenAt(0).pingedAt(0, 'election').renewedAt(500),
+      want: 'ping better (preemption)',
+    },
+    { name: 'waits for its answer', observed: better().seenAt(0).pingedAt(0, 'preemption'), want: '' },
+    {
+      name: 'is done once it has answered a ping for this purpose',
+      observed: better().seenAt(0).pingedAt(0, 'preemption').renewedAt(500),
+      want: `prefer better, ${OLDEST}`,
+    },
+    {
+      name: 'is not done for one that did not answer',
+      observed: better().seenAt(0).pingedAt(0, 'preemption'),
+      at: 5000,
+      want: '',
+    },
+    {
+      name: 'is not done on an answer of long ago',
+      observed: better().seenAt(0).pingedAt(-20_000, 'preemption').renewedAt(-11_000),
+      want: 'ping better (preemption)',
+    },
+  ])('$name', ({ observed, at = 1000, want }) => {
+    expect(decide(makeLease('holder'), at, holder, observed).actions).toBe(want);
+  });
+
+  test('asks idle ones who might be better than the best who answered, before it prefers anybody', () => {
+    const answered = better().seenAt(0).pingedAt(0, 'preemption').renewedAt(500);
+    const best = makeCandidate('best').emulating('1.29.0').seenAt(600);
+    expect(decide(makeLease('holder'), 1000, holder, answered, best).actions).toBe('ping best (preemption)');
+  });
+
+  test('writes preferredHolder and strategy in one patch, and never touches the holder', () => {
+    const answered = better().seenAt(0).pingedAt(0, 'preemption').renewedAt(500);
+    const input = makeInput()
+      .sees(makeLease('holder').strategy(undefined), 0)
+      .candidates(holder, answered)
+      .build();
+    expect(decideElection(input, makeNow(1000)).actions).toEqual([
+      {
+        kind: 'UpdateLease',
+        uid: 'uid-of-scheduler',
+        resourceVersion: '1',
+        change: { kind: 'prefer', preferredHolder: 'better', strategy: OLDEST },
+      },
+    ]);
+  });
+
+  test('does not use one ack for two elections', () => {
+    const answered = better().seenAt(0).pingedAt(0, 'preemption').renewedAt(500);
+    const input = makeInput()
+      .sees(makeLease('holder'), 0)
+      .remembers({ decidedAt: 600 })
+      .candidates(holder, answered);
+    expect(describeActions(decideElection(input.build(), makeNow(1000)).actions)).toBe(
+      'ping better (preemption)',
+    );
+  });
+
+  test('also goes against a holder that is no candidate', () => {
+    const answered = makeCandidate('worse')
+      .versions('1.99.0')
+      .seenAt(0)
+      .pingedAt(0, 'preemption')
+      .renewedAt(500);
+    expect(decide(makeLease('stranger'), 1000, answered).actions).toBe(`prefer worse, ${OLDEST}`);
+  });
+
+  test('names a changed strategy where the holder is the best already', () => {
+    const lease = makeLease('holder').strategy('example.com/old');
+    expect(decide(lease, 1000, holder)).toEqual({
+      reason: 'StrategyChanged',
+      actions: `name the strategy ${OLDEST}`,
+    });
+  });
+});
+
+describe('a pending preferredHolder (rule 7)', () => {
+  const pending = makeLease('holder').preferring('better');
+  const answeredAt = (at: number, candidate: CandidateBuilder = better()) =>
+    candidate.seenAt(0).pingedAt(at, 'preemption').renewedAt(at);
+
+  test.each<{
+    name: string;
+    at: number;
+    lease?: LeaseBuilder;
+    candidates: readonly ObservedBuilder[];
+    wantReason: string;
+    want: string;
+  }>([
+    {
+      name: 'is left in peace for 2 s after each ack',
+      at: 2999,
+      candidates: [answeredAt(1000)],
+      wantReason: 'PreemptionPending',
+      want: '',
+    },
+    {
+      name: 'is asked again then',
+      at: 3000,
+      candidates: [answeredAt(1000)],
+      wantReason: 'PreemptionPending',
+      want: 'ping better (preemption)',
+    },
+    {
+      name: 'may be silent for 5 s',
+      at: 5999,
+      candidates: [answeredAt(0).pingedAt(1000, 'preemption')],
+      wantReason: 'PreemptionPending',
+      want: '',
+    },
+    {
+      name: 'is taken off after that',
+      at: 6000,
+      candidates: [answeredAt(0).pingedAt(1000, 'preemption')],
+      wantReason: 'PreferredHolderSilent',
+      want: 'remove preferredHolder',
+    },
+    {
+      name: 'is taken off when its candidate is gone',
+      at: 1000,
+      candidates: [],
+      wantReason: 'PreferredHolderGone',
+      want: 'remove preferredHolder',
+    },
+    {
+      name: 'is taken off when its candidate is being deleted',
+      at: 1000,
+      candidates: [answeredAt(500, better().deleting())],
+      wantReason: 'PreferredHolderGone',
+      want: 'remove preferredHolder',
+    },
+    {
+      name: 'is taken off when the holder has become better',
+      at: 1000,
+      candidates: [answeredAt(500, better().emulating('1.36.0').versions('1.37.0'))],
+      wantReason: 'PreferredHolderNotBest',
+      want: 'remove preferredHolder',
+    },
+    {
+      name: 'is taken off when another has answered who is better',
+      at: 1000,
+      candidates: [
+        answeredAt(500),
+        makeCandidate('best').emulating('1.29.0').seenAt(0).pingedAt(0, 'preemption').renewedAt(600),
+      ],
+      wantReason: 'PreferredHolderNotBest',
+      want: 'remove preferredHolder',
+    },
+    {
+      name: 'stays while another who would be better has only been asked',
+      at: 1000,
+      candidates: [
+        answeredAt(500),
+        makeCandidate('best').emulating('1.29.0').seenAt(0).pingedAt(0, 'preemption'),
+      ],
+      wantReason: 'PreemptionPending',
+      want: '',
+    },
+    {
+      name: 'stays while another who would be better is asked',
+      at: 1000,
+      candidates: [answeredAt(500), makeCandidate('best').emulating('1.29.0').seenAt(0)],
+      wantReason: 'PreemptionPending',
+      want: 'ping best (preemption)',
+    },
+    {
+      name: 'is taken off when it is the holder by now',
+      at: 1000,
+      lease: makeLease('better').preferring('better'),
+      candidates: [answeredAt(500)],
+      wantReason: 'PreferredHolderLeads',
+      want: 'remove preferredHolder',
+    },
+    {
+      name: 'is taken off when the strategies are in conflict',
+      at: 1000,
+      candidates: [
+        answeredAt(500),
+        makeCandidate('odd').wants('example.com/x').seenAt(0).pingedAt(0).renewedAt(600),
+      ],
+      wantReason: 'StrategyConflict',
+      want: 'remove preferredHolder',
+    },
+    {
+      name: 'is asked when it was another coordinator that set it',
+      at: 1000,
+      lease: makeLease('holder').preferring('better', false),
+      candidates: [better().seenAt(0)],
+      wantReason: 'PreemptionPending',
+      want: 'ping better (preemption)',
+    },
+    {
+      name: 'is given up to a strategy of somebody else’s when that has won',
+      at: 1000,
+      candidates: [
+        answeredAt(500),
+        makeCandidate('new').versions('1.40.0').wants('example.com/x').seenAt(0).pingedAt(0).renewedAt(600),
+      ],
+      wantReason: 'ThirdPartyStrategy',
+      want: 'name the strategy example.com/x',
+    },
+    {
+      name: 'asks one who is idle before it drops its say in the strategy',
+      at: 4000,
+      candidates: [
+        answeredAt(3900, better().wants('example.com/x')),
+        makeCandidate('newest').versions('1.40.0').seenAt(0),
+      ],
+      wantReason: 'PreemptionPending',
+      want: 'ping newest (preemption)',
+    },
+  ])('$name', ({ at, lease = pending, candidates, wantReason, want }) => {
+    expect(decide(lease, at, holder, ...candidates)).toEqual({ reason: wantReason, actions: want });
+  });
+
+  test('is pinged no more than its answers allow, all the way to its turn', () => {
+    const sim = new SimElection().add('a').run(60_000).add('b', { emulation: '1.30.0' }).run(40_000);
+    expect(sim.believers).toEqual(['b']);
+    const gaps = sim
+      .pingTimesOf('b')
+      .slice(1)
+      .map((at, index) => at - (sim.pingTimesOf('b')[index] ?? 0));
+    expect(Math.min(...gaps)).toBe(2100);
+    expect(sim.violations).toEqual([]);
+  });
+});
+
+describe('a preemption that fails (rule 7)', () => {
+  const preferTimes = (sim: SimElection) =>
+    sim.transcript.filter((line) => /prefer \S+,/.test(line)).map((line) => Number.parseFloat(line));
+
+  test('backs off per Lease, whatever the name of the next candidate', () => {
+    const sim = new SimElection().add('leader').run(10_000);
+    for (let life = 0; life < 30; life++) {
+      const name = `loop-${life}`;
+      sim.add(name, { emulation: '1.30.0', elector: 'none' }).run(3000).crash(name).run(7000).remove(name);
+      sim.run(10_000);
+    }
+    const times = preferTimes(sim);
+    const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
+    expect(times.length).toBeLessThan(8);
+    expect(gaps.at(-1)).toBeGreaterThan(200);
+    expect(sim.violations).toEqual([]);
+  });
+
+  test('does not hold back one that is merely overtaken by a better one', () => {
+    const sim = new SimElection()
+      .add('a')
+      .run(20_000)
+      .add('b', { emulation: '1.30.0' })
+      .run(2000)
+      .add('c', { emulation: '1.29.0' })
+      .run(200);
+    expect(sim.lease?.preferredHolder).toBe('c');
+  });
+
+  test('includes one whose winner loses the Lease again within a minute', () => {
+    const sim = new SimElection().add('a').run(20_000).add('b', { emulation: '1.30.0' }).run(20_000);
+    expect(sim.believers).toEqual(['b']);
+    sim.crash('b').run(20_000).recover('b').run(200);
+    expect(sim.lease?.holderIdentity).toBe('a');
+    expect(sim.decide().reason).toBe('PreemptionBackoff');
+    expect(sim.lease?.preferredHolder).toBeUndefined();
+    sim.run(15_000);
+    expect(sim.lease?.preferredHolder).toBe('b');
+  });
+
+  test('costs the holder nothing while it is backed off from', () => {
+    const input = makeInput()
+      .sees(makeLease('holder'), 0)
+      .remembers({ failedPreemptions: { count: 1, lastAt: -10_000 } })
+      .candidates(holder, better().seenAt(0));
+    expect(decideElection(input.build(), makeNow(4999))).toMatchObject({
+      reason: 'PreemptionBackoff',
+      actions: [],
+      requeue: { time: 5000 },
+    });
+    expect(decideElection(input.build(), makeNow(5000)).reason).toBe('AwaitingAcks');
+  });
+});
+
+describe('a holder or server that drops what we write (rule 7)', () => {
+  test('a plain elector’s renewals are noticed once, and written against ever more rarely', () => {
+    const sim = new SimElection()
+      .add('plain', { elector: 'plain', looksAtMs: 0 })
+      .run(5000)
+      .add('b', { emulation: '1.30.0' })
+      .run(600_000);
+    const times = sim.transcript
+      .filter((line) => /prefer b,/.test(line))
+      .map((line) => Number.parseFloat(line));
+    const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
+    expect(gaps.length).toBeGreaterThan(1);
+    expect(gaps.length).toBeLessThan(6);
+    for (const [index, gap] of gaps.entries()) expect(gap).toBeGreaterThanOrEqual(30 * 2 ** index);
+    expect(sim.decide().reason).toBe('WritesIgnored');
+    expect(sim.believers).toEqual(['plain']);
+  });
+
+  test('a server without the feature is, too', () => {
+    const sim = new SimElection();
+    sim.isGateOn = false;
+    sim.add('a').run(5000).add('b', { emulation: '1.30.0' }).run(10_000);
+    expect(sim.decide().reason).toBe('WritesIgnored');
+    const before = sim.actionsApplied;
+    sim.run(14_000);
+    expect(sim.actionsApplied).toBe(before);
+  });
+
+  test('a new holder is not blamed for what was written beside the old one', () => {
+    const { memory } = makeInput()
+      .sees(makeLease('a').preferring('b'), 0)
+      .remembers({ written: { preferredHolder: 'b' } })
+      .sees(makeLease('stranger').renewedAt(1000), 1000)
+      .sees(makeLease('stranger').renewedAt(2000), 2000)
+      .build();
+    expect(memory.ignoredWrites.count).toBe(0);
+  });
+
+  test('a release is not taken for it, nor our own removal', () => {
+    const sim = new SimElection().add('a').run(5000).add('b', { emulation: '1.30.0' }).run(200);
+    expect(sim.lease?.preferredHolder).toBe('b');
+    sim.remove('b').run(5000);
+    expect(sim.memory.ignoredWrites.count).toBe(0);
+    const other = new SimElection()
+      .add('a')
+      .run(5000)
+      .add('b', { emulation: '1.30.0' })
+      .run(200)
+      .release('a')
+      .run(1000);
+    expect(other.memory.ignoredWrites.count).toBe(0);
+    expect(other.lease?.holderIdentity).toBe('b');
+  });
+});
+
+describe('a Lease that is left alone loses a preferredHolder of ours (rule 7)', () => {
+  test.each([
+    {
+      name: 'conflict',
+      candidates: [
+        makeCandidate('a').renewedAt(0).seenAt(0),
+        makeCandidate('b').wants('example.com/x').renewedAt(0).seenAt(0),
+      ],
+      wantReason: 'StrategyConflict',
+      want: 'remove preferredHolder',
+    },
+    {
+      name: 'third-party strategy',
+      candidates: [makeCandidate('a').wants('example.com/x').renewedAt(0).seenAt(0)],
+      wantReason: 'ThirdPartyStrategy',
+      want: 'name the strategy example.com/x',
+    },
+  ])('in a $name without a holder', ({ candidates, wantReason, want }) => {
+    expect(decide(makeLease('').preferring('z'), 1000, ...candidates)).toEqual({
+      reason: wantReason,
+      actions: want,
+    });
+    const mentions = decideElection(
+      makeInput()
+        .sees(makeLease('').preferring('z'), 0)
+        .candidates(...candidates)
+        .build(),
+      makeNow(1),
+    );
+    expect(mentions.actions).toMatchObject([
+      {
+        change: wantReason === 'ThirdPartyStrategy' ? { removesPreferredHolder: true } : { kind: 'unprefer' },
+      },
+    ]);
+    const alien = decideElection(
+      makeInput()
+        .sees(makeLease('').preferring('z', false), 0)
+        .candidates(...candidates)
+        .build(),
+      makeNow(1),
+    );
+    expect(describeActions(alien.actions)).not.toContain('remove');
+  });
+});
