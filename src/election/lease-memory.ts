@@ -204,7 +204,9 @@ export interface Grant {
 /** After the Lease was granted at `at`. */
 export function recordGrant(memory: LeaseMemory, grant: Grant, at: Instant): LeaseMemory {
   const { former, holder } = grant;
-  const isEarlyLoss = former?.holder !== holder && at < memory.preemptedAt + PREEMPTION_PROBATION_MS;
+  // A winner that is soon overtaken by a better one has not failed: upgrades come in quick succession.
+  const isEarlyLoss =
+    !grant.isPreemption && former?.holder !== holder && at < memory.preemptedAt + PREEMPTION_PROBATION_MS;
   return {
     ...memory,
     reservation: memory.reservation?.holder === holder ? memory.reservation : undefined,

@@ -21,18 +21,18 @@ export interface ServedVersionQuery<V extends string> {
 /**
  * The first version of the preference in which the server has the resource; undefined when there is none. Rejects as
  * the client does: a server that cannot tell is not one that does not serve.
+ *
+ * Each version is asked for by itself: the group's own list of its versions lags behind for a moment when an upgraded
+ * server starts, and still names those of before.
  */
 export async function discoverServedVersion<V extends string>(
   client: KubernetesClient,
-  query: ServedVersionQuery<V>,
+  { group, resource, preference, signal }: ServedVersionQuery<V>,
 ): Promise<V | undefined> {
-  const group = await getUnlessNotFound(client, `/apis/${query.group}`, query.signal);
-  const served = new Set(textsOf(group?.['versions'], 'version'));
-  for (const version of query.preference) {
-    if (!served.has(version)) continue;
+  for (const version of preference) {
+    const list = await getUnlessNotFound(client, `/apis/${group}/${version}`, signal);
     // A version may be served for the sake of other resources.
-    const resources = await getUnlessNotFound(client, `/apis/${query.group}/${version}`, query.signal);
-    if (textsOf(resources?.['resources'], 'name').includes(query.resource)) return version;
+    if (namesOf(list?.['resources']).includes(resource)) return version;
   }
   return undefined;
 }
@@ -63,11 +63,10 @@ async function getUnlessNotFound(
   }
 }
 
-/** One field of each object in a list, where it is text. */
-function textsOf(list: unknown, field: string): string[] {
+/** The names of the objects in a list, where they are text. */
+function namesOf(list: unknown): string[] {
   if (!Array.isArray(list)) return [];
-  return list.flatMap((item: unknown) => {
-    const text = isJsonObject(item) ? item[field] : undefined;
-    return typeof text === 'string' ? [text] : [];
-  });
+  return list.flatMap((item: unknown) =>
+    isJsonObject(item) && typeof item['name'] === 'string' ? [item['name']] : [],
+  );
 }

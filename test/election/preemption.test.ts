@@ -291,6 +291,19 @@ describe('a preemption that fails (rule 7)', () => {
     expect(sim.lease?.preferredHolder).toBe('c');
   });
 
+  test('does not include one whose winner yields to a better one soon after', () => {
+    const sim = new SimElection()
+      .add('a')
+      .run(20_000)
+      .add('b', { emulation: '1.30.0' })
+      .run(20_000)
+      .add('c', { emulation: '1.29.0' })
+      .run(20_000);
+    expect(sim.believers).toEqual(['c']);
+    sim.add('d', { emulation: '1.28.0' }).run(200);
+    expect(sim.lease?.preferredHolder).toBe('d');
+  });
+
   test('includes one whose winner loses the Lease again within a minute', () => {
     const sim = new SimElection().add('a').run(20_000).add('b', { emulation: '1.30.0' }).run(20_000);
     expect(sim.believers).toEqual(['b']);
