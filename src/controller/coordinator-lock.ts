@@ -133,8 +133,10 @@ export class CoordinatorLock {
   }
 
   async #advance(): Promise<Instant> {
-    const observation = await this.#observe();
-    if (this.#stopping) return Number.POSITIVE_INFINITY;
+    await this.#look();
+    // Taken only now, as the watch may tell more during any wait: what is decided on is what the write is based on.
+    const observation = this.#observation;
+    if (this.#stopping || observation === undefined) return Number.POSITIVE_INFINITY;
     const decision = decideLock(observation, this.#rules, this.#options.clock.now(), this.#forceNotBefore);
     if (decision.kind !== 'wait') {
       await this.#take(decision);
@@ -145,10 +147,10 @@ export class CoordinatorLock {
     return decision.until;
   }
 
-  /** What is known of the lock, after a look at the server unless the last answer or watch event still stands. */
-  async #observe(): Promise<LockObservation> {
-    if (this.#fresh && this.#observation !== undefined) return this.#observation;
-    return this.#see(await this.#call('get', (signal) => this.#options.storage.get(signal)));
+  /** Looks at the server, unless the last answer or watch event still stands. */
+  async #look(): Promise<void> {
+    if (this.#fresh && this.#observation !== undefined) return;
+    this.#see(await this.#call('get', (signal) => this.#options.storage.get(signal)));
   }
 
   async #take(decision: Exclude<LockDecision, { kind: 'wait' }>): Promise<void> {
@@ -188,8 +190,8 @@ export class CoordinatorLock {
   }
 
   async #empty(): Promise<void> {
-    const { record } = await this.#observe();
-    if (record?.holder !== this.#rules.identity) return;
+    await this.#look();
+    if (this.#observation?.record?.holder !== this.#rules.identity) return;
     this.#see(await this.#write({ holder: '', leaseDurationMs: 1000 }));
   }
 

@@ -8,9 +8,7 @@ import { ScriptedClient } from './scripted-client.ts';
 function makeServer(resourcesByVersion: Record<string, readonly string[]>): ScriptedClient {
   const client = new ScriptedClient();
   const group = '/apis/coordination.k8s.io';
-  const answers = new Map<string, JsonObject>([
-    [group, { versions: Object.keys(resourcesByVersion).map((version) => ({ version })) }],
-  ]);
+  const answers = new Map<string, JsonObject>();
   for (const [version, names] of Object.entries(resourcesByVersion)) {
     answers.set(`${group}/${version}`, { resources: names.map((name) => ({ name })) });
   }
@@ -67,14 +65,19 @@ describe('the version of LeaseCandidate', () => {
 });
 
 describe('any resource', () => {
-  it('is found in the first version of the preference, even if a version goes away meanwhile', async () => {
+  it('is found in the first version of the preference that has it, whatever the group lists', async () => {
     const client = makeServer({ v1: ['leases'] });
     const answer = client.onRequest;
     client.onRequest = (request) =>
-      request.path.endsWith('.io')
-        ? { versions: [{ version: 'v2' }, { version: 'v1' }, 'odd'] }
-        : answer(request);
+      request.path.endsWith('.io') ? { versions: [{ version: 'v2' }] } : answer(request);
     const query = { group: 'coordination.k8s.io', resource: 'leases', preference: ['v2', 'v1'] } as const;
     await expect(discoverServedVersion(client, query)).resolves.toBe('v1');
+  });
+
+  it('is not found in a list that names nothing', async () => {
+    const client = makeServer({});
+    client.onRequest = () => ({ resources: ['leases', {}, { name: 1 }] });
+    const query = { group: 'coordination.k8s.io', resource: 'leases', preference: ['v1'] } as const;
+    await expect(discoverServedVersion(client, query)).resolves.toBeUndefined();
   });
 });

@@ -1,0 +1,183 @@
+import { describe, it, type TestContext } from 'vitest';
+import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
+import {
+  type ControlPlane,
+  type ControlPlaneOptions,
+  startControlPlane,
+} from '../control-plane/control-plane.ts';
+import type { KubernetesVersion } from '../control-plane/kubernetes-versions.ts';
+import {
+  type CandidateSpec,
+  createCandidate,
+  readLease,
+  startAnsweringCandidate,
+} from './cluster-objects.ts';
+import {
+  type Coordinator,
+  eventually,
+  installRole,
+  type LogLine,
+  startCoordinator,
+  untilActive,
+} from './coordinator.ts';
+
+// Five control planes start at once, each of which would be ready in seconds alone.
+const readyWithinMs = 120_000;
+const testTimeout = 300_000;
+
+/** Quick enough electors that a leader which makes way costs seconds; the ratio of the three is client-go's. */
+const quick = { leaseDuration: '5s', renewDeadline: '3s', retryPeriod: '1s' } as const;
+
+const isWatching =
+  (version: LeaseCandidateVersion, since = 0) =>
+  ({ msg, version: watched, time }: LogLine) =>
+    msg === 'Watching LeaseCandidates' && watched === version && Date.parse(time) >= since;
+
+const isNotServed = ({ level, msg }: LogLine) =>
+  level === 'error' && msg.startsWith('The API server does not serve LeaseCandidates');
+
+async function start(
+  options: ControlPlaneOptions,
+  { onTestFinished }: TestContext,
+): Promise<{ plane: ControlPlane; coordinator: Coordinator }> {
+  const plane = await startControlPlane({ readyWithinMs, ...options });
+  onTestFinished(() => plane.stop());
+  const coordinator = await startCoordinator(await installRole(plane));
+  onTestFinished(async () => {
+    await coordinator.stop();
+  });
+  return { plane, coordinator };
+}
+
+function readyzSays(coordinator: Coordinator, status: number, line: string): Promise<true> {
+  return eventually(async () => {
+    const { status: actual, body } = await coordinator.get('/readyz');
+    return (actual === status && body.includes(line)) || undefined;
+  }, `/readyz says ${status} and ${line}`);
+}
+
+/** Starts an elector that holds its Lease by this name, and its LeaseCandidate in a version that today's client-go lacks. */
+async function startParticipant(
+  plane: ControlPlane,
+  electors: Awaited<ReturnType<ControlPlane['startElectors']>>,
+  spec: CandidateSpec,
+  { onTestFinished }: TestContext,
+) {
+  await electors.start({ id: spec.name, lease: spec.lease, mode: 'elector-only', ...quick });
+  const candidate = await startAnsweringCandidate(plane, spec);
+  onTestFinished(() => candidate.stop());
+  return candidate;
+}
+
+describe.concurrent('on a server that serves LeaseCandidates', () => {
+  it.for<[KubernetesVersion, LeaseCandidateVersion]>([
+    ['1.36.3', 'v1beta1'],
+    ['1.33.13', 'v1beta1'],
+  ])(
+    'of Kubernetes %s as %s, real candidates are elected, and an older one succeeds a newer one',
+    { timeout: testTimeout },
+    async ([version, wantVersion], context) => {
+      const { expect } = context;
+      const { plane, coordinator } = await start({ version }, context);
+      await coordinator.waitForLog(isWatching(wantVersion));
+      await readyzSays(coordinator, 200, `[+]leasecandidates-served ok: ${wantVersion}`);
+      await untilActive(coordinator);
+
+      const electors = await plane.startElectors();
+      await electors.start({ id: 'newer', lease: 'web', emulationVersion: '1.36.0', ...quick });
+      await electors.waitFor({ id: 'newer', event: 'startedLeading' });
+      await electors.start({ id: 'older', lease: 'web', emulationVersion: '1.35.0', ...quick });
+      const mark = electors.events.length;
+      await coordinator.waitForLog(({ preferredHolder }) => preferredHolder === 'older');
+      // It was preferred only because it answered.
+      await electors.waitFor({ id: 'older', event: 'candidateRenewed' }, { since: mark - 2 });
+      await electors.waitFor({ id: 'older', event: 'startedLeading' });
+      expect(electors.leading()).toEqual(['older']);
+      const { holder } = await coordinator.waitForLog(
+        (line) => line.msg === 'Changed a Lease' && line.holder === 'older',
+      );
+      expect(holder).toBe('older');
+    },
+  );
+
+  it.for<[KubernetesVersion, LeaseCandidateVersion]>([
+    ['1.32.13', 'v1alpha2'],
+    ['1.31.4', 'v1alpha1'],
+  ])(
+    'of Kubernetes %s as %s, candidates are elected, and an older one succeeds a newer one',
+    { timeout: testTimeout },
+    async ([version, wantVersion], context) => {
+      const { expect } = context;
+      const { plane, coordinator } = await start({ version }, context);
+      await coordinator.waitForLog(isWatching(wantVersion));
+      await readyzSays(coordinator, 200, `[+]leasecandidates-served ok: ${wantVersion}`);
+      await untilActive(coordinator);
+
+      const electors = await plane.startElectors();
+      const newer = { version: wantVersion, lease: 'web', name: 'newer', emulationVersion: '1.36.0' };
+      await startParticipant(plane, electors, newer, context);
+      await electors.waitFor({ id: 'newer', event: 'startedLeading' });
+      const older = { version: wantVersion, lease: 'web', name: 'older', emulationVersion: '1.35.0' };
+      const olderCandidate = await startParticipant(plane, electors, older, context);
+      await coordinator.waitForLog(({ preferredHolder }) => preferredHolder === 'older');
+      expect(olderCandidate.acks()).toBeGreaterThan(0);
+      await electors.waitFor({ id: 'older', event: 'startedLeading' });
+      expect(electors.leading()).toEqual(['older']);
+      const lease = await readLease(plane, { namespace: 'default', name: 'web' });
+      expect(lease?.spec).toMatchObject({ holderIdentity: 'older', strategy: 'OldestEmulationVersion' });
+    },
+  );
+});
+
+describe.concurrent('a server whose configuration changes', () => {
+  /** A candidate of `version`, for a Lease of its own, is elected. */
+  async function elects(plane: ControlPlane, version: LeaseCandidateVersion, lease: string): Promise<void> {
+    await createCandidate(plane, { version, lease, name: lease });
+    await eventually(
+      async () => (await readLease(plane, { namespace: 'default', name: lease }))?.spec.holderIdentity,
+      `${lease} has a holder`,
+      // The restarted server may have cost this replica the lock, and taking that back from the built-in takes 15 s.
+      60_000,
+    );
+  }
+
+  it('is waited for until it serves LeaseCandidates, followed to another version, and waited for again', {
+    timeout: testTimeout,
+  }, async (context) => {
+    const { expect } = context;
+    const gateOff = { coordinatedLeaderElection: false } as const;
+    const gateOn = { coordinatedLeaderElection: true } as const;
+    const { plane, coordinator } = await start({ version: '1.32.13', ...gateOff }, context);
+
+    const { msg: advice } = await coordinator.waitForLog(isNotServed);
+    expect(advice).toContain('--feature-gates=CoordinatedLeaderElection=true');
+    expect(advice).toContain('--runtime-config=coordination.k8s.io/v1beta1=true');
+    expect(advice).toContain('coordination.k8s.io/v1alpha2=true (1.32)');
+    await readyzSays(
+      coordinator,
+      503,
+      '[-]leasecandidates-served failed: the API server serves no version of LeaseCandidate',
+    );
+
+    const gateOnAt = Date.now();
+    await plane.restartApiServer(gateOn);
+    await coordinator.waitForLog(isWatching('v1alpha2', gateOnAt), 60_000);
+    await readyzSays(coordinator, 200, '[+]leasecandidates-served ok: v1alpha2');
+    await elects(plane, 'v1alpha2', 'before-the-upgrade');
+
+    // An upgrade of Kubernetes replaces one version by the other; what is stored stays.
+    const upgradedAt = Date.now();
+    await plane.restartApiServer({ version: '1.33.13' });
+    await coordinator.waitForLog(isWatching('v1beta1', upgradedAt), 90_000);
+    await readyzSays(coordinator, 200, '[+]leasecandidates-served ok: v1beta1');
+    await elects(plane, 'v1beta1', 'after-the-upgrade');
+
+    const gateOffAt = Date.now();
+    await plane.restartApiServer(gateOff);
+    await coordinator.waitForLog((line) => isNotServed(line) && Date.parse(line.time) >= gateOffAt, 90_000);
+    await readyzSays(coordinator, 503, '[-]leasecandidates-served failed');
+    // It is the same process that has seen all of this, and it complains once each time, not in a loop.
+    expect(coordinator.log.filter(({ msg }) => msg === 'Started')).toHaveLength(1);
+    expect(coordinator.log.filter(isNotServed)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,83 @@
+import { type AuditedRequest, isWrite } from './audit-log.ts';
+import { coordinatorLease } from './cluster-objects.ts';
+
+/** One time that somebody held the coordinators' lock, and what it wrote about elections because of that. */
+export interface CoordinatorTurn {
+  /** As in {@link AuditedRequest}. */
+  readonly client: string;
+  /** By what identity it held the lock. */
+  readonly identity: string;
+  /** When the claim had been answered, in milliseconds since the Unix epoch. */
+  readonly from: number;
+  /** When it had let go, or somebody else had claimed the lock; Infinity while it lasts. */
+  readonly until: number;
+  readonly wasReleased: boolean;
+  /** Every attempt to write, granted or not, from its claim on and until it claims the lock again. */
+  readonly writes: readonly AuditedRequest[];
+}
+
+/** The name that the controller built into kube-apiserver goes by, whatever its lock's identity. */
+export const builtIn = 'system:apiserver';
+
+/**
+ * Retells an audit log as the coordinators' turns. Whoever ever held the lock is a coordinator; what it wrote before its
+ * first turn is in `early`.
+ */
+export function coordinatorTurns(requests: readonly AuditedRequest[]): {
+  readonly turns: readonly CoordinatorTurn[];
+  readonly early: readonly AuditedRequest[];
+} {
+  type Open = { -readonly [K in keyof CoordinatorTurn]: CoordinatorTurn[K] } & { writes: AuditedRequest[] };
+  const turns: Open[] = [];
+  for (const request of requests.filter(isGrantedLockWrite)) {
+    const identity = String(request.body?.spec?.['holderIdentity'] ?? '');
+    const last = turns.at(-1);
+    if (last?.until === Number.POSITIVE_INFINITY) {
+      if (last.identity === identity) continue;
+      last.until = request.answeredAt;
+      last.wasReleased = identity === '';
+    }
+    if (identity === '') continue;
+    const { client, answeredAt: from } = request;
+    turns.push({ client, identity, from, until: Number.POSITIVE_INFINITY, wasReleased: false, writes: [] });
+  }
+  const coordinators = new Set(turns.map(({ client }) => client));
+  const early: AuditedRequest[] = [];
+  for (const write of requests.filter(isElectionWrite)) {
+    if (!coordinators.has(write.client)) continue;
+    const turn = turns.findLast(({ client, from }) => client === write.client && from <= write.answeredAt);
+    (turn?.writes ?? early).push(write);
+  }
+  return { turns, early };
+}
+
+/** What a coordinator wrote, or tried to, after its turn. */
+export function lateWrites({ writes, until }: CoordinatorTurn): readonly AuditedRequest[] {
+  return writes.filter(({ receivedAt }) => receivedAt > until);
+}
+
+/** Pairs of turns, the earlier first, that both wrote at the same time: never may there be one. */
+export function overlaps(turns: readonly CoordinatorTurn[]): (readonly [string, string])[] {
+  const written = turns.filter(({ writes }) => writes.length > 0);
+  return written.slice(1).flatMap((turn, index) => {
+    const lastBefore = Math.max(
+      ...written.slice(0, index + 1).flatMap(({ writes }) => writes.map(({ receivedAt }) => receivedAt)),
+    );
+    const first = Math.min(...turn.writes.map(({ receivedAt }) => receivedAt));
+    return first <= lastBefore ? [[written[index]?.identity ?? '', turn.identity] as const] : [];
+  });
+}
+
+function isGrantedLockWrite(request: AuditedRequest): boolean {
+  return isWrite(request) && isLock(request) && request.status < 300;
+}
+
+function isElectionWrite(request: AuditedRequest): boolean {
+  if (!isWrite(request) || isLock(request)) return false;
+  // Every API server renews a Lease of its own, which nobody is a candidate for.
+  return request.resource === 'leasecandidates' || !request.name.startsWith('apiserver-');
+}
+
+function isLock({ resource, namespace, name }: AuditedRequest): boolean {
+  return resource === 'leases' && namespace === coordinatorLease.namespace && name === coordinatorLease.name;
+}

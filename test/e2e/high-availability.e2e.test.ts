@@ -1,0 +1,385 @@
+import { get, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import type { Electors } from '../control-plane/electors.ts';
+import { type AuditLog, prepareAuditLog } from './audit-log.ts';
+import {
+  candidatesPath,
+  coordinatorAccount,
+  coordinatorLease,
+  createCandidate,
+  readLease,
+} from './cluster-objects.ts';
+import {
+  type Coordinator,
+  eventually,
+  installRole,
+  type LogLine,
+  startCoordinator,
+  untilActive,
+} from './coordinator.ts';
+import {
+  builtIn,
+  type CoordinatorTurn,
+  coordinatorTurns,
+  lateWrites,
+  overlaps,
+} from './coordinator-turns.ts';
+
+/** How long a claim of the lock lasts. */
+const lockDurationMs = 15_000;
+/** What a slow machine may add to any of the delays that are promised. */
+const slackMs = 3_000;
+
+/** Each cluster's tests are one story; the clusters' stories run side by side. */
+const inOrder = { concurrent: false } as const;
+
+/** A cluster with the built-in coordinator, an audit log, and elections to be held all the time. */
+interface Site {
+  readonly plane: ControlPlane;
+  readonly audit: AuditLog;
+  readonly replicas: readonly Coordinator[];
+  /** Starts a replica with a token, and so an audit trail, of its own. */
+  startReplica(...args: readonly string[]): Promise<Coordinator>;
+  stop(): Promise<void>;
+}
+
+async function startSite(): Promise<Site> {
+  const audit = await prepareAuditLog();
+  const plane = await startControlPlane({ extraApiServerArgs: audit.apiServerArgs });
+  await installRole(plane);
+  const replicas: Coordinator[] = [];
+  const stopElections = holdElections(plane);
+  return {
+    plane,
+    audit,
+    replicas,
+    async startReplica(...args) {
+      const kubeconfig = await plane.kubeconfigFor({ serviceAccount: coordinatorAccount });
+      const replica = await startCoordinator(kubeconfig, args);
+      replicas.push(replica);
+      return replica;
+    },
+    async stop() {
+      await stopElections();
+      await Promise.all(replicas.map((replica) => replica.kill()));
+      await plane.stop();
+      await audit.remove();
+    },
+  };
+}
+
+/**
+ * Creates a candidate for a new Lease again and again, so that whoever is the coordinator has something to write: without
+ * that, nobody could tell whether it acts.
+ */
+function holdElections(plane: ControlPlane): () => Promise<void> {
+  const stopping = new AbortController();
+  const running = (async () => {
+    for (let index = 0; !stopping.signal.aborted; index += 1) {
+      await createCandidate(plane, { lease: `lease-${index}`, name: `candidate-${index}` }).catch(() => {});
+      // Before its Lease, which nobody renews, expires: there is to be one write per candidate, not ever more.
+      await plane.request('DELETE', `${candidatesPath({})}/candidate-${index - 20}`).catch(() => {});
+      await sleep(250, undefined, { signal: stopping.signal }).catch(() => {});
+    }
+  })();
+  return async () => {
+    stopping.abort();
+    await running;
+  };
+}
+
+/** The first election that a replica held after `since`, in milliseconds since the Unix epoch. */
+async function untilElects(replica: Coordinator, since: number, timeoutMs: number): Promise<number> {
+  const isElection = ({ msg, time }: LogLine) => msg === 'Changed a Lease' && Date.parse(time) > since;
+  return Date.parse((await replica.waitForLog(isElection, timeoutMs)).time);
+}
+
+function untilState(
+  replica: Coordinator,
+  state: string,
+  since: number,
+  timeoutMs = 30_000,
+): Promise<LogLine> {
+  return replica.waitForLog((line) => line.state === state && Date.parse(line.time) >= since, timeoutMs);
+}
+
+async function untilWarm(replica: Coordinator): Promise<void> {
+  await replica.waitForLog(({ msg }) => msg === 'Watching LeaseCandidates');
+  await replica.waitForLog(({ state }) => state === 'standby');
+}
+
+async function untilBuiltInHoldsTheLock(plane: ControlPlane): Promise<string> {
+  return eventually(
+    async () => (await readLease(plane, coordinatorLease))?.spec.holderIdentity,
+    'the built-in coordinator holds the lock',
+  );
+}
+
+/** When the built-in first held an election after `since`, in milliseconds since the Unix epoch. */
+function untilBuiltInElects(audit: AuditLog, since: number): Promise<number> {
+  return eventually(async () => {
+    const { turns } = coordinatorTurns(await audit.requests());
+    return turns
+      .filter(({ client }) => client === builtIn)
+      .flatMap(({ writes }) => writes)
+      .find(({ resource, status, receivedAt }) => resource === 'leases' && status < 300 && receivedAt > since)
+      ?.answeredAt;
+  }, 'the built-in coordinator elects somebody');
+}
+
+/** What a replica's /readyz says of its lock; undefined when it does not answer at once. */
+async function lockLine(replica: Coordinator): Promise<string | undefined> {
+  const answer = replica.get('/readyz').then(
+    ({ body }) => body.split('\n').find((line) => line.includes('coordinator-lock')),
+    () => undefined,
+  );
+  return Promise.race([answer, sleep(500, undefined)]);
+}
+
+/** What /readyz says. A connection kept alive from before would be closed for its idleness when the replica thaws. */
+async function readyzOnNewConnection(replica: Coordinator): Promise<string> {
+  const { listen } = await replica.waitForLog(({ msg }) => msg === 'Started');
+  const { port } = listen as { readonly port: number };
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  get({ host: '127.0.0.1', port, path: '/readyz', agent: false }, resolve).once('error', reject);
+  return text(await promise);
+}
+
+/** Asks all replicas all the time which of them are the coordinator, and keeps every time that two were. */
+function watchForTwo({ replicas }: Site) {
+  const stopping = new AbortController();
+  const offences: string[] = [];
+  let samples = 0;
+  const ask = async () => {
+    const lines = await Promise.all(
+      replicas.map(async (replica) => [replica.pid, await lockLine(replica)] as const),
+    );
+    return lines.flatMap(([pid, line]) => (line?.includes('coordinator-lock ok') ? [pid] : []));
+  };
+  const running = (async () => {
+    let before = await ask();
+    while (!stopping.signal.aborted) {
+      await sleep(50);
+      const now = await ask();
+      samples += 1;
+      // Answers of one round are not given at the same instant: only who says so twice was it all the time between.
+      const both = now.filter((pid) => before.includes(pid));
+      if (both.length > 1) offences.push(`${both.join(' and ')} at ${new Date().toISOString()}`);
+      before = now;
+    }
+  })();
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+      return { offences, samples };
+    },
+  };
+}
+
+/** What must be true of every cluster's past. */
+function expectOneCoordinatorAtATime(turns: readonly CoordinatorTurn[]): void {
+  expect(overlaps(turns)).toEqual([]);
+  for (const turn of turns) {
+    // The built-in finds out only when it next renews, which is what our pause after a take-over is for.
+    if (turn.client !== builtIn) expect(lateWrites(turn)).toEqual([]);
+  }
+}
+
+describe.concurrent('two replicas beside the built-in coordinator', () => {
+  let site: Site;
+  let watch: ReturnType<typeof watchForTwo>;
+  let electors: Electors;
+  let [active, standby]: Coordinator[] = [];
+  beforeAll(async () => {
+    site = await startSite();
+    await untilBuiltInHoldsTheLock(site.plane);
+    electors = await site.plane.startElectors();
+    await electors.start({ id: 'steady', lease: 'steady' });
+    await electors.waitFor({ id: 'steady', event: 'startedLeading' });
+    watch = watchForTwo(site);
+  });
+  afterAll(async () => {
+    await site?.stop();
+  });
+
+  it(
+    'take over, and wait until the built-in has certainly stopped before the first election',
+    inOrder,
+    async () => {
+      const startedAt = Date.now();
+      const started = await Promise.all([site.startReplica(), site.startReplica()]);
+      const claimant = await Promise.any(
+        started.map(async (replica) => {
+          await untilState(replica, 'settling', startedAt);
+          return replica;
+        }),
+      );
+      expect(await lockLine(claimant)).toMatch(/coordinator-lock not ok, not required: settling/);
+      active = claimant;
+      standby = started.find((replica) => replica !== claimant);
+      await untilActive(active);
+      await untilElects(active, startedAt, 10_000);
+      for (const replica of started) expect((await replica.get('/readyz')).status).toBe(200);
+      expect(await lockLine(active)).toContain('coordinator-lock ok: active');
+      expect(standby && (await lockLine(standby))).toMatch(
+        /not ok, not required: standby, held by coordinated-/,
+      );
+
+      const requests = await site.audit.requests();
+      const { turns } = coordinatorTurns(requests);
+      expect(turns.map(({ client }) => client === builtIn)).toEqual([true, false]);
+      const lastRenewalAt = requests.findLast(
+        ({ client, name, verb, status }) =>
+          client === builtIn && name === coordinatorLease.name && verb === 'update' && status === 200,
+      )?.receivedAt;
+      const firstWriteAt = Math.min(...(turns[1]?.writes ?? []).map(({ receivedAt }) => receivedAt));
+      // What counts is what the ousted one may believe: that it holds the lock, for as long as its last renewal said.
+      expect(firstWriteAt - (lastRenewalAt ?? firstWriteAt)).toBeGreaterThanOrEqual(lockDurationMs);
+    },
+  );
+
+  it("replace one that is killed within the lock's duration", inOrder, async () => {
+    if (!active || !standby) throw new Error('there is no coordinator to kill');
+    const killedAt = Date.now();
+    await active.kill();
+    const elapsedMs = (await untilElects(standby, killedAt, lockDurationMs + 15_000)) - killedAt;
+    console.info(`kill -9: the other elected after ${elapsedMs} ms`);
+    expect(elapsedMs).toBeLessThan(lockDurationMs + slackMs);
+    active = standby;
+  });
+
+  it('replace one that is stopped within 3 s', inOrder, async () => {
+    if (!active) throw new Error('there is no coordinator to stop');
+    standby = await site.startReplica();
+    await untilWarm(standby);
+    const stoppedAt = Date.now();
+    const [code, electedAt] = await Promise.all([active.stop(), untilElects(standby, stoppedAt, 10_000)]);
+    console.info(`SIGTERM: the other elected after ${electedAt - stoppedAt} ms`);
+    expect(code).toBe(0);
+    expect(electedAt - stoppedAt).toBeLessThan(3_000);
+    const { turns } = coordinatorTurns(await site.audit.requests());
+    expect(turns.at(-2)?.wasReleased).toBe(true);
+    active = standby;
+  });
+
+  it('hand the cluster back to the built-in when all of them are stopped', inOrder, async () => {
+    if (!active) throw new Error('there is no coordinator to stop');
+    const other = await site.startReplica();
+    await untilWarm(other);
+    const stoppedAt = Date.now();
+    expect(await Promise.all([active.stop(), other.stop()])).toEqual([0, 0]);
+    const electedAt = await untilBuiltInElects(site.audit, Date.now());
+    console.info(`SIGTERM to all: the built-in elected after ${electedAt - stoppedAt} ms`);
+    expect(await untilBuiltInHoldsTheLock(site.plane)).not.toContain('coordinated-leader-election_');
+  });
+
+  it('never were two coordinators, and no leader noticed any of this', inOrder, async () => {
+    const { offences, samples } = await watch.stop();
+    expect(offences).toEqual([]);
+    expect(samples).toBeGreaterThan(100);
+    const requests = await site.audit.requests();
+    const { turns, early } = coordinatorTurns(requests);
+    expect(early).toEqual([]);
+    expectOneCoordinatorAtATime(turns);
+    // The role that all of them ran with was enough.
+    const ofOurs = requests.filter(({ user }) => user.endsWith(`:${coordinatorAccount.name}`));
+    expect(ofOurs.length).toBeGreaterThan(0);
+    expect(ofOurs.filter(({ status }) => status === 403)).toEqual([]);
+    expect(electors.leading()).toEqual(['steady']);
+    expect(electors.events.filter(({ event }) => event === 'startedLeading')).toHaveLength(1);
+  });
+});
+
+describe.concurrent('replicas that do not take over', () => {
+  let site: Site;
+  let [active, standby]: Coordinator[] = [];
+  beforeAll(async () => {
+    site = await startSite();
+  });
+  afterAll(async () => {
+    await site?.stop();
+  });
+
+  it(
+    'wait visibly while the built-in holds the lock, and act once its claim has expired',
+    inOrder,
+    async () => {
+      const holder = await untilBuiltInHoldsTheLock(site.plane);
+      const startedAt = Date.now();
+      const replica = await site.startReplica('--no-take-over');
+      const waiting = await untilState(replica, 'waiting', startedAt);
+      expect(waiting).toMatchObject({ holder, msg: 'The coordinator lock changed' });
+      await replica.waitForLog(({ msg }) => msg === 'Watching LeaseCandidates');
+      const { status, body } = await replica.get('/readyz');
+      expect(body).toContain(`coordinator-lock not ok, not required: waiting, held by ${holder}`);
+      expect(status).toBe(200);
+      // It leaves the built-in to its work meanwhile.
+      await untilBuiltInElects(site.audit, Date.now());
+
+      // The next API server's built-in has another identity and must wait for the last one's claim to expire, too; but it
+      // sees that claim only once it runs.
+      await site.plane.restartApiServer();
+      await untilState(replica, 'active', startedAt, 60_000);
+      await untilElects(replica, startedAt, 10_000);
+      expect(replica.log.filter(({ msg }) => msg === 'Took the coordinator lock over')).toEqual([]);
+      active = replica;
+    },
+  );
+
+  it('step down while the API server does not answer, and then go on', inOrder, async () => {
+    if (!active) throw new Error('there is no coordinator to cut off');
+    standby = await site.startReplica('--no-take-over');
+    await untilWarm(standby);
+    const suspendedAt = Date.now();
+    site.plane.suspend();
+    // As soon as it has missed its renew deadline the server may answer again: that is all the outage this takes.
+    const steppedDown = await active
+      .waitForLog(
+        ({ msg, state, time }) => isLockChange(msg) && state !== 'active' && Date.parse(time) > suspendedAt,
+      )
+      .finally(() => site.plane.resume());
+    const resumedAt = Date.now();
+    expect(Date.parse(steppedDown.time) - suspendedAt).toBeLessThanOrEqual(10_000 + slackMs);
+    const electedAt = await Promise.any(
+      [active, standby].map((replica) => untilElects(replica, resumedAt, 60_000)),
+    );
+    console.info(`API server back: elections again after ${electedAt - resumedAt} ms`);
+    expect(await lockLine(active)).toMatch(/coordinator-lock/);
+  });
+
+  it('write nothing any more after having been frozen for longer than the lock lasts', inOrder, async () => {
+    const states = await Promise.all(
+      [active, standby].map(async (replica) => [replica, replica && (await lockLine(replica))] as const),
+    );
+    const frozen = states.find(([, line]) => line?.includes('coordinator-lock ok'))?.[0];
+    const other = states.find(([replica]) => replica !== frozen)?.[0];
+    if (!frozen || !other) throw new Error(`nobody is active: ${states.map(([, line]) => line).join('; ')}`);
+    const frozenAt = Date.now();
+    frozen.signal('SIGSTOP');
+    // Asked while it is frozen, and so answered first thing afterwards.
+    const firstWords = readyzOnNewConnection(frozen);
+    const electedAt = await untilElects(other, frozenAt, lockDurationMs + 15_000);
+    console.info(`SIGSTOP: the other elected after ${electedAt - frozenAt} ms`);
+    expect(electedAt - frozenAt).toBeLessThan(lockDurationMs + slackMs);
+    await sleep(Math.max(0, frozenAt + 20_000 - Date.now()));
+    frozen.signal('SIGCONT');
+    expect(await firstWords).toMatch(/coordinator-lock not ok, not required: standby/);
+    await untilState(frozen, 'standby', frozenAt);
+    // What the other does from here on, the frozen one has seen, too, and might have done.
+    await untilElects(other, Date.now(), 10_000);
+
+    const { turns, early } = coordinatorTurns(await site.audit.requests());
+    expect(early).toEqual([]);
+    expectOneCoordinatorAtATime(turns);
+    expect(turns.at(-2)?.wasReleased).toBe(false);
+    expect(turns.at(-1)?.writes.length).toBeGreaterThan(0);
+  });
+});
+
+function isLockChange(msg: string): boolean {
+  return msg === 'The coordinator lock changed';
+}

@@ -1,0 +1,332 @@
+import { readFile } from 'node:fs/promises';
+import { loadAllYaml } from '@kubernetes/client-node';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ApiAccess, apiRequest } from '../control-plane/api-request.ts';
+import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import {
+  coordinatorAccount,
+  coordinatorLease,
+  createCandidate,
+  createNamespaces,
+  leasePath,
+  leasesPath,
+  readLease,
+} from './cluster-objects.ts';
+import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly rules?: readonly Rule[];
+}
+
+/** One thing that may be done: `create leases`, or `get leases leader-election-controller`. */
+type Permission = string;
+
+function permissionsIn(rules: readonly Rule[]): Permission[] {
+  return rules.flatMap(({ resources, resourceNames = [''], verbs }) =>
+    verbs.flatMap((verb) =>
+      resources.flatMap((resource) => resourceNames.map((name) => `${verb} ${resource} ${name}`.trim())),
+    ),
+  );
+}
+
+function without(rules: readonly Rule[], missing: Permission): Rule[] {
+  return rules.map((rule) => ({
+    ...rule,
+    verbs: rule.verbs.filter((verb) => !permissionsIn([{ ...rule, verbs: [verb] }]).includes(missing)),
+  }));
+}
+
+const manifests = loadAllYaml(
+  await readFile(new URL('../../deploy/rbac.yaml', import.meta.url), 'utf8'),
+) as Manifest[];
+
+function rulesOf(kind: 'ClusterRole' | 'Role'): readonly Rule[] {
+  const rules = manifests.flatMap((manifest) => (manifest.kind === kind ? (manifest.rules ?? []) : []));
+  if (rules.length === 0) throw new Error(`deploy/rbac.yaml has no ${kind}`);
+  return rules;
+}
+
+const electionRules = rulesOf('ClusterRole');
+const lockRules = rulesOf('Role');
+const rbacGroup = '/apis/rbac.authorization.k8s.io/v1';
+const system = coordinatorAccount.namespace;
+
+let plane: ControlPlane;
+const replicas: Coordinator[] = [];
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+});
+
+afterAll(async () => {
+  await Promise.all(replicas.map((replica) => replica.kill()));
+  await plane?.stop();
+});
+
+/**
+ * Makes a ServiceAccount, gives it roles with rules in namespaces, and returns a kubeconfig for it. Roles are bound one
+ * namespace at a time, as for a coordinator that is limited to some: what is missing in one cannot come from another.
+ */
+async function account(name: string, rules: Readonly<Record<string, readonly Rule[]>>): Promise<string> {
+  await plane.request('POST', `/api/v1/namespaces/${system}/serviceaccounts`, { metadata: { name } });
+  for (const [namespace, granted] of Object.entries(rules)) await grant(name, namespace, granted);
+  return plane.kubeconfigFor({ serviceAccount: { namespace: system, name } });
+}
+
+let grants = 0;
+
+async function grant(accountName: string, namespace: string, rules: readonly Rule[]): Promise<void> {
+  grants += 1;
+  const name = `${accountName}-${grants}`;
+  const namespaced = `${rbacGroup}/namespaces/${namespace}`;
+  // A rule that is left without any verb is refused.
+  const left = rules.filter(({ verbs }) => verbs.length > 0);
+  await plane.request('POST', `${namespaced}/roles`, { metadata: { name }, rules: left });
+  await plane.request('POST', `${namespaced}/rolebindings`, {
+    metadata: { name },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
+    subjects: [{ kind: 'ServiceAccount', name: accountName, namespace: system }],
+  });
+}
+
+async function start(kubeconfig: string, ...args: readonly string[]): Promise<Coordinator> {
+  const replica = await startCoordinator(kubeconfig, args);
+  replicas.push(replica);
+  return replica;
+}
+
+/** Waits until it has logged an error that names what it was not allowed to do, and where. */
+async function untilRefused(replica: Coordinator, permission: Permission, namespace: string, msg: string) {
+  const [verb, resource] = permission.split(' ');
+  return replica.waitForLog((line) => {
+    const { message = '' } = (line['err'] ?? {}) as { readonly message?: string };
+    return (
+      line.msg === msg &&
+      message.includes('403 Forbidden') &&
+      message.includes(
+        `cannot ${verb} resource "${resource}" in API group "coordination.k8s.io" in the namespace "${namespace}"`,
+      )
+    );
+  });
+}
+
+/** Where a permission is missing. */
+function namespaceWithout(permission: Permission): string {
+  return `no-${permission.replaceAll(' ', '-')}`;
+}
+
+describe('each rule of deploy/rbac.yaml is needed', () => {
+  /** What has the coordinator try to write, in a namespace where it may do all but that. */
+  const writes: Readonly<Record<Permission, (namespace: string) => Promise<void>>> = {
+    'create leases': (namespace) => createCandidate(plane, { namespace, lease: 'web', name: 'fresh' }),
+    'patch leases': async (namespace) => {
+      const released = { metadata: { name: 'web' }, spec: { holderIdentity: '', leaseDurationSeconds: 1 } };
+      await plane.request('POST', leasesPath(namespace), released);
+      await createCandidate(plane, { namespace, lease: 'web', name: 'fresh' });
+    },
+    'patch leasecandidates': (namespace) =>
+      createCandidate(plane, { namespace, lease: 'web', name: 'stale', renewedAgoMs: 600_000 }),
+    'delete leasecandidates': (namespace) =>
+      createCandidate(plane, { namespace, lease: 'web', name: 'dead', renewedAgoMs: 600_000 }),
+  };
+  const reads: readonly Permission[] = [
+    'list leases',
+    'watch leases',
+    'list leasecandidates',
+    'watch leasecandidates',
+  ];
+  const lock = coordinatorLease.name;
+
+  it('and none of them lacks a test here', () => {
+    expect(permissionsIn(electionRules).sort()).toEqual([...Object.keys(writes), ...reads].sort());
+    expect(permissionsIn(lockRules).sort()).toEqual(
+      [`get leases ${lock}`, `list leases ${lock}`, `watch leases ${lock}`, `update leases ${lock}`]
+        .concat('create leases')
+        .sort(),
+    );
+  });
+
+  it('to hold the lock: without one, an error names it', async () => {
+    await eventually(() => readLease(plane, coordinatorLease), 'the built-in has the lock');
+    const refusal = 'A call about the coordinator lock failed';
+    const watching = 'Watching the coordinator lock failed';
+    const cases = [
+      { permission: `get leases ${lock}`, args: ['--no-take-over'], want: refusal },
+      { permission: `list leases ${lock}`, args: ['--no-take-over'], want: watching },
+      { permission: `watch leases ${lock}`, args: ['--no-take-over'], want: watching },
+      { permission: `update leases ${lock}`, args: ['--take-over'], want: refusal },
+    ];
+    await createNamespaces(plane, 'idle');
+    const startWithout = async (permission: Permission, args: readonly string[]) => {
+      const name = namespaceWithout(permission);
+      const rules = { [system]: without(lockRules, permission), idle: electionRules };
+      return start(await account(name, rules), '--namespace', 'idle', ...args);
+    };
+    await Promise.all(
+      cases.map(async ({ permission, args, want }) => {
+        const replica = await startWithout(permission, args);
+        await untilRefused(replica, permission, system, want);
+        expect((await replica.get('/livez')).status).toBe(200);
+        expect(await replica.stop()).toBe(0);
+      }),
+    );
+
+    // Nobody may hold the lock for this one, and the built-in needs up to 2 s to notice that it does not any more.
+    const replica = await startWithout('create leases', ['--no-take-over']);
+    await replica.waitForLog(({ state }) => state === 'waiting');
+    await plane.request('DELETE', leasePath(coordinatorLease));
+    await untilRefused(replica, 'create leases', system, refusal);
+    expect((await replica.get('/livez')).status).toBe(200);
+    expect(await replica.stop()).toBe(0);
+  });
+
+  it('to see Leases and LeaseCandidates: without one, an error names it, and granting it is enough', async () => {
+    await createNamespaces(plane, ...reads.map(namespaceWithout));
+    const missing = reads.map((permission) => [
+      namespaceWithout(permission),
+      without(electionRules, permission),
+    ]);
+    const rules = { [system]: lockRules, ...Object.fromEntries(missing) };
+    const namespaces = reads.map(namespaceWithout).join();
+    const replica = await start(await account('watcher', rules), '--no-take-over', '--namespace', namespaces);
+    await Promise.all(
+      reads.map((permission) =>
+        untilRefused(replica, permission, namespaceWithout(permission), 'Watching failed'),
+      ),
+    );
+    expect((await replica.get('/readyz')).status).toBe(503);
+    await Promise.all(
+      reads.map((permission) => grant('watcher', namespaceWithout(permission), electionRules)),
+    );
+    await eventually(
+      async () => (await replica.get('/readyz')).status === 200 || undefined,
+      'it sees everything once it may',
+    );
+    expect(await replica.stop()).toBe(0);
+  });
+
+  it('to write: without one, an error names it, and other namespaces are served all the same', async () => {
+    const permissions = Object.keys(writes);
+    const namespaces = [...permissions.map(namespaceWithout), 'complete'];
+    await createNamespaces(plane, ...namespaces);
+    const missing = permissions.map((permission) => [
+      namespaceWithout(permission),
+      without(electionRules, permission),
+    ]);
+    const rules = { [system]: lockRules, complete: electionRules, ...Object.fromEntries(missing) };
+    const replica = await start(
+      await account('writer', rules),
+      ...['--namespace', namespaces.join()],
+      // Dead candidates are to be collected while we watch.
+      ...['--election-duration', '1s', '--candidate-validity', '3s', '--candidate-gc-after', '4s'],
+    );
+    await untilActive(replica);
+    await Promise.all(
+      Object.entries(writes).map(async ([permission, provoke]) => {
+        const namespace = namespaceWithout(permission);
+        await provoke(namespace);
+        const { level, lease } = await untilRefused(replica, permission, namespace, 'Write failed');
+        expect({ level, lease }).toEqual({ level: 'error', lease: `${namespace}/web` });
+      }),
+    );
+    await createCandidate(plane, { namespace: 'complete', lease: 'web', name: 'candidate' });
+    const lease = await eventually(
+      () => readLease(plane, { namespace: 'complete', name: 'web' }),
+      'an election where nothing is missing',
+    );
+    expect(lease.spec.holderIdentity).toBe('candidate');
+    expect((await replica.get('/readyz')).status).toBe(200);
+  });
+});
+
+describe('deploy/rbac.yaml grants nothing more', () => {
+  let coordinator: ApiAccess;
+  let nobody: ApiAccess;
+  beforeAll(async () => {
+    const ca = await readFile(plane.caFile, 'utf8');
+    const accessBy = async (kubeconfig: string): Promise<ApiAccess> => {
+      const { users } = JSON.parse(await readFile(kubeconfig, 'utf8')) as {
+        readonly users: readonly { readonly user: { readonly token: string } }[];
+      };
+      return { url: plane.url, ca, token: users[0]?.user.token ?? '' };
+    };
+    coordinator = await accessBy(await installRole(plane));
+    nobody = await accessBy(await account('nobody', {}));
+  });
+
+  async function review<T>(access: ApiAccess, kind: string, spec: object): Promise<T> {
+    const path = `/apis/authorization.k8s.io/v1/${kind.toLowerCase()}s`;
+    const body = { apiVersion: 'authorization.k8s.io/v1', kind, spec };
+    const { status, text } = await apiRequest(access, 'POST', path, body);
+    expect(status).toBe(201);
+    return (JSON.parse(text) as { readonly status: T }).status;
+  }
+
+  /** Everything that somebody may do in a namespace, beyond what everybody may. */
+  async function permissions(access: ApiAccess, namespace: string): Promise<Set<Permission>> {
+    const listed = await review<{ readonly resourceRules: readonly Rule[] }>(
+      access,
+      'SelfSubjectRulesReview',
+      {
+        namespace,
+      },
+    );
+    return new Set(permissionsIn(listed.resourceRules));
+  }
+
+  it.for([
+    { namespace: system, wantRules: [...electionRules, ...lockRules] },
+    { namespace: 'default', wantRules: electionRules },
+  ])('than what it says, in $namespace', async ({ namespace, wantRules }) => {
+    const [ours, everybodys] = await Promise.all(
+      [coordinator, nobody].map((access) => permissions(access, namespace)),
+    );
+    const own = [...(ours ?? [])].filter((permission) => !everybodys?.has(permission));
+    expect(own.sort()).toEqual([...new Set(permissionsIn(wantRules))].sort());
+  });
+
+  const lease = { group: 'coordination.k8s.io', resource: 'leases' };
+  it.for([
+    { name: 'update the lock', attributes: { ...lease, verb: 'update', ...coordinatorLease }, want: true },
+    {
+      name: "replace anybody else's Lease",
+      attributes: { ...lease, verb: 'update', namespace: system, name: 'kube-scheduler' },
+      want: false,
+    },
+    {
+      name: 'replace a Lease of the same name elsewhere',
+      attributes: { ...lease, verb: 'update', namespace: 'default', name: coordinatorLease.name },
+      want: false,
+    },
+    {
+      name: 'delete Leases',
+      attributes: { ...lease, verb: 'delete', namespace: system, name: coordinatorLease.name },
+      want: false,
+    },
+    {
+      name: 'create LeaseCandidates',
+      attributes: { ...lease, resource: 'leasecandidates', verb: 'create', namespace: 'default' },
+      want: false,
+    },
+    {
+      name: 'read Secrets',
+      attributes: { group: '', resource: 'secrets', verb: 'get', namespace: system },
+      want: false,
+    },
+    { name: 'list Pods', attributes: { group: '', resource: 'pods', verb: 'list' }, want: false },
+  ])('so that it may or may not $name', async ({ attributes: resourceAttributes, want }) => {
+    const { allowed } = await review<{ readonly allowed: boolean }>(coordinator, 'SelfSubjectAccessReview', {
+      resourceAttributes,
+    });
+    expect(allowed).toBe(want);
+  });
+});
