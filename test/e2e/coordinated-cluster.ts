@@ -1,0 +1,99 @@
+import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import { type KubernetesVersion, leaseCandidateVersions } from '../control-plane/kubernetes-versions.ts';
+import { type Coordinator, installRole, type LogLine, startCoordinator, untilActive } from './coordinator.ts';
+import { type CandidateApiVersion, type SimCandidates, startSimCandidates } from './sim-candidate.ts';
+import { type WatchedLease, type WatchedObjects, watchObjects } from './watched-objects.ts';
+
+/** A control plane whose Leases our coordinator coordinates, and eyes on them. */
+export interface CoordinatedCluster {
+  readonly plane: ControlPlane;
+  /** Of the coordinator's ServiceAccount. */
+  readonly kubeconfig: string;
+  readonly coordinator: Coordinator;
+  readonly leases: WatchedObjects<WatchedLease>;
+  readonly candidates: SimCandidates;
+  createNamespace(name: string): Promise<void>;
+  createLease(
+    namespace: string,
+    name: string,
+    spec: WatchedLease['spec'],
+    metadata?: Readonly<Record<string, unknown>>,
+  ): Promise<WatchedLease>;
+  /** Changes fields of a Lease, as somebody else than the coordinator. */
+  patchLease(namespace: string, name: string, spec: Readonly<Record<string, unknown>>): Promise<WatchedLease>;
+  /** The Lease as the API server has it, byte for byte. */
+  readLease(namespace: string, name: string): Promise<string>;
+  /** What the coordinator's log told of a Lease that needs attention for `reason`. */
+  troubles(namespace: string, name: string, reason: string): readonly LogLine[];
+  /** Waits until the coordinator told so. */
+  untilTrouble(namespace: string, name: string, reason: string, timeoutMs?: number): Promise<LogLine>;
+  stop(): Promise<void>;
+}
+
+/** What is logged of every decision and of every write; any other line about a Lease is there to be read by somebody. */
+const routine: ReadonlySet<string> = new Set(['Decided', 'Changed a Lease']);
+
+/** The path of a Lease. */
+export function leasePath(namespace: string, name: string): string {
+  return `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`;
+}
+
+/** Starts a control plane and a coordinator on it with more arguments of `run`; resolves when that is active. */
+export async function startCoordinatedCluster(
+  version: KubernetesVersion,
+  args: readonly string[] = [],
+): Promise<CoordinatedCluster> {
+  const plane = await startControlPlane({ version });
+  try {
+    const kubeconfig = await installRole(plane);
+    const coordinator = await startCoordinator(kubeconfig, args);
+    const leases = await watchObjects<WatchedLease>(plane, '/apis/coordination.k8s.io/v1/leases');
+    const candidates = await startSimCandidates(
+      plane,
+      leaseCandidateVersions[version][0] as CandidateApiVersion,
+    );
+    await untilActive(coordinator, 90_000);
+    return assemble(plane, kubeconfig, coordinator, leases, candidates);
+  } catch (error) {
+    await plane.stop();
+    throw error;
+  }
+}
+
+function assemble(
+  plane: ControlPlane,
+  kubeconfig: string,
+  coordinator: Coordinator,
+  leases: WatchedObjects<WatchedLease>,
+  candidates: SimCandidates,
+): CoordinatedCluster {
+  const isTrouble = (namespace: string, name: string, reason: string) => (line: LogLine) =>
+    line.lease === `${namespace}/${name}` && line.reason === reason && !routine.has(line.msg);
+  return {
+    plane,
+    kubeconfig,
+    coordinator,
+    leases,
+    candidates,
+    async createNamespace(name) {
+      await plane.request('POST', '/api/v1/namespaces', { metadata: { name } });
+    },
+    createLease: (namespace, name, spec, metadata = {}) =>
+      plane.request('POST', `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`, {
+        metadata: { ...metadata, name },
+        spec,
+      }),
+    patchLease: (namespace, name, spec) => plane.request('PATCH', leasePath(namespace, name), { spec }),
+    readLease: async (namespace, name) =>
+      JSON.stringify(await plane.request('GET', leasePath(namespace, name))),
+    troubles: (namespace, name, reason) => coordinator.log.filter(isTrouble(namespace, name, reason)),
+    untilTrouble: (namespace, name, reason, timeoutMs = 60_000) =>
+      coordinator.waitForLog(isTrouble(namespace, name, reason), timeoutMs),
+    async stop() {
+      leases.stop();
+      candidates.stop();
+      await coordinator.kill();
+      await plane.stop();
+    },
+  };
+}
