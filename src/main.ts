@@ -96,9 +96,7 @@ function assembleLock(
   let onActive = () => {};
   const lock = new CoordinatorLock({
     clock,
-    storage: createApiLockStorage(client, clock, coordinatorLease, (err) =>
-      logger.debug({ err }, 'Watching the coordinator lock failed'),
-    ),
+    storage: createApiLockStorage(client, clock, coordinatorLease, report.watchFailed),
     identity: replicaIdentity(hostname(), randomUUID()),
     takeOver: settings.takeOver,
     onEvent: report.happened,

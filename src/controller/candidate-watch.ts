@@ -1,6 +1,7 @@
 import { type Clock, sleep } from '../clock.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
 import type { LeaseCandidate } from '../election/model.ts';
+import { Backoff } from '../kubernetes/backoff.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { discoverLeaseCandidateVersion, type LeaseCandidateVersion } from '../kubernetes/discovery.ts';
 import {
@@ -29,6 +30,7 @@ export interface CandidateWatchParts {
 
 /** How often to look whether the API is served by now, in milliseconds. */
 const DISCOVERY_INTERVAL_MS = 10_000;
+const BACKOFF = { initialMs: 100, maxMs: DISCOVERY_INTERVAL_MS, resetAfterMs: DISCOVERY_INTERVAL_MS };
 
 /**
  * Watches LeaseCandidates in the newest version that the server has, found by discovery at the start and again whenever
@@ -37,6 +39,8 @@ const DISCOVERY_INTERVAL_MS = 10_000;
 export class CandidateWatch {
   readonly #parts: CandidateWatchParts;
   readonly #stopping = new AbortController();
+  /** Between a version that turned out to be gone and the next look. */
+  readonly #backoff: Backoff;
   #running: Promise<void> | undefined;
   #version: LeaseCandidateVersion | undefined;
   #reflectors: readonly Reflector<LeaseCandidate>[] = [];
@@ -44,6 +48,7 @@ export class CandidateWatch {
 
   constructor(parts: CandidateWatchParts) {
     this.#parts = parts;
+    this.#backoff = new Backoff(BACKOFF, parts.clock);
   }
 
   /** The version watched; undefined while none is served. */
@@ -68,8 +73,13 @@ export class CandidateWatch {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       const version = await this.#discover();
-      if (version !== undefined) await this.#watchUntilGone(version);
-      else await sleep(this.#parts.clock, DISCOVERY_INTERVAL_MS, signal);
+      if (version === undefined) {
+        await sleep(this.#parts.clock, DISCOVERY_INTERVAL_MS, signal);
+        continue;
+      }
+      await this.#watchUntilGone(version);
+      // Of several servers behind one address, one may list a version that another does not have.
+      await sleep(this.#parts.clock, this.#backoff.failed(), signal);
     }
   }
 
@@ -125,7 +135,9 @@ export class CandidateWatch {
       observe,
       onNotServed,
       onSynced: () => {
-        if (this.hasSynced()) onSynced(version);
+        if (!this.hasSynced()) return;
+        this.#backoff.succeeded();
+        onSynced(version);
       },
     });
   }

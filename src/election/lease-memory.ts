@@ -160,8 +160,14 @@ function settleHolder(memory: LeaseMemory, previous: LeaseMemory, lease: Lease, 
   // A grant of ours, which the watch may show before it is recorded, is told by its acquireTime: no renewal moves that.
   const isAcquired = lease.acquireTime !== undefined && lease.acquireTime === lease.renewTime;
   const isRenewal = isSameHolder && record.renewTime !== lease.renewTime && !isAcquired;
+  const former = record && record.holder !== '' ? record : previous.reservation;
   return {
     ...memory,
+    // Seen rather than remembered: the grant may be another coordinator's, or one of ours that was never answered.
+    releaseDoubtedUntil:
+      former && former.holder !== holder
+        ? Math.max(memory.releaseDoubtedUntil, at + former.beliefMs)
+        : memory.releaseDoubtedUntil,
     reservation: isRenewal ? memory.reservation : beliefsIn(previous, at),
     unrenewedGrant: isOurGrant ? unrenewedGrant : undefined,
     // Only a renewal by the holder itself proves that it has taken the grant up.

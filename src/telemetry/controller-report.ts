@@ -66,6 +66,11 @@ export function createLockReport({
       const startsInMs = activeAt === undefined ? undefined : Math.max(0, Math.round(activeAt - now()));
       logger.info({ state: state.kind, holder: state.holder, startsInMs }, 'The coordinator lock changed');
     },
+    /** Nothing is lost but time: the lock is looked at every 2 s as well. */
+    watchFailed(error: unknown, { retryInMs }: ReflectorErrorContext): void {
+      if (isNew('watch', error))
+        logger.warn({ err: error, retryInMs }, 'Watching the coordinator lock failed');
+    },
     happened(event: LockEvent): void {
       if (event.kind === 'claimedByForce')
         logger.warn({ from: event.from }, 'Took the coordinator lock over');
