@@ -1,0 +1,322 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ElectorSpec } from '../../control-plane/electors.ts';
+import { candidatePath } from '../handmade-participants.ts';
+import { findOverlaps, type Overlap } from '../leadership.ts';
+import type { LeaseObject, Sighting } from '../object-watch.ts';
+import type { Stage } from './contender.ts';
+
+/** What a series of elections took. */
+export interface Elections {
+  /** One for each Lease, in milliseconds; Infinity where it had no leader when the wait was over. */
+  readonly waits: readonly number[];
+  /** The coordinator's API calls per election. */
+  readonly callsPerElection: number;
+  /** How often candidates had to write a sign of life, per election. */
+  readonly acksPerElection: number;
+}
+
+/** What happened to Leases that changed hands in every way there is. */
+export interface HandOvers {
+  /** The program that led has ended; its LeaseCandidate stays, and answers no more. */
+  readonly afterRelease: Elections;
+  /** The same, but its LeaseCandidate was deleted as well. */
+  readonly afterWithdrawal: Elections;
+  /** From a better candidate's appearance until it was the preferredHolder. */
+  readonly untilPreferred: readonly number[];
+  /** From the expiry of the Lease that the old holder then let go. */
+  readonly afterYielding: readonly number[];
+  readonly afterExpiry: Elections;
+  /** The coordinator's API calls per Lease and minute while its dead former leader is still a candidate. */
+  readonly callsBesideDeadPerMinute: number;
+  readonly overlaps: readonly Overlap[];
+}
+
+/** How many of a namespace's Leases had no leader for how long. */
+export interface MassDeath {
+  readonly leases: number;
+  readonly candidates: number;
+  readonly withoutLeaderAfter60s: number;
+  readonly withoutLeaderAfter120s: number;
+  readonly afterExpiry: readonly number[];
+  readonly overlaps: readonly Overlap[];
+}
+
+/** Longer than any wait worth telling apart from never. */
+const LONGEST_WAIT_MS = 90_000;
+
+/** For 5 s a renewal counts as a sign of life, with either coordinator; from then on an election has to ask. */
+const FRESHNESS_MS = 6_000;
+
+const leaseOf = (id: string) => id.split('.')[0] ?? id;
+
+/** A name that a Lease had before would bring the memory of its former holders with it: each scenario has its own. */
+const leaseNames = (scenario: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${scenario}-${count}-${index}`);
+
+/**
+ * Always of another version: between equals the built-in controller cannot make up its mind. The lower, the better. They
+ * come back after the loss of their Lease, and let it expire rather than release it.
+ */
+function candidate(lease: string, minor: number, spec: Partial<ElectorSpec> = {}): ElectorSpec {
+  return {
+    id: `${lease}.${minor}`,
+    lease,
+    binaryVersion: '1.40.0',
+    emulationVersion: `1.${minor}.0`,
+    restart: true,
+    releaseOnCancel: false,
+    ...spec,
+  };
+}
+
+/** From the first candidate of each of `count` new Leases to its first holder. */
+export async function measureFirstElections(
+  { electors, leases, candidates }: Stage,
+  count: number,
+): Promise<readonly number[]> {
+  const names = leaseNames('first', count);
+  const waits = names.map(async (lease) => {
+    const held = await firstOf(
+      leases.until(lease, isHeld, 'held', { timeoutMs: LONGEST_WAIT_MS + (count * 1000) / 20 }),
+    );
+    const firstSeenAt = Math.min(
+      ...[34, 35, 36].map(
+        (minor) => candidates.historyOf(`${lease}.${minor}`)[0]?.seenAt ?? Number.POSITIVE_INFINITY,
+      ),
+    );
+    return held === undefined ? Number.POSITIVE_INFINITY : Math.max(0, held.seenAt - firstSeenAt);
+  });
+  const starts = names.flatMap((lease) =>
+    [34, 35, 36].map((minor) => electors.start(candidate(lease, minor))),
+  );
+  await Promise.all(starts);
+  return Promise.all(waits);
+}
+
+/** Has each of `count` Leases with three candidates or more released, taken over by a better one, and left by a crash. */
+export async function measureHandOvers(stage: Stage, count: number): Promise<HandOvers> {
+  const { electors, contender } = stage;
+  const names = leaseNames('handed', count);
+  await startLeaders(stage, names, 34, { releaseOnCancel: true });
+  await startSpares(stage, names, [35, 36, 37], (minor) => ({ releaseOnCancel: minor === 35 }));
+
+  const afterWithdrawal = await countElections(stage, count, () =>
+    measureReleases(stage, names, 34, 'delete'),
+  );
+  await untilLeading(stage, names, 35);
+  await sleep(FRESHNESS_MS);
+  const afterRelease = await countElections(stage, count, () => measureReleases(stage, names, 35, 'stop'));
+  await untilLeading(stage, names, 36);
+  // A dead candidate must not weigh on what is measured next.
+  await Promise.all(names.map((lease) => contender.plane.request('DELETE', candidatePath(`${lease}.35`))));
+  const { untilPreferred, afterYielding } = await measureYields(stage, names);
+  await untilLeading(stage, names, 33);
+  const afterExpiry = await countElections(stage, count, () => measureCrashes(stage, names, 33));
+
+  const from = Date.now();
+  await sleep(12_000);
+  const calls = await contender.countCalls(from, from + 12_000);
+  return {
+    afterRelease,
+    afterWithdrawal,
+    untilPreferred,
+    afterYielding,
+    afterExpiry,
+    callsBesideDeadPerMinute: (calls * 5) / count,
+    overlaps: findOverlaps(electors.events, leaseOf),
+  };
+}
+
+/** Kills the leaders of `count` Leases, each with `candidateCount` candidates, all at once. */
+export async function measureMassDeath(
+  stage: Stage,
+  count: number,
+  candidateCount: number,
+): Promise<MassDeath> {
+  const names = leaseNames('bereft', count);
+  await startLeaders(stage, names, 34);
+  const spares = Array.from({ length: candidateCount - 1 }, (_, index) => 35 + index);
+  await startSpares(stage, names, spares);
+  await untilLeading(stage, names, 34);
+  const diedAt = performance.now();
+  const waits = measureCrashes(stage, names, 34);
+  await sleep(60_000 - (performance.now() - diedAt));
+  const withoutLeaderAfter60s = countWithoutLeader(stage, names, 34);
+  await sleep(120_000 - (performance.now() - diedAt));
+  return {
+    leases: count,
+    candidates: candidateCount,
+    withoutLeaderAfter60s,
+    withoutLeaderAfter120s: countWithoutLeader(stage, names, 34),
+    afterExpiry: await waits,
+    overlaps: findOverlaps(stage.electors.events, leaseOf),
+  };
+}
+
+async function startLeaders(
+  stage: Stage,
+  names: readonly string[],
+  minor: number,
+  spec: Partial<ElectorSpec> = {},
+): Promise<void> {
+  await Promise.all(names.map((lease) => stage.electors.start(candidate(lease, minor, spec))));
+  await untilLeading(stage, names, minor);
+}
+
+async function startSpares(
+  { electors }: Stage,
+  names: readonly string[],
+  minors: readonly number[],
+  specOf: (minor: number) => Partial<ElectorSpec> = () => ({}),
+): Promise<void> {
+  const specs = names.flatMap((lease) => minors.map((minor) => candidate(lease, minor, specOf(minor))));
+  await Promise.all(specs.map((spec) => electors.start(spec)));
+  await Promise.all(
+    specs.map(({ id }) => electors.waitFor({ id, event: 'candidateCreated' }, { timeoutMs: 120_000 })),
+  );
+  await sleep(FRESHNESS_MS);
+}
+
+/** Waits until each leads and has renewed, so that its Lease lasts the 15 s of client-go from now on. */
+async function untilLeading(
+  { electors, leases }: Stage,
+  names: readonly string[],
+  minor: number,
+): Promise<void> {
+  const timeoutMs = 240_000;
+  await Promise.all(
+    names.map(async (lease) => {
+      const id = `${lease}.${minor}`;
+      await electors.waitFor({ id, event: 'startedLeading' }, { timeoutMs });
+      const isRenewed = ({ object: { spec } }: Sighting<LeaseObject>) =>
+        spec.holderIdentity === id && spec.leaseDurationSeconds === 15;
+      await leases.until(lease, isRenewed, `renewed by ${id}`, { timeoutMs });
+    }),
+  );
+}
+
+/** From a clean release to the next holder. */
+function measureReleases(
+  { electors, leases }: Stage,
+  names: readonly string[],
+  minor: number,
+  fate: 'stop' | 'delete',
+): Promise<number[]> {
+  return Promise.all(
+    names.map(async (lease) => {
+      const since = leases.historyOf(lease).length;
+      await electors.release(`${lease}.${minor}`, fate);
+      const released = await leases.until(
+        lease,
+        ({ object }) => object.spec.holderIdentity === '',
+        'released',
+        { since },
+      );
+      const from = leases.historyOf(lease).indexOf(released);
+      const next = await firstOf(
+        leases.until(lease, isHeld, 'held again', { since: from, timeoutMs: LONGEST_WAIT_MS }),
+      );
+      return (next?.seenAt ?? Number.POSITIVE_INFINITY) - released.seenAt;
+    }),
+  );
+}
+
+/** A better candidate appears: until it is preferred, and from the expiry of the old holder's Lease until it leads. */
+async function measureYields({ electors, leases, candidates }: Stage, names: readonly string[]) {
+  const yields = await Promise.all(
+    names.map(async (lease) => {
+      const better = `${lease}.33`;
+      const since = leases.historyOf(lease).length;
+      await electors.start(candidate(lease, 33));
+      const appeared = await candidates.until(better, () => true, 'there');
+      const preferred = await firstOf(
+        leases.until(lease, ({ object }) => object.spec.preferredHolder === better, 'preferred', {
+          since,
+          timeoutMs: LONGEST_WAIT_MS,
+        }),
+      );
+      const held = await firstOf(
+        leases.until(lease, ({ object }) => object.spec.holderIdentity === better, 'held by it', {
+          since,
+          timeoutMs: LONGEST_WAIT_MS,
+        }),
+      );
+      return {
+        untilPreferred: (preferred?.seenAt ?? Number.POSITIVE_INFINITY) - appeared.seenAt,
+        afterYielding: waitSinceExpiry(leases.historyOf(lease), held),
+      };
+    }),
+  );
+  return {
+    untilPreferred: yields.map(({ untilPreferred }) => untilPreferred),
+    afterYielding: yields.map(({ afterYielding }) => afterYielding),
+  };
+}
+
+/** From the expiry of a Lease whose leader has crashed to its next holder. */
+function measureCrashes(
+  { electors, leases }: Stage,
+  names: readonly string[],
+  minor: number,
+): Promise<number[]> {
+  return Promise.all(
+    names.map(async (lease) => {
+      const dead = `${lease}.${minor}`;
+      const since = leases.historyOf(lease).length;
+      await electors.crash(dead);
+      const isNext = (sighting: Sighting<LeaseObject>) =>
+        isHeld(sighting) && sighting.object.spec.holderIdentity !== dead;
+      const next = await firstOf(
+        leases.until(lease, isNext, 'held by another', { since, timeoutMs: 15_000 + LONGEST_WAIT_MS }),
+      );
+      return waitSinceExpiry(leases.historyOf(lease), next);
+    }),
+  );
+}
+
+/** How long after the expiry of the record before it, by its holder's renewTime, `next` was written. */
+function waitSinceExpiry(
+  history: readonly Sighting<LeaseObject>[],
+  next: Sighting<LeaseObject> | undefined,
+): number {
+  if (!next) return Number.POSITIVE_INFINITY;
+  const { renewTime = '', leaseDurationSeconds = Number.NaN } =
+    history[history.indexOf(next) - 1]?.object.spec ?? {};
+  return next.seenAt - (Date.parse(renewTime) + leaseDurationSeconds * 1000);
+}
+
+/** What elections cost the API server, from their cause until the last of them is over. */
+async function countElections(
+  { contender, electors }: Stage,
+  count: number,
+  elect: () => Promise<readonly number[]>,
+): Promise<Elections> {
+  const mark = electors.events.length;
+  const from = Date.now();
+  const waits = await elect();
+  const to = Date.now();
+  const acks = electors.events.slice(mark).filter(({ event }) => event === 'candidateRenewed');
+  return {
+    waits,
+    callsPerElection: (await contender.countCalls(from, to)) / count,
+    acksPerElection: acks.length / count,
+  };
+}
+
+function countWithoutLeader({ leases }: Stage, names: readonly string[], deadMinor: number): number {
+  const now = Date.now();
+  return names.filter((lease) => {
+    const { holderIdentity, renewTime = '', leaseDurationSeconds = 0 } = leases.latest(lease)?.spec ?? {};
+    const isValid = Date.parse(renewTime) + leaseDurationSeconds * 1000 > now;
+    return !holderIdentity || holderIdentity === `${lease}.${deadMinor}` || !isValid;
+  }).length;
+}
+
+function isHeld({ type, object }: Sighting<LeaseObject>): boolean {
+  return type !== 'DELETED' && (object.spec.holderIdentity ?? '') !== '';
+}
+
+/** A wait that came to nothing is a figure too. */
+function firstOf<T>(wait: Promise<T>): Promise<T | undefined> {
+  return wait.catch(() => undefined);
+}

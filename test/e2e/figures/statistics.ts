@@ -1,0 +1,24 @@
+/** Durations in milliseconds; one that never came to an end is Infinity. */
+export interface Distribution {
+  readonly count: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** @throws RangeError when there is nothing to describe. */
+export function distributionOf(values: readonly number[]): Distribution {
+  if (values.length === 0) throw new RangeError('a distribution of nothing');
+  const sorted = [...values].sort((a, b) => a - b);
+  return {
+    count: sorted.length,
+    p50: quantile(sorted, 0.5),
+    p99: quantile(sorted, 0.99),
+    max: quantile(sorted, 1),
+  };
+}
+
+/** The nearest rank, so that every quantile is a value that was measured. */
+function quantile(sorted: readonly number[], fraction: number): number {
+  return sorted[Math.max(0, Math.ceil(sorted.length * fraction) - 1)] ?? Number.NaN;
+}
