@@ -110,7 +110,7 @@ export const runSettings: { readonly [K in keyof RunSettings]: Setting<RunSettin
   workers: {
     flag: 'workers',
     placeholder: '<number>',
-    default: '8',
+    default: '32',
     description: 'Leases worked on at the same time',
     group: 'Coordination:',
     parse: wholeNumber({ min: 1, max: 256 }),

@@ -19,7 +19,7 @@ describe('settings', () => {
       namespaces: [],
       dryRun: false,
       takeOver: true,
-      workers: 8,
+      workers: 32,
       electionDurationMs: 5000,
       leaseDurationSeconds: 10,
       candidateValidityMs: 1_800_000,
@@ -38,7 +38,7 @@ describe('settings', () => {
   test('count an empty environment variable as not given', () => {
     expect(resolveRunSettings({}, { CLE_KUBECONFIG: '', CLE_WORKERS: '' })).toMatchObject({
       kubeconfig: undefined,
-      workers: 8,
+      workers: 32,
     });
   });
 

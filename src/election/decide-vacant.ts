@@ -178,7 +178,7 @@ function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
   if (outcome.kind === 'leader') return grantVerdict(view, outcome);
   return {
     reason: view.outcome.kind === 'noneElectable' ? 'NoElectableCandidates' : 'NoLiveCandidates',
-    actions: isRoundDue ? pingEach(view, unheardOf(view), 'election') : [],
+    actions: pingEach(view, [...withdrawnUnasked(view), ...(isRoundDue ? unheardOf(view) : [])], 'election'),
     recheckAt: [isRoundDue ? at + roundBackoffMs(view, 1) : nextRoundAt(view), ...returns(view)],
     isRound: isRoundDue,
   };
@@ -186,14 +186,17 @@ function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
 
 /** Those who are asked with every round, but not waited for (rule 3). */
 function unheardOf(view: VacantView): readonly Standing[] {
-  const { standings, input } = view;
-  const withdrawnAt = input.memory.withdrawal?.at ?? view.at;
-  return standingsIn(standings, 'Unresponsive', 'Expired', 'Lapsed', 'Withdrawn').filter((standing) => {
-    if (isPingPending(view, standing)) return false;
-    return standing.state === 'Withdrawn'
-      ? !hasAnsweredSince(standing.observation, withdrawnAt)
-      : !standing.isAlive;
-  });
+  return standingsIn(view.standings, 'Unresponsive', 'Expired', 'Lapsed').filter(
+    (standing) => !standing.isAlive && !isPingPending(view, standing),
+  );
+}
+
+/** Whoever has just let go is not asked while others may lead: it is about to exit, most likely. */
+function withdrawnUnasked({ standings, input, at }: VacantView): readonly Standing[] {
+  const withdrawnAt = input.memory.withdrawal?.at ?? at;
+  return standingsIn(standings, 'Withdrawn').filter(
+    ({ observation: { ping } }) => ping === undefined || ping.sentAt < withdrawnAt,
+  );
 }
 
 function nextRoundAt(view: View): number {

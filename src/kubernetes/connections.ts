@@ -14,7 +14,7 @@ export interface Connections {
 type ConnectorOptions = buildConnector.BuildOptions;
 
 /** How long an idle connection is kept, in milliseconds: less than any usual load balancer or API server keeps it. */
-const KEEP_ALIVE_MS = 30_000;
+const KEEP_ALIVE_MS = 55_000;
 
 /**
  * Keeps one set of connections for as long as the way to connect stays the same. When it changes (a rotated CA or

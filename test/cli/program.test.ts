@@ -36,7 +36,7 @@ describe('the command line', () => {
   ])('runs with the defaults when given $name', async ({ args }) => {
     const { exitCode, ran } = await execute(args);
     expect(exitCode).toBe(0);
-    expect(ran).toMatchObject([{ workers: 8, takeOver: true, dryRun: false }]);
+    expect(ran).toMatchObject([{ workers: 32, takeOver: true, dryRun: false }]);
   });
 
   test("takes run's options without the command's name", async () => {
