@@ -163,9 +163,9 @@ function settleHolder(memory: LeaseMemory, previous: LeaseMemory, lease: Lease, 
   const former = record && record.holder !== '' ? record : previous.reservation;
   return {
     ...memory,
-    // Seen rather than remembered: the grant may be another coordinator's, or one of ours that was never answered.
+    // Seen rather than recorded: the grant may be another coordinator's, or one of ours that was never answered.
     releaseDoubtedUntil:
-      former && former.holder !== holder
+      isAcquired && former && former.holder !== holder
         ? Math.max(memory.releaseDoubtedUntil, at + former.beliefMs)
         : memory.releaseDoubtedUntil,
     reservation: isRenewal ? memory.reservation : beliefsIn(previous, at),

@@ -1,6 +1,6 @@
 import type { DecisionObserver } from '../controller/reconcile.ts';
 import { isConflict, LockLostError } from '../controller/reconcile.ts';
-import type { Ping } from '../election/candidate-observation.ts';
+import { isUnanswered, type Ping } from '../election/candidate-observation.ts';
 import type { Action, Decision, Reason } from '../election/decision.ts';
 import { changesCluster, grantOf, preferredBy } from '../election/decision-result.ts';
 import { explainCandidates } from '../election/explain.ts';
@@ -54,7 +54,7 @@ export class DecisionReport implements DecisionObserver {
   decided(key: string, decision: Decision, input: ElectionInput): void {
     const { logger, metrics, isDryRun } = this.#parts;
     metrics.decided(decision.reason);
-    this.#countUnanswered(decision);
+    this.#countUnanswered(decision, input);
     logger.debug({ lease: key, reason: decision.reason, actions: decision.actions.length }, 'Decided');
     if (isDryRun)
       this.#tellOnce(key, describePlan(decision), () =>
@@ -113,11 +113,13 @@ export class DecisionReport implements DecisionObserver {
     tell();
   }
 
-  #countUnanswered({ standings }: Decision): void {
-    for (const { state, observation } of standings) {
-      if (state !== 'Unresponsive' || !observation.ping || this.#countedPings.has(observation.ping)) continue;
-      this.#countedPings.add(observation.ping);
-      this.#parts.metrics.pingUnanswered();
+  #countUnanswered({ standings }: Decision, { settings }: ElectionInput): void {
+    const { metrics, now } = this.#parts;
+    for (const { observation } of standings) {
+      const { ping } = observation;
+      if (!ping || !isUnanswered(observation, now(), settings) || this.#countedPings.has(ping)) continue;
+      this.#countedPings.add(ping);
+      metrics.pingUnanswered();
     }
   }
 

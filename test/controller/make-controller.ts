@@ -9,7 +9,6 @@ import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { SimApiServer, type SimWrite, specOf } from '../simulation/sim-api-server.ts';
 import { SimConnection, type SimFate } from '../simulation/sim-connection.ts';
 import { SimProcess } from '../simulation/sim-process.ts';
-import { keyOf } from '../simulation/sim-store.ts';
 import { defaultSettings } from '../support/election-builders.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -150,5 +149,3 @@ export function sentSpec({ body }: SimWrite): JsonObject {
   const spec = body['spec'];
   return isJsonObject(spec) ? spec : {};
 }
-
-export { keyOf };

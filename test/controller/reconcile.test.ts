@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isConflict, LockLostError } from '../../src/controller/reconcile.ts';
+import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import { ApiError, ConnectionError } from '../../src/kubernetes/errors.ts';
 import { ControllerWorld, isLeaseWrite, isPing } from './make-controller.ts';
 import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
@@ -166,6 +167,57 @@ describe('a write without an answer', () => {
     world.fate = () => ({});
     await world.clock.advance(30_000);
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+  });
+});
+
+describe('a release soon after a grant by expiry', () => {
+  /** client-go's release empties whatever Lease it finds: here `b` leads by now, and `a` wakes up and lets go. */
+  async function makeDoubtfulRelease(world: ControllerWorld, grant: () => void): Promise<void> {
+    world.create('leases', makeLeaseObject('a', 0));
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0 }));
+    world.create('leasecandidates', makeCandidateObject('c', { renewedAt: 0, version: '1.37.0' }));
+    await world.start();
+    await world.clock.advance(14_990);
+    world.renew('default/b');
+    world.renew('default/c');
+    await world.clock.advance(10);
+    grant();
+    await world.clock.advance(100);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
+    world.change('leases', KEY, { renewTime: world.wallText, leaseDurationSeconds: 15 });
+    await world.clock.advance(100);
+    world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
+    world.renew('default/c');
+  }
+
+  test('does not take the Lease from its new holder, though the answer to the grant was lost', async () => {
+    const world = new ControllerWorld();
+    const isGrant = ({ body }: ApiRequest) => JSON.stringify(body ?? {}).includes('holderIdentity');
+    world.fate = (request) => (isGrant(request) ? { outcome: 'lost' } : {});
+    await makeDoubtfulRelease(world, () => {});
+    await world.clock.advance(5000);
+    world.fate = () => ({});
+    world.renew('default/c');
+    await world.clock.advance(5000);
+    expect(world.leaseSpec()['holderIdentity']).not.toBe('c');
+  });
+
+  test('does not take the Lease from its new holder, though another coordinator had granted it', async () => {
+    const world = new ControllerWorld();
+    world.mayWrite = false;
+    await makeDoubtfulRelease(world, () => {
+      world.change('leases', KEY, {
+        holderIdentity: 'b',
+        renewTime: world.wallText,
+        acquireTime: world.wallText,
+      });
+    });
+    world.mayWrite = true;
+    world.controller.reconsiderAll();
+    await world.clock.advance(5000);
+    world.renew('default/c');
+    await world.clock.advance(5000);
+    expect(world.leaseSpec()['holderIdentity']).not.toBe('c');
   });
 });
 

@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'vitest';
+import { CandidateWatch } from '../../src/controller/candidate-watch.ts';
+import type { ApiRequest } from '../../src/kubernetes/client.ts';
+import { ApiError } from '../../src/kubernetes/errors.ts';
+import { SimApiServer } from '../simulation/sim-api-server.ts';
+import { SimConnection, type SimFate } from '../simulation/sim-connection.ts';
+import { SimProcess } from '../simulation/sim-process.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { makeCandidateObject } from './make-objects.ts';
+
+const LIST = /\/leasecandidates$/;
+
+class WatchWorld {
+  readonly clock = new VirtualClock({ random: () => 0.5 });
+  readonly api = new SimApiServer(this.clock);
+  readonly told: string[] = [];
+  fate: (request: ApiRequest) => SimFate = () => ({});
+  readonly connection = new SimConnection(this.api, new SimProcess(this.clock), 'us', {
+    fate: (request) => this.fate(request),
+  });
+  readonly watch: CandidateWatch;
+
+  constructor(namespaces: readonly string[] = []) {
+    this.watch = new CandidateWatch({
+      client: this.connection,
+      clock: this.clock,
+      namespaces,
+      handler: ({ type, object }) => this.told.push(`${type} ${object.namespace}/${object.name}`),
+      onSynced: (version) => this.told.push(`synced ${version}`),
+      onNotServed: () => this.told.push('not served'),
+      onDiscoveryError: (error) =>
+        this.told.push(`discovery failed ${error instanceof ApiError ? error.status : ''}`),
+      onError: () => {},
+      observe: () => {},
+    });
+  }
+
+  create(name: string, namespace = 'default'): void {
+    const [version] = this.api.candidateVersions;
+    const path = `/apis/coordination.k8s.io/${version}/namespaces/${namespace}/leasecandidates`;
+    this.api.handle('test', { method: 'POST', path, body: makeCandidateObject(name, { namespace }) });
+  }
+
+  countLists(): number {
+    return this.api.requests.filter((request) => LIST.test(request)).length;
+  }
+}
+
+describe.each([
+  { served: ['v1beta1'], want: 'v1beta1' },
+  { served: ['v1alpha2'], want: 'v1alpha2' },
+  { served: ['v1alpha1'], want: 'v1alpha1' },
+  { served: ['v1alpha1', 'v1beta1', 'v1alpha2'], want: 'v1beta1' },
+  { served: ['v1alpha1', 'v1alpha2'], want: 'v1alpha2' },
+])('of the versions $served', ({ served, want }) => {
+  test(`${want} is watched`, async () => {
+    const world = new WatchWorld();
+    world.api.candidateVersions = served;
+    world.create('a');
+    world.watch.start();
+    await world.clock.advance(0);
+    expect(world.told).toEqual(['added default/a', `synced ${want}`]);
+    expect(world.watch.version).toBe(want);
+    expect(world.watch.hasSynced()).toBe(true);
+    expect(world.api.requests.filter((request) => LIST.test(request) && request.startsWith('us'))).toEqual([
+      `us GET /apis/coordination.k8s.io/${want}/leasecandidates`,
+    ]);
+  });
+});
+
+describe('while no version is served', () => {
+  test('that is told once, and looked for again and again', async () => {
+    const world = new WatchWorld();
+    world.api.candidateVersions = [];
+    world.watch.start();
+    await world.clock.advance(35_000);
+    expect(world.told).toEqual(['not served']);
+    expect(world.watch.version).toBeUndefined();
+    expect(world.watch.hasSynced()).toBe(false);
+    const looks = world.api.requests.filter((request) => request.endsWith('/v1beta1'));
+    expect(looks).toHaveLength(4);
+    world.api.candidateVersions = ['v1beta1'];
+    world.create('a');
+    await world.clock.advance(10_000);
+    expect(world.told).toEqual(['not served', 'added default/a', 'synced v1beta1']);
+  });
+
+  test('a server that cannot tell is not taken for one that does not serve', async () => {
+    const world = new WatchWorld();
+    world.fate = () => ({ outcome: 503 });
+    world.watch.start();
+    await world.clock.advance(0);
+    expect(world.told).toEqual(['discovery failed 503']);
+    world.fate = () => ({});
+    await world.clock.advance(10_000);
+    expect(world.told.at(-1)).toBe('synced v1beta1');
+  });
+});
+
+describe('a version that has gone', () => {
+  test('takes its candidates along; another one is found, and told of', async () => {
+    const world = new WatchWorld();
+    world.create('a');
+    world.watch.start();
+    await world.clock.advance(0);
+    world.api.candidateVersions = ['v1alpha2'];
+    world.connection.breakWatches();
+    await world.clock.advance(20_000);
+    expect(world.told).toEqual([
+      'added default/a',
+      'synced v1beta1',
+      'deleted default/a',
+      'added default/a',
+      'synced v1alpha2',
+    ]);
+    expect(world.connection.openWatches).toBe(1);
+  });
+
+  test('and with it all, is told once; so is its next disappearance', async () => {
+    const world = new WatchWorld();
+    world.watch.start();
+    await world.clock.advance(0);
+    for (const _ of [1, 2]) {
+      world.api.candidateVersions = [];
+      world.connection.breakWatches();
+      await world.clock.advance(40_000);
+      world.api.candidateVersions = ['v1beta1'];
+      await world.clock.advance(40_000);
+    }
+    expect(world.told).toEqual([
+      'synced v1beta1',
+      'not served',
+      'synced v1beta1',
+      'not served',
+      'synced v1beta1',
+    ]);
+  });
+
+  test('while discovery still lists it is no reason for a storm of requests', async () => {
+    const world = new WatchWorld();
+    // During an upgrade, one API server behind the same address serves it and another does not.
+    world.fate = ({ path }) => ({ answerMs: 5, ...(LIST.test(path) && { outcome: 404 }) });
+    world.watch.start();
+    await world.clock.advance(60_000);
+    world.fate = () => ({});
+    await world.clock.advance(15_000);
+    expect(world.told.at(-1)).toBe('synced v1beta1');
+    expect(world.api.requests.length).toBeLessThan(100);
+  });
+});
+
+describe('several namespaces', () => {
+  test('are known once all of them are', async () => {
+    const world = new WatchWorld(['one', 'two']);
+    world.create('a', 'one');
+    world.create('b', 'two');
+    world.create('c', 'three');
+    world.fate = ({ path }) => (path.includes('/two/') ? { answerMs: 1000 } : {});
+    world.watch.start();
+    await world.clock.advance(500);
+    expect(world.told).toEqual(['added one/a']);
+    expect(world.watch.hasSynced()).toBe(false);
+    await world.clock.advance(500);
+    expect(world.told).toEqual(['added one/a', 'added two/b', 'synced v1beta1']);
+  });
+});
+
+describe('stopping', () => {
+  test.each([0, 5, 15, 25])('at %i ms leaves nothing behind', async (atMs) => {
+    const world = new WatchWorld();
+    world.create('a');
+    world.fate = () => ({ requestMs: 5, answerMs: 5 });
+    world.watch.start();
+    await world.clock.advance(atMs);
+    const stopped = world.watch.stop();
+    await world.clock.advance(20);
+    await stopped;
+    expect(world.connection.openWatches).toBe(0);
+    const { length } = world.api.requests;
+    await world.clock.advance(120_000);
+    expect(world.api.requests).toHaveLength(length);
+  });
+});

@@ -1,0 +1,153 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ElectionRecords } from '../../src/controller/election-records.ts';
+import { noMemory, recordRound } from '../../src/election/lease-memory.ts';
+import { defaultSettings, makeCandidate, makeLease, makeNow } from '../support/election-builders.ts';
+
+const KEY = 'kube-system/scheduler';
+
+let records: ElectionRecords;
+
+beforeEach(() => {
+  records = new ElectionRecords(defaultSettings);
+});
+
+function namesOf(key: string): readonly string[] {
+  return records.gather(key).candidates.map(({ candidate }) => candidate.name);
+}
+
+describe('the index by Lease', () => {
+  test('gathers the candidates of one Lease and no others', () => {
+    records.seeCandidate(makeCandidate('a').build(), makeNow(0));
+    records.seeCandidate(makeCandidate('b').with({ leaseName: 'other' }).build(), makeNow(0));
+    records.seeCandidate(makeCandidate('c').with({ namespace: 'default' }).build(), makeNow(0));
+    expect(namesOf(KEY)).toEqual(['a']);
+    expect(namesOf('kube-system/other')).toEqual(['b']);
+    expect(namesOf('default/scheduler')).toEqual(['c']);
+    expect(namesOf('default/nothing')).toEqual([]);
+    expect([...records.contestedLeases()]).toEqual([KEY, 'kube-system/other', 'default/scheduler']);
+  });
+
+  test('is the same as a scan of everything, whatever comes and goes', () => {
+    const step = fc.record({
+      name: fc.constantFrom('a', 'b', 'c', 'd'),
+      leaseName: fc.constantFrom('one', 'two'),
+      isGone: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(step), (steps) => {
+        records = new ElectionRecords(defaultSettings);
+        const all = new Map<string, string>();
+        for (const { name, leaseName, isGone } of steps) {
+          const candidate = makeCandidate(name).with({ leaseName }).build();
+          const former = all.get(name);
+          if (former !== undefined && (isGone || former !== leaseName)) {
+            records.dropCandidate(makeCandidate(name).with({ leaseName: former }).build(), makeNow(0));
+            all.delete(name);
+          }
+          if (isGone) continue;
+          records.seeCandidate(candidate, makeNow(0));
+          all.set(name, leaseName);
+        }
+        for (const wanted of ['one', 'two']) {
+          const scanned = [...all].filter(([, leaseName]) => leaseName === wanted).map(([name]) => name);
+          expect(namesOf(`kube-system/${wanted}`).toSorted()).toEqual(scanned.toSorted());
+          expect(records.hasCandidates(`kube-system/${wanted}`)).toBe(scanned.length > 0);
+        }
+      }),
+    );
+  });
+
+  test('lists the Leases that carry a preferredHolder of ours', () => {
+    records.seeLease(KEY, makeLease('a').preferring('b').build(), makeNow(0));
+    records.seeLease('default/x', makeLease('a').preferring('b', false).build(), makeNow(0));
+    expect([...records.leasesWithOwnPreference()]).toEqual([KEY]);
+  });
+});
+
+describe('what was seen of a candidate', () => {
+  test('is kept as it renews, and begins anew with another uid', () => {
+    records.seeCandidate(makeCandidate('a').build(), makeNow(0));
+    records.seeCandidate(makeCandidate('a').renewedAt(1000).build(), makeNow(1000));
+    const [renewed] = records.gather(KEY).candidates;
+    expect(renewed?.observation).toMatchObject({
+      unchangedSince: 1000,
+      ageAtFirstSightMs: 0,
+      freshUntil: 6000,
+    });
+    records.seeCandidate(makeCandidate('a').with({ uid: 'another' }).build(), makeNow(2000));
+    const [another] = records.gather(KEY).candidates;
+    expect(another?.observation).toMatchObject({
+      uid: 'another',
+      unchangedSince: 2000,
+      ageAtFirstSightMs: 62_000,
+    });
+  });
+
+  test('is not dropped by the late news that its predecessor is gone', () => {
+    records.seeCandidate(makeCandidate('a').with({ uid: 'new' }).build(), makeNow(0));
+    records.dropCandidate(makeCandidate('a').with({ uid: 'old' }).build(), makeNow(0));
+    expect(namesOf(KEY)).toEqual(['a']);
+  });
+
+  test('is changed only where it is still about the same one', () => {
+    records.seeCandidate(makeCandidate('a').build(), makeNow(0));
+    records.updateObservation(KEY, { name: 'a', uid: 'another' }, (known) => ({
+      ...known,
+      unansweredPings: 9,
+    }));
+    records.updateObservation(KEY, { name: 'b', uid: 'uid-of-b' }, (known) => ({
+      ...known,
+      unansweredPings: 9,
+    }));
+    expect(records.gather(KEY).candidates[0]?.observation.unansweredPings).toBe(0);
+    records.updateObservation(KEY, { name: 'a', uid: 'uid-of-a' }, (known) => ({
+      ...known,
+      unansweredPings: 9,
+    }));
+    expect(records.gather(KEY).candidates[0]?.observation.unansweredPings).toBe(9);
+  });
+});
+
+describe('the memory of a Lease', () => {
+  test('says since when its record has been as it is', () => {
+    records.seeLease(KEY, makeLease('a').build(), makeNow(100));
+    records.seeLease(KEY, makeLease('a').with({ resourceVersion: '2' }).build(), makeNow(200));
+    expect(records.gather(KEY).memory.record).toMatchObject({ holder: 'a', since: 100 });
+    expect(records.lease(KEY)?.resourceVersion).toBe('2');
+  });
+
+  test('outlives the Lease for as long as its holder may believe in it', () => {
+    records.seeLease(KEY, makeLease('a').build(), makeNow(0));
+    records.seeLease(KEY, undefined, makeNow(1000));
+    expect(records.gather(KEY).memory.reservation).toMatchObject({ holder: 'a', until: 10_000 });
+  });
+
+  test('is forgotten with the Lease and its last candidate', () => {
+    records.seeCandidate(makeCandidate('a').build(), makeNow(0));
+    records.seeLease(KEY, makeLease('').build(), makeNow(0));
+    records.updateMemory(KEY, (memory) => recordRound(memory, 0));
+    records.seeLease(KEY, undefined, makeNow(0));
+    expect(records.gather(KEY).memory.rounds.count).toBe(1);
+    records.dropCandidate(makeCandidate('a').build(), makeNow(0));
+    expect(records.gather(KEY).memory).toBe(noMemory);
+    expect(records.size).toBe(0);
+  });
+
+  test('does not grow with Leases that come and go while they are held', () => {
+    for (let node = 0; node < 1000; node++) {
+      const now = makeNow(node * 1000);
+      records.seeLease(`kube-node-lease/${node}`, makeLease('kubelet').build(), now);
+      records.seeLease(`kube-node-lease/${node}`, undefined, now);
+    }
+    expect(records.size).toBeLessThanOrEqual(11);
+  });
+
+  test('that was reserved for a deleted Lease stays if the Lease comes back', () => {
+    records.seeLease(KEY, makeLease('a').build(), makeNow(0));
+    records.seeLease(KEY, undefined, makeNow(1000));
+    records.seeLease(KEY, makeLease('b').with({ uid: 'another' }).build(), makeNow(2000));
+    records.seeLease('default/x', undefined, makeNow(60_000));
+    expect(records.gather(KEY).memory.record).toMatchObject({ holder: 'b' });
+  });
+});

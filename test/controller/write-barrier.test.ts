@@ -1,0 +1,131 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ElectionRecords } from '../../src/controller/election-records.ts';
+import { WriteBarrier } from '../../src/controller/write-barrier.ts';
+import { defaultSettings, makeCandidate, makeLease, makeNow } from '../support/election-builders.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const KEY = 'kube-system/scheduler';
+const LEASE = { kind: 'lease' } as const;
+
+let clock: VirtualClock;
+let records: ElectionRecords;
+let barrier: WriteBarrier;
+
+beforeEach(() => {
+  // The longest of each jittered delay.
+  clock = new VirtualClock({ random: () => 1 });
+  records = new ElectionRecords(defaultSettings);
+  barrier = new WriteBarrier(clock, records);
+});
+
+function seeLease(resourceVersion: string | undefined): void {
+  const lease = resourceVersion && makeLease('a').with({ resourceVersion }).build();
+  records.seeLease(KEY, lease || undefined, makeNow(clock.now()));
+}
+
+describe('a barrier', () => {
+  test('is open before anything was written', () => {
+    expect(barrier.closedUntil(KEY)).toBeUndefined();
+  });
+
+  test('stays closed while the cache shows what the write was based on, and opens with any other version', () => {
+    seeLease('7');
+    barrier.expectChange(KEY, LEASE, '7');
+    expect(barrier.closedUntil(KEY)).toBe(10_000);
+    seeLease('7');
+    expect(barrier.closedUntil(KEY)).toBe(10_000);
+    seeLease('8');
+    expect(barrier.closedUntil(KEY)).toBeUndefined();
+  });
+
+  test('opens at once when the cache was ahead of the answer', () => {
+    seeLease('8');
+    barrier.expectChange(KEY, LEASE, '7');
+    expect(barrier.closedUntil(KEY)).toBeUndefined();
+  });
+
+  test('opens when the object is gone', () => {
+    seeLease('7');
+    barrier.expectChange(KEY, LEASE, '7');
+    seeLease(undefined);
+    expect(barrier.closedUntil(KEY)).toBeUndefined();
+  });
+
+  test('waits for a Lease that was made to appear', () => {
+    barrier.expectChange(KEY, LEASE, undefined);
+    expect(barrier.closedUntil(KEY)).toBe(10_000);
+    seeLease('1');
+    expect(barrier.closedUntil(KEY)).toBeUndefined();
+  });
+
+  test('waits for all of several writes', () => {
+    seeLease('7');
+    records.seeCandidate(makeCandidate('a').with({ resourceVersion: '3' }).build(), makeNow(0));
+    barrier.expectChange(KEY, LEASE, '7');
+    barrier.expectChange(KEY, { kind: 'candidate', name: 'a' }, '3');
+    seeLease('8');
+    expect(barrier.closedUntil(KEY)).toBe(10_000);
+    records.seeCandidate(makeCandidate('a').with({ resourceVersion: '4' }).build(), makeNow(0));
+    expect(barrier.closedUntil(KEY)).toBeUndefined();
+  });
+
+  test('gives a stalled watch ten seconds', async () => {
+    seeLease('7');
+    barrier.expectChange(KEY, LEASE, '7');
+    await clock.advance(9999);
+    expect(barrier.closedUntil(KEY)).toBe(10_000);
+    await clock.advance(1);
+    expect(barrier.closedUntil(KEY)).toBeUndefined();
+  });
+
+  test('of one Lease has nothing to do with another', () => {
+    barrier.expectChange(KEY, LEASE, undefined);
+    expect(barrier.closedUntil('kube-system/other')).toBeUndefined();
+  });
+});
+
+describe('failures', () => {
+  test('back off, doubling from 20 ms to half a minute', () => {
+    const delays = Array.from({ length: 14 }, () => barrier.failed(KEY, 0, false) - clock.now());
+    expect(delays.slice(0, 4)).toEqual([20, 40, 80, 160]);
+    expect(delays.at(-1)).toBe(30_000);
+  });
+
+  test('close the barrier until the retry', async () => {
+    barrier.failed(KEY, 0, false);
+    expect(barrier.closedUntil(KEY)).toBe(20);
+    await clock.advance(20);
+    expect(barrier.closedUntil(KEY)).toBeUndefined();
+  });
+
+  test('that are conflicts cost nothing the first time, then as much as any other', () => {
+    const delays = Array.from({ length: 4 }, () => barrier.failed(KEY, 0, true) - clock.now());
+    expect(delays).toEqual([0, 20, 40, 80]);
+  });
+
+  test('are spread by chance, over the second half of the delay', () => {
+    clock = new VirtualClock({ random: () => 0 });
+    barrier = new WriteBarrier(clock, records);
+    expect(barrier.failed(KEY, 0, false)).toBe(10);
+  });
+
+  test('wait for as long as the server asks', () => {
+    expect(barrier.failed(KEY, 5000, false)).toBe(5000);
+    expect(barrier.failed(KEY, 5000, true)).toBe(5000);
+  });
+
+  test('begin anew after a success', () => {
+    barrier.failed(KEY, 0, false);
+    barrier.failed(KEY, 0, false);
+    barrier.succeeded(KEY);
+    expect(barrier.closedUntil(KEY)).toBeUndefined();
+    expect(barrier.failed(KEY, 0, false)).toBe(20);
+  });
+
+  test('and expectations are forgotten with their Lease', () => {
+    barrier.failed(KEY, 0, false);
+    barrier.expectChange(KEY, LEASE, undefined);
+    barrier.forget(KEY);
+    expect(barrier.closedUntil(KEY)).toBeUndefined();
+  });
+});

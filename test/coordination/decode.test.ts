@@ -1,0 +1,259 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decodeLease, FIELD_MANAGER } from '../../src/coordination/lease.ts';
+import { decodeLeaseCandidate } from '../../src/coordination/lease-candidate.ts';
+import type { RawObject } from '../../src/coordination/raw-object.ts';
+import { OLDEST, WALL_START } from '../support/election-builders.ts';
+
+const TIME = '2026-01-01T00:00:00.000001Z';
+const MOMENT = WALL_START + 1n;
+const metadata = { namespace: 'default', name: 'x', uid: 'u', resourceVersion: '7' };
+
+describe('a Lease', () => {
+  test('is read with all its fields', () => {
+    const spec = {
+      holderIdentity: 'a',
+      preferredHolder: 'b',
+      strategy: OLDEST,
+      leaseDurationSeconds: 15,
+      leaseTransitions: 3,
+      acquireTime: TIME,
+      renewTime: '2026-01-01T00:00:00.000002Z',
+    };
+    expect(decodeLease({ metadata, spec })).toEqual({
+      ...metadata,
+      ...spec,
+      isPreferredHolderOurs: false,
+      acquireTime: MOMENT,
+      renewTime: MOMENT + 1n,
+    });
+  });
+
+  test.each([
+    { name: 'without a spec', fields: {} },
+    { name: 'with a null spec', fields: { spec: null } },
+    { name: 'with a list for a spec', fields: { spec: [] } },
+    {
+      name: 'with a wrong type everywhere',
+      fields: {
+        spec: {
+          holderIdentity: 7,
+          preferredHolder: {},
+          strategy: [],
+          leaseDurationSeconds: '15',
+          leaseTransitions: 1.5,
+          acquireTime: 7,
+          renewTime: 'yesterday',
+        },
+      },
+    },
+    {
+      name: 'with null everywhere',
+      fields: {
+        spec: {
+          holderIdentity: null,
+          preferredHolder: null,
+          strategy: null,
+          leaseDurationSeconds: null,
+          leaseTransitions: null,
+          acquireTime: null,
+          renewTime: null,
+        },
+      },
+    },
+  ])('$name is one in which nothing is set', ({ fields }) => {
+    expect(decodeLease({ metadata, ...fields })).toEqual({
+      ...metadata,
+      holderIdentity: undefined,
+      preferredHolder: undefined,
+      isPreferredHolderOurs: false,
+      strategy: undefined,
+      leaseDurationSeconds: undefined,
+      leaseTransitions: 0,
+      acquireTime: undefined,
+      renewTime: undefined,
+    });
+  });
+
+  test('tells no holder from a holder that is absent', () => {
+    expect(decodeLease({ metadata, spec: { holderIdentity: '' } }).holderIdentity).toBe('');
+    expect(decodeLease({ metadata, spec: {} }).holderIdentity).toBeUndefined();
+  });
+
+  test('takes an empty preferredHolder for none, as client-go does', () => {
+    expect(decodeLease({ metadata, spec: { preferredHolder: '' } }).preferredHolder).toBeUndefined();
+  });
+});
+
+describe('preferredHolder is ours', () => {
+  const owned = { 'f:spec': { 'f:preferredHolder': {} } };
+
+  test.each([
+    {
+      name: 'where our manager owns it',
+      managedFields: [{ manager: FIELD_MANAGER, fieldsV1: owned }],
+      want: true,
+    },
+    {
+      name: 'where one of several entries of ours owns it',
+      managedFields: [
+        { manager: FIELD_MANAGER, fieldsV1: { 'f:spec': { 'f:renewTime': {} } } },
+        { manager: 'kubectl', fieldsV1: {} },
+        { manager: FIELD_MANAGER, fieldsV1: owned },
+      ],
+      want: true,
+    },
+    {
+      name: "but not where it is another's",
+      managedFields: [{ manager: 'kube-apiserver', fieldsV1: owned }],
+      want: false,
+    },
+    {
+      name: 'but not where we own other fields only',
+      managedFields: [{ manager: FIELD_MANAGER, fieldsV1: { 'f:spec': { 'f:strategy': {} } } }],
+      want: false,
+    },
+    {
+      name: 'but not where a field of that name is elsewhere',
+      managedFields: [{ manager: FIELD_MANAGER, fieldsV1: { 'f:preferredHolder': {} } }],
+      want: false,
+    },
+    { name: 'but not without field ownership', managedFields: undefined, want: false },
+    {
+      name: 'but not by entries that make no sense',
+      managedFields: [null, 7, 'x', [], { manager: FIELD_MANAGER }],
+      want: false,
+    },
+    {
+      name: 'but not by a list that is none',
+      managedFields: { manager: FIELD_MANAGER, fieldsV1: owned },
+      want: false,
+    },
+  ])('$name', ({ managedFields, want }) => {
+    const lease = decodeLease({
+      metadata: { ...metadata, managedFields },
+      spec: { preferredHolder: 'b' },
+    });
+    expect(lease.isPreferredHolderOurs).toBe(want);
+  });
+});
+
+describe('a LeaseCandidate', () => {
+  const spec = {
+    leaseName: 'scheduler',
+    binaryVersion: '1.36.0',
+    emulationVersion: '1.35.0',
+    renewTime: TIME,
+    pingTime: '2026-01-01T00:00:00.000003Z',
+  };
+  const want = {
+    ...metadata,
+    ...spec,
+    creationTimestamp: WALL_START,
+    isDeleting: false,
+    renewTime: MOMENT,
+    pingTime: MOMENT + 2n,
+  };
+  const meta = { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z' };
+
+  test.each([
+    { version: 'v1beta1', fields: { strategy: OLDEST }, preference: { kind: 'strategy', strategy: OLDEST } },
+    { version: 'v1alpha2', fields: { strategy: OLDEST }, preference: { kind: 'strategy', strategy: OLDEST } },
+    {
+      version: 'v1alpha1',
+      fields: { preferredStrategies: ['example.com/x', OLDEST] },
+      preference: { kind: 'preferredStrategies', strategies: ['example.com/x', OLDEST] },
+    },
+  ])('of $version is read with all its fields', ({ version, fields, preference }) => {
+    const object = {
+      apiVersion: `coordination.k8s.io/${version}`,
+      metadata: meta,
+      spec: { ...spec, ...fields },
+    };
+    expect(decodeLeaseCandidate(object)).toEqual({ ...want, preference });
+  });
+
+  test('keeps of its preferredStrategies what are names', () => {
+    const preferredStrategies = ['', 7, null, OLDEST, {}];
+    expect(decodeLeaseCandidate({ metadata, spec: { preferredStrategies } }).preference).toEqual({
+      kind: 'preferredStrategies',
+      strategies: [OLDEST],
+    });
+  });
+
+  test('without a spec is one in which nothing is set', () => {
+    expect(decodeLeaseCandidate({ metadata })).toEqual({
+      ...metadata,
+      creationTimestamp: undefined,
+      isDeleting: false,
+      leaseName: '',
+      binaryVersion: undefined,
+      emulationVersion: undefined,
+      preference: { kind: 'strategy', strategy: '' },
+      renewTime: undefined,
+      pingTime: undefined,
+    });
+  });
+
+  test.each([
+    { deletionTimestamp: '2026-01-01T00:00:00Z', isDeleting: true },
+    { deletionTimestamp: null, isDeleting: false },
+    { deletionTimestamp: undefined, isDeleting: false },
+  ])(
+    'with a deletionTimestamp of $deletionTimestamp is deleting: $isDeleting',
+    ({ deletionTimestamp, isDeleting }) => {
+      expect(decodeLeaseCandidate({ metadata: { ...metadata, deletionTimestamp } }).isDeleting).toBe(
+        isDeleting,
+      );
+    },
+  );
+
+  test('without a namespace or a uid is read all the same', () => {
+    expect(decodeLeaseCandidate({ metadata: { name: 'x' } })).toMatchObject({
+      namespace: '',
+      uid: '',
+      resourceVersion: '',
+    });
+  });
+});
+
+describe('whatever a server sends', () => {
+  const fields = fc.oneof(
+    fc.jsonValue(),
+    fc.dictionary(
+      fc.constantFrom(
+        'holderIdentity',
+        'renewTime',
+        'leaseDurationSeconds',
+        'preferredStrategies',
+        'strategy',
+        'leaseName',
+      ),
+      fc.jsonValue(),
+    ),
+  );
+  const objects = fc.record({
+    metadata: fc.record({
+      name: fc.string(),
+      managedFields: fc.jsonValue(),
+      deletionTimestamp: fc.jsonValue(),
+    }),
+    spec: fields,
+  }) as fc.Arbitrary<RawObject>;
+
+  test('is decoded without throwing, into the types that were promised', () => {
+    fc.assert(
+      fc.property(objects, (object) => {
+        const lease = decodeLease(object);
+        expect(['string', 'undefined']).toContain(typeof lease.holderIdentity);
+        expect(['bigint', 'undefined']).toContain(typeof lease.renewTime);
+        expect(lease.leaseDurationSeconds === undefined || Number.isInteger(lease.leaseDurationSeconds)).toBe(
+          true,
+        );
+        const candidate = decodeLeaseCandidate(object);
+        expect(typeof candidate.leaseName).toBe('string');
+        expect(typeof candidate.isDeleting).toBe('boolean');
+      }),
+    );
+  });
+});

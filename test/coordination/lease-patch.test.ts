@@ -1,0 +1,153 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { leasePatch, newLease, pingPatch } from '../../src/coordination/lease-patch.ts';
+import type { CreateLease, LeaseChange } from '../../src/election/decision.ts';
+import { OLDEST, wallAt } from '../support/election-builders.ts';
+
+const META = { uid: 'u', resourceVersion: '7' };
+const TIME = '2026-01-01T00:00:01.000001Z';
+const grant: NonNullable<CreateLease['grant']> = {
+  holder: 'b',
+  renewTime: wallAt(1000) + 1n,
+  former: { holder: 'a', beliefMs: 15_000 },
+  hasFormerLapsed: true,
+  isPreemption: true,
+  leaseDurationSeconds: 10,
+};
+
+/** RFC 7386, as naive as can be. */
+function mergePatch(target: unknown, patch: unknown): unknown {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
+  const isObject = typeof target === 'object' && target !== null && !Array.isArray(target);
+  const result: Record<string, unknown> = isObject ? { ...target } : {};
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete result[name];
+    else result[name] = mergePatch(result[name], value);
+  }
+  return result;
+}
+
+const changes: readonly {
+  name: string;
+  change: LeaseChange;
+  wantSet: object;
+  wantRemoved: readonly string[];
+}[] = [
+  {
+    name: 'a grant',
+    change: { kind: 'grant', grant, leaseTransitions: 4, strategy: OLDEST },
+    wantSet: {
+      holderIdentity: 'b',
+      leaseDurationSeconds: 10,
+      acquireTime: TIME,
+      renewTime: TIME,
+      leaseTransitions: 4,
+      strategy: OLDEST,
+    },
+    wantRemoved: ['preferredHolder'],
+  },
+  {
+    name: 'a preference',
+    change: { kind: 'prefer', preferredHolder: 'b', strategy: OLDEST },
+    wantSet: { preferredHolder: 'b', strategy: OLDEST },
+    wantRemoved: [],
+  },
+  {
+    name: 'a preference taken back',
+    change: { kind: 'unprefer', hasFailed: false },
+    wantSet: {},
+    wantRemoved: ['preferredHolder'],
+  },
+  {
+    name: 'a strategy',
+    change: { kind: 'strategy', strategy: 'x/y', isHolderAbsent: false, removesPreferredHolder: false },
+    wantSet: { strategy: 'x/y' },
+    wantRemoved: [],
+  },
+  {
+    name: 'a strategy where there is no holder field',
+    change: { kind: 'strategy', strategy: 'x/y', isHolderAbsent: true, removesPreferredHolder: false },
+    wantSet: { strategy: 'x/y', holderIdentity: '' },
+    wantRemoved: [],
+  },
+  {
+    name: 'a strategy in place of a preference of ours',
+    change: { kind: 'strategy', strategy: 'x/y', isHolderAbsent: false, removesPreferredHolder: true },
+    wantSet: { strategy: 'x/y' },
+    wantRemoved: ['preferredHolder'],
+  },
+];
+
+describe.each(changes)('$name', ({ change, wantSet, wantRemoved }) => {
+  const patch = leasePatch({ kind: 'UpdateLease', ...META, change });
+  const removed = Object.fromEntries(wantRemoved.map((field) => [field, null]));
+
+  test('sends the fields that it is about, the uid and the resourceVersion, and nothing else', () => {
+    expect(patch).toEqual({ metadata: META, spec: { ...wantSet, ...removed } });
+  });
+
+  test('leaves everything else in the Lease as it was', () => {
+    const unknown = fc.dictionary(
+      // Removing what JSON calls __proto__ is beside the point.
+      fc.string().filter((name) => name !== '__proto__'),
+      fc.jsonValue().filter((value) => value !== null),
+    );
+    fc.assert(
+      fc.property(unknown, unknown, unknown, (fields, meta, spec) => {
+        const lease = {
+          ...fields,
+          metadata: { ...meta, name: 'x', ...META },
+          spec: { ...spec, holderIdentity: 'a', preferredHolder: 'c', strategy: OLDEST },
+        };
+        const expected: Record<string, unknown> = { ...lease.spec, ...wantSet };
+        for (const field of wantRemoved) delete expected[field];
+        expect(mergePatch(lease, patch)).toEqual({ ...lease, spec: expected });
+      }),
+    );
+  });
+});
+
+describe('a ping', () => {
+  const patch = pingPatch({
+    kind: 'PingCandidate',
+    name: 'a',
+    ...META,
+    pingTime: wallAt(1000) + 1n,
+    purpose: 'election',
+  });
+
+  test('sends pingTime, the uid and the resourceVersion, and nothing else', () => {
+    expect(patch).toEqual({ metadata: META, spec: { pingTime: TIME } });
+  });
+
+  test('leaves what the candidate says of itself as it was', () => {
+    const candidate = {
+      metadata: { ...META, labels: { x: 'y' } },
+      spec: { leaseName: 'x', future: { a: 1 } },
+    };
+    expect(mergePatch(candidate, patch)).toEqual({
+      ...candidate,
+      spec: { ...candidate.spec, pingTime: TIME },
+    });
+  });
+});
+
+describe('a new Lease', () => {
+  test('has its holder, who has held it no time yet', () => {
+    expect(newLease('default', 'x', { kind: 'CreateLease', strategy: OLDEST, grant })).toMatchObject({
+      metadata: { namespace: 'default', name: 'x' },
+      spec: {
+        holderIdentity: 'b',
+        leaseTransitions: 0,
+        acquireTime: TIME,
+        renewTime: TIME,
+        leaseDurationSeconds: 10,
+      },
+    });
+  });
+
+  test('without a holder says so, as the built-in controller crashes on one that does not', () => {
+    const lease = newLease('default', 'x', { kind: 'CreateLease', strategy: 'x/y', grant: undefined });
+    expect(lease['spec']).toEqual({ holderIdentity: '', strategy: 'x/y' });
+  });
+});

@@ -1,0 +1,41 @@
+import type { Clock, Instant } from '../../src/clock.ts';
+import type { ApiRequest } from '../../src/kubernetes/client.ts';
+import { isJsonObject } from '../../src/kubernetes/json.ts';
+
+/** A watch that has stalled for this long is waited for no longer. */
+const PATIENCE_MS = 10_000;
+
+/** Sees to it that nobody writes again on what its own write is known to have outdated (rule 8). */
+export class OutdatedWriteCheck {
+  readonly #clock: Clock;
+  readonly #onViolation: (what: string) => void;
+  /** By path: the resourceVersion that the last write with an answer was based on. */
+  readonly #answered = new Map<string, { readonly resourceVersion: unknown; readonly at: Instant }>();
+
+  constructor(clock: Clock, onViolation: (what: string) => void) {
+    this.#clock = clock;
+    this.#onViolation = onViolation;
+  }
+
+  sent(request: ApiRequest, writer: string): void {
+    const resourceVersion = baseOf(request);
+    if (request.method === 'PATCH' && resourceVersion === undefined)
+      this.#onViolation(`${writer} writes ${request.path} whatever its resourceVersion is`);
+    const last = this.#answered.get(request.path);
+    if (resourceVersion === undefined || last?.resourceVersion !== resourceVersion) return;
+    if (this.#clock.now() >= last.at + PATIENCE_MS) return;
+    this.#onViolation(`${writer} writes ${request.path} again on resourceVersion ${String(resourceVersion)}`);
+  }
+
+  answered(request: ApiRequest): void {
+    const resourceVersion = baseOf(request);
+    if (resourceVersion !== undefined) {
+      this.#answered.set(request.path, { resourceVersion, at: this.#clock.now() });
+    }
+  }
+}
+
+function baseOf({ method, body }: ApiRequest): unknown {
+  if (method !== 'PATCH' || !isJsonObject(body) || !isJsonObject(body['metadata'])) return undefined;
+  return body['metadata']['resourceVersion'];
+}

@@ -1,0 +1,239 @@
+import type { Clock, Instant } from '../../src/clock.ts';
+import type { ApiRequest } from '../../src/kubernetes/client.ts';
+import { isJsonObject, type JsonObject } from '../../src/kubernetes/json.ts';
+import { isKubernetesObject, type KubernetesObject } from '../../src/kubernetes/objects.ts';
+import { applyMergePatch, keyOf, refusal, type SimChange, type SimResource, SimStore } from './sim-store.ts';
+
+/** One request that reached the server and changed something, or would have. */
+export interface SimWrite {
+  readonly at: Instant;
+  readonly writer: string;
+  readonly method: ApiRequest['method'];
+  readonly resource: SimResource;
+  readonly key: string;
+  readonly body: JsonObject;
+  readonly status: number;
+}
+
+interface Target {
+  readonly version: string;
+  readonly resource: SimResource;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const PATH =
+  /^\/apis\/coordination\.k8s\.io\/(v\w+)(?:\/namespaces\/([^/]+))?\/(leases|leasecandidates)(?:\/([^/]+))?$/;
+const MICRO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
+
+/**
+ * The coordination API of an API server, in memory: optimistic concurrency, merge patches, field ownership of
+ * preferredHolder, validation as far as it matters here, watches with history. Its answers are immediate; how long they
+ * take, and what gets lost, is up to a SimConnection.
+ */
+export class SimApiServer {
+  readonly store: SimStore;
+  readonly writes: SimWrite[] = [];
+  /** Every request but watches, as `<writer> <method> <path>`. */
+  readonly requests: string[] = [];
+  candidateVersions: readonly string[] = ['v1beta1'];
+  /** Off, it drops strategy and preferredHolder from Leases. */
+  isGateOn = true;
+  /** Told of each write that succeeded. */
+  onWrite: (write: SimWrite) => void = () => {};
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.store = new SimStore(clock);
+  }
+
+  /** Throws what a client would reject with. */
+  handle(writer: string, request: ApiRequest): JsonObject {
+    const { method, path } = request;
+    this.requests.push(`${writer} ${method} ${path}`);
+    if (path === '/apis/coordination.k8s.io') return this.#group();
+    const version = /^\/apis\/coordination\.k8s\.io\/(v\w+)$/.exec(path)?.[1];
+    if (version !== undefined) return this.#resources(version);
+    const target = this.#target(path);
+    if (method === 'GET') return target.name === '' ? this.#list(target, request) : this.#existing(target);
+    return this.#write(writer, method, target, request);
+  }
+
+  /** Begins a watch: throws what refuses it, and 410 as an ERROR event would. */
+  watch(request: ApiRequest, listener: (change: SimChange) => void): () => void {
+    const target = this.#target(request.path);
+    const isMatch = filterOf(target, request);
+    return this.store.watch(Number(request.query?.['resourceVersion']), (change) => {
+      if (change.resource === target.resource && isMatch(change.object)) listener(change);
+    });
+  }
+
+  lease(key: string): KubernetesObject | undefined {
+    return this.store.get('leases', key);
+  }
+
+  candidate(key: string): KubernetesObject | undefined {
+    return this.store.get('leasecandidates', key);
+  }
+
+  /** A field of a Lease's spec. */
+  leaseSpec(key: string): JsonObject {
+    return specOf(this.lease(key));
+  }
+
+  #group(): JsonObject {
+    const versions = ['v1', ...this.candidateVersions].map((version) => ({ version }));
+    return { kind: 'APIGroup', versions };
+  }
+
+  #resources(version: string): JsonObject {
+    const isServed = this.candidateVersions.includes(version);
+    if (!isServed && version !== 'v1') throw refusal(404, '', '404 page not found');
+    return {
+      kind: 'APIResourceList',
+      resources: [{ name: version === 'v1' ? 'leases' : 'leasecandidates' }],
+    };
+  }
+
+  #target(path: string): Target {
+    const [, version = '', namespace = '', resource, name = ''] = PATH.exec(path) ?? [];
+    const isServed =
+      resource === 'leases'
+        ? version === 'v1'
+        : resource !== undefined && this.candidateVersions.includes(version);
+    if (!isServed) throw refusal(404, '', `404 page not found: ${path}`);
+    return { version, resource: resource as SimResource, namespace, name: decodeURIComponent(name) };
+  }
+
+  #list(target: Target, request: ApiRequest): JsonObject {
+    const items = this.store.list(target.resource).filter(filterOf(target, request));
+    return { kind: 'List', metadata: { resourceVersion: `${this.store.revision}` }, items };
+  }
+
+  #existing({ resource, namespace, name }: Target): KubernetesObject {
+    const object = this.store.get(resource, `${namespace}/${name}`);
+    if (!object) throw refusal(404, 'NotFound', `${resource} "${name}" not found`);
+    return object;
+  }
+
+  #write(writer: string, method: ApiRequest['method'], target: Target, request: ApiRequest): JsonObject {
+    const body = isJsonObject(request.body) ? request.body : {};
+    const meta = isJsonObject(body['metadata']) ? body['metadata'] : {};
+    const { resource, namespace } = target;
+    const key = `${namespace}/${target.name === '' ? String(meta['name']) : target.name}`;
+    const note = (status: number) => {
+      const write = { at: this.#clock.now(), writer, method, resource, key, body, status };
+      this.writes.push(write);
+      return write;
+    };
+    try {
+      const answer = this.#change(method, target, request, body);
+      this.onWrite(note(method === 'POST' ? 201 : 200));
+      return answer;
+    } catch (error) {
+      note(typeof error === 'object' && error !== null && 'status' in error ? Number(error.status) : 0);
+      throw error;
+    }
+  }
+
+  #change(method: ApiRequest['method'], target: Target, request: ApiRequest, body: JsonObject): JsonObject {
+    const { resource, namespace } = target;
+    const manager = String(request.query?.['fieldManager'] ?? 'unknown');
+    if (method === 'POST') {
+      if (!isKubernetesObject(body)) throw refusal(400, 'BadRequest', 'no object');
+      const object = { ...body, metadata: { ...body.metadata, namespace } };
+      if (this.store.get(resource, keyOf(object))) throw refusal(409, 'AlreadyExists', 'already exists');
+      return this.store.create(resource, this.#admitted(resource, undefined, object, manager));
+    }
+    const object = this.#existing(target);
+    if (method === 'DELETE') {
+      assertSame(object, isJsonObject(body['preconditions']) ? body['preconditions'] : {});
+      this.store.remove(resource, object);
+      return { kind: 'Status', status: 'Success' };
+    }
+    if (method === 'PATCH' && request.contentType !== 'application/merge-patch+json')
+      throw refusal(415, 'UnsupportedMediaType', String(request.contentType));
+    const next = method === 'PATCH' ? applyMergePatch(object, body) : body;
+    if (!isKubernetesObject(next)) throw refusal(400, 'BadRequest', 'no object');
+    const asked = method === 'PATCH' ? body['metadata'] : next.metadata;
+    if (method === 'PUT' && next.metadata.resourceVersion === undefined)
+      throw refusal(422, 'Invalid', 'metadata.resourceVersion must be specified for an update');
+    assertSame(object, isJsonObject(asked) ? asked : {});
+    return this.store.update(resource, object, this.#admitted(resource, object, next, manager));
+  }
+
+  /** What is stored of what was sent. */
+  #admitted(
+    resource: SimResource,
+    before: KubernetesObject | undefined,
+    next: KubernetesObject,
+    manager: string,
+  ): KubernetesObject {
+    const { managedFields: _, ...metadata } = {
+      ...next.metadata,
+      ...pick(before, 'uid', 'creationTimestamp'),
+    };
+    const object: KubernetesObject = { ...next, metadata: metadata as KubernetesObject['metadata'] };
+    if (resource !== 'leases') {
+      assertTimes(specOf(object), 'renewTime', 'pingTime');
+      return object;
+    }
+    const { strategy, preferredHolder, ...rest } = specOf(object);
+    const spec = this.isGateOn ? { ...rest, ...defined({ strategy, preferredHolder }) } : rest;
+    assertLease(object, spec);
+    const isKept = specOf(before)['preferredHolder'] === spec['preferredHolder'];
+    const owner = isKept ? before?.metadata['managedFields'] : ownership(manager);
+    const owned = spec['preferredHolder'] === undefined ? {} : defined({ managedFields: owner });
+    return { ...object, metadata: { ...object.metadata, ...owned }, spec };
+  }
+}
+
+function filterOf({ namespace }: Target, { query }: ApiRequest): (object: KubernetesObject) => boolean {
+  const name = /^metadata\.name=(.+)$/.exec(String(query?.['fieldSelector'] ?? ''))?.[1];
+  return ({ metadata }) =>
+    (namespace === '' || metadata.namespace === namespace) && (name === undefined || metadata.name === name);
+}
+
+function assertSame(object: KubernetesObject, wanted: JsonObject): void {
+  for (const field of ['uid', 'resourceVersion']) {
+    const value = wanted[field];
+    if (value !== undefined && value !== object.metadata[field]) {
+      throw refusal(409, 'Conflict', `${field} is ${String(object.metadata[field])}, not ${String(value)}`);
+    }
+  }
+}
+
+function assertLease({ metadata }: KubernetesObject, spec: JsonObject): void {
+  const { leaseDurationSeconds, preferredHolder, strategy } = spec;
+  if (leaseDurationSeconds !== undefined && !(Number(leaseDurationSeconds) > 0))
+    throw refusal(422, 'Invalid', 'leaseDurationSeconds must be greater than 0');
+  if (preferredHolder !== undefined && strategy === undefined)
+    throw refusal(422, 'Invalid', 'preferredHolder only with strategy');
+  // The simulated built-in writes what is no time into its own lock.
+  if (metadata.name !== 'leader-election-controller') assertTimes(spec, 'renewTime', 'acquireTime');
+}
+
+function assertTimes(spec: JsonObject, ...fields: readonly string[]): void {
+  for (const field of fields) {
+    if (spec[field] !== undefined && !MICRO_TIME.test(String(spec[field])))
+      throw refusal(400, 'BadRequest', `${field} is no MicroTime: ${String(spec[field])}`);
+  }
+}
+
+function ownership(manager: string): unknown {
+  return [{ manager, operation: 'Update', fieldsV1: { 'f:spec': { 'f:preferredHolder': {} } } }];
+}
+
+function pick(object: KubernetesObject | undefined, ...fields: readonly string[]): JsonObject {
+  return object ? Object.fromEntries(fields.map((field) => [field, object.metadata[field]])) : {};
+}
+
+function defined(fields: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+export function specOf(object: KubernetesObject | undefined): JsonObject {
+  const spec = object?.['spec'];
+  return isJsonObject(spec) ? spec : {};
+}

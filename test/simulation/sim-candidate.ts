@@ -1,0 +1,277 @@
+import type { Instant } from '../../src/clock.ts';
+import { resourcePaths } from '../../src/controller/resource-paths.ts';
+import { formatMicroTime, parseMicroTime } from '../../src/coordination/micro-time.ts';
+import { ApiError } from '../../src/kubernetes/errors.ts';
+import { isKubernetesObject, type KubernetesObject } from '../../src/kubernetes/objects.ts';
+import { Reflector } from '../../src/kubernetes/reflector.ts';
+import { specOf } from './sim-api-server.ts';
+import type { SimConnection } from './sim-connection.ts';
+import type { SimProcess } from './sim-process.ts';
+
+/** Who a simulated candidate is. */
+export interface SimCandidateIdentity {
+  readonly namespace: string;
+  readonly leaseName: string;
+  readonly name: string;
+  readonly binaryVersion: string;
+  readonly emulationVersion: string;
+}
+
+/** What others have to do with a candidate's doings. */
+export interface SimCandidateHooks {
+  /** It has lost its leadership and ends; a real program is then started again, under a new name. */
+  readonly onExit: (candidate: SimCandidate) => void;
+  /** Whether it may now empty a Lease that is another's by now, as client-go's release does (rule 8). */
+  readonly mayReleaseAnothers: () => boolean;
+  readonly trace: (text: string) => void;
+}
+
+const RENEW_PERIOD_MS = 5 * 60_000;
+const RETRY_MS = 2000;
+const RENEW_DEADLINE_MS = 10_000;
+const LEASE_SECONDS = 15;
+
+/** A program with client-go's LeaseCandidate and coordinated LeaderElector, as upstream.md has them. */
+export class SimCandidate {
+  readonly identity: SimCandidateIdentity;
+  readonly process: SimProcess;
+  readonly connection: SimConnection;
+  readonly #hooks: SimCandidateHooks;
+  readonly #watch: Reflector<KubernetesObject>;
+  #isStopping = false;
+  #isRenewing = false;
+  /** Its LeaseCandidate was collected, whatever an answer from before may say. */
+  #isDeleted = false;
+  #own: KubernetesObject | undefined;
+  #cancelRenewal = (): void => {};
+  /** Its view of the Lease's record, and since when that is so by its own clock. */
+  #seen = '';
+  #seenHolder = '';
+  #seenAt: Instant = 0;
+  /** In the world's time. */
+  #leadsUntil: Instant = Number.NEGATIVE_INFINITY;
+  /** From when on it gives up, unless it renews before; set while it leads. */
+  #givesUpAt: Instant | undefined;
+
+  constructor(
+    identity: SimCandidateIdentity,
+    process: SimProcess,
+    connection: SimConnection,
+    hooks: SimCandidateHooks,
+  ) {
+    this.identity = identity;
+    this.process = process;
+    this.connection = connection;
+    this.#hooks = hooks;
+    this.#watch = new Reflector({
+      client: connection,
+      clock: process,
+      path: resourcePaths.candidates('v1beta1', identity.namespace),
+      query: { fieldSelector: `metadata.name=${identity.name}` },
+      decode: (raw) => raw,
+      handler: ({ type, object }) => this.#onOwn(type === 'deleted' ? undefined : object),
+    });
+  }
+
+  get leaseKey(): string {
+    return `${this.identity.namespace}/${this.identity.leaseName}`;
+  }
+
+  /** Whether it believes to lead right now. */
+  get leads(): boolean {
+    return this.process.isAlive && this.process.world.now() < this.#leadsUntil;
+  }
+
+  get isRunning(): boolean {
+    return this.process.isAlive && !this.#isStopping;
+  }
+
+  start(): void {
+    this.#watch.start();
+    void this.#renewCandidate();
+    void this.#elect();
+  }
+
+  /** Ends cleanly: releases the Lease if it leads, and takes its LeaseCandidate along. */
+  async stop(): Promise<void> {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    this.#cancelRenewal();
+    const led = this.leads;
+    this.#leadsUntil = Number.NEGATIVE_INFINITY;
+    if (led) await this.#release();
+    await this.connection.request({ method: 'DELETE', path: this.#candidatePath }).catch(() => {});
+    await this.#watch.stop();
+    this.process.kill();
+  }
+
+  /** Ends at once, and leaves everything as it is. */
+  crash(): void {
+    this.process.kill();
+    this.connection.breakWatches();
+    this.#hooks.onExit(this);
+  }
+
+  get #candidatePath(): string {
+    return resourcePaths.candidate('v1beta1', this.identity.namespace, this.identity.name);
+  }
+
+  get #leasePath(): string {
+    return resourcePaths.lease(this.identity.namespace, this.identity.leaseName);
+  }
+
+  get #wall(): string {
+    return formatMicroTime(this.process.wallTime());
+  }
+
+  #onOwn(object: KubernetesObject | undefined): void {
+    this.#own = object;
+    this.#isDeleted = object === undefined;
+    if (this.#isStopping) return;
+    if (!object || isPinged(object)) void this.#renewCandidate();
+  }
+
+  /** Creates its LeaseCandidate, or renews it; a failure is repeated a little later. */
+  async #renewCandidate(): Promise<void> {
+    if (this.#isRenewing || this.#isStopping) return;
+    this.#isRenewing = true;
+    let nextMs = RENEW_PERIOD_MS;
+    try {
+      const answer = this.#own ? await this.#update(this.#own) : await this.#create();
+      if (isKubernetesObject(answer)) this.#own = answer;
+      // Pinged meanwhile, or by a clock ahead of its own: it writes again, as a real one would.
+      if (this.#own && isPinged(this.#own)) nextMs = 20;
+    } catch (error) {
+      if (error instanceof ApiError && [404, 409].includes(error.status)) await this.#readOwn();
+      nextMs = 500;
+    } finally {
+      this.#isRenewing = false;
+    }
+    if (this.#isDeleted) {
+      this.#own = undefined;
+      this.#isDeleted = false;
+      nextMs = 500;
+    }
+    this.#cancelRenewal();
+    this.#cancelRenewal = this.process.setTimer(() => void this.#renewCandidate(), nextMs);
+  }
+
+  async #readOwn(): Promise<void> {
+    try {
+      const answer = await this.connection.request({ method: 'GET', path: this.#candidatePath });
+      this.#own = isKubernetesObject(answer) ? answer : undefined;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) this.#own = undefined;
+    }
+  }
+
+  #create() {
+    const { namespace, name, leaseName, binaryVersion, emulationVersion } = this.identity;
+    const strategy = 'OldestEmulationVersion';
+    const spec = { leaseName, binaryVersion, emulationVersion, strategy, renewTime: this.#wall };
+    const body = { metadata: { namespace, name }, spec };
+    return this.connection.request({
+      method: 'POST',
+      path: resourcePaths.candidates('v1beta1', namespace),
+      body,
+    });
+  }
+
+  #update(own: KubernetesObject) {
+    const body = { ...own, spec: { ...specOf(own), renewTime: this.#wall } };
+    return this.connection.request({ method: 'PUT', path: this.#candidatePath, body });
+  }
+
+  async #elect(): Promise<void> {
+    while (this.isRunning) {
+      try {
+        await this.#look();
+      } catch {
+        // No answer, a conflict, no Lease: it looks again.
+      }
+      if (!this.isRunning) return;
+      if (this.#givesUpAt !== undefined && this.process.now() >= this.#givesUpAt) {
+        await this.#giveUp();
+        return;
+      }
+      const waitMs = this.#givesUpAt === undefined ? RETRY_MS * (1 + 1.2 * this.process.random()) : RETRY_MS;
+      await new Promise<void>((resolve) => this.process.setTimer(resolve, waitMs));
+    }
+  }
+
+  async #look(): Promise<void> {
+    const deadlineMs = RENEW_DEADLINE_MS / 2;
+    const lease = await this.connection.request({ method: 'GET', path: this.#leasePath, deadlineMs });
+    if (!isKubernetesObject(lease)) return;
+    const spec = specOf(lease);
+    const { holderIdentity, leaseDurationSeconds, preferredHolder } = spec;
+    this.#notice(spec);
+    if (holderIdentity !== this.identity.name) return;
+    if (this.process.now() >= this.#seenAt + Number(leaseDurationSeconds) * 1000) return;
+    if (preferredHolder !== undefined && preferredHolder !== '') return;
+    // It was asked to end meanwhile, or has slept past its time to give up: it must not take the Lease up again.
+    if (!this.isRunning || (this.#givesUpAt !== undefined && this.process.now() >= this.#givesUpAt)) return;
+    const sentAt = this.process.world.now();
+    const renewed = { ...spec, leaseDurationSeconds: LEASE_SECONDS, renewTime: this.#wall };
+    const body = { ...lease, spec: renewed };
+    await this.connection.request({ method: 'PUT', path: this.#leasePath, body, deadlineMs });
+    this.#notice(renewed);
+    if (!this.isRunning) return;
+    if (!this.leads) this.#hooks.trace(`${this.identity.name} leads ${this.leaseKey}`);
+    // At the longest until what it wrote has run out (rule 8).
+    this.#leadsUntil = sentAt + LEASE_SECONDS * 1000;
+    this.#givesUpAt = this.process.now() + RETRY_MS + RENEW_DEADLINE_MS;
+  }
+
+  #notice(spec: Readonly<Record<string, unknown>>): void {
+    const { holderIdentity, renewTime, leaseDurationSeconds, leaseTransitions, preferredHolder, strategy } =
+      spec;
+    const record = JSON.stringify([
+      holderIdentity,
+      renewTime,
+      leaseDurationSeconds,
+      leaseTransitions,
+      preferredHolder,
+      strategy,
+    ]);
+    this.#seenHolder = String(holderIdentity);
+    if (record === this.#seen) return;
+    this.#seen = record;
+    this.#seenAt = this.process.now();
+  }
+
+  /** It could not renew for its renew deadline: it ends, and its LeaseCandidate is left behind. */
+  async #giveUp(): Promise<void> {
+    this.#isStopping = true;
+    this.#leadsUntil = Number.NEGATIVE_INFINITY;
+    this.#cancelRenewal();
+    this.#hooks.trace(`${this.identity.name} gives ${this.leaseKey} up`);
+    // Only who last saw itself as the holder releases; but then whatever it finds.
+    if (this.#seenHolder === this.identity.name) await this.#release();
+    await this.#watch.stop();
+    this.process.kill();
+    this.#hooks.onExit(this);
+  }
+
+  async #release(): Promise<void> {
+    try {
+      const lease = await this.connection.request({ method: 'GET', path: this.#leasePath, deadlineMs: 3000 });
+      if (!isKubernetesObject(lease)) return;
+      const { holderIdentity, acquireTime, leaseTransitions } = specOf(lease);
+      if (holderIdentity !== this.identity.name && !this.#hooks.mayReleaseAnothers()) return;
+      const renewTime = this.#wall;
+      const spec = { holderIdentity: '', leaseDurationSeconds: 1, renewTime, acquireTime, leaseTransitions };
+      const body = { ...lease, spec: JSON.parse(JSON.stringify(spec)) };
+      await this.connection.request({ method: 'PUT', path: this.#leasePath, body, deadlineMs: 3000 });
+      this.#hooks.trace(`${this.identity.name} releases ${this.leaseKey} of ${String(holderIdentity)}`);
+    } catch {
+      // It expires.
+    }
+  }
+}
+
+function isPinged(object: KubernetesObject): boolean {
+  const { pingTime, renewTime } = specOf(object);
+  if (typeof pingTime !== 'string') return false;
+  return (parseMicroTime(pingTime) ?? 0n) > (parseMicroTime(String(renewTime)) ?? 0n);
+}

@@ -1,0 +1,168 @@
+import type { ApiRequest, KubernetesClient } from '../../src/kubernetes/client.ts';
+import { ApiError, ConnectionError } from '../../src/kubernetes/errors.ts';
+import type { JsonObject } from '../../src/kubernetes/json.ts';
+import type { SimApiServer } from './sim-api-server.ts';
+import type { SimProcess } from './sim-process.ts';
+import { SimWatch } from './sim-watch.ts';
+
+/** What becomes of one request: how long it and its answer travel, and whether either is lost. */
+export interface SimFate {
+  readonly requestMs?: number;
+  readonly answerMs?: number;
+  /** `lost`: carried out, but never answered. `dropped`: neither. A number: refused with that status. */
+  readonly outcome?: 'lost' | 'dropped' | number;
+}
+
+/** How a connection behaves. */
+export interface SimConnectionOptions {
+  /** By default all arrive and are answered at once. */
+  readonly fate?: (request: ApiRequest) => SimFate;
+  /** How long a watch event travels, in milliseconds; by default 0. */
+  readonly watchDelayMs?: () => number;
+  /** Told of each request that was carried out and whose answer has arrived. */
+  readonly onAnswer?: (request: ApiRequest) => void;
+}
+
+const DEFAULT_DEADLINE_MS = 10_000;
+
+/** One process's connection to a simulated server, with the real client's deadlines and errors. */
+export class SimConnection implements KubernetesClient {
+  readonly server = 'simulated';
+  readonly #api: SimApiServer;
+  readonly #process: SimProcess;
+  readonly #name: string;
+  readonly #options: SimConnectionOptions;
+  readonly #watches = new Set<SimWatch>();
+  /** Makes each call that is under way fail. */
+  readonly #pending = new Set<() => void>();
+  /** While true, no watch event arrives; they come when it is false again, in order. */
+  #isHeld = false;
+
+  constructor(api: SimApiServer, process: SimProcess, name: string, options: SimConnectionOptions = {}) {
+    this.#api = api;
+    this.#process = process;
+    this.#name = name;
+    this.#options = options;
+  }
+
+  async request(request: ApiRequest): Promise<JsonObject> {
+    return await this.#call(request, () => this.#api.handle(this.#name, request));
+  }
+
+  async stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>> {
+    return await this.#call(request, () => {
+      const watch = new SimWatch(this.#process, request, this.#options.watchDelayMs ?? (() => 0));
+      watch.isHeld = this.#isHeld;
+      try {
+        watch.begin(this.#api);
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.status !== 410) throw error;
+        watch.sendError(error);
+      }
+      this.#watches.add(watch);
+      watch.onEnd = () => this.#watches.delete(watch);
+      return watch;
+    });
+  }
+
+  async close(): Promise<void> {
+    this.breakWatches();
+  }
+
+  /** How many watches are open. */
+  get openWatches(): number {
+    return this.#watches.size;
+  }
+
+  /** Whether some event has not arrived yet. */
+  get isBehind(): boolean {
+    return [...this.#watches].some(({ isBehind }) => isBehind);
+  }
+
+  /** Ends every watch, what is under way included, as a broken connection does. */
+  breakWatches(): void {
+    for (const watch of [...this.#watches])
+      watch.end(new ConnectionError('socket hang up', { code: 'ECONNRESET' }));
+  }
+
+  /** What hung is told so, as happens when a network comes back and every connection of before turns out to be dead. */
+  reset(): void {
+    this.breakWatches();
+    for (const fail of [...this.#pending]) fail();
+  }
+
+  holdWatches(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    for (const watch of this.#watches) watch.isHeld = isHeld;
+  }
+
+  #call<T>(request: ApiRequest, carryOut: () => T): Promise<T> {
+    const { signal, deadlineMs = DEFAULT_DEADLINE_MS, method, path } = request;
+    const { requestMs = 0, answerMs = 0, outcome } = this.#options.fate?.(request) ?? {};
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const fail = (code: string) => reject(new ConnectionError(`${method} ${path}: ${code}`, { code }));
+    if (!this.#process.isAlive) return promise;
+    let isOver = false;
+    const giveUp = (code: string) => {
+      isOver = true;
+      finish();
+      fail(code);
+    };
+    const onAbort = () => giveUp('ABORTED');
+    const onReset = () => giveUp('ECONNRESET');
+    const cancelDeadline = this.#process.setTimer(() => giveUp('DEADLINE_EXCEEDED'), deadlineMs);
+    const finish = () => {
+      cancelDeadline();
+      signal?.removeEventListener('abort', onAbort);
+      this.#pending.delete(onReset);
+    };
+    this.#pending.add(onReset);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    if (signal?.aborted) onAbort();
+
+    const arrive = () => {
+      // What was given up before it arrived was never sent on.
+      if (isOver || outcome === 'dropped') return;
+      const answer = settled(() => {
+        if (typeof outcome === 'number')
+          throw new ApiError({ method, path, status: outcome, message: 'simulated' });
+        return carryOut();
+      });
+      if (outcome === 'lost') return;
+      later(this.#process, answerMs, () => {
+        if (isOver) return;
+        finish();
+        try {
+          resolve(answer());
+          this.#options.onAnswer?.(request);
+        } catch (error) {
+          reject(error as Error);
+        }
+      });
+    };
+    // On its way, it no longer depends on who sent it.
+    later(this.#process.world, requestMs, arrive);
+    return promise;
+  }
+}
+
+function later(
+  clock: { setTimer(callback: () => void, delayMs: number): unknown },
+  ms: number,
+  run: () => void,
+): void {
+  if (ms > 0) clock.setTimer(run, ms);
+  else run();
+}
+
+/** Does `work` now, and answers with its result or error whenever asked. */
+function settled<T>(work: () => T): () => T {
+  try {
+    const result = work();
+    return () => result;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}

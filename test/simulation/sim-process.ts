@@ -1,0 +1,73 @@
+import type { Clock } from '../../src/clock.ts';
+import type { VirtualClock } from '../support/virtual-clock.ts';
+
+/** How far a process's clocks are from those of the world, in milliseconds. */
+export interface SimSkew {
+  readonly monotonicMs?: number;
+  readonly wallMs?: number;
+}
+
+/** A process with clocks of its own, that can stop dead for a while, or for good, while time goes on. */
+export class SimProcess implements Clock {
+  readonly world: VirtualClock;
+  readonly #skew: Required<SimSkew>;
+  #pausedUntil = Number.NEGATIVE_INFINITY;
+  #isAlive = true;
+
+  constructor(world: VirtualClock, { monotonicMs = 0, wallMs = 0 }: SimSkew = {}) {
+    this.world = world;
+    this.#skew = { monotonicMs, wallMs };
+  }
+
+  /** False once it was killed. */
+  get isAlive(): boolean {
+    return this.#isAlive;
+  }
+
+  get isPaused(): boolean {
+    return this.world.now() < this.#pausedUntil;
+  }
+
+  get wallSkewMs(): number {
+    return this.#skew.wallMs;
+  }
+
+  now(): number {
+    return this.world.now() + this.#skew.monotonicMs;
+  }
+
+  wallTime(): bigint {
+    return this.world.wallTime() + BigInt(Math.round(this.#skew.wallMs * 1000));
+  }
+
+  random(): number {
+    return this.world.random();
+  }
+
+  setTimer(callback: () => void, delayMs: number): () => void {
+    let cancel = () => {};
+    const arm = (ms: number) => {
+      cancel = this.world.setTimer(() => {
+        if (!this.#isAlive) return;
+        const pauseLeftMs = this.#pausedUntil - this.world.now();
+        if (pauseLeftMs > 0) arm(pauseLeftMs);
+        else callback();
+      }, ms);
+    };
+    arm(delayMs);
+    return () => cancel();
+  }
+
+  pause(ms: number): void {
+    this.#pausedUntil = this.world.now() + ms;
+  }
+
+  resume(): void {
+    this.#pausedUntil = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Nothing of it runs any more. What it has sent may still arrive. */
+  kill(): void {
+    this.#isAlive = false;
+  }
+}

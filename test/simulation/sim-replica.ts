@@ -1,0 +1,151 @@
+import { createApiLockStorage } from '../../src/controller/api-lock-storage.ts';
+import { CoordinatorLock } from '../../src/controller/coordinator-lock.ts';
+import { ElectionController } from '../../src/controller/election-controller.ts';
+import { replicaIdentity } from '../../src/controller/lock-record.ts';
+import { coordinatorLease } from '../../src/election/decide.ts';
+import type { Action, Decision } from '../../src/election/decision.ts';
+import type { ElectionSettings } from '../../src/election/model.ts';
+import type { SimConnection } from './sim-connection.ts';
+import type { SimProcess } from './sim-process.ts';
+
+import { SpentAckCheck } from './spent-ack-check.ts';
+
+/** What a replica is made of. */
+export interface SimReplicaParts {
+  readonly name: string;
+  readonly process: SimProcess;
+  readonly client: SimConnection;
+  readonly lockClient: SimConnection;
+  readonly settings: ElectionSettings;
+  readonly takeOver: boolean;
+  readonly trace: (text: string) => void;
+  readonly onViolation: (what: string) => void;
+}
+
+/** One replica of the coordinator: the real controller behind the real lock, put together as the program does it. */
+export class SimReplica {
+  readonly name: string;
+  readonly process: SimProcess;
+  readonly client: SimConnection;
+  readonly lockClient: SimConnection;
+  readonly controller: ElectionController;
+  readonly lock: CoordinatorLock;
+  #isStopping = false;
+
+  constructor({
+    name,
+    process,
+    client,
+    lockClient,
+    settings,
+    takeOver,
+    trace,
+    onViolation,
+  }: SimReplicaParts) {
+    const check = new SpentAckCheck(onViolation);
+    this.name = name;
+    this.process = process;
+    this.client = client;
+    this.lockClient = lockClient;
+    this.lock = new CoordinatorLock({
+      clock: process,
+      storage: createApiLockStorage(lockClient, process, coordinatorLease, () => {}),
+      identity: replicaIdentity(name, '1'),
+      takeOver,
+      onChange: (state) => {
+        trace(`${name} ${state.kind}`);
+        if (state.kind === 'active') this.controller.reconsiderAll();
+      },
+    });
+    this.controller = new ElectionController({
+      client,
+      clock: process,
+      settings,
+      namespaces: [],
+      workers: 8,
+      isDryRun: false,
+      mayWrite: () => this.lock.isActive(),
+      observer: {
+        decided: (key, decision, input) => {
+          check.decided(key, decision, input, process.now());
+          if (decision.actions.length > 0) trace(`${name} ${key} ${describe(decision)}`);
+        },
+        written: (key, action, error) => {
+          if (error !== undefined)
+            trace(`${name} ${key} ${action.kind} failed: ${String(error).slice(0, 100)}`);
+        },
+        applied: (key, decision) => check.applied(key, decision, process.now()),
+        forgotten: () => {},
+        synced: () => trace(`${name} synced`),
+        notServed: () => {},
+        discoveryFailed: () => {},
+        reflectorFailed: () => {},
+        reflectorObserver: () => () => {},
+        reconcileFailed: (key, error) => {
+          throw new Error(`${name} could not reconcile ${key}`, { cause: error });
+        },
+      },
+    });
+  }
+
+  /** Whether it may write now. */
+  isActive(): boolean {
+    return this.process.isAlive && this.lock.isActive();
+  }
+
+  /** Whether it runs and has the whole of its memory: it saw all that is there, and nothing is under way to it. */
+  get isUpToDate(): boolean {
+    return (
+      this.isRunning &&
+      !this.process.isPaused &&
+      this.controller.hasSynced('leases') &&
+      this.controller.hasSynced('leasecandidates') &&
+      this.client.openWatches === 2 &&
+      !this.client.isBehind
+    );
+  }
+
+  get isRunning(): boolean {
+    return this.process.isAlive && !this.#isStopping;
+  }
+
+  start(): void {
+    this.controller.start();
+    this.lock.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.controller.drain();
+    await this.lock.stop();
+    await this.controller.stop();
+    this.process.kill();
+  }
+
+  crash(): void {
+    this.process.kill();
+    this.client.breakWatches();
+    this.lockClient.breakWatches();
+  }
+}
+
+function describe({ reason, actions }: Decision): string {
+  return `${reason}: ${actions.map(describeAction).join(', ')}`;
+}
+
+function describeAction(action: Action): string {
+  switch (action.kind) {
+    case 'CreateLease':
+      return `create for ${action.grant?.holder ?? 'nobody'}`;
+    case 'UpdateLease':
+      return action.change.kind === 'grant'
+        ? `grant to ${action.change.grant.holder}`
+        : describeChange(action.change);
+    default:
+      return `${action.kind} ${action.name}`;
+  }
+}
+
+function describeChange(change: Extract<Action, { kind: 'UpdateLease' }>['change']): string {
+  return change.kind === 'prefer' ? `prefer ${change.preferredHolder}` : change.kind;
+}

@@ -1,0 +1,109 @@
+import type { Clock } from '../../src/clock.ts';
+import { formatMicroTime } from '../../src/coordination/micro-time.ts';
+import { ApiError } from '../../src/kubernetes/errors.ts';
+import type { JsonObject } from '../../src/kubernetes/json.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
+
+export type SimResource = 'leases' | 'leasecandidates';
+
+/** One change, as a watch tells of it. */
+export interface SimChange {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly resource: SimResource;
+  readonly object: KubernetesObject;
+  readonly revision: number;
+}
+
+/** Every object of a simulated server: one revision per write, and the history that watches go on from. */
+export class SimStore {
+  readonly #clock: Clock;
+  readonly #objects = new Map<string, KubernetesObject>();
+  readonly #listeners = new Set<(change: SimChange) => void>();
+  #history: SimChange[] = [];
+  #forgottenUpTo = 0;
+  #uids = 0;
+  revision = 100;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get(resource: SimResource, key: string): KubernetesObject | undefined {
+    return this.#objects.get(`${resource} ${key}`);
+  }
+
+  list(resource: SimResource): readonly KubernetesObject[] {
+    return [...this.#objects].flatMap(([key, object]) => (key.startsWith(`${resource} `) ? [object] : []));
+  }
+
+  create(resource: SimResource, object: KubernetesObject): KubernetesObject {
+    const uid = `uid-${++this.#uids}`;
+    // metav1.Time has no fraction.
+    const creationTimestamp = formatMicroTime(this.#clock.wallTime()).replace(/\.\d+/, '');
+    return this.#put('ADDED', resource, {
+      ...object,
+      metadata: { ...object.metadata, uid, creationTimestamp },
+    });
+  }
+
+  /** Stores `next` in place of `object`. As on a real server, a write that changes nothing is none. */
+  update(resource: SimResource, object: KubernetesObject, next: KubernetesObject): KubernetesObject {
+    if (JSON.stringify(next) === JSON.stringify(object)) return object;
+    return this.#put('MODIFIED', resource, next);
+  }
+
+  remove(resource: SimResource, object: KubernetesObject): KubernetesObject {
+    this.#objects.delete(`${resource} ${keyOf(object)}`);
+    return this.#tell('DELETED', resource, object);
+  }
+
+  /** Forgets what was: a watch that would go on from before now has to begin anew (410). */
+  compact(): void {
+    this.#history = [];
+    this.#forgottenUpTo = this.revision;
+  }
+
+  /** Tells of everything after `revision`, past and to come, until the returned function is called. */
+  watch(revision: number, listener: (change: SimChange) => void): () => void {
+    if (revision < this.#forgottenUpTo) throw refusal(410, 'Expired', `revision ${revision} is too old`);
+    for (const change of this.#history) if (change.revision > revision) listener(change);
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #put(type: 'ADDED' | 'MODIFIED', resource: SimResource, object: KubernetesObject): KubernetesObject {
+    const stored = this.#tell(type, resource, object);
+    this.#objects.set(`${resource} ${keyOf(stored)}`, stored);
+    return stored;
+  }
+
+  #tell(type: SimChange['type'], resource: SimResource, object: KubernetesObject): KubernetesObject {
+    const revision = ++this.revision;
+    const stored = { ...object, metadata: { ...object.metadata, resourceVersion: `${revision}` } };
+    const change = { type, resource, object: stored, revision };
+    this.#history.push(change);
+    for (const listener of [...this.#listeners]) listener(change);
+    return stored;
+  }
+}
+
+/** An error as the API server answers it. */
+export function refusal(status: number, reason: string, message: string): ApiError {
+  return new ApiError({ method: 'SIM', path: '', status, reason, message });
+}
+
+export function keyOf({ metadata }: KubernetesObject): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}
+
+/** An RFC 7386 merge patch: null removes, objects merge, anything else replaces. */
+export function applyMergePatch(target: unknown, patch: unknown): unknown {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
+  const merged: Record<string, unknown> =
+    typeof target === 'object' && target !== null && !Array.isArray(target) ? { ...target } : {};
+  for (const [name, value] of Object.entries(patch as JsonObject)) {
+    if (value === null) delete merged[name];
+    else merged[name] = applyMergePatch(merged[name], value);
+  }
+  return merged;
+}

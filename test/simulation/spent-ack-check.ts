@@ -1,0 +1,34 @@
+import type { Decision } from '../../src/election/decision.ts';
+import { grantOf, preferredBy } from '../../src/election/decision-result.ts';
+import type { ElectionInput } from '../../src/election/survey.ts';
+import type { Instant } from '../../src/election/time.ts';
+
+/**
+ * Sees to it that whoever is elected has given a sign of life that no election before has used up, or has given it
+ * within electionDuration (rule 3).
+ */
+export class SpentAckCheck {
+  readonly #onViolation: (what: string) => void;
+  /** By Lease: when its last election ended in a write. */
+  readonly #decidedAt = new Map<string, Instant>();
+
+  constructor(onViolation: (what: string) => void) {
+    this.#onViolation = onViolation;
+  }
+
+  decided(key: string, decision: Decision, { candidates, settings }: ElectionInput, at: Instant): void {
+    const elected = grantOf(decision)?.holder ?? preferredBy(decision);
+    const observation = candidates.find(({ candidate }) => candidate.name === elected)?.observation;
+    if (!observation) return;
+    const { unchangedSince } = observation;
+    const decidedAt = this.#decidedAt.get(key) ?? Number.NEGATIVE_INFINITY;
+    if (unchangedSince > decidedAt || at < unchangedSince + settings.electionDurationMs) return;
+    this.#onViolation(
+      `${key} goes to ${elected} by ${decision.reason}, on an answer of ${at - unchangedSince} ms ago`,
+    );
+  }
+
+  applied(key: string, decision: Decision, at: Instant): void {
+    if (grantOf(decision) || preferredBy(decision)) this.#decidedAt.set(key, at);
+  }
+}

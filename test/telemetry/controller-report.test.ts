@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest';
+import {
+  createControllerReport,
+  createLockReport,
+  NOT_SERVED_ADVICE,
+} from '../../src/telemetry/controller-report.ts';
+import { makeReportedWorld, makeTelemetry } from './make-reported.ts';
+
+function makeReport() {
+  let at = 0;
+  const telemetry = makeTelemetry();
+  const parts = { ...telemetry, now: () => at, isDryRun: false };
+  return {
+    ...telemetry,
+    report: createControllerReport(parts),
+    lock: createLockReport(parts),
+    passes: (ms: number) => {
+      at += ms;
+    },
+  };
+}
+
+const LISTING = { path: '/leases', during: 'list', retryInMs: 200 } as const;
+
+describe('an error that repeats', () => {
+  test('is told when it begins, and then once a minute', () => {
+    const { report, linesOf, passes } = makeReport();
+    for (let second = 0; second < 125; second++) {
+      report.reflectorFailed(new Error('refused'), LISTING);
+      passes(1000);
+    }
+    expect(linesOf('Watching failed')).toMatchObject(
+      Array.from({ length: 3 }, () => ({ level: 'warn', path: '/leases', during: 'list' })),
+    );
+  });
+
+  test('is told at once when it becomes another', () => {
+    const { report, linesOf } = makeReport();
+    report.reflectorFailed(new Error('refused'), LISTING);
+    report.reflectorFailed(new Error('forbidden'), LISTING);
+    expect(linesOf('Watching failed').map(({ err }) => err)).toMatchObject([
+      { message: 'refused' },
+      { message: 'forbidden' },
+    ]);
+  });
+
+  test('has nothing to do with that of another watch, or another step', () => {
+    const { report, lines } = makeReport();
+    report.reflectorFailed(new Error('refused'), LISTING);
+    report.reflectorFailed(new Error('refused'), { ...LISTING, path: '/leasecandidates' });
+    report.reflectorFailed(new Error('refused'), { ...LISTING, during: 'watch' });
+    report.discoveryFailed(new Error('refused'));
+    report.discoveryFailed(new Error('refused'));
+    expect(lines).toHaveLength(4);
+  });
+
+  test('may be anything', () => {
+    const { report, linesOf } = makeReport();
+    report.discoveryFailed('text');
+    report.discoveryFailed('text');
+    expect(linesOf('Could not ask the API server what it serves')).toHaveLength(1);
+  });
+});
+
+describe('an API that is not served', () => {
+  test('is told once, with what to do about it, and so is its appearance', async () => {
+    const { world, lines, linesOf } = makeReportedWorld();
+    world.api.candidateVersions = [];
+    await world.start();
+    await world.clock.advance(60_000);
+    expect(linesOf(NOT_SERVED_ADVICE)).toMatchObject([{ level: 'error' }]);
+    world.api.candidateVersions = ['v1alpha2'];
+    await world.clock.advance(10_000);
+    expect(lines.at(-1)).toMatchObject({ msg: 'Watching LeaseCandidates', version: 'v1alpha2' });
+  });
+
+  test.each(['v1beta1', 'v1alpha2', 'v1alpha1', 'feature-gates=CoordinatedLeaderElection=true'])(
+    'can be turned on by what the advice says: %s',
+    (word) => {
+      expect(NOT_SERVED_ADVICE).toContain(word);
+    },
+  );
+});
+
+describe('the coordinator lock', () => {
+  test('is told of with each change, and measured', async () => {
+    const { lock, linesOf, measure, passes } = makeReport();
+    const held = 'leader_election_master_status{name="leader-election-controller"}';
+    await expect(measure(held)).resolves.toBe(0);
+    passes(100);
+    lock.changed({ kind: 'settling', holder: 'us', since: 100, activeAt: 15_100 });
+    await expect(measure(held)).resolves.toBe(0);
+    lock.changed({ kind: 'active', holder: 'us', since: 15_100 });
+    await expect(measure(held)).resolves.toBe(1);
+    lock.changed({ kind: 'standby', since: 16_000 });
+    await expect(measure(held)).resolves.toBe(0);
+    expect(linesOf('The coordinator lock changed')).toMatchObject([
+      { state: 'settling', holder: 'us', startsInMs: 15_000 },
+      { state: 'active', holder: 'us' },
+      { state: 'standby' },
+    ]);
+  });
+
+  test('taken over and lost is worth a warning', () => {
+    const { lock, lines } = makeReport();
+    lock.happened({ kind: 'claimedByForce', from: 'apiserver-x' });
+    lock.happened({ kind: 'ousted', by: 'apiserver-x', forceAgainInMs: 30_000 });
+    expect(lines).toMatchObject([
+      { level: 'warn', from: 'apiserver-x', msg: 'Took the coordinator lock over' },
+      { level: 'warn', by: 'apiserver-x', retryInMs: 30_000, msg: 'Lost the coordinator lock' },
+    ]);
+  });
+
+  test('whose calls fail is told of once for each kind of call', () => {
+    const { lock, lines } = makeReport();
+    for (const call of ['get', 'get', 'update', 'get', 'update'] as const) {
+      lock.happened({ kind: 'callFailed', call, error: new Error('no answer within 3000 ms') });
+    }
+    expect(lines.map(({ call }) => call)).toEqual(['get', 'update']);
+  });
+});
+
+test('a reconcile that fails in a way that nobody foresaw is an error with its Lease', () => {
+  const { report, lines } = makeReport();
+  report.reconcileFailed('default/x', new TypeError('not a function'));
+  expect(lines).toMatchObject([{ level: 'error', lease: 'default/x', err: { type: 'TypeError' } }]);
+});

@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'vitest';
+import { isPing } from '../controller/make-controller.ts';
+import { makeCandidateObject } from '../controller/make-objects.ts';
+import { makeReportedWorld } from './make-reported.ts';
+
+const KEY = 'default/scheduler';
+const CHANGED = 'Changed a Lease';
+const LEFT = 'Left a Lease as it is';
+
+async function makeLedWorld() {
+  const reported = makeReportedWorld();
+  const { world } = reported;
+  await world.start();
+  world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+  await world.clock.advance(2000);
+  world.change('leases', KEY, { renewTime: world.wallText, leaseDurationSeconds: 15 });
+  await world.clock.advance(0);
+  return reported;
+}
+
+describe('a decision that changed something', () => {
+  test('is one line: the reason, the Lease, its holder, the candidates, and why the others lost', async () => {
+    const { world, linesOf } = makeReportedWorld();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0, version: '1.36.0' }));
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0, version: '1.35.0' }));
+    world.create('leasecandidates', makeCandidateObject('c', { renewedAt: -3_000_000, version: '1.34.0' }));
+    world.create(
+      'leasecandidates',
+      makeCandidateObject('d', { renewedAt: 0, version: '1.35.0', spec: { binaryVersion: '1.36.0' } }),
+    );
+    world.create('leasecandidates', makeCandidateObject('e', { renewedAt: 0, version: 'none' }));
+    await world.start();
+    const [line, ...others] = linesOf(CHANGED);
+    expect(others).toEqual([]);
+    expect(line).toMatchObject({
+      level: 'info',
+      lease: KEY,
+      reason: 'LeaseMissing',
+      holder: 'b',
+      strategy: 'OldestEmulationVersion',
+      candidates: [
+        { name: 'a', emulationVersion: '1.36.0', state: 'Live', lostBy: 'HigherEmulationVersion' },
+        { name: 'b', emulationVersion: '1.35.0', state: 'Live' },
+        { name: 'c', emulationVersion: '1.34.0', state: 'Expired', lostBy: 'Expired' },
+        { name: 'd', binaryVersion: '1.36.0', state: 'Live', lostBy: 'HigherBinaryVersion' },
+        { name: 'e', state: 'Live', lostBy: 'NotElectable' },
+      ],
+    });
+    expect(line?.['actions']).toContain('CreateLease');
+    expect(line?.['candidates']).not.toMatchObject([{}, { lostBy: expect.anything() }, {}, {}, {}]);
+  });
+
+  test('says who held the Lease before', async () => {
+    const { world, linesOf, measure } = await makeLedWorld();
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.37.0' }));
+    await world.clock.advance(10_500);
+    world.renew('default/b');
+    await world.clock.advance(5000);
+    expect(linesOf(CHANGED).at(-1)).toMatchObject({ reason: 'LeaseExpired', holder: 'b', formerHolder: 'a' });
+    await expect(measure('cle_leader_changes_total')).resolves.toBe(2);
+    await expect(measure('cle_expiry_to_holder_seconds_count')).resolves.toBe(1);
+    await expect(measure('cle_expiry_to_holder_seconds_sum')).resolves.toBe(0);
+  });
+
+  test('says whom it prefers', async () => {
+    const { world, linesOf, measure } = await makeLedWorld();
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.35.0' }));
+    await world.clock.advance(100);
+    world.renew('default/b');
+    await world.clock.advance(0);
+    expect(linesOf(CHANGED).at(-1)).toMatchObject({
+      reason: 'BetterCandidate',
+      holder: 'a',
+      preferredHolder: 'b',
+      actions: ['UpdateLease prefer'],
+      candidates: [{ name: 'a', lostBy: 'HigherEmulationVersion' }, { name: 'b' }],
+    });
+    await expect(measure('cle_preemptions_total')).resolves.toBe(1);
+  });
+
+  test('is told though a ping beside it failed', async () => {
+    const { world, linesOf, measure } = makeReportedWorld();
+    world.fate = (request) => (isPing(request) ? { outcome: 500 } : {});
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: -16 * 60_000, version: '1.37.0' }));
+    await world.start();
+    expect(linesOf(CHANGED)).toHaveLength(1);
+    expect(linesOf('Write failed')).toMatchObject([{ level: 'error', action: 'PingCandidate', lease: KEY }]);
+    await expect(measure('cle_leader_changes_total')).resolves.toBe(1);
+  });
+});
+
+describe('what changes nothing', () => {
+  test('is not worth a line: pings, renewals, waiting', async () => {
+    const { world, lines } = makeReportedWorld();
+    await world.start();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000 }));
+    await world.clock.advance(1000);
+    expect(lines.map(({ msg }) => msg)).toEqual(['Watching LeaseCandidates']);
+  });
+
+  test('is not a leader change when the same holder gets its Lease anew', async () => {
+    const { world, linesOf, measure } = await makeLedWorld();
+    await world.clock.advance(10_500);
+    world.renew('default/a');
+    await world.clock.advance(5000);
+    expect(linesOf(CHANGED).at(-1)).toMatchObject({ reason: 'LeaseExpired', holder: 'a' });
+    await expect(measure('cle_leader_changes_total')).resolves.toBe(1);
+  });
+});
+
+describe('a write that is refused', () => {
+  test('as a conflict is counted, not told: that is how races end', async () => {
+    const { world, lines, measure } = makeReportedWorld();
+    await world.start();
+    let isFirst = true;
+    world.fate = (request) => {
+      if (isPing(request) && isFirst) {
+        isFirst = false;
+        world.change('leasecandidates', 'default/a', { note: 'changed' });
+      }
+      return {};
+    };
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000 }));
+    await world.clock.advance(0);
+    expect(lines.filter(({ level }) => level !== 'info')).toEqual([]);
+    await expect(measure('cle_writes_total{action="PingCandidate",result="conflict"}')).resolves.toBe(1);
+    await expect(measure('cle_writes_total{action="PingCandidate",result="ok"}')).resolves.toBe(1);
+    await expect(measure('cle_pings_total')).resolves.toBe(1);
+  });
+
+  test('because the lock was lost is no failure to tell of', async () => {
+    let asked = 0;
+    const { world, linesOf } = makeReportedWorld({ mayWrite: () => ++asked !== 2 });
+    await world.start();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.clock.advance(0);
+    expect(asked).toBeGreaterThan(1);
+    expect(world.api.lease(KEY)).toBeUndefined();
+    expect(linesOf('Write failed')).toEqual([]);
+  });
+});
+
+describe('a trouble', () => {
+  test('is told when it begins, not each time that it is found again', async () => {
+    const { world, linesOf, measure } = makeReportedWorld();
+    await world.start();
+    const keepAnswering = () => {
+      for (const name of ['a', 'b']) world.renew(`default/${name}`);
+      world.clock.setTimer(keepAnswering, 1000);
+    };
+    world.create(
+      'leasecandidates',
+      makeCandidateObject('a', { renewedAt: 0, spec: { strategy: 'x.io/one' } }),
+    );
+    world.create(
+      'leasecandidates',
+      makeCandidateObject('b', { renewedAt: 0, spec: { strategy: 'x.io/two' } }),
+    );
+    world.clock.setTimer(keepAnswering, 1000);
+    await world.clock.advance(120_000);
+    expect(linesOf(LEFT).filter(({ reason }) => reason === 'StrategyConflict')).toMatchObject([
+      { level: 'warn', lease: KEY, conflictingStrategies: ['x.io/one', 'x.io/two'] },
+    ]);
+    await expect(measure('cle_strategy_conflicts_total')).resolves.toBe(1);
+  });
+
+  test('is told again once it has been over', async () => {
+    const { world, linesOf } = makeReportedWorld();
+    await world.start();
+    world.create(
+      'leasecandidates',
+      makeCandidateObject('a', { renewedAt: 0, spec: { emulationVersion: 'none' } }),
+    );
+    await world.clock.advance(1000);
+    expect(linesOf(LEFT)).toMatchObject([{ reason: 'NoElectableCandidates', level: 'warn' }]);
+    world.change('leasecandidates', 'default/a', { emulationVersion: '1.36.0' });
+    await world.clock.advance(1000);
+    world.change('leasecandidates', 'default/a', { emulationVersion: 'none', renewTime: world.wallText });
+    world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
+    await world.clock.advance(0);
+    world.renew('default/a');
+    await world.clock.advance(8000);
+    world.renew('default/a');
+    await world.clock.advance(1000);
+    expect(linesOf(LEFT).filter(({ reason }) => reason === 'NoElectableCandidates')).toHaveLength(2);
+  });
+
+  test('counts each ping that was not answered once', async () => {
+    const { world, measure } = makeReportedWorld();
+    await world.start();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000 }));
+    await world.clock.advance(5000);
+    await expect(measure('cle_pings_unanswered_total')).resolves.toBe(1);
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 5000 }));
+    await world.clock.advance(100);
+    await expect(measure('cle_pings_unanswered_total')).resolves.toBe(1);
+  });
+});
+
+describe('a dry run', () => {
+  test('tells once what it would do, for as long as it would do the same', async () => {
+    const { world, linesOf } = makeReportedWorld({ isDryRun: true });
+    await world.start();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.clock.advance(4000);
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 4000, version: '1.37.0' }));
+    await world.clock.advance(500);
+    expect(linesOf('Would act')).toMatchObject([
+      { lease: KEY, reason: 'LeaseMissing', holder: 'a', actions: ['CreateLease'] },
+    ]);
+    expect(linesOf(CHANGED)).toEqual([]);
+  });
+});

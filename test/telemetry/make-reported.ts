@@ -1,0 +1,47 @@
+import type { ElectionControllerParts } from '../../src/controller/election-controller.ts';
+import { isJsonObject, type JsonObject } from '../../src/kubernetes/json.ts';
+import { createControllerReport } from '../../src/telemetry/controller-report.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { ControllerWorld } from '../controller/make-controller.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+/** A logger, its lines parsed, and metrics to read values of. */
+export function makeTelemetry(level: 'debug' | 'info' = 'info') {
+  const lines: JsonObject[] = [];
+  const logger = createLogger({
+    level,
+    destination: {
+      write: (line: string) => {
+        const parsed: unknown = JSON.parse(line);
+        if (isJsonObject(parsed)) lines.push(parsed);
+      },
+    },
+  });
+  const metrics = createMetrics({ version: 'test', clock: new VirtualClock() });
+  return {
+    logger,
+    metrics,
+    lines,
+    /** Lines with this message. */
+    linesOf: (message: string) => lines.filter(({ msg }) => msg === message),
+    /** The value of a metric, by its name and labels as they are exposed. */
+    async measure(series: string): Promise<number> {
+      const text = await metrics.registry.metrics();
+      const line = text.split('\n').find((candidate) => candidate.startsWith(`${series} `));
+      return Number(line?.slice(series.length + 1) ?? Number.NaN);
+    },
+  };
+}
+
+/** A controller with the report that the program gives it. */
+export function makeReportedWorld(parts: Partial<ElectionControllerParts> = {}) {
+  const telemetry = makeTelemetry();
+  const { logger, metrics } = telemetry;
+  const { isDryRun = false } = parts;
+  let now = () => 0;
+  const observer = createControllerReport({ logger, metrics, now: () => now(), isDryRun });
+  const world = new ControllerWorld({ observer, ...parts });
+  now = () => world.clock.now();
+  return { world, ...telemetry };
+}
