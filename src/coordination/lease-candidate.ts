@@ -1,5 +1,5 @@
 import type { LeaseCandidate, StrategyPreference } from '../election/model.ts';
-import { type RawObject, specOf, textField, timeField } from './raw-object.ts';
+import { identityOf, type RawObject, specOf, textField, timeField } from './raw-object.ts';
 
 /**
  * Reads a LeaseCandidate of any version: v1beta1 and v1alpha2 have `strategy`, v1alpha1 has `preferredStrategies`. Never
@@ -9,10 +9,7 @@ export function decodeLeaseCandidate(object: RawObject): LeaseCandidate {
   const { metadata } = object;
   const spec = specOf(object);
   return {
-    namespace: metadata.namespace ?? '',
-    name: metadata.name,
-    uid: metadata.uid ?? '',
-    resourceVersion: metadata.resourceVersion ?? '',
+    ...identityOf(object),
     creationTimestamp: timeField(metadata, 'creationTimestamp'),
     isDeleting: textField(metadata, 'deletionTimestamp') !== undefined,
     leaseName: textField(spec, 'leaseName') ?? '',

@@ -1,5 +1,13 @@
 import type { Lease } from '../election/model.ts';
-import { integerField, isFields, type RawObject, specOf, textField, timeField } from './raw-object.ts';
+import {
+  identityOf,
+  integerField,
+  isFields,
+  type RawObject,
+  specOf,
+  textField,
+  timeField,
+} from './raw-object.ts';
 
 /** Under which name the server's field ownership (metadata.managedFields) lists what this controller writes. */
 export const FIELD_MANAGER = 'coordinated-leader-election';
@@ -9,10 +17,7 @@ export function decodeLease(object: RawObject): Lease {
   const { metadata } = object;
   const spec = specOf(object);
   return {
-    namespace: metadata.namespace ?? '',
-    name: metadata.name,
-    uid: metadata.uid ?? '',
-    resourceVersion: metadata.resourceVersion ?? '',
+    ...identityOf(object),
     holderIdentity: textField(spec, 'holderIdentity'),
     // client-go takes an empty preferredHolder for none.
     preferredHolder: textField(spec, 'preferredHolder') || undefined,

@@ -15,6 +15,16 @@ export interface RawObject {
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** What tells one object, and one state of it, from all others; '' where the server did not say. */
+export function identityOf({ metadata }: RawObject) {
+  return {
+    namespace: metadata.namespace ?? '',
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    resourceVersion: metadata.resourceVersion ?? '',
+  };
+}
+
 /** The object's spec; empty where it has none, as a CRD or an old server may let through. */
 export function specOf(object: RawObject): Fields {
   const spec = object['spec'];

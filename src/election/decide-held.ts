@@ -10,6 +10,7 @@ import {
   isPingPending,
   partiesOf,
   pingEach,
+  possibleCandidates,
   removeOwnPreference,
   returns,
   staleBy,
@@ -42,13 +43,9 @@ export function decideHeld(view: HeldView): Verdict {
   return pingAheadOfExpiry(view, verdict);
 }
 
-function possible({ standings }: View) {
-  return candidatesIn(standings, 'Live', 'Awaiting', 'Idle');
-}
-
 /** A Lease that names a strategy of somebody else's is that somebody's, a preferredHolder that we did not set included. */
 function decideThirdPartyStanding(view: HeldView): Verdict | undefined {
-  const outcome = decideOutcome(possible(view));
+  const outcome = decideOutcome(possibleCandidates(view));
   const isNamed = outcome.kind === 'thirdParty' && view.tenure.lease.strategy === outcome.strategy;
   return isNamed && !hasOwnPreference(view) ? { reason: 'ThirdPartyStrategy' } : undefined;
 }
@@ -83,7 +80,7 @@ function decidePending(view: HeldView): Verdict | undefined {
   const canChange = !isSettled(present, candidatesIn(others, 'Awaiting', 'Idle'));
   if (!isPreferredBest && !canChange) {
     if (outcome.kind === 'conflict') {
-      return { ...remove('StrategyConflict', false), conflict: partiesOf(possible(view)) };
+      return { ...remove('StrategyConflict', false), conflict: partiesOf(possibleCandidates(view)) };
     }
     if (outcome.kind === 'thirdParty') return thirdPartyVerdict(view, outcome.strategy);
     return remove('PreferredHolderNotBest', false);
@@ -104,7 +101,7 @@ function decidePending(view: HeldView): Verdict | undefined {
 /** The best candidate leads under the right strategy, or nobody could: nothing to do, and nothing to ask anybody. */
 function decideInGoodOrder(view: HeldView): Verdict | undefined {
   const { lease, holder } = view.tenure;
-  const outcome = decideOutcome(possible(view));
+  const outcome = decideOutcome(possibleCandidates(view));
   switch (outcome.kind) {
     case 'nobody':
       return { reason: 'NoLiveCandidates', recheckAt: returns(view) };
@@ -129,13 +126,13 @@ function decideIgnoredWrites(view: HeldView): Verdict | undefined {
 /** A conflict is reported once; with a valid holder there is no hurry to see it resolved. */
 function decideKnownConflict(view: HeldView): Verdict | undefined {
   const { conflict } = view.input.memory;
-  if (conflict === undefined || conflict !== partiesOf(possible(view))) return undefined;
+  if (conflict === undefined || conflict !== partiesOf(possibleCandidates(view))) return undefined;
   return { reason: 'StrategyConflict', conflict, recheckAt: returns(view) };
 }
 
 /** A preemption that failed must not be repeated at once: it evicts a healthy leader for nothing. */
 function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
-  const outcome = decideOutcome(possible(view));
+  const outcome = decideOutcome(possibleCandidates(view));
   const { count, lastAt } = view.input.memory.failedPreemptions;
   const retryAt = lastAt + backoffMs(count, PREEMPTION_BACKOFF_MS, BACKOFF_CAP_MS);
   if (
@@ -175,7 +172,7 @@ function decideElection(view: HeldView): Verdict {
         reason: 'StrategyConflict',
         actions: removeOwnPreference(view),
         recheckAt: returns(view),
-        conflict: partiesOf(possible(view)),
+        conflict: partiesOf(possibleCandidates(view)),
       };
     case 'noneElectable':
       return { reason: 'NoElectableCandidates', recheckAt: returns(view) };

@@ -11,6 +11,7 @@ import {
   isPingPending,
   partiesOf,
   pingEach,
+  possibleCandidates,
   removeOwnPreference,
   returns,
   staleBy,
@@ -34,15 +35,10 @@ export function decideVacant(view: VacantView): Verdict {
   );
 }
 
-/** The candidates that would take part if all answered. */
-function possible(view: View) {
-  return candidatesIn(view.standings, 'Live', 'Awaiting', 'Idle');
-}
-
 /** A Lease that names a strategy of somebody else's is that somebody's; there is nothing to ask anybody. */
 function decideThirdPartyStanding(view: VacantView): Verdict | undefined {
   const { lease } = view.tenure;
-  const outcome = decideOutcome(possible(view));
+  const outcome = decideOutcome(possibleCandidates(view));
   if (outcome.kind !== 'thirdParty' || lease?.strategy !== outcome.strategy) return undefined;
   if (lease.holderIdentity === undefined || hasOwnPreference(view)) return undefined;
   return { reason: 'ThirdPartyStrategy' };
@@ -51,7 +47,7 @@ function decideThirdPartyStanding(view: VacantView): Verdict | undefined {
 /** Rule 8: a holder that may not know that it lost the Lease keeps it until it cannot believe in it any longer. */
 function decideReserved(view: VacantView): Verdict | undefined {
   const { reservation } = view.tenure;
-  const outcome = decideOutcome(possible(view));
+  const outcome = decideOutcome(possibleCandidates(view));
   if (!reservation || outcome.kind !== 'leader') return undefined;
 
   const former = view.standings.find(
@@ -82,7 +78,8 @@ function decideReserved(view: VacantView): Verdict | undefined {
 /** A conflict that was reported is left alone until its parties change or it is time to see which of them still live. */
 function decideKnownConflict(view: VacantView): Verdict | undefined {
   const { memory } = view.input;
-  if (memory.conflict === undefined || memory.conflict !== partiesOf(possible(view))) return undefined;
+  if (memory.conflict === undefined || memory.conflict !== partiesOf(possibleCandidates(view)))
+    return undefined;
   if (standingsIn(view.standings, 'Awaiting').length > 0 || view.at >= nextRoundAt(view)) return undefined;
   return conflictVerdict(view, memory.conflict);
 }
@@ -93,7 +90,7 @@ function decideElectionOrWait(view: VacantView): Verdict {
   const idle = standingsIn(standings, 'Idle');
   const isRoundDue = at >= nextRoundAt(view);
   const isSameConflict =
-    input.memory.conflict !== undefined && input.memory.conflict === partiesOf(possible(view));
+    input.memory.conflict !== undefined && input.memory.conflict === partiesOf(possibleCandidates(view));
   // A second look at a conflict must ask those who answered the first one again: a dead party is no party.
   const parties = isRoundDue && isSameConflict ? standingsIn(standings, 'Live') : [];
   const stillCounted = live.filter((candidate) => !parties.some((party) => party.candidate === candidate));
@@ -129,7 +126,7 @@ function decideSettled(view: VacantView, outcome: Outcome): Verdict | undefined 
     case 'thirdParty':
       return { reason: 'ThirdPartyStrategy', actions: nameStrategy(view, outcome.strategy) };
     case 'conflict':
-      return conflictVerdict(view, partiesOf(possible(view)));
+      return conflictVerdict(view, partiesOf(possibleCandidates(view)));
     default:
       return undefined;
   }

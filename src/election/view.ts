@@ -63,6 +63,11 @@ export function candidatesIn(
   return standingsIn(standings, ...states).map(({ candidate }) => candidate);
 }
 
+/** The candidates that would take part if all answered. */
+export function possibleCandidates({ standings }: View): readonly LeaseCandidate[] {
+  return candidatesIn(standings, 'Live', 'Awaiting', 'Idle');
+}
+
 /** A ping to each of `standings`. */
 export function pingEach(
   view: View,

@@ -46,7 +46,7 @@ export class Deadline {
     this.#cancelTimer();
   }
 
-  /** Ends it: neither the timer nor the caller's signal has any effect from now on. */
+  /** Ends it: from now on neither the timer nor the caller's signal has an effect. */
   dispose(): void {
     this.#cancelTimer();
     this.#callerSignal?.removeEventListener('abort', this.abort);
