@@ -5,13 +5,9 @@ import {
   type ControlPlaneOptions,
   startControlPlane,
 } from '../control-plane/control-plane.ts';
+import type { Electors } from '../control-plane/electors.ts';
 import type { KubernetesVersion } from '../control-plane/kubernetes-versions.ts';
-import {
-  type CandidateSpec,
-  createCandidate,
-  readLease,
-  startAnsweringCandidate,
-} from './cluster-objects.ts';
+import { createCandidate, readLease } from './cluster-objects.ts';
 import {
   type Coordinator,
   eventually,
@@ -20,6 +16,12 @@ import {
   startCoordinator,
   untilActive,
 } from './coordinator.ts';
+import {
+  type SimCandidate,
+  type SimCandidateSpec,
+  type SimCandidates,
+  startSimCandidates,
+} from './sim-candidate.ts';
 
 // Five control planes start at once, each of which would be ready in seconds alone.
 const readyWithinMs = 120_000;
@@ -58,15 +60,12 @@ function readyzSays(coordinator: Coordinator, status: number, line: string): Pro
 
 /** Starts an elector that holds its Lease by this name, and its LeaseCandidate in a version that today's client-go lacks. */
 async function startParticipant(
-  plane: ControlPlane,
-  electors: Awaited<ReturnType<ControlPlane['startElectors']>>,
-  spec: CandidateSpec,
-  { onTestFinished }: TestContext,
-) {
+  electors: Electors,
+  candidates: SimCandidates,
+  spec: SimCandidateSpec,
+): Promise<SimCandidate> {
   await electors.start({ id: spec.name, lease: spec.lease, mode: 'elector-only', ...quick });
-  const candidate = await startAnsweringCandidate(plane, spec);
-  onTestFinished(() => candidate.stop());
-  return candidate;
+  return candidates.start(spec);
 }
 
 describe.concurrent('on a server that serves LeaseCandidates', () => {
@@ -114,11 +113,13 @@ describe.concurrent('on a server that serves LeaseCandidates', () => {
       await untilActive(coordinator);
 
       const electors = await plane.startElectors();
-      const newer = { version: wantVersion, lease: 'web', name: 'newer', emulationVersion: '1.36.0' };
-      await startParticipant(plane, electors, newer, context);
+      const candidates = await startSimCandidates(plane, wantVersion);
+      context.onTestFinished(() => candidates.stop());
+      const web = { namespace: 'default', lease: 'web' };
+      await startParticipant(electors, candidates, { ...web, name: 'newer', emulationVersion: '1.36.0' });
       await electors.waitFor({ id: 'newer', event: 'startedLeading' });
-      const older = { version: wantVersion, lease: 'web', name: 'older', emulationVersion: '1.35.0' };
-      const olderCandidate = await startParticipant(plane, electors, older, context);
+      const older = { ...web, name: 'older', emulationVersion: '1.35.0' };
+      const olderCandidate = await startParticipant(electors, candidates, older);
       await coordinator.waitForLog(({ preferredHolder }) => preferredHolder === 'older');
       expect(olderCandidate.acks()).toBeGreaterThan(0);
       await electors.waitFor({ id: 'older', event: 'startedLeading' });

@@ -51,29 +51,46 @@ interface AuditEvent {
   readonly requestObject?: { readonly spec?: Readonly<Record<string, unknown>> };
 }
 
-const policy = {
-  apiVersion: 'audit.k8s.io/v1',
-  kind: 'Policy',
-  omitStages: ['RequestReceived'],
-  rules: [
-    {
-      level: 'Request',
-      verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'],
-      resources: [{ group: 'coordination.k8s.io' }],
-    },
-    { level: 'Metadata', resources: [{ group: 'coordination.k8s.io' }] },
-    { level: 'None' },
-  ],
-};
+/** What is recorded of which requests about Leases and LeaseCandidates, like a rule of an audit policy. */
+export interface AuditRule {
+  /** Only `Request` records bodies. */
+  readonly level: 'Request' | 'Metadata';
+  /** Everybody's, all of them, and those in every namespace unless told otherwise. */
+  readonly users?: readonly string[];
+  readonly verbs?: readonly string[];
+  readonly namespaces?: readonly string[];
+}
 
-/** Prepares an audit log for a control plane that is yet to be started. Whoever calls this removes it. */
-export async function prepareAuditLog(): Promise<AuditLog> {
+const everything: readonly AuditRule[] = [
+  { level: 'Request', verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'] },
+  { level: 'Metadata' },
+];
+
+/**
+ * Prepares an audit log for a control plane that is yet to be started. Whoever calls this removes it. Of `rules`, the
+ * first that fits a request counts; one that fits none is not recorded.
+ */
+export async function prepareAuditLog(rules = everything): Promise<AuditLog> {
   const directory = await mkdtemp(join(tmpdir(), 'audit-'));
   const policyFile = join(directory, 'policy.json');
   const logFile = join(directory, 'audit.log');
+  const policy = {
+    apiVersion: 'audit.k8s.io/v1',
+    kind: 'Policy',
+    omitStages: ['RequestReceived'],
+    rules: [
+      ...rules.map((rule) => ({ ...rule, resources: [{ group: 'coordination.k8s.io' }] })),
+      { level: 'None' },
+    ],
+  };
   await writeFile(policyFile, JSON.stringify(policy));
   return {
-    apiServerArgs: [`--audit-policy-file=${policyFile}`, `--audit-log-path=${logFile}`],
+    apiServerArgs: [
+      `--audit-policy-file=${policyFile}`,
+      `--audit-log-path=${logFile}`,
+      // Written before the request is answered: what is over is in the log.
+      '--audit-log-mode=blocking',
+    ],
     async requests() {
       const text = await readFile(logFile, 'utf8');
       // The last line may still be being written, and a server that was killed may have left half a line behind.

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { formatMicroTime } from '../../src/coordination/micro-time.ts';
 import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 
@@ -15,6 +15,7 @@ export interface Lease {
     readonly strategy?: string;
     readonly leaseDurationSeconds?: number;
     readonly leaseTransitions?: number;
+    readonly acquireTime?: string;
     readonly renewTime?: string;
   };
 }
@@ -50,9 +51,19 @@ export async function createNamespaces(plane: ControlPlane, ...names: readonly s
   await Promise.all(names.map((name) => plane.request('POST', '/api/v1/namespaces', { metadata: { name } })));
 }
 
-/** A metav1.MicroTime: exactly six decimals. `agoMs` is how long before now. */
+/** Creates a Lease by hand: its spec may be one that no client-go would write. */
+export function createLease(
+  plane: ControlPlane,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  spec: Readonly<Record<string, unknown>>,
+  metadata: Readonly<Record<string, unknown>> = {},
+): Promise<Lease> {
+  return plane.request('POST', leasesPath(namespace), { metadata: { ...metadata, name }, spec });
+}
+
+/** A metav1.MicroTime, as exact as client-go's. `agoMs` is how long before now. */
 export function microTime(agoMs = 0): string {
-  return new Date(Date.now() - agoMs).toISOString().replace('Z', '000Z');
+  return formatMicroTime(BigInt(Math.floor((performance.timeOrigin + performance.now() - agoMs) * 1000)));
 }
 
 /** A LeaseCandidate to be, in any version of its API. */
@@ -63,73 +74,42 @@ export interface CandidateSpec {
   readonly namespace?: string;
   readonly lease: string;
   readonly name: string;
-  /** Default `1.36.0`. */
+  /** Default `1.36.0`; where it is empty, none is written. */
   readonly binaryVersion?: string;
-  /** Default: its binaryVersion. */
+  /** Default: its binaryVersion; where it is empty, none is written. */
   readonly emulationVersion?: string;
+  /** Default `OldestEmulationVersion`. */
+  readonly strategy?: string;
+  /** What v1alpha1 has in place of a strategy; default: its strategy alone. */
+  readonly preferredStrategies?: readonly string[];
+  readonly finalizers?: readonly string[];
   /** How long before now it last renewed; default 0. */
   readonly renewedAgoMs?: number;
-}
-
-interface CandidateTimes {
-  readonly spec: { readonly pingTime?: string; readonly renewTime?: string };
 }
 
 export function candidatesPath({ version = 'v1beta1', namespace = 'default' }: Partial<CandidateSpec>) {
   return `/apis/coordination.k8s.io/${version}/namespaces/${namespace}/leasecandidates`;
 }
 
-/** Creates a LeaseCandidate that nobody stands behind: it answers no ping. */
+export function candidatePath(spec: Pick<CandidateSpec, 'version' | 'namespace' | 'name'>) {
+  return `${candidatesPath(spec)}/${spec.name}`;
+}
+
+/**
+ * Creates a LeaseCandidate that nobody stands behind: it answers no ping.
+ * @throws Error with the API server's answer when it is refused.
+ */
 export async function createCandidate(plane: ControlPlane, spec: CandidateSpec): Promise<void> {
-  const { version = 'v1beta1', lease, name, binaryVersion = '1.36.0' } = spec;
-  const strategy = 'OldestEmulationVersion';
+  const { version, lease, name, binaryVersion = '1.36.0', emulationVersion = binaryVersion } = spec;
+  const { strategy = 'OldestEmulationVersion', preferredStrategies = [strategy], finalizers = [] } = spec;
   await plane.request('POST', candidatesPath(spec), {
-    metadata: { name },
+    metadata: { name, finalizers },
     spec: {
       leaseName: lease,
-      binaryVersion,
-      emulationVersion: spec.emulationVersion ?? binaryVersion,
+      ...(binaryVersion && { binaryVersion }),
+      ...(emulationVersion && { emulationVersion }),
       renewTime: microTime(spec.renewedAgoMs),
-      ...(version === 'v1alpha1' ? { preferredStrategies: [strategy] } : { strategy }),
+      ...(version === 'v1alpha1' ? { preferredStrategies } : { strategy }),
     },
   });
-}
-
-/** A LeaseCandidate in a version that no client-go of today speaks, and what answers its pings. */
-export interface AnsweringCandidate {
-  /** How many pings it has answered. */
-  acks(): number;
-  stop(): Promise<void>;
-}
-
-/** Creates a LeaseCandidate and answers its pings as client-go's candidate does: renewTime = now on pingTime > renewTime. */
-export async function startAnsweringCandidate(
-  plane: ControlPlane,
-  spec: CandidateSpec,
-): Promise<AnsweringCandidate> {
-  await createCandidate(plane, spec);
-  const path = `${candidatesPath(spec)}/${spec.name}`;
-  const stopping = new AbortController();
-  let acks = 0;
-  const answer = async () => {
-    const { pingTime, renewTime = '' } = (await plane.request<CandidateTimes>('GET', path)).spec;
-    // Both have six decimals and end in Z, so that their order as text is that of time.
-    if (pingTime === undefined || pingTime <= renewTime) return;
-    await plane.request('PATCH', path, { spec: { renewTime: microTime() } });
-    acks += 1;
-  };
-  const running = (async () => {
-    while (!stopping.signal.aborted) {
-      // A server that is just being restarted is asked again.
-      await answer().catch(() => {});
-      await sleep(100, undefined, { signal: stopping.signal }).catch(() => {});
-    }
-  })();
-  return {
-    acks: () => acks,
-    async stop() {
-      stopping.abort();
-      await running;
-    },
-  };
 }

@@ -1,8 +1,10 @@
+import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { type KubernetesVersion, leaseCandidateVersions } from '../control-plane/kubernetes-versions.ts';
+import { createLease, createNamespaces, type Lease, leasePath } from './cluster-objects.ts';
 import { type Coordinator, installRole, type LogLine, startCoordinator, untilActive } from './coordinator.ts';
-import { type CandidateApiVersion, type SimCandidates, startSimCandidates } from './sim-candidate.ts';
-import { type WatchedLease, type WatchedObjects, watchObjects } from './watched-objects.ts';
+import { type SimCandidates, startSimCandidates } from './sim-candidate.ts';
+import { type WatchedLease, type WatchedObjects, watchLeases } from './watched-objects.ts';
 
 /** A control plane whose Leases our coordinator coordinates, and eyes on them. */
 export interface CoordinatedCluster {
@@ -16,11 +18,11 @@ export interface CoordinatedCluster {
   createLease(
     namespace: string,
     name: string,
-    spec: WatchedLease['spec'],
+    spec: Lease['spec'],
     metadata?: Readonly<Record<string, unknown>>,
-  ): Promise<WatchedLease>;
+  ): Promise<Lease>;
   /** Changes fields of a Lease, as somebody else than the coordinator. */
-  patchLease(namespace: string, name: string, spec: Readonly<Record<string, unknown>>): Promise<WatchedLease>;
+  patchLease(namespace: string, name: string, spec: Readonly<Record<string, unknown>>): Promise<Lease>;
   /** The Lease as the API server has it, byte for byte. */
   readLease(namespace: string, name: string): Promise<string>;
   /** What the coordinator's log told of a Lease that needs attention for `reason`. */
@@ -33,11 +35,6 @@ export interface CoordinatedCluster {
 /** What is logged of every decision and of every write; any other line about a Lease is there to be read by somebody. */
 const routine: ReadonlySet<string> = new Set(['Decided', 'Changed a Lease']);
 
-/** The path of a Lease. */
-export function leasePath(namespace: string, name: string): string {
-  return `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`;
-}
-
 /** Starts a control plane and a coordinator on it with more arguments of `run`; resolves when that is active. */
 export async function startCoordinatedCluster(
   version: KubernetesVersion,
@@ -47,10 +44,10 @@ export async function startCoordinatedCluster(
   try {
     const kubeconfig = await installRole(plane);
     const coordinator = await startCoordinator(kubeconfig, args);
-    const leases = await watchObjects<WatchedLease>(plane, '/apis/coordination.k8s.io/v1/leases');
+    const leases = await watchLeases(plane);
     const candidates = await startSimCandidates(
       plane,
-      leaseCandidateVersions[version][0] as CandidateApiVersion,
+      leaseCandidateVersions[version][0] as LeaseCandidateVersion,
     );
     await untilActive(coordinator, 90_000);
     return assemble(plane, kubeconfig, coordinator, leases, candidates);
@@ -75,17 +72,11 @@ function assemble(
     coordinator,
     leases,
     candidates,
-    async createNamespace(name) {
-      await plane.request('POST', '/api/v1/namespaces', { metadata: { name } });
-    },
-    createLease: (namespace, name, spec, metadata = {}) =>
-      plane.request('POST', `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`, {
-        metadata: { ...metadata, name },
-        spec,
-      }),
-    patchLease: (namespace, name, spec) => plane.request('PATCH', leasePath(namespace, name), { spec }),
+    createNamespace: (name) => createNamespaces(plane, name),
+    createLease: (namespace, name, spec, metadata) => createLease(plane, { namespace, name }, spec, metadata),
+    patchLease: (namespace, name, spec) => plane.request('PATCH', leasePath({ namespace, name }), { spec }),
     readLease: async (namespace, name) =>
-      JSON.stringify(await plane.request('GET', leasePath(namespace, name))),
+      JSON.stringify(await plane.request('GET', leasePath({ namespace, name }))),
     troubles: (namespace, name, reason) => coordinator.log.filter(isTrouble(namespace, name, reason)),
     untilTrouble: (namespace, name, reason, timeoutMs = 60_000) =>
       coordinator.waitForLog(isTrouble(namespace, name, reason), timeoutMs),

@@ -10,7 +10,7 @@ export interface Leadership {
 /** Who led, and when, among `ids`, in the order in which they began. */
 export function leadershipsOf(
   events: readonly ElectorEvent[],
-  ids: (id: string) => boolean,
+  ids: (id: string) => boolean = () => true,
 ): readonly Leadership[] {
   const open = new Map<string, { id: string; from: number; until: number | undefined }>();
   const all: { id: string; from: number; until: number | undefined }[] = [];
@@ -35,18 +35,41 @@ export function leadershipsOf(
  */
 export const RELEASE_REPORTED_LATE_MS = 500;
 
-/** Each time that two programs led at once for longer than `toleratedMs`, described; none of them where all is well. */
-export function overlapsOf(leaderships: readonly Leadership[], toleratedMs: number): readonly string[] {
+/**
+ * Each time that two programs led at once for longer than `toleratedMs`, described; none of them where all is well. Who
+ * still leads counts until `now`, in microseconds of the wall clock: without it, for ever.
+ */
+export function overlapsOf(
+  leaderships: readonly Leadership[],
+  toleratedMs: number,
+  now = Number.POSITIVE_INFINITY,
+): readonly string[] {
   return leaderships.flatMap((later, index) =>
     leaderships.slice(0, index).flatMap((earlier) => {
-      const end = Math.min(
-        earlier.until ?? Number.POSITIVE_INFINITY,
-        later.until ?? Number.POSITIVE_INFINITY,
-      );
-      const overlapMs = (end - later.from) / 1000;
+      const overlapMs = (Math.min(earlier.until ?? now, later.until ?? now) - later.from) / 1000;
       if (overlapMs <= toleratedMs) return [];
       return [`${describe(earlier)}, ${describe(later)}: ${overlapMs.toFixed(1)} ms of both`];
     }),
+  );
+}
+
+/** Two programs that both believed that they lead the same Lease. */
+export interface Overlap {
+  readonly lease: string;
+  readonly description: string;
+}
+
+/** Every time that two led one Lease at once, up to the last event; `leaseOf` tells the Lease of an id. */
+export function findOverlaps(
+  events: readonly ElectorEvent[],
+  leaseOf: (id: string) => string,
+): readonly Overlap[] {
+  const now = events.at(-1)?.wallMicros;
+  return [...Map.groupBy(events, ({ id }) => leaseOf(id))].flatMap(([lease, ofLease]) =>
+    overlapsOf(leadershipsOf(ofLease), RELEASE_REPORTED_LATE_MS, now).map((description) => ({
+      lease,
+      description,
+    })),
   );
 }
 

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Electors } from '../control-plane/electors.ts';
+import { microTime } from './cluster-objects.ts';
 import { type CoordinatedCluster, startCoordinatedCluster } from './coordinated-cluster.ts';
 import { eventually } from './coordinator.ts';
 import { leadershipsOf, overlapsOf, RELEASE_REPORTED_LATE_MS } from './leaderships.ts';
-import { microTime, type SimCandidateSpec } from './sim-candidate.ts';
+import type { SimCandidateSpec } from './sim-candidate.ts';
 import type { Change, WatchedLease } from './watched-objects.ts';
 
 // Most of these tests wait for Leases to expire: all of them wait at the same time.
@@ -135,7 +136,7 @@ describe.concurrent('a coordinator with its defaults', () => {
     it('creates the Lease with the strategy and no holder, and then leaves it to the third party', async () => {
       const namespace = 'third-party';
       await cluster.createNamespace(namespace);
-      const candidate = { ...custom, namespace, leaseName: 'made' };
+      const candidate = { ...custom, namespace, lease: 'made' };
       await cluster.candidates.start({ ...candidate, name: 'a' });
       const made = await cluster.leases.waitFor(namespace, 'made', () => true);
       expect(made.type).toBe('ADDED');
@@ -165,7 +166,7 @@ describe.concurrent('a coordinator with its defaults', () => {
         ...held('somebody', 2),
         strategy: OLDEST,
       });
-      await cluster.candidates.start({ ...custom, namespace, leaseName: 'kept', name: 'a' });
+      await cluster.candidates.start({ ...custom, namespace, lease: 'kept', name: 'a' });
       const renamed = await cluster.leases.waitFor(namespace, 'kept', ({ spec }) => spec.strategy === CUSTOM);
       expect(renamed.object.spec).toEqual({ ...before.spec, strategy: CUSTOM });
       await sleep(4_000); // twice its duration
@@ -176,7 +177,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       const namespace = 'third-party-unsaid';
       await cluster.createNamespace(namespace);
       await cluster.createLease(namespace, 'bare', {});
-      await cluster.candidates.start({ ...custom, namespace, leaseName: 'bare', name: 'a' });
+      await cluster.candidates.start({ ...custom, namespace, lease: 'bare', name: 'a' });
       const mended = await cluster.leases.waitFor(namespace, 'bare', ({ spec }) => spec.strategy === CUSTOM);
       expect(mended.object.spec).toEqual({ holderIdentity: '', strategy: CUSTOM });
     });
@@ -188,7 +189,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       await cluster.createNamespace(namespace);
       const lease = { holderIdentity: '', leaseTransitions: 7 };
       await cluster.createLease(namespace, 'disputed', lease);
-      const party = { namespace, leaseName: 'disputed', renewedMsAgo: 60_000, answers: false };
+      const party = { namespace, lease: 'disputed', renewedAgoMs: 60_000, answers: false };
       const parties = await Promise.all([
         cluster.candidates.start({ ...party, ...oldest, name: 'a' }),
         cluster.candidates.start({ ...party, ...custom, name: 'b' }),
@@ -203,7 +204,7 @@ describe.concurrent('a coordinator with its defaults', () => {
     it('sees none between one that answers and one that never does', async () => {
       const namespace = 'conflict-with-the-dead';
       await cluster.createNamespace(namespace);
-      const party = { namespace, leaseName: 'disputed', renewedMsAgo: 60_000 };
+      const party = { namespace, lease: 'disputed', renewedAgoMs: 60_000 };
       const a = await cluster.candidates.start({ ...party, ...oldest, name: 'a', answers: false });
       await cluster.candidates.start({ ...party, ...custom, name: 'b' });
       // The one that answers wants its strategy, which is nobody's to dispute until the other one comes to life.
@@ -245,7 +246,7 @@ describe.concurrent('a coordinator with its defaults', () => {
         const namespace = `conflict-newer-${wantHolder === '' ? 'custom' : 'oldest'}`;
         await startDispute(namespace);
         const newer = { ...arrives, binaryVersion: '1.37.0', emulationVersion: '1.30.0' };
-        await cluster.candidates.start({ ...newer, namespace, leaseName: 'disputed', name: 'newer' });
+        await cluster.candidates.start({ ...newer, namespace, lease: 'disputed', name: 'newer' });
         const resolved = await cluster.leases.waitFor(
           namespace,
           'disputed',
@@ -258,7 +259,7 @@ describe.concurrent('a coordinator with its defaults', () => {
     it('takes its preferredHolder off a held Lease, and else leaves that alone', async () => {
       const namespace = 'conflict-held';
       await cluster.createNamespace(namespace);
-      const party = { namespace, leaseName: 'disputed' };
+      const party = { namespace, lease: 'disputed' };
       await cluster.createLease(namespace, 'disputed', held('somebody'));
       await cluster.candidates.start({ ...party, ...oldest, name: 'a' });
       const preferred = await cluster.leases.waitFor(namespace, 'disputed', prefers('a'));
@@ -281,7 +282,7 @@ describe.concurrent('a coordinator with its defaults', () => {
     // Neither is trusted without an answer, and the best one, asked first, gives none.
     const startBoth = async (namespace: string) => {
       await cluster.createNamespace(namespace);
-      const both = { ...oldest, namespace, leaseName: 'awaited', renewedMsAgo: 60_000 };
+      const both = { ...oldest, namespace, lease: 'awaited', renewedAgoMs: 60_000 };
       const best = await cluster.candidates.start({
         ...both,
         name: 'best',
@@ -315,7 +316,7 @@ describe.concurrent('a coordinator with its defaults', () => {
     it('takes one that comes back under its name for the new program that it is', async () => {
       const { both, best } = await startBoth('replaced-mid-election');
       await best.remove();
-      await cluster.candidates.start({ ...both, name: 'best', emulationVersion: '1.35.0', renewedMsAgo: 0 });
+      await cluster.candidates.start({ ...both, name: 'best', emulationVersion: '1.35.0', renewedAgoMs: 0 });
       // "other" may have been quicker: then the new one is preferred to it.
       await cluster.leases.waitFor(
         'replaced-mid-election',
@@ -329,13 +330,13 @@ describe.concurrent('a coordinator with its defaults', () => {
     { what: 'no number', spec: { binaryVersion: 'latest', emulationVersion: '1.36.0' } },
     { what: 'marked with a v', spec: { binaryVersion: 'v1.36.0', emulationVersion: '1.36.0' } },
     { what: 'short', spec: { binaryVersion: '1.36.0', emulationVersion: '1.36' } },
-    { what: 'absent', spec: { binaryVersion: '1.36.0' } },
+    { what: 'absent', spec: { binaryVersion: '1.36.0', emulationVersion: '' } },
     { what: 'newer than the binary', spec: { binaryVersion: '1.36.0', emulationVersion: '1.37.0' } },
   ])('never meets a version that is $what on this server, which refuses it', async ({ spec }) => {
     // Where a server lets them in is v1alpha1: preferred-strategies.e2e.test.ts.
     const refused = cluster.candidates.start({
       namespace: 'default',
-      leaseName: 'refused',
+      lease: 'refused',
       name: 'refused',
       strategy: OLDEST,
       ...spec,
@@ -383,7 +384,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       // It has expired, and would be anybody's who is a candidate for it.
       await cluster.createLease('elsewhere', 'shared', held('somebody', 1));
       const before = await cluster.readLease('elsewhere', 'shared');
-      await cluster.candidates.start({ ...oldest, namespace: 'here', leaseName: 'shared', name: 'a' });
+      await cluster.candidates.start({ ...oldest, namespace: 'here', lease: 'shared', name: 'a' });
       await cluster.leases.waitFor('here', 'shared', hasHolder('a'));
       await sleep(3_000); // three times its duration
       expect(await cluster.readLease('elsewhere', 'shared')).toBe(before);
@@ -396,7 +397,7 @@ describe.concurrent('a coordinator with its defaults', () => {
     it('gives its Lease to another, asks it nothing any more, and waits for it no longer', async () => {
       const namespace = 'finalized';
       await cluster.createNamespace(namespace);
-      const both = { ...oldest, namespace, leaseName: 'finalized' };
+      const both = { ...oldest, namespace, lease: 'finalized' };
       const leaving = { ...both, name: 'leaving', emulationVersion: '1.35.0', finalizers };
       const best = await cluster.candidates.start(leaving);
       await cluster.leases.waitFor(namespace, 'finalized', hasHolder('leaving'));
@@ -421,7 +422,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       const namespace = 'finalized-preferred';
       await cluster.createNamespace(namespace);
       await cluster.createLease(namespace, 'finalized', held('somebody'));
-      const both = { ...oldest, namespace, leaseName: 'finalized' };
+      const both = { ...oldest, namespace, lease: 'finalized' };
       const best = await cluster.candidates.start({ ...both, name: 'leaving', finalizers });
       const preferred = await cluster.leases.waitFor(namespace, 'finalized', prefers('leaving'));
       const since = cluster.leases.history(namespace, 'finalized').indexOf(preferred) + 1;
@@ -448,7 +449,7 @@ describe.concurrent('a coordinator with its defaults', () => {
     const read = () => Promise.all(names.map((name) => cluster.readLease(namespace, name)));
     const before = await read();
     // An election among neighbours, so that the namespace is surely looked at; its Lease expires and is granted anew.
-    await cluster.candidates.start({ ...oldest, namespace, leaseName: 'neighbour', name: 'a' });
+    await cluster.candidates.start({ ...oldest, namespace, lease: 'neighbour', name: 'a' });
     const first = await cluster.leases.waitFor(namespace, 'neighbour', hasHolder('a'));
     await cluster.leases.waitFor(
       namespace,
@@ -463,12 +464,12 @@ describe.concurrent('a coordinator with its defaults', () => {
     const usurper = await cluster.candidates.start({
       ...oldest,
       namespace,
-      leaseName: name,
+      lease: name,
       name: 'usurper',
       emulationVersion: '1.0.0',
-      renewedMsAgo: 60_000,
+      renewedAgoMs: 60_000,
     });
-    await cluster.candidates.start({ ...custom, namespace, leaseName: name, name: 'third-party' });
+    await cluster.candidates.start({ ...custom, namespace, lease: name, name: 'third-party' });
     await cluster.coordinator.waitForLog(({ lease, reason }) => {
       return lease === `${namespace}/${name}` && reason === 'CoordinatorLease';
     });
@@ -500,7 +501,7 @@ describe.concurrent('a coordinator with its defaults', () => {
     const better = await cluster.candidates.start({
       ...oldest,
       namespace,
-      leaseName: 'kept',
+      lease: 'kept',
       name: 'better',
     });
     const preferred = await cluster.leases.waitFor(namespace, 'kept', prefers('better'));
@@ -508,7 +509,7 @@ describe.concurrent('a coordinator with its defaults', () => {
     const off = await cluster.leases.waitFor(namespace, 'kept', prefersNobody, {
       since: mark(namespace, 'kept', preferred),
     });
-    await cluster.candidates.start({ ...oldest, namespace, leaseName: 'kept', name: 'next' });
+    await cluster.candidates.start({ ...oldest, namespace, lease: 'kept', name: 'next' });
     const granted = await cluster.leases.waitFor(namespace, 'kept', hasHolder('next'), { timeoutMs: 90_000 });
     for (const { object } of [preferred, off, granted]) expect(object.metadata).toMatchObject(kept);
     expect(preferred.object.spec).toMatchObject({ holderIdentity: 'somebody', leaseTransitions: 41 });
@@ -574,7 +575,7 @@ describe.concurrent('a coordinator with its defaults', () => {
           const flaky = await cluster.candidates.start({
             ...oldest,
             namespace,
-            leaseName: lease,
+            lease,
             name: `flaky-${run}`,
             emulationVersion: '1.35.0',
           });
@@ -631,10 +632,10 @@ describe.concurrent('a coordinator for which candidates are valid for 12 s and c
     const silent = await cluster.candidates.start({
       ...oldest,
       namespace,
-      leaseName: lease,
+      lease,
       name: 'outlived-silent',
       emulationVersion: '1.30.0',
-      renewedMsAgo: validityMs + 1_000,
+      renewedAgoMs: validityMs + 1_000,
       answers: false,
     });
     const createdAt = performance.now();
@@ -656,10 +657,10 @@ describe.concurrent('a coordinator for which candidates are valid for 12 s and c
     const back = await cluster.candidates.start({
       ...oldest,
       namespace,
-      leaseName: lease,
+      lease,
       name: 'returning-better',
       emulationVersion: '1.30.0',
-      renewedMsAgo: gcAfterMs + 60_000,
+      renewedAgoMs: gcAfterMs + 60_000,
     });
     await back.pinged(1);
     await cluster.leases.waitFor(namespace, lease, prefers('returning-better'));
@@ -669,13 +670,13 @@ describe.concurrent('a coordinator for which candidates are valid for 12 s and c
 
   it('asks a candidate for a sign of life half way through its validity, and keeps it as long as it answers', async () => {
     const lease = 'answering';
-    const leader = { ...oldest, namespace, leaseName: lease, emulationVersion: '1.30.0' };
+    const leader = { ...oldest, namespace, lease, emulationVersion: '1.30.0' };
     await cluster.createLease(namespace, lease, { ...held('answering-a'), strategy: OLDEST });
     await cluster.candidates.start({ ...leader, name: 'answering-a' });
     const other = await cluster.candidates.start({
       ...oldest,
       namespace,
-      leaseName: lease,
+      lease,
       name: 'answering-b',
     });
     const startedAt = performance.now();
@@ -705,8 +706,8 @@ describe.concurrent('a coordinator for which candidates are valid for 12 s and c
 
   it('collects nobody who was replaced under the same name since it was pinged', async () => {
     const lease = 'replaced';
-    const one = { ...oldest, namespace, leaseName: lease, name: 'replaced' };
-    const dead = await cluster.candidates.start({ ...one, renewedMsAgo: gcAfterMs + 1_000, answers: false });
+    const one = { ...oldest, namespace, lease, name: 'replaced' };
+    const dead = await cluster.candidates.start({ ...one, renewedAgoMs: gcAfterMs + 1_000, answers: false });
     await dead.pinged(1);
     await dead.remove();
     await cluster.candidates.start(one);

@@ -30,7 +30,7 @@ describe.concurrent('ordered lists of preferred strategies, v1alpha1 on Kubernet
    */
   async function startTogether(
     namespace: string,
-    specs: Readonly<Record<string, Omit<SimCandidateSpec, 'namespace' | 'name' | 'leaseName'>>>,
+    specs: Readonly<Record<string, Omit<SimCandidateSpec, 'namespace' | 'name' | 'lease'>>>,
   ): Promise<ReadonlyMap<string, SimCandidate>> {
     await cluster.createNamespace(namespace);
     const started = await Promise.all(
@@ -39,8 +39,8 @@ describe.concurrent('ordered lists of preferred strategies, v1alpha1 on Kubernet
           ...spec,
           namespace,
           name,
-          leaseName: LEASE,
-          renewedMsAgo: 60_000,
+          lease: LEASE,
+          renewedAgoMs: 60_000,
           answers: false,
         }),
       ),
@@ -150,7 +150,7 @@ describe.concurrent('ordered lists of preferred strategies, v1alpha1 on Kubernet
     it('let those take part, but not be elected by OldestEmulationVersion', async () => {
       const candidates = await startTogether('versionless', {
         // Written first, and by name the first too: only its missing versions stand against it.
-        a: { preferredStrategies: [Y] },
+        a: { binaryVersion: '', preferredStrategies: [Y] },
         b: { ...versions, preferredStrategies: [X, Y] },
       });
       const made = await cluster.leases.waitFor('versionless', LEASE, () => true);
@@ -165,14 +165,14 @@ describe.concurrent('ordered lists of preferred strategies, v1alpha1 on Kubernet
     });
 
     it.each([
-      { what: 'both', spec: {} },
-      { what: 'the emulationVersion', spec: { binaryVersion: '1.31.0' } },
+      { what: 'both', spec: { binaryVersion: '' } },
+      { what: 'the emulationVersion', spec: { binaryVersion: '1.31.0', emulationVersion: '' } },
     ])('are refused by the API where they name OldestEmulationVersion and lack $what', async ({ spec }) => {
       const refused = cluster.candidates.start({
         ...spec,
         namespace: 'default',
         name: 'refused',
-        leaseName: LEASE,
+        lease: LEASE,
         preferredStrategies: [X],
       });
       await expect(refused).rejects.toThrow(': 422 ');

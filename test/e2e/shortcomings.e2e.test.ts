@@ -2,43 +2,38 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import type { ElectorSpec, Electors } from '../control-plane/electors.ts';
+import { candidatePath, createCandidate, createLease, type Lease, leasePath } from './cluster-objects.ts';
 import { type Coordinator, installRole, startCoordinator, untilActive } from './coordinator.ts';
-import {
-  candidatePath,
-  createCandidate,
-  createLease,
-  leasePath,
-  microTime,
-  startHandmadeCandidate,
-  startHandmadeHolder,
-} from './handmade-participants.ts';
-import { findOverlaps } from './leadership.ts';
-import {
-  type LeaseCandidateObject,
-  type LeaseObject,
-  type ObjectWatch,
-  type Sighting,
-  watchCandidates,
-  watchLeases,
-} from './object-watch.ts';
+import { findOverlaps } from './leaderships.ts';
+import { startLeaseHolder } from './lease-holder.ts';
 import { sumOf } from './prometheus-text.ts';
+import { type SimCandidates, startSimCandidates } from './sim-candidate.ts';
+import {
+  type Change,
+  type WatchedCandidate,
+  type WatchedLease,
+  type WatchedObjects,
+  watchLeases,
+} from './watched-objects.ts';
 
 // Each stands for one of the cases where the controller built into kube-apiserver 1.36.3 falls short. They wait for
 // Leases to expire, most of the time, and do so together.
 vi.setConfig({ maxConcurrency: 30, testTimeout: 180_000 });
 
+const namespace = 'default';
+
 let plane: ControlPlane;
 let coordinator: Coordinator;
 let electors: Electors;
-let leases: ObjectWatch<LeaseObject>;
-let candidates: ObjectWatch<LeaseCandidateObject>;
+let leases: WatchedObjects<WatchedLease>;
+let candidates: SimCandidates;
 
 beforeAll(async () => {
   plane = await startControlPlane();
   coordinator = await startCoordinator(await installRole(plane));
   electors = await plane.startElectors();
-  leases = await watchLeases(plane, 'default');
-  candidates = await watchCandidates(plane, 'default');
+  leases = await watchLeases(plane);
+  candidates = await startSimCandidates(plane);
   await untilActive(coordinator);
 });
 afterAll(async () => {
@@ -58,29 +53,39 @@ function candidate(lease: string, name: string, minor: number, spec: Partial<Ele
 
 const shortLease = { leaseDuration: '8s', renewDeadline: '4s', retryPeriod: '1s' } as const;
 
+const historyOf = (lease: string) => leases.history(namespace, lease);
+const specOf = (lease: string) => leases.current(namespace, lease)?.spec;
+const candidateHistoryOf = (name: string) => candidates.objects.history(namespace, name);
+const currentCandidate = (name: string) => candidates.objects.current(namespace, name);
+
+/** The first version of the Lease that is so, be it past or still to come; `since` skips that many of its earliest. */
+function untilIs(
+  lease: string,
+  isSo: (spec: Lease['spec']) => boolean,
+  { since = 0, timeoutMs = 30_000 } = {},
+): Promise<Change<WatchedLease>> {
+  return leases.waitFor(namespace, lease, ({ spec }) => isSo(spec), { since, timeoutMs });
+}
+
 /** Starts an elector and waits until it leads and has renewed, so that the Lease lasts as long as it wants it to. */
-async function startLeader(spec: ElectorSpec): Promise<Sighting<LeaseObject>> {
+async function startLeader(spec: ElectorSpec): Promise<Change<WatchedLease>> {
   await electors.start(spec);
   await electors.waitFor({ id: spec.id, event: 'startedLeading' });
-  return leases.until(
+  return untilIs(
     spec.lease,
-    ({ object: { spec: seen } }) => seen.holderIdentity === spec.id && seen.renewTime !== seen.acquireTime,
-    `renewed by ${spec.id}`,
+    (seen) => seen.holderIdentity === spec.id && seen.renewTime !== seen.acquireTime,
   );
 }
 
 /** The first version of the Lease, among those after the first `since`, that `holder` holds. */
 function untilHeldBy(lease: string, holder: string, since = 0, timeoutMs = 60_000) {
-  return leases.until(lease, ({ object }) => object.spec.holderIdentity === holder, `held by ${holder}`, {
-    since,
-    timeoutMs,
-  });
+  return untilIs(lease, ({ holderIdentity }) => holderIdentity === holder, { since, timeoutMs });
 }
 
 /** Who held the Lease, in order, from its `since`th version on; '' for nobody. */
 function holdersOf(lease: string, since = 0): readonly string[] {
   const holders: string[] = [];
-  for (const { object, type } of leases.historyOf(lease).slice(since)) {
+  for (const { object, type } of historyOf(lease).slice(since)) {
     const holder = type === 'DELETED' ? '' : (object.spec.holderIdentity ?? '');
     if (holder !== holders.at(-1)) holders.push(holder);
   }
@@ -92,16 +97,16 @@ function overlapsOf(...names: readonly string[]) {
 }
 
 /** The pings that a candidate was sent, as seen in its pingTime, from its `since`th version on. */
-function pingsOf(name: string, since = 0): number {
-  const pingTimes = candidates.historyOf(name).map(({ object }) => object.spec.pingTime);
-  return pingTimes.filter(
-    (pingTime, index) => index >= since && pingTime !== undefined && pingTime !== pingTimes[index - 1],
-  ).length;
+function pingsOf(name: string, since = 0): readonly Change<WatchedCandidate>[] {
+  return candidateHistoryOf(name).filter(
+    ({ object: { spec } }, index, all) =>
+      index >= since && spec.pingTime !== undefined && spec.pingTime !== all[index - 1]?.object.spec.pingTime,
+  );
 }
 
 /** When the last record of its holder ran out, by that holder's own renewTime: milliseconds since the Unix epoch. */
 function expiryOf(lease: string, holder: string): number {
-  const last = leases.historyOf(lease).findLast(({ object }) => object.spec.holderIdentity === holder);
+  const last = historyOf(lease).findLast(({ object }) => object.spec.holderIdentity === holder);
   const { renewTime = '', leaseDurationSeconds = Number.NaN } = last?.object.spec ?? {};
   return Date.parse(renewTime) + leaseDurationSeconds * 1000;
 }
@@ -152,11 +157,11 @@ describe('Leases with five candidates each', () => {
     const before = patches(await metrics());
     const waits = await Promise.all(
       names.map(async (lease) => {
-        const since = leases.historyOf(lease).length;
+        const since = historyOf(lease).length;
         await electors.release(`${lease}.a`, 'delete');
         const released = await untilHeldBy(lease, '', since);
         const next = await untilHeldBy(lease, `${lease}.b`, since);
-        return next.seenAt - released.seenAt;
+        return next.wallMs - released.wallMs;
       }),
     );
     // The built-in takes 7 s half of the time, and 11 s at worst.
@@ -171,10 +176,10 @@ describe('Leases with five candidates each', () => {
     const before = patches(await metrics());
     const waits = await Promise.all(
       names.map(async (lease) => {
-        const since = leases.historyOf(lease).length;
+        const since = historyOf(lease).length;
         await electors.crash(`${lease}.b`);
         const next = await untilHeldBy(lease, `${lease}.c`, since);
-        return next.seenAt - expiryOf(lease, `${lease}.b`);
+        return next.wallMs - expiryOf(lease, `${lease}.b`);
       }),
     );
     // Not before: the holder could still believe in it. The built-in takes 8 s half of the time, and 12 s at worst.
@@ -197,22 +202,17 @@ describe.concurrent('An election', () => {
         candidate(lease, 'old', 36, { ...shortLease, restart: true, releaseOnCancel: false }),
       );
       await electors.start(candidate(lease, 'better', 35, { mode: 'candidate-only' }));
-      await leases.until(
-        lease,
-        ({ object }) => object.spec.preferredHolder === better,
-        'better is preferred',
-      );
+      await untilIs(lease, ({ preferredHolder }) => preferredHolder === better);
       // From here the old holder renews no more: it has been asked to yield. Nor may it before its Lease has expired.
       await electors.pause(holder, 'lease');
       await electors.waitFor({ id: holder, event: 'stoppedLeading' });
       const mark = electors.events.length;
-      const since = leases.historyOf(lease).length;
-      const { acquireTime } = leases.latest(lease)?.spec ?? {};
+      const since = historyOf(lease).length;
+      const { acquireTime } = specOf(lease) ?? {};
       await electors.release(better, 'delete');
-      const { object: granted } = await leases.until(
+      const { object: granted } = await untilIs(
         lease,
-        ({ object: { spec } }) => spec.holderIdentity === holder && spec.acquireTime !== acquireTime,
-        'granted anew',
+        (spec) => spec.holderIdentity === holder && spec.acquireTime !== acquireTime,
         { since },
       );
       expect(granted.spec.preferredHolder).toBeUndefined();
@@ -234,11 +234,7 @@ describe.concurrent('An election', () => {
       await electors.pause(holder, 'lease');
       const mark = electors.events.length;
       await electors.waitFor({ id: holder, event: 'stoppedLeading' }, { since: mark });
-      const again = await leases.until(
-        lease,
-        ({ object: { spec } }) => spec.acquireTime !== first.object.spec.acquireTime,
-        'granted anew',
-      );
+      const again = await untilIs(lease, ({ acquireTime }) => acquireTime !== first.object.spec.acquireTime);
       expect(again.object.spec.holderIdentity).toBe(holder);
       // To the same holder: no transition.
       expect(again.object.spec.leaseTransitions).toBe(first.object.spec.leaseTransitions);
@@ -253,16 +249,11 @@ describe.concurrent('An election', () => {
     async (afterMs) => {
       const lease = `deleted-after-${afterMs}`;
       await startLeader(candidate(lease, 'old', 36));
-      const since = leases.historyOf(lease).length;
+      const since = historyOf(lease).length;
       await electors.start(candidate(lease, 'better', 35));
-      await leases.until(
-        lease,
-        ({ object }) => object.spec.preferredHolder === `${lease}.better`,
-        'better is preferred',
-        { since },
-      );
+      await untilIs(lease, ({ preferredHolder }) => preferredHolder === `${lease}.better`, { since });
       await sleep(afterMs);
-      await plane.request('DELETE', leasePath(lease));
+      await plane.request('DELETE', leasePath({ namespace, name: lease }));
       await electors.waitFor({ id: `${lease}.better`, event: 'startedLeading' }, { timeoutMs: 90_000 });
       expect(electors.events).toContainEqual(
         expect.objectContaining({ id: `${lease}.old`, event: 'stoppedLeading' }),
@@ -278,17 +269,14 @@ describe.concurrent('An election', () => {
       const first = await startLeader(candidate(lease, 'best', 35));
       await electors.start(candidate(lease, 'other', 36));
       await electors.waitFor({ id: `${lease}.other`, event: 'candidateCreated' });
-      const since = leases.historyOf(lease).length;
+      const since = historyOf(lease).length;
       await electors.release(`${lease}.best`, fate);
       const released = await untilHeldBy(lease, '', since);
-      const next = await leases.until(
-        lease,
-        ({ object }) => (object.spec.holderIdentity ?? '') !== '',
-        'held by anyone',
-        { since: leases.historyOf(lease).indexOf(released) },
-      );
+      const next = await untilIs(lease, ({ holderIdentity = '' }) => holderIdentity !== '', {
+        since: historyOf(lease).indexOf(released),
+      });
       expect(next.object.spec.holderIdentity).toBe(`${lease}.other`);
-      expect(next.seenAt - released.seenAt).toBeLessThan(5_000);
+      expect(next.wallMs - released.wallMs).toBeLessThan(5_000);
       // Set and counted, which the built-in never does.
       const [before, after] = [first.object.spec, next.object.spec];
       expect(before.acquireTime).toMatch(/^\d{4}-.*\.\d{6}Z$/);
@@ -307,16 +295,16 @@ describe.concurrent('An election', () => {
     await electors.start(candidate(lease, 'third', 35));
     await electors.start(candidate(lease, 'fourth', 36));
     await electors.waitFor({ id: `${lease}.fourth`, event: 'candidateCreated' });
-    const since = candidates.historyOf(`${lease}.best`).length;
+    const since = candidateHistoryOf(`${lease}.best`).length;
     await electors.crash(`${lease}.best`);
     await electors.waitFor({ id: `${lease}.second`, event: 'startedLeading' }, { timeoutMs: 60_000 });
     // One ahead of the expiry; a second where the others answered too late for that, on a slow machine.
-    expect(pingsOf(`${lease}.best`, since)).toBeGreaterThanOrEqual(1);
-    expect(pingsOf(`${lease}.best`, since)).toBeLessThanOrEqual(2);
-    const marks = all.map((name) => candidates.historyOf(name).length);
+    expect(pingsOf(`${lease}.best`, since).length).toBeGreaterThanOrEqual(1);
+    expect(pingsOf(`${lease}.best`, since).length).toBeLessThanOrEqual(2);
+    const marks = all.map((name) => candidateHistoryOf(name).length);
     // Four times as long as the built-in waits before it pings them all again.
     await sleep(20_000);
-    expect(all.map((name, index) => pingsOf(name, marks[index]))).toEqual([0, 0, 0, 0]);
+    expect(all.map((name, index) => pingsOf(name, marks[index]).length)).toEqual([0, 0, 0, 0]);
     expect(holdersOf(lease)).toEqual([`${lease}.best`, `${lease}.second`]);
   });
 
@@ -328,10 +316,10 @@ describe.concurrent('An election', () => {
     const isComplaint = (line: (typeof coordinator.log)[number]) =>
       line.lease === `default/${lease}` && line.reason === 'WritesIgnored' && line.level === 'warn';
     await coordinator.waitForLog(isComplaint);
-    const since = leases.historyOf(lease).length;
+    const since = historyOf(lease).length;
     // Ten renewals, after each of which the built-in would have written.
     await sleep(20_000);
-    const history = leases.historyOf(lease);
+    const history = historyOf(lease);
     expect(history.slice(since).filter(({ object }) => object.spec.preferredHolder)).toEqual([]);
     expect(history.slice(since).length).toBeGreaterThan(5);
     expect(history.filter(({ object }) => object.spec.preferredHolder)).toHaveLength(1);
@@ -342,22 +330,19 @@ describe.concurrent('An election', () => {
   it('names the strategy of a newer binary while the holder stays valid', async () => {
     const lease = 'newer-strategy';
     await startLeader(candidate(lease, 'old', 36, { binaryVersion: '1.36.0' }));
-    expect(leases.latest(lease)?.spec.strategy).toBe('OldestEmulationVersion');
-    const since = leases.historyOf(lease).length;
+    expect(specOf(lease)?.strategy).toBe('OldestEmulationVersion');
+    const since = historyOf(lease).length;
     const strategy = 'example.com/by-weight';
     await electors.start(
       candidate(lease, 'new', 37, { binaryVersion: '1.37.0', strategy, mode: 'candidate-only' }),
     );
-    const renamed = await leases.until(lease, ({ object }) => object.spec.strategy === strategy, strategy, {
-      since,
-    });
+    const renamed = await untilIs(lease, (spec) => spec.strategy === strategy, { since });
     expect(renamed.object.spec.preferredHolder).toBeUndefined();
     // The holder goes on as before.
     const { renewTime } = renamed.object.spec;
-    const renewed = await leases.until(
+    const renewed = await untilIs(
       lease,
-      ({ object }) => object.spec.strategy === strategy && object.spec.renewTime !== renewTime,
-      'renewed under the new strategy',
+      (spec) => spec.strategy === strategy && spec.renewTime !== renewTime,
       { since },
     );
     expect(renewed.object.spec.holderIdentity).toBe(`${lease}.old`);
@@ -368,24 +353,21 @@ describe.concurrent('An election', () => {
     const lease = 'stale-candidate';
     const hour = 3_600_000;
     await startLeader(candidate(lease, 'leader', 36));
-    await startHandmadeCandidate(plane, candidates, `${lease}.answering`, {
-      leaseName: lease,
-      clockOffsetMs: -5 * hour,
-    });
-    await createCandidate(plane, `${lease}.late`, { leaseName: lease, renewTime: microTime(-hour) });
-    await createCandidate(plane, `${lease}.gone`, { leaseName: lease, renewTime: microTime(-5 * hour) });
-    const pinged = await candidates.until(
-      `${lease}.gone`,
-      ({ object }) => object.spec.pingTime !== undefined,
-      'pinged',
-    );
-    const deleted = await candidates.until(`${lease}.gone`, ({ type }) => type === 'DELETED', 'collected');
+    await candidates.start({ namespace, lease, name: `${lease}.answering`, clockOffsetMs: -5 * hour });
+    await createCandidate(plane, { lease, name: `${lease}.late`, renewedAgoMs: hour });
+    const gone = `${lease}.gone`;
+    await createCandidate(plane, { lease, name: gone, renewedAgoMs: 5 * hour });
+    const within = { timeoutMs: 30_000 };
+    const isPinged = ({ spec }: WatchedCandidate) => spec.pingTime !== undefined;
+    const pinged = await candidates.objects.waitFor(namespace, gone, isPinged, within);
+    const isDeleted = (_: WatchedCandidate, type: string) => type === 'DELETED';
+    const deleted = await candidates.objects.waitFor(namespace, gone, isDeleted, within);
     // It had its chance to answer. The built-in takes up to 30 min, and asks nobody.
-    expect(deleted.seenAt - pinged.seenAt).toBeGreaterThan(4_500);
-    expect(deleted.seenAt - pinged.seenAt).toBeLessThan(20_000);
-    expect(candidates.latest(`${lease}.late`)).toBeDefined();
-    expect(candidates.latest(`${lease}.answering`)).toBeDefined();
-    expect(candidates.latest(`${lease}.leader`)).toBeDefined();
+    expect(deleted.wallMs - pinged.wallMs).toBeGreaterThan(4_500);
+    expect(deleted.wallMs - pinged.wallMs).toBeLessThan(20_000);
+    expect(currentCandidate(`${lease}.late`)).toBeDefined();
+    expect(currentCandidate(`${lease}.answering`)).toBeDefined();
+    expect(currentCandidate(`${lease}.leader`)).toBeDefined();
   });
 
   it.each([
@@ -397,10 +379,10 @@ describe.concurrent('An election', () => {
     },
   ])('fills a Lease that has no holderIdentity but $name', async ({ slug, spec }) => {
     const lease = `without-holder-${slug}`;
-    await createLease(plane, lease, spec);
+    await createLease(plane, { namespace, name: lease }, spec);
     await electors.start(candidate(lease, 'only', 36));
     await electors.waitFor({ id: `${lease}.only`, event: 'startedLeading' });
-    expect(leases.latest(lease)?.spec).toMatchObject({
+    expect(specOf(lease)).toMatchObject({
       holderIdentity: `${lease}.only`,
       strategy: 'OldestEmulationVersion',
       leaseTransitions: 1,
@@ -420,13 +402,17 @@ describe.concurrent('An election', () => {
       const lease = `holder-${direction}`;
       const holder = `${lease}.skewed`;
       const leaseDurationSeconds = 6;
-      const renewals = await startHandmadeHolder(plane, lease, {
+      const renewals = await startLeaseHolder(plane, {
+        namespace,
+        lease,
         holder,
         leaseDurationSeconds,
         clockOffsetMs,
       });
-      const own = await startHandmadeCandidate(plane, candidates, holder, {
-        leaseName: lease,
+      const own = await candidates.start({
+        namespace,
+        lease,
+        name: holder,
         emulationVersion: '1.35.0',
         clockOffsetMs,
       });
@@ -434,11 +420,11 @@ describe.concurrent('An election', () => {
       // By this machine's clock it has expired an hour ago, or will in an hour.
       await sleep(3_000 * leaseDurationSeconds);
       await renewals.stop();
-      own.stop();
+      own.silence();
       const spare = await untilHeldBy(lease, `${lease}.spare`);
-      const history = leases.historyOf(lease);
+      const history = historyOf(lease);
       const lastRenewal = history[history.indexOf(spare) - 1];
-      const tookMs = spare.seenAt - (lastRenewal?.seenAt ?? Number.NaN);
+      const tookMs = spare.wallMs - (lastRenewal?.wallMs ?? Number.NaN);
       expect(holdersOf(lease)).toEqual([holder, `${lease}.spare`]);
       // This test and the coordinator see a renewal at almost, but not quite, the same moment.
       expect(tookMs).toBeGreaterThan(leaseDurationSeconds * 1000 - 500);
@@ -451,20 +437,20 @@ describe.concurrent('An election', () => {
     async ({ direction, clockOffsetMs }) => {
       const lease = `candidate-${direction}`;
       const name = `${lease}.skewed`;
-      const skewed = await startHandmadeCandidate(plane, candidates, name, {
-        leaseName: lease,
-        clockOffsetMs,
-      });
+      const skewed = await candidates.start({ namespace, lease, name, clockOffsetMs });
       const granted = await untilHeldBy(lease, name);
-      expect(skewed.pings.length).toBeGreaterThan(0);
-      expect(skewed.pings.length).toBeLessThanOrEqual(3);
+      expect(skewed.pings()).toBeGreaterThan(0);
+      expect(skewed.pings()).toBeLessThanOrEqual(3);
       // A pingTime ahead of its clock would have it write in a loop until that has caught up.
-      expect(Math.max(...skewed.pings.map(({ aheadMs }) => aheadMs))).toBeLessThanOrEqual(1);
+      const aheadMs = pingsOf(name).map(
+        ({ object: { spec }, wallMs }) => Date.parse(spec.pingTime ?? '') - (wallMs + clockOffsetMs),
+      );
+      expect(Math.max(...aheadMs)).toBeLessThanOrEqual(1);
       // It renews the Lease no more than any other object by its clock: what we write is our own time.
       const writtenAt = Date.parse(granted.object.spec.renewTime ?? '');
-      expect(Math.abs(writtenAt - granted.seenAt)).toBeLessThan(60_000);
-      skewed.stop();
-      await plane.request('DELETE', candidatePath(name));
+      expect(Math.abs(writtenAt - granted.wallMs)).toBeLessThan(60_000);
+      skewed.silence();
+      await plane.request('DELETE', candidatePath({ name }));
     },
   );
 });

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Electors, Pausable } from '../control-plane/electors.ts';
-import { type CoordinatedCluster, leasePath, startCoordinatedCluster } from './coordinated-cluster.ts';
+import { leasePath } from './cluster-objects.ts';
+import { type CoordinatedCluster, startCoordinatedCluster } from './coordinated-cluster.ts';
 import { type Coordinator, eventually, startCoordinator } from './coordinator.ts';
 import { leadershipsOf, overlapsOf, RELEASE_REPORTED_LATE_MS } from './leaderships.ts';
 
@@ -121,7 +122,7 @@ describe('candidates, Leases and coordinators in chaos', () => {
 
   async function vandalise(lease: string, random: Random): Promise<void> {
     const empty = { holderIdentity: '' };
-    const path = leasePath(NAMESPACE, lease);
+    const path = leasePath({ namespace: NAMESPACE, name: lease });
     const how = oneOf(random, 'deleted', 'emptied', 'stripped');
     tell(lease, `the Lease is ${how}`);
     if (how === 'deleted') await cluster.plane.request('DELETE', path);
@@ -223,8 +224,8 @@ describe('candidates, Leases and coordinators in chaos', () => {
           at: wallMicros / 1000,
           what: `${id}: ${event} ${message}`,
         })),
-      ...cluster.leases.history(NAMESPACE, name).map(({ type, object, at }) => ({
-        at: performance.timeOrigin + at,
+      ...cluster.leases.history(NAMESPACE, name).map(({ type, object, wallMs }) => ({
+        at: wallMs,
         what: `Lease ${type} ${JSON.stringify(object.spec)}`,
       })),
       ...everyReplica.flatMap(({ pid, log }) =>

@@ -1,8 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
-import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { createInterface, type Interface } from 'node:readline';
+import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
+import type { Lease } from './cluster-objects.ts';
 
 /** An object as the API server shows it to whoever watches. */
 export interface WatchedObject {
@@ -12,32 +15,28 @@ export interface WatchedObject {
     readonly uid: string;
     readonly resourceVersion: string;
     readonly deletionTimestamp?: string;
-    readonly labels?: Readonly<Record<string, string>>;
-    readonly annotations?: Readonly<Record<string, string>>;
     readonly [field: string]: unknown;
   };
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** A Lease, with the fields that tests look at. */
 export interface WatchedLease extends WatchedObject {
-  readonly spec: {
-    readonly holderIdentity?: string;
-    readonly preferredHolder?: string;
-    readonly strategy?: string;
-    readonly leaseDurationSeconds?: number;
-    readonly leaseTransitions?: number;
-    readonly acquireTime?: string;
-    readonly renewTime?: string;
-  };
+  readonly spec: Lease['spec'];
+}
+
+/** A LeaseCandidate, with the fields that every version of its API has. */
+export interface WatchedCandidate extends WatchedObject {
+  readonly spec: { readonly renewTime?: string; readonly pingTime?: string };
 }
 
 /** One thing that happened to an object. */
 export interface Change<T extends WatchedObject> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly object: T;
-  /** On this process's monotonic clock, in milliseconds. */
+  /** On this process's monotonic clock, in milliseconds: for how long something took. */
   readonly at: number;
+  /** In milliseconds since the Unix epoch: to be compared with times that others wrote. */
+  readonly wallMs: number;
 }
 
 /** Everything that happens to the objects of one resource, in every namespace. */
@@ -53,75 +52,100 @@ export interface WatchedObjects<T extends WatchedObject> {
     matches: (object: T, type: Change<T>['type']) => boolean,
     options?: { readonly since?: number; readonly timeoutMs?: number },
   ): Promise<Change<T>>;
-  /** Calls `listener` with every change from now on. */
-  onChange(listener: (change: Change<T>) => void): void;
+  /** Calls `listener` with every change of one object from now on. */
+  onChange(namespace: string, name: string, listener: (change: Change<T>) => void): void;
   stop(): void;
 }
 
-interface WatchLine<T> {
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
-  readonly object: T;
+/** What is known of one object, and who waits for more: with a thousand of them, nobody is to be told of all. */
+interface Watched<T extends WatchedObject> {
+  readonly history: Change<T>[];
+  readonly listeners: Set<(change: Change<T>) => void>;
+}
+
+export function watchLeases(plane: ControlPlane): Promise<WatchedObjects<WatchedLease>> {
+  return watchObjects(plane, '/apis/coordination.k8s.io/v1/leases');
+}
+
+export function watchCandidates(
+  plane: ControlPlane,
+  version: LeaseCandidateVersion = 'v1beta1',
+): Promise<WatchedObjects<WatchedCandidate>> {
+  return watchObjects(plane, `/apis/coordination.k8s.io/${version}/leasecandidates`);
 }
 
 /**
- * Watches one resource by requests of its own, so that what a test sees does not depend on the very code it tests.
- * `collection` is a path like `/apis/coordination.k8s.io/v1/leases`. Resolves once the API server answers.
+ * Watches by requests of its own, so that what a test sees does not depend on the very code it tests. No version of an
+ * object is skipped: a server that ends a watch, as it does where a client is too slow, is asked for what came next.
  */
-export async function watchObjects<T extends WatchedObject>(
+async function watchObjects<T extends WatchedObject>(
   plane: ControlPlane,
   collection: string,
 ): Promise<WatchedObjects<T>> {
-  const histories = new Map<string, Change<T>[]>();
-  const listeners = new Set<(change: Change<T>) => void>();
+  const all = new Map<string, Watched<T>>();
   const stopping = new AbortController();
 
-  const historyOf = (key: string) => {
-    const known = histories.get(key) ?? [];
-    histories.set(key, known);
+  function watched(namespace: string, name: string): Watched<T> {
+    const key = `${namespace}/${name}`;
+    const known = all.get(key) ?? { history: [], listeners: new Set() };
+    all.set(key, known);
     return known;
-  };
-
-  function take({ type, object }: WatchLine<T>): void {
-    if (type === 'BOOKMARK' || type === 'ERROR') return;
-    const history = historyOf(`${object.metadata.namespace}/${object.metadata.name}`);
-    const last = history.at(-1);
-    // A watch that starts again begins with what there is, most of which is known.
-    if (
-      last?.object.metadata.resourceVersion === object.metadata.resourceVersion &&
-      last.type !== 'DELETED' &&
-      type !== 'DELETED'
-    )
-      return;
-    const change = { type, object, at: performance.now() };
-    history.push(change);
-    for (const listener of listeners) listener(change);
   }
 
-  const { promise: answered, resolve, reject } = Promise.withResolvers<void>();
+  function see(type: Change<T>['type'], object: T): void {
+    const { history, listeners } = watched(object.metadata.namespace, object.metadata.name);
+    const change = { type, object, at: performance.now(), wallMs: Date.now() };
+    history.push(change);
+    for (const listener of [...listeners]) listener(change);
+  }
+
+  const list = await plane.request<{
+    readonly items: readonly T[];
+    readonly metadata: { readonly resourceVersion: string };
+  }>('GET', collection);
+  for (const object of list.items) see('ADDED', object);
+  let { resourceVersion } = list.metadata;
+
+  const ca = await readFile(plane.caFile, 'utf8');
+  const watchOn = async () => {
+    const path = `${collection}?watch=1&resourceVersion=${resourceVersion}`;
+    const lines = await openWatch(plane, path, ca, stopping.signal);
+    lines.on('line', (line) => {
+      const { type, object } = JSON.parse(line) as { readonly type: string; readonly object: T };
+      // Nobody could tell what was missed: better no result than a wrong one.
+      if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED') throw new Error(`${path}: ${line}`);
+      resourceVersion = object.metadata.resourceVersion;
+      see(type, object);
+    });
+    // A connection that was reset ends it as well.
+    return { ended: once(lines, 'close').catch(() => {}) };
+  };
+  let failure: unknown;
+  let current = await watchOn();
   void (async () => {
-    while (!stopping.signal.aborted) {
-      await watchOnce(plane, collection, take, resolve, stopping.signal).catch(reject);
-      await sleep(200, undefined, { signal: stopping.signal }).catch(() => {});
+    for (;;) {
+      await current.ended;
+      if (stopping.signal.aborted) return;
+      current = await watchOn();
     }
-  })();
-  await answered;
+  })().catch((error: unknown) => {
+    failure = error;
+  });
 
   return {
-    history: (namespace, name) => historyOf(`${namespace}/${name}`),
+    history: (namespace, name) => watched(namespace, name).history,
     current(namespace, name) {
-      const last = historyOf(`${namespace}/${name}`).at(-1);
-      return last === undefined || last.type === 'DELETED' ? undefined : last.object;
+      const last = watched(namespace, name).history.at(-1);
+      return last?.type === 'DELETED' ? undefined : last?.object;
     },
     waitFor(namespace, name, matches, { since = 0, timeoutMs = 60_000 } = {}) {
-      const history = historyOf(`${namespace}/${name}`);
+      const { history, listeners } = watched(namespace, name);
       const past = history.slice(since).find(({ object, type }) => matches(object, type));
       if (past) return Promise.resolve(past);
       // Made here, so that its stack leads to the test that waits.
-      const failure = new Error(`${namespace}/${name} did not come to be as awaited within ${timeoutMs} ms`);
+      const late = new Error(`${namespace}/${name} did not come to be as awaited within ${timeoutMs} ms`);
       return new Promise((resolve, reject) => {
         const listener = (change: Change<T>) => {
-          const { metadata } = change.object;
-          if (metadata.namespace !== namespace || metadata.name !== name) return;
           if (!matches(change.object, change.type)) return;
           clearTimeout(timer);
           listeners.delete(listener);
@@ -130,45 +154,39 @@ export async function watchObjects<T extends WatchedObject>(
         const timer = setTimeout(() => {
           listeners.delete(listener);
           const seen = history.slice(-4).map(({ type, object }) => `${type} ${JSON.stringify(object.spec)}`);
-          failure.message += `; of its ${history.length} changes the last ones:\n${seen.join('\n')}`;
-          reject(failure);
+          late.message += `; of its ${history.length} changes the last ones:\n${seen.join('\n')}`;
+          if (failure !== undefined) late.cause = failure;
+          reject(late);
         }, timeoutMs);
         listeners.add(listener);
       });
     },
-    onChange: (listener) => void listeners.add(listener),
+    onChange: (namespace, name, listener) => void watched(namespace, name).listeners.add(listener),
     stop: () => stopping.abort(),
   };
 }
 
-/** One watch until it ends, for whatever reason: API servers end them after a while. */
-function watchOnce<T>(
+async function openWatch(
   plane: ControlPlane,
-  collection: string,
-  take: (line: WatchLine<T>) => void,
-  onAnswer: () => void,
+  path: string,
+  ca: string,
   signal: AbortSignal,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const outgoing = request(new URL(`${collection}?watch=1`, plane.url), {
-      ca: readFileSync(plane.caFile),
-      agent: false,
-      signal,
-      headers: { authorization: `Bearer ${plane.adminToken}`, accept: 'application/json' },
-    });
-    outgoing.once('error', () => resolve());
-    outgoing.once('response', (incoming) => {
-      if (incoming.statusCode !== 200) {
-        reject(new Error(`watching ${collection}: ${incoming.statusCode}`));
-        return;
-      }
-      onAnswer();
-      incoming.once('error', () => resolve());
-      incoming.once('close', () => resolve());
-      createInterface({ input: incoming })
-        .on('line', (line) => take(JSON.parse(line) as WatchLine<T>))
-        .on('error', () => resolve());
-    });
+): Promise<Interface> {
+  const outgoing = request(new URL(path, plane.url), {
+    ca,
+    agent: false,
+    signal,
+    headers: { authorization: `Bearer ${plane.adminToken}`, accept: 'application/json' },
+  });
+  const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.once('response', resolve);
+    outgoing.once('error', reject);
     outgoing.end();
   });
+  // How it ends is told by the lines that end.
+  outgoing.on('error', () => {});
+  incoming.on('error', () => {});
+  const lines = createInterface({ input: incoming });
+  lines.on('error', () => lines.close());
+  return lines;
 }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ElectorSpec } from '../../control-plane/electors.ts';
-import { candidatePath } from '../handmade-participants.ts';
-import { findOverlaps, type Overlap } from '../leadership.ts';
-import type { LeaseObject, Sighting } from '../object-watch.ts';
-import type { Stage } from './contender.ts';
+import { candidatePath } from '../cluster-objects.ts';
+import { findOverlaps, type Overlap } from '../leaderships.ts';
+import type { Change, WatchedLease } from '../watched-objects.ts';
+import { namespace, type Stage } from './contender.ts';
 
 /** What a series of elections took. */
 export interface Elections {
@@ -77,14 +77,14 @@ export async function measureFirstElections(
   const names = leaseNames('first', count);
   const waits = names.map(async (lease) => {
     const held = await firstOf(
-      leases.until(lease, isHeld, 'held', { timeoutMs: LONGEST_WAIT_MS + (count * 1000) / 20 }),
+      leases.waitFor(namespace, lease, isHeld, { timeoutMs: LONGEST_WAIT_MS + (count * 1000) / 20 }),
     );
     const firstSeenAt = Math.min(
       ...[34, 35, 36].map(
-        (minor) => candidates.historyOf(`${lease}.${minor}`)[0]?.seenAt ?? Number.POSITIVE_INFINITY,
+        (minor) => candidates.history(namespace, `${lease}.${minor}`)[0]?.wallMs ?? Number.POSITIVE_INFINITY,
       ),
     );
-    return held === undefined ? Number.POSITIVE_INFINITY : Math.max(0, held.seenAt - firstSeenAt);
+    return held === undefined ? Number.POSITIVE_INFINITY : Math.max(0, held.wallMs - firstSeenAt);
   });
   const starts = names.flatMap((lease) =>
     [34, 35, 36].map((minor) => electors.start(candidate(lease, minor))),
@@ -108,7 +108,9 @@ export async function measureHandOvers(stage: Stage, count: number): Promise<Han
   const afterRelease = await countElections(stage, count, () => measureReleases(stage, names, 35, 'stop'));
   await untilLeading(stage, names, 36);
   // A dead candidate must not weigh on what is measured next.
-  await Promise.all(names.map((lease) => contender.plane.request('DELETE', candidatePath(`${lease}.35`))));
+  await Promise.all(
+    names.map((lease) => contender.plane.request('DELETE', candidatePath({ name: `${lease}.35` }))),
+  );
   const { untilPreferred, afterYielding } = await measureYields(stage, names);
   await untilLeading(stage, names, 33);
   const afterExpiry = await countElections(stage, count, () => measureCrashes(stage, names, 33));
@@ -188,9 +190,9 @@ async function untilLeading(
     names.map(async (lease) => {
       const id = `${lease}.${minor}`;
       await electors.waitFor({ id, event: 'startedLeading' }, { timeoutMs });
-      const isRenewed = ({ object: { spec } }: Sighting<LeaseObject>) =>
+      const isRenewed = ({ spec }: WatchedLease) =>
         spec.holderIdentity === id && spec.leaseDurationSeconds === 15;
-      await leases.until(lease, isRenewed, `renewed by ${id}`, { timeoutMs });
+      await leases.waitFor(namespace, lease, isRenewed, { timeoutMs });
     }),
   );
 }
@@ -204,19 +206,15 @@ function measureReleases(
 ): Promise<number[]> {
   return Promise.all(
     names.map(async (lease) => {
-      const since = leases.historyOf(lease).length;
+      const since = leases.history(namespace, lease).length;
       await electors.release(`${lease}.${minor}`, fate);
-      const released = await leases.until(
-        lease,
-        ({ object }) => object.spec.holderIdentity === '',
-        'released',
-        { since },
-      );
-      const from = leases.historyOf(lease).indexOf(released);
+      const isReleased = ({ spec }: WatchedLease) => spec.holderIdentity === '';
+      const released = await leases.waitFor(namespace, lease, isReleased, { since, timeoutMs: 30_000 });
+      const from = leases.history(namespace, lease).indexOf(released);
       const next = await firstOf(
-        leases.until(lease, isHeld, 'held again', { since: from, timeoutMs: LONGEST_WAIT_MS }),
+        leases.waitFor(namespace, lease, isHeld, { since: from, timeoutMs: LONGEST_WAIT_MS }),
       );
-      return (next?.seenAt ?? Number.POSITIVE_INFINITY) - released.seenAt;
+      return (next?.wallMs ?? Number.POSITIVE_INFINITY) - released.wallMs;
     }),
   );
 }
@@ -226,24 +224,24 @@ async function measureYields({ electors, leases, candidates }: Stage, names: rea
   const yields = await Promise.all(
     names.map(async (lease) => {
       const better = `${lease}.33`;
-      const since = leases.historyOf(lease).length;
+      const since = leases.history(namespace, lease).length;
       await electors.start(candidate(lease, 33));
-      const appeared = await candidates.until(better, () => true, 'there');
+      const appeared = await candidates.waitFor(namespace, better, () => true, { timeoutMs: 30_000 });
       const preferred = await firstOf(
-        leases.until(lease, ({ object }) => object.spec.preferredHolder === better, 'preferred', {
+        leases.waitFor(namespace, lease, ({ spec }) => spec.preferredHolder === better, {
           since,
           timeoutMs: LONGEST_WAIT_MS,
         }),
       );
       const held = await firstOf(
-        leases.until(lease, ({ object }) => object.spec.holderIdentity === better, 'held by it', {
+        leases.waitFor(namespace, lease, ({ spec }) => spec.holderIdentity === better, {
           since,
           timeoutMs: LONGEST_WAIT_MS,
         }),
       );
       return {
-        untilPreferred: (preferred?.seenAt ?? Number.POSITIVE_INFINITY) - appeared.seenAt,
-        afterYielding: waitSinceExpiry(leases.historyOf(lease), held),
+        untilPreferred: (preferred?.wallMs ?? Number.POSITIVE_INFINITY) - appeared.wallMs,
+        afterYielding: waitSinceExpiry(leases.history(namespace, lease), held),
       };
     }),
   );
@@ -262,27 +260,27 @@ function measureCrashes(
   return Promise.all(
     names.map(async (lease) => {
       const dead = `${lease}.${minor}`;
-      const since = leases.historyOf(lease).length;
+      const since = leases.history(namespace, lease).length;
       await electors.crash(dead);
-      const isNext = (sighting: Sighting<LeaseObject>) =>
-        isHeld(sighting) && sighting.object.spec.holderIdentity !== dead;
+      const isNext = (next: WatchedLease, type: string) =>
+        isHeld(next, type) && next.spec.holderIdentity !== dead;
       const next = await firstOf(
-        leases.until(lease, isNext, 'held by another', { since, timeoutMs: 15_000 + LONGEST_WAIT_MS }),
+        leases.waitFor(namespace, lease, isNext, { since, timeoutMs: 15_000 + LONGEST_WAIT_MS }),
       );
-      return waitSinceExpiry(leases.historyOf(lease), next);
+      return waitSinceExpiry(leases.history(namespace, lease), next);
     }),
   );
 }
 
 /** How long after the expiry of the record before it, by its holder's renewTime, `next` was written. */
 function waitSinceExpiry(
-  history: readonly Sighting<LeaseObject>[],
-  next: Sighting<LeaseObject> | undefined,
+  history: readonly Change<WatchedLease>[],
+  next: Change<WatchedLease> | undefined,
 ): number {
   if (!next) return Number.POSITIVE_INFINITY;
   const { renewTime = '', leaseDurationSeconds = Number.NaN } =
     history[history.indexOf(next) - 1]?.object.spec ?? {};
-  return next.seenAt - (Date.parse(renewTime) + leaseDurationSeconds * 1000);
+  return next.wallMs - (Date.parse(renewTime) + leaseDurationSeconds * 1000);
 }
 
 /** What elections cost the API server, from their cause until the last of them is over. */
@@ -306,14 +304,18 @@ async function countElections(
 function countWithoutLeader({ leases }: Stage, names: readonly string[], deadMinor: number): number {
   const now = Date.now();
   return names.filter((lease) => {
-    const { holderIdentity, renewTime = '', leaseDurationSeconds = 0 } = leases.latest(lease)?.spec ?? {};
+    const {
+      holderIdentity,
+      renewTime = '',
+      leaseDurationSeconds = 0,
+    } = leases.current(namespace, lease)?.spec ?? {};
     const isValid = Date.parse(renewTime) + leaseDurationSeconds * 1000 > now;
     return !holderIdentity || holderIdentity === `${lease}.${deadMinor}` || !isValid;
   }).length;
 }
 
-function isHeld({ type, object }: Sighting<LeaseObject>): boolean {
-  return type !== 'DELETED' && (object.spec.holderIdentity ?? '') !== '';
+function isHeld({ spec }: WatchedLease, type: string): boolean {
+  return type !== 'DELETED' && (spec.holderIdentity ?? '') !== '';
 }
 
 /** A wait that came to nothing is a figure too. */
