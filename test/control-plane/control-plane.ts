@@ -274,11 +274,14 @@ async function startApiServer(
   );
   let access: ApiAccess | undefined;
   const isReady = async () => {
-    access ??= { url, token: adminToken, ca: await readFile(join(directory, 'apiserver.crt'), 'utf8') };
+    // Read anew each time: the server writes its certificate and its CA into this file while it is asked.
+    const ca = await readFile(join(directory, 'apiserver.crt'), 'utf8');
+    const asked = { url, token: adminToken, ca };
     // /readyz does not wait for the namespaces that the server creates itself and every test uses.
     for (const probe of ['/readyz', '/api/v1/namespaces/default', '/api/v1/namespaces/kube-system']) {
-      if ((await apiRequest(access, 'GET', probe)).status !== 200) return false;
+      if ((await apiRequest(asked, 'GET', probe)).status !== 200) return false;
     }
+    access = asked;
     return true;
   };
   await untilReady(server, isReady, site.readyWithinMs);
