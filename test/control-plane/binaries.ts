@@ -10,6 +10,8 @@ import { defaultVersion, type KubernetesVersion } from './kubernetes-versions.ts
 export type BinaryName =
   | 'etcd'
   | 'elector'
+  | 'informer'
+  | `kubectl@${typeof defaultVersion}`
   | `kube-apiserver@${KubernetesVersion}`
   | `kube-scheduler@${typeof defaultVersion}`
   | `kube-controller-manager@${typeof defaultVersion}`;
@@ -18,7 +20,9 @@ export type BinaryName =
 export const binaryNames: readonly BinaryName[] = [
   'etcd',
   'elector',
+  'informer',
   'kube-apiserver@1.36.3',
+  'kubectl@1.36.3',
   'kube-scheduler@1.36.3',
   'kube-controller-manager@1.36.3',
   'kube-apiserver@1.31.4',
@@ -75,16 +79,17 @@ function recipeFor(name: BinaryName): Recipe {
     const target = 'go.etcd.io/etcd/server/v3';
     return { program: 'etcd', module: 'etcd', target, ldflags: '-s -w', isAsset: true };
   }
-  if (name === 'elector') {
-    return { program: 'elector', module: 'elector', target: '.', ldflags: '-s -w', isAsset: false };
+  if (name === 'elector' || name === 'informer') {
+    return { program: name, module: name, target: '.', ldflags: '-s -w', isAsset: false };
   }
   const [program = '', version = ''] = name.split('@');
   const [major, minor] = version.split('.');
   const stamp = 'k8s.io/component-base/version';
+  const isKubectl = program === 'kubectl';
   return {
     program,
-    module: `v${version}`,
-    target: `k8s.io/kubernetes/cmd/${program}`,
+    module: isKubectl ? program : `v${version}`,
+    target: isKubectl ? '.' : `k8s.io/kubernetes/cmd/${program}`,
     // Without these the servers report v0.0.0, and candidates would give that as their binaryVersion.
     ldflags: `-s -w -X ${stamp}.gitVersion=v${version} -X ${stamp}.gitMajor=${major} -X ${stamp}.gitMinor=${minor}`,
     isAsset: program === 'kube-apiserver' && version === defaultVersion,

@@ -54,6 +54,8 @@ export interface ControlPlane {
   /** Everything it keeps is in here, logs too. Removed by `stop`, unless CLE_KEEP is set in the environment. */
   readonly directory: string;
   readonly etcd: ServerProcess;
+  /** Where etcd serves its clients, by HTTP without credentials. */
+  readonly etcdUrl: string;
   /** The kube-apiserver that runs now: a restart brings another. */
   readonly apiServer: ServerProcess;
   /**
@@ -154,6 +156,7 @@ async function assemble(
     adminToken,
     directory,
     etcd: etcd.server,
+    etcdUrl: etcd.url,
     get apiServer() {
       return server;
     },

@@ -1,0 +1,77 @@
+import type { ApiObject } from '../api-object.ts';
+import type { JsonObject } from '../../kubernetes/json.ts';
+import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
+
+/** Who asks. */
+export interface User {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+}
+
+export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
+
+/** A request for a resource: authenticated, authorized, its body read. */
+export interface ResourceRequest {
+  readonly verb: Verb;
+  readonly definition: ResourceDefinition;
+  readonly version: VersionDefinition;
+  /** Undefined: every namespace, or a resource that is in none. */
+  readonly namespace: string | undefined;
+  /** Undefined for the collection. */
+  readonly name: string | undefined;
+  readonly query: URLSearchParams;
+  readonly user: User;
+  /** '' when the client sent none. */
+  readonly userAgent: string;
+  /** Media type of the body, lower case, without parameters; '' when the client sent none. */
+  readonly contentType: string;
+  readonly body: Buffer;
+  readonly representation: Representation;
+}
+
+/** How the answer is to be shown, by the Accept header. */
+export interface Representation {
+  /** Tells representations apart in caches: `object`, `table/Metadata`, ... */
+  readonly id: string;
+  show(object: ApiObject, version: VersionDefinition): JsonObject;
+  /** `metadata` is the list's own. */
+  showList(
+    items: readonly ApiObject[],
+    metadata: JsonObject,
+    definition: ResourceDefinition,
+    version: VersionDefinition,
+  ): JsonObject;
+}
+
+/** What an operation answers with. Refusals are thrown, as {@link ApiError}. */
+export type Reply = ObjectReply | StreamReply;
+
+export interface ObjectReply {
+  readonly kind: 'object';
+  readonly code: number;
+  /** Already as its representation shows it. */
+  readonly body: JsonObject;
+  /** Texts for Warning headers. */
+  readonly warnings?: readonly string[];
+}
+
+/** A watch: lines of JSON until either side ends it. */
+export interface StreamReply {
+  readonly kind: 'stream';
+  /** Begins to write to `sink`; called once, after the head of the answer has been sent. */
+  start(sink: StreamSink): void;
+}
+
+/** Where a stream is written to. It never holds more than a socket's buffer and what `write` was just given. */
+export interface StreamSink {
+  /** False when the client is slow: then write again only after `onDrain` was called. */
+  write(chunk: Buffer): boolean;
+  /** Ends the answer in good order. */
+  end(): void;
+  /** Cuts the connection. */
+  destroy(): void;
+  onDrain(callback: () => void): void;
+  /** Called once when the client or the server has ended the connection, for whatever reason. */
+  onClose(callback: () => void): void;
+}

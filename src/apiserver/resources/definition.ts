@@ -1,0 +1,54 @@
+import type { ApiObject } from '../api-object.ts';
+import type { FieldError } from '../field-error.ts';
+import type { StructSchema } from '../schema/schema.ts';
+
+/** A resource of the API: what is the same for all its versions. */
+export interface ResourceDefinition {
+  /** `''` for the core group. */
+  readonly group: string;
+  /** Plural, lower case: `leases`. */
+  readonly resource: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly isNamespaced: boolean;
+  readonly shortNames: readonly string[];
+  /** What objects are stored under and share across groups and versions: two definitions with the same one are views of the same objects. */
+  readonly storage: string;
+  /** Preferred version first. */
+  readonly versions: readonly VersionDefinition[];
+  /** Whether PUT creates an object that does not exist. */
+  readonly createsOnUpdate: boolean;
+  /** Whether PUT without a resourceVersion is taken. */
+  readonly updatesUnconditionally: boolean;
+  /** What is wrong with a name; empty: nothing. */
+  readonly nameProblems: (name: string) => readonly string[];
+  /** Sets what a client does not decide when an object is created; takes and returns the hub form. */
+  readonly prepareForCreate: (object: ApiObject) => ApiObject;
+  /** The same for an update, which must not touch what only the server sets. */
+  readonly prepareForUpdate: (object: ApiObject, old: ApiObject) => ApiObject;
+  /** Validates everything but metadata that all objects have in common. `old` is given for an update. Hub form. */
+  readonly validate: (object: ApiObject, old?: ApiObject) => readonly FieldError[];
+}
+
+/** One served version of a resource: a view of the hub form that is stored. */
+export interface VersionDefinition {
+  readonly version: string;
+  readonly schema: StructSchema;
+  /** From this version to the form that is stored. `previous` is the stored object that it replaces, in hub form. */
+  readonly toHub: (object: ApiObject, previous?: ApiObject) => ApiObject;
+  readonly fromHub: (hub: ApiObject) => ApiObject;
+  /** The value of each field that a fieldSelector may name, metadata.name and metadata.namespace included. Takes this version's form. */
+  readonly selectableFields: (object: ApiObject) => Readonly<Record<string, string>>;
+  readonly columns: readonly ColumnDefinition[];
+}
+
+/** A column of the table that kubectl prints, after NAME, which every table has first. */
+export interface ColumnDefinition {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'date';
+  readonly description: string;
+  /** 0: always shown; above: with `-o wide`. */
+  readonly priority: number;
+  /** The cell, of an object in this version; `nowSeconds` (Unix time) for ages, which the server prints itself (`5m`, `2d3h`). */
+  readonly cell: (object: ApiObject, nowSeconds: number) => string | number;
+}

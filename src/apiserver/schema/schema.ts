@@ -1,0 +1,60 @@
+/**
+ * A type of the API, as data. What is decoded, pruned, defaulted, merged, owned and documented all follows from it, so that
+ * a field is described in one place.
+ */
+export type TypeSchema = ScalarSchema | MapSchema | ListSchema | StructSchema | OpaqueSchema;
+
+export interface ScalarSchema {
+  /** `time` is RFC 3339 to the second, `microTime` with exactly six decimals; both are strings in JSON. */
+  readonly kind: 'string' | 'boolean' | 'int32' | 'int64' | 'time' | 'microTime';
+}
+
+/** A map from text to values of one type; each key is owned on its own. */
+export interface MapSchema {
+  readonly kind: 'map';
+  readonly values: TypeSchema;
+}
+
+export interface ListSchema {
+  readonly kind: 'list';
+  readonly items: TypeSchema;
+  /** x-kubernetes-list-type: whether the list is owned as one, by its values, or by the `keys` of its items. */
+  readonly listType: 'atomic' | 'set' | 'map';
+  /** x-kubernetes-list-map-keys, where listType is `map`. */
+  readonly keys?: readonly string[];
+  /** How a strategic merge patch treats it: absent, it is replaced; else merged, by the key of its items if they are objects. */
+  readonly patchStrategy?: { readonly mergeKey?: string };
+}
+
+export interface StructSchema {
+  readonly kind: 'struct';
+  /** The Go type's name, which error messages give: `LeaseSpec`. */
+  readonly name: string;
+  /** The name of its OpenAPI model: `io.k8s.api.coordination.v1.LeaseSpec`. */
+  readonly model: string;
+  /** Our own words, for `kubectl explain`. */
+  readonly description: string;
+  readonly fields: Readonly<Record<string, FieldSchema>>;
+  /** x-kubernetes-map-type atomic: owned as one. */
+  readonly isAtomic?: true;
+}
+
+/** Any JSON object, kept as it came: FieldsV1. */
+export interface OpaqueSchema {
+  readonly kind: 'opaque';
+}
+
+/** A field of a struct. */
+export interface FieldSchema {
+  readonly type: TypeSchema;
+  /** Our own words, for `kubectl explain`. */
+  readonly description: string;
+  /**
+   * What becomes of the type's zero value (`""`, 0, false, an empty list or map; null counts as absent everywhere):
+   * `omit`: left out (Go's omitempty on a plain field); `keep`: kept where given (a pointer); `fill`: written even where
+   * absent (no omitempty).
+   */
+  readonly zero: 'omit' | 'keep' | 'fill';
+  /** Listed as required in OpenAPI. */
+  readonly isRequired?: true;
+}
