@@ -7,11 +7,11 @@ import {
   listenAddress,
   logLevel,
   namespaces,
-  type Parser,
   text,
   wholeNumber,
   wholeSeconds,
 } from './setting-values.ts';
+import type { SettingsTable } from './settings-table.ts';
 
 export type { ListenAddress, LogLevel } from './setting-values.ts';
 
@@ -42,28 +42,7 @@ export interface RunSettings {
   readonly candidateGcAfterMs: number;
 }
 
-/** One row of the table that flags, env names, defaults, help and errors all come from. */
-export interface Setting<T> {
-  /** Long flag without its dashes; the env name follows from it, see {@link envName}. */
-  readonly flag: string;
-  /** One-letter flag without its dash, where kubectl has made one customary. */
-  readonly short?: string;
-  /** What stands for the value in the help, as `<duration>`; absent for a switch that takes none. */
-  readonly placeholder?: string;
-  /** May be given several times. */
-  readonly repeatable?: true;
-  /** Written as a user would; undefined: not set unless given. */
-  readonly default: string | undefined;
-  /** Says what the default does where its text alone would not. */
-  readonly defaultNote?: string;
-  /** For a switch that is on by default this describes its `--no-` form, the only one worth giving. */
-  readonly description: string;
-  readonly group: string;
-  readonly parse: Parser<T>;
-}
-
-/** Every setting of `run`, in the order in which the help lists them. */
-export const runSettings: { readonly [K in keyof RunSettings]: Setting<RunSettings[K]> } = {
+const settings: SettingsTable<RunSettings>['settings'] = {
   kubeconfig: {
     flag: 'kubeconfig',
     placeholder: '<path>',
@@ -166,80 +145,26 @@ export const runSettings: { readonly [K in keyof RunSettings]: Setting<RunSettin
   },
 };
 
-/**
- * The environment variable that equals a flag. No setting may be called `port` or `service-*`: in a namespace with a
- * Service named "cle", Kubernetes gives pods CLE_PORT and CLE_SERVICE_HOST, which then mean something else. That is also
- * why an unknown CLE_ variable is no error.
- */
-export function envName(setting: Pick<Setting<unknown>, 'flag'>): string {
-  return `CLE_${setting.flag.toUpperCase().replaceAll('-', '_')}`;
-}
+/** Every setting of `run`. */
+export const runSettings: SettingsTable<RunSettings> = { envPrefix: 'CLE', settings, contradictionsIn };
 
-/** Settings that cannot be used: every problem found, each naming the flag or variable it came from. */
-export class SettingsError extends Error {
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    super(problems.join('\n'));
-    this.name = 'SettingsError';
-    this.problems = problems;
-  }
-}
-
-/** What was given on the command line, as text; a setting that was not given is absent. */
-export type GivenFlags = { readonly [K in keyof RunSettings]?: string };
-
-/**
- * Settles each setting by flag, then environment (an empty variable counts as absent), then default.
- *
- * @throws {SettingsError} with all problems at once.
- */
-export function resolveRunSettings(
-  flags: GivenFlags,
-  env: Readonly<Record<string, string | undefined>>,
-): RunSettings {
-  const problems: string[] = [];
-
-  function resolve<K extends keyof RunSettings>(key: K): RunSettings[K] | undefined {
-    const setting = runSettings[key];
-    const fromEnv = env[envName(setting)] || undefined;
-    const given = flags[key] ?? fromEnv ?? setting.default;
-    if (given === undefined) return undefined;
-    const result = setting.parse(given);
-    if ('value' in result) return result.value;
-    const origin = flags[key] === undefined ? ` (from ${envName(setting)})` : '';
-    problems.push(`--${setting.flag}: "${given}" ${result.problem}${origin}`);
-    return undefined;
-  }
-
-  const resolved = Object.fromEntries(
-    (Object.keys(runSettings) as (keyof RunSettings)[]).map((key) => [key, resolve(key)]),
-  );
-  if (problems.length > 0) throw new SettingsError(problems);
-  // The table has a row for every key, and a row that yielded no value of its type has left a problem.
-  const settings = resolved as unknown as RunSettings;
-  const contradictions = contradictionsIn(settings);
-  if (contradictions.length > 0) throw new SettingsError(contradictions);
-  return settings;
-}
-
-function contradictionsIn(settings: RunSettings): string[] {
-  const election = named('electionDurationMs', settings.electionDurationMs);
-  const lease = named('leaseDurationSeconds', settings.leaseDurationSeconds * 1000);
-  const validity = named('candidateValidityMs', settings.candidateValidityMs);
-  const collection = named('candidateGcAfterMs', settings.candidateGcAfterMs);
+function contradictionsIn(given: RunSettings): string[] {
+  const election = named('electionDurationMs', given.electionDurationMs);
+  const lease = named('leaseDurationSeconds', given.leaseDurationSeconds * 1000);
+  const validity = named('candidateValidityMs', given.candidateValidityMs);
+  const collection = named('candidateGcAfterMs', given.candidateGcAfterMs);
   const contradictions: string[] = [];
-  if (settings.electionDurationMs >= settings.leaseDurationSeconds * 1000) {
+  if (given.electionDurationMs >= given.leaseDurationSeconds * 1000) {
     contradictions.push(
       `${election} must be shorter than ${lease}: an election that outlasts a Lease leaves it without a leader`,
     );
   }
-  if (settings.candidateValidityMs < 2 * settings.electionDurationMs) {
+  if (given.candidateValidityMs < 2 * given.electionDurationMs) {
     contradictions.push(
       `${validity} must be at least twice ${election}: candidates are pinged at half their validity and need time to answer`,
     );
   }
-  if (settings.candidateGcAfterMs <= settings.candidateValidityMs) {
+  if (given.candidateGcAfterMs <= given.candidateValidityMs) {
     contradictions.push(
       `${collection} must be longer than ${validity}: a candidate that still counts must not be deleted`,
     );
@@ -248,5 +173,5 @@ function contradictionsIn(settings: RunSettings): string[] {
 }
 
 function named(key: keyof RunSettings, durationMs: number): string {
-  return `--${runSettings[key].flag} (${formatDurationMs(durationMs)})`;
+  return `--${settings[key].flag} (${formatDurationMs(durationMs)})`;
 }

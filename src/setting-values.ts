@@ -12,9 +12,13 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 /** Reads a setting's text. `problem` completes the sentence `"<text>" ...` and says what would do. */
 export type Parser<T> = (text: string) => { value: T } | { problem: string };
 
+/** How lines are written. */
+export type LogFormat = 'text' | 'json';
+
 const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 // A namespace's name is a DNS label (RFC 1123).
 const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const LOG_FORMATS: readonly LogFormat[] = ['text', 'json'];
 const ADDRESS = /^(?:\[(?<v6>[0-9a-fA-F:.]+)\]|(?<host>[^:[\]\s]*)):(?<port>\d{1,5})$/;
 
 /** Any text but none. */
@@ -80,8 +84,33 @@ export const listenAddress: Parser<ListenAddress | undefined> = (given) => {
   return { value: { host: groups['v6'] ?? (groups['host'] || '0.0.0.0'), port } };
 };
 
-/** One of the {@link LogLevel}s. */
-export const logLevel: Parser<LogLevel> = (given) => {
-  const level = LOG_LEVELS.find((candidate) => candidate === given);
-  return level === undefined ? { problem: `is none of ${LOG_LEVELS.join(', ')}` } : { value: level };
+/** `host:port` or `[ipv6]:port`; the host has to be named, so that nothing is laid open by leaving something out. */
+export const boundAddress: Parser<ListenAddress> = (given) => {
+  const result = given.startsWith(':') ? undefined : listenAddress(given);
+  if (result && 'value' in result && result.value) return { value: result.value };
+  return { problem: 'is not host:port; give e.g. 127.0.0.1:6443 or [::1]:6443' };
 };
+
+/** One of the {@link LogLevel}s. */
+export const logLevel: Parser<LogLevel> = oneOf(LOG_LEVELS);
+
+/** One of the {@link LogFormat}s. */
+export const logFormat: Parser<LogFormat> = oneOf(LOG_FORMATS);
+
+/** Some of `words`, separated by commas, in the order of `words`; or `none`. */
+export function noneOrSome<T extends string>(words: readonly T[]): Parser<readonly T[]> {
+  return (given) => {
+    if (given === 'none') return { value: [] };
+    const named = given.split(',').map((word) => word.trim());
+    const wrong = named.find((name) => !words.some((word) => word === name));
+    if (wrong === undefined) return { value: words.filter((word) => named.includes(word)) };
+    return { problem: `names ${wrong || 'nothing'}; give some of ${words.join(',')}, or none` };
+  };
+}
+
+function oneOf<T extends string>(words: readonly T[]): Parser<T> {
+  return (given) => {
+    const found = words.find((word) => word === given);
+    return found === undefined ? { problem: `is none of ${words.join(', ')}` } : { value: found };
+  };
+}

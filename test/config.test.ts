@@ -1,9 +1,31 @@
 import { describe, expect, test } from 'vitest';
-import { envName, type GivenFlags, resolveRunSettings, runSettings, SettingsError } from '../src/config.ts';
+import { type RunSettings, runSettings } from '../src/config.ts';
+import { demoSettings } from '../src/demo-config.ts';
+import { type ServeSettings, serveSettings } from '../src/serve-config.ts';
+import {
+  envName,
+  type GivenFlags,
+  resolveSettings,
+  rowsOf,
+  SettingsError,
+  type SettingsTable,
+} from '../src/settings-table.ts';
 
-function problemsOf(flags: GivenFlags, env: Record<string, string> = {}): readonly string[] {
+type RunFlags = GivenFlags<RunSettings>;
+type ServeFlags = GivenFlags<ServeSettings>;
+
+const resolveRunSettings = (flags: RunFlags, env: Record<string, string>) =>
+  resolveSettings(runSettings, flags, env);
+
+const envNames = <S>(table: SettingsTable<S>) => rowsOf(table).map(([, setting]) => envName(table, setting));
+
+function problemsOf(flags: RunFlags, env: Record<string, string> = {}): readonly string[] {
+  return problemsIn(() => resolveRunSettings(flags, env));
+}
+
+function problemsIn(resolve: () => unknown): readonly string[] {
   try {
-    resolveRunSettings(flags, env);
+    resolve();
   } catch (error) {
     if (error instanceof SettingsError) return error.problems;
     throw error;
@@ -43,21 +65,22 @@ describe('settings', () => {
   });
 
   test('can each be given by an environment variable of their own', () => {
-    const names = Object.values(runSettings).map(envName);
+    const names = [...envNames(runSettings), ...envNames(serveSettings), ...envNames(demoSettings)];
     expect(names).toContain('CLE_CANDIDATE_GC_AFTER');
+    expect(names).toContain('CLE_SERVE_DATA_DIR');
+    expect(names).toContain('CLE_DEMO_ONCE');
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test('never share an environment variable with those that a Service named "cle" brings into a pod', () => {
-    const injected = /^CLE_(?:PORT|SERVICE_)/;
-    expect(
-      Object.values(runSettings)
-        .map(envName)
-        .filter((name) => injected.test(name)),
-    ).toEqual([]);
+  test('never share an environment variable with those that a Service named like them brings into a pod', () => {
+    const injected = (names: readonly string[], prefix: string) =>
+      names.filter((name) => new RegExp(`^${prefix}_(?:PORT|SERVICE_)`).test(name));
+    expect(injected(envNames(runSettings), 'CLE')).toEqual([]);
+    expect(injected(envNames(serveSettings), 'CLE_SERVE')).toEqual([]);
+    expect(injected(envNames(demoSettings), 'CLE_DEMO')).toEqual([]);
   });
 
-  test.each<{ name: string; flags: GivenFlags; want: object }>([
+  test.each<{ name: string; flags: RunFlags; want: object }>([
     { name: 'namespaces by commas', flags: { namespaces: 'a, b,a,' }, want: { namespaces: ['a', 'b'] } },
     { name: 'a lease in minutes', flags: { leaseDurationSeconds: '1m' }, want: { leaseDurationSeconds: 60 } },
     {
@@ -79,7 +102,7 @@ describe('settings', () => {
     expect(resolveRunSettings(flags, {})).toMatchObject(want);
   });
 
-  test.each<{ flags: GivenFlags; want: string }>([
+  test.each<{ flags: RunFlags; want: string }>([
     { flags: { kubeconfig: '' }, want: '--kubeconfig: "" is empty' },
     { flags: { workers: '0' }, want: '--workers: "0" is not a whole number from 1 to 256' },
     { flags: { workers: '1e2' }, want: '--workers: "1e2" is not a whole number from 1 to 256' },
@@ -120,7 +143,7 @@ describe('settings', () => {
     ]);
   });
 
-  test.each<{ name: string; flags: GivenFlags; want: RegExp }>([
+  test.each<{ name: string; flags: RunFlags; want: RegExp }>([
     {
       name: 'an election as long as its Lease',
       flags: { electionDurationMs: '5s', leaseDurationSeconds: '5s' },
@@ -140,5 +163,83 @@ describe('settings', () => {
     const problems = problemsOf(flags);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(want);
+  });
+});
+
+describe("serve's settings", () => {
+  test('have defaults that keep to this machine and keep nothing', () => {
+    expect(resolveSettings(serveSettings, {}, {})).toEqual({
+      listen: { host: '127.0.0.1', port: 6443 },
+      dataDirectory: undefined,
+      tlsCertificate: undefined,
+      tlsKey: undefined,
+      tokens: undefined,
+      kubeconfigOut: undefined,
+      leaseCandidateVersions: ['v1beta1', 'v1alpha2', 'v1alpha1'],
+      logLevel: 'warn',
+    });
+  });
+
+  test.each<{ name: string; flags: ServeFlags; want: object }>([
+    {
+      name: 'every address, if it is named',
+      flags: { listen: '0.0.0.0:6443' },
+      want: { listen: { host: '0.0.0.0', port: 6443 } },
+    },
+    {
+      name: 'one version',
+      flags: { leaseCandidateVersions: 'v1alpha2' },
+      want: { leaseCandidateVersions: ['v1alpha2'] },
+    },
+    {
+      name: 'versions in any order',
+      flags: { leaseCandidateVersions: 'v1alpha1, v1beta1' },
+      want: { leaseCandidateVersions: ['v1beta1', 'v1alpha1'] },
+    },
+    { name: 'no version', flags: { leaseCandidateVersions: 'none' }, want: { leaseCandidateVersions: [] } },
+    {
+      name: 'a certificate with its key',
+      flags: { tlsCertificate: 'a.crt', tlsKey: 'a.key' },
+      want: { tlsCertificate: 'a.crt', tlsKey: 'a.key' },
+    },
+  ])('accept $name', ({ flags, want }) => {
+    expect(resolveSettings(serveSettings, flags, {})).toMatchObject(want);
+  });
+
+  test.each<{ flags: ServeFlags; want: string }>([
+    {
+      flags: { listen: ':6443' },
+      want: '--listen: ":6443" is not host:port; give e.g. 127.0.0.1:6443 or [::1]:6443',
+    },
+    {
+      flags: { listen: 'off' },
+      want: '--listen: "off" is not host:port; give e.g. 127.0.0.1:6443 or [::1]:6443',
+    },
+    {
+      flags: { leaseCandidateVersions: 'v1beta1,v1' },
+      want: '--leasecandidate-versions: "v1beta1,v1" names v1; give some of v1beta1,v1alpha2,v1alpha1, or none',
+    },
+    {
+      flags: { leaseCandidateVersions: 'v1beta1,' },
+      want: '--leasecandidate-versions: "v1beta1," names nothing; give some of v1beta1,v1alpha2,v1alpha1, or none',
+    },
+    {
+      flags: { tlsCertificate: 'a.crt' },
+      want: '--tls-cert and --tls-key go together: give both, or neither to have a certificate generated',
+    },
+  ])('refuse $flags', ({ flags, want }) => {
+    expect(problemsIn(() => resolveSettings(serveSettings, flags, {}))).toEqual([want]);
+  });
+});
+
+describe("the demo's settings", () => {
+  test('have defaults that need nothing to be given', () => {
+    expect(resolveSettings(demoSettings, {}, {})).toEqual({ once: false, logFormat: 'text' });
+  });
+
+  test('refuse a format that there is not', () => {
+    expect(problemsIn(() => resolveSettings(demoSettings, {}, { CLE_DEMO_LOG_FORMAT: 'xml' }))).toEqual([
+      '--log-format: "xml" is none of text, json (from CLE_DEMO_LOG_FORMAT)',
+    ]);
   });
 });

@@ -70,7 +70,12 @@ export function badRequest(message: string): ApiError {
 
 /** `resource` is plural here, as in all that follow but {@link invalidObject}. */
 export function notFound(resource: Subject, name: string): ApiError {
-  return new ApiError(404, 'NotFound', `${qualified(resource)} ${quoted(name)} not found`, details(resource, name));
+  return new ApiError(
+    404,
+    'NotFound',
+    `${qualified(resource)} ${quoted(name)} not found`,
+    details(resource, name),
+  );
 }
 
 export function alreadyExists(resource: Subject, name: string): ApiError {
@@ -98,7 +103,8 @@ export function forbiddenRequest(resource: Subject, name: string, problem: strin
 
 /** An object with fields that cannot be stored. `kind` is a Kind with its group. */
 export function invalidObject(kind: Subject, name: string, problems: readonly FieldError[]): ApiError {
-  const said = problems.map(({ field, message }) => `${field}: ${message}`);
+  // The same problem may be found by two checks: told once in words, but as often as found among the causes.
+  const said = [...new Set(problems.map(({ field, message }) => `${field}: ${message}`))];
   const list = said.length === 1 ? said[0] : `[${said.join(', ')}]`;
   return new ApiError(422, 'Invalid', `${qualified(kind)} ${quoted(name)} is invalid: ${list}`, {
     ...details(kind, name),

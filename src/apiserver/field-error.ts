@@ -1,3 +1,5 @@
+import { goJson, goQuote } from './schema/go-text.ts';
+
 /** One thing that is wrong with one field, and how the API server calls that. */
 export interface FieldError {
   readonly reason:
@@ -15,13 +17,16 @@ export interface FieldError {
   readonly message: string;
 }
 
+/** How a value is written in a message. */
+export type Show = (value: unknown) => string;
+
 export function required(field: string, detail = ''): FieldError {
   return { reason: 'FieldValueRequired', field, message: withDetail('Required value', detail) };
 }
 
-/** `value` is shown as Go would: text quoted, numbers plain, anything else as JSON. */
-export function invalid(field: string, value: unknown, detail: string): FieldError {
-  return { reason: 'FieldValueInvalid', field, message: `Invalid value: ${shown(value)}: ${detail}` };
+/** `value` is shown as Go would: text quoted, anything else as JSON; text of a named type too, by `goJson` for `show`. */
+export function invalid(field: string, value: unknown, detail: string, show: Show = shown): FieldError {
+  return { reason: 'FieldValueInvalid', field, message: `Invalid value: ${show(value)}: ${detail}` };
 }
 
 export function forbidden(field: string, detail: string): FieldError {
@@ -32,13 +37,22 @@ export function duplicate(field: string, value: unknown): FieldError {
   return { reason: 'FieldValueDuplicate', field, message: `Duplicate value: ${shown(value)}` };
 }
 
-export function notSupported(field: string, value: unknown, supported: readonly string[]): FieldError {
-  const list = supported.map((each) => JSON.stringify(each)).join(', ');
+export function notSupported(
+  field: string,
+  value: unknown,
+  supported: readonly string[],
+  show: Show = shown,
+): FieldError {
+  const list = supported.map(goQuote).join(', ');
   return {
     reason: 'FieldValueNotSupported',
     field,
-    message: `Unsupported value: ${shown(value)}: supported values: ${list}`,
+    message: `Unsupported value: ${show(value)}: supported values: ${list}`,
   };
+}
+
+export function tooLong(field: string, mostBytes: number): FieldError {
+  return { reason: 'FieldValueTooLong', field, message: `Too long: may not be more than ${mostBytes} bytes` };
 }
 
 function withDetail(message: string, detail: string): string {
@@ -46,5 +60,5 @@ function withDetail(message: string, detail: string): string {
 }
 
 function shown(value: unknown): string {
-  return JSON.stringify(value) ?? 'null';
+  return typeof value === 'string' ? goQuote(value) : goJson(value);
 }

@@ -1,5 +1,7 @@
+import type { Environment } from '../settings-table.ts';
+
 /** One execution of the program: what its commands read from, and where they leave their exit code. */
 export interface Invocation {
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   exitCode: number;
 }

@@ -1,8 +1,14 @@
 import { Command, CommanderError } from 'commander';
-import { type RunSettings, SettingsError } from '../config.ts';
+import type { RunSettings } from '../config.ts';
+import type { DemoSettings } from '../demo-config.ts';
+import type { ServeSettings } from '../serve-config.ts';
+import { type Environment, SettingsError } from '../settings-table.ts';
+import { demoCommand } from './demo.ts';
 import { exitCode } from './exit-code.ts';
+import { impliedCommand } from './implied-command.ts';
 import type { Invocation } from './invocation.ts';
 import { runCommand } from './run.ts';
+import { serveCommand } from './serve.ts';
 
 /** Where the program writes; a terminal's width and colours are used where it has them. */
 export interface TextOutput {
@@ -14,12 +20,14 @@ export interface TextOutput {
 /** What {@link createProgram} is made of. Everything the program does to the world goes through here. */
 export interface ProgramParts {
   readonly version: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   readonly stdout: TextOutput;
   readonly stderr: TextOutput;
   /** Each resolves to an exit code once it has ended. An Error that it throws is reported and ends in exit code 1. */
   readonly commands: {
     run(settings: RunSettings): Promise<number>;
+    serve(settings: ServeSettings): Promise<number>;
+    demo(settings: DemoSettings): Promise<number>;
   };
 }
 
@@ -33,14 +41,17 @@ const GLOBAL_FLAGS = ['-h', '--help', '-V', '--version'];
 const HELP_WIDTH = 110;
 
 const AFTER_HELP = `
-Without a command it does what run does, and takes the options of run.
+Without a command, options are taken for those of run, or of demo if only that has them. Without options too it is demo,
+unless the environment names a cluster to run on: by KUBECONFIG, as in a pod, or by a variable of run.
 
 Examples:
-  $ npm start -- --help                               this text
-  $ npm start -- run --help                           every option of run
+  $ npm start                                         the demo
+  $ npm start -- --once                               the demo's tour, which ends by itself
   $ npm start -- --kubeconfig ~/.kube/config --dry-run
+  $ npm start -- run --help                           every option of run
 
-Every option has an environment variable: --lease-duration 15s is CLE_LEASE_DURATION=15s.
+Every option has an environment variable: --lease-duration 15s of run is CLE_LEASE_DURATION=15s, --once of demo is
+CLE_DEMO_ONCE=true, --listen of serve is CLE_SERVE_LISTEN.
 
 Exit codes:
   0  done, or stopped when asked to
@@ -53,7 +64,7 @@ export function createProgram(parts: ProgramParts): Program {
     async execute(args) {
       const invocation: Invocation = { env: parts.env, exitCode: exitCode.ok };
       try {
-        await commandLine(parts, invocation).parseAsync(withCommand(args), { from: 'user' });
+        await commandLine(parts, invocation).parseAsync(withCommand(args, parts.env), { from: 'user' });
         return invocation.exitCode;
       } catch (error) {
         return report(error, parts.stderr);
@@ -66,10 +77,10 @@ export function createProgram(parts: ProgramParts): Program {
  * The default command is named here rather than to commander, which would pass a mistyped command to it as a surplus
  * argument and never suggest the right one.
  */
-function withCommand(args: readonly string[]): readonly string[] {
+function withCommand(args: readonly string[], env: Environment): readonly string[] {
   const [first] = args;
   const isCommandMissing = first === undefined || (first.startsWith('-') && !GLOBAL_FLAGS.includes(first));
-  return isCommandMissing ? ['run', ...args] : args;
+  return isCommandMissing ? [impliedCommand(args, env), ...args] : args;
 }
 
 function commandLine(parts: ProgramParts, invocation: Invocation): Command {
@@ -80,6 +91,8 @@ function commandLine(parts: ProgramParts, invocation: Invocation): Command {
     .helpCommand('help [command]', 'show the help of a command')
     .addHelpText('after', AFTER_HELP);
   program.addCommand(runCommand(invocation, parts.commands.run));
+  program.addCommand(serveCommand(invocation, parts.commands.serve));
+  program.addCommand(demoCommand(invocation, parts.commands.demo));
   for (const command of [program, ...program.commands]) {
     command
       .helpOption('-h, --help', 'show this help')

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
-import { type RunSettings, resolveRunSettings } from '../config.ts';
+import { type RunSettings, runSettings } from '../config.ts';
+import { resolveSettings } from '../settings-table.ts';
 import type { Invocation } from './invocation.ts';
 import { givenFlags, settingOptions } from './setting-options.ts';
 
@@ -21,8 +22,9 @@ export function runCommand(invocation: Invocation, run: (settings: RunSettings) 
     .allowExcessArguments(false)
     .addHelpText('after', EXAMPLES)
     .action(async (values: Record<string, unknown>) => {
-      invocation.exitCode = await run(resolveRunSettings(givenFlags(values), invocation.env));
+      const settings = resolveSettings(runSettings, givenFlags(runSettings, values), invocation.env);
+      invocation.exitCode = await run(settings);
     });
-  for (const option of settingOptions()) command.addOption(option);
+  for (const option of settingOptions(runSettings)) command.addOption(option);
   return command;
 }

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
-import { envName, type RunSettings, runSettings } from '../../src/config.ts';
+import { type RunSettings, runSettings } from '../../src/config.ts';
+import { type DemoSettings, demoSettings } from '../../src/demo-config.ts';
+import { type ServeSettings, serveSettings } from '../../src/serve-config.ts';
+import { envName, rowsOf, type SettingsTable } from '../../src/settings-table.ts';
 
-/** Executes the program with a `run` that only records what it was given. */
+/** Executes the program with commands that only record what they were given. */
 async function execute(
   args: readonly string[],
   {
@@ -11,6 +14,8 @@ async function execute(
   }: { env?: Record<string, string>; run?: (settings: RunSettings) => Promise<number> } = {},
 ) {
   const ran: RunSettings[] = [];
+  const served: ServeSettings[] = [];
+  const demonstrated: DemoSettings[] = [];
   let stdout = '';
   let stderr = '';
   const program = createProgram({
@@ -23,18 +28,23 @@ async function execute(
         ran.push(settings);
         return run(settings);
       },
+      serve: async (settings) => {
+        served.push(settings);
+        return 0;
+      },
+      demo: async (settings) => {
+        demonstrated.push(settings);
+        return 0;
+      },
     },
   });
   const exitCode = await program.execute(args);
-  return { exitCode, stdout, stderr, ran };
+  return { exitCode, stdout, stderr, ran, served, demonstrated };
 }
 
 describe('the command line', () => {
-  test.each([
-    { name: 'no command', args: [] },
-    { name: 'the run command', args: ['run'] },
-  ])('runs with the defaults when given $name', async ({ args }) => {
-    const { exitCode, ran } = await execute(args);
+  test('runs with the defaults when given the run command', async () => {
+    const { exitCode, ran } = await execute(['run']);
     expect(exitCode).toBe(0);
     expect(ran).toMatchObject([{ workers: 32, takeOver: true, dryRun: false }]);
   });
@@ -44,13 +54,63 @@ describe('the command line', () => {
     expect(ran).toMatchObject([{ dryRun: true, namespaces: ['a', 'b', 'c'], kubeconfig: '/k' }]);
   });
 
+  test('serves with what it is given', async () => {
+    const { served } = await execute(['serve', '--data-dir', 'd', '--listen', '[::1]:0'], {
+      env: { CLE_SERVE_LEASECANDIDATE_VERSIONS: 'v1alpha2', CLE_LISTEN: '1.2.3.4:5' },
+    });
+    expect(served).toMatchObject([
+      { dataDirectory: 'd', listen: { host: '::1', port: 0 }, leaseCandidateVersions: ['v1alpha2'] },
+    ]);
+  });
+
+  test.each<{ args: string[]; env: Record<string, string>; want: 'run' | 'demo' }>([
+    { args: [], env: {}, want: 'demo' },
+    // A kubeconfig in its usual place may be that of any cluster.
+    { args: [], env: { HOME: '/home/somebody', KUBECONFIG: '' }, want: 'demo' },
+    { args: [], env: { KUBECONFIG: '/k' }, want: 'run' },
+    { args: [], env: { KUBERNETES_SERVICE_HOST: '10.0.0.1' }, want: 'run' },
+    { args: [], env: { CLE_KUBECONFIG: '/k' }, want: 'run' },
+    { args: [], env: { CLE_DRY_RUN: 'true' }, want: 'run' },
+    { args: [], env: { CLE_DEMO_ONCE: 'true', CLE_PORT: 'tcp://10.0.0.1:80' }, want: 'demo' },
+    { args: ['--once'], env: {}, want: 'demo' },
+    { args: ['--once'], env: { KUBECONFIG: '/k' }, want: 'demo' },
+    { args: ['--log-format=json'], env: {}, want: 'demo' },
+    { args: ['--no-once'], env: {}, want: 'demo' },
+    { args: ['--log-level', 'debug'], env: {}, want: 'run' },
+    { args: ['-n', 'a'], env: {}, want: 'run' },
+  ])('takes $args with $env for $want', async ({ args, env, want }) => {
+    const { exitCode, ran, demonstrated } = await execute(args, { env });
+    expect({ exitCode, ran: ran.length, demonstrated: demonstrated.length }).toEqual({
+      exitCode: 0,
+      ran: want === 'run' ? 1 : 0,
+      demonstrated: want === 'demo' ? 1 : 0,
+    });
+  });
+
+  test.each([
+    {
+      args: ['--once', '--kubeconfig', '/k', '--dry-run'],
+      want: '--once is an option of demo, but --kubeconfig, --dry-run of run: npm start -- demo ..., or npm start -- run ...',
+    },
+    { args: ['--dry-run', '--data-dir=d'], want: '--data-dir is an option of serve: npm start -- serve ...' },
+  ])('asks for the command when given $args', async ({ args, want }) => {
+    const { exitCode, stderr, ran, served, demonstrated } = await execute(args);
+    expect({ exitCode, ran, served, demonstrated }).toEqual({
+      exitCode: 2,
+      ran: [],
+      served: [],
+      demonstrated: [],
+    });
+    expect(stderr).toBe(`error: ${want}\nTry --help.\n`);
+  });
+
   test.each([
     { args: ['--no-take-over'], env: {}, want: { takeOver: false } },
     { args: [], env: { CLE_TAKE_OVER: 'false' }, want: { takeOver: false } },
     { args: ['--take-over'], env: { CLE_TAKE_OVER: 'false' }, want: { takeOver: true } },
     { args: ['--no-dry-run'], env: { CLE_DRY_RUN: 'true' }, want: { dryRun: false } },
   ])('settles switches by $args before $env', async ({ args, env, want }) => {
-    const { ran } = await execute(args, { env });
+    const { ran } = await execute(['run', ...args], { env });
     expect(ran).toMatchObject([want]);
   });
 
@@ -94,26 +154,53 @@ describe('the command line', () => {
   });
 
   test.each(['-V', '--version'])('answers %s with the version alone', async (flag) => {
-    expect(await execute([flag])).toEqual({ exitCode: 0, stdout: '1.2.3\n', stderr: '', ran: [] });
+    const ended = await execute([flag], { env: { KUBECONFIG: '/k' } });
+    expect(ended).toEqual({
+      exitCode: 0,
+      stdout: '1.2.3\n',
+      stderr: '',
+      ran: [],
+      served: [],
+      demonstrated: [],
+    });
   });
 
   test.each([['--help'], ['help']])('answers %s with the commands, examples and exit codes', async (flag) => {
-    const { exitCode, stdout, ran } = await execute([flag]);
-    expect({ exitCode, ran }).toEqual({ exitCode: 0, ran: [] });
+    const { exitCode, stdout, ran, demonstrated } = await execute([flag]);
+    expect({ exitCode, ran, demonstrated }).toEqual({ exitCode: 0, ran: [], demonstrated: [] });
     expect(stdout).toMatch(/Commands:\n {2}run .*coordinate leader elections/);
+    expect(stdout).toMatch(/\n {2}serve .*without Kubernetes/);
+    expect(stdout).toMatch(/\n {2}demo .*three sample candidates/);
     expect(stdout).toContain('Examples:');
     expect(stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 /);
   });
 
-  test("shows every setting in run's help, with its environment variable and its default", async () => {
-    const { stdout } = await execute(['run', '--help']);
-    const help = stdout.replaceAll(/\s+/g, ' ');
-    for (const setting of Object.values(runSettings)) {
-      expect(help).toContain(`--${setting.default === 'true' ? 'no-' : ''}${setting.flag} `);
-      expect(help).toContain(envName(setting));
-    }
-    expect(help).toContain('(CLE_LEASE_DURATION; default: 10s)');
-    expect(help).toContain('(CLE_NAMESPACE; default: all)');
-    expect(help).toContain('(CLE_TAKE_OVER=false)');
-  });
+  test.each<{
+    command: string;
+    table: Pick<SettingsTable<unknown>, 'envPrefix' | 'settings'>;
+    want: string[];
+  }>([
+    {
+      command: 'run',
+      table: runSettings,
+      want: ['(CLE_LEASE_DURATION; default: 10s)', '(CLE_NAMESPACE; default: all)', '(CLE_TAKE_OVER=false)'],
+    },
+    {
+      command: 'serve',
+      table: serveSettings,
+      want: ['(CLE_SERVE_LISTEN; default: 127.0.0.1:6443)', 'default: v1beta1,v1alpha2,v1alpha1)'],
+    },
+    { command: 'demo', table: demoSettings, want: ['(CLE_DEMO_ONCE)'] },
+  ])(
+    "shows every setting in $command's help, with its environment variable and its default",
+    async ({ command, table, want }) => {
+      const { stdout } = await execute([command, '--help']);
+      const help = stdout.replaceAll(/\s+/g, ' ');
+      for (const [, setting] of rowsOf(table)) {
+        expect(help).toContain(`--${setting.default === 'true' ? 'no-' : ''}${setting.flag} `);
+        expect(help).toContain(envName(table, setting));
+      }
+      for (const text of want) expect(help).toContain(text);
+    },
+  );
 });

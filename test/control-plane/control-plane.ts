@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ApiAccess, apiRequest } from './api-request.ts';
 import { binary } from './binaries.ts';
+import type { CoordinationPlane } from './coordination-plane.ts';
 import {
   asElectingComponent,
   type ElectingComponent,
@@ -45,37 +46,20 @@ export type Subject =
   | { readonly serviceAccount: { readonly namespace: string; readonly name: string } };
 
 /** A real etcd and kube-apiserver on the loopback interface, with RBAC on. */
-export interface ControlPlane {
-  readonly url: string;
-  /** Path of a kubeconfig that may do everything. */
-  readonly kubeconfig: string;
-  readonly caFile: string;
-  readonly adminToken: string;
-  /** Everything it keeps is in here, logs too. Removed by `stop`, unless CLE_KEEP is set in the environment. */
-  readonly directory: string;
+export interface ControlPlane extends CoordinationPlane {
   readonly etcd: ServerProcess;
-  /** Where etcd serves its clients, by HTTP without credentials. */
   readonly etcdUrl: string;
   /** The kube-apiserver that runs now: a restart brings another. */
   readonly apiServer: ServerProcess;
-  /**
-   * One request as the administrator, with the answer's JSON. PATCH sends a merge patch.
-   * @throws Error on any status but 2xx, with what the server said.
-   */
-  request<T = unknown>(method: string, path: string, body?: unknown): Promise<T>;
   /** The path of a new kubeconfig for a bearer token, or for a token just issued to an existing ServiceAccount. */
   kubeconfigFor(subject: Subject): Promise<string>;
   startScheduler(options: ElectingComponentOptions): Promise<ElectingComponent>;
   startControllerManager(options: ElectingComponentOptions): Promise<ElectingComponent>;
-  /** A process for many real candidates, with this plane's `kubeconfig` or another. */
-  startElectors(kubeconfig?: string): Promise<Electors>;
   /** Freezes the kube-apiserver: connections stay open, nothing is answered. */
   suspend(): void;
   resume(): void;
   /** Kills the kube-apiserver and starts it again on the same port and data, with other options where given. */
   restartApiServer(changes?: ApiServerOptions): Promise<void>;
-  /** Kills all of it, what was started through it included. */
-  stop(): Promise<void>;
 }
 
 /** What the servers of one plane have in common. */
@@ -179,6 +163,7 @@ async function assemble(
       started.push(electors);
       return electors;
     },
+    serverExit: () => server.exit(),
     suspend: () => server.kill('SIGSTOP'),
     resume: () => server.kill('SIGCONT'),
     async restartApiServer(changes = {}) {

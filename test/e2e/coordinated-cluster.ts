@@ -1,5 +1,6 @@
 import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
-import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import { startControlPlane } from '../control-plane/control-plane.ts';
+import type { CoordinationPlane } from '../control-plane/coordination-plane.ts';
 import { type KubernetesVersion, leaseCandidateVersions } from '../control-plane/kubernetes-versions.ts';
 import { createLease, createNamespaces, type Lease, leasePath } from './cluster-objects.ts';
 import { type Coordinator, installRole, type LogLine, startCoordinator, untilActive } from './coordinator.ts';
@@ -8,7 +9,7 @@ import { type WatchedLease, type WatchedObjects, watchLeases } from './watched-o
 
 /** A control plane whose Leases our coordinator coordinates, and eyes on them. */
 export interface CoordinatedCluster {
-  readonly plane: ControlPlane;
+  readonly plane: CoordinationPlane;
   /** Of the coordinator's ServiceAccount. */
   readonly kubeconfig: string;
   readonly coordinator: Coordinator;
@@ -58,7 +59,7 @@ export async function startCoordinatedCluster(
 }
 
 function assemble(
-  plane: ControlPlane,
+  plane: CoordinationPlane,
   kubeconfig: string,
   coordinator: Coordinator,
   leases: WatchedObjects<WatchedLease>,

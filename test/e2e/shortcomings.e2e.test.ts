@@ -388,7 +388,7 @@ describe.concurrent('An election', () => {
       leaseTransitions: 1,
     });
     // The built-in, which stands by, has not seen anything that crashes it, and its server with it.
-    expect(plane.apiServer.exit()).toBeUndefined();
+    expect(plane.serverExit()).toBeUndefined();
   });
 
   const hourOff = [

@@ -1,5 +1,5 @@
-import type { ApiObject } from '../api-object.ts';
 import type { JsonObject } from '../../kubernetes/json.ts';
+import type { ApiObject } from '../api-object.ts';
 import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
 
 /** Who asks. */
@@ -32,8 +32,10 @@ export interface ResourceRequest {
 
 /** How the answer is to be shown, by the Accept header. */
 export interface Representation {
-  /** Tells representations apart in caches: `object`, `table/Metadata`, ... */
+  /** Tells representations apart in caches: `object`, `table/v1/Metadata`, ... */
   readonly id: string;
+  /** What the events of a watch after its first one are shown as, where that differs: tables name their columns once. */
+  readonly following?: Representation;
   show(object: ApiObject, version: VersionDefinition): JsonObject;
   /** `metadata` is the list's own. */
   showList(
@@ -65,13 +67,14 @@ export interface StreamReply {
 
 /** Where a stream is written to. It never holds more than a socket's buffer and what `write` was just given. */
 export interface StreamSink {
-  /** False when the client is slow: then write again only after `onDrain` was called. */
+  /** False when the client is slow: then write again only after `onDrain`'s callback was called. */
   write(chunk: Buffer): boolean;
   /** Ends the answer in good order. */
   end(): void;
   /** Cuts the connection. */
   destroy(): void;
+  /** Calls back each time that there is room again. */
   onDrain(callback: () => void): void;
-  /** Called once when the client or the server has ended the connection, for whatever reason. */
+  /** Calls back once, when the client or the server has ended the stream, for whatever reason. */
   onClose(callback: () => void): void;
 }

@@ -1,4 +1,4 @@
-import type { ApiObject } from '../api-object.ts';
+import type { ApiObject, ManagedFieldsEntry } from '../api-object.ts';
 import type { StructSchema } from '../schema/schema.ts';
 
 /** The version of an object that field sets are about, and the way to the others. */
@@ -7,6 +7,8 @@ export interface Versions {
   schema(apiVersion: string): StructSchema | undefined;
   /** An object of one version in another; only called for versions that have a schema. */
   convert(object: ApiObject, apiVersion: string): ApiObject;
+  /** Fields at the top that these writes never set, so that nobody owns them: `status`. */
+  readonly resetFields?: readonly string[];
 }
 
 /** Who changes an object, and when. */
@@ -17,4 +19,13 @@ export interface Change {
   readonly time: string;
   /** Absent for the main resource. */
   readonly subresource?: string;
+}
+
+/** The object with these managedFields, or with none. */
+export function withManagedFields(
+  object: ApiObject,
+  managedFields: readonly ManagedFieldsEntry[] | undefined,
+): ApiObject {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata: { ...metadata, ...(managedFields && { managedFields }) } };
 }

@@ -1,6 +1,7 @@
 import type { ApiObject } from '../api-object.ts';
 import type { FieldError } from '../field-error.ts';
 import type { StructSchema } from '../schema/schema.ts';
+import type { NameRule } from './names.ts';
 
 /** A resource of the API: what is the same for all its versions. */
 export interface ResourceDefinition {
@@ -20,8 +21,8 @@ export interface ResourceDefinition {
   readonly createsOnUpdate: boolean;
   /** Whether PUT without a resourceVersion is taken. */
   readonly updatesUnconditionally: boolean;
-  /** What is wrong with a name; empty: nothing. */
-  readonly nameProblems: (name: string) => readonly string[];
+  /** What is wrong with a name, or with a prefix that a name is to be generated from; empty: nothing. */
+  readonly nameProblems: NameRule;
   /** Sets what a client does not decide when an object is created; takes and returns the hub form. */
   readonly prepareForCreate: (object: ApiObject) => ApiObject;
   /** The same for an update, which must not touch what only the server sets. */
@@ -34,17 +35,26 @@ export interface ResourceDefinition {
 export interface VersionDefinition {
   readonly version: string;
   readonly schema: StructSchema;
-  /** From this version to the form that is stored. `previous` is the stored object that it replaces, in hub form. */
+  /**
+   * From this version to the form that is stored, with every field settled: defaults set, those that the server does not
+   * keep left out. `previous` is the stored object that it replaces, in hub form.
+   */
   readonly toHub: (object: ApiObject, previous?: ApiObject) => ApiObject;
   readonly fromHub: (hub: ApiObject) => ApiObject;
   /** The value of each field that a fieldSelector may name, metadata.name and metadata.namespace included. Takes this version's form. */
   readonly selectableFields: (object: ApiObject) => Readonly<Record<string, string>>;
+  /** What the server answers to a fieldSelector that names any other field. */
+  readonly unknownFieldMessage: (field: string) => string;
   readonly columns: readonly ColumnDefinition[];
+  /** The text of the Warning that goes with every answer in this version, where the real server is about to drop it. */
+  readonly deprecation?: string;
 }
 
-/** A column of the table that kubectl prints, after NAME, which every table has first. */
+/** A column of the table that kubectl prints, after NAME, which every table has first unless a column `isName`. */
 export interface ColumnDefinition {
   readonly name: string;
+  /** It shows the name of the object (format `name`), and there is no NAME before it. */
+  readonly isName?: true;
   readonly type: 'string' | 'integer' | 'date';
   readonly description: string;
   /** 0: always shown; above: with `-o wide`. */

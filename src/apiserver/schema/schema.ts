@@ -7,6 +7,8 @@ export type TypeSchema = ScalarSchema | MapSchema | ListSchema | StructSchema | 
 export interface ScalarSchema {
   /** `time` is RFC 3339 to the second, `microTime` with exactly six decimals; both are strings in JSON. */
   readonly kind: 'string' | 'boolean' | 'int32' | 'int64' | 'time' | 'microTime';
+  /** The name of Go's type where it has one of its own, which error messages give: `types.UID`. */
+  readonly goType?: string;
 }
 
 /** A map from text to values of one type; each key is owned on its own. */
@@ -52,7 +54,8 @@ export interface FieldSchema {
   /**
    * What becomes of the type's zero value (`""`, 0, false, an empty list or map; null counts as absent everywhere):
    * `omit`: left out (Go's omitempty on a plain field); `keep`: kept where given (a pointer); `fill`: written even where
-   * absent (no omitempty).
+   * absent (no omitempty): a struct as `{}` with what it fills itself, a time as null. The zero of a time is the year 1;
+   * it is written as null.
    */
   readonly zero: 'omit' | 'keep' | 'fill';
   /** Listed as required in OpenAPI. */

@@ -1,0 +1,117 @@
+import { LineCounter, type Node, parseDocument } from 'yaml';
+import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import type { AccessRule, TokenGrant } from './access.ts';
+
+/** A token that nobody guesses, of at least 16 random bytes. */
+export function generateToken(randomBytes: Uint8Array): string {
+  return Buffer.from(randomBytes).toString('base64url');
+}
+
+/** Something that is wrong with a token file, and where. */
+interface Problem {
+  /** Undefined: with all of it. */
+  readonly line: number | undefined;
+  readonly message: string;
+}
+
+/**
+ * Reads a token file: a list in YAML or JSON, each entry with `name`, `token`, `access` (`admin`, `read-only` or a list of
+ * rules with `verbs`, `groups`, `resources` and perhaps `namespaces`) and perhaps `groups`, the user's own.
+ * @throws {Error} that tells everything that is wrong, by line
+ */
+export function parseTokenFile(text: string): readonly TokenGrant[] {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const problems: Problem[] = document.errors.map(({ message, pos: [offset] }) => ({
+    line: lines.linePos(offset).line,
+    message,
+  }));
+  if (problems.length > 0) throw problemsError(problems);
+  const lineOf = (path: readonly (string | number)[]): number | undefined => {
+    const node = document.getIn(path, true) as Node | undefined;
+    const offset = node?.range?.[0];
+    return offset === undefined ? undefined : lines.linePos(offset).line;
+  };
+  const content: unknown = document.toJS();
+  if (!Array.isArray(content) || content.length === 0) {
+    throw problemsError([{ line: 1, message: 'must be a list of at least one token' }]);
+  }
+  const note = (message: string, ...path: (string | number)[]) =>
+    problems.push({ line: lineOf(path) ?? lineOf(path.slice(0, 1)), message });
+  const grants = content.map((entry: unknown, index) => readGrant(entry, index, note));
+  noteRepetitions(grants, note);
+  if (problems.length > 0) throw problemsError(problems);
+  return grants;
+}
+
+type Note = (message: string, ...path: (string | number)[]) => void;
+
+const GRANT_FIELDS = ['name', 'token', 'access', 'groups'];
+const RULE_FIELDS = ['verbs', 'groups', 'resources', 'namespaces'];
+
+function readGrant(entry: unknown, index: number, note: Note): TokenGrant {
+  const at = isJsonObject(entry) ? entry : {};
+  if (at !== entry) note('must have name, token and access', index);
+  else noteUnknown(at, GRANT_FIELDS, note, [index]);
+  const { name, token, groups = [] } = at;
+  if (at === entry && (typeof name !== 'string' || name === '')) note('name must be text', index, 'name');
+  if (at === entry && (typeof token !== 'string' || !/^\S+$/.test(token))) {
+    note('token must be text without white space', index, 'token');
+  }
+  if (!isTexts(groups)) note('groups must be a list of texts', index, 'groups');
+  return {
+    token: String(token),
+    user: { name: String(name), groups: isTexts(groups) ? groups : [] },
+    rules: at === entry ? readRules(at['access'], index, note) : [],
+  };
+}
+
+function readRules(access: unknown, index: number, note: Note): TokenGrant['rules'] {
+  if (access === 'admin' || access === 'read-only') return access;
+  if (Array.isArray(access)) return access.map((rule, at) => readRule(rule, [index, 'access', at], note));
+  note('access must be admin, read-only or a list of rules', index, 'access');
+  return [];
+}
+
+function readRule(rule: unknown, path: readonly (string | number)[], note: Note): AccessRule {
+  const given = isJsonObject(rule) ? rule : {};
+  noteUnknown(given, RULE_FIELDS, note, path);
+  const texts = (field: string): readonly string[] => {
+    const value = given[field];
+    if (isTexts(value) && value.length > 0) return value;
+    note(`${field} must be a list of at least one text`, ...path, field);
+    return [];
+  };
+  const required = { verbs: texts('verbs'), groups: texts('groups'), resources: texts('resources') };
+  return given['namespaces'] === undefined ? required : { ...required, namespaces: texts('namespaces') };
+}
+
+function noteUnknown(
+  given: JsonObject,
+  known: readonly string[],
+  note: Note,
+  path: readonly (string | number)[],
+): void {
+  for (const field of Object.keys(given)) {
+    if (!known.includes(field)) note(`${field} is not known; there are ${known.join(', ')}`, ...path, field);
+  }
+}
+
+function noteRepetitions(grants: readonly TokenGrant[], note: Note): void {
+  const tokens = new Set<string>();
+  for (const [index, { token }] of grants.entries()) {
+    if (tokens.has(token)) note('token is that of another entry too', index, 'token');
+    tokens.add(token);
+  }
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string' && each !== '');
+}
+
+function problemsError(problems: readonly Problem[]): Error {
+  const told = problems.map(({ line, message }) =>
+    line === undefined ? message : `line ${line}: ${message}`,
+  );
+  return new Error(told.join('\n'));
+}

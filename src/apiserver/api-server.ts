@@ -1,0 +1,120 @@
+import type { Clock } from '../clock.ts';
+import { type Access, createAccess, type TokenGrant } from './access/access.ts';
+import { startHttpFront } from './http/http-front.ts';
+import { timestamp } from './operations/context.ts';
+import { answer } from './operations/operations.ts';
+import type { LeaseCandidateVersion } from './resources/lease-candidates.ts';
+import { createResources } from './resources/registry.ts';
+import { startStandIns } from './stand-ins.ts';
+import { ObjectStore } from './storage/object-store.ts';
+import { openSqliteJournal } from './storage/sqlite-journal.ts';
+
+/** How the embedded coordination API server is started. */
+export interface ApiServerOptions {
+  readonly clock: Clock;
+  /** Port 0 takes any free one. */
+  readonly listen: { readonly host: string; readonly port: number };
+  /** PEM; plain HTTP without. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+  readonly tokens: readonly TokenGrant[];
+  /** The LeaseCandidate versions that are served, preferred first; none: as with the feature gate off. Default: all. */
+  readonly leaseCandidateVersions?: readonly LeaseCandidateVersion[];
+  /** Keeps the state in this directory; in memory without. */
+  readonly dataDirectory?: string;
+  /** How many changes of each resource are remembered for watches and continued lists; default 10,000. */
+  readonly historyLimit?: number;
+  /** Whether to do what a kube-controller-manager does for these resources, see stand-ins.ts; default true. */
+  readonly standIns?: boolean;
+  /** What /version reports; default {@link defaultGitVersion}. */
+  readonly gitVersion?: string;
+  readonly onRequest?: (line: RequestLine) => void;
+  /** Called with what should never happen; the client got a 500. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** One answered request. */
+export interface RequestLine {
+  readonly method: string;
+  readonly path: string;
+  readonly code: number;
+  readonly durationMs: number;
+  readonly user?: string;
+}
+
+/** A server that answers until it is closed. */
+export interface ApiServer {
+  /** `https://127.0.0.1:6443` */
+  readonly url: string;
+  readonly address: { readonly host: string; readonly port: number };
+  /** Ends watches, answers requests under way, closes the data directory. */
+  close(): Promise<void>;
+}
+
+/** The version of Kubernetes whose behaviour this server follows. */
+export const defaultGitVersion = 'v1.36.3';
+
+const ALL_VERSIONS: readonly LeaseCandidateVersion[] = ['v1beta1', 'v1alpha2', 'v1alpha1'];
+const FIRST_NAMESPACES = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];
+
+/**
+ * Starts the coordination API without a Kubernetes: Leases, LeaseCandidates, Events and namespaces.
+ * @throws {Error} that says what to do, when the address or the data directory cannot be used.
+ */
+export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  const { clock, leaseCandidateVersions = ALL_VERSIONS, dataDirectory, historyLimit } = options;
+  const resources = createResources({ leaseCandidateVersions });
+  const store = new ObjectStore({
+    ...(dataDirectory !== undefined && { journal: openSqliteJournal(dataDirectory) }),
+    ...(historyLimit !== undefined && { historyLimit }),
+  });
+  try {
+    createNamespaces(store, clock, resources);
+    const access: Access = createAccess(options.tokens);
+    const context = { store, clock, resources };
+    const front = await startHttpFront({
+      listen: options.listen,
+      ...(options.tls && { tls: options.tls }),
+      resources,
+      access,
+      clock,
+      gitVersion: options.gitVersion ?? defaultGitVersion,
+      handle: (request) => answer(context, request),
+      isReady: () => true,
+      ...(options.onRequest && { onRequest: options.onRequest }),
+      ...(options.onError && { onError: options.onError }),
+    });
+    const namespaced = new Set(resources.filter((each) => each.isNamespaced).map((each) => each.storage));
+    const standIns = options.standIns === false ? undefined : startStandIns(store, clock, [...namespaced]);
+    const { host, port } = front.address;
+    return {
+      url: `${options.tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+      address: front.address,
+      async close() {
+        standIns?.stop();
+        await front.close();
+        store.close();
+      },
+    };
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+}
+
+/** Every cluster has these from the beginning. */
+function createNamespaces(
+  store: ObjectStore,
+  clock: Clock,
+  resources: ReturnType<typeof createResources>,
+): void {
+  const definition = resources.find(({ resource }) => resource === 'namespaces');
+  if (definition === undefined) return;
+  for (const name of FIRST_NAMESPACES) {
+    if (store.get(definition.storage, name) !== undefined) continue;
+    const metadata = { name, uid: crypto.randomUUID(), creationTimestamp: timestamp(clock) };
+    store.put(
+      definition.storage,
+      definition.prepareForCreate({ apiVersion: 'v1', kind: 'Namespace', metadata }),
+    );
+  }
+}

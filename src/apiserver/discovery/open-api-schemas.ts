@@ -1,0 +1,113 @@
+import type { JsonObject } from '../../kubernetes/json.ts';
+import type { FieldSchema, ListSchema, ScalarSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
+
+const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
+
+/** Models by name. */
+export type Models = Map<string, JsonObject>;
+
+/** What a type is called in references. */
+export function reference(model: string): JsonObject {
+  return { $ref: `#/components/schemas/${model}` };
+}
+
+/** Adds the model of a type, and of all that it is made of. `extra` are fields of the model itself. */
+export function addModel(models: Models, schema: StructSchema, extra: JsonObject = {}): void {
+  if (models.has(schema.model)) return;
+  const { description, fields, isAtomic } = schema;
+  const required = Object.keys(fields).filter((name) => fields[name]?.isRequired);
+  models.set(schema.model, {
+    description,
+    type: 'object',
+    ...(required.length > 0 && { required }),
+    properties: Object.fromEntries(
+      Object.entries(fields)
+        .map(([name, field]) => [name, property(models, field)] as const)
+        .toSorted(([one], [other]) => (one < other ? -1 : 1)),
+    ),
+    ...(isAtomic && { 'x-kubernetes-map-type': 'atomic' }),
+    ...extra,
+  });
+}
+
+function property(models: Models, { type, description, zero }: FieldSchema): JsonObject {
+  const shown = typeOf(models, type);
+  const whole = '$ref' in shown ? { allOf: [shown] } : shown;
+  // A plain struct is always there; any other plain field only where it is written without a value too.
+  const isDefaulted = type.kind === 'struct' ? zero !== 'keep' : zero === 'fill';
+  return { description, ...(isDefaulted && defaultOf(type)), ...whole };
+}
+
+/** What lists and maps are made of: always there. */
+function element(models: Models, type: TypeSchema): JsonObject {
+  const shown = typeOf(models, type);
+  return { ...defaultOf(type), ...('$ref' in shown ? { allOf: [shown] } : shown) };
+}
+
+function typeOf(models: Models, type: TypeSchema): JsonObject {
+  switch (type.kind) {
+    case 'struct':
+      addModel(models, type);
+      return reference(type.model);
+    case 'map':
+      return { type: 'object', additionalProperties: element(models, type.values) };
+    case 'list':
+      return { type: 'array', items: element(models, type.items), ...listExtensions(type) };
+    case 'opaque':
+      return namedType(models, 'FieldsV1', {
+        description: 'A set of fields, as JSON: a key for each field, and below it those that it is made of.',
+        type: 'object',
+      });
+    case 'time':
+      return namedType(models, 'Time', {
+        description: 'A moment, to the second, as in RFC 3339.',
+        type: 'string',
+        format: 'date-time',
+      });
+    case 'microTime':
+      return namedType(models, 'MicroTime', {
+        description: 'A moment, to the microsecond: as in RFC 3339, with exactly six decimals.',
+        type: 'string',
+        format: 'date-time',
+      });
+    default:
+      return scalarTypes[type.kind];
+  }
+}
+
+function namedType(models: Models, name: string, model: JsonObject): JsonObject {
+  models.set(`${META}.${name}`, model);
+  return reference(`${META}.${name}`);
+}
+
+const scalarTypes: Readonly<Record<Exclude<ScalarSchema['kind'], 'time' | 'microTime'>, JsonObject>> = {
+  string: { type: 'string' },
+  boolean: { type: 'boolean' },
+  int32: { type: 'integer', format: 'int32' },
+  int64: { type: 'integer', format: 'int64' },
+};
+
+function defaultOf({ kind }: TypeSchema): JsonObject {
+  switch (kind) {
+    case 'struct':
+      return { default: {} };
+    case 'string':
+      return { default: '' };
+    case 'boolean':
+      return { default: false };
+    case 'int32':
+    case 'int64':
+      return { default: 0 };
+    default:
+      return {};
+  }
+}
+
+function listExtensions({ listType, keys, patchStrategy }: ListSchema): JsonObject {
+  return {
+    ...(keys && { 'x-kubernetes-list-map-keys': keys }),
+    'x-kubernetes-list-type': listType,
+    ...(patchStrategy && { 'x-kubernetes-patch-strategy': 'merge' }),
+    ...(patchStrategy?.mergeKey && { 'x-kubernetes-patch-merge-key': patchStrategy.mergeKey }),
+  };
+}

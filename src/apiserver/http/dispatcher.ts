@@ -1,0 +1,83 @@
+import type { Access, Principal } from '../access/access.ts';
+import { forbidden, unauthorized } from '../access/refusals.ts';
+import { ApiError } from '../api-error.ts';
+import { errorAnswer, pageNotFound, type Reader, textAnswer } from './answer.ts';
+import { answered, type Exchange, type Incoming, type Outcome } from './exchange.ts';
+import type { Page } from './page.ts';
+import { parseTarget, type RequestTarget, type ResourcePath } from './request-target.ts';
+import { checkTimeout } from './request-timeout.ts';
+import { nothingThere } from './router.ts';
+
+export interface DispatcherParts {
+  readonly access: Access;
+  /** By their paths. */
+  readonly pages: ReadonlyMap<string, Page>;
+  /** Answers for one resource. @throws {ApiError} at once or as a rejection */
+  readonly resource: (exchange: Exchange, path: ResourcePath) => Outcome | Promise<Outcome>;
+  /** Whether anything is served in this group. */
+  readonly hasGroup: (group: string) => boolean;
+  /** Called with what is no refusal: something that should not have happened. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Lets a request in, or not, and answers it. Never throws, never rejects. `noteUser` is told who it is. */
+export type Dispatcher = (incoming: Incoming, noteUser: (name: string) => void) => Outcome | Promise<Outcome>;
+
+export function createDispatcher(parts: DispatcherParts): Dispatcher {
+  const { access, pages, resource, hasGroup, onError } = parts;
+  return (incoming, noteUser) => {
+    const target = parseTarget(incoming.method, incoming.url);
+    if (target === undefined) return answered(textAnswer(400, '400 Bad Request'));
+    const reader: Reader = {
+      accept: incoming.header('accept'),
+      userAgent: incoming.header('user-agent'),
+      query: target.query,
+    };
+    const refuse = (error: unknown): Outcome => {
+      if (error instanceof ApiError) return answered(errorAnswer(error, reader));
+      onError(error);
+      return answered(errorAnswer(internalError(error), reader));
+    };
+    try {
+      if (target.attributes.verb !== 'watch') checkTimeout(target.query);
+      const principal = authenticated(access, incoming);
+      noteUser(principal.user.name);
+      if (!principal.may(target.attributes)) throw forbidden(principal.user, target.attributes);
+      const exchange = { incoming, target, reader, principal };
+      const path = target.resource;
+      if (path === undefined) return answered(pageAnswer(exchange));
+      if (!hasGroup(path.group)) return answered(pageNotFound);
+      const outcome = resource(exchange, path);
+      return outcome instanceof Promise ? outcome.catch(refuse) : outcome;
+    } catch (error) {
+      return refuse(error);
+    }
+  };
+
+  function pageAnswer(exchange: Exchange) {
+    const page = pages.get(exchange.target.path);
+    if (page !== undefined) return page(exchange);
+    if (isBelowGroup(exchange.target)) throw nothingThere();
+    return pageNotFound;
+  }
+
+  /** Whether a path that stands for nothing is at least below something that is served. */
+  function isBelowGroup({ path }: RequestTarget): boolean {
+    const [prefix, group, version] = path.slice(1).split('/');
+    if (prefix === 'api') return group !== undefined;
+    return prefix === 'apis' && version !== undefined && hasGroup(group ?? '');
+  }
+}
+
+/** @throws {ApiError} 401 */
+function authenticated(access: Access, incoming: Incoming): Principal {
+  const principal = access.authenticate(incoming.header('authorization'));
+  if (principal === undefined) throw unauthorized();
+  return principal;
+}
+
+function internalError(error: unknown): ApiError {
+  const problem = error instanceof Error ? error.message : String(error);
+  const causes = [{ message: problem }];
+  return new ApiError(500, 'InternalError', `Internal error occurred: ${problem}`, { causes });
+}

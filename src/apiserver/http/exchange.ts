@@ -1,0 +1,34 @@
+import type { Principal } from '../access/access.ts';
+import type { Answer, Reader } from './answer.ts';
+import type { StreamReply } from './request.ts';
+import type { RequestTarget } from './request-target.ts';
+
+/** A request as it came in. */
+export interface Incoming {
+  readonly method: string;
+  /** Path and query, as they were on the request line. */
+  readonly url: string;
+  /** The value of a header, '' when it is not there. */
+  header(name: string): string;
+  /** Reads all of the body. Undefined: the client went away before its end. @throws {ApiError} 413 */
+  readBody(): Promise<Buffer | undefined>;
+}
+
+/** A request that was let in. */
+export interface Exchange {
+  readonly incoming: Incoming;
+  readonly target: RequestTarget;
+  readonly reader: Reader;
+  readonly principal: Principal;
+}
+
+/** What a request is answered with. */
+export type Outcome =
+  | { readonly kind: 'answer'; readonly answer: Answer }
+  | { readonly kind: 'stream'; readonly reply: StreamReply }
+  /** There is nobody left to answer. */
+  | { readonly kind: 'gone' };
+
+export function answered(answer: Answer): Outcome {
+  return { kind: 'answer', answer };
+}

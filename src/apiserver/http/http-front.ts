@@ -1,0 +1,189 @@
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Clock } from '../../clock.ts';
+import type { Access } from '../access/access.ts';
+import { createPages } from '../discovery/pages.ts';
+import type { ResourceDefinition } from '../resources/definition.ts';
+import { readBody } from './body.ts';
+import { createDispatcher, type Dispatcher } from './dispatcher.ts';
+import type { Incoming, Outcome } from './exchange.ts';
+import { answerMalformed } from './malformed.ts';
+import type { Reply, ResourceRequest } from './request.ts';
+import { answerResource } from './resource-endpoint.ts';
+import { answerReview, findReview, reviewGroups } from './review-endpoint.ts';
+import { createRouter } from './router.ts';
+import { streamSink } from './stream-sink.ts';
+import { writeAnswer, writeStreamHead } from './write-answer.ts';
+
+export interface HttpFrontOptions {
+  /** Port 0 takes any free one. */
+  readonly listen: { readonly host: string; readonly port: number };
+  /** PEM; plain HTTP without. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+  readonly resources: readonly ResourceDefinition[];
+  readonly access: Access;
+  readonly clock: Clock;
+  /** What /version reports. */
+  readonly gitVersion: string;
+  /** Answers one request; what it throws, unless it is an ApiError, becomes a 500. */
+  readonly handle: (request: ResourceRequest) => Reply;
+  readonly isReady: () => boolean;
+  /** Called when a request has been answered, or its stream has ended. */
+  readonly onRequest?: (line: RequestLine) => void;
+  /** Called with what should never happen. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** One request, answered. */
+export interface RequestLine {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly code: number;
+  readonly durationMs: number;
+  /** Absent for somebody who was not let in. */
+  readonly user?: string;
+}
+
+/** A server that answers until it is closed. */
+export interface HttpFront {
+  /** With the port that was taken, if any free one was asked for. */
+  readonly address: { readonly host: string; readonly port: number };
+  /** Ends streams, waits for requests under way, and cuts what has not ended after some seconds. */
+  close(): Promise<void>;
+}
+
+/** Longer than any client keeps an idle connection, so that none is closed just as the next request is sent. */
+const IDLE_MS = 95_000;
+const MAX_HEADER_BYTES = 1024 * 1024;
+const CLOSE_WITHIN_MS = 5_000;
+
+/**
+ * Serves the API over HTTP or HTTPS.
+ * @throws {Error} that names the address, when it cannot listen there; or when the certificate cannot be used
+ */
+export async function startHttpFront(options: HttpFrontOptions): Promise<HttpFront> {
+  const { listen, clock } = options;
+  const streams = new Set<ServerResponse>();
+  const server = createServer(
+    options.tls,
+    requestListener(options, streams, () => !server.listening),
+  );
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(new Error(`cannot serve on ${listen.host}:${listen.port}: ${cause.message}`, { cause })),
+    );
+    server.listen(listen.port, listen.host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    address: { host: listen.host, port },
+    close: () =>
+      new Promise((resolve) => {
+        const cancel = clock.setTimer(() => server.closeAllConnections(), CLOSE_WITHIN_MS);
+        server.close(() => {
+          cancel();
+          resolve();
+        });
+        for (const stream of streams) stream.end();
+      }),
+  };
+}
+
+function createServer(tls: HttpFrontOptions['tls'], listener: RequestListener): Server {
+  const http: ServerOptions = { keepAliveTimeout: IDLE_MS, maxHeaderSize: MAX_HEADER_BYTES };
+  const server = tls ? createHttpsServer({ ...http, ...tls }, listener) : createHttpServer(http, listener);
+  return server.on('clientError', answerMalformed);
+}
+
+function createDispatcherOf(options: HttpFrontOptions): Dispatcher {
+  const { resources, access, clock, handle, onError = () => {} } = options;
+  const router = createRouter(resources);
+  return createDispatcher({
+    access,
+    pages: createPages(options),
+    resource(exchange, path) {
+      const review = findReview(path);
+      if (review) return answerReview(review, exchange, path);
+      const route = router.route(exchange.incoming.method, path, exchange.target.query);
+      return answerResource(route, exchange, handle, clock);
+    },
+    hasGroup: (group) => router.hasGroup(group) || reviewGroups.has(group),
+    onError,
+  });
+}
+
+function requestListener(
+  options: HttpFrontOptions,
+  streams: Set<ServerResponse>,
+  isClosing: () => boolean,
+): RequestListener {
+  const { clock, onRequest, onError = () => {} } = options;
+  const dispatch = createDispatcherOf(options);
+  return (request, response) => {
+    const startedAt = clock.now();
+    let user: string | undefined;
+    if (onRequest) {
+      response.once('close', () => {
+        if (!response.headersSent) return;
+        const { method = '', url = '' } = request;
+        const path = url.split('?', 1)[0] ?? '';
+        const durationMs = clock.now() - startedAt;
+        const code = response.statusCode;
+        onRequest({ method, path, code, durationMs, ...(user !== undefined && { user }) });
+      });
+    }
+    const write = (outcome: Outcome): void => {
+      try {
+        writeOutcome(outcome, request, response, streams, isClosing());
+      } catch (error) {
+        onError(error);
+        response.destroy();
+      }
+    };
+    const outcome = dispatch(incomingOf(request), (name) => {
+      user = name;
+    });
+    if (outcome instanceof Promise) outcome.then(write, onError);
+    else write(outcome);
+  };
+}
+
+function incomingOf(request: IncomingMessage): Incoming {
+  return {
+    method: request.method ?? '',
+    url: request.url ?? '',
+    header(name) {
+      const value = request.headers[name] ?? '';
+      return typeof value === 'string' ? value : value.join(',');
+    },
+    readBody: () => readBody(request),
+  };
+}
+
+function writeOutcome(
+  outcome: Outcome,
+  request: IncomingMessage,
+  response: ServerResponse,
+  streams: Set<ServerResponse>,
+  isClosing: boolean,
+): void {
+  if (outcome.kind === 'gone' || response.destroyed) return;
+  if (outcome.kind === 'answer') {
+    writeAnswer(request, response, outcome.answer, isClosing);
+    return;
+  }
+  writeStreamHead(request, response, isClosing);
+  streams.add(response);
+  response.once('close', () => streams.delete(response));
+  outcome.reply.start(streamSink(response));
+  if (isClosing) response.end();
+}

@@ -1,0 +1,7 @@
+import type { JsonObject } from '../../kubernetes/json.ts';
+import type { ApiObject } from '../api-object.ts';
+
+/** An object's metadata alone, as this version of meta.k8s.io has it. */
+export function partialMetadata({ metadata }: ApiObject, version: string): JsonObject {
+  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata };
+}

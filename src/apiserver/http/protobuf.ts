@@ -1,0 +1,119 @@
+import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import type { FieldSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
+import { fieldNames } from './protobuf-fields.ts';
+import { readFields } from './protobuf-reader.ts';
+
+/** What every body in protobuf begins with: `k8s` and a zero. */
+const MAGIC = Buffer.from('k8s\0', 'latin1');
+
+/**
+ * Translates an object in protobuf, which is how client-go's typed clients send theirs, into the JSON that it stands for.
+ * @throws {RangeError} when it is none
+ */
+export function objectFromProtobuf(body: Buffer, schema: StructSchema): JsonObject {
+  if (!body.subarray(0, MAGIC.length).equals(MAGIC)) {
+    throw new RangeError(
+      `provided data does not appear to be a protobuf message, expected prefix [${[...MAGIC].join(' ')}]`,
+    );
+  }
+  let type: JsonObject = {};
+  let object: JsonObject = {};
+  for (const { number, value } of readFields(body.subarray(MAGIC.length))) {
+    if (typeof value === 'number') continue;
+    if (number === 1) type = typeMeta(value);
+    if (number === 2) object = structFrom(value, schema);
+  }
+  return { ...type, ...object };
+}
+
+function typeMeta(message: Buffer): JsonObject {
+  const names = ['', 'apiVersion', 'kind'];
+  const type: Record<string, unknown> = {};
+  for (const { number, value } of readFields(message)) {
+    const name = names[number];
+    if (name && typeof value !== 'number') type[name] = value.toString('utf8');
+  }
+  return type;
+}
+
+function structFrom(message: Buffer, schema: StructSchema): JsonObject {
+  const names = fieldNames(schema);
+  const struct: Record<string, unknown> = {};
+  for (const { number, value } of readFields(message)) {
+    const name = names.get(number);
+    const field = name === undefined ? undefined : schema.fields[name];
+    if (name === undefined || field === undefined) continue;
+    const read = valueFrom(value, field.type, struct[name]);
+    if (!isLeftOut(read, field)) struct[name] = read;
+  }
+  return struct;
+}
+
+/** `before` is what this field had already: lists and maps are written one element at a time. */
+function valueFrom(value: number | Buffer, type: TypeSchema, before: unknown): unknown {
+  switch (type.kind) {
+    case 'list':
+      return [...(Array.isArray(before) ? before : []), valueFrom(value, type.items, undefined)];
+    case 'boolean':
+      return value !== 0;
+    case 'int32':
+    case 'int64':
+      return typeof value === 'number' ? value : 0;
+    case 'string':
+      return bytesOf(value).toString('utf8');
+    case 'time':
+    case 'microTime':
+      return timeFrom(bytesOf(value), type.kind);
+    case 'map': {
+      const [key, element] = entryFrom(bytesOf(value), type.values);
+      return { ...(isJsonObject(before) ? before : {}), [key]: element };
+    }
+    case 'struct':
+      return structFrom(bytesOf(value), type);
+    case 'opaque':
+      return jsonFrom(bytesOf(value));
+  }
+}
+
+/** Plain fields are always written: without a value they are as good as absent. */
+function isLeftOut(value: unknown, { zero }: FieldSchema): boolean {
+  return value === undefined || (zero === 'omit' && (value === '' || value === 0 || value === false));
+}
+
+function bytesOf(value: number | Buffer): Buffer {
+  if (typeof value === 'number') throw new RangeError('proto: wrong wireType');
+  return value;
+}
+
+/** Undefined for no time at all. */
+function timeFrom(message: Buffer, kind: 'time' | 'microTime'): string | undefined {
+  if (message.length === 0) return undefined;
+  let seconds = 0;
+  let nanos = 0;
+  for (const { number, value } of readFields(message)) {
+    if (number === 1) seconds = Number(value);
+    if (number === 2) nanos = Number(value);
+  }
+  const whole = new Date(seconds * 1000).toISOString().slice(0, 'yyyy-mm-ddThh:mm:ss'.length);
+  const micros = String(Math.floor(nanos / 1000)).padStart(6, '0');
+  return kind === 'time' ? `${whole}Z` : `${whole}.${micros}Z`;
+}
+
+function entryFrom(message: Buffer, values: TypeSchema): [key: string, value: unknown] {
+  let key = '';
+  let element: unknown = '';
+  for (const { number, value } of readFields(message)) {
+    if (number === 1) key = bytesOf(value).toString('utf8');
+    if (number === 2) element = valueFrom(value, values, undefined);
+  }
+  return [key, element];
+}
+
+function jsonFrom(message: Buffer): unknown {
+  for (const { number, value } of readFields(message)) {
+    if (number === 1 && typeof value !== 'number' && value.length > 0) {
+      return JSON.parse(value.toString('utf8'));
+    }
+  }
+  return undefined;
+}

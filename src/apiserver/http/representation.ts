@@ -1,0 +1,92 @@
+import type { Clock } from '../../clock.ts';
+import { ApiError, badRequest } from '../api-error.ts';
+import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
+import type { Transform } from './negotiation.ts';
+import { partialMetadata } from './partial-metadata.ts';
+import type { Representation } from './request.ts';
+import { type IncludedObject, tableRepresentation } from './table.ts';
+
+/** Objects as they are. */
+const plain: Representation = {
+  id: 'object',
+  show: (object) => object,
+  showList(items, metadata, definition, version) {
+    const apiVersion = apiVersionOf(definition, version);
+    return {
+      kind: `${definition.kind}List`,
+      apiVersion,
+      metadata,
+      // What every item would repeat is said once.
+      items: items.map(({ apiVersion: _, kind: __, ...item }) => item),
+    };
+  },
+};
+
+/**
+ * How objects are to be shown.
+ * @throws {ApiError} 400 when the query asks for what a table cannot include
+ */
+export function representationOf(
+  transform: Transform | undefined,
+  query: URLSearchParams,
+  isWatch: boolean,
+  clock: Clock,
+): Representation {
+  if (transform === undefined) return plain;
+  const { kind, version } = transform;
+  if (kind === 'Table') {
+    return tableRepresentation(version, includedObject(query.get('includeObject') ?? ''), clock);
+  }
+  // The events of a watch are objects, whatever was asked for.
+  return metadataRepresentation(version, kind === 'PartialObjectMetadataList' && !isWatch);
+}
+
+/** `ofList`: which of the two forms the client named; the other it cannot read. */
+function metadataRepresentation(version: string, ofList: boolean): Representation {
+  const apiVersion = `meta.k8s.io/${version}`;
+  const refused = (problem: string) => new ApiError(406, 'NotAcceptable', problem);
+  return {
+    id: `metadata/${version}`,
+    show(object) {
+      if (object.kind === 'Status') return object;
+      if (!ofList) return partialMetadata(object, version);
+      const type = goType(object.apiVersion, object.kind);
+      throw refused(
+        `you requested PartialObjectMetadataList, but the requested object is not a list (${type})`,
+      );
+    },
+    showList(items, metadata, definition, { version: own }) {
+      if (ofList) {
+        const shown = items.map((item) => partialMetadata(item, version));
+        return { kind: 'PartialObjectMetadataList', apiVersion, metadata, items: shown };
+      }
+      const type = goType(`${definition.group}/${own}`, `${definition.kind}List`);
+      throw refused(`you requested PartialObjectMetadata, but the requested object is a list (${type})`);
+    },
+  };
+}
+
+function includedObject(given: string): IncludedObject {
+  switch (given) {
+    case '':
+    case 'Metadata':
+      return 'Metadata';
+    case 'None':
+    case 'Object':
+      return given;
+    default:
+      throw badRequest(
+        `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(given)}: must be 'Metadata', 'Object', 'None', or empty`,
+      );
+  }
+}
+
+function apiVersionOf({ group }: ResourceDefinition, { version }: VersionDefinition): string {
+  return group === '' ? version : `${group}/${version}`;
+}
+
+/** How the server that clients know names a type. */
+function goType(apiVersion: string, kind: string): string {
+  const [group = ''] = apiVersion.split('/');
+  return `*${group.startsWith('coordination.') ? 'coordination' : 'core'}.${kind}`;
+}

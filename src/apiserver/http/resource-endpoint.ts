@@ -1,0 +1,69 @@
+import type { Clock } from '../../clock.ts';
+import { deleteOptionsSchema } from '../operations/delete-options.ts';
+import { namesOneOf } from './accept.ts';
+import { layoutFor, objectAnswer } from './answer.ts';
+import { contentTypeOf, hasBody } from './body.ts';
+import { answered, type Exchange, type Outcome } from './exchange.ts';
+import { type ReadableBody, readableBody } from './json-body.ts';
+import {
+  mediaTypes,
+  type Negotiated,
+  negotiate,
+  noRepresentation,
+  notAcceptable,
+  resourceForms,
+} from './negotiation.ts';
+import { representationOf } from './representation.ts';
+import type { Reply, ResourceRequest, Verb } from './request.ts';
+import type { ResourceRoute } from './router.ts';
+import { warningHeaders } from './warnings.ts';
+
+const NO_BODY: ReadableBody = { body: Buffer.alloc(0), contentType: '' };
+const WATCHED = 'application/json;stream=watch';
+
+/**
+ * Answers a request for a resource: reads what it is made in and what its answer is to be, and hands it to `handle`.
+ * @throws {ApiError} at once or as a rejection
+ */
+export function answerResource(
+  route: ResourceRoute,
+  { incoming, reader, principal }: Exchange,
+  handle: (request: ResourceRequest) => Reply,
+  clock: Clock,
+): Outcome | Promise<Outcome> {
+  const { verb, version } = route;
+  const isDeletion = verb === 'delete' || verb === 'deletecollection';
+  const typeHeader = incoming.header('content-type');
+  // What a patch is written in is looked at before anything else.
+  if (verb === 'patch') contentTypeOf(typeHeader, verb);
+  const negotiated = negotiateFor(verb, reader.accept);
+  const representation = representationOf(negotiated.transform, reader.query, verb === 'watch', clock);
+  const { user } = principal;
+  const finish = (body: ReadableBody): Outcome => {
+    const { query, userAgent } = reader;
+    const reply = handle({ ...route, ...body, query, user, userAgent, representation });
+    if (reply.kind === 'stream') return { kind: 'stream', reply };
+    const warnings = warningHeaders(reply.warnings ?? []);
+    return answered(objectAnswer(reply.code, reply.body, layoutFor(reader, negotiated), warnings));
+  };
+  if (!hasBody(verb)) return finish(NO_BODY);
+  // Nobody has to say what an absent body is written in.
+  if (!isDeletion) contentTypeOf(typeHeader, verb);
+  return incoming.readBody().then((body) => {
+    if (body === undefined) return { kind: 'gone' };
+    if (isDeletion && body.length === 0) return finish(NO_BODY);
+    const schema = isDeletion ? deleteOptionsSchema : version.schema;
+    return finish(readableBody(body, contentTypeOf(typeHeader, verb), schema));
+  });
+}
+
+/** @throws {ApiError} 406 */
+function negotiateFor(verb: Verb, accept: string): Negotiated {
+  const available = verb === 'list' || verb === 'watch' ? [...mediaTypes, WATCHED] : mediaTypes;
+  // Twice, as the real server does: the endpoint has to be named, and then what it can do has to be asked of it.
+  if (accept !== '' && !namesOneOf(accept, available)) throw noRepresentation(available);
+  const negotiated = negotiate(accept, resourceForms);
+  if (negotiated === undefined) throw notAcceptable();
+  if (verb === 'watch' && negotiated.mediaType !== 'application/json') throw notAcceptable([WATCHED]);
+  return negotiated;
+}

@@ -1,0 +1,23 @@
+import type { ServerResponse } from 'node:http';
+import type { StreamSink } from './request.ts';
+
+/** The sink of a stream whose head has been sent. */
+export function streamSink(response: ServerResponse): StreamSink {
+  return {
+    write: (chunk) => response.write(chunk),
+    end: () => {
+      response.end();
+    },
+    destroy: () => {
+      response.destroy();
+    },
+    onDrain: (callback) => {
+      response.on('drain', callback);
+    },
+    onClose: (callback) => {
+      // It may have happened before anybody asked.
+      if (response.closed) callback();
+      else response.once('close', callback);
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import type { Clock } from '../../clock.ts';
+import type { JsonObject } from '../../kubernetes/json.ts';
+import type { ApiObject } from '../api-object.ts';
+import type { ColumnDefinition, VersionDefinition } from '../resources/definition.ts';
+import { partialMetadata } from './partial-metadata.ts';
+import type { Representation } from './request.ts';
+
+/** What a row of a table has beside its cells. */
+export type IncludedObject = 'None' | 'Metadata' | 'Object';
+
+const nameColumn = {
+  name: 'Name',
+  type: 'string',
+  format: 'name',
+  description: 'What the object is called: no other of its kind in the same namespace has this name.',
+  priority: 0,
+};
+
+/** Objects as rows, which kubectl prints. `metaVersion` is the version of meta.k8s.io. */
+export function tableRepresentation(
+  metaVersion: string,
+  included: IncludedObject,
+  clock: Clock,
+): Representation {
+  const id = `table/${metaVersion}/${included}`;
+  const rows = (objects: readonly ApiObject[], { columns }: VersionDefinition): JsonObject[] => {
+    const nowSeconds = Number(clock.wallTime() / 1_000_000n);
+    return objects.map((object) => ({
+      cells: [object.metadata.name ?? '', ...columns.map(({ cell }) => cell(object, nowSeconds))],
+      object: includedIn(object, included, metaVersion),
+    }));
+  };
+  const table = (metadata: JsonObject, columnDefinitions: unknown, shown: JsonObject[]): JsonObject => ({
+    kind: 'Table',
+    apiVersion: `meta.k8s.io/${metaVersion}`,
+    metadata,
+    columnDefinitions,
+    rows: shown,
+  });
+  const showWith =
+    (columnsOf: (version: VersionDefinition) => unknown): Representation['show'] =>
+    (object, version) => {
+      if (object.kind === 'Status') return object;
+      const { resourceVersion } = object.metadata;
+      return table({ resourceVersion }, columnsOf(version), rows([object], version));
+    };
+  const showList: Representation['showList'] = (items, metadata, _, version) =>
+    table(metadata, columnDefinitions(version), rows(items, version));
+  return {
+    id,
+    show: showWith(columnDefinitions),
+    showList,
+    following: { id: `${id}/rows`, show: showWith(() => null), showList },
+  };
+}
+
+function columnDefinitions({ columns }: VersionDefinition): readonly JsonObject[] {
+  return [nameColumn, ...columns.map(columnDefinition)];
+}
+
+function columnDefinition({ name, type, description, priority }: ColumnDefinition): JsonObject {
+  // Cells of dates are ages, worked out here: to whoever prints them they are text.
+  return { name, type: type === 'date' ? 'string' : type, format: '', description, priority };
+}
+
+function includedIn(object: ApiObject, included: IncludedObject, metaVersion: string): JsonObject | null {
+  if (included === 'None') return null;
+  return included === 'Object' ? object : partialMetadata(object, metaVersion);
+}

@@ -1,0 +1,108 @@
+import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { badRequest, conflict } from '../api-error.ts';
+import type { ApiObject } from '../api-object.ts';
+import type { ObjectReply, ResourceRequest } from '../http/request.ts';
+import { applyConfiguration } from '../ownership/apply-configuration.ts';
+import { decodeObject } from '../schema/decode.ts';
+import { apiVersionOf, asObject, attempt, parseYamlBody } from './body.ts';
+import {
+  changeBy,
+  liveObject,
+  type OperationsContext,
+  resourceOf,
+  versionsOf,
+  withMetadata,
+} from './context.ts';
+import { duplicateOwnersWarning, withoutDuplicateOwners } from './owner-references.ts';
+import { plainError, type WriteOptions } from './parameters.ts';
+import { inNamespaceOf, storeNew, withoutVersion } from './store-new.ts';
+import { storeUpdate } from './store-update.ts';
+import { checkName } from './update.ts';
+
+/** Server-side apply: makes the object have what the configuration in the body says. @throws {ApiError} */
+export function apply(
+  context: OperationsContext,
+  request: ResourceRequest,
+  options: WriteOptions & { readonly isForced: boolean },
+): ObjectReply {
+  const { definition, version, name = '' } = request;
+  const live = liveObject(context, request, name);
+  const { config, duplicates: repeated } = readConfiguration(request);
+  const applied = applyConfiguration({
+    live: live && version.fromHub(live.object),
+    config,
+    force: options.isForced,
+    change: changeBy(context, request, options.fieldManager),
+    versions: versionsOf(context, definition),
+  });
+  if (options.fieldValidation === 'Strict' && repeated.length > 0) {
+    throw badRequest(`error strict decoding YAML: ${repeated.join(', ')}`);
+  }
+  if (live === undefined) checkNotMeantForAnother(request, applied.object);
+  const placed = inNamespaceOf(request, applied.object);
+  checkName(placed, name);
+  const { object: next, duplicates } = withoutDuplicateOwners(placed);
+  const stored =
+    live === undefined
+      ? storeNew(context, request, withoutVersion(next), options.isDryRun)
+      : storeUpdate(context, request, next, live, options.isDryRun);
+  return {
+    kind: 'object',
+    code: live === undefined ? 201 : 200,
+    body: request.representation.show(version.fromHub(stored), version),
+    warnings: [
+      ...(options.fieldValidation === 'Warn' ? repeated : []),
+      ...duplicateOwnersWarning(duplicates, true),
+    ],
+  };
+}
+
+function readConfiguration(request: ResourceRequest): { config: ApiObject; duplicates: readonly string[] } {
+  const { definition, version, name = '' } = request;
+  const parsed = parseYamlBody(request.body.toString('utf8'));
+  if (!parsed.ok) throw badRequest(`error decoding YAML: ${parsed.problem}`);
+  if (!isJsonObject(parsed.value)) {
+    throw badRequest(
+      'error decoding YAML: json: cannot unmarshal into Go value of type map[string]interface {}',
+    );
+  }
+  const apiVersion = apiVersionOf(definition, version);
+  checkType(parsed.value, apiVersion, definition.kind);
+  const path = pathIn(parsed.value['metadata'], name);
+  const refused = (problem: string) =>
+    plainError(
+      `failed to create typed patch object (${path}; ${apiVersion}, Kind=${definition.kind}): ${problem}`,
+    );
+  const decoded = attempt(() => decodeObject(version.schema, parsed.value), refused);
+  const unknown = decoded.unknownFields.map((field) => `.${field}: field not declared in schema`);
+  if (unknown.length > 0) {
+    throw refused(unknown.length === 1 ? (unknown[0] ?? '') : `errors:\n  ${unknown.join('\n  ')}`);
+  }
+  const object = asObject(decoded.value, apiVersion, definition.kind);
+  const config = object.metadata.name ? object : withMetadata(object, { name });
+  return { config, duplicates: parsed.duplicates };
+}
+
+/** The namespace and the name that the configuration itself gives, as errors about it do. */
+function pathIn(metadata: unknown, nameOnUrl: string): string {
+  const { namespace = '', name = nameOnUrl } = isJsonObject(metadata) ? metadata : {};
+  return `${namespace}/${name}`;
+}
+
+/** A configuration has to say what it is, and in which version. */
+function checkType({ apiVersion, kind }: JsonObject, expected: string, expectedKind: string): void {
+  if (apiVersion === expected && kind === expectedKind) return;
+  const given = typeof apiVersion === 'string' ? apiVersion : '';
+  const groupVersion = given.includes('/') ? given : `/${given}`;
+  throw badRequest(`invalid object type: ${groupVersion}, Kind=${typeof kind === 'string' ? kind : ''}`);
+}
+
+/** @throws {ApiError} 409 where an object is to be created that says which existing one it means. */
+function checkNotMeantForAnother(request: ResourceRequest, { metadata }: ApiObject): void {
+  if (metadata.uid === undefined) return;
+  throw conflict(
+    resourceOf(request),
+    request.name ?? '',
+    `uid mismatch: the provided object specified uid ${metadata.uid}, and no existing object was found`,
+  );
+}

@@ -1,0 +1,83 @@
+import type { Clock } from '../../clock.ts';
+import type { Subject } from '../api-error.ts';
+import type { ApiObject } from '../api-object.ts';
+import type { ResourceRequest } from '../http/request.ts';
+import type { Change, Versions } from '../ownership/ownership.ts';
+import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
+import { isPrintable } from '../schema/go-text.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+import { apiVersionOf } from './body.ts';
+
+/** What the operations work on. */
+export interface OperationsContext {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+  readonly resources: readonly ResourceDefinition[];
+}
+
+const LONGEST_MANAGER = 128;
+
+/** The plural resource that a request is about, as errors name it. */
+export function resourceOf({ definition }: Pick<ResourceRequest, 'definition'>): Subject {
+  return { group: definition.group, name: definition.resource };
+}
+
+/** The kind that a request is about, as errors of validation name it. */
+export function kindOf({ definition }: Pick<ResourceRequest, 'definition'>): Subject {
+  return { group: definition.group, name: definition.kind };
+}
+
+/** The key that an object is stored under. */
+export function keyOf(namespace: string | undefined, name: string): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
+/** The object that a request names, as it is stored. */
+export function liveObject({ store }: OperationsContext, request: ResourceRequest, name: string) {
+  return store.get(request.definition.storage, keyOf(request.namespace, name));
+}
+
+/** Now, as the API writes it: RFC 3339 to the second. */
+export function timestamp(clock: Clock): string {
+  return `${new Date(Number(clock.wallTime() / 1000n)).toISOString().slice(0, 19)}Z`;
+}
+
+/** Who makes a change: the field manager that was named, or else the program that the client says it is. */
+export function changeBy(context: OperationsContext, request: ResourceRequest, fieldManager: string): Change {
+  return { manager: fieldManager || programOf(request.userAgent), time: timestamp(context.clock) };
+}
+
+function programOf(userAgent: string): string {
+  let program = '';
+  for (const character of userAgent.split('/', 1)[0] ?? '') {
+    if (!isPrintable(character)) continue;
+    if (Buffer.byteLength(program) + Buffer.byteLength(character) > LONGEST_MANAGER) break;
+    program += character;
+  }
+  return program;
+}
+
+/** All the forms that objects of this resource can be shown in, those of other groups included. */
+export function versionsOf({ resources }: OperationsContext, definition: ResourceDefinition): Versions {
+  const views = new Map<string, VersionDefinition>();
+  for (const each of resources) {
+    if (each.storage !== definition.storage) continue;
+    for (const version of each.versions) views.set(apiVersionOf(each, version), version);
+  }
+  return {
+    schema: (apiVersion) => views.get(apiVersion)?.schema,
+    convert(object, apiVersion) {
+      const from = views.get(object.apiVersion);
+      const to = views.get(apiVersion);
+      if (object.apiVersion === apiVersion || from === undefined || to === undefined) return object;
+      return to.fromHub(from.toHub(object));
+    },
+  };
+}
+
+/** A copy of the object with other metadata. A field that is undefined is taken out. */
+export function withMetadata(object: ApiObject, changes: Readonly<Record<string, unknown>>): ApiObject {
+  const metadata: Record<string, unknown> = { ...object.metadata, ...changes };
+  for (const [field, value] of Object.entries(changes)) if (value === undefined) delete metadata[field];
+  return { ...object, metadata: metadata as unknown as ApiObject['metadata'] };
+}

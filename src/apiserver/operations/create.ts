@@ -1,0 +1,34 @@
+import type { ObjectReply, ResourceRequest } from '../http/request.ts';
+import { recordUpdate } from '../ownership/record-update.ts';
+import { decodeBody } from './body.ts';
+import { changeBy, type OperationsContext, versionsOf, withMetadata } from './context.ts';
+import { duplicateOwnersWarning, withoutDuplicateOwners } from './owner-references.ts';
+import { createOptions } from './parameters.ts';
+import { inNamespaceOf, storeNew } from './store-new.ts';
+
+/** Creates the object in the body. @throws {ApiError} */
+export function create(context: OperationsContext, request: ResourceRequest): ObjectReply {
+  const options = createOptions(request.query);
+  const decoded = decodeBody(request, options.fieldValidation);
+  const wiped = withMetadata(decoded.object, {
+    uid: undefined,
+    creationTimestamp: undefined,
+    deletionTimestamp: undefined,
+    deletionGracePeriodSeconds: undefined,
+    selfLink: undefined,
+  });
+  const { object: given, duplicates } = withoutDuplicateOwners(inNamespaceOf(request, wiped));
+  const owned = recordUpdate({
+    live: undefined,
+    next: given,
+    change: changeBy(context, request, options.fieldManager),
+    versions: versionsOf(context, request.definition),
+  });
+  const stored = storeNew(context, request, owned, options.isDryRun);
+  return {
+    kind: 'object',
+    code: 201,
+    body: request.representation.show(request.version.fromHub(stored), request.version),
+    warnings: [...decoded.warnings, ...duplicateOwnersWarning(duplicates, false)],
+  };
+}

@@ -1,0 +1,34 @@
+import { conflict, forbiddenRequest } from '../api-error.ts';
+import type { ApiObject } from '../api-object.ts';
+import type { ResourceRequest } from '../http/request.ts';
+import type { StoredObject } from '../storage/stored-object.ts';
+import { type OperationsContext, resourceOf, timestamp, withMetadata } from './context.ts';
+import type { DeleteOptions } from './delete-options.ts';
+
+/** Namespaces that clients count on. */
+const IMMORTAL: readonly string[] = ['default', 'kube-system', 'kube-public'];
+const PURGING =
+  'The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will automatically be purged by the system.';
+
+/** Marks a namespace as being deleted: it goes once everything in it has gone. @throws {ApiError} 403 or 409 */
+export function deleteNamespace(
+  context: OperationsContext,
+  request: ResourceRequest,
+  live: StoredObject,
+  { isDryRun }: DeleteOptions,
+): ApiObject {
+  const { name, deletionTimestamp, generation } = live.object.metadata;
+  if (IMMORTAL.includes(name)) {
+    throw forbiddenRequest(resourceOf(request), name, 'this namespace may not be deleted');
+  }
+  if (deletionTimestamp !== undefined) throw conflict(resourceOf(request), name, PURGING);
+  const status = live.object['status'] as object | undefined;
+  const marked: ApiObject = {
+    ...withMetadata(live.object, {
+      deletionTimestamp: timestamp(context.clock),
+      ...(generation !== undefined && { generation: generation + 1 }),
+    }),
+    status: { ...status, phase: 'Terminating' },
+  };
+  return isDryRun ? marked : context.store.put('namespaces', marked).object;
+}

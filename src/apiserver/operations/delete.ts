@@ -1,0 +1,116 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { JsonObject } from '../../kubernetes/json.ts';
+import { ApiError, conflict, notFound } from '../api-error.ts';
+import type { ApiObject } from '../api-object.ts';
+import type { ObjectReply, ResourceRequest } from '../http/request.ts';
+import type { StoredObject } from '../storage/stored-object.ts';
+import {
+  kindOf,
+  liveObject,
+  type OperationsContext,
+  resourceOf,
+  timestamp,
+  withMetadata,
+} from './context.ts';
+import { deleteNamespace } from './delete-namespace.ts';
+import { type DeleteOptions, deleteOptions } from './delete-options.ts';
+
+const ORPHAN = 'orphan';
+const FOREGROUND = 'foregroundDeletion';
+
+/** Deletes the object that the request names, or marks it as being deleted where it has finalizers. @throws {ApiError} */
+export function remove(context: OperationsContext, request: ResourceRequest): ObjectReply {
+  const { definition, version, name = '', representation } = request;
+  const options = deleteOptions(request);
+  const live = liveObject(context, request, name);
+  if (live === undefined) throw notFound(resourceOf(request), name);
+  checkPreconditions(request, live.object, options);
+  const show = (object: ApiObject) => representation.show(version.fromHub(object), version);
+  if (definition.storage === 'namespaces') {
+    return { kind: 'object', code: 200, body: show(deleteNamespace(context, request, live, options)) };
+  }
+  const marked = removeStored(context, definition.storage, live, options);
+  if (marked === undefined) return { kind: 'object', code: 200, body: deleted(request, live.object) };
+  // Asked in the outdated way, the server tells that the deletion is not complete.
+  return { kind: 'object', code: options.orphanDependents === false ? 202 : 200, body: show(marked) };
+}
+
+/** Deletes an object for good, or returns it as it is now that it waits for its finalizers. */
+export function removeStored(
+  context: OperationsContext,
+  storage: string,
+  live: StoredObject,
+  { isDryRun, propagation }: Pick<DeleteOptions, 'isDryRun' | 'propagation'>,
+): ApiObject | undefined {
+  const finalizers = finalizersFor(live.object, propagation);
+  if (finalizers.length === 0) {
+    if (!isDryRun) context.store.remove(storage, live.key);
+    return undefined;
+  }
+  const { metadata } = live.object;
+  const marked = withMetadata(live.object, {
+    finalizers,
+    deletionTimestamp: metadata.deletionTimestamp ?? timestamp(context.clock),
+    deletionGracePeriodSeconds: 0,
+    ...(metadata.deletionTimestamp === undefined &&
+      metadata.generation !== undefined && { generation: metadata.generation + 1 }),
+  });
+  if (isDeepStrictEqual(marked, live.object)) return live.object;
+  return isDryRun ? marked : context.store.put(storage, marked).object;
+}
+
+/** What a garbage collector does about dependents hangs on finalizers of its own. */
+function finalizersFor({ metadata }: ApiObject, propagation: DeleteOptions['propagation']): string[] {
+  const given = metadata.finalizers ?? [];
+  if (propagation === undefined) return [...given];
+  const others = given.filter((each) => each !== ORPHAN && each !== FOREGROUND);
+  if (propagation === 'Orphan') return [...others, ORPHAN];
+  return propagation === 'Foreground' ? [...others, FOREGROUND] : others;
+}
+
+/** @throws {ApiError} 409 where the object is not the one, or not in the state, that the client means. */
+export function checkPreconditions(
+  request: ResourceRequest,
+  { metadata }: ApiObject,
+  options: DeleteOptions,
+): void {
+  const { uid, resourceVersion } = options.preconditions;
+  if (uid !== undefined && uid !== metadata.uid) {
+    throw conflict(
+      kindOf(request),
+      metadata.name,
+      `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`,
+    );
+  }
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
+    throw conflict(
+      kindOf(request),
+      metadata.name,
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`,
+    );
+  }
+}
+
+function deleted({ definition }: ResourceRequest, { metadata }: ApiObject): JsonObject {
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: {
+      name: metadata.name,
+      ...(definition.group !== '' && { group: definition.group }),
+      kind: definition.resource,
+      uid: metadata.uid,
+    },
+  };
+}
+
+/** A request that a resource has no such operation for. */
+export function methodNotAllowed(): ApiError {
+  return new ApiError(
+    405,
+    'MethodNotAllowed',
+    'the server does not allow this method on the requested resource',
+  );
+}

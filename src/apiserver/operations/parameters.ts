@@ -1,0 +1,221 @@
+import { ApiError, badRequest, invalidObject } from '../api-error.ts';
+import { type FieldError, forbidden, invalid, notSupported, required, tooLong } from '../field-error.ts';
+import { goQuote, isPrintable } from '../schema/go-text.ts';
+
+/** What every write can be told, validated. */
+export interface WriteOptions {
+  readonly isDryRun: boolean;
+  /** '' where the client gave none. */
+  readonly fieldManager: string;
+  readonly fieldValidation: FieldValidation;
+}
+
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
+
+/** What a list or a watch can be told, validated. */
+export interface ListOptions {
+  readonly labelSelector: string;
+  readonly fieldSelector: string;
+  readonly isWatch: boolean;
+  readonly allowsBookmarks: boolean;
+  /** As given; '' where it was not. */
+  readonly resourceVersion: string;
+  readonly resourceVersionMatch: '' | 'Exact' | 'NotOlderThan';
+  readonly sendInitialEvents: boolean | undefined;
+  readonly timeoutSeconds: number | undefined;
+  /** 0: no limit. */
+  readonly limit: number;
+  readonly continueToken: string;
+}
+
+const META_GROUP = 'meta.k8s.io';
+const LONGEST_FIELD_MANAGER = 128;
+const MATCHES = ['Exact', 'NotOlderThan', ''] as const;
+const FIELD_VALIDATIONS = ['', 'Ignore', 'Strict', 'Warn'] as const;
+
+/** @throws {ApiError} 400 or 422 that names the parameter. */
+export function createOptions(query: URLSearchParams): WriteOptions {
+  return writeOptions('CreateOptions', query, []);
+}
+
+/** @throws {ApiError} 400 or 422 that names the parameter. */
+export function updateOptions(query: URLSearchParams): WriteOptions {
+  return writeOptions('UpdateOptions', query, []);
+}
+
+/** @throws {ApiError} 400 or 422 that names the parameter. */
+export function patchOptions(
+  query: URLSearchParams,
+  isApply: boolean,
+): WriteOptions & { readonly isForced: boolean } {
+  const force = booleanParameter(query, 'force');
+  const problems: FieldError[] = [];
+  if (isApply && text(query, 'fieldManager') === '') {
+    problems.push(required('fieldManager', 'is required for apply patch'));
+  }
+  if (!isApply && force !== undefined) {
+    problems.push(forbidden('force', 'may not be specified for non-apply patch'));
+  }
+  return { ...writeOptions('PatchOptions', query, problems), isForced: force ?? false };
+}
+
+/** @throws {ApiError} 400 or 422 that names the parameter. */
+export function listOptions(query: URLSearchParams, isWatchPath = false): ListOptions {
+  const given = {
+    labelSelector: text(query, 'labelSelector'),
+    fieldSelector: text(query, 'fieldSelector'),
+    isWatch: booleanParameter(query, 'watch') ?? false,
+    allowsBookmarks: booleanParameter(query, 'allowWatchBookmarks') ?? false,
+    resourceVersion: text(query, 'resourceVersion'),
+    sendInitialEvents: booleanParameter(query, 'sendInitialEvents'),
+    timeoutSeconds: integerParameter(query, 'timeoutSeconds'),
+    limit: integerParameter(query, 'limit') ?? 0,
+    continueToken: text(query, 'continue'),
+  };
+  const match = text(query, 'resourceVersionMatch');
+  const withDefaults = defaultsOfWatch({ ...given, match });
+  const problems = given.isWatch ? watchProblems(withDefaults) : listProblems(withDefaults);
+  if (problems.length > 0) throw invalidOptions('ListOptions', problems);
+  return {
+    ...given,
+    isWatch: given.isWatch || isWatchPath,
+    sendInitialEvents: withDefaults.sendInitialEvents,
+    resourceVersionMatch: MATCHES.find((each) => each === withDefaults.match) ?? '',
+  };
+}
+
+interface Versioning {
+  readonly isWatch: boolean;
+  readonly resourceVersion: string;
+  readonly match: string;
+  readonly sendInitialEvents: boolean | undefined;
+  readonly continueToken: string;
+}
+
+/** A watch from no version in particular begins with the present state. */
+function defaultsOfWatch<T extends Versioning>(options: T): T {
+  const { isWatch, sendInitialEvents, match, resourceVersion } = options;
+  const isFromAnywhere = resourceVersion === '' || resourceVersion === '0';
+  if (!isWatch || sendInitialEvents !== undefined || match !== '' || !isFromAnywhere) return options;
+  return { ...options, sendInitialEvents: true, match: 'NotOlderThan' };
+}
+
+function listProblems({ match, resourceVersion, continueToken, sendInitialEvents }: Versioning) {
+  const problems: FieldError[] = [];
+  const field = 'resourceVersionMatch';
+  if (match !== '') {
+    if (resourceVersion === '') {
+      problems.push(forbidden(field, 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
+    }
+    if (continueToken !== '') {
+      problems.push(forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'));
+    }
+    if (match !== 'Exact' && match !== 'NotOlderThan') problems.push(notSupported(field, match, MATCHES));
+    if (match === 'Exact' && resourceVersion === '0') {
+      problems.push(forbidden(field, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+    }
+  }
+  if (sendInitialEvents !== undefined) {
+    problems.push(forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
+  }
+  return problems;
+}
+
+function watchProblems({ match, continueToken, sendInitialEvents }: Versioning) {
+  const problems: FieldError[] = [];
+  const field = 'resourceVersionMatch';
+  if (sendInitialEvents !== undefined && match !== 'NotOlderThan') {
+    problems.push(
+      forbidden(field, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'),
+    );
+  }
+  if (match !== '') {
+    if (sendInitialEvents === undefined) {
+      problems.push(
+        forbidden(field, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'),
+      );
+    }
+    if (match !== 'NotOlderThan') problems.push(notSupported(field, match, ['NotOlderThan']));
+    if (continueToken !== '') {
+      problems.push(forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'));
+    }
+  }
+  return problems;
+}
+
+function writeOptions(kind: string, query: URLSearchParams, found: readonly FieldError[]): WriteOptions {
+  const fieldManager = text(query, 'fieldManager');
+  const dryRun = query.getAll('dryRun');
+  const fieldValidation = text(query, 'fieldValidation');
+  const problems = [...found, ...fieldManagerProblems(fieldManager), ...dryRunProblems(dryRun)];
+  if (!FIELD_VALIDATIONS.some((each) => each === fieldValidation)) {
+    problems.push(notSupported('fieldValidation', fieldValidation, FIELD_VALIDATIONS));
+  }
+  if (problems.length > 0) throw invalidOptions(kind, problems);
+  return {
+    isDryRun: dryRun.length > 0,
+    fieldManager,
+    fieldValidation: fieldValidation === '' ? 'Warn' : (fieldValidation as FieldValidation),
+  };
+}
+
+export function invalidOptions(kind: string, problems: readonly FieldError[]): ApiError {
+  return invalidObject({ group: META_GROUP, name: kind }, '', problems);
+}
+
+export function dryRunProblems(dryRun: readonly string[]): FieldError[] {
+  return dryRun.every((each) => each === 'All') ? [] : [notSupported('dryRun', dryRun, ['All'])];
+}
+
+function fieldManagerProblems(fieldManager: string): FieldError[] {
+  const problems: FieldError[] = [];
+  if (Buffer.byteLength(fieldManager) > LONGEST_FIELD_MANAGER) {
+    problems.push(tooLong('fieldManager', LONGEST_FIELD_MANAGER));
+  }
+  let position = 0;
+  for (const character of fieldManager) {
+    if (!isPrintable(character)) {
+      const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+      problems.push(
+        invalid('fieldManager', fieldManager, `invalid character U+${code} (at position ${position})`),
+      );
+    }
+    position += Buffer.byteLength(character);
+  }
+  return problems;
+}
+
+function text(query: URLSearchParams, name: string): string {
+  return query.get(name) ?? '';
+}
+
+/** Anything but absence, `0` and `false` is true, the empty text too. */
+export function booleanParameter(query: URLSearchParams, name: string): boolean | undefined {
+  const value = query.get(name);
+  return value === null ? undefined : value !== '0' && value.toLowerCase() !== 'false';
+}
+
+/** @throws {ApiError} 400 where it is no integer of 64 bits. */
+export function integerParameter(query: URLSearchParams, name: string): number | undefined {
+  const value = query.get(name);
+  return value === null ? undefined : Number(parseInteger(value));
+}
+
+const INT64 = 2n ** 63n;
+
+/** @throws {ApiError} 400 where `value` is no integer of 64 bits, in the words of the API server. */
+function parseInteger(value: string): bigint {
+  if (!/^[+-]?\d+$/.test(value)) {
+    throw badRequest(`strconv.ParseInt: parsing ${goQuote(value)}: invalid syntax`);
+  }
+  const number = BigInt(value.replace('+', ''));
+  if (number >= INT64 || number < -INT64) {
+    throw badRequest(`strconv.ParseInt: parsing ${goQuote(value)}: value out of range`);
+  }
+  return number;
+}
+
+/** An error that the real server has no Status of its own for. */
+export function plainError(message: string): ApiError {
+  return new ApiError(500, '', message);
+}

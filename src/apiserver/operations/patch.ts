@@ -1,0 +1,112 @@
+import type { JsonObject } from '../../kubernetes/json.ts';
+import { ApiError, badRequest, invalidObject, notFound } from '../api-error.ts';
+import { invalid } from '../field-error.ts';
+import type { ObjectReply, ResourceRequest } from '../http/request.ts';
+import { recordUpdate } from '../ownership/record-update.ts';
+import { applyJsonPatch } from '../patch/json-patch.ts';
+import { applyMergePatch } from '../patch/merge-patch.ts';
+import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
+import { decodeObject } from '../schema/decode.ts';
+import { duplicateFields } from '../schema/duplicate-fields.ts';
+import { goQuote } from '../schema/go-text.ts';
+import { apply } from './apply.ts';
+import { apiVersionOf, asObject, attempt } from './body.ts';
+import { changeBy, liveObject, type OperationsContext, resourceOf, versionsOf } from './context.ts';
+import { jsonProblem } from './json-problem.ts';
+import { duplicateOwnersWarning, withoutDuplicateOwners } from './owner-references.ts';
+import { patchOptions } from './parameters.ts';
+import { inNamespaceOf } from './store-new.ts';
+import { storeUpdate } from './store-update.ts';
+import { checkName } from './update.ts';
+
+/** One kind of patch: how it changes an object, and what it is called where it cannot be read. */
+interface PatchKind {
+  readonly apply: (document: JsonObject, patch: unknown, request: ResourceRequest) => JsonObject;
+  readonly unreadable: (problem: string) => string;
+  /** What strict reading calls a field of the patch itself. */
+  readonly strictPrefix: string;
+}
+
+const kinds: Readonly<Record<string, PatchKind>> = {
+  'application/json-patch+json': {
+    apply: applyJsonPatch,
+    unreadable: (problem) => `error decoding patch: ${problem}`,
+    strictPrefix: 'json patch ',
+  },
+  'application/merge-patch+json': {
+    apply: applyMergePatch,
+    unreadable: (problem) => `error decoding patch: ${problem}`,
+    strictPrefix: '',
+  },
+  'application/strategic-merge-patch+json': {
+    apply: (document, patch, { version }) => applyStrategicMergePatch(version.schema, document, patch),
+    unreadable: (problem) => problem,
+    strictPrefix: '',
+  },
+};
+
+const APPLY = 'application/apply-patch+yaml';
+
+/** Changes the object that the request names by the patch in its body. @throws {ApiError} */
+export function patch(context: OperationsContext, request: ResourceRequest): ObjectReply {
+  if (request.contentType === APPLY) return apply(context, request, patchOptions(request.query, true));
+  const kind = kinds[request.contentType];
+  if (kind === undefined) throw unsupported();
+  const options = patchOptions(request.query, false);
+  const { definition, version, name = '' } = request;
+  const live = liveObject(context, request, name);
+  if (live === undefined) throw notFound(resourceOf(request), name);
+
+  const shown = version.fromHub(live.object);
+  const { given, duplicates: repeated } = readPatch(request.body, kind);
+  const patched = kind.apply(shown, given, request);
+  const refused = (problem: string) =>
+    invalidObject({ group: '', name: '' }, '', [invalid('patch', JSON.stringify(patched), problem)]);
+  const decoded = attempt(() => decodeObject(version.schema, patched), refused);
+  const strictProblems = [
+    ...repeated.map((path) => `${kind.strictPrefix}duplicate field ${goQuote(path)}`),
+    ...decoded.strictProblems,
+  ];
+  if (options.fieldValidation === 'Strict' && strictProblems.length > 0) {
+    throw refused(`strict decoding error: ${strictProblems.join(', ')}`);
+  }
+  const object = asObject(decoded.value, apiVersionOf(definition, version), definition.kind);
+  const recorded = recordUpdate({
+    live: shown,
+    next: object,
+    change: changeBy(context, request, options.fieldManager),
+    versions: versionsOf(context, definition),
+  });
+  const placed = inNamespaceOf(request, recorded);
+  checkName(placed, name);
+  const { object: next, duplicates } = withoutDuplicateOwners(placed);
+  const stored = storeUpdate(context, request, next, live, options.isDryRun);
+  return {
+    kind: 'object',
+    code: 200,
+    body: request.representation.show(version.fromHub(stored), version),
+    warnings: [
+      ...(options.fieldValidation === 'Warn' ? strictProblems : []),
+      ...duplicateOwnersWarning(duplicates, true),
+    ],
+  };
+}
+
+function readPatch(body: Buffer, kind: PatchKind): { given: unknown; duplicates: readonly string[] } {
+  const text = body.toString('utf8');
+  const given = parseJson(text);
+  if (given === undefined) throw badRequest(kind.unreadable(jsonProblem(text)));
+  return { given: given.value, duplicates: duplicateFields(text) };
+}
+
+function parseJson(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+function unsupported(): ApiError {
+  return new ApiError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
+}

@@ -1,0 +1,29 @@
+import { badRequest } from '../api-error.ts';
+import { goQuote } from '../schema/go-text.ts';
+import { plainError } from './parameters.ts';
+
+/** Reads a resourceVersion of a list; '' and "0" are 0: any. @throws {ApiError} 400 */
+export function parseListVersion(text: string): number {
+  const version = parse(text);
+  if (version === undefined) {
+    throw badRequest(`invalid resource version: ${invalidVersion(text)}`);
+  }
+  return version;
+}
+
+/** Reads a resourceVersion of a get or a watch; '' and "0" are 0: any. @throws {ApiError} */
+export function parseReadVersion(text: string): number {
+  const version = parse(text);
+  if (version === undefined) throw plainError(invalidVersion(text));
+  return version;
+}
+
+function parse(text: string): number | undefined {
+  if (text === '') return 0;
+  return /^\d{1,19}$/.test(text) ? Number(text) : undefined;
+}
+
+function invalidVersion(text: string): string {
+  const quoted = goQuote(text);
+  return `resourceVersion: Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: invalid syntax`;
+}

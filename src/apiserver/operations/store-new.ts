@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { ApiError, alreadyExists, badRequest, invalidObject } from '../api-error.ts';
+import type { ApiObject } from '../api-object.ts';
+import type { ResourceRequest } from '../http/request.ts';
+import { validateMetadata } from '../resources/validate-metadata.ts';
+import { admitToNamespace } from './admission.ts';
+import { keyOf, kindOf, type OperationsContext, resourceOf, timestamp, withMetadata } from './context.ts';
+import { generateName } from './generate-name.ts';
+import { plainError } from './parameters.ts';
+
+/** How often another name is drawn when a generated one is taken. */
+const NAME_ATTEMPTS = 8;
+
+/**
+ * Puts an object that does not exist yet, in the request's version with its ownership recorded, into the store.
+ * Returns its hub form; one of a dry run has no resourceVersion.
+ * @throws {ApiError} when it may not be created, is not valid, or exists already.
+ */
+export function storeNew(
+  context: OperationsContext,
+  request: ResourceRequest,
+  object: ApiObject,
+  isDryRun: boolean,
+): ApiObject {
+  admitToNamespace(context, request, 'create', object.metadata.name ?? '');
+  const { generateName: prefix = '', name = '' } = object.metadata;
+  if (name !== '' || prefix === '') return storeNamed(context, request, object, isDryRun);
+  for (let attempt = 1; ; attempt += 1) {
+    const named = withMetadata(object, { name: generateName(prefix, context.clock) });
+    try {
+      return storeNamed(context, request, named, isDryRun);
+    } catch (error) {
+      const isTaken = error instanceof ApiError && error.status.reason === 'AlreadyExists';
+      if (!isTaken || attempt === NAME_ATTEMPTS) throw error;
+    }
+  }
+}
+
+function storeNamed(
+  context: OperationsContext,
+  request: ResourceRequest,
+  object: ApiObject,
+  isDryRun: boolean,
+): ApiObject {
+  const { definition, version } = request;
+  const { name, resourceVersion } = object.metadata;
+  const initialized = withMetadata(inNamespaceOf(request, object), {
+    uid: randomUUID(),
+    creationTimestamp: timestamp(context.clock),
+  });
+  const hub = definition.prepareForCreate(version.toHub(initialized));
+  const problems = [...validateMetadata(hub.metadata, definition), ...definition.validate(hub)];
+  if (problems.length > 0) throw invalidObject(kindOf(request), name ?? '', problems);
+  if (resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== '0') {
+    throw plainError('resourceVersion should not be set on objects to be created');
+  }
+  const existing = context.store.get(definition.storage, keyOf(hub.metadata.namespace, name));
+  if (existing !== undefined) throw taken(request, hub, existing.object);
+  const fresh = withMetadata(hub, { resourceVersion: undefined });
+  return isDryRun ? fresh : context.store.put(definition.storage, fresh).object;
+}
+
+function taken(request: ResourceRequest, { metadata }: ApiObject, existing: ApiObject): ApiError {
+  const { name, generateName: prefix } = metadata;
+  const refusal = alreadyExists(resourceOf(request), name);
+  const { message = '', details } = refusal.status;
+  if (prefix !== undefined) {
+    return new ApiError(
+      409,
+      'AlreadyExists',
+      `${message}, the server was not able to generate a unique name for the object`,
+      { ...details, retryAfterSeconds: 1 },
+    );
+  }
+  if (existing.metadata.deletionTimestamp === undefined) return refusal;
+  return new ApiError(409, 'AlreadyExists', `object is being deleted: ${message}`, details);
+}
+
+/** The object in the namespace of the request. @throws {ApiError} 400 where it names another. */
+export function inNamespaceOf({ namespace }: ResourceRequest, object: ApiObject): ApiObject {
+  const given = object.metadata.namespace;
+  if (given === namespace) return object;
+  if (given !== undefined && given !== '' && namespace !== undefined) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  return withMetadata(object, { namespace });
+}
+
+/** Creating by PUT or by apply ignores the version that was given: there is none yet. */
+export function withoutVersion(object: ApiObject): ApiObject {
+  return withMetadata(object, { resourceVersion: undefined });
+}

@@ -1,0 +1,69 @@
+import { badRequest, conflict, notFound } from '../api-error.ts';
+import type { ApiObject } from '../api-object.ts';
+import type { ObjectReply, ResourceRequest } from '../http/request.ts';
+import { recordUpdate } from '../ownership/record-update.ts';
+import type { StoredObject } from '../storage/stored-object.ts';
+import { decodeBody } from './body.ts';
+import { changeBy, liveObject, type OperationsContext, resourceOf, versionsOf } from './context.ts';
+import { duplicateOwnersWarning, withoutDuplicateOwners } from './owner-references.ts';
+import { updateOptions } from './parameters.ts';
+import { inNamespaceOf, storeNew, withoutVersion } from './store-new.ts';
+import { storeUpdate } from './store-update.ts';
+
+/** Replaces the object that the request names, or creates it where its resource allows that. @throws {ApiError} */
+export function update(context: OperationsContext, request: ResourceRequest): ObjectReply {
+  const { definition, version, name = '' } = request;
+  const options = updateOptions(request.query);
+  const decoded = decodeBody(request, options.fieldValidation);
+  const placed = inNamespaceOf(request, decoded.object);
+  checkName(placed, name);
+  const { object: given, duplicates } = withoutDuplicateOwners(placed);
+  const live = liveObject(context, request, name);
+  if (live === undefined && !definition.createsOnUpdate) throw notFound(resourceOf(request), name);
+  checkUid(request, given, live);
+  const next = recordUpdate({
+    live: live && version.fromHub(live.object),
+    next: given,
+    change: changeBy(context, request, options.fieldManager),
+    versions: versionsOf(context, definition),
+  });
+  const stored =
+    live === undefined
+      ? storeNew(context, request, withoutVersion(next), options.isDryRun)
+      : storeUpdate(context, request, next, live, options.isDryRun);
+  return {
+    kind: 'object',
+    code: live === undefined ? 201 : 200,
+    body: request.representation.show(version.fromHub(stored), version),
+    warnings: [...decoded.warnings, ...duplicateOwnersWarning(duplicates, false)],
+  };
+}
+
+/** @throws {ApiError} 400 where the object is not the one that the request names. */
+export function checkName({ metadata }: ApiObject, name: string): void {
+  const given = metadata.name ?? '';
+  if (given === '') {
+    throw badRequest(
+      `the name of the object (${name} based on URL) was undeterminable: name must be provided`,
+    );
+  }
+  if (given !== name) {
+    throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
+  }
+}
+
+/** A PUT that names a uid is meant for the object with that uid alone. */
+function checkUid(request: ResourceRequest, given: ApiObject, live: StoredObject | undefined): void {
+  const { uid = '' } = given.metadata;
+  const found = live?.object.metadata.uid ?? '';
+  if (uid === '' || uid === found) return;
+  const { definition, namespace, name = '' } = request;
+  const key = ['/registry', definition.resource, ...(namespace === undefined ? [] : [namespace]), name].join(
+    '/',
+  );
+  throw conflict(
+    resourceOf(request),
+    name,
+    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${found}`,
+  );
+}

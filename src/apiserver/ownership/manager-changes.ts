@@ -1,0 +1,149 @@
+import type { JsonObject } from '../../kubernetes/json.ts';
+import type { ApiObject } from '../api-object.ts';
+import type { StructSchema } from '../schema/schema.ts';
+import { mergeAncient } from './ancient-changes.ts';
+import { type Comparison, compareObjects } from './comparison.ts';
+import { difference, type FieldSet, fieldSetOfPaths, intersection, isEmptySet, union } from './field-set.ts';
+import { compareText, type Manager, type Managers, managerId, managerOf } from './managers.ts';
+import type { Change, Versions } from './ownership.ts';
+import { fieldElement } from './path-element.ts';
+import { withAtomicFields } from './typed-fields.ts';
+import { inVersion, schemaOf } from './version-views.ts';
+
+/** What the server sets, or what says which object it is, belongs to nobody. */
+const NEVER_OWNED = fieldSetOfPaths(
+  [
+    ['apiVersion'],
+    ['kind'],
+    ['metadata'],
+    ['metadata', 'name'],
+    ['metadata', 'namespace'],
+    ['metadata', 'creationTimestamp'],
+    ['metadata', 'selfLink'],
+    ['metadata', 'uid'],
+    ['metadata', 'clusterName'],
+    ['metadata', 'generation'],
+    ['metadata', 'managedFields'],
+    ['metadata', 'resourceVersion'],
+  ].map((path) => path.map(fieldElement)),
+);
+
+/** What a write changes, as each version shows it. */
+export interface ObjectChange {
+  /** In the version of the write itself. */
+  readonly own: Comparison;
+  /** Undefined for a version that is not served any more. */
+  comparison(apiVersion: string): Comparison | undefined;
+}
+
+/** What a write would take from a manager. */
+export interface Taken {
+  readonly id: string;
+  readonly fields: FieldSet;
+}
+
+/** How an object changes, both states being of the same version. */
+export function objectChange(
+  live: JsonObject,
+  next: JsonObject,
+  apiVersion: string,
+  versions: Versions,
+): ObjectChange {
+  const found = new Map<string, Comparison>();
+  const compareIn = (version: string, schema: StructSchema) => {
+    const [from, to] = [inVersion(live, version, versions), inVersion(next, version, versions)];
+    const comparison = withoutResetFields(compareObjects(schema, from, to), versions);
+    found.set(version, comparison);
+    return comparison;
+  };
+  return {
+    own: compareIn(apiVersion, schemaOf(versions, apiVersion)),
+    comparison(version) {
+      const schema = versions.schema(version);
+      return found.get(version) ?? (schema && compareIn(version, schema));
+    },
+  };
+}
+
+function withoutResetFields(comparison: Comparison, versions: Versions): Comparison {
+  return {
+    added: withoutReset(comparison.added, versions),
+    modified: withoutReset(comparison.modified, versions),
+    removed: withoutReset(comparison.removed, versions),
+  };
+}
+
+/** The set without the fields that these writes never set, and what is below them. */
+export function withoutReset(set: FieldSet, { resetFields = [] }: Versions): FieldSet {
+  const reset = new Set(resetFields.map(fieldElement));
+  return {
+    members: new Set([...set.members].filter((element) => !reset.has(element))),
+    children: new Map([...set.children].filter(([element]) => !reset.has(element))),
+  };
+}
+
+/** The set without what nobody owns. */
+export function withoutNeverOwned(set: FieldSet): FieldSet {
+  return difference(set, NEVER_OWNED);
+}
+
+/** The managers whose version is still served, with their fields as its schema has them. */
+export function reconcileManagers(managers: Managers, versions: Versions): Managers {
+  const reconciled = new Map<string, Manager>();
+  for (const [id, manager] of managers) {
+    const schema = versions.schema(manager.apiVersion);
+    if (schema === undefined) continue;
+    reconciled.set(id, { ...manager, fields: withAtomicFields(schema, manager.fields) });
+  }
+  return reconciled;
+}
+
+/** Which fields a change takes from all but the manager with this id, in the order of their ids. */
+export function takenFrom(managers: Managers, change: ObjectChange, id: string): readonly Taken[] {
+  const taken: Taken[] = [];
+  for (const [each, { apiVersion, fields }] of managers) {
+    const comparison = change.comparison(apiVersion);
+    if (each === id || comparison === undefined) continue;
+    const set = intersection(fields, union(comparison.modified, comparison.added));
+    if (!isEmptySet(set)) taken.push({ id: each, fields: set });
+  }
+  return taken.sort((one, other) => compareText(one.id, other.id));
+}
+
+/** The managers after a change: all but the one with this id lose what it set or removed. Who owns nothing goes. */
+export function afterChange(managers: Managers, change: ObjectChange, id?: string): Managers {
+  const left = new Map<string, Manager>();
+  for (const [each, manager] of managers) {
+    const comparison = change.comparison(manager.apiVersion);
+    if (comparison === undefined) continue;
+    const { added, modified, removed } = comparison;
+    const lost = union(union(added, modified), removed);
+    const fields = each === id ? manager.fields : difference(manager.fields, lost);
+    if (!isEmptySet(fields)) left.set(each, { ...manager, fields });
+  }
+  return left;
+}
+
+/** The managers after a write that is no apply: who makes it owns what it changed. */
+export function afterUpdate(
+  live: ApiObject,
+  next: ApiObject,
+  managers: Managers,
+  by: Change,
+  versions: Versions,
+): Managers {
+  const change = objectChange(live, next, next.apiVersion, versions);
+  const fields = withoutNeverOwned(union(change.own.modified, change.own.added));
+  const result = new Map(afterChange(reconcileManagers(managers, versions), change));
+  if (!isEmptySet(fields)) {
+    const updater = managerOf(by, 'Update', next.apiVersion);
+    const id = managerId(updater);
+    const before = result.get(id)?.fields;
+    result.set(id, {
+      ...updater,
+      time: by.time,
+      fields: before === undefined ? fields : union(fields, before),
+    });
+  }
+  return mergeAncient(result);
+}

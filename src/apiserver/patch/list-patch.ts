@@ -1,0 +1,157 @@
+import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import type { ListSchema, TypeSchema } from '../schema/schema.ts';
+import { goKind, goText } from './go-notation.ts';
+import { withoutDirectives } from './patch-directives.ts';
+import { failed, noMergeKey, unexpectedType, unknownDirective } from './patch-problems.ts';
+
+type List = readonly unknown[];
+type MergeObjects = (original: JsonObject, patch: JsonObject, schema: TypeSchema) => JsonObject;
+
+/** Merges the items of a patch into a list. `patch` comes first, among what the list had in its own order. */
+export function mergeList(original: List, patch: List, list: ListSchema, merge: MergeObjects): List {
+  if (original.length === 0 && patch.length === 0) return original;
+  if (!areObjects(original, patch)) {
+    return inOrder([...new Set([...original, ...patch])], patch, original);
+  }
+  const key = list.patchStrategy?.mergeKey;
+  if (key === undefined) throw failed('cannot merge lists without merge key for struct');
+  const { kept, added } = obeyDirectives(original, patch, key);
+  return inOrder(mergeItems(kept, added, key, list.items, merge), added, kept, key);
+}
+
+/** Takes items out of a list; where they are objects, the real server merges them instead. */
+export function removeItems(original: List, removed: List, list: ListSchema, merge: MergeObjects): List {
+  if (original.length === 0 && removed.length === 0) return original;
+  if (areObjects(original, removed)) return mergeList(original, removed, list, merge);
+  const gone = new Set(removed);
+  return original.filter((item) => !gone.has(item));
+}
+
+/** Merges a list and puts it into an order, as far as that says anything of its items; undefined: there is no list. */
+export function orderList(
+  original: List | undefined,
+  patch: List | undefined,
+  order: List,
+  list: ListSchema,
+  merge: MergeObjects,
+): List | undefined {
+  const key = list.patchStrategy?.mergeKey;
+  if (patch !== undefined) checkOrder(patch, order, key);
+  const merged = mergeLists(original, patch, list, merge);
+  if (merged === undefined) return undefined;
+  const isKeyed = areObjects(original ?? [], patch ?? []);
+  return inOrder(merged, order, original ?? [], isKeyed ? key : undefined);
+}
+
+function mergeLists(
+  original: List | undefined,
+  patch: List | undefined,
+  list: ListSchema,
+  merge: MergeObjects,
+): List | undefined {
+  if (patch === undefined) return original;
+  if (original === undefined) {
+    return patch.map(withoutDirectives).filter((item) => item !== undefined);
+  }
+  return list.patchStrategy === undefined ? patch : mergeList(original, patch, list, merge);
+}
+
+/** @throws {ApiError} where items of different types are together. */
+function areObjects(...lists: readonly List[]): boolean {
+  const [first, ...others] = lists.flat(1).map(goKind);
+  if (first === undefined) throw failed('no elements in any of the given slices');
+  if (first === 'slice') throw failed('lists of lists are not supported');
+  if (others.every((kind) => kind === first)) return first === 'map';
+  throw failed(`list element types are not identical: ${goText(lists)}`);
+}
+
+/** Carries out the items of a patch that say what to do with the list; the others are `added`. */
+function obeyDirectives(original: List, patch: List, key: string): { kept: List; added: List } {
+  let isReplaced = false;
+  const deleted = new Set<unknown>();
+  const added: unknown[] = [];
+  for (const item of patch.map(asObject)) {
+    const directive = item['$patch'];
+    if (!Object.hasOwn(item, '$patch')) {
+      added.push(item);
+    } else if (directive === 'delete') {
+      deleted.add(keyOf(item, key));
+    } else if (directive === 'replace') {
+      isReplaced = true;
+    } else if (directive === 'merge') {
+      throw failed('merging lists cannot yet be specified in the patch');
+    } else {
+      throw unknownDirective(item);
+    }
+  }
+  if (isReplaced) return { kept: added, added: [] };
+  return { kept: original.filter((item) => !deleted.has(asObject(item)[key])), added };
+}
+
+function mergeItems(original: List, patch: List, key: string, items: TypeSchema, merge: MergeObjects): List {
+  const merged = [...original];
+  const places = new Map(indexed(original.map((item) => asObject(item)[key])));
+  for (const item of patch.map(asObject)) {
+    const value = keyOf(item, key);
+    const index = places.get(value) ?? merged.length;
+    const found = merged[index];
+    merged[index] = isJsonObject(found) ? merge(found, item, items) : item;
+    places.set(value, index);
+  }
+  return merged;
+}
+
+/** Each of the values with the place of its first occurrence. */
+function indexed(values: List): (readonly [unknown, number])[] {
+  return values.map((value, index) => [value, index] as const).reverse();
+}
+
+/**
+ * Sorts what `order` names by it and the rest as in `original`; then each of the rest goes before the first of the others
+ * that came after it in `original`.
+ */
+function inOrder(merged: List, order: List, original: List, key?: string): List {
+  const identify = (item: unknown) => (key === undefined ? item : keyOf(asObject(item), key));
+  const wanted = new Map(indexed(order.map(identify)));
+  const before = new Map(indexed(original.map(identify)));
+  const by = (places: ReadonlyMap<unknown, number>) => (one: unknown, other: unknown) =>
+    (places.get(identify(one)) ?? 0) - (places.get(identify(other)) ?? 0);
+  const named = merged.filter((item) => wanted.has(identify(item))).sort(by(wanted));
+  const rest = merged.filter((item) => !wanted.has(identify(item))).sort(by(before));
+  const result: unknown[] = [];
+  let [nextNamed, nextOther] = [0, 0];
+  while (nextNamed < named.length && nextOther < rest.length) {
+    const place = before.get(identify(named[nextNamed])) ?? -1;
+    const isOtherNext = (before.get(identify(rest[nextOther])) ?? 0) < place;
+    result.push(isOtherNext ? rest[nextOther++] : named[nextNamed++]);
+  }
+  return [...result, ...named.slice(nextNamed), ...rest.slice(nextOther)];
+}
+
+/** @throws {ApiError} where a patch has its items in another order than the one that it asks for. */
+function checkOrder(patch: List, order: List, key: string | undefined): void {
+  if (patch.length === 0 || order.length === 0) return;
+  const named = key === undefined ? patch : patch.map(asObject).filter((item) => item['$patch'] !== 'delete');
+  const identify = (item: unknown) => (key === undefined ? item : keyOf(asObject(item), key));
+  let next = 0;
+  for (const item of named) {
+    if (isJsonObject(item) && Object.hasOwn(item, '$patch')) continue;
+    while (next < order.length && identify(item) !== identify(order[next])) next += 1;
+    if (next === order.length) {
+      throw failed(
+        `The order in patch list:\n${goText(patch)}\n doesn't match $setElementOrder list:\n${goText(order)}\n`,
+      );
+    }
+    next += 1;
+  }
+}
+
+function keyOf(item: JsonObject, key: string): unknown {
+  if (!Object.hasOwn(item, key)) throw noMergeKey(item, key);
+  return item[key];
+}
+
+function asObject(item: unknown): JsonObject {
+  if (!isJsonObject(item)) throw unexpectedType('object', item);
+  return item;
+}

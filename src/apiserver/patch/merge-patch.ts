@@ -1,0 +1,32 @@
+import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { badRequest } from '../api-error.ts';
+import { jsonType } from './go-notation.ts';
+
+/**
+ * Applies a merge patch (RFC 7386). Unlike the standard, the real server takes nulls out of objects in lists, too.
+ * @throws {ApiError} 400 if it is no object.
+ */
+export function applyMergePatch(document: JsonObject, patch: unknown): JsonObject {
+  if (patch === null) throw badRequest('Invalid JSON Patch');
+  if (isJsonObject(patch)) return mergeObject(document, patch);
+  throw badRequest(
+    `error decoding patch: json: cannot unmarshal ${jsonType(patch)} into Go value of type map[string]interface {}`,
+  );
+}
+
+function mergeObject(document: JsonObject, patch: JsonObject): JsonObject {
+  const removed = new Set(Object.keys(patch).filter((field) => patch[field] === null));
+  const kept = Object.entries(document).filter(([field]) => !removed.has(field));
+  const changed = Object.entries(patch)
+    .filter(([field]) => !removed.has(field))
+    .map(([field, value]) => [
+      field,
+      merge(Object.hasOwn(document, field) ? document[field] : undefined, value),
+    ]);
+  return Object.fromEntries([...kept, ...changed]);
+}
+
+function merge(value: unknown, patch: unknown): unknown {
+  if (isJsonObject(patch)) return mergeObject(isJsonObject(value) ? value : {}, patch);
+  return Array.isArray(patch) ? patch.map((item) => merge(undefined, item)) : patch;
+}

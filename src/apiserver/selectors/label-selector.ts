@@ -1,0 +1,181 @@
+import { badRequest } from '../api-error.ts';
+import { type FieldError, invalid } from '../field-error.ts';
+import { labelSelectorTokens, type Token } from './label-selector-tokens.ts';
+import { labelKeyProblems, labelValueProblems } from './label-syntax.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+type Operator = 'in' | 'notin' | '=' | '==' | '!=' | '>' | '<' | 'exists' | '!';
+
+interface Requirement {
+  readonly key: string;
+  readonly operator: Operator;
+  /** Sorted, each once. */
+  readonly values: readonly string[];
+}
+
+/**
+ * Reads a label selector, equality-based (`a=b`, `a!=b`), set-based (`a in (b,c)`, `a notin (b)`, `a`, `!a`) or numeric
+ * (`a>1`); all its requirements have to be met. The empty one selects everything.
+ *
+ * @throws {ApiError} 400 in the words of the API server.
+ */
+export function parseLabelSelector(text: string): (labels: Labels) => boolean {
+  const requirements = new Parser(text).parse();
+  return (labels) => requirements.every((requirement) => isMet(requirement, labels));
+}
+
+function isMet({ key, operator, values }: Requirement, labels: Labels): boolean {
+  const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
+  switch (operator) {
+    case 'exists':
+      return value !== undefined;
+    case '!':
+      return value === undefined;
+    case 'in':
+    case '=':
+    case '==':
+      return value !== undefined && values.includes(value);
+    case 'notin':
+    case '!=':
+      return value === undefined || !values.includes(value);
+    case '>':
+    case '<': {
+      const [number, bound] = [parseInt64(value), parseInt64(values[0])];
+      if (number === undefined || bound === undefined) return false;
+      return operator === '>' ? number > bound : number < bound;
+    }
+  }
+}
+
+const MAX_INT64 = 2n ** 63n - 1n;
+
+/** Undefined for what is no integer of 64 bits. */
+function parseInt64(text: string | undefined): bigint | undefined {
+  if (text === undefined || !/^[+-]?\d+$/.test(text)) return undefined;
+  const number = BigInt(text.replace(/^\+/, ''));
+  return number > MAX_INT64 || number < -MAX_INT64 - 1n ? undefined : number;
+}
+
+/** Recursive descent over the tokens. Its refusals are what clients of the API server are used to. */
+class Parser {
+  readonly #tokens: readonly Token[];
+  #position = 0;
+
+  constructor(text: string) {
+    this.#tokens = labelSelectorTokens(text);
+  }
+
+  parse(): readonly Requirement[] {
+    const requirements: Requirement[] = [];
+    if (this.#next.kind === 'end') return requirements;
+    if (!this.#isAtRequirement())
+      throw unexpected(this.#next, `, expected: !, identifier, or 'end of string'`);
+    for (;;) {
+      requirements.push(this.#requirement());
+      const after = this.#take();
+      if (after.kind === 'end') return requirements;
+      if (after.kind !== ',') throw unexpected(after, `, expected: ',' or 'end of string'`);
+      if (!this.#isAtRequirement()) throw unexpected(this.#next, `, expected: identifier after ','`);
+    }
+  }
+
+  get #next(): Token {
+    return this.#tokens[this.#position] ?? { kind: 'end', text: '' };
+  }
+
+  #take(): Token {
+    const token = this.#next;
+    this.#position++;
+    return token;
+  }
+
+  #isAtRequirement(): boolean {
+    return this.#next.kind === 'word' || this.#next.kind === '!';
+  }
+
+  #requirement(): Requirement {
+    const isNegated = this.#next.kind === '!';
+    if (isNegated) this.#take();
+    const word = this.#take();
+    if (word.kind !== 'word') throw unparseable(`found '${word.text}', expected: identifier`);
+    const problems = labelKeyProblems(word.text);
+    if (problems.length > 0) throw unparseable(shown([invalid('<nil>', word.text, problems.join('; '))]));
+    if (isNegated) return { key: word.text, operator: '!', values: [] };
+    if (this.#isAtEndOfRequirement()) return { key: word.text, operator: 'exists', values: [] };
+
+    const operator = this.#operator();
+    const values = operator === 'in' || operator === 'notin' ? this.#values() : [this.#value()];
+    const requirement = { key: word.text, operator, values: [...new Set(values)].toSorted() };
+    const invalidValues = valueProblems(requirement);
+    if (invalidValues.length > 0) throw unparseable(shown(invalidValues));
+    return requirement;
+  }
+
+  #isAtEndOfRequirement(): boolean {
+    return this.#next.kind === 'end' || this.#next.kind === ',';
+  }
+
+  #operator(): Operator {
+    const { kind, text } = this.#take();
+    const isWord = kind === 'word' && (text === 'in' || text === 'notin');
+    if (isWord) return text;
+    if (kind === '=' || kind === '==' || kind === '!=' || kind === '>' || kind === '<') return kind;
+    throw unparseable(`found '${text}', expected: in, notin, =, ==, !=, gt, lt`);
+  }
+
+  #value(): string {
+    if (this.#isAtEndOfRequirement()) return '';
+    const { kind, text } = this.#take();
+    if (kind !== 'word') throw unparseable(`found '${text}', expected: identifier`);
+    return text;
+  }
+
+  /** `(a,b)`: a word, or nothing, between commas. */
+  #values(): readonly string[] {
+    const opening = this.#take();
+    if (opening.kind !== '(') throw unparseable(`found '${opening.text}' expected: '('`);
+    const { kind, text } = this.#next;
+    if (kind !== 'word' && kind !== ',' && kind !== ')') {
+      throw unparseable(`found '${text}', expected: ',', ')' or identifier`);
+    }
+    const values: string[] = [];
+    for (;;) {
+      values.push(this.#next.kind === 'word' ? this.#take().text : '');
+      const after = this.#take();
+      if (after.kind === ')') return values;
+      if (after.kind !== ',') {
+        const hasWord = values.at(-1) !== '';
+        throw unparseable(
+          `found '${after.text}', expected: ${hasWord ? "',' or ')'" : "',', or identifier"}`,
+        );
+      }
+    }
+  }
+}
+
+function valueProblems({ key, operator, values }: Requirement): readonly FieldError[] {
+  const isNumeric = operator === '>' || operator === '<';
+  return [
+    ...values
+      .filter((value) => isNumeric && parseInt64(value) === undefined)
+      .map((value) => invalid('values[0]', value, "for 'Gt', 'Lt' operators, the value must be an integer")),
+    ...values.flatMap((value, index) => {
+      const problems = labelValueProblems(value);
+      return problems.length > 0 ? [invalid(`values[${index}][${key}]`, value, problems.join('; '))] : [];
+    }),
+  ];
+}
+
+function shown(errors: readonly FieldError[]): string {
+  const said = errors.map(({ field, message }) => `${field}: ${message}`);
+  return said.length === 1 ? said.join() : `[${said.join(', ')}]`;
+}
+
+function unexpected(token: Token, expectation: string): Error {
+  return badRequest(`found '${token.text}'${expectation}`);
+}
+
+function unparseable(problem: string): Error {
+  return badRequest(`unable to parse requirement: ${problem}`);
+}

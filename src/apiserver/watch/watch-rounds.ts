@@ -1,0 +1,78 @@
+import type { Clock } from '../../clock.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+
+/** Somebody who is told when there may be something to send. */
+export interface Watcher {
+  /**
+   * Sends some of what there is, so little that it holds up nobody. Returns whether it wants to go on at once. May be
+   * called once more after it was removed.
+   */
+  advance(): boolean;
+}
+
+/**
+ * Goes through the watchers of one kind of object, so that many writes in one turn of the event loop cost one round and
+ * not one each, and so that nobody's long list keeps the others waiting.
+ */
+export class WatchRounds {
+  readonly #clock: Clock;
+  readonly #watchers = new Set<Watcher>();
+  readonly #due = new Set<Watcher>();
+  #isEveryoneDue = false;
+  #isRoundSet = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  add(watcher: Watcher): void {
+    this.#watchers.add(watcher);
+  }
+
+  remove(watcher: Watcher): void {
+    this.#watchers.delete(watcher);
+  }
+
+  /** Something was written. */
+  wakeAll(): void {
+    if (this.#watchers.size === 0) return;
+    this.#isEveryoneDue = true;
+    this.#setRound();
+  }
+
+  wake(watcher: Watcher): void {
+    this.#due.add(watcher);
+    this.#setRound();
+  }
+
+  #setRound(): void {
+    if (this.#isRoundSet) return;
+    this.#isRoundSet = true;
+    this.#clock.setTimer(() => this.#goRound(), 0);
+  }
+
+  #goRound(): void {
+    const due = [...(this.#isEveryoneDue ? this.#watchers : this.#due)];
+    this.#due.clear();
+    this.#isEveryoneDue = false;
+    this.#isRoundSet = false;
+    for (const watcher of due) if (watcher.advance()) this.wake(watcher);
+  }
+}
+
+const roundsByStore = new WeakMap<ObjectStore, Map<string, WatchRounds>>();
+
+/** The one instance for this kind of object in this store, which lives as long as the store. */
+export function watchRounds(store: ObjectStore, storage: string, clock: Clock): WatchRounds {
+  let rounds = roundsByStore.get(store);
+  if (rounds === undefined) {
+    rounds = new Map();
+    roundsByStore.set(store, rounds);
+  }
+  const known = rounds.get(storage);
+  if (known) return known;
+  const created = new WatchRounds(clock);
+  rounds.set(storage, created);
+  store.onChange(storage, () => created.wakeAll());
+  return created;
+}

@@ -1,0 +1,47 @@
+import { runSettings } from '../config.ts';
+import { demoSettings } from '../demo-config.ts';
+import { serveSettings } from '../serve-config.ts';
+import { type Environment, envName, rowsOf, SettingsError, type SettingsTable } from '../settings-table.ts';
+
+/**
+ * The command that is meant where none is named. Options tell, as long as they are those of one command; without any,
+ * only an environment that names a cluster means to have it coordinated: ~/.kube/config may be any cluster at all.
+ *
+ * @throws {SettingsError} when the options given belong to different commands, or to one that has to be named.
+ */
+export function impliedCommand(args: readonly string[], env: Environment): 'run' | 'demo' {
+  if (args.length === 0) return namesCluster(env) ? 'run' : 'demo';
+  const given = optionsAmong(args);
+  const ofRun = given.filter((flag) => isOption(flag, runSettings));
+  const [ofDemo] = given.filter((flag) => isOption(flag, demoSettings) && !isOption(flag, runSettings));
+  const [ofServe] = given.filter((flag) => isOption(flag, serveSettings) && !isOption(flag, runSettings));
+  if (ofServe !== undefined)
+    throw new SettingsError([`${ofServe} is an option of serve: ${nameIt('serve')}`]);
+  if (ofDemo === undefined) return 'run';
+  if (ofRun.length === 0) return 'demo';
+  throw new SettingsError([
+    `${ofDemo} is an option of demo, but ${ofRun.join(', ')} of run: ${nameIt('demo')}, or ${nameIt('run')}`,
+  ]);
+}
+
+function namesCluster(env: Environment): boolean {
+  const names = rowsOf(runSettings).map(([, setting]) => envName(runSettings, setting));
+  return ['KUBECONFIG', 'KUBERNETES_SERVICE_HOST', ...names].some((name) => Boolean(env[name]));
+}
+
+/** The long options, and the short ones, as they are spelled in the help. */
+function optionsAmong(args: readonly string[]): readonly string[] {
+  return args
+    .filter((arg) => arg.startsWith('-'))
+    .map((arg) => (arg.startsWith('--') ? (arg.split('=', 1)[0] ?? arg) : arg.slice(0, 2)));
+}
+
+function isOption<S>(flag: string, table: SettingsTable<S>): boolean {
+  return rowsOf(table).some(([, { flag: long, short }]) =>
+    [`--${long}`, `--no-${long}`, `-${short}`].includes(flag),
+  );
+}
+
+function nameIt(command: string): string {
+  return `npm start -- ${command} ...`;
+}

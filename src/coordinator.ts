@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Clock } from './clock.ts';
+import type { RunSettings } from './config.ts';
+import { createApiLockStorage } from './controller/api-lock-storage.ts';
+import { CoordinatorLock } from './controller/coordinator-lock.ts';
+import { type ControllerObserver, ElectionController } from './controller/election-controller.ts';
+import { replicaIdentity } from './controller/lock-record.ts';
+import type { LockEvent } from './controller/lock-settings.ts';
+import type { LockState } from './controller/lock-state.ts';
+import type { WorkqueueObserver } from './controller/workqueue.ts';
+import { coordinatorLease } from './election/decide.ts';
+import type { ElectionSettings } from './election/model.ts';
+import type { KubernetesClient } from './kubernetes/client.ts';
+import type { ReflectorErrorContext } from './kubernetes/reflector.ts';
+
+/** For reads and writes about elections; ADR 4 has the measurements. */
+const CONNECTIONS = 32;
+/** The lock has connections of its own, so that load on elections cannot starve it. */
+const LOCK_CONNECTIONS = 2;
+
+/** What happens to the coordinator's lock, for whoever logs and measures. Must not throw. */
+export interface LockObserver {
+  changed(state: LockState): void;
+  happened(event: LockEvent): void;
+  watchFailed(error: unknown, context: ReflectorErrorContext): void;
+}
+
+/** What a {@link Coordinator} is made of. */
+export interface CoordinatorParts {
+  readonly clock: Clock;
+  /** Makes a client with so many connections; the coordinator closes it. */
+  readonly connect: (connections: number) => KubernetesClient;
+  readonly settings: ElectionSettings & Pick<RunSettings, 'namespaces' | 'workers' | 'dryRun' | 'takeOver'>;
+  readonly observer: ControllerObserver;
+  readonly lockObserver: LockObserver;
+  readonly workqueueObserver?: WorkqueueObserver;
+}
+
+/** A controller with the lock that lets it write; in a dry run there is none, as nothing is written. */
+export interface Coordinator {
+  /** The API server's URL. */
+  readonly server: string;
+  readonly controller: ElectionController;
+  readonly lock: CoordinatorLock | undefined;
+  start(): void;
+  /** Ends all work, lets the lock go and closes all connections, in this order. */
+  stop(): Promise<void>;
+}
+
+/** Puts a coordinator together; it does nothing until it is started. */
+export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
+  const { clock, connect, settings, observer, workqueueObserver } = parts;
+  const client = connect(CONNECTIONS);
+  const locking = settings.dryRun ? undefined : { client: connect(LOCK_CONNECTIONS) };
+  const lock = locking && assembleLock(parts, locking.client, () => controller.reconsiderAll());
+  const controller = new ElectionController({
+    client,
+    clock,
+    settings,
+    namespaces: settings.namespaces,
+    workers: settings.workers,
+    isDryRun: settings.dryRun,
+    mayWrite: () => lock === undefined || lock.isActive(),
+    observer,
+    ...(workqueueObserver && { workqueueObserver }),
+  });
+  return {
+    server: client.server,
+    controller,
+    lock,
+    start() {
+      controller.start();
+      lock?.start();
+    },
+    async stop() {
+      // The lock is let go only when no write is under way any more, and then at once: somebody else is waiting for it.
+      await controller.drain();
+      await lock?.stop();
+      await locking?.client.close();
+      await controller.stop();
+      await client.close();
+    },
+  };
+}
+
+function assembleLock(
+  { clock, settings, lockObserver }: CoordinatorParts,
+  client: KubernetesClient,
+  whenActive: () => void,
+): CoordinatorLock {
+  return new CoordinatorLock({
+    clock,
+    storage: createApiLockStorage(client, clock, coordinatorLease, lockObserver.watchFailed),
+    identity: replicaIdentity(hostname(), randomUUID()),
+    takeOver: settings.takeOver,
+    onEvent: lockObserver.happened,
+    onChange: (state) => {
+      lockObserver.changed(state);
+      if (state.kind === 'active') whenActive();
+    },
+  });
+}

@@ -1,0 +1,50 @@
+import type { Action, Decision } from '../election/decision.ts';
+import { grantIn, grantOf, preferredBy } from '../election/decision-result.ts';
+import { type CandidateAccount, explainCandidates } from '../election/explain.ts';
+import type { ElectionInput } from '../election/survey.ts';
+
+/** What a decision does, and why the others were not chosen, in words that follow its reason. */
+export function describeDecision(decision: Decision, { lease }: ElectionInput): string {
+  const { outcome, actions } = decision;
+  const holder = lease?.holderIdentity || 'nobody';
+  const deeds = actions.flatMap((action) => describeAction(action, holder));
+  const asked = actions.flatMap((action) => (action.kind === 'PingCandidate' ? [action.name] : []));
+  if (asked.length > 0) deeds.push(`asks ${asked.join(', ')} for a sign of life`);
+  if (outcome.kind === 'conflict') deeds.push(`some want ${outcome.strategies.join(', others ')}`);
+  if (deeds.length === 0) deeds.push(holder === 'nobody' ? 'nobody leads' : `${holder} holds the Lease`);
+  const isChoice = (grantOf(decision)?.holder ?? preferredBy(decision)) !== undefined;
+  const passedOver = explainCandidates(decision).flatMap((account) => describeLoss(account));
+  return [...deeds, ...(isChoice && passedOver.length > 0 ? [`not ${passedOver.join(', ')}`] : [])].join(
+    '; ',
+  );
+}
+
+/** A word in CamelCase as separate ones: `HigherBinaryVersion` is "higher binary version". */
+export function inWords(word: string): string {
+  return word.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
+}
+
+function describeAction(action: Action, holder: string): string[] {
+  const grant = grantIn(action);
+  if (grant) {
+    return [grant.holder === holder ? `${holder} gets the Lease again` : `${grant.holder} gets the Lease`];
+  }
+  if (action.kind === 'DeleteCandidate') return [`deletes ${action.name}`];
+  if (action.kind === 'CreateLease') return [`a Lease without a holder, for ${action.strategy}`];
+  if (action.kind !== 'UpdateLease') return [];
+  const { change } = action;
+  switch (change.kind) {
+    case 'prefer':
+      return [`${change.preferredHolder} is preferred to ${holder}, which is to let the Lease run out`];
+    case 'unprefer':
+      return ['nobody is preferred any longer'];
+    case 'strategy':
+      return [`the Lease names the strategy ${change.strategy}`];
+    default:
+      return [];
+  }
+}
+
+function describeLoss({ name, lostBy }: CandidateAccount): string[] {
+  return lostBy === undefined ? [] : [`${name} (${inWords(lostBy)})`];
+}

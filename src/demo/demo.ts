@@ -1,0 +1,110 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { runSettings } from '../config.ts';
+import type { DemoSettings } from '../demo-config.ts';
+import { type Host, untilAborted } from '../host.ts';
+import { createClient } from '../kubernetes/client.ts';
+import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
+import { resolveSettings } from '../settings-table.ts';
+import { version } from '../version.ts';
+import { type DemoServer, startDemoServer } from './demo-server.ts';
+import { DemoWorld } from './demo-world.ts';
+import { openLines } from './happening-lines.ts';
+import type { SampleTiming } from './sample-identity.ts';
+import { showLive } from './show-live.ts';
+import { runTour } from './tour.ts';
+import { tourScript } from './tour-script.ts';
+
+/** Quicker than any real one, so that a failover takes seconds; in the proportions of the real ones. */
+const LEASE_SECONDS = 4;
+const ELECTION_MS = 1000;
+const TIMING: SampleTiming = {
+  leaseDurationSeconds: LEASE_SECONDS,
+  renewDeadlineMs: 2000,
+  retryPeriodMs: 500,
+  candidateRenewalMs: 30_000,
+};
+
+/**
+ * Shows elections: a server of its own, the coordinator and sample candidates, until told to stop; or the tour.
+ *
+ * @throws {TourError} when the tour does not come out as it should.
+ */
+export async function runDemo(settings: DemoSettings, host: Host): Promise<void> {
+  const stop = host.stopOn('SIGTERM', 'SIGINT', 'SIGHUP');
+  const server = await startDemoServer(host);
+  const world = createWorld(server, host);
+  const hints = hintsFor(server, host);
+  try {
+    const isLive = host.stdin.isTTY && host.stdout.isTTY && settings.logFormat === 'text';
+    if (settings.once) await playTour(world, server, settings, host, stop);
+    else if (isLive) await showLive({ world, host, stop, surroundings: { server: server.url, hints } });
+    else await tellLines(world, server, hints, settings, host, stop);
+  } finally {
+    await world.stop();
+    await server.close();
+  }
+}
+
+function createWorld(server: DemoServer, { clock }: Host): DemoWorld {
+  const kubeConfig = loadKubeConfig({ kubeconfig: server.kubeconfig, env: {} });
+  const given = {
+    leaseDurationSeconds: `${LEASE_SECONDS}s`,
+    electionDurationMs: `${ELECTION_MS}ms`,
+    listen: 'off',
+  };
+  return new DemoWorld({
+    clock,
+    timing: TIMING,
+    settings: resolveSettings(runSettings, given, {}),
+    connect: (connections) =>
+      createClient({
+        kubeConfig,
+        clock,
+        userAgent: `coordinated-leader-election-demo/${version}`,
+        connections,
+      }),
+  });
+}
+
+async function playTour(
+  world: DemoWorld,
+  server: DemoServer,
+  settings: DemoSettings,
+  { clock, stdout }: Host,
+  signal: AbortSignal,
+): Promise<void> {
+  const lines = await openLines(settings.logFormat, stdout);
+  lines.say(`A coordination API server of the demo's own listens at ${server.url}.`);
+  world.onHappening(lines.happened);
+  const steps = tourScript(() => world.start(), LEASE_SECONDS * 1000);
+  await runTour({ world, clock, steps, say: lines.say, signal });
+}
+
+async function tellLines(
+  world: DemoWorld,
+  server: DemoServer,
+  hints: readonly string[],
+  settings: DemoSettings,
+  { stdout }: Host,
+  stop: AbortSignal,
+): Promise<void> {
+  const lines = await openLines(settings.logFormat, stdout);
+  lines.say(`A coordination API server of the demo's own listens at ${server.url}.`);
+  for (const hint of hints) lines.say(hint);
+  lines.say('In a terminal this is a live view, with keys to kill the leader and the like.');
+  world.onHappening(lines.happened);
+  await world.start();
+  await untilAborted(stop);
+}
+
+function hintsFor({ kubeconfig }: DemoServer, { env }: Host): readonly string[] {
+  const ownFile = join('.kube', 'config');
+  const hasOwn = existsSync(join(env['HOME'] || homedir(), ownFile));
+  const own = hasOwn ? 'npm start -- run --dry-run' : 'npm start -- run --kubeconfig FILE --dry-run';
+  return [
+    `kubectl --kubeconfig ${kubeconfig} get leases,leasecandidates`,
+    `On a cluster of yours${hasOwn ? `, the one of ~/${ownFile}` : ''}: ${own}`,
+  ];
+}

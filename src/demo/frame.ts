@@ -1,0 +1,189 @@
+import type { CandidateRow, Condition, DemoState, LeaseState } from './demo-state.ts';
+import type { Happening } from './happening.ts';
+import { cutLine, harmless, type Style, type StyledLine, span, wrapText } from './styled-line.ts';
+import { describeHappening, seconds, timeOfDay } from './text.ts';
+
+/** How much room there is, in characters. */
+export interface FrameSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** What surrounds the election on the screen and never changes. */
+export interface FrameSurroundings {
+  readonly server: string;
+  /** How to go on from here, one hint a line. */
+  readonly hints: readonly string[];
+}
+
+const KEYS: readonly (readonly [key: string, effect: string])[] = [
+  ['k', 'kill leader'],
+  ['p', 'pause/go on'],
+  ['o', 'add older'],
+  ['c', 'conflict/end'],
+  ['r', 'restart'],
+  ['q', 'quit'],
+];
+
+const CONDITION_STYLES: Readonly<Record<Condition, Style | undefined>> = {
+  leading: 'good',
+  yielding: 'warning',
+  elected: 'good',
+  preferred: 'good',
+  pinged: 'warning',
+  fresh: undefined,
+  idle: 'dim',
+  paused: 'warning',
+  crashed: 'bad',
+};
+
+/** Under so many lines of what happened, everything else makes room. */
+const WANTED_LOG_LINES = 6;
+const LONGEST_BAR = 40;
+const NAME_COLUMNS = 24;
+
+/** The screen for a state: at most `rows` lines of at most `columns`. What matters least goes first where room is short. */
+export function renderFrame(
+  state: DemoState,
+  surroundings: FrameSurroundings,
+  size: FrameSize,
+): readonly StyledLine[] {
+  const head = titleOf(surroundings, size);
+  const lease = leaseLines(state, size);
+  const hints = surroundings.hints.flatMap((hint) =>
+    wrapText(hint, size.columns).map((text) => [span(text, 'dim')]),
+  );
+  const keys = keyLines(size);
+  const gap: StyledLine = [];
+  const count = state.candidates.length + 1;
+
+  // From the roomiest to the tightest: the first that leaves enough for what happens is taken.
+  const layouts = [
+    { above: [head, gap, ...lease, gap], below: [gap, ...keys, ...hints], gapAfterTable: [gap] },
+    { above: [head, ...lease], below: [...keys, ...hints], gapAfterTable: [gap] },
+    { above: [head, ...lease], below: keys, gapAfterTable: [] },
+    { above: lease, below: keys.slice(0, 1), gapAfterTable: [] },
+  ];
+  const roomIn = ({ above, below, gapAfterTable }: (typeof layouts)[number]) =>
+    size.rows - above.length - below.length - gapAfterTable.length;
+  const layout = layouts.find((each) => roomIn(each) >= count + WANTED_LOG_LINES) ?? layouts.at(-1);
+  if (!layout) return [];
+  const room = Math.max(0, roomIn(layout));
+  const table = tableLines(state, Math.min(count, Math.max(room - WANTED_LOG_LINES, Math.ceil(room / 2))));
+  const log = logLines(state.happenings, room - table.length, size);
+  return [...layout.above, ...table, ...layout.gapAfterTable, ...log, ...layout.below]
+    .slice(0, size.rows)
+    .map((line) => cutLine(line, size.columns));
+}
+
+function titleOf({ server }: FrameSurroundings, { columns }: FrameSize): StyledLine {
+  const title = 'coordinated-leader-election: demo';
+  const address = harmless(server);
+  const spaces = ' '.repeat(Math.max(2, columns - title.length - address.length));
+  return [span(title, 'title'), span(spaces), span(address, 'dim')];
+}
+
+function leaseLines({ leaseKey, lease, reason }: DemoState, { columns }: FrameSize): readonly StyledLine[] {
+  const title = [span('Lease ', 'dim'), span(leaseKey, 'strong'), span(`  ${reason ?? 'not decided yet'}`)];
+  if (!lease) return [title, [span('there is none yet', 'dim')]];
+  const facts = [
+    `holder ${harmless(lease.holder) || '-'}`,
+    `preferred ${harmless(lease.preferredHolder) || '-'}`,
+    `transitions ${lease.transitions}`,
+    `strategy ${harmless(lease.strategy) || '-'}`,
+  ];
+  return [title, ...flow(facts, columns).map((line) => [span(line)]), barOf(lease, columns)];
+}
+
+function barOf({ holder, durationMs, remainingMs }: LeaseState, columns: number): StyledLine {
+  if (holder === '') return [span('nobody holds it', 'warning')];
+  if (remainingMs === 0) return [span('it has run out', 'warning')];
+  const left = `${seconds(remainingMs)} of ${seconds(durationMs)} left`;
+  const width = Math.min(LONGEST_BAR, columns - left.length - 4);
+  if (width < 3) return [span(left)];
+  const full = Math.min(width, Math.ceil((width * remainingMs) / durationMs));
+  const style = remainingMs < durationMs / 3 ? 'warning' : 'good';
+  return [
+    span('['),
+    span('#'.repeat(full), style),
+    span('.'.repeat(width - full), 'dim'),
+    span(`]  ${left}`),
+  ];
+}
+
+/** At most `rows` lines, the heading among them. */
+function tableLines({ candidates, lease }: DemoState, rows: number): readonly StyledLine[] {
+  if (rows <= 0) return [];
+  const width = Math.min(NAME_COLUMNS, Math.max(9, ...candidates.map(({ name }) => name.length)));
+  const versions = Math.max(7, ...candidates.map(({ binaryVersion }) => binaryVersion.length));
+  const emulated = Math.max(8, ...candidates.map(({ emulationVersion }) => emulationVersion.length));
+  const line = (name: string, version: string, emulates: string) =>
+    `${name.slice(0, width).padEnd(width)}  ${version.padEnd(versions)}  ${emulates.padEnd(emulated)}  `;
+  const heading = [span(`  ${line('CANDIDATE', 'VERSION', 'EMULATES')}STATE`, 'dim')];
+  const shown = candidates.length < rows ? candidates : candidates.slice(0, rows - 2);
+  const more = candidates.length - shown.length;
+  return [
+    heading,
+    ...shown.map((row) => [
+      span(markOf(row), 'strong'),
+      span(harmless(line(row.name, row.binaryVersion, row.emulationVersion))),
+      span(row.condition, CONDITION_STYLES[row.condition]),
+      ...wishOf(row, lease),
+    ]),
+    ...(more > 0 ? [[span(`  and ${more} more`, 'dim')]] : []),
+  ].slice(0, rows);
+}
+
+/** `*` for the holder, `>` for the one that is preferred to it. */
+function markOf({ isHolder, isPreferred }: CandidateRow): string {
+  return isHolder ? '* ' : isPreferred ? '> ' : '  ';
+}
+
+function wishOf({ strategy }: CandidateRow, lease: LeaseState | undefined): StyledLine {
+  const isUsual = !lease || lease.strategy === '' || strategy === lease.strategy;
+  return isUsual ? [] : [span(`, wants ${harmless(strategy)}`, 'warning')];
+}
+
+/** The last happenings, as many as fit into `rows` lines, padded so that what follows stays where it is. */
+function logLines(
+  happenings: readonly Happening[],
+  rows: number,
+  { columns }: FrameSize,
+): readonly StyledLine[] {
+  const lines: StyledLine[] = [];
+  for (const happening of happenings.toReversed()) {
+    const added = happeningLines(happening, columns);
+    if (lines.length + added.length > rows) break;
+    lines.unshift(...added);
+  }
+  while (lines.length < rows) lines.push([]);
+  return lines;
+}
+
+function happeningLines(happening: Happening, columns: number): readonly StyledLine[] {
+  const time = `${timeOfDay(happening.at)} `;
+  const style = happening.isTrouble ? 'warning' : undefined;
+  return wrapText(harmless(describeHappening(happening)), columns - time.length).map((text, index) => [
+    index === 0 ? span(time, 'dim') : span(' '.repeat(time.length)),
+    span(text, style),
+  ]);
+}
+
+function keyLines({ columns }: FrameSize): readonly StyledLine[] {
+  return flow(
+    KEYS.map(([key, effect]) => `${key} ${effect}`),
+    columns,
+  ).map((line) => [span(line, 'strong')]);
+}
+
+/** Cells in as few lines as their order allows. */
+function flow(cells: readonly string[], columns: number): readonly string[] {
+  const lines: string[] = [];
+  for (const cell of cells) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 2 + cell.length <= columns)
+      lines[lines.length - 1] = `${last}  ${cell}`;
+    else lines.push(cell);
+  }
+  return lines;
+}

@@ -1,0 +1,31 @@
+import type { LogFormat } from '../setting-values.ts';
+import type { Happening } from './happening.ts';
+import { describeHappening, timeOfDay } from './text.ts';
+
+/** Takes what is told line by line. */
+export interface HappeningLines {
+  /** What the demo itself has to say. */
+  say(text: string): void;
+  happened(happening: Happening): void;
+}
+
+/** Lines for people to read, or as `run` logs them. */
+export async function openLines(
+  format: LogFormat,
+  output: { write(text: string): unknown },
+): Promise<HappeningLines> {
+  if (format === 'text') {
+    return {
+      say: (text) => output.write(`${text}\n`),
+      happened: (happening) => output.write(`${timeOfDay(happening.at)}Z ${describeHappening(happening)}\n`),
+    };
+  }
+  // Only needed for this, and slow to load.
+  const { createLogger } = await import('../telemetry/logger.ts');
+  const logger = createLogger({ level: 'info', destination: output });
+  return {
+    say: (text) => logger.info({ text }, 'The demo says'),
+    happened: ({ who, reason, text, isTrouble }) =>
+      logger[isTrouble ? 'warn' : 'info']({ who, reason, text }, 'Happened'),
+  };
+}

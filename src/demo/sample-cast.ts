@@ -1,0 +1,175 @@
+import type { Clock } from '../clock.ts';
+import { parseVersion } from '../election/version.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import type { Tell } from './happening.ts';
+import { SampleCandidate } from './sample-candidate.ts';
+import type { SampleIdentity, SampleTiming } from './sample-identity.ts';
+
+/** What can be done to the candidates of the demo. None rejects: what goes wrong is told. */
+export interface DemoCommands {
+  killLeader(): Promise<void>;
+  /** Pauses the leader or, if any candidate is paused, lets all go on. */
+  pauseOrResume(): Promise<void>;
+  /** Starts a candidate that emulates an older version than any other. */
+  addOlder(): Promise<void>;
+  /** Starts a candidate that wants another strategy or, if there is one, ends it. */
+  conflictOrResolve(): Promise<void>;
+  restartCrashed(): Promise<void>;
+}
+
+/** What a {@link SampleCast} needs. */
+export interface SampleCastParts {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  readonly namespace: string;
+  readonly leaseName: string;
+  readonly timing: SampleTiming;
+  readonly tell: Tell;
+  /** Must not throw. */
+  readonly onChange: () => void;
+}
+
+const STRATEGY = 'OldestEmulationVersion';
+/** Anybody's but this coordinator's. */
+const OTHER_STRATEGY = 'example.com/NewestFirst';
+
+const FIRST: readonly Pick<SampleIdentity, 'binaryVersion' | 'emulationVersion'>[] = [
+  { binaryVersion: '1.36.0', emulationVersion: '1.36.0' },
+  { binaryVersion: '1.36.0', emulationVersion: '1.35.0' },
+  { binaryVersion: '1.35.0', emulationVersion: '1.35.0' },
+];
+
+/** The sample candidates of the demo, and all that is done to them. */
+export class SampleCast implements DemoCommands {
+  readonly #parts: SampleCastParts;
+  readonly #members = new Map<string, SampleCandidate>();
+  #named = 0;
+
+  constructor(parts: SampleCastParts) {
+    this.#parts = parts;
+  }
+
+  /** All but those that have left. */
+  get members(): readonly SampleCandidate[] {
+    return [...this.#members.values()];
+  }
+
+  member(name: string): SampleCandidate | undefined {
+    return this.#members.get(name);
+  }
+
+  /** Starts three candidates of different versions; resolves once all their LeaseCandidates are there. */
+  async start(): Promise<void> {
+    await Promise.all(FIRST.map((versions) => this.#add({ ...versions, strategy: STRATEGY })));
+  }
+
+  /** Ends all of them at once. */
+  async stop(): Promise<void> {
+    await Promise.all(this.members.map((member) => member.crash()));
+  }
+
+  async killLeader(): Promise<void> {
+    const leader = this.#leader();
+    if (!leader) return this.#complain('nobody leads: there is nobody to kill');
+    this.#tell(leader, 'is killed');
+    await leader.crash();
+    this.#parts.onChange();
+  }
+
+  async pauseOrResume(): Promise<void> {
+    const paused = this.members.filter(({ life }) => life === 'paused');
+    for (const member of paused) {
+      this.#tell(member, 'goes on');
+      member.resume();
+    }
+    if (paused.length > 0) return;
+    const leader = this.#leader();
+    if (!leader) return this.#complain('nobody leads: there is nobody to pause');
+    this.#tell(leader, 'is paused: it answers nobody and renews nothing');
+    leader.pause();
+  }
+
+  async addOlder(): Promise<void> {
+    const minor = Math.min(...this.members.map(({ identity }) => minorOf(identity.emulationVersion)));
+    if (minor <= 0) return this.#complain('there is no older version');
+    const version = `1.${minor - 1}.0`;
+    await this.#add({ binaryVersion: version, emulationVersion: version, strategy: STRATEGY });
+  }
+
+  async conflictOrResolve(): Promise<void> {
+    const rivals = this.members.filter(({ identity }) => identity.strategy !== STRATEGY);
+    if (rivals.length > 0) {
+      await Promise.all(rivals.map((rival) => this.#dismiss(rival)));
+      return;
+    }
+    const running = this.members.filter(({ life }) => life === 'running');
+    // Only those of the highest binaryVersion have a say about the strategy, so that is what a rival needs.
+    const minor = Math.max(...running.map(({ identity }) => minorOf(identity.binaryVersion)));
+    if (running.length === 0)
+      return this.#complain('nobody is running: there is nobody to be in conflict with');
+    const version = `1.${minor}.0`;
+    await this.#add({ binaryVersion: version, emulationVersion: version, strategy: OTHER_STRATEGY });
+  }
+
+  async restartCrashed(): Promise<void> {
+    const crashed = this.members.filter(({ life }) => life === 'crashed');
+    if (crashed.length === 0) return this.#complain('nobody has crashed');
+    await Promise.all(crashed.map(({ identity }) => this.#launch(identity)));
+  }
+
+  async #add(asks: Pick<SampleIdentity, 'binaryVersion' | 'emulationVersion' | 'strategy'>): Promise<void> {
+    const { namespace, leaseName } = this.#parts;
+    this.#named += 1;
+    await this.#launch({ namespace, leaseName, name: `sample-${this.#named}`, ...asks });
+  }
+
+  /** Starts a program in place of one that has crashed, or the first of its name. */
+  async #launch(identity: SampleIdentity): Promise<void> {
+    const { client, clock, timing } = this.#parts;
+    const { binaryVersion, emulationVersion, strategy } = identity;
+    const member: SampleCandidate = new SampleCandidate({
+      client,
+      clock,
+      identity,
+      timing,
+      onLeading: (isLeading) => this.#tell(member, isLeading ? 'leads' : 'leads no longer'),
+    });
+    this.#members.set(identity.name, member);
+    const wish = strategy === STRATEGY ? '' : `, wants ${strategy}`;
+    this.#tell(member, `starts: version ${binaryVersion}, emulates ${emulationVersion}${wish}`);
+    await this.#guard(identity.name, member.start());
+    this.#parts.onChange();
+  }
+
+  async #dismiss(member: SampleCandidate): Promise<void> {
+    this.#members.delete(member.identity.name);
+    this.#tell(member, 'leaves');
+    await this.#guard(member.identity.name, member.leave());
+    this.#parts.onChange();
+  }
+
+  #leader(): SampleCandidate | undefined {
+    return this.members.find(({ isLeading, life }) => isLeading && life === 'running');
+  }
+
+  async #guard(who: string, deed: Promise<void>): Promise<void> {
+    try {
+      await deed;
+    } catch (error) {
+      const text = `cannot go on: ${error instanceof Error ? error.message : String(error)}`;
+      this.#parts.tell({ who, text, isTrouble: true });
+    }
+  }
+
+  #tell({ identity }: SampleCandidate, text: string): void {
+    this.#parts.tell({ who: identity.name, text, isTrouble: false });
+  }
+
+  #complain(text: string): void {
+    this.#parts.tell({ who: 'you', text, isTrouble: true });
+  }
+}
+
+function minorOf(version: string): number {
+  return parseVersion(version)?.minor ?? 0;
+}

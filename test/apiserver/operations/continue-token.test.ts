@@ -1,0 +1,50 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeContinue, encodeContinue } from '../../../src/apiserver/operations/continue-token.ts';
+
+const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const key = fc.stringMatching(/^[a-z0-9][a-z0-9.-]*$/);
+
+describe('a continue token', () => {
+  it('says after it was read what it said when it was written', () => {
+    const revision = fc.option(fc.integer({ min: 1 }), { nil: undefined });
+    fc.assert(
+      fc.property(revision, key, key, (at, namespace, name) => {
+        const token = { revision: at, startKey: `${namespace}/${name}\0` };
+        expect(decodeContinue(encodeContinue(token))).toEqual(token);
+      }),
+    );
+  });
+
+  it.each([
+    { name: 'no base64', token: 'not a token', want: 'illegal base64 data at input byte 3' },
+    { name: 'no JSON', token: 'bm8gdG9rZW4', want: 'continue key is not valid' },
+    {
+      name: 'another version',
+      token: encoded({ v: 'v2', rv: 1, start: 'a' }),
+      want: 'does not recognize this encoded version v2',
+    },
+    {
+      name: 'no revision',
+      token: encoded({ v: 'meta.k8s.io/v1', start: 'a' }),
+      want: 'incorrect encoded start resourceVersion',
+    },
+    {
+      name: 'revision 0',
+      token: encoded({ v: 'meta.k8s.io/v1', rv: 0, start: 'a' }),
+      want: 'incorrect encoded start resourceVersion',
+    },
+    {
+      name: 'no start',
+      token: encoded({ v: 'meta.k8s.io/v1', rv: 1, start: '' }),
+      want: 'encoded start key empty',
+    },
+    {
+      name: 'a way out',
+      token: encoded({ v: 'meta.k8s.io/v1', rv: 1, start: '../secrets' }),
+      want: '../secrets',
+    },
+  ])('is refused with $name', ({ token, want }) => {
+    expect(() => decodeContinue(token)).toThrow(want);
+  });
+});

@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isJsonObject, type JsonObject } from '../../../src/kubernetes/json.ts';
+import type { ControlPlane } from '../../control-plane/control-plane.ts';
+import type { Step, Story } from './stories.ts';
+import { type Outcome, transcriptOf } from './transcript.ts';
+
+/** What a server answered. */
+export interface Answer {
+  readonly code: number;
+  readonly body: JsonObject;
+}
+
+/** One request of a test. */
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly contentType?: string;
+  readonly body?: unknown;
+}
+
+/** Sends a request to a control plane as its administrator. */
+export type Send = (call: Call) => Promise<Answer>;
+
+export const contentTypes = {
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  apply: 'application/apply-patch+yaml',
+} as const;
+
+/** A client of a real control plane. */
+export async function connect({ url, caFile, adminToken }: ControlPlane): Promise<Send> {
+  const ca = await readFile(caFile, 'utf8');
+  return ({ method, path, contentType = 'application/json', body }) =>
+    new Promise((resolve, reject) => {
+      const headers = { authorization: `Bearer ${adminToken}`, 'content-type': contentType };
+      const outgoing = request(new URL(path, url), { method, ca, headers, timeout: 20_000 });
+      outgoing.once('timeout', () => outgoing.destroy(new Error(`${method} ${path}: no answer`)));
+      outgoing.once('error', reject);
+      outgoing.once('response', (incoming) => {
+        const chunks: Buffer[] = [];
+        incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+        incoming.once('error', reject);
+        incoming.once('end', () => {
+          const answer: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+          resolve({ code: incoming.statusCode ?? 0, body: isJsonObject(answer) ? answer : {} });
+        });
+      });
+      outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+}
+
+/**
+ * Plays stories on a real server, all of them at once and step by step: a second or more lies between two steps, as that is
+ * how fine its times are.
+ */
+export async function tellStories(send: Send, stories: readonly Story[]): Promise<readonly string[]> {
+  await Promise.all(stories.map((_, index) => createNamespace(send, namespaceOf(index))));
+  const outcomes = stories.map((): Outcome[] => []);
+  const begins: number[] = [];
+  for (let round = 0; round < Math.max(...stories.map(({ steps }) => steps.length)); round += 1) {
+    await sleep(1_100);
+    begins.push(Math.floor(Date.now() / 1000) * 1000);
+    await Promise.all(
+      stories.map(async (story, index) => {
+        const step = story.steps[round];
+        if (step !== undefined) outcomes[index]?.push(await play(send, story, step, namespaceOf(index)));
+      }),
+    );
+  }
+  const stepOf = (time: string) => {
+    const round = begins.findLastIndex((begin) => begin <= Date.parse(time));
+    return round < 0 ? time : `at step ${round + 1}`;
+  };
+  return stories.map((story, index) => transcriptOf(story, outcomes[index] ?? [], stepOf));
+}
+
+function namespaceOf(index: number): string {
+  return `story-${index}`;
+}
+
+async function createNamespace(send: Send, name: string): Promise<void> {
+  const { code } = await send({ method: 'POST', path: '/api/v1/namespaces', body: { metadata: { name } } });
+  if (code !== 201) throw new Error(`namespace ${name}: ${code}`);
+}
+
+async function play(send: Send, { kind }: Story, step: Step, namespace: string): Promise<Outcome> {
+  const { verb, manager, apiVersion, body, force } = step;
+  const root = apiVersion.includes('/') ? '/apis' : '/api';
+  const collection = `${root}/${apiVersion}/namespaces/${namespace}/${kind.toLowerCase()}s`;
+  const query = `?fieldManager=${encodeURIComponent(manager)}${force ? '&force=true' : ''}`;
+  const named = `${collection}/x${query}`;
+  const whole = () => objectOf(body, { apiVersion, kind });
+  const answer = await (async () => {
+    switch (verb) {
+      case 'create':
+        return send({ method: 'POST', path: `${collection}${query}`, body: whole() });
+      case 'replace': {
+        const live = await send({ method: 'GET', path: named });
+        return send({ method: 'PUT', path: named, body: atVersionOf(live.body, whole()) });
+      }
+      case 'apply':
+        return send({ method: 'PATCH', path: named, contentType: contentTypes.apply, body: whole() });
+      default:
+        return send({ method: 'PATCH', path: named, contentType: contentTypes[verb], body });
+    }
+  })();
+  if (answer.code >= 300) return { kind: 'refused', status: answer.body };
+  return { kind: 'stored', object: answer.body };
+}
+
+/** The object of a step with what the story leaves out. */
+export function objectOf(body: Step['body'], type: { apiVersion: string; kind: string }): JsonObject {
+  if (!isJsonObject(body)) throw new Error('a list is no object');
+  const metadata = isJsonObject(body['metadata']) ? body['metadata'] : {};
+  return { ...type, ...body, metadata: { name: 'x', ...metadata } };
+}
+
+/** The object as a client sends it that has just read the live one. */
+export function atVersionOf(live: JsonObject, object: JsonObject): JsonObject {
+  const { resourceVersion } = isJsonObject(live['metadata']) ? live['metadata'] : {};
+  const metadata = isJsonObject(object['metadata']) ? object['metadata'] : {};
+  return { ...object, metadata: { ...metadata, resourceVersion } };
+}

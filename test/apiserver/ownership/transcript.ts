@@ -1,0 +1,52 @@
+import { isJsonObject, type JsonObject } from '../../../src/kubernetes/json.ts';
+import type { Step, Story } from './stories.ts';
+
+/** What a step came to: the object as it is stored then, or the Status of the refusal. */
+export type Outcome =
+  | { readonly kind: 'stored'; readonly object: JsonObject }
+  | { readonly kind: 'refused'; readonly status: JsonObject };
+
+/** Tells a story with what came of each step. A time of managedFields is shown as the step that it is the time of. */
+export function transcriptOf(
+  story: Story,
+  outcomes: readonly Outcome[],
+  stepOf: (time: string) => string,
+): string {
+  const parts = story.steps.map((step, index) => {
+    const outcome = outcomes[index];
+    if (outcome === undefined) throw new Error(`step ${index + 1} of "${story.name}" did not happen`);
+    return [`${index + 1}. ${headline(step)}`, ...outcomeLines(outcome, stepOf)].join('\n');
+  });
+  return [`# ${story.kind}: ${story.name}`, ...parts].join('\n');
+}
+
+function headline({ verb, manager, apiVersion, body, force }: Step): string {
+  return `${manager}: ${verb}${force ? ' --force' : ''} ${apiVersion} ${JSON.stringify(body)}`;
+}
+
+function outcomeLines(outcome: Outcome, stepOf: (time: string) => string): string[] {
+  if (outcome.kind === 'refused') {
+    const { code, reason, message, details } = outcome.status;
+    return [`   refused: ${JSON.stringify({ code, reason, message, details })}`];
+  }
+  const { metadata, apiVersion: _, kind: __, ...fields } = outcome.object;
+  const { managedFields, ...meta } = isJsonObject(metadata) ? metadata : {};
+  const shown = Object.fromEntries(
+    ['generateName', 'labels', 'annotations', 'ownerReferences', 'finalizers'].flatMap((field) =>
+      meta[field] === undefined ? [] : [[field, meta[field]]],
+    ),
+  );
+  const entries: unknown[] = Array.isArray(managedFields) ? managedFields : [];
+  return [
+    `   ${JSON.stringify({ metadata: shown, ...fields })}`,
+    ...entries.filter(isJsonObject).map((entry) => `   | ${entryText(entry, stepOf)}`),
+  ];
+}
+
+function entryText(entry: JsonObject, stepOf: (time: string) => string): string {
+  const { manager, operation, apiVersion, time, fieldsType, fieldsV1, subresource, ...others } = entry;
+  const when = typeof time === 'string' ? stepOf(time) : 'never';
+  const where = subresource === undefined ? '' : ` of ${String(subresource)}`;
+  const rest = Object.keys(others).length === 0 ? '' : ` ${JSON.stringify(others)}`;
+  return `${String(manager)} ${String(operation)} ${String(apiVersion)}${where} ${when} ${String(fieldsType)} ${JSON.stringify(fieldsV1)}${rest}`;
+}

@@ -1,0 +1,19 @@
+import type { ApiObject } from '../../../src/apiserver/api-object.ts';
+
+/** An object with little in it; `value` tells its states apart. */
+export function makeObject(
+  name: string,
+  fields: {
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly value?: unknown;
+  } = {},
+): ApiObject {
+  const { namespace, labels, value } = fields;
+  return {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name, ...(namespace !== undefined && { namespace }), ...(labels && { labels }) },
+    spec: { value },
+  };
+}

@@ -1,0 +1,241 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Journal, JournalError } from '../../../src/apiserver/storage/journal.ts';
+import { ObjectStore } from '../../../src/apiserver/storage/object-store.ts';
+import { openSqliteJournal } from '../../../src/apiserver/storage/sqlite-journal.ts';
+import type { StoredObject } from '../../../src/apiserver/storage/stored-object.ts';
+import { makeObject } from './make-object.ts';
+
+let directory: string;
+let file: string;
+let opened: Journal[];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'journal-'));
+  file = join(directory, 'objects.sqlite');
+  opened = [];
+});
+
+afterEach(() => {
+  for (const journal of opened) journal.close();
+  rmSync(directory, { recursive: true });
+});
+
+function open(at = directory): Journal {
+  const journal = openSqliteJournal(at);
+  opened.push(journal);
+  return journal;
+}
+
+function close(journal: Journal): void {
+  journal.close();
+  opened.splice(opened.indexOf(journal), 1);
+}
+
+function openError(at = directory): JournalError {
+  try {
+    openSqliteJournal(at).close();
+  } catch (error) {
+    if (error instanceof JournalError) return error;
+    throw error;
+  }
+  throw new Error('it was opened');
+}
+
+/** Changes the file behind the journal's back. */
+function tamper(sql: string): void {
+  const database = new DatabaseSync(file);
+  database.exec(sql);
+  database.close();
+}
+
+function fill(): readonly StoredObject[] {
+  const journal = open();
+  const store = new ObjectStore({ journal });
+  for (let n = 0; n < 200; n++) store.put('leases', makeObject(`lease-${n}`, { value: 'x'.repeat(500) }));
+  close(journal);
+  return store.list('leases');
+}
+
+test('a new directory is empty, and readable by its owner alone', () => {
+  const nested = join(directory, 'some', 'where');
+  const journal = open(nested);
+  expect(journal.load()).toEqual({ revision: undefined, objects: [] });
+  expect(statSync(nested).mode & 0o777).toBe(0o700);
+  expect(new ObjectStore({ journal }).revision).toBe(1);
+});
+
+test('all there was is there again, and revisions go on, that of a deletion included', () => {
+  const first = open();
+  const before = new ObjectStore({ journal: first });
+  const lease = before.put(
+    'leases',
+    makeObject('a', { namespace: 'n', labels: { a: 'ä' }, value: [1, null] }),
+  );
+  before.put('leases', makeObject('a', { namespace: 'm' }));
+  const changed = before.put('leases', makeObject('a', { namespace: 'm', value: 2 }));
+  const space = before.put('namespaces', makeObject('n'));
+  before.put('namespaces', makeObject('m'));
+  before.remove('namespaces', 'm');
+  close(first);
+
+  const after = new ObjectStore({ journal: open() });
+  expect(after.list('leases')).toEqual([changed, lease]);
+  expect(after.list('namespaces')).toEqual([space]);
+  expect(after.revision).toBe(before.revision);
+  expect(after.put('leases', makeObject('b')).revision).toBe(before.revision + 1);
+});
+
+test('a write that fails leaves what was there, and the next one succeeds', () => {
+  const journal = open();
+  const store = new ObjectStore({ journal });
+  const kept = store.put('leases', makeObject('a', { value: 1 }));
+  // No JSON has such a number.
+  expect(() => store.put('leases', makeObject('a', { value: 1n }))).toThrow(JournalError);
+  expect(store.list('leases')).toEqual([kept]);
+  const next = store.put('leases', makeObject('b'));
+  close(journal);
+  expect(open().load()).toEqual({
+    revision: 3,
+    objects: [
+      { storage: 'leases', stored: kept },
+      { storage: 'leases', stored: next },
+    ],
+  });
+});
+
+test('a directory is for one process at a time', async () => {
+  const holder = open();
+  expect(openError().message).toBe(
+    `${file} is in use by another process: stop that one, or use another directory`,
+  );
+  const writer = spawnWriter();
+  const [, [code]] = await Promise.all([writer.acknowledged, once(writer.process, 'exit')]);
+  expect(code).toBe(1);
+  expect(writer.errors()).toContain('is in use by another process');
+  close(holder);
+  expect(open().load().objects).toEqual([]);
+});
+
+test('a file that is no database is refused and left alone', () => {
+  const text = 'this was somebody’s diary, and still is, even if it has a strange name';
+  writeFileSync(file, text);
+  expect(openError().message).toBe(
+    `${file} was not written by this program, and has been left alone: move it away, or use another directory`,
+  );
+  expect(readFileSync(file, 'utf8')).toBe(text);
+  expect(readdirSync(directory)).toEqual(['objects.sqlite']);
+});
+
+test.each([
+  { name: 'with tables', sql: 'CREATE TABLE notes (text TEXT)' },
+  { name: 'with an id', sql: 'PRAGMA application_id = 7' },
+  { name: 'with a version', sql: 'PRAGMA user_version = 1' },
+])('a database of another program is refused and left alone: $name', ({ sql }) => {
+  tamper(sql);
+  const before = readFileSync(file);
+  expect(openError().message).toContain('was not written by this program');
+  expect(readFileSync(file)).toEqual(before);
+});
+
+test('a file of a newer version is refused and left alone', () => {
+  close(open());
+  tamper('PRAGMA user_version = 2');
+  expect(openError().message).toBe(
+    `${file} was written by a newer version of this program (its format is 2, this program knows 1): use that version, or another directory`,
+  );
+});
+
+test('a damaged file is refused, with what is wrong and what to do', () => {
+  fill();
+  const bytes = readFileSync(file);
+  bytes.fill(0xff, 4096, 4096 * 6);
+  writeFileSync(file, bytes);
+  expect(openError().message).toMatch(
+    /^.*objects\.sqlite is damaged \(.+\): put a backup in its place, or move it away to start with nothing$/,
+  );
+});
+
+test('a file that was cut short is refused', () => {
+  fill();
+  writeFileSync(file, readFileSync(file).subarray(0, 4096 * 5));
+  expect(openError().message).toContain('is damaged');
+});
+
+test('an object that cannot be read is named', () => {
+  fill();
+  tamper(`UPDATE objects SET object = '{"kind":' WHERE key = 'lease-7'`);
+  const journal = open();
+  expect(() => journal.load()).toThrow(`${file} is damaged (leases lease-7 is not an object)`);
+});
+
+test('a directory that cannot be made is told with the reason', () => {
+  writeFileSync(join(directory, 'in-the-way'), '');
+  const error = openError(join(directory, 'in-the-way', 'data'));
+  expect(error.message).toContain('cannot be read and written: ENOTDIR');
+  expect(error.cause).toBeInstanceOf(Error);
+});
+
+interface Acknowledged {
+  readonly isRemoval: boolean;
+  readonly stored: StoredObject;
+}
+
+function spawnWriter() {
+  const writer = new URL('acknowledging-writer.ts', import.meta.url).pathname;
+  const child = spawn(process.execPath, [writer, directory], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text;
+  });
+  const acknowledged: Acknowledged[] = [];
+  const lines = createInterface({ input: child.stdout });
+  lines.on('line', (line) => {
+    if (line.endsWith('}')) acknowledged.push(JSON.parse(line) as Acknowledged);
+  });
+  return {
+    process: child,
+    acknowledged: once(lines, 'close').then(() => acknowledged),
+    count: () => acknowledged.length,
+    errors: () => errors,
+  };
+}
+
+test('nothing that was acknowledged is lost when the process is killed', { timeout: 20_000 }, async () => {
+  let expected = new Map<string, StoredObject>();
+  let revision = 1;
+  for (const writes of [1, 150, 700]) {
+    const writer = spawnWriter();
+    while (writer.count() < writes) await once(writer.process.stdout, 'data');
+    writer.process.kill('SIGKILL');
+    const acknowledged = await writer.acknowledged;
+    expect(writer.errors()).toBe('');
+    expect(acknowledged[0]?.stored.revision).toBe(revision + 1);
+    for (const { isRemoval, stored } of acknowledged) {
+      if (isRemoval) expected.delete(stored.key);
+      else expected.set(stored.key, stored);
+      revision = stored.revision;
+    }
+
+    const journal = open();
+    const contents = journal.load();
+    close(journal);
+    const found = new Map(contents.objects.map(({ stored }) => [stored.key, stored]));
+    // At most one write was kept without having been acknowledged: the one in which the process was killed.
+    expect(contents.revision).toBeGreaterThanOrEqual(revision);
+    expect(contents.revision).toBeLessThanOrEqual(revision + 1);
+    const last = `lease-${(contents.revision ?? 0) % 7}`;
+    const isOneAhead = contents.revision !== revision;
+    for (const known of new Set([...expected.keys(), ...found.keys()])) {
+      if (!isOneAhead || known !== last) expect(found.get(known)).toEqual(expected.get(known));
+    }
+    expected = found;
+    revision = contents.revision ?? 0;
+  }
+});

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { ObjectStore } from '../../../src/apiserver/storage/object-store.ts';
+import { watchRounds } from '../../../src/apiserver/watch/watch-rounds.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { makeObject } from '../storage/make-object.ts';
+
+/** Rounds for leases, with watchers that want to go on `more` times. */
+function makeRounds() {
+  const clock = new VirtualClock();
+  const store = new ObjectStore();
+  const rounds = watchRounds(store, 'leases', clock);
+  const log: string[] = [];
+  const add = (name: string, more = 0) => {
+    let left = more;
+    const watcher = {
+      advance() {
+        log.push(name);
+        return left-- > 0;
+      },
+    };
+    rounds.add(watcher);
+    return watcher;
+  };
+  return { clock, store, rounds, log, add };
+}
+
+test('all writes of one turn are one round, in which each watcher gets one turn', async () => {
+  const { clock, store, log, add } = makeRounds();
+  add('a');
+  add('b');
+  store.put('leases', makeObject('x'));
+  store.put('leases', makeObject('y'));
+  expect(log).toEqual([]);
+  await clock.advance(0);
+  expect(log).toEqual(['a', 'b']);
+  store.put('namespaces', makeObject('x'));
+  await clock.advance(0);
+  expect(log).toEqual(['a', 'b']);
+});
+
+test('whoever wants to go on gets another turn, after all others have had theirs', async () => {
+  const { clock, store, log, add } = makeRounds();
+  add('a', 2);
+  add('b');
+  store.put('leases', makeObject('x'));
+  await clock.advance(0);
+  expect(log).toEqual(['a', 'b', 'a', 'a']);
+});
+
+test('one who is woken goes alone, and whoever was removed is not called again', async () => {
+  const { clock, store, rounds, log, add } = makeRounds();
+  const [a, b] = [add('a'), add('b')];
+  rounds.wake(a);
+  await clock.advance(0);
+  expect(log).toEqual(['a']);
+  rounds.wake(b);
+  await clock.advance(0);
+  expect(log).toEqual(['a', 'b']);
+  rounds.remove(a);
+  store.put('leases', makeObject('x'));
+  await clock.advance(0);
+  expect(log).toEqual(['a', 'b', 'b']);
+});
+
+test('there is one for each kind of object in each store', () => {
+  const { clock, store, rounds } = makeRounds();
+  expect(watchRounds(store, 'leases', clock)).toBe(rounds);
+  expect(watchRounds(store, 'namespaces', clock)).not.toBe(rounds);
+  expect(watchRounds(new ObjectStore(), 'leases', clock)).not.toBe(rounds);
+});

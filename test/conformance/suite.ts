@@ -1,0 +1,35 @@
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import type { ConformanceTarget, RunningTarget, ServedApi } from './target.ts';
+import { topics } from './topics.ts';
+import { openWorkspace, type Workspace } from './workspace.ts';
+
+/** What a topic's tests are built with. */
+export interface Suite extends ServedApi {
+  /** A test with a namespace of its own. */
+  it(name: string, test: (workspace: Workspace) => Promise<void>): void;
+}
+
+/**
+ * What must hold of every server of this API. Which tests there are depends on what is served, so that none has to be
+ * skipped; they may run in any order, beside any other client.
+ */
+export function describeConformance(served: ServedApi, start: () => Promise<RunningTarget>): void {
+  describe(`the coordination API of ${served.name}`, () => {
+    let running: RunningTarget | undefined;
+    beforeAll(async () => {
+      running = await start();
+    });
+    afterAll(async () => {
+      await running?.stop();
+    });
+    const target = (): ConformanceTarget => {
+      if (running === undefined) throw new Error('the server has not been started');
+      return running.target;
+    };
+    const suite: Suite = {
+      ...served,
+      it: (name, test) => it(name, async () => test(await openWorkspace(target()))),
+    };
+    for (const [name, describeTopic] of Object.entries(topics)) describe(name, () => describeTopic(suite));
+  });
+}

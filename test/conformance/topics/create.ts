@@ -1,0 +1,167 @@
+import { expect } from 'vitest';
+import {
+  alreadyExists,
+  anUid,
+  badRequest,
+  expectAnswer,
+  failure,
+  lease,
+  leases as leaseResource,
+  namespaces,
+  notFound,
+  updated,
+} from '../expected.ts';
+import type { Suite } from '../suite.ts';
+
+const fullSpec = {
+  holderIdentity: 'holder',
+  leaseDurationSeconds: 10,
+  acquireTime: '2026-01-01T00:00:00.123456Z',
+  renewTime: '2026-01-02T00:00:00.000000Z',
+  leaseTransitions: 0,
+  strategy: 'OldestEmulationVersion',
+  preferredHolder: 'other',
+};
+
+export function describeCreate({ it }: Suite): void {
+  it('answers with the object, which is owned by nobody while nothing is set', async ({ namespace, leases }) => {
+    expectAnswer(await leases.create({ metadata: { name: 'a' } }), 201, lease(namespace, 'a'));
+  });
+
+  it('answers with everything that was set, and who set it', async ({ namespace, leases }) => {
+    const answer = await leases.create({
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: 'a', labels: { x: 'y' }, annotations: { c: 'd' } },
+      spec: fullSpec,
+    });
+    const fields = {
+      'f:metadata': { 'f:annotations': { '.': {}, 'f:c': {} }, 'f:labels': { '.': {}, 'f:x': {} } },
+      'f:spec': Object.fromEntries(Object.keys(fullSpec).map((field) => [`f:${field}`, {}])),
+    };
+    const metadata = {
+      labels: { x: 'y' },
+      annotations: { c: 'd' },
+      managedFields: [updated('conformance', fields)],
+    };
+    const body = lease(namespace, 'a', { metadata, spec: fullSpec });
+    expectAnswer(answer, 201, body);
+    expectAnswer(await leases.get('a'), 200, body);
+    expect((await leases.get('a')).json).toEqual(answer.json);
+  });
+
+  it('needs neither kind nor apiVersion, and takes either alone', async ({ namespace, leases }) => {
+    expectAnswer(
+      await leases.create({ kind: 'Lease', metadata: { name: 'a' } }),
+      201,
+      lease(namespace, 'a'),
+    );
+    expectAnswer(
+      await leases.create({ apiVersion: 'coordination.k8s.io/v1', metadata: { name: 'b' } }),
+      201,
+      lease(namespace, 'b'),
+    );
+  });
+
+  it('refuses a name that exists', async ({ leases }) => {
+    await leases.make({ metadata: { name: 'a' } });
+    expectAnswer(await leases.create({ metadata: { name: 'a' } }), 409, alreadyExists(leaseResource, 'a'));
+  });
+
+  it('looks at the object before it looks whether the name exists', async ({ leases }) => {
+    await leases.make({ metadata: { name: 'a' } });
+    const answer = await leases.create({ metadata: { name: 'a' }, spec: { leaseTransitions: -1 } });
+    expect(answer.code).toBe(422);
+  });
+
+  it('refuses a namespace that does not exist', async ({ request }) => {
+    const path = '/apis/coordination.k8s.io/v1/namespaces/does-not-exist/leases';
+    const answer = await request('POST', path, { body: { metadata: { name: 'a' } } });
+    expectAnswer(answer, 404, notFound(namespaces, 'does-not-exist'));
+  });
+
+  it('refuses an object of another namespace', async ({ leases }) => {
+    expectAnswer(
+      await leases.create({ metadata: { name: 'a', namespace: 'other' } }),
+      400,
+      badRequest('the namespace of the provided object does not match the namespace sent on the request'),
+    );
+  });
+
+  it('takes an object that names its namespace', async ({ namespace, leases }) => {
+    expectAnswer(
+      await leases.create({ metadata: { name: 'a', namespace } }),
+      201,
+      lease(namespace, 'a'),
+    );
+  });
+
+  it('refuses an object that has been stored already', async ({ leases }) => {
+    expectAnswer(
+      await leases.create({ metadata: { name: 'a', resourceVersion: '5' } }),
+      500,
+      failure(500, '', 'resourceVersion should not be set on objects to be created'),
+    );
+  });
+
+  it('sets itself what only a server may set, but keeps a generation', async ({ namespace, leases }) => {
+    const answer = await leases.create({
+      metadata: {
+        name: 'a',
+        uid: 'mine',
+        creationTimestamp: '2020-01-01T00:00:00Z',
+        deletionTimestamp: '2020-01-01T00:00:00Z',
+        deletionGracePeriodSeconds: 5,
+        selfLink: '/a',
+        generation: 5,
+      },
+    });
+    expectAnswer(answer, 201, lease(namespace, 'a', { metadata: { generation: 5, uid: anUid } }));
+    expect(answer.json.metadata.creationTimestamp).not.toBe('2020-01-01T00:00:00Z');
+  });
+
+  it('gives every object another uid and a later revision', async ({ leases }) => {
+    const first = await leases.make({ metadata: { name: 'a' } });
+    await leases.delete('a');
+    const second = await leases.make({ metadata: { name: 'a' } });
+    expect(second.metadata.uid).not.toBe(first.metadata.uid);
+    expect(BigInt(second.metadata.resourceVersion)).toBeGreaterThan(
+      BigInt(first.metadata.resourceVersion),
+    );
+  });
+
+  it('takes over managedFields that are valid, and drops those that are not', async ({ namespace, leases }) => {
+    const entry = {
+      manager: 'm',
+      operation: 'Update',
+      apiVersion: 'coordination.k8s.io/v1',
+      fieldsType: 'FieldsV1',
+      time: '2020-01-01T00:00:00Z',
+      fieldsV1: { 'f:spec': {} },
+    };
+    expectAnswer(
+      await leases.create({ metadata: { name: 'a', managedFields: [entry] } }),
+      201,
+      lease(namespace, 'a', { metadata: { managedFields: [entry] } }),
+    );
+    expectAnswer(
+      await leases.create({ metadata: { name: 'b', managedFields: [{ ...entry, operation: 'Other' }] } }),
+      201,
+      lease(namespace, 'b'),
+    );
+  });
+
+  it('takes the field manager from the parameter, or from the beginning of the User-Agent', async ({ leases }) => {
+    const metadata = { labels: { a: 'b' } };
+    const managers = [
+      await leases.make({ metadata: { ...metadata, name: 'a' } }, { query: { fieldManager: 'me' } }),
+      await leases.make({ metadata: { ...metadata, name: 'b' } }, { userAgent: 'tool/v1 (linux) more/2' }),
+      await leases.make({ metadata: { ...metadata, name: 'c' } }, { userAgent: 'plain' }),
+      await leases.make(
+        { metadata: { ...metadata, name: 'd' } },
+        { query: { fieldManager: 'x'.repeat(128) } },
+      ),
+    ].map((object) => object.metadata.managedFields?.[0]?.['manager']);
+    expect(managers).toEqual(['me', 'tool', 'plain', 'x'.repeat(128)]);
+  });
+}

@@ -1,0 +1,60 @@
+import { expect } from 'vitest';
+import { expectAnswer, invalid, invalidObject, lease, leaseKind, required, updated } from '../expected.ts';
+import type { Suite } from '../suite.ts';
+import { subdomainCharacters } from '../wording.ts';
+
+const suffix = '[bcdfghjklmnpqrstvwxz2456789]{5}';
+
+export function describeGenerateName({ it }: Suite): void {
+  it('appends five characters', async ({ namespace, leases }) => {
+    const answer = await leases.create({ metadata: { generateName: 'gen-' } });
+    const { name } = answer.json.metadata;
+    expect(name).toMatch(new RegExp(`^gen-${suffix}$`));
+    const managedFields = [updated('conformance', { 'f:metadata': { 'f:generateName': {} } })];
+    const metadata = { generateName: 'gen-', managedFields };
+    expectAnswer(answer, 201, lease(namespace, name, { metadata }));
+    expectAnswer(await leases.get(name), 200, lease(namespace, name, { metadata }));
+  });
+
+  it('gives every object another name', async ({ leases }) => {
+    const made = await Promise.all(
+      Array.from({ length: 10 }, () => leases.make({ metadata: { generateName: 'g' } })),
+    );
+    expect(new Set(made.map(({ metadata }) => metadata.name)).size).toBe(10);
+  });
+
+  it('shortens a long beginning so that the name has 63 characters', async ({ leases }) => {
+    const made = await leases.make({ metadata: { generateName: 'x'.repeat(100) } });
+    expect(made.metadata.name).toMatch(new RegExp(`^x{58}${suffix}$`));
+  });
+
+  it('gives way to a name, but is kept', async ({ namespace, leases }) => {
+    const managedFields = [updated('conformance', { 'f:metadata': { 'f:generateName': {} } })];
+    expectAnswer(
+      await leases.create({ metadata: { name: 'a', generateName: 'gen-' } }),
+      201,
+      lease(namespace, 'a', { metadata: { generateName: 'gen-', managedFields } }),
+    );
+  });
+
+  it('is judged like a name, and so is what comes of it', async ({ leases }) => {
+    const answer = await leases.create({ metadata: { generateName: 'Gen_' } });
+    const name = /"(Gen_.{5})"/.exec(String(answer.json['message']))?.[1] ?? 'no name';
+    expectAnswer(
+      answer,
+      422,
+      invalidObject(leaseKind, name, [
+        invalid('metadata.generateName', '"Gen_"', subdomainCharacters),
+        invalid('metadata.name', JSON.stringify(name), subdomainCharacters),
+      ]),
+    );
+  });
+
+  it('is no use when it is empty', async ({ leases }) => {
+    expectAnswer(
+      await leases.create({ metadata: { generateName: '' } }),
+      422,
+      invalidObject(leaseKind, '', [required('metadata.name', 'name or generateName is required')]),
+    );
+  });
+}

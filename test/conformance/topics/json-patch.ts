@@ -1,0 +1,153 @@
+import { expect } from 'vitest';
+import { badRequest, expectAnswer, failure, invalid, invalidObject, leaseKind, leases as leaseResource, notFound, staleUpdate } from '../expected.ts';
+import type { Suite } from '../suite.ts';
+import { mediaTypes } from '../workspace.ts';
+
+const object = {
+  metadata: { name: 'a', labels: { x: 'y', 'a/b': 'c' }, finalizers: ['a/b', 'c/d'] },
+  spec: { holderIdentity: 'h', leaseDurationSeconds: 10 },
+};
+
+const unprocessable = failure(
+  422,
+  'Invalid',
+  'the server rejected our request due to an error in our request',
+  {},
+);
+
+export function describeJsonPatch({ it }: Suite): void {
+  it('carries out every operation in turn', async ({ leases }) => {
+    await leases.make(object);
+    const { code, json } = await leases.jsonPatch('a', [
+      { op: 'test', path: '/spec/holderIdentity', value: 'h' },
+      { op: 'replace', path: '/spec/holderIdentity', value: 'z' },
+      { op: 'add', path: '/spec/leaseTransitions', value: 1 },
+      { op: 'remove', path: '/spec/leaseDurationSeconds' },
+      { op: 'copy', from: '/spec/holderIdentity', path: '/metadata/labels/q' },
+      { op: 'move', from: '/metadata/labels/x', path: '/metadata/labels/w' },
+      { op: 'remove', path: '/metadata/labels/a~1b' },
+      { op: 'add', path: '/metadata/finalizers/-', value: 'e/f' },
+      { op: 'add', path: '/metadata/finalizers/0', value: '0/f' },
+      { op: 'remove', path: '/metadata/finalizers/1' },
+      { op: 'add', path: '/metadata/annotations', value: { 'a/b': '1' } },
+      { op: 'replace', path: '/metadata/annotations/a~1b', value: '2' },
+    ]);
+    expect(code).toBe(200);
+    expect(json).toMatchObject({
+      metadata: {
+        labels: { q: 'z', w: 'y' },
+        finalizers: ['0/f', 'c/d', 'e/f'],
+        annotations: { 'a/b': '2' },
+      },
+      spec: { holderIdentity: 'z', leaseTransitions: 1 },
+    });
+    expect(json.spec).toEqual({ holderIdentity: 'z', leaseTransitions: 1 });
+    expect((await leases.get('a')).json).toEqual(json);
+  });
+
+  it('writes nothing when nothing changes', async ({ leases }) => {
+    const made = await leases.make(object);
+    for (const patch of [[], [{ op: 'replace', path: '/spec/holderIdentity', value: 'h' }]]) {
+      expectAnswer(await leases.jsonPatch('a', patch), 200, made);
+    }
+  });
+
+  for (const operation of [
+    { op: 'remove', path: '/spec/leaseTransitions' },
+    { op: 'test', path: '/spec/holderIdentity', value: 'other' },
+    { op: 'test', path: '/metadata/resourceVersion', value: '1' },
+    { op: 'remove', path: '/metadata/finalizers/9' },
+    { op: 'add', path: '/metadata/annotations/a', value: 'b' },
+    { op: 'add', path: '/metadata/other/deeper', value: 'b' },
+    { op: 'move', from: '/spec/leaseTransitions', path: '/spec/x' },
+    { op: 'copy', path: '/spec/x' },
+    { op: 'replace', value: 1 },
+    { op: 'other', path: '/spec/x', value: 1 },
+    { path: '/spec/holderIdentity', value: 'e' },
+  ]) {
+    it(`carries out nothing where ${JSON.stringify(operation)} fails`, async ({ leases }) => {
+      const made = await leases.make(object);
+      const patch = [{ op: 'add', path: '/spec/leaseDurationSeconds', value: 99 }, operation];
+      expectAnswer(await leases.jsonPatch('a', patch), 422, unprocessable);
+      expect((await leases.get('a')).json).toEqual(made);
+    });
+  }
+
+  const notAPatch: readonly (readonly [string, string])[] = [
+    ['{', 'error decoding patch: unexpected end of JSON input'],
+    ['{}', 'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp'],
+    ['[5]', 'error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp'],
+  ];
+  for (const [rawBody, message] of notAPatch) {
+    it(`refuses the patch ${rawBody}`, async ({ leases, request }) => {
+      await leases.make(object);
+      const asked = { rawBody, contentType: mediaTypes.jsonPatch };
+      expectAnswer(await request('PATCH', `${leases.path}/a`, asked), 400, badRequest(message));
+    });
+  }
+
+  it('refuses more than ten thousand operations', async ({ leases }) => {
+    await leases.make(object);
+    const patch = Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/kind', value: 'Lease' }));
+    expectAnswer(
+      await leases.jsonPatch('a', patch),
+      413,
+      failure(
+        413,
+        'RequestEntityTooLarge',
+        'Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001',
+      ),
+    );
+  });
+
+  it('warns of members of an operation that it does not know', async ({ leases }) => {
+    await leases.make(object);
+    const answer = await leases.jsonPatch('a', [
+      { op: 'add', path: '/spec/holderIdentity', value: 'z', other: 1 },
+    ]);
+    expect({ code: answer.code, warnings: answer.warnings }).toEqual({
+      code: 200,
+      warnings: ['json patch unknown field "[0].other"'],
+    });
+  });
+
+  it('warns of unknown fields that it adds', async ({ leases }) => {
+    const made = await leases.make(object);
+    const answer = await leases.jsonPatch('a', [{ op: 'add', path: '/metadata/other', value: 'x' }]);
+    expect(answer.warnings).toEqual(['unknown field "metadata.other"']);
+    expectAnswer(answer, 200, made);
+  });
+
+  it('is an update like any other', async ({ leases }) => {
+    await leases.make(object);
+    const patched = (path: string, value: unknown) => leases.jsonPatch('a', [{ op: 'replace', path, value }]);
+    expectAnswer(await patched('/metadata/resourceVersion', '1'), 409, staleUpdate(leaseResource, 'a'));
+    expectAnswer(
+      await patched('/metadata/name', 'b'),
+      400,
+      badRequest('the name of the object (b) does not match the name on the URL (a)'),
+    );
+    expectAnswer(
+      await patched('/spec/leaseDurationSeconds', -1),
+      422,
+      invalidObject(leaseKind, 'a', [invalid('spec.leaseDurationSeconds', '-1', 'must be greater than 0')]),
+    );
+    expectAnswer(await leases.jsonPatch('b', []), 404, notFound(leaseResource, 'b'));
+  });
+
+  // The library that a kube-apiserver uses goes its own ways here, and clients may have come to rely on it.
+  it('adds what it replaces and does not find, and counts backwards', async ({ leases }) => {
+    await leases.make(object);
+    const { code, json } = await leases.jsonPatch('a', [
+      { op: 'replace', path: '/spec/leaseTransitions', value: 1 },
+      { op: 'test', path: '/spec/renewTime', value: null },
+      { op: 'remove', path: '/metadata/finalizers/-1' },
+      { op: 'replace', path: '/spec/holderIdentity' },
+    ]);
+    expect({ code, spec: json.spec, finalizers: json.metadata.finalizers }).toEqual({
+      code: 200,
+      spec: { leaseDurationSeconds: 10, leaseTransitions: 1 },
+      finalizers: ['a/b'],
+    });
+  });
+}

@@ -1,0 +1,204 @@
+import { expect } from 'vitest';
+import {
+  aRevision,
+  badRequest,
+  expectAnswer,
+  failure,
+  invalid,
+  invalidObject,
+  leaseKind,
+  leases as leaseResource,
+  notFound,
+  staleUpdate,
+} from '../expected.ts';
+import type { Suite } from '../suite.ts';
+import { schemeLine, shownNoRevision, shownTime } from '../wording.ts';
+import { mediaTypes } from '../workspace.ts';
+
+export function describeMergePatch({ it, minor }: Suite): void {
+  it('sets, changes and removes fields', async ({ leases }) => {
+    const made = await leases.make({
+      metadata: { name: 'a', labels: { x: 'y', z: 'z' } },
+      spec: { holderIdentity: 'h', leaseDurationSeconds: 10 },
+    });
+    const answer = await leases.mergePatch('a', {
+      metadata: { labels: { x: null, w: 'w' } },
+      spec: { holderIdentity: null, leaseTransitions: 1 },
+    });
+    expect({ code: answer.code, labels: answer.json.metadata.labels, spec: answer.json.spec }).toEqual({
+      code: 200,
+      labels: { w: 'w', z: 'z' },
+      spec: { leaseDurationSeconds: 10, leaseTransitions: 1 },
+    });
+    expect(answer.json.metadata).toMatchObject({ uid: made.metadata.uid, resourceVersion: aRevision });
+    expect((await leases.get('a')).json).toEqual(answer.json);
+  });
+
+  it('writes nothing when nothing changes', async ({ leases }) => {
+    const made = await leases.make({ metadata: { name: 'a' }, spec: { holderIdentity: 'h' } });
+    for (const patch of [{}, { spec: {} }, { spec: { holderIdentity: 'h' } }, { kind: null }, { spec: { leaseTransitions: null } }]) {
+      expectAnswer(await leases.mergePatch('a', patch), 200, made);
+    }
+  });
+
+  it('replaces lists as a whole', async ({ leases }) => {
+    await leases.make({ metadata: { name: 'a', finalizers: ['a/b', 'c/d'] } });
+    const { json } = await leases.mergePatch('a', { metadata: { finalizers: ['e/f'] } });
+    expect(json.metadata.finalizers).toEqual(['e/f']);
+  });
+
+  it('empties the spec with null', async ({ leases }) => {
+    await leases.make({ metadata: { name: 'a' }, spec: { holderIdentity: 'h' } });
+    expect((await leases.mergePatch('a', { spec: null })).json.spec).toEqual({});
+  });
+
+  it('refuses what does not exist', async ({ leases, request }) => {
+    expectAnswer(await leases.mergePatch('a', {}), 404, notFound(leaseResource, 'a'));
+    expectAnswer(await leases.mergePatch('Bad_Name', {}), 404, notFound(leaseResource, 'Bad_Name'));
+    const path = '/apis/coordination.k8s.io/v1/namespaces/does-not-exist/leases/a';
+    const asked = { body: {}, contentType: mediaTypes.mergePatch };
+    expectAnswer(await request('PATCH', path, asked), 404, notFound(leaseResource, 'a'));
+  });
+
+  it('is made on the latest version unless it names one', async ({ leases }) => {
+    const made = await leases.make({ metadata: { name: 'a' } });
+    const { resourceVersion } = made.metadata;
+    const patch = { metadata: { resourceVersion }, spec: { leaseTransitions: 1 } };
+    expect((await leases.mergePatch('a', patch)).code).toBe(200);
+    expectAnswer(await leases.mergePatch('a', { ...patch, spec: { leaseTransitions: 2 } }), 409, staleUpdate(leaseResource, 'a'));
+    expect((await leases.mergePatch('a', { spec: { leaseTransitions: 3 } })).json.spec).toEqual({
+      leaseTransitions: 3,
+    });
+  });
+
+  it('must not take the resourceVersion away', async ({ leases }) => {
+    await leases.make({ metadata: { name: 'a' } });
+    for (const resourceVersion of [null, '', '0']) {
+      expectAnswer(
+        await leases.mergePatch('a', { metadata: { resourceVersion }, spec: { leaseTransitions: 1 } }),
+        422,
+        invalidObject(leaseResource, 'a', [
+          invalid('metadata.resourceVersion', shownNoRevision(minor), 'must be specified for an update'),
+        ]),
+      );
+    }
+  });
+
+  it('must not change name, namespace, uid or deletionTimestamp', async ({ leases }) => {
+    await leases.make({ metadata: { name: 'a' } });
+    const time = '2020-01-01T00:00:00Z';
+    const uid = invalid('metadata.uid', '"x"', 'field is immutable');
+    const deletion = invalid('metadata.deletionTimestamp', shownTime(minor, time), 'field is immutable');
+    expectAnswer(
+      await leases.mergePatch('a', { metadata: { name: 'b' } }),
+      400,
+      badRequest('the name of the object (b) does not match the name on the URL (a)'),
+    );
+    expectAnswer(
+      await leases.mergePatch('a', { metadata: { namespace: 'b' } }),
+      400,
+      badRequest('the namespace of the provided object does not match the namespace sent on the request'),
+    );
+    expectAnswer(
+      await leases.mergePatch('a', { metadata: null }),
+      400,
+      badRequest('the name of the object (a based on URL) was undeterminable: name must be provided'),
+    );
+    expectAnswer(
+      await leases.mergePatch('a', { metadata: { uid: 'x' } }),
+      422,
+      invalidObject(leaseKind, 'a', [uid, uid]),
+    );
+    expectAnswer(
+      await leases.mergePatch('a', { metadata: { deletionTimestamp: time } }),
+      422,
+      invalidObject(leaseKind, 'a', [deletion, deletion]),
+    );
+  });
+
+  it('is validated like any update', async ({ leases }) => {
+    await leases.make({ metadata: { name: 'a' } });
+    expectAnswer(
+      await leases.mergePatch('a', { spec: { leaseDurationSeconds: 0 } }),
+      422,
+      invalidObject(leaseKind, 'a', [invalid('spec.leaseDurationSeconds', '0', 'must be greater than 0')]),
+    );
+  });
+
+  const notAPatch: readonly (readonly [string, string])[] = [
+    ['[]', 'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}'],
+    ['5', 'error decoding patch: json: cannot unmarshal number into Go value of type map[string]interface {}'],
+    ['null', 'Invalid JSON Patch'],
+    ['{', 'error decoding patch: unexpected end of JSON input'],
+    ['', 'error decoding patch: unexpected end of JSON input'],
+    ['{"spec":{}} x', "error decoding patch: invalid character 'x' after top-level value"],
+  ];
+  for (const [rawBody, message] of notAPatch) {
+    it(`refuses the patch ${JSON.stringify(rawBody)}`, async ({ leases, request }) => {
+      await leases.make({ metadata: { name: 'a' } });
+      const asked = { rawBody, contentType: mediaTypes.mergePatch };
+      expectAnswer(await request('PATCH', `${leases.path}/a`, asked), 400, badRequest(message));
+    });
+  }
+
+  const unreadable = (problem: string) => {
+    const message = expect.stringMatching(
+      new RegExp(`Invalid value: "\\{.*\\}(\\\\n)?": ${RegExp.escape(problem)}$`),
+    );
+    return failure(422, 'Invalid', message, {
+      causes: [{ reason: 'FieldValueInvalid', message, field: 'patch' }],
+    });
+  };
+  const leadsNowhere: readonly (readonly [object, string])[] = [
+    [
+      { spec: { leaseDurationSeconds: '5' } },
+      'json: cannot unmarshal string into Go struct field LeaseSpec.spec.leaseDurationSeconds of type int32',
+    ],
+    [{ spec: 'x' }, 'json: cannot unmarshal string into Go struct field Lease.spec of type v1.LeaseSpec'],
+    [
+      { metadata: { annotations: { a: 5 } } },
+      'json: cannot unmarshal number into Go struct field ObjectMeta.metadata.annotations of type string',
+    ],
+    [
+      { kind: 'Other' },
+      `no kind "Other" is registered for version "coordination.k8s.io/v1" in ${schemeLine(minor)}`,
+    ],
+    [{ apiVersion: 'v1' }, `no kind "Lease" is registered for version "v1" in ${schemeLine(minor)}`],
+  ];
+  for (const [patch, problem] of leadsNowhere) {
+    it(`refuses the patch ${JSON.stringify(patch)}`, async ({ leases }) => {
+      const made = await leases.make({ metadata: { name: 'a' } });
+      const answer = await leases.mergePatch('a', patch);
+      expectAnswer(answer, 422, unreadable(problem));
+      expect(String(answer.json['message'])).toMatch(/^ "" is invalid: patch: Invalid value: "\{/);
+      expect((await leases.get('a')).json).toEqual(made);
+    });
+  }
+
+  it('warns of unknown and duplicate fields, says nothing of them, or refuses them', async ({ leases, request }) => {
+    const made = await leases.make({ metadata: { name: 'a' } });
+    const asked = {
+      rawBody: '{"spec":{"leaseTransitions":4,"leaseTransitions":5,"other":1}}',
+      contentType: mediaTypes.mergePatch,
+    };
+    const problems = ['duplicate field "spec.leaseTransitions"', 'unknown field "spec.other"'];
+    const patched = (fieldValidation: string) =>
+      request('PATCH', `${leases.path}/a`, { ...asked, query: { dryRun: 'All', fieldValidation } });
+    const warned = await patched('Warn');
+    expect(warned.warnings).toEqual(problems);
+    expectAnswer(warned, 200, { ...made, spec: { leaseTransitions: 5 } });
+    const ignored = await patched('Ignore');
+    expect({ code: ignored.code, warnings: ignored.warnings }).toEqual({ code: 200, warnings: [] });
+    expectAnswer(await patched('Strict'), 422, unreadable(`strict decoding error: ${problems.join(', ')}`));
+  });
+
+  it('answers a dry run with what would be, under the old revision', async ({ leases }) => {
+    const made = await leases.make({ metadata: { name: 'a' } });
+    expectAnswer(
+      await leases.mergePatch('a', { spec: { leaseTransitions: 9 } }, { query: { dryRun: 'All' } }),
+      200,
+      { ...made, spec: { leaseTransitions: 9 } },
+    );
+    expect((await leases.get('a')).json).toEqual(made);
+  });
+}

@@ -1,0 +1,211 @@
+import { expect } from 'vitest';
+import { expectAnswer, failure, lease, leases as leaseResource, notFound, updated } from '../expected.ts';
+import type { Suite } from '../suite.ts';
+import { mediaTypes } from '../workspace.ts';
+
+const object = { metadata: { name: 'a' } };
+const yaml = 'apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata:\n  name: a\nspec:\n  leaseTransitions: 3\n';
+
+export function describeNegotiation({ it }: Suite): void {
+  const unknownFormat = failure(
+    415,
+    'UnsupportedMediaType',
+    'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+  );
+
+  for (const contentType of ['', 'application/json; charset=utf-8', 'Application/JSON']) {
+    it(`takes JSON with the content type ${JSON.stringify(contentType)}`, async ({ namespace, leases }) => {
+      expectAnswer(await leases.create(object, { contentType }), 201, lease(namespace, 'a'));
+    });
+  }
+
+  it('takes YAML', async ({ namespace, leases, request }) => {
+    const asked = { contentType: 'application/yaml', rawBody: yaml };
+    const managedFields = [updated('conformance', { 'f:spec': { 'f:leaseTransitions': {} } })];
+    expectAnswer(
+      await request('POST', leases.path, asked),
+      201,
+      lease(namespace, 'a', { metadata: { managedFields }, spec: { leaseTransitions: 3 } }),
+    );
+  });
+
+  it('warns of duplicate and unknown fields in YAML', async ({ leases, request }) => {
+    const rawBody = 'metadata:\n  name: a\n  name: b\nother: 1\n';
+    const answer = await request('POST', leases.path, { contentType: 'application/yaml', rawBody });
+    expect(answer.warnings).toEqual(['line 3: key "name" already set in map', 'unknown field "other"']);
+    expect(answer.json.metadata.name).toBe('b');
+  });
+
+  it('refuses YAML that is none', async ({ leases, request }) => {
+    const asked = { contentType: 'application/yaml', rawBody: 'metadata: [' };
+    expectAnswer(
+      await request('POST', leases.path, asked),
+      400,
+      failure(
+        400,
+        'BadRequest',
+        expect.stringMatching(/^the object provided is unrecognized \(must be of type Lease\): yaml: /),
+      ),
+    );
+  });
+
+  for (const contentType of ['text/plain', mediaTypes.mergePatch]) {
+    it(`refuses bodies of the content type ${contentType}`, async ({ leases }) => {
+      expectAnswer(await leases.create(object, { contentType }), 415, unknownFormat);
+      await leases.make(object);
+      expectAnswer(await leases.replace('a', object, { contentType }), 415, unknownFormat);
+      expectAnswer(await leases.delete('a', {}, { contentType }), 415, unknownFormat);
+    });
+  }
+
+  for (const contentType of ['', 'application/json', 'application/yaml', 'text/plain']) {
+    it(`refuses patches of the content type ${JSON.stringify(contentType)}`, async ({ leases }) => {
+      await leases.make(object);
+      expectAnswer(
+        await leases.mergePatch('a', {}, { contentType }),
+        415,
+        failure(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {}),
+      );
+    });
+  }
+
+  for (const accept of ['', '*/*', 'text/html, application/json', 'application/json;q=0.1']) {
+    it(`answers in JSON where the client accepts ${JSON.stringify(accept)}`, async ({ namespace, leases }) => {
+      const answer = await leases.create(object, { accept });
+      expectAnswer(answer, 201, lease(namespace, 'a'));
+      expect(answer.headers['content-type']).toBe('application/json');
+    });
+  }
+
+  it('answers in YAML', async ({ leases }) => {
+    const made = await leases.make(object);
+    const { code, headers, text } = await leases.get('a', { accept: 'application/yaml' });
+    expect({ code, text, type: headers['content-type'] }).toEqual({
+      code: 200,
+      type: 'application/yaml',
+      text: `apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata:
+  creationTimestamp: "${made.metadata.creationTimestamp}"
+  name: a
+  namespace: ${made.metadata.namespace}
+  resourceVersion: "${made.metadata.resourceVersion}"
+  uid: ${made.metadata.uid}
+spec: {}
+`,
+    });
+  });
+
+  for (const accept of ['text/html', 'application/cbor', 'application/*', 'text/html,application/*;q=0.5']) {
+    it(`cannot answer a client that accepts ${accept} only`, async ({ leases }) => {
+      await leases.make(object);
+      expectAnswer(
+        await leases.get('a', { accept }),
+        406,
+        failure(
+          406,
+          'NotAcceptable',
+          '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+          {},
+        ),
+      );
+    });
+  }
+
+  for (const accept of [
+    'application/json;as=Other;v=v1;g=meta.k8s.io',
+    'application/json;as=Table;v=v2;g=meta.k8s.io',
+    'application/json;as=Table;v=v1;g=other',
+  ]) {
+    it(`cannot answer a client that accepts ${accept} only`, async ({ leases }) => {
+      await leases.make(object);
+      expectAnswer(
+        await leases.get('a', { accept }),
+        406,
+        failure(
+          406,
+          'NotAcceptable',
+          'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+        ),
+      );
+    });
+  }
+
+  it('shows an object as no list', async ({ leases }) => {
+    await leases.make(object);
+    expectAnswer(
+      await leases.get('a', { accept: mediaTypes.metadataList }),
+      406,
+      failure(
+        406,
+        'NotAcceptable',
+        'you requested PartialObjectMetadataList, but the requested object is not a list (*coordination.Lease)',
+      ),
+    );
+  });
+
+  it('shows metadata alone', async ({ leases }) => {
+    const made = await leases.make({ ...object, spec: { holderIdentity: 'h' } });
+    const partial = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: made.metadata };
+    expectAnswer(await leases.get('a', { accept: mediaTypes.metadata }), 200, partial);
+    expectAnswer(await leases.list({ accept: mediaTypes.metadataList }), 200, {
+      kind: 'PartialObjectMetadataList',
+      apiVersion: 'meta.k8s.io/v1',
+      metadata: { resourceVersion: expect.stringMatching(/^\d+$/) },
+      items: [partial],
+    });
+    const created = await leases.create({ metadata: { name: 'b' } }, { accept: mediaTypes.metadata });
+    expect({ code: created.code, kind: created.json['kind'], name: created.json.metadata.name }).toEqual({
+      code: 201,
+      kind: 'PartialObjectMetadata',
+      name: 'b',
+    });
+  });
+
+  it('gives null for an empty list of metadata, but an empty array for an empty list', async ({ leases }) => {
+    expect((await leases.list({ accept: mediaTypes.metadataList })).json.items).toBeNull();
+    expect((await leases.list()).json.items).toEqual([]);
+  });
+
+  const isPretty = (text: string) => text.startsWith('{\n  "kind": ');
+
+  it('prints for people when it is asked to, or when they seem to look', async ({ leases }) => {
+    await leases.make(object);
+    for (const asked of [
+      { query: { pretty: 'true' } },
+      { query: { pretty: '1' } },
+      { userAgent: 'curl/8' },
+      { userAgent: 'Wget/1' },
+      { userAgent: 'Mozilla/5.0' },
+      { accept: 'application/json;pretty=1' },
+    ]) {
+      expect([asked, isPretty((await leases.get('a', asked)).text)]).toEqual([asked, true]);
+    }
+    for (const asked of [
+      {},
+      { query: { pretty: 'false' } },
+      { query: { pretty: '0' }, userAgent: 'curl/8' },
+      { query: { pretty: 'false' }, userAgent: 'Mozilla/5.0' },
+    ]) {
+      expect([asked, isPretty((await leases.get('a', asked)).text)]).toEqual([asked, false]);
+    }
+  });
+
+  it('prints errors for people too', async ({ leases }) => {
+    const answer = await leases.get('a', { query: { pretty: 'true' } });
+    expectAnswer(answer, 404, notFound(leaseResource, 'a'));
+    expect(isPretty(answer.text)).toBe(true);
+  });
+
+  it('prints errors for people where the client wants no plain JSON', async ({ leases }) => {
+    const { table } = mediaTypes;
+    expect(isPretty((await leases.get('a', { accept: table })).text)).toBe(true);
+    expect(isPretty((await leases.get('a', { accept: `${table},application/json` })).text)).toBe(false);
+  });
+
+  it('ends every line of JSON that answers a request', async ({ leases }) => {
+    await leases.make(object);
+    expect((await leases.get('a')).text.endsWith('}\n')).toBe(true);
+    expect((await leases.get('b')).text.endsWith('}\n')).toBe(true);
+  });
+}

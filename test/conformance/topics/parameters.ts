@@ -1,0 +1,105 @@
+import { type Cause, expectAnswer, forbidden, invalid, invalidOptions, notSupported, required, tooLong } from '../expected.ts';
+import type { Suite } from '../suite.ts';
+import type { Answer } from '../target.ts';
+import { atMostBytes, shownList } from '../wording.ts';
+import type { Asked, Workspace } from '../workspace.ts';
+
+/** A write with these parameters, to an object that exists already unless the write creates it. */
+type Write = (workspace: Workspace, query: NonNullable<Asked['query']>) => Promise<Answer>;
+
+const writes: readonly (readonly [options: string, verb: string, write: Write])[] = [
+  ['CreateOptions', 'create', ({ leases }, query) => leases.create({ metadata: { name: 'new' } }, { query })],
+  ['UpdateOptions', 'replace', ({ leases }, query) => leases.replace('a', { metadata: { name: 'a' } }, { query })],
+  ['PatchOptions', 'JSON patch', ({ leases }, query) => leases.jsonPatch('a', [], { query })],
+  ['PatchOptions', 'merge patch', ({ leases }, query) => leases.mergePatch('a', {}, { query })],
+  ['PatchOptions', 'strategic merge patch', ({ leases }, query) => leases.strategicPatch('a', {}, { query })],
+];
+
+export function describeParameters({ it, minor }: Suite): void {
+  const dryRun = (value: string) => notSupported('dryRun', shownList(minor, [value]), '"All"');
+  const fieldValidation = (value: string) =>
+    notSupported('fieldValidation', `"${value}"`, '"", "Ignore", "Strict", "Warn"');
+  const longManager = tooLong('fieldManager', atMostBytes(minor, 128));
+  const wrong: readonly (readonly [NonNullable<Asked['query']>, readonly Cause[]])[] = [
+    [{ dryRun: 'Some' }, [dryRun('Some')]],
+    [{ dryRun: '' }, [dryRun('')]],
+    [{ fieldValidation: 'strict' }, [fieldValidation('strict')]],
+    [{ fieldManager: 'x'.repeat(129) }, [longManager]],
+    [
+      { fieldManager: '\u0007a' },
+      [invalid('fieldManager', '"\\aa"', 'invalid character U+0007 (at position 0)')],
+    ],
+    [
+      { fieldManager: 'a\u0000' },
+      [invalid('fieldManager', '"a\\x00"', 'invalid character U+0000 (at position 1)')],
+    ],
+    [
+      { dryRun: 'Some', fieldValidation: 'x', fieldManager: 'y'.repeat(200) },
+      [longManager, dryRun('Some'), fieldValidation('x')],
+    ],
+  ];
+  for (const [options, verb, write] of writes) {
+    it(`refuses a ${verb} with parameters that are not valid`, async (workspace) => {
+      await workspace.leases.make({ metadata: { name: 'a' } });
+      for (const [query, causes] of wrong) {
+        expectAnswer(await write(workspace, query), 422, invalidOptions(options, causes));
+      }
+    });
+  }
+
+  it('refuses an apply with parameters that are not valid, or without a field manager', async ({ leases }) => {
+    const noManager = required('fieldManager', 'is required for apply patch');
+    for (const [query, causes] of [
+      [{}, [noManager]],
+      [{ force: 'true' }, [noManager]],
+      [{ fieldManager: 'm', dryRun: 'x' }, [dryRun('x')]],
+      [{ fieldManager: 'x'.repeat(129) }, [longManager]],
+      [{ fieldManager: 'm', fieldValidation: 'x' }, [fieldValidation('x')]],
+    ] as const) {
+      expectAnswer(
+        await leases.apply('a', '', { metadata: { name: 'a' } }, { query }),
+        422,
+        invalidOptions('PatchOptions', causes),
+      );
+    }
+  });
+
+  it('lets nothing but an apply be forced', async ({ leases }) => {
+    await leases.make({ metadata: { name: 'a' } });
+    for (const force of ['true', 'false']) {
+      for (const patch of [leases.mergePatch, leases.strategicPatch]) {
+        expectAnswer(
+          await patch('a', {}, { query: { force } }),
+          422,
+          invalidOptions('PatchOptions', [forbidden('force', 'may not be specified for non-apply patch')]),
+        );
+      }
+    }
+  });
+
+  it('refuses a deletion with parameters that are not valid', async ({ leases }) => {
+    await leases.make({ metadata: { name: 'a' } });
+    const policy = notSupported('propagationPolicy', '"Some"', '"Foreground", "Background", "Orphan", "nil"');
+    for (const remove of [
+      (options: unknown, query: Asked['query'] = {}) => leases.delete('a', options, { query }),
+      (options: unknown, query: Asked['query'] = {}) => leases.deleteAll(options, { query }),
+    ]) {
+      for (const [answer, cause] of [
+        [await remove({ dryRun: ['Some'] }), dryRun('Some')],
+        [await remove(undefined, { dryRun: 'Some' }), dryRun('Some')],
+        [await remove({ propagationPolicy: 'Some' }), policy],
+        [await remove(undefined, { propagationPolicy: 'Some' }), policy],
+        [
+          await remove({ propagationPolicy: 'Background', orphanDependents: true }),
+          invalid(
+            'propagationPolicy',
+            '"Background"',
+            'orphanDependents and deletionPropagation cannot be both set',
+          ),
+        ],
+      ] as const) {
+        expectAnswer(answer, 422, invalidOptions('DeleteOptions', [cause]));
+      }
+    }
+  });
+}

@@ -1,0 +1,234 @@
+import { expect } from 'vitest';
+import {
+  aRevision,
+  badRequest,
+  conflict,
+  expectAnswer,
+  failure,
+  invalid,
+  invalidObject,
+  lease,
+  leaseKind,
+  leases as leaseResource,
+  namespaces,
+  notFound,
+  staleUpdate,
+  updated,
+} from '../expected.ts';
+import type { Suite } from '../suite.ts';
+import type { Body } from '../target.ts';
+import { schemeLine, shownNoRevision, shownTime, subdomainCharacters } from '../wording.ts';
+import { expectGone } from '../workspace.ts';
+
+export function describeReplace({ it, minor }: Suite): void {
+  it('replaces the object', async ({ leases }) => {
+    const made = await leases.make({ metadata: { name: 'a', labels: { x: 'y' } }, spec: { holderIdentity: 'h' } });
+    const answer = await leases.replace('a', {
+      ...made,
+      metadata: { ...made.metadata, labels: { x: 'z' } },
+      spec: { leaseTransitions: 1 },
+    });
+    const fields = {
+      'f:metadata': { 'f:labels': { '.': {}, 'f:x': {} } },
+      'f:spec': { 'f:leaseTransitions': {} },
+    };
+    expectAnswer(answer, 200, {
+      ...made,
+      metadata: {
+        ...made.metadata,
+        resourceVersion: aRevision,
+        labels: { x: 'z' },
+        managedFields: [updated('conformance', fields)],
+      },
+      spec: { leaseTransitions: 1 },
+    });
+    expect(BigInt(answer.json.metadata.resourceVersion)).toBeGreaterThan(BigInt(made.metadata.resourceVersion));
+    expect((await leases.get('a')).json).toEqual(answer.json);
+  });
+
+  it('writes nothing when nothing changes', async ({ leases }) => {
+    const made = await leases.make({ metadata: { name: 'a' }, spec: { holderIdentity: 'h' } });
+    expectAnswer(await leases.replace('a', made), 200, made);
+    expect((await leases.get('a')).json).toEqual(made);
+  });
+
+  it('creates what does not exist', async ({ namespace, leases }) => {
+    expectAnswer(
+      await leases.replace('a', { metadata: { name: 'a' } }),
+      201,
+      lease(namespace, 'a'),
+    );
+  });
+
+  it('creates even where the body has a resourceVersion, but not where it has a uid', async ({ namespace, leases }) => {
+    expectAnswer(
+      await leases.replace('a', { metadata: { name: 'a', resourceVersion: '5' } }),
+      201,
+      lease(namespace, 'a'),
+    );
+    expectAnswer(
+      await leases.replace('b', { metadata: { name: 'b', uid: 'xyz' } }),
+      409,
+      conflict(
+        leaseResource,
+        'b',
+        `StorageError: invalid object, Code: 4, Key: /registry/leases/${namespace}/b, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: xyz, UID in object meta: `,
+      ),
+    );
+    await expectGone(leases, 'b', notFound(leaseResource, 'b'));
+  });
+
+  it('validates what it creates', async ({ leases }) => {
+    expectAnswer(
+      await leases.replace('Bad_Name', { metadata: { name: 'Bad_Name' } }),
+      422,
+      invalidObject(leaseKind, 'Bad_Name', [invalid('metadata.name', '"Bad_Name"', subdomainCharacters)]),
+    );
+  });
+
+  it('refuses a namespace that does not exist', async ({ request }) => {
+    const path = '/apis/coordination.k8s.io/v1/namespaces/does-not-exist/leases/a';
+    const answer = await request('PUT', path, { body: { metadata: { name: 'a' } } });
+    expectAnswer(answer, 404, notFound(namespaces, 'does-not-exist'));
+  });
+
+  for (const resourceVersion of [undefined, '', '0']) {
+    it(`refuses an update with the resourceVersion ${JSON.stringify(resourceVersion)}`, async ({ leases }) => {
+      await leases.make({ metadata: { name: 'a' } });
+      expectAnswer(
+        await leases.replace('a', { metadata: { name: 'a', resourceVersion } }),
+        422,
+        invalidObject(leaseResource, 'a', [
+          invalid('metadata.resourceVersion', shownNoRevision(minor), 'must be specified for an update'),
+        ]),
+      );
+    });
+  }
+
+  it('refuses an update that was made on an older version', async ({ leases }) => {
+    const made = await leases.make({ metadata: { name: 'a' } });
+    const next = await leases.replace('a', { ...made, spec: { leaseTransitions: 1 } });
+    const answer = await leases.replace('a', { ...made, spec: { leaseTransitions: 2 } });
+    expectAnswer(answer, 409, staleUpdate(leaseResource, 'a'));
+    expect((await leases.get('a')).json).toEqual(next.json);
+  });
+
+  it('refuses a resourceVersion that is none', async ({ leases }) => {
+    await leases.make({ metadata: { name: 'a' } });
+    expectAnswer(
+      await leases.replace('a', { metadata: { name: 'a', resourceVersion: 'abc' } }),
+      500,
+      failure(500, '', 'strconv.ParseUint: parsing "abc": invalid syntax'),
+    );
+  });
+
+  it('refuses another uid', async ({ namespace, leases }) => {
+    const made = await leases.make({ metadata: { name: 'a' } });
+    expectAnswer(
+      await leases.replace('a', { ...made, metadata: { ...made.metadata, uid: 'other' } }),
+      409,
+      conflict(
+        leaseResource,
+        'a',
+        `StorageError: invalid object, Code: 4, Key: /registry/leases/${namespace}/a, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: other, UID in object meta: ${made.metadata.uid}`,
+      ),
+    );
+  });
+
+  it('refuses another name, no name, or another namespace', async ({ leases }) => {
+    for (const [metadata, message] of [
+      [{}, 'the name of the object (a based on URL) was undeterminable: name must be provided'],
+      [{ name: 'b' }, 'the name of the object (b) does not match the name on the URL (a)'],
+      [
+        { name: 'a', namespace: 'other' },
+        'the namespace of the provided object does not match the namespace sent on the request',
+      ],
+    ] as const) {
+      expectAnswer(await leases.replace('a', { metadata }), 400, badRequest(message));
+    }
+  });
+
+  it('refuses another kind, and what is not valid', async ({ leases }) => {
+    const made = await leases.make({ metadata: { name: 'a' } });
+    expectAnswer(
+      await leases.replace('a', { ...made, kind: 'Other' }),
+      400,
+      badRequest(
+        `Other in version "v1" cannot be handled as a Lease: no kind "Other" is registered for version "coordination.k8s.io/v1" in ${schemeLine(minor)}`,
+      ),
+    );
+    expectAnswer(
+      await leases.replace('a', { ...made, spec: { leaseDurationSeconds: 0 } }),
+      422,
+      invalidObject(leaseKind, 'a', [invalid('spec.leaseDurationSeconds', '0', 'must be greater than 0')]),
+    );
+    expectAnswer(
+      await leases.replace('a', { ...made, other: 1 }, { query: { fieldValidation: 'Strict' } }),
+      400,
+      badRequest('Lease in version "v1" cannot be handled as a Lease: strict decoding error: unknown field "other"'),
+    );
+    const { code, warnings } = await leases.replace('a', { ...made, other: 1 });
+    expect({ code, warnings }).toEqual({ code: 200, warnings: ['unknown field "other"'] });
+  });
+
+  it('refuses a deletionTimestamp that a client sets', async ({ leases }) => {
+    const made = await leases.make({ metadata: { name: 'a' } });
+    const deletionTimestamp = '2020-01-01T00:00:00Z';
+    const immutableTime = invalid('metadata.deletionTimestamp', shownTime(minor, deletionTimestamp), 'field is immutable');
+    expectAnswer(
+      await leases.replace('a', { ...made, metadata: { ...made.metadata, deletionTimestamp } }),
+      422,
+      invalidObject(leaseKind, 'a', [immutableTime, immutableTime]),
+    );
+  });
+
+  it('keeps what only a server may set', async ({ leases }) => {
+    const made = await leases.make({ metadata: { name: 'a', generation: 3 } });
+    const metadata = { name: 'a', resourceVersion: made.metadata.resourceVersion };
+    const answer = await leases.replace('a', {
+      metadata: { ...metadata, creationTimestamp: '2020-01-01T00:00:00Z', generation: 9, selfLink: '/x' },
+    });
+    expectAnswer(answer, 200, made);
+  });
+
+  it('lets generateName be changed', async ({ leases }) => {
+    const made = await leases.make({ metadata: { name: 'a' }, spec: { holderIdentity: 'h' } });
+    const answer = await leases.replace('a', {
+      ...made,
+      metadata: { ...made.metadata, generateName: 'gen-' },
+    });
+    expect(answer.code).toBe(200);
+    expect(answer.json.metadata['generateName']).toBe('gen-');
+  });
+
+  it('answers a dry run with what would be, under the old revision', async ({ leases }) => {
+    const made = await leases.make({ metadata: { name: 'a' } });
+    const query = { dryRun: 'All' };
+    expectAnswer(
+      await leases.replace('a', { ...made, spec: { leaseTransitions: 1 } }, { query }),
+      200,
+      { ...made, spec: { leaseTransitions: 1 } },
+    );
+    expect((await leases.get('a')).json).toEqual(made);
+    const created = await leases.replace('b', { metadata: { name: 'b' } }, { query });
+    const { resourceVersion: _, ...metadata } = (lease('', 'b') as unknown as Body).metadata;
+    expect({ code: created.code, body: created.json }).toEqual({
+      code: 201,
+      body: { ...lease('', 'b'), metadata: { ...metadata, namespace: made.metadata.namespace } },
+    });
+    await expectGone(leases, 'b', notFound(leaseResource, 'b'));
+  });
+
+  it('removes owners that are given twice, and warns', async ({ leases }) => {
+    const made = await leases.make({ metadata: { name: 'a' } });
+    const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: '1' };
+    const answer = await leases.replace('a', {
+      ...made,
+      metadata: { ...made.metadata, ownerReferences: [owner, owner] },
+    });
+    expect(answer.warnings).toEqual([
+      '.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: 1',
+    ]);
+    expect(answer.json.metadata['ownerReferences']).toEqual([owner]);
+  });
+}

@@ -1,0 +1,23 @@
+import type { Electors } from './electors.ts';
+
+/** A server of the coordination API, whichever: a whole control plane's, or the embedded one. */
+export interface CoordinationPlane {
+  readonly url: string;
+  /** Path of a kubeconfig that may do everything. */
+  readonly kubeconfig: string;
+  readonly caFile: string;
+  readonly adminToken: string;
+  /** Everything it keeps is in here, logs too. Removed by `stop`, unless CLE_KEEP is set in the environment. */
+  readonly directory: string;
+  /**
+   * One request as the administrator, with the answer's JSON. PATCH sends a merge patch.
+   * @throws Error on any status but 2xx, with what the server said.
+   */
+  request<T = unknown>(method: string, path: string, body?: unknown): Promise<T>;
+  /** A process for many real candidates, with this plane's `kubeconfig` or another. */
+  startElectors(kubeconfig?: string): Promise<Electors>;
+  /** How its server ended; undefined while it runs. */
+  serverExit(): unknown;
+  /** Kills all of it, what was started through it included. */
+  stop(): Promise<void>;
+}

@@ -1,0 +1,37 @@
+import { runSettings } from '../../src/config.ts';
+import { DemoWorld } from '../../src/demo/demo-world.ts';
+import type { SampleTiming } from '../../src/demo/sample-identity.ts';
+import { resolveSettings } from '../../src/settings-table.ts';
+import { SimApiServer } from '../simulation/sim-api-server.ts';
+import { SimConnection } from '../simulation/sim-connection.ts';
+import { SimProcess } from '../simulation/sim-process.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+export const timing: SampleTiming = {
+  leaseDurationSeconds: 4,
+  renewDeadlineMs: 2000,
+  retryPeriodMs: 500,
+  candidateRenewalMs: 30_000,
+};
+
+/** The demo's world on a simulated server and a virtual clock. */
+export class SimDemo {
+  readonly clock = new VirtualClock();
+  readonly api = new SimApiServer(this.clock);
+  readonly world: DemoWorld;
+  /** Like `sample-1 leads`, in order. */
+  readonly told: string[] = [];
+
+  constructor() {
+    const given = { leaseDurationSeconds: '4s', electionDurationMs: '1s', listen: 'off' };
+    this.world = new DemoWorld({
+      clock: this.clock,
+      timing,
+      settings: resolveSettings(runSettings, given, {}),
+      connect: () => new SimConnection(this.api, new SimProcess(this.clock), 'demo'),
+    });
+    this.world.onHappening(({ who, reason, text }) => {
+      this.told.push(`${who} ${reason === undefined ? '' : `${reason}: `}${text}`);
+    });
+  }
+}

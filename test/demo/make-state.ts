@@ -1,0 +1,68 @@
+import type { CandidateRow, DemoState, LeaseState } from '../../src/demo/demo-state.ts';
+import type { Happening } from '../../src/demo/happening.ts';
+
+const START = BigInt(Date.UTC(2026, 10, 21, 13, 24, 5, 123)) * 1000n;
+
+/** A Lease that sample-3 holds. */
+export function makeLease(fields: Partial<LeaseState> = {}): LeaseState {
+  return {
+    holder: 'sample-3',
+    preferredHolder: '',
+    strategy: 'OldestEmulationVersion',
+    transitions: 0,
+    durationMs: 4000,
+    remainingMs: 3400,
+    ...fields,
+  };
+}
+
+/** A candidate that does nothing. */
+export function makeRow(fields: Partial<CandidateRow> = {}): CandidateRow {
+  return {
+    name: 'sample-1',
+    binaryVersion: '1.36.0',
+    emulationVersion: '1.36.0',
+    strategy: 'OldestEmulationVersion',
+    condition: 'idle',
+    isHolder: false,
+    isPreferred: false,
+    ...fields,
+  };
+}
+
+/** What happened so long after the start; sample-3 leads, if not given. */
+export function makeHappening(afterMs: number, fields: Partial<Happening> = {}): Happening {
+  return { at: START + BigInt(afterMs * 1000), who: 'sample-3', text: 'leads', isTrouble: false, ...fields };
+}
+
+/** Three candidates, of which sample-3 leads. */
+export function makeState(fields: Partial<DemoState> = {}): DemoState {
+  return {
+    leaseKey: 'default/demo',
+    lease: makeLease(),
+    candidates: [
+      makeRow({
+        name: 'sample-3',
+        binaryVersion: '1.35.0',
+        emulationVersion: '1.35.0',
+        condition: 'leading',
+        isHolder: true,
+      }),
+      makeRow({ name: 'sample-2', emulationVersion: '1.35.0', condition: 'fresh' }),
+      makeRow({ condition: 'pinged' }),
+    ],
+    reason: 'LeaderOptimal',
+    happenings: [
+      makeHappening(0, { who: 'sample-1', text: 'starts: version 1.36.0, emulates 1.36.0' }),
+      makeHappening(2, { who: 'coordinator', text: 'holds its lock, and decides' }),
+      makeHappening(40, {
+        who: 'coordinator',
+        reason: 'LeaseMissing',
+        text: 'sample-3 gets the Lease; not sample-1 (higher emulation version), sample-2 (higher binary version)',
+      }),
+      makeHappening(41, { who: 'coordinator', reason: 'LeaderOptimal', text: 'sample-3 holds the Lease' }),
+      makeHappening(420),
+    ],
+    ...fields,
+  };
+}

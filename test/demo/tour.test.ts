@@ -1,0 +1,209 @@
+import { describe, expect, test } from 'vitest';
+import type { Condition, DemoState } from '../../src/demo/demo-state.ts';
+import type { DemoCommands } from '../../src/demo/sample-cast.ts';
+import { runTour, TourError, type TourWorld } from '../../src/demo/tour.ts';
+import { type TourStep, tourScript } from '../../src/demo/tour-script.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { SimDemo } from './make-demo.ts';
+import { makeLease, makeRow, makeState } from './make-state.ts';
+
+/** Runs a tour to its end, on a virtual clock; resolves to what it said, and the error that it ended with. */
+async function tour(
+  world: TourWorld,
+  clock: VirtualClock,
+  steps: readonly TourStep[],
+  signal = new AbortController().signal,
+): Promise<{ said: readonly string[]; error: unknown; tookMs: number }> {
+  const said: string[] = [];
+  const startedAt = clock.now();
+  let end: { error: unknown } | undefined;
+  const running = runTour({ world, clock, steps, say: (line) => said.push(line), signal }).then(
+    () => {
+      end = { error: undefined };
+    },
+    (error: unknown) => {
+      end = { error };
+    },
+  );
+  await clock.runUntil(() => end !== undefined, 600_000);
+  await running;
+  return { said, error: end?.error, tookMs: clock.now() - startedAt };
+}
+
+/** A world that does what a script tells it to at each command, and nothing by itself. */
+class ScriptedWorld implements TourWorld {
+  current: DemoState = makeState();
+  readonly commands: DemoCommands;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(effects: Partial<DemoCommands> = {}) {
+    const nothing = async () => {};
+    this.commands = {
+      killLeader: nothing,
+      pauseOrResume: nothing,
+      addOlder: nothing,
+      conflictOrResolve: nothing,
+      restartCrashed: nothing,
+      ...effects,
+    };
+  }
+
+  state(): DemoState {
+    return this.current;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  become(state: DemoState): void {
+    this.current = state;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+function rows(...conditions: readonly (readonly [name: string, condition: Condition])[]) {
+  return conditions.map(([name, condition]) => makeRow({ name, condition }));
+}
+
+const start = async () => {};
+
+describe('the tour', () => {
+  test('goes through all its steps in the real thing', async () => {
+    const demo = new SimDemo();
+    const { said, error, tookMs } = await tour(
+      demo.world,
+      demo.clock,
+      tourScript(() => demo.world.start(), 4000),
+    );
+    expect(error).toBeUndefined();
+    expect(said.filter((line) => line.startsWith('step')).map((line) => line.split(':', 1)[0])).toEqual([
+      'step 1 of 5, elect',
+      'step 2 of 5, failover',
+      'step 3 of 5, preempt',
+      'step 3 of 5, preempt',
+      'step 4 of 5, conflict',
+      'step 4 of 5, conflict',
+      'step 5 of 5, recovery',
+    ]);
+    expect(said.at(-1)).toMatch(/^All 5 steps came out as expected, in \d+\.\d s\.$/);
+    expect(tookMs).toBeLessThan(20_000);
+    // Each reason is the coordinator's own.
+    const reasons = demo.told.flatMap((line) => /^coordinator (\w+): /.exec(line)?.[1] ?? []);
+    expect(
+      reasons.filter((reason) => !['LeaderOptimal', 'AwaitingAcks', 'HolderLate'].includes(reason)),
+    ).toEqual([
+      'LeaseMissing',
+      'LeaseExpired',
+      'BetterCandidate',
+      'PreemptionPending',
+      'LeaseExpired',
+      'StrategyConflict',
+      'StrategyConflict',
+      'LeaseExpired',
+    ]);
+    await demo.world.stop();
+  });
+
+  test('fails at the step that does not come out, with what was seen instead', async () => {
+    const world = new ScriptedWorld();
+    world.current = makeState({ reason: 'LeaseMissing', lease: makeLease({ remainingMs: 1500 }) });
+    const { said, error, tookMs } = await tour(world, new VirtualClock(), tourScript(start, 4000));
+    // Its first step comes out in this world: sample-3 leads. Its second one does not.
+    expect(error).toBeInstanceOf(TourError);
+    expect(error).toMatchObject({
+      message:
+        'step 2 of 5, failover: expected that sample-2, the best of those left, leads as soon as the Lease has run out; ' +
+        'after 16.0 s instead: sample-3 holds the Lease for 1.5 s more, strategy OldestEmulationVersion; ' +
+        'candidates: sample-3 leading, sample-2 fresh, sample-1 pinged; last decision: LeaseMissing',
+    });
+    expect(said.at(-1)).toMatch(
+      /^ {2}FAILED: {3}not within 16\.0 s; instead: sample-3 holds the Lease for 1\.5 s more/,
+    );
+    // One look for the first step, and the whole time for the second.
+    expect(tookMs).toBe(50 + 16_000);
+  });
+
+  test.each<{ name: string; state: DemoState; want: RegExp }>([
+    {
+      name: 'there is no Lease',
+      state: makeState({ lease: undefined, candidates: [], reason: undefined }),
+      want: /elect: .* instead: there is no Lease; candidates: none; last decision: none$/,
+    },
+    {
+      name: 'two candidates lead',
+      state: makeState({ candidates: rows(['sample-3', 'leading'], ['sample-2', 'leading']) }),
+      want: /elect: .* candidates: sample-3 leading, sample-2 leading; /,
+    },
+    {
+      name: 'nobody holds the Lease',
+      state: makeState({ lease: makeLease({ holder: '', strategy: '' }) }),
+      want: /elect: .* instead: nobody holds the Lease, strategy none; /,
+    },
+    {
+      name: 'somebody else is preferred',
+      state: makeState({ lease: makeLease({ preferredHolder: 'sample-1', remainingMs: 0 }) }),
+      want: /elect: .* instead: sample-3 holds the Lease but it has run out, sample-1 is preferred, /,
+    },
+  ])('fails at its first step when $name', async ({ state, want }) => {
+    const world = new ScriptedWorld();
+    world.current = state;
+    const { error } = await tour(world, new VirtualClock(), tourScript(start, 4000));
+    expect(String(error)).toMatch(want);
+  });
+
+  test('fails when the Lease goes to somebody in spite of the conflict', async () => {
+    const clock = new VirtualClock();
+    const lost = makeLease({ holder: 'sample-4', remainingMs: 0 });
+    const conflict = makeState({
+      reason: 'StrategyConflict',
+      lease: lost,
+      candidates: rows(['sample-4', 'crashed'], ['sample-2', 'idle']),
+    });
+    const world = new ScriptedWorld({
+      async killLeader() {
+        world.become(conflict);
+        // Not long enough after the expiry to count as left alone.
+        clock.setTimer(() => world.become({ ...conflict, lease: makeLease({ holder: 'sample-2' }) }), 900);
+      },
+    });
+    const [, , , step] = tourScript(start, 4000);
+    const scene = step?.scenes[1];
+    const { error } = await tour(world, clock, scene ? [{ name: 'conflict', scenes: [scene] }] : []);
+    expect(String(error)).toMatch(
+      /the Lease runs out and is given to nobody.* instead: sample-2 holds the Lease/,
+    );
+  });
+
+  test('fails at once when something cannot be done', async () => {
+    const failing = async () => {
+      throw new Error('the server is gone');
+    };
+    const { error, tookMs } = await tour(new ScriptedWorld(), new VirtualClock(), tourScript(failing, 4000));
+    expect(error).toMatchObject({ name: 'TourError', message: 'step 1 of 5, elect: the server is gone' });
+    expect(tookMs).toBeLessThanOrEqual(50);
+  });
+
+  test('does not take what was so before for what comes of a deed that is not done yet', async () => {
+    const clock = new VirtualClock();
+    const slowStart = () => new Promise<void>((resolve) => clock.setTimer(resolve, 3000));
+    const [elect] = tourScript(slowStart, 4000);
+    const { error, tookMs } = await tour(new ScriptedWorld(), clock, elect ? [elect] : []);
+    expect({ error, tookMs }).toEqual({ error: undefined, tookMs: 3000 });
+  });
+
+  test('ends when it is told to, and says where it was', async () => {
+    const clock = new VirtualClock();
+    const stopping = new AbortController();
+    clock.setTimer(() => stopping.abort('SIGINT'), 2010);
+    const { error, tookMs } = await tour(
+      new ScriptedWorld(),
+      clock,
+      tourScript(start, 4000),
+      stopping.signal,
+    );
+    expect(error).toMatchObject({ message: 'step 2 of 5, failover: ended by SIGINT' });
+    expect(tookMs).toBe(2010);
+  });
+});
