@@ -1,13 +1,32 @@
 import { defineConfig } from 'vitest/config';
 
+// Every file starts servers of its own and measures time: two at once on a small machine would measure each other.
+const fileParallelism = false;
+
+const timeouts = {
+  testTimeout: 120_000,
+  // The first run builds Kubernetes from source.
+  hookTimeout: 1_800_000,
+  teardownTimeout: 60_000,
+};
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.e2e.test.ts'],
-    // Every file starts control planes of its own and measures time: two at once on a small machine would measure each other.
-    fileParallelism: false,
-    testTimeout: 120_000,
-    // The first run builds Kubernetes from source.
-    hookTimeout: 1_800_000,
-    teardownTimeout: 60_000,
+    fileParallelism,
+    projects: [
+      { test: { name: 'kubernetes', include: ['test/**/*.e2e.test.ts'], fileParallelism, ...timeouts } },
+      {
+        test: {
+          name: 'embedded',
+          // Those that need neither a scheduler nor RBAC nor the built-in coordinator.
+          include: ['shortcomings', 'mixed', 'preferred-strategies', 'two-leaders'].map(
+            (name) => `test/e2e/${name}.e2e.test.ts`,
+          ),
+          env: { CLE_E2E_SERVER: 'embedded' },
+          fileParallelism,
+          ...timeouts,
+        },
+      },
+    ],
   },
 });

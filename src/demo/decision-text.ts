@@ -5,13 +5,17 @@ import type { ElectionInput } from '../election/survey.ts';
 
 /** What a decision does, and why the others were not chosen, in words that follow its reason. */
 export function describeDecision(decision: Decision, { lease }: ElectionInput): string {
-  const { outcome, actions } = decision;
+  const { outcome, actions, standings } = decision;
   const holder = lease?.holderIdentity || 'nobody';
   const deeds = actions.flatMap((action) => describeAction(action, holder));
   const asked = actions.flatMap((action) => (action.kind === 'PingCandidate' ? [action.name] : []));
   if (asked.length > 0) deeds.push(`asks ${asked.join(', ')} for a sign of life`);
   if (outcome.kind === 'conflict') deeds.push(`some want ${outcome.strategies.join(', others ')}`);
-  if (deeds.length === 0) deeds.push(holder === 'nobody' ? 'nobody leads' : `${holder} holds the Lease`);
+  if (deeds.length === 0) {
+    // By the Lease alone one whose time has run out would hold it still.
+    const holding = standings.find(({ isHolder }) => isHolder)?.candidate.name;
+    deeds.push(holding === undefined ? 'nothing can be done yet' : `${holding} holds the Lease`);
+  }
   const isChoice = (grantOf(decision)?.holder ?? preferredBy(decision)) !== undefined;
   const passedOver = explainCandidates(decision).flatMap((account) => describeLoss(account));
   return [...deeds, ...(isChoice && passedOver.length > 0 ? [`not ${passedOver.join(', ')}`] : [])].join(

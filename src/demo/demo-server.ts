@@ -1,6 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { generateCertificate } from '../apiserver/access/certificates.ts';
+import { kubeconfigText } from '../apiserver/access/kubeconfig.ts';
+import { generateToken } from '../apiserver/access/token-file.ts';
+import { startApiServer } from '../apiserver/api-server.ts';
 import type { Host } from '../host.ts';
 
 /** The server of the demo, with a way in. */
@@ -12,19 +17,40 @@ export interface DemoServer {
   close(): Promise<void>;
 }
 
-/** Starts a coordination API server on a free port of this machine, with all it needs in a private temporary directory. */
-export async function startDemoServer(host: Host): Promise<DemoServer> {
+const HOST = '127.0.0.1';
+
+/**
+ * Starts a coordination API server on a free port of this machine: nothing of it is left when it is closed, or the process
+ * ends.
+ *
+ * @param onError told of what should never happen.
+ */
+export async function startDemoServer(
+  { clock, beforeExit }: Host,
+  onError: (error: unknown) => void,
+): Promise<DemoServer> {
+  const { ca, cert, key } = await generateCertificate([HOST], clock);
+  const token = generateToken(randomBytes(16));
+  const server = await startApiServer({
+    clock,
+    listen: { host: HOST, port: 0 },
+    tls: { cert, key },
+    tokens: [{ token, user: { name: 'demo', groups: [] }, rules: 'admin' }],
+    onError,
+  });
+  // Nobody else can look into such a directory.
   const directory = mkdtempSync(join(tmpdir(), 'cle-demo-'));
-  void host;
-  void rmSync;
-  void writeFileSync;
-  // TEMPORARY, until the embedded server is there.
-  const kubeconfig = String(host.env['DEV_KUBECONFIG']);
+  const remove = () => rmSync(directory, { recursive: true, force: true });
+  const forgetExit = beforeExit(remove);
+  const kubeconfig = join(directory, 'kubeconfig');
+  writeFileSync(kubeconfig, kubeconfigText({ server: server.url, ca, token }), { mode: 0o600 });
   return {
-    url: 'https://127.0.0.1:1',
+    url: server.url,
     kubeconfig,
     async close() {
-      rmSync(directory, { recursive: true, force: true });
+      await server.close();
+      remove();
+      forgetExit();
     },
   };
 }

@@ -33,16 +33,19 @@ const TIMING: SampleTiming = {
  */
 export async function runDemo(settings: DemoSettings, host: Host): Promise<void> {
   const stop = host.stopOn('SIGTERM', 'SIGINT', 'SIGHUP');
-  const server = await startDemoServer(host);
-  const world = createWorld(server, host);
-  const hints = hintsFor(server, host);
+  let world: DemoWorld | undefined;
+  const server = await startDemoServer(host, (error) => {
+    world?.tell({ who: 'server', text: `should never have: ${String(error)}`, isTrouble: true });
+  });
   try {
+    world = createWorld(server, host);
+    const hints = hintsFor(server, host);
     const isLive = host.stdin.isTTY && host.stdout.isTTY && settings.logFormat === 'text';
     if (settings.once) await playTour(world, server, settings, host, stop);
     else if (isLive) await showLive({ world, host, stop, surroundings: { server: server.url, hints } });
     else await tellLines(world, server, hints, settings, host, stop);
   } finally {
-    await world.stop();
+    await world?.stop();
     await server.close();
   }
 }

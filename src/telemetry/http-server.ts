@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ListenAddress } from '../config.ts';
+import { listenError } from '../listen-error.ts';
 
 /** One line of a health report. */
 export interface HealthCheck {
@@ -110,15 +111,4 @@ function send(
   if (status === 405) response.setHeader('Allow', 'GET, HEAD');
   // Node leaves the body out of the answer to a HEAD request by itself.
   response.end(body);
-}
-
-function listenError(error: NodeJS.ErrnoException, { host, port }: ListenAddress): Error {
-  const reasons: Readonly<Record<string, string>> = {
-    EADDRINUSE: 'address already in use; stop what listens there or choose another port',
-    EACCES: 'not permitted; choose a port from 1024 up',
-    EADDRNOTAVAIL: 'this machine has no such address; 0.0.0.0 stands for all it has',
-    ENOTFOUND: 'no such host; 0.0.0.0 stands for every address of this machine',
-  };
-  const where = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-  return new Error(`--listen ${where}: ${reasons[error.code ?? ''] ?? error.message}`, { cause: error });
 }

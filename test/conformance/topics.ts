@@ -10,6 +10,18 @@ import { describeRead } from './topics/read.ts';
 import { describeReplace } from './topics/replace.ts';
 import { describeStrategicMergePatch } from './topics/strategic-merge-patch.ts';
 import { describeValidation } from './topics/validation.ts';
+import { describeApply } from './topics/apply.ts';
+import { describeOwnership } from './topics/ownership.ts';
+import { describeDelete } from './topics/delete.ts';
+import { describeFinalizers } from './topics/finalizers.ts';
+import { describeDeleteCollection } from './topics/delete-collection.ts';
+import { describeList } from './topics/list.ts';
+import { describeSelectors } from './topics/selectors.ts';
+import { describeWatch } from './topics/watch.ts';
+import { describeTable } from './topics/table.ts';
+import { describeDiscovery } from './topics/discovery.ts';
+import { describeOpenApi } from './topics/openapi.ts';
+import { describeAccess } from './topics/access.ts';
 
 /** Everything that the suite is about, by its title. */
 export const topics: Readonly<Record<string, (suite: Suite) => void>> = {
@@ -24,4 +36,16 @@ export const topics: Readonly<Record<string, (suite: Suite) => void>> = {
   'JSON patch': describeJsonPatch,
   'merge patch': describeMergePatch,
   'strategic merge patch': describeStrategicMergePatch,
+  apply: describeApply,
+  ownership: describeOwnership,
+  delete: describeDelete,
+  finalizers: describeFinalizers,
+  'delete collection': describeDeleteCollection,
+  list: describeList,
+  selectors: describeSelectors,
+  watch: describeWatch,
+  table: describeTable,
+  discovery: describeDiscovery,
+  openapi: describeOpenApi,
+  access: describeAccess,
 };

@@ -1,9 +1,9 @@
 import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
-import { startControlPlane } from '../control-plane/control-plane.ts';
 import type { CoordinationPlane } from '../control-plane/coordination-plane.ts';
 import { type KubernetesVersion, leaseCandidateVersions } from '../control-plane/kubernetes-versions.ts';
 import { createLease, createNamespaces, type Lease, leasePath } from './cluster-objects.ts';
-import { type Coordinator, installRole, type LogLine, startCoordinator, untilActive } from './coordinator.ts';
+import { startCoordinationSite } from './coordination-site.ts';
+import { type Coordinator, type LogLine, startCoordinator, untilActive } from './coordinator.ts';
 import { type SimCandidates, startSimCandidates } from './sim-candidate.ts';
 import { type WatchedLease, type WatchedObjects, watchLeases } from './watched-objects.ts';
 
@@ -36,14 +36,13 @@ export interface CoordinatedCluster {
 /** What is logged of every decision and of every write; any other line about a Lease is there to be read by somebody. */
 const routine: ReadonlySet<string> = new Set(['Decided', 'Changed a Lease']);
 
-/** Starts a control plane and a coordinator on it with more arguments of `run`; resolves when that is active. */
+/** Starts a server and a coordinator on it with more arguments of `run`; resolves when that is active. */
 export async function startCoordinatedCluster(
   version: KubernetesVersion,
   args: readonly string[] = [],
 ): Promise<CoordinatedCluster> {
-  const plane = await startControlPlane({ version });
+  const { plane, coordinatorKubeconfig: kubeconfig } = await startCoordinationSite(version);
   try {
-    const kubeconfig = await installRole(plane);
     const coordinator = await startCoordinator(kubeconfig, args);
     const leases = await watchLeases(plane);
     const candidates = await startSimCandidates(

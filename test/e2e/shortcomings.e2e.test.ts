@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import type { CoordinationPlane } from '../control-plane/coordination-plane.ts';
 import type { ElectorSpec, Electors } from '../control-plane/electors.ts';
 import { candidatePath, createCandidate, createLease, type Lease, leasePath } from './cluster-objects.ts';
-import { type Coordinator, installRole, startCoordinator, untilActive } from './coordinator.ts';
+import { startCoordinationSite } from './coordination-site.ts';
+import { type Coordinator, startCoordinator, untilActive } from './coordinator.ts';
 import { findOverlaps } from './leaderships.ts';
 import { startLeaseHolder } from './lease-holder.ts';
 import { sumOf } from './prometheus-text.ts';
@@ -22,15 +23,16 @@ vi.setConfig({ maxConcurrency: 30, testTimeout: 180_000 });
 
 const namespace = 'default';
 
-let plane: ControlPlane;
+let plane: CoordinationPlane;
 let coordinator: Coordinator;
 let electors: Electors;
 let leases: WatchedObjects<WatchedLease>;
 let candidates: SimCandidates;
 
 beforeAll(async () => {
-  plane = await startControlPlane();
-  coordinator = await startCoordinator(await installRole(plane));
+  const site = await startCoordinationSite();
+  plane = site.plane;
+  coordinator = await startCoordinator(site.coordinatorKubeconfig);
   electors = await plane.startElectors();
   leases = await watchLeases(plane);
   candidates = await startSimCandidates(plane);

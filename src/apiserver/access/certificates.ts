@@ -1,15 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import {
-  BasicConstraintsExtension,
-  ExtendedKeyUsage,
-  ExtendedKeyUsageExtension,
-  KeyUsageFlags,
-  KeyUsagesExtension,
-  SubjectAlternativeNameExtension,
-  X509CertificateGenerator,
-} from '@peculiar/x509';
 import type { Clock } from '../../clock.ts';
+import { issueCertificate, newKeys, type SubjectName, type Validity } from './issue-certificate.ts';
 
 /** What a server shows its clients. All of it is PEM. */
 export interface ServingCertificate {
@@ -28,9 +20,9 @@ const LIFE_MS = 365 * DAY_MS;
 const RENEWAL_MS = 30 * DAY_MS;
 /** Machines whose clocks are slow should be able to use it at once. */
 const BACKDATED_MS = 3_600_000;
+const AUTHORITY = 'coordination-api-server-ca';
+const SERVER = 'coordination-api-server';
 const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
-const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
-
 /**
  * Generates an authority and a certificate of it for this machine's own names and `hosts`, good for a year. The
  * authority's key is forgotten: it vouches for nothing else.
@@ -40,41 +32,28 @@ export async function generateCertificate(
   clock: Clock,
 ): Promise<GeneratedCertificate> {
   const wallMs = Number(clock.wallTime() / 1000n);
-  const life = {
+  const validity: Validity = {
     notBefore: new Date(wallMs - BACKDATED_MS),
     notAfter: new Date(wallMs + LIFE_MS),
-    signingAlgorithm: ALGORITHM,
   };
-  const [authorityKeys, keys] = await Promise.all([generateKeys(), generateKeys()]);
-  const authority = await X509CertificateGenerator.createSelfSigned({
-    ...life,
-    name: 'CN=coordination-api-server-ca',
-    keys: authorityKeys,
-    extensions: [
-      new BasicConstraintsExtension(true, 0, true),
-      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.digitalSignature, true),
-    ],
+  const [authorityKeys, keys] = await Promise.all([newKeys(), newKeys()]);
+  const issuer = { name: AUTHORITY, key: authorityKeys.privateKey };
+  const [ca, cert] = await Promise.all([
+    issueCertificate({ subject: AUTHORITY, publicKey: authorityKeys.publicKey, issuer, validity }),
+    issueCertificate({
+      subject: SERVER,
+      publicKey: keys.publicKey,
+      issuer,
+      validity,
+      names: namesFor(hosts),
+    }),
+  ]);
+  const key = createPrivateKey({
+    key: Buffer.from(await crypto.subtle.exportKey('pkcs8', keys.privateKey)),
+    format: 'der',
+    type: 'pkcs8',
   });
-  const certificate = await X509CertificateGenerator.create({
-    ...life,
-    subject: 'CN=coordination-api-server',
-    issuer: authority.subject,
-    signingKey: authorityKeys.privateKey,
-    publicKey: keys.publicKey,
-    extensions: [
-      new BasicConstraintsExtension(false, undefined, true),
-      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
-      new SubjectAlternativeNameExtension(namesFor(hosts)),
-    ],
-  });
-  const pkcs8 = await crypto.subtle.exportKey('pkcs8', keys.privateKey);
-  const key = createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' });
-  return {
-    ca: `${authority.toString('pem')}\n`,
-    cert: `${certificate.toString('pem')}\n`,
-    key: key.export({ type: 'pkcs8', format: 'pem' }).toString(),
-  };
+  return { ca, cert, key: key.export({ type: 'pkcs8', format: 'pem' }).toString() };
 }
 
 /** Whether a generated certificate that was kept should be replaced: it ends soon, or does not cover one of `hosts`. */
@@ -122,12 +101,8 @@ function readKey(pem: string): KeyObject {
   }
 }
 
-function generateKeys(): Promise<CryptoKeyPair> {
-  return crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
-}
-
 /** An address that stands for every one of a machine cannot be connected to, so that nobody need vouch for it. */
-function namesFor(hosts: readonly string[]): { type: 'ip' | 'dns'; value: string }[] {
+function namesFor(hosts: readonly string[]): readonly SubjectName[] {
   const names = new Set([...LOOPBACK, ...hosts].filter((host) => host !== '0.0.0.0' && host !== '::'));
   return [...names].map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value }));
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { JsonObject } from '../../kubernetes/json.ts';
 import { reviews } from '../access/reviews.ts';
 import type { ResourceDefinition } from '../resources/definition.ts';
@@ -11,6 +12,8 @@ export interface ServedResource {
   readonly isNamespaced: boolean;
   readonly shortNames: readonly string[];
   readonly verbs: readonly string[];
+  /** Changes with the version that objects are stored in; absent where none are. */
+  readonly storageVersionHash?: string;
 }
 
 /** A version of a group. */
@@ -40,8 +43,9 @@ export function servedGroups(resources: readonly ResourceDefinition[]): readonly
   for (const { group, resource: name, versions, ...definition } of resources) {
     const { singular, kind, isNamespaced, shortNames } = definition;
     const verbs = verbsOf(definition);
+    const storageVersionHash = storageVersionHashOf(definition.storage, resources);
     for (const { version } of versions) {
-      add(group, version, { name, singular, kind, isNamespaced, shortNames, verbs });
+      add(group, version, { name, singular, kind, isNamespaced, shortNames, verbs, storageVersionHash });
     }
   }
   for (const { group, version, resource: name, singular, kind } of reviews) {
@@ -63,6 +67,13 @@ export function verbsOf({ isNamespaced }: Pick<ResourceDefinition, 'isNamespaced
   return isNamespaced ? ALL_VERBS : ALL_VERBS.filter((verb) => verb !== 'deletecollection');
 }
 
+/** Objects that are shared among groups are stored as those of the first of them, in its preferred version. */
+function storageVersionHashOf(storage: string, resources: readonly ResourceDefinition[]): string {
+  const { group = '', kind = '', versions = [] } = resources.find((each) => each.storage === storage) ?? {};
+  const digest = hash('sha256', `${group}/${versions[0]?.version}/${kind}`, 'buffer');
+  return digest.subarray(0, 8).toString('base64');
+}
+
 /** `coordination.k8s.io/v1`, or `v1` in the core group. */
 export function groupVersion(group: string, version: string): string {
   return group === '' ? version : `${group}/${version}`;
@@ -81,13 +92,14 @@ export function apiResourceList(group: string, { version, resources }: ServedVer
     // The core group is older than the habit of naming it.
     ...(group !== '' && { apiVersion: 'v1' }),
     groupVersion: groupVersion(group, version),
-    resources: resources.map(({ name, singular, kind, isNamespaced, shortNames, verbs }) => ({
+    resources: resources.map(({ name, singular, kind, isNamespaced, shortNames, verbs, ...resource }) => ({
       name,
       singularName: singular,
       namespaced: isNamespaced,
       kind,
       verbs,
       ...(shortNames.length > 0 && { shortNames }),
+      ...resource,
     })),
   };
 }

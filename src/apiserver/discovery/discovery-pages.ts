@@ -3,7 +3,7 @@ import { namesOneOf } from '../http/accept.ts';
 import { type Answer, layoutFor, objectAnswer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import {
-  mediaTypes,
+  acceptedTypes,
   type Negotiated,
   negotiate,
   noRepresentation,
@@ -66,7 +66,7 @@ export function discoveryPages(groups: readonly ServedGroup[]): ReadonlyMap<stri
 }
 
 /** A page for which there is but one method, and that says first of all what it can be written in. */
-export function onlyGet(page: Page, written: readonly string[] = mediaTypes): Page {
+export function onlyGet(page: Page, written: readonly string[] = acceptedTypes): Page {
   return (exchange) => {
     const { incoming, reader } = exchange;
     if (incoming.method !== 'GET') throw methodNotAllowed();
@@ -89,8 +89,9 @@ function overview(exchange: Exchange, groups: readonly ServedGroup[], plain: obj
   const answer = aggregated(exchange, groups, negotiated);
   const tag = `"${hash('sha512', answer.body, 'hex').toUpperCase()}"`;
   const headers = ['Etag', tag, 'Vary', 'Accept'];
-  if (incoming.header('if-none-match') === tag) return { code: 304, contentType: '', body: '', headers };
-  return { ...answer, headers };
+  const kept = { headers, cacheControl: 'public' };
+  if (incoming.header('if-none-match') === tag) return { code: 304, contentType: '', body: '', ...kept };
+  return { ...answer, ...kept };
 }
 
 function aggregated({ reader }: Exchange, groups: readonly ServedGroup[], negotiated: Negotiated): Answer {

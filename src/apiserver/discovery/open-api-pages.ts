@@ -52,7 +52,8 @@ function documentAnswer(
   const tag = `"${hash}"`;
   const headers = ['Etag', tag, 'Vary', 'Accept'];
   const empty = { contentType: '', body: '' };
-  if (reader.accept !== '' && !namesOneOf(reader.accept, [JSON_TYPE])) return { code: 406, ...empty };
+  if (reader.accept !== '' && !namesOneOf(reader.accept, [JSON_TYPE]))
+    return { code: 406, ...empty, headers: ['Vary', 'Accept'] };
   const asked = target.query.get('hash');
   if (asked !== null && asked !== hash) {
     return { code: 301, ...empty, headers: [...headers, 'Location', `${path}?hash=${hash}`] };

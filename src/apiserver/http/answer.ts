@@ -27,6 +27,13 @@ export interface Layout {
   readonly isPretty: boolean;
 }
 
+/** YAML 1.1 is what most of its readers go by: there, `yes` and `on` have to be quoted to stay text. */
+const yamlForm = {
+  version: '1.1',
+  sortMapEntries: true,
+  aliasDuplicateObjects: false,
+  indentSeq: false,
+} as const;
 const NO_SNIFFING = ['X-Content-Type-Options', 'nosniff'];
 
 /** The layout of an answer that was agreed on. */
@@ -66,8 +73,7 @@ export function errorAnswer({ status }: ApiError, reader: Reader): Answer {
 
 function write(body: object, { mediaType, isPretty }: Layout): string {
   if (mediaType === 'application/yaml') {
-    // YAML 1.1 is what most of its readers go by: there, `yes` and `on` have to be quoted to stay text.
-    return yaml(body, { version: '1.1', sortMapEntries: true, aliasDuplicateObjects: false });
+    return yaml(body, yamlForm);
   }
   return isPretty ? JSON.stringify(body, undefined, 2) : `${JSON.stringify(body)}\n`;
 }

@@ -1,13 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../api-error.ts';
+import { acceptedTypes } from './negotiation.ts';
 import type { Verb } from './request.ts';
 
 /** How large a request's body may be. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024;
 
-export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
-
-const objectTypes: readonly string[] = ['application/json', 'application/yaml', PROTOBUF];
 const patchTypes: readonly string[] = [
   'application/json-patch+json',
   'application/merge-patch+json',
@@ -54,11 +52,11 @@ export function contentTypeOf(header: string, verb: Verb): string {
   // Patches are compared letter by letter.
   if (verb === 'patch') return patchTypeOf(header);
   const type = mediaTypeOf(header);
-  if (type !== undefined && (type === '' || objectTypes.includes(type))) return type;
+  if (type !== undefined && (type === '' || acceptedTypes.includes(type))) return type;
   throw new ApiError(
     415,
     'UnsupportedMediaType',
-    `the body of the request was in an unknown format - accepted media types include: ${objectTypes.join(', ')}`,
+    `the body of the request was in an unknown format - accepted media types include: ${acceptedTypes.join(', ')}`,
   );
 }
 

@@ -1,6 +1,5 @@
 import {
   createServer as createHttpServer,
-  type IncomingMessage,
   type RequestListener,
   type Server,
   type ServerOptions,
@@ -12,16 +11,13 @@ import type { Clock } from '../../clock.ts';
 import type { Access } from '../access/access.ts';
 import { createPages } from '../discovery/pages.ts';
 import type { ResourceDefinition } from '../resources/definition.ts';
-import { readBody } from './body.ts';
+import { createConnections } from './connections.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
-import type { Incoming, Outcome } from './exchange.ts';
-import { answerMalformed } from './malformed.ts';
 import type { Reply, ResourceRequest } from './request.ts';
+import { createListener, type RequestLine } from './request-listener.ts';
 import { answerResource } from './resource-endpoint.ts';
 import { answerReview, findReview, reviewGroups } from './review-endpoint.ts';
 import { createRouter } from './router.ts';
-import { streamSink } from './stream-sink.ts';
-import { writeAnswer, writeStreamHead } from './write-answer.ts';
 
 export interface HttpFrontOptions {
   /** Port 0 takes any free one. */
@@ -40,17 +36,6 @@ export interface HttpFrontOptions {
   readonly onRequest?: (line: RequestLine) => void;
   /** Called with what should never happen. */
   readonly onError?: (error: unknown) => void;
-}
-
-/** One request, answered. */
-export interface RequestLine {
-  readonly method: string;
-  /** Without the query. */
-  readonly path: string;
-  readonly code: number;
-  readonly durationMs: number;
-  /** Absent for somebody who was not let in. */
-  readonly user?: string;
 }
 
 /** A server that answers until it is closed. */
@@ -73,10 +58,18 @@ const CLOSE_WITHIN_MS = 5_000;
 export async function startHttpFront(options: HttpFrontOptions): Promise<HttpFront> {
   const { listen, clock } = options;
   const streams = new Set<ServerResponse>();
-  const server = createServer(
-    options.tls,
-    requestListener(options, streams, () => !server.listening),
-  );
+  const connections = createConnections();
+  const listener = createListener({
+    dispatch: createDispatcherOf(options),
+    clock,
+    connections,
+    streams,
+    isClosing: () => !server.listening,
+    onRequest: options.onRequest,
+    onError: options.onError ?? (() => {}),
+  });
+  const server = createServer(options.tls, listener);
+  server.on('clientError', connections.answerMalformed);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
       reject(new Error(`cannot serve on ${listen.host}:${listen.port}: ${cause.message}`, { cause })),
@@ -100,8 +93,7 @@ export async function startHttpFront(options: HttpFrontOptions): Promise<HttpFro
 
 function createServer(tls: HttpFrontOptions['tls'], listener: RequestListener): Server {
   const http: ServerOptions = { keepAliveTimeout: IDLE_MS, maxHeaderSize: MAX_HEADER_BYTES };
-  const server = tls ? createHttpsServer({ ...http, ...tls }, listener) : createHttpServer(http, listener);
-  return server.on('clientError', answerMalformed);
+  return tls ? createHttpsServer({ ...http, ...tls }, listener) : createHttpServer(http, listener);
 }
 
 function createDispatcherOf(options: HttpFrontOptions): Dispatcher {
@@ -119,71 +111,4 @@ function createDispatcherOf(options: HttpFrontOptions): Dispatcher {
     hasGroup: (group) => router.hasGroup(group) || reviewGroups.has(group),
     onError,
   });
-}
-
-function requestListener(
-  options: HttpFrontOptions,
-  streams: Set<ServerResponse>,
-  isClosing: () => boolean,
-): RequestListener {
-  const { clock, onRequest, onError = () => {} } = options;
-  const dispatch = createDispatcherOf(options);
-  return (request, response) => {
-    const startedAt = clock.now();
-    let user: string | undefined;
-    if (onRequest) {
-      response.once('close', () => {
-        if (!response.headersSent) return;
-        const { method = '', url = '' } = request;
-        const path = url.split('?', 1)[0] ?? '';
-        const durationMs = clock.now() - startedAt;
-        const code = response.statusCode;
-        onRequest({ method, path, code, durationMs, ...(user !== undefined && { user }) });
-      });
-    }
-    const write = (outcome: Outcome): void => {
-      try {
-        writeOutcome(outcome, request, response, streams, isClosing());
-      } catch (error) {
-        onError(error);
-        response.destroy();
-      }
-    };
-    const outcome = dispatch(incomingOf(request), (name) => {
-      user = name;
-    });
-    if (outcome instanceof Promise) outcome.then(write, onError);
-    else write(outcome);
-  };
-}
-
-function incomingOf(request: IncomingMessage): Incoming {
-  return {
-    method: request.method ?? '',
-    url: request.url ?? '',
-    header(name) {
-      const value = request.headers[name] ?? '';
-      return typeof value === 'string' ? value : value.join(',');
-    },
-    readBody: () => readBody(request),
-  };
-}
-
-function writeOutcome(
-  outcome: Outcome,
-  request: IncomingMessage,
-  response: ServerResponse,
-  streams: Set<ServerResponse>,
-  isClosing: boolean,
-): void {
-  if (outcome.kind === 'gone' || response.destroyed) return;
-  if (outcome.kind === 'answer') {
-    writeAnswer(request, response, outcome.answer, isClosing);
-    return;
-  }
-  writeStreamHead(request, response, isClosing);
-  streams.add(response);
-  response.once('close', () => streams.delete(response));
-  outcome.reply.start(streamSink(response));
-  if (isClosing) response.end();
 }

@@ -1,6 +1,6 @@
 import { badRequest } from '../api-error.ts';
 import type { StructSchema } from '../schema/schema.ts';
-import { PROTOBUF } from './body.ts';
+import { PROTOBUF } from './negotiation.ts';
 import { objectFromProtobuf } from './protobuf.ts';
 
 /** A body as operations take it. */

@@ -4,6 +4,9 @@ import { parseAccept } from './accept.ts';
 /** What answers are written in. */
 export type MediaType = 'application/json' | 'application/yaml';
 
+/** How client-go writes what it sends, and what it prefers to be answered in. */
+export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+
 /** Another kind of object that the client wants instead: `as=Table;g=meta.k8s.io;v=v1`. */
 export interface Transform {
   readonly group: string;
@@ -26,8 +29,10 @@ export interface Restrictions {
   readonly allowsServerVersion: boolean;
 }
 
-export const mediaTypes: readonly MediaType[] = ['application/json', 'application/yaml'];
-const STREAMED: MediaType = 'application/json';
+/** What may be asked for, in the order in which it is given to those who take anything. */
+export const acceptedTypes: readonly string[] = ['application/json', 'application/yaml', PROTOBUF];
+/** The same for watches. */
+export const streamedTypes: readonly string[] = ['application/json;stream=watch', `${PROTOBUF};stream=watch`];
 
 /** For what has no other form, like errors. */
 export const plainOnly: Restrictions = { allowsTransform: () => false, allowsServerVersion: false };
@@ -45,10 +50,10 @@ export const resourceForms: Restrictions = {
 export function negotiate(accept: string, restrictions: Restrictions): Negotiated | undefined {
   if (accept === '') return { mediaType: 'application/json', isPretty: false, transform: undefined };
   for (const { type, subtype, parameters } of parseAccept(accept)) {
-    for (const mediaType of mediaTypes) {
+    for (const accepted of acceptedTypes) {
       const isMeant =
-        mediaType === `${type}/${subtype}` || (subtype === '*' && (type === '*' || type === 'application'));
-      const agreed = isMeant ? agree(mediaType, parameters, restrictions) : undefined;
+        accepted === `${type}/${subtype}` || (subtype === '*' && (type === '*' || type === 'application'));
+      const agreed = isMeant ? agree(accepted, parameters, restrictions) : undefined;
       if (agreed) return agreed;
     }
   }
@@ -56,27 +61,31 @@ export function negotiate(accept: string, restrictions: Restrictions): Negotiate
 }
 
 function agree(
-  mediaType: MediaType,
+  accepted: string,
   parameters: readonly (readonly [string, string])[],
   restrictions: Restrictions,
 ): Negotiated | undefined {
+  // Whoever reads protobuf reads JSON too, and goes by what the answer says it is.
+  const mediaType = accepted === 'application/yaml' ? accepted : 'application/json';
   const wanted: { group?: string; version?: string; kind?: string } = {};
   let isPretty = false;
   for (const [name, value] of parameters) {
     if (name === 'as') wanted.kind = value;
     else if (name === 'g') wanted.group = value;
     else if (name === 'v') wanted.version = value;
-    else if (name === 'stream' && (value !== 'watch' || mediaType !== STREAMED)) return undefined;
+    else if (name === 'stream' && (value !== 'watch' || mediaType === 'application/yaml')) return undefined;
     else if (name === 'sv' && (value !== 'v1' || !restrictions.allowsServerVersion)) return undefined;
     else if (name === 'pretty') isPretty = value === '1';
   }
   if (Object.keys(wanted).length === 0) return { mediaType, isPretty, transform: undefined };
   const transform = { group: '', version: '', kind: '', ...wanted };
+  // There never were tables in protobuf: those who ask for them go on to the next they accept.
+  if (accepted === PROTOBUF && transform.kind === 'Table') return undefined;
   return restrictions.allowsTransform(transform) ? { mediaType, isPretty, transform } : undefined;
 }
 
 /** 406 for an endpoint that knows the media types asked for, but not what is asked of them. */
-export function notAcceptable(accepted: readonly string[] = mediaTypes): ApiError {
+export function notAcceptable(accepted: readonly string[] = acceptedTypes): ApiError {
   return new ApiError(
     406,
     'NotAcceptable',

@@ -11,6 +11,7 @@ const MAGIC = Buffer.from('k8s\0', 'latin1');
  * @throws {RangeError} when it is none
  */
 export function objectFromProtobuf(body: Buffer, schema: StructSchema): JsonObject {
+  if (body.length === 0) throw new RangeError('empty data');
   if (!body.subarray(0, MAGIC.length).equals(MAGIC)) {
     throw new RangeError(
       `provided data does not appear to be a protobuf message, expected prefix [${[...MAGIC].join(' ')}]`,

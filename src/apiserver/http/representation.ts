@@ -57,7 +57,8 @@ function metadataRepresentation(version: string, ofList: boolean): Representatio
     },
     showList(items, metadata, definition, { version: own }) {
       if (ofList) {
-        const shown = items.map((item) => partialMetadata(item, version));
+        // Without any, the real server has not even a list to show.
+        const shown = items.length === 0 ? null : items.map((item) => partialMetadata(item, version));
         return { kind: 'PartialObjectMetadataList', apiVersion, metadata, items: shown };
       }
       const type = goType(`${definition.group}/${own}`, `${definition.kind}List`);

@@ -57,7 +57,7 @@ function decoded(path: string): string | undefined {
 
 /** `/api/v1/...` or `/apis/GROUP/VERSION/...`, and something behind it. */
 function parseResourcePath(path: string): ResourcePath | undefined {
-  const segments = path.replace(/^\/+|\/+$/g, '').split('/');
+  const segments = path.replace(/^\/|\/+$/g, '').split('/');
   const isCore = segments[0] === 'api';
   const group = isCore ? '' : (segments[1] ?? '');
   const [version, ...rest] = segments.slice(isCore ? 1 : 2);

@@ -6,12 +6,13 @@ import { contentTypeOf, hasBody } from './body.ts';
 import { answered, type Exchange, type Outcome } from './exchange.ts';
 import { type ReadableBody, readableBody } from './json-body.ts';
 import {
-  mediaTypes,
+  acceptedTypes,
   type Negotiated,
   negotiate,
   noRepresentation,
   notAcceptable,
   resourceForms,
+  streamedTypes,
 } from './negotiation.ts';
 import { representationOf } from './representation.ts';
 import type { Reply, ResourceRequest, Verb } from './request.ts';
@@ -19,7 +20,6 @@ import type { ResourceRoute } from './router.ts';
 import { warningHeaders } from './warnings.ts';
 
 const NO_BODY: ReadableBody = { body: Buffer.alloc(0), contentType: '' };
-const WATCHED = 'application/json;stream=watch';
 
 /**
  * Answers a request for a resource: reads what it is made in and what its answer is to be, and hands it to `handle`.
@@ -59,11 +59,12 @@ export function answerResource(
 
 /** @throws {ApiError} 406 */
 function negotiateFor(verb: Verb, accept: string): Negotiated {
-  const available = verb === 'list' || verb === 'watch' ? [...mediaTypes, WATCHED] : mediaTypes;
+  const available =
+    verb === 'list' || verb === 'watch' ? [...acceptedTypes, ...streamedTypes] : acceptedTypes;
   // Twice, as the real server does: the endpoint has to be named, and then what it can do has to be asked of it.
   if (accept !== '' && !namesOneOf(accept, available)) throw noRepresentation(available);
   const negotiated = negotiate(accept, resourceForms);
   if (negotiated === undefined) throw notAcceptable();
-  if (verb === 'watch' && negotiated.mediaType !== 'application/json') throw notAcceptable([WATCHED]);
+  if (verb === 'watch' && negotiated.mediaType !== 'application/json') throw notAcceptable(streamedTypes);
   return negotiated;
 }

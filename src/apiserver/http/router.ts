@@ -42,6 +42,7 @@ export function createRouter(resources: readonly ResourceDefinition[]): Router {
       const verb = verbAt(method, path, found.definition, query);
       if (verb === undefined) throw methodNotAllowed();
       if (name !== undefined) checkName(name);
+      if (path.isWatch) query.set('watch', 'true');
       if (verb === 'watch' && name !== undefined) selectOnly(name, query);
       return { ...found, verb, namespace: path.namespace || undefined, name };
     },

@@ -8,12 +8,13 @@ import type { Representation } from './request.ts';
 /** What a row of a table has beside its cells. */
 export type IncludedObject = 'None' | 'Metadata' | 'Object';
 
-const nameColumn = {
+const nameColumn: ColumnDefinition = {
   name: 'Name',
+  isName: true,
   type: 'string',
-  format: 'name',
   description: 'What the object is called: no other of its kind in the same namespace has this name.',
   priority: 0,
+  cell: ({ metadata }) => metadata.name ?? '',
 };
 
 /** Objects as rows, which kubectl prints. `metaVersion` is the version of meta.k8s.io. */
@@ -23,10 +24,11 @@ export function tableRepresentation(
   clock: Clock,
 ): Representation {
   const id = `table/${metaVersion}/${included}`;
-  const rows = (objects: readonly ApiObject[], { columns }: VersionDefinition): JsonObject[] => {
+  const rows = (objects: readonly ApiObject[], version: VersionDefinition): JsonObject[] => {
     const nowSeconds = Number(clock.wallTime() / 1_000_000n);
+    const columns = columnsOf(version);
     return objects.map((object) => ({
-      cells: [object.metadata.name ?? '', ...columns.map(({ cell }) => cell(object, nowSeconds))],
+      cells: columns.map(({ cell }) => cell(object, nowSeconds)),
       object: includedIn(object, included, metaVersion),
     }));
   };
@@ -38,11 +40,11 @@ export function tableRepresentation(
     rows: shown,
   });
   const showWith =
-    (columnsOf: (version: VersionDefinition) => unknown): Representation['show'] =>
+    (definitionsOf: (version: VersionDefinition) => unknown): Representation['show'] =>
     (object, version) => {
       if (object.kind === 'Status') return object;
       const { resourceVersion } = object.metadata;
-      return table({ resourceVersion }, columnsOf(version), rows([object], version));
+      return table({ resourceVersion }, definitionsOf(version), rows([object], version));
     };
   const showList: Representation['showList'] = (items, metadata, _, version) =>
     table(metadata, columnDefinitions(version), rows(items, version));
@@ -54,13 +56,19 @@ export function tableRepresentation(
   };
 }
 
-function columnDefinitions({ columns }: VersionDefinition): readonly JsonObject[] {
-  return [nameColumn, ...columns.map(columnDefinition)];
+/** The name comes first, unless the resource has a place of its own for it. */
+function columnsOf({ columns }: VersionDefinition): readonly ColumnDefinition[] {
+  return columns.some(({ isName }) => isName) ? columns : [nameColumn, ...columns];
 }
 
-function columnDefinition({ name, type, description, priority }: ColumnDefinition): JsonObject {
+function columnDefinitions(version: VersionDefinition): readonly JsonObject[] {
+  return columnsOf(version).map(columnDefinition);
+}
+
+function columnDefinition({ name, type, isName, description, priority }: ColumnDefinition): JsonObject {
   // Cells of dates are ages, worked out here: to whoever prints them they are text.
-  return { name, type: type === 'date' ? 'string' : type, format: '', description, priority };
+  const shownType = type === 'date' ? 'string' : type;
+  return { name, type: shownType, format: isName ? 'name' : '', description, priority };
 }
 
 function includedIn(object: ApiObject, included: IncludedObject, metaVersion: string): JsonObject | null {

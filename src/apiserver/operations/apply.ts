@@ -3,8 +3,8 @@ import { badRequest, conflict } from '../api-error.ts';
 import type { ApiObject } from '../api-object.ts';
 import type { ObjectReply, ResourceRequest } from '../http/request.ts';
 import { applyConfiguration } from '../ownership/apply-configuration.ts';
-import { decodeObject } from '../schema/decode.ts';
-import { apiVersionOf, asObject, attempt, parseYamlBody } from './body.ts';
+import { jsonType } from '../patch/go-notation.ts';
+import { apiVersionOf, parseYamlBody } from './body.ts';
 import {
   changeBy,
   liveObject,
@@ -14,7 +14,7 @@ import {
   withMetadata,
 } from './context.ts';
 import { duplicateOwnersWarning, withoutDuplicateOwners } from './owner-references.ts';
-import { plainError, type WriteOptions } from './parameters.ts';
+import type { WriteOptions } from './parameters.ts';
 import { inNamespaceOf, storeNew, withoutVersion } from './store-new.ts';
 import { storeUpdate } from './store-update.ts';
 import { checkName } from './update.ts';
@@ -39,7 +39,8 @@ export function apply(
     throw badRequest(`error strict decoding YAML: ${repeated.join(', ')}`);
   }
   if (live === undefined) checkNotMeantForAnother(request, applied.object);
-  const placed = inNamespaceOf(request, applied.object);
+  const { object } = applied;
+  const placed = inNamespaceOf(request, object.metadata.name ? object : withMetadata(object, { name }));
   checkName(placed, name);
   const { object: next, duplicates } = withoutDuplicateOwners(placed);
   const stored =
@@ -57,36 +58,18 @@ export function apply(
   };
 }
 
-function readConfiguration(request: ResourceRequest): { config: ApiObject; duplicates: readonly string[] } {
-  const { definition, version, name = '' } = request;
+function readConfiguration(request: ResourceRequest): { config: JsonObject; duplicates: readonly string[] } {
+  const { definition, version } = request;
   const parsed = parseYamlBody(request.body.toString('utf8'));
   if (!parsed.ok) throw badRequest(`error decoding YAML: ${parsed.problem}`);
-  if (!isJsonObject(parsed.value)) {
+  const { value: config, duplicates } = parsed;
+  if (!isJsonObject(config)) {
     throw badRequest(
-      'error decoding YAML: json: cannot unmarshal into Go value of type map[string]interface {}',
+      `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${jsonType(config)} into Go value of type map[string]interface {}`,
     );
   }
-  const apiVersion = apiVersionOf(definition, version);
-  checkType(parsed.value, apiVersion, definition.kind);
-  const path = pathIn(parsed.value['metadata'], name);
-  const refused = (problem: string) =>
-    plainError(
-      `failed to create typed patch object (${path}; ${apiVersion}, Kind=${definition.kind}): ${problem}`,
-    );
-  const decoded = attempt(() => decodeObject(version.schema, parsed.value), refused);
-  const unknown = decoded.unknownFields.map((field) => `.${field}: field not declared in schema`);
-  if (unknown.length > 0) {
-    throw refused(unknown.length === 1 ? (unknown[0] ?? '') : `errors:\n  ${unknown.join('\n  ')}`);
-  }
-  const object = asObject(decoded.value, apiVersion, definition.kind);
-  const config = object.metadata.name ? object : withMetadata(object, { name });
-  return { config, duplicates: parsed.duplicates };
-}
-
-/** The namespace and the name that the configuration itself gives, as errors about it do. */
-function pathIn(metadata: unknown, nameOnUrl: string): string {
-  const { namespace = '', name = nameOnUrl } = isJsonObject(metadata) ? metadata : {};
-  return `${namespace}/${name}`;
+  checkType(config, apiVersionOf(definition, version), definition.kind);
+  return { config, duplicates };
 }
 
 /** A configuration has to say what it is, and in which version. */

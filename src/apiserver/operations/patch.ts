@@ -3,7 +3,8 @@ import { ApiError, badRequest, invalidObject, notFound } from '../api-error.ts';
 import { invalid } from '../field-error.ts';
 import type { ObjectReply, ResourceRequest } from '../http/request.ts';
 import { recordUpdate } from '../ownership/record-update.ts';
-import { applyJsonPatch } from '../patch/json-patch.ts';
+import { goText } from '../patch/go-notation.ts';
+import { applyJsonPatch, unknownOperationFields } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
 import { decodeObject } from '../schema/decode.ts';
@@ -23,25 +24,36 @@ import { checkName } from './update.ts';
 interface PatchKind {
   readonly apply: (document: JsonObject, patch: unknown, request: ResourceRequest) => JsonObject;
   readonly unreadable: (problem: string) => string;
-  /** What strict reading calls a field of the patch itself. */
-  readonly strictPrefix: string;
+  /** What the value of a result that cannot be read is shown as. */
+  readonly shown: (patched: JsonObject, patch: unknown) => string;
+  /** What strict reading complains of in the patch itself, in which `duplicates` are given twice. */
+  readonly strictProblems: (patch: unknown, duplicates: readonly string[]) => readonly string[];
 }
+
+const duplicateProblems = (_: unknown, duplicates: readonly string[]) =>
+  duplicates.map((path) => `duplicate field ${goQuote(path)}`);
 
 const kinds: Readonly<Record<string, PatchKind>> = {
   'application/json-patch+json': {
     apply: applyJsonPatch,
     unreadable: (problem) => `error decoding patch: ${problem}`,
-    strictPrefix: 'json patch ',
+    shown: (patched) => JSON.stringify(patched),
+    strictProblems: (patch, duplicates) => [
+      ...duplicateProblems(patch, duplicates).map((problem) => `json patch ${problem}`),
+      ...unknownOperationFields(patch).map((path) => `json patch unknown field ${goQuote(path)}`),
+    ],
   },
   'application/merge-patch+json': {
     apply: applyMergePatch,
     unreadable: (problem) => `error decoding patch: ${problem}`,
-    strictPrefix: '',
+    shown: (patched) => JSON.stringify(patched),
+    strictProblems: duplicateProblems,
   },
   'application/strategic-merge-patch+json': {
     apply: (document, patch, { version }) => applyStrategicMergePatch(version.schema, document, patch),
     unreadable: (problem) => problem,
-    strictPrefix: '',
+    shown: (_, patch) => goText(patch),
+    strictProblems: duplicateProblems,
   },
 };
 
@@ -61,12 +73,9 @@ export function patch(context: OperationsContext, request: ResourceRequest): Obj
   const { given, duplicates: repeated } = readPatch(request.body, kind);
   const patched = kind.apply(shown, given, request);
   const refused = (problem: string) =>
-    invalidObject({ group: '', name: '' }, '', [invalid('patch', JSON.stringify(patched), problem)]);
+    invalidObject({ group: '', name: '' }, '', [invalid('patch', kind.shown(patched, given), problem)]);
   const decoded = attempt(() => decodeObject(version.schema, patched), refused);
-  const strictProblems = [
-    ...repeated.map((path) => `${kind.strictPrefix}duplicate field ${goQuote(path)}`),
-    ...decoded.strictProblems,
-  ];
+  const strictProblems = [...kind.strictProblems(given, repeated), ...decoded.strictProblems];
   if (options.fieldValidation === 'Strict' && strictProblems.length > 0) {
     throw refused(`strict decoding error: ${strictProblems.join(', ')}`);
   }

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
-import { ApiError, badRequest } from '../api-error.ts';
+import { type ApiError, badRequest } from '../api-error.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../api-object.ts';
 import { ConversionError } from '../patch/from-unstructured.ts';
+import { failed } from '../patch/patch-problems.ts';
 import { DecodeError } from '../schema/decode.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { applyConflict, conflictsOf } from './apply-conflicts.ts';
@@ -30,7 +31,7 @@ import { type Change, type Versions, withManagedFields } from './ownership.ts';
 import { prune } from './pruning.ts';
 import { checkConfiguration } from './typed-check.ts';
 import { fieldSetOf } from './typed-fields.ts';
-import { blankObject, schemaOf, typedObject } from './version-views.ts';
+import { blankObject, schemaOf, typedObject, VersionError, withinGroup } from './version-views.ts';
 
 /** What somebody wants to be in an object. */
 export interface Application {
@@ -62,8 +63,17 @@ const KUBECTL = 'kubectl';
  * @throws {ApiError} 409 with every field that others own and `force` would take; 400 for managedFields in the
  * configuration; 500 without a reason where it does not fit its schema, as the real server.
  */
-export function applyConfiguration({ live, config, force, change, versions }: Application): Applied {
+export function applyConfiguration(application: Application): Applied {
+  try {
+    return apply(application);
+  } catch (error) {
+    throw error instanceof VersionError ? failed(error.message) : error;
+  }
+}
+
+function apply({ live, config, force, change, versions: served }: Application): Applied {
   const { apiVersion, kind } = typeOf(config);
+  const versions = withinGroup(served, apiVersion);
   const schema = schemaOf(versions, apiVersion);
   checkApplied(schema, config);
   const blank = blankObject(schema, { apiVersion, kind });
@@ -102,7 +112,7 @@ function checkApplied(schema: StructSchema, config: JsonObject): void {
   }
   const problem = checkConfiguration(schema, config);
   if (problem === undefined) return;
-  throw new ApiError(500, '', `failed to create typed patch object (${nameOf(config)}): ${problem}`);
+  throw failed(`failed to create typed patch object (${nameOf(config)}): ${problem}`);
 }
 
 /** An object of which nobody has said who owns what is somebody's that comes before the first applier. */
@@ -113,9 +123,11 @@ function managersOf(
   versions: Versions,
 ): Managers {
   const managers = readManagers(live?.metadata.managedFields ?? []) ?? new Map<string, Manager>();
-  if (managers.size > 0 || live === undefined) return reconcileManagers(managers, versions);
+  if (live === undefined) return managers;
+  const object = withManagedFields(live, undefined);
+  if (managers.size > 0) return reconcileManagers(managers, object, versions);
   const unknown = { manager: 'before-first-apply', time };
-  return afterUpdate(blank, withManagedFields(live, undefined), managers, unknown, versions);
+  return afterUpdate(blank, object, managers, unknown, versions);
 }
 
 /** The applier's own entry: without what nobody owns, and gone if that is all. */
@@ -140,9 +152,7 @@ function asTyped(schema: StructSchema, object: JsonObject, config: JsonObject): 
 }
 
 function notConvertible(config: JsonObject, problem: string): ApiError {
-  return new ApiError(
-    500,
-    '',
+  return failed(
     `failed to convert new object (${nameOf(config)}) to proper version: unable to convert unstructured object to ${typeName(config)}: ${problem}`,
   );
 }

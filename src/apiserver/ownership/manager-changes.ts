@@ -8,7 +8,7 @@ import { compareText, type Manager, type Managers, managerId, managerOf } from '
 import type { Change, Versions } from './ownership.ts';
 import { fieldElement } from './path-element.ts';
 import { withAtomicFields } from './typed-fields.ts';
-import { inVersion, schemaOf } from './version-views.ts';
+import { inVersion, schemaOf, VersionError } from './version-views.ts';
 
 /** What the server sets, or what says which object it is, belongs to nobody. */
 const NEVER_OWNED = fieldSetOfPaths(
@@ -87,13 +87,21 @@ export function withoutNeverOwned(set: FieldSet): FieldSet {
   return difference(set, NEVER_OWNED);
 }
 
-/** The managers whose version is still served, with their fields as its schema has them. */
-export function reconcileManagers(managers: Managers, versions: Versions): Managers {
+/**
+ * The managers whose version is still served, with their fields as its schema has them.
+ * @throws {VersionError} where the object cannot be shown in one of these versions.
+ */
+export function reconcileManagers(managers: Managers, live: ApiObject, versions: Versions): Managers {
   const reconciled = new Map<string, Manager>();
   for (const [id, manager] of managers) {
-    const schema = versions.schema(manager.apiVersion);
+    const { apiVersion, fields } = manager;
+    if (apiVersion.split('/').length > 2) {
+      throw new VersionError(`unexpected GroupVersion string: ${apiVersion}`);
+    }
+    const schema = versions.schema(apiVersion);
     if (schema === undefined) continue;
-    reconciled.set(id, { ...manager, fields: withAtomicFields(schema, manager.fields) });
+    inVersion(live, apiVersion, versions);
+    reconciled.set(id, { ...manager, fields: withAtomicFields(schema, fields) });
   }
   return reconciled;
 }
@@ -124,7 +132,10 @@ export function afterChange(managers: Managers, change: ObjectChange, id?: strin
   return left;
 }
 
-/** The managers after a write that is no apply: who makes it owns what it changed. */
+/**
+ * The managers after a write that is no apply: who makes it owns what it changed.
+ * @throws {VersionError}
+ */
 export function afterUpdate(
   live: ApiObject,
   next: ApiObject,
@@ -134,7 +145,7 @@ export function afterUpdate(
 ): Managers {
   const change = objectChange(live, next, next.apiVersion, versions);
   const fields = withoutNeverOwned(union(change.own.modified, change.own.added));
-  const result = new Map(afterChange(reconcileManagers(managers, versions), change));
+  const result = new Map(afterChange(reconcileManagers(managers, live, versions), change));
   if (!isEmptySet(fields)) {
     const updater = managerOf(by, 'Update', next.apiVersion);
     const id = managerId(updater);

@@ -2,7 +2,7 @@ import type { ApiObject, ManagedFieldsEntry } from '../api-object.ts';
 import { afterUpdate } from './manager-changes.ts';
 import { type Managers, readManagers, writeManagers } from './managers.ts';
 import { type Change, type Versions, withManagedFields } from './ownership.ts';
-import { blankObject, schemaOf } from './version-views.ts';
+import { blankObject, schemaOf, VersionError, withinGroup } from './version-views.ts';
 
 /** A write that is no apply: a create, a PUT or a patch of another kind. */
 export interface Update {
@@ -16,20 +16,20 @@ export interface Update {
 
 /**
  * The object with the managedFields that come of a write: who makes it owns what it changed, and others lose that. An
- * object that has none when it is changed gets none.
+ * object that has none when it is changed gets none; nor does one of which the owned fields cannot be told any more.
  */
-export function recordUpdate({ live, next, change, versions }: Update): ApiObject {
+export function recordUpdate({ live, next, change, versions: served }: Update): ApiObject {
   const managers = managersOf(next, live, change);
   if (managers.size === 0 && live !== undefined) return withManagedFields(next, undefined);
+  const versions = withinGroup(served, next.apiVersion);
   const before = live ?? blankObject(schemaOf(versions, next.apiVersion), next);
-  const after = afterUpdate(
-    withManagedFields(before, undefined),
-    withManagedFields(next, undefined),
-    managers,
-    change,
-    versions,
-  );
-  return withManagedFields(next, writeManagers(after));
+  const [from, to] = [withManagedFields(before, undefined), withManagedFields(next, undefined)];
+  try {
+    return withManagedFields(next, writeManagers(afterUpdate(from, to, managers, change, versions)));
+  } catch (error) {
+    if (error instanceof VersionError) return withManagedFields(next, undefined);
+    throw error;
+  }
 }
 
 /** Clients may send managedFields. Those that are not valid, or not there, are as if the old ones had been sent. */

@@ -4,6 +4,25 @@ import { fromUnstructured } from '../patch/from-unstructured.ts';
 import { decodeObject } from '../schema/decode.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import type { Versions } from './ownership.ts';
+import { checkConfiguration } from './typed-check.ts';
+
+/** An object cannot be shown in a version that somebody owns fields of. The message is the real server's. */
+export class VersionError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'VersionError';
+  }
+}
+
+/** What there is of the group of this version. An object that is shown in two groups is owned in each on its own. */
+export function withinGroup(versions: Versions, apiVersion: string): Versions {
+  const group = groupOf(apiVersion);
+  return { ...versions, schema: (other) => (groupOf(other) === group ? versions.schema(other) : undefined) };
+}
+
+function groupOf(apiVersion: string): string {
+  return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
+}
 
 /** The schema of a version that is known to be served. */
 export function schemaOf(versions: Versions, apiVersion: string): StructSchema {
@@ -12,11 +31,18 @@ export function schemaOf(versions: Versions, apiVersion: string): StructSchema {
   return schema;
 }
 
-/** An object in a version that has a schema; one that is already is not touched, as its zero values may say something. */
+/**
+ * An object in a version that has a schema. One that is already is not touched, as its zero values may say something; in
+ * any other, the real server does not bear an item that is in a list twice.
+ * @throws {VersionError}
+ */
 export function inVersion(object: JsonObject, apiVersion: string, versions: Versions): JsonObject {
   const given = String(object['apiVersion']);
   if (given === apiVersion) return object;
-  return versions.convert(typedObject(schemaOf(versions, given), object), apiVersion);
+  const converted = versions.convert(typedObject(schemaOf(versions, given), object), apiVersion);
+  const problem = checkConfiguration(schemaOf(versions, apiVersion), converted);
+  if (problem !== undefined) throw new VersionError(problem);
+  return converted;
 }
 
 /**

@@ -25,7 +25,6 @@ export function goSyntax(value: unknown): string {
 
 /** The type that a parsed value has, as `%T` prints it. */
 export function goType(value: unknown): string {
-  if (value === null || value === undefined) return '<nil>';
   if (Array.isArray(value)) return '[]interface {}';
   return isJsonObject(value) ? 'map[string]interface {}' : scalarType(value);
 }
@@ -46,7 +45,7 @@ export function jsonType(value: unknown): string {
 function scalarType(value: unknown): string {
   if (typeof value === 'boolean') return 'bool';
   if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
-  return 'string';
+  return typeof value === 'string' ? 'string' : '<nil>';
 }
 
 function sortedKeys(value: JsonObject): string[] {

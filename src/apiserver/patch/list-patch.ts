@@ -10,13 +10,29 @@ type MergeObjects = (original: JsonObject, patch: JsonObject, schema: TypeSchema
 /** Merges the items of a patch into a list. `patch` comes first, among what the list had in its own order. */
 export function mergeList(original: List, patch: List, list: ListSchema, merge: MergeObjects): List {
   if (original.length === 0 && patch.length === 0) return original;
+  const { merged, kept, added, key } = combine(original, patch, list, merge);
+  return inOrder(merged, added, kept, key);
+}
+
+interface Combination {
+  /** What the list kept, in its order, and then what is new. */
+  readonly merged: List;
+  readonly kept: List;
+  /** The items of the patch that are no directives. */
+  readonly added: List;
+  /** What tells items apart that are objects. */
+  readonly key: string | undefined;
+}
+
+function combine(original: List, patch: List, list: ListSchema, merge: MergeObjects): Combination {
   if (!areObjects(original, patch)) {
-    return inOrder([...new Set([...original, ...patch])], patch, original);
+    const merged = [...new Set([...original, ...patch])];
+    return { merged, kept: original, added: patch, key: undefined };
   }
   const key = list.patchStrategy?.mergeKey;
   if (key === undefined) throw failed('cannot merge lists without merge key for struct');
   const { kept, added } = obeyDirectives(original, patch, key);
-  return inOrder(mergeItems(kept, added, key, list.items, merge), added, kept, key);
+  return { merged: mergeItems(kept, added, key, list.items, merge), kept, added, key };
 }
 
 /** Takes items out of a list; where they are objects, the real server merges them instead. */
@@ -37,23 +53,27 @@ export function orderList(
 ): List | undefined {
   const key = list.patchStrategy?.mergeKey;
   if (patch !== undefined) checkOrder(patch, order, key);
-  const merged = mergeLists(original, patch, list, merge);
-  if (merged === undefined) return undefined;
+  if (original === undefined && patch === undefined) return undefined;
   const isKeyed = areObjects(original ?? [], patch ?? []);
-  return inOrder(merged, order, original ?? [], isKeyed ? key : undefined);
+  const { merged, before } = toBeOrdered(original, patch, list, merge);
+  return inOrder(merged, order, before, isKeyed ? key : undefined);
 }
 
-function mergeLists(
+/** The items to put into an order, and the order that the others are to keep among themselves. */
+function toBeOrdered(
   original: List | undefined,
   patch: List | undefined,
   list: ListSchema,
   merge: MergeObjects,
-): List | undefined {
-  if (patch === undefined) return original;
+): { merged: List; before: List } {
   if (original === undefined) {
-    return patch.map(withoutDirectives).filter((item) => item !== undefined);
+    return { merged: (patch ?? []).map(withoutDirectives).filter((item) => item !== undefined), before: [] };
   }
-  return list.patchStrategy === undefined ? patch : mergeList(original, patch, list, merge);
+  if (patch === undefined) return { merged: original, before: original };
+  if (list.patchStrategy === undefined) return { merged: patch, before: original };
+  const { merged, key } = combine(original, patch, list, merge);
+  // The real server writes over the list: what is new is then where something has been deleted.
+  return { merged, before: key === undefined ? original : merged.slice(0, original.length) };
 }
 
 /** @throws {ApiError} where items of different types are together. */
@@ -133,17 +153,20 @@ function checkOrder(patch: List, order: List, key: string | undefined): void {
   if (patch.length === 0 || order.length === 0) return;
   const named = key === undefined ? patch : patch.map(asObject).filter((item) => item['$patch'] !== 'delete');
   const identify = (item: unknown) => (key === undefined ? item : keyOf(asObject(item), key));
-  let next = 0;
-  for (const item of named) {
-    if (isJsonObject(item) && Object.hasOwn(item, '$patch')) continue;
-    while (next < order.length && identify(item) !== identify(order[next])) next += 1;
-    if (next === order.length) {
-      throw failed(
-        `The order in patch list:\n${goText(patch)}\n doesn't match $setElementOrder list:\n${goText(order)}\n`,
-      );
+  let [index, next] = [0, 0];
+  while (index < named.length && next < order.length) {
+    const item = named[index];
+    if (isJsonObject(item) && Object.hasOwn(item, '$patch')) {
+      index += 1;
+    } else {
+      if (identify(item) === identify(order[next])) index += 1;
+      next += 1;
     }
-    next += 1;
   }
+  if (index === named.length) return;
+  throw failed(
+    `The order in patch list:\n${goText(patch)}\n doesn't match $setElementOrder list:\n${goText(order)}\n`,
+  );
 }
 
 function keyOf(item: JsonObject, key: string): unknown {

@@ -43,8 +43,6 @@ export interface VersionDefinition {
   readonly fromHub: (hub: ApiObject) => ApiObject;
   /** The value of each field that a fieldSelector may name, metadata.name and metadata.namespace included. Takes this version's form. */
   readonly selectableFields: (object: ApiObject) => Readonly<Record<string, string>>;
-  /** What the server answers to a fieldSelector that names any other field. */
-  readonly unknownFieldMessage: (field: string) => string;
   readonly columns: readonly ColumnDefinition[];
   /** The text of the Warning that goes with every answer in this version, where the real server is about to drop it. */
   readonly deprecation?: string;

@@ -5,7 +5,7 @@ import { fromCoreEvent, toCoreEvent } from './event-conversion.ts';
 import { coreEventSchema, eventSchema } from './event-schemas.ts';
 import { validateCoreEvent, validateEvent } from './event-validation.ts';
 import { dnsSubdomainName, pathSegmentName } from './names.ts';
-import { fieldIsNotSelectable, selectableMetadata, settled, structIn, textIn } from './object-fields.ts';
+import { selectableMetadata, settled, structIn, textIn } from './object-fields.ts';
 
 const REFERENCE_FIELDS = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
 
@@ -42,7 +42,6 @@ export const coreEvents: ResourceDefinition = {
         source: textIn(structIn(event, 'source'), 'component') || textIn(event, 'reportingComponent'),
         type: textIn(event, 'type'),
       }),
-      unknownFieldMessage: fieldIsNotSelectable,
       columns: eventColumns((event) => event),
     },
   ],
@@ -67,7 +66,6 @@ export const events: ResourceDefinition = {
         reportingController: textIn(event, 'reportingController'),
         type: textIn(event, 'type'),
       }),
-      unknownFieldMessage: fieldIsNotSelectable,
       columns: eventColumns(toCoreEvent),
     },
   ],

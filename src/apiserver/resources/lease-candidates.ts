@@ -5,15 +5,7 @@ import type { ColumnDefinition, ResourceDefinition, VersionDefinition } from './
 import { v1alpha1Schema, v1alpha2Schema, v1beta1Schema } from './lease-candidate-schemas.ts';
 import { validateLeaseCandidate } from './lease-candidate-validation.ts';
 import { configMapKeyName } from './names.ts';
-import {
-  asVersion,
-  onlyMetadataIsSelectable,
-  selectableMetadata,
-  settled,
-  structIn,
-  textIn,
-  textsIn,
-} from './object-fields.ts';
+import { asVersion, selectableMetadata, settled, structIn, textIn, textsIn } from './object-fields.ts';
 
 /** The versions of LeaseCandidate: that of Kubernetes 1.33 and later, of 1.32, and of 1.31. */
 export type LeaseCandidateVersion = 'v1beta1' | 'v1alpha2' | 'v1alpha1';
@@ -66,7 +58,6 @@ const definitions: Readonly<Record<LeaseCandidateVersion, VersionDefinition>> = 
     toHub: fromListed,
     fromHub: toListed,
     selectableFields: selectableMetadata,
-    unknownFieldMessage: onlyMetadataIsSelectable,
     columns,
   },
 };
@@ -79,7 +70,6 @@ function withOneStrategy(version: 'v1beta1' | 'v1alpha2', schema: StructSchema):
     toHub: (candidate, previous) => keepList(settled(schema, candidate, HUB), previous),
     fromHub: (hub) => asVersion(withoutList(hub), `${GROUP}/${version}`),
     selectableFields: selectableMetadata,
-    unknownFieldMessage: onlyMetadataIsSelectable,
     columns,
   };
 }

@@ -6,14 +6,7 @@ import type { StructSchema } from '../schema/schema.ts';
 import { ageColumn } from './age.ts';
 import type { ResourceDefinition } from './definition.ts';
 import { dnsSubdomainName } from './names.ts';
-import {
-  numberIn,
-  onlyMetadataIsSelectable,
-  selectableMetadata,
-  settled,
-  structIn,
-  textIn,
-} from './object-fields.ts';
+import { numberIn, selectableMetadata, settled, structIn, textIn } from './object-fields.ts';
 import { strategySchema, validateStrategy } from './strategy.ts';
 
 const MODEL = 'io.k8s.api.coordination.v1';
@@ -95,7 +88,6 @@ export function leases(options: { readonly coordinated: boolean }): ResourceDefi
         toHub: (lease) => settled(leaseSchema, lease, HUB),
         fromHub: (lease) => lease,
         selectableFields: selectableMetadata,
-        unknownFieldMessage: onlyMetadataIsSelectable,
         columns: [
           {
             name: 'Holder',

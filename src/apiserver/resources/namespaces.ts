@@ -5,7 +5,7 @@ import type { StructSchema } from '../schema/schema.ts';
 import { ageColumn } from './age.ts';
 import type { ResourceDefinition } from './definition.ts';
 import { dnsLabelName, labelKeyProblems } from './names.ts';
-import { fieldIsNotSelectable, settled, structIn, textIn, textsIn } from './object-fields.ts';
+import { settled, structIn, textIn, textsIn } from './object-fields.ts';
 import { standardFinalizerProblems } from './validate-metadata.ts';
 
 const MODEL = 'io.k8s.api.core.v1';
@@ -117,7 +117,6 @@ export const namespaces: ResourceDefinition = {
         'metadata.name': namespace.metadata.name,
         'status.phase': textIn(structIn(namespace, 'status'), 'phase'),
       }),
-      unknownFieldMessage: fieldIsNotSelectable,
       columns: [
         {
           name: 'Status',

@@ -47,13 +47,3 @@ export function asVersion(object: ApiObject, apiVersion: string): ApiObject {
 export function selectableMetadata({ metadata }: ApiObject): Readonly<Record<string, string>> {
   return { 'metadata.name': metadata.name, 'metadata.namespace': metadata.namespace ?? '' };
 }
-
-/** What is said of a fieldSelector where no other field than those of metadata can be named. */
-export function onlyMetadataIsSelectable(field: string): string {
-  return `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`;
-}
-
-/** What is said of it where a kind has a list of its own. */
-export function fieldIsNotSelectable(field: string): string {
-  return `field label not supported: ${field}`;
-}

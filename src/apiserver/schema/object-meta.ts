@@ -165,7 +165,8 @@ export const objectMetaSchema: StructSchema = {
     managedFields: {
       type: { kind: 'list', items: managedFieldsEntrySchema, listType: 'atomic' },
       description: 'Who has set which fields. Kept by the server.',
-      zero: 'omit',
+      // An empty list is how a client asks to forget them. None is stored.
+      zero: 'keep',
     },
   },
 };

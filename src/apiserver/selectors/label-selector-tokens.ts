@@ -15,11 +15,11 @@ export function labelSelectorTokens(selector: string): readonly Token[] {
   for (;;) {
     while (/[ \t\r\n]/.test(selector.charAt(position))) position++;
     const sign = signs.find((each) => selector.startsWith(each, position));
-    // The real server's scanner takes a NUL for the end of its input, and where one ends a word, swallows it.
     const text = sign ?? /[^ \t\r\n=!(),><\0]*/y.exec(selector.slice(position))?.[0] ?? '';
     if (text === '') return [...tokens, { kind: 'end', text: '' }];
     tokens.push({ kind: sign ?? 'word', text });
-    position +=
-      text.length + (sign === undefined && selector.charAt(position + text.length) === '\0' ? 1 : 0);
+    position += text.length;
+    // To the API server's scanner a NUL is the end of what it reads: of a token, or of everything.
+    if (selector.charAt(position) === '\0') position++;
   }
 }

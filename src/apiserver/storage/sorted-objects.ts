@@ -27,7 +27,7 @@ export function withObject({ chunks }: SortedObjects, stored: StoredObject): Sor
   const isReplaced = chunk[index]?.key === stored.key;
   if (isReplaced) return { chunks: chunks.with(at, chunk.with(index, stored)) };
   const longer = chunk.toSpliced(index, 0, stored);
-  const half = longer.length > 9999 ? longer.length >> 1 : longer.length;
+  const half = longer.length > MAX_CHUNK ? longer.length >> 1 : longer.length;
   const parts = [longer.slice(0, half), longer.slice(half)].filter((part) => part.length > 0);
   return { chunks: chunks.toSpliced(at, 1, ...parts) };
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
+import { LineBatches } from './line-batches.ts';
 
 /** Somebody who is told when there may be something to send. */
 export interface Watcher {
@@ -15,6 +16,8 @@ export interface Watcher {
  * not one each, and so that nobody's long list keeps the others waiting.
  */
 export class WatchRounds {
+  /** What the watchers of one round have in common. */
+  readonly batches = new LineBatches();
   readonly #clock: Clock;
   readonly #watchers = new Set<Watcher>();
   readonly #due = new Set<Watcher>();
@@ -57,6 +60,7 @@ export class WatchRounds {
     this.#isEveryoneDue = false;
     this.#isRoundSet = false;
     for (const watcher of due) if (watcher.advance()) this.wake(watcher);
+    this.batches.forget();
   }
 }
 

@@ -177,10 +177,9 @@ class WatchStream implements Watcher {
     return encoder;
   }
 
-  #write(lines: readonly Buffer[]): void {
-    const [first] = lines;
+  #write([first, ...others]: readonly Buffer[]): void {
     if (first === undefined) return;
-    this.#isBlocked = !this.#options.sink.write(lines.length === 1 ? first : Buffer.concat(lines));
+    this.#isBlocked = !this.#options.sink.write(this.#rounds.batches.join([first, ...others]));
   }
 
   #advanceSoon(): void {

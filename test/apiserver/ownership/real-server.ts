@@ -3,7 +3,7 @@ import { request } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isJsonObject, type JsonObject } from '../../../src/kubernetes/json.ts';
 import type { ControlPlane } from '../../control-plane/control-plane.ts';
-import type { Step, Story } from './stories.ts';
+import { atVersionOf, objectOf, type Step, type Story } from './stories.ts';
 import { type Outcome, transcriptOf } from './transcript.ts';
 
 /** What a server answered. */
@@ -57,7 +57,10 @@ export async function connect({ url, caFile, adminToken }: ControlPlane): Promis
  * how fine its times are.
  */
 export async function tellStories(send: Send, stories: readonly Story[]): Promise<readonly string[]> {
-  await Promise.all(stories.map((_, index) => createNamespace(send, namespaceOf(index))));
+  const namespaces = stories.map(({ namespace }, index) => namespace ?? `story-${index}`);
+  await Promise.all(
+    namespaces.filter((each) => each !== 'default').map((each) => createNamespace(send, each)),
+  );
   const outcomes = stories.map((): Outcome[] => []);
   const begins: number[] = [];
   for (let round = 0; round < Math.max(...stories.map(({ steps }) => steps.length)); round += 1) {
@@ -66,7 +69,8 @@ export async function tellStories(send: Send, stories: readonly Story[]): Promis
     await Promise.all(
       stories.map(async (story, index) => {
         const step = story.steps[round];
-        if (step !== undefined) outcomes[index]?.push(await play(send, story, step, namespaceOf(index)));
+        if (step === undefined) return;
+        outcomes[index]?.push(await play(send, story, step, namespaces[index] ?? ''));
       }),
     );
   }
@@ -75,10 +79,6 @@ export async function tellStories(send: Send, stories: readonly Story[]): Promis
     return round < 0 ? time : `at step ${round + 1}`;
   };
   return stories.map((story, index) => transcriptOf(story, outcomes[index] ?? [], stepOf));
-}
-
-function namespaceOf(index: number): string {
-  return `story-${index}`;
 }
 
 async function createNamespace(send: Send, name: string): Promise<void> {
@@ -109,18 +109,4 @@ async function play(send: Send, { kind }: Story, step: Step, namespace: string):
   })();
   if (answer.code >= 300) return { kind: 'refused', status: answer.body };
   return { kind: 'stored', object: answer.body };
-}
-
-/** The object of a step with what the story leaves out. */
-export function objectOf(body: Step['body'], type: { apiVersion: string; kind: string }): JsonObject {
-  if (!isJsonObject(body)) throw new Error('a list is no object');
-  const metadata = isJsonObject(body['metadata']) ? body['metadata'] : {};
-  return { ...type, ...body, metadata: { name: 'x', ...metadata } };
-}
-
-/** The object as a client sends it that has just read the live one. */
-export function atVersionOf(live: JsonObject, object: JsonObject): JsonObject {
-  const { resourceVersion } = isJsonObject(live['metadata']) ? live['metadata'] : {};
-  const metadata = isJsonObject(object['metadata']) ? object['metadata'] : {};
-  return { ...object, metadata: { ...metadata, resourceVersion } };
 }

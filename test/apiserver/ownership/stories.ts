@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../src/kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../../src/kubernetes/json.ts';
 
 /** One write of one object, by a manager. */
 export interface Step {
@@ -17,6 +17,8 @@ export interface Step {
 export interface Story {
   readonly name: string;
   readonly kind: 'Lease' | 'LeaseCandidate' | 'Event';
+  /** One of its own where this is absent. */
+  readonly namespace?: 'default';
   readonly steps: readonly Step[];
 }
 
@@ -51,8 +53,9 @@ function candidate(name: string, ...steps: Step[]): Story {
   return { name, kind: 'LeaseCandidate', steps };
 }
 
+/** An Event in the namespace of what it is about. */
 function event(name: string, ...steps: Step[]): Story {
-  return { name, kind: 'Event', steps };
+  return { name, kind: 'Event', namespace: 'default', steps };
 }
 
 const one = { apiVersion: 'v1', kind: 'ConfigMap', name: 'one', uid: 'u1' };
@@ -75,9 +78,11 @@ const everything = {
     preferredHolder: 'b',
   },
 };
+/** Renewed so late that the real server's own coordinator does not touch it. */
 const standing = {
   spec: {
     leaseName: 'x',
+    renewTime: '2099-01-01T00:00:01.000001Z',
     binaryVersion: '1.36.0',
     emulationVersion: '1.35.0',
     strategy: 'OldestEmulationVersion',
@@ -435,7 +440,7 @@ export const stories: readonly Story[] = [
   candidate(
     'a candidate is written through two versions',
     create('maker', standing, NEW_CANDIDATE),
-    merge('maker', { spec: { renewTime: '2026-01-01T00:00:01.000001Z' } }, OLD_CANDIDATE),
+    merge('maker', { spec: { renewTime: '2099-01-01T00:00:02.000001Z' } }, OLD_CANDIDATE),
     merge('other', { spec: { emulationVersion: '1.36.0' } }, OLD_CANDIDATE),
     merge('maker', { spec: { emulationVersion: '1.34.0' } }, NEW_CANDIDATE),
     merge('third', { spec: { renewTime: null } }, NEW_CANDIDATE),
@@ -453,16 +458,24 @@ export const stories: readonly Story[] = [
       { metadata: { labels: { app: 'x', more: 'y' } }, spec: { emulationVersion: '1.34.0' } },
       NEW_CANDIDATE,
     ),
-    apply('applier', { metadata: { labels: { app: 'x' } } }, OLD_CANDIDATE),
+    apply(
+      'applier',
+      { metadata: { labels: { app: 'x' } }, spec: { emulationVersion: '1.34.0' } },
+      OLD_CANDIDATE,
+    ),
     apply('second', { metadata: { labels: { app: 'z' } } }, NEW_CANDIDATE),
     apply('second', { metadata: { annotations: { note: 'z' } } }, NEW_CANDIDATE),
-    apply('applier', { metadata: { annotations: { note: 'z' } } }, NEW_CANDIDATE),
+    apply(
+      'applier',
+      { metadata: { annotations: { note: 'z' } }, spec: { emulationVersion: '1.34.0' } },
+      NEW_CANDIDATE,
+    ),
   ),
   event(
     'an event is created, counted on and applied',
     create('maker', happening, CORE),
     merge('maker', { count: 2, lastTimestamp: '2026-01-01T00:00:09Z' }, CORE),
-    merge('other', { involvedObject: { uid: 'u' }, series: { count: 3 } }, CORE),
+    merge('other', { involvedObject: { uid: 'u' }, source: { host: 'h' } }, CORE),
     apply('applier', { involvedObject: { kind: 'Lease', namespace: 'default', name: 'y' } }, CORE),
     force(
       'applier',
@@ -470,11 +483,29 @@ export const stories: readonly Story[] = [
       CORE,
     ),
   ),
-  event(
-    'an event is written through two groups',
-    create('maker', regarding, EVENTS),
-    merge('other', { message: 'it was elected again', source: { host: 'h' } }, CORE),
-    merge('maker', { series: { count: 2, lastObservedTime: '2026-01-01T00:00:09.000000Z' } }, EVENTS),
-    apply('applier', { metadata: { labels: { app: 'x' } }, type: 'Normal' }, CORE),
-  ),
+  {
+    name: 'an event is written through two groups',
+    kind: 'Event',
+    steps: [
+      create('maker', regarding, EVENTS),
+      merge('other', { message: 'it was elected again', source: { host: 'h' } }, CORE),
+      merge('maker', { series: { count: 2, lastObservedTime: '2026-01-01T00:00:09.000000Z' } }, EVENTS),
+      apply('applier', { metadata: { labels: { app: 'x' } }, type: 'Normal' }, CORE),
+      apply('applier', { metadata: { labels: { more: 'y' } } }, EVENTS),
+    ],
+  },
 ];
+
+/** The object of a step with what the story leaves out. */
+export function objectOf(body: Step['body'], type: { apiVersion: string; kind: string }): JsonObject {
+  if (!isJsonObject(body)) throw new Error('a list is no object');
+  const metadata = isJsonObject(body['metadata']) ? body['metadata'] : {};
+  return { ...type, ...body, metadata: { name: 'x', ...metadata } };
+}
+
+/** The object as a client sends it that has just read the live one. */
+export function atVersionOf(live: JsonObject, object: JsonObject): JsonObject {
+  const { resourceVersion } = isJsonObject(live['metadata']) ? live['metadata'] : {};
+  const metadata = isJsonObject(object['metadata']) ? object['metadata'] : {};
+  return { ...object, metadata: { ...metadata, ...(resourceVersion !== undefined && { resourceVersion }) } };
+}

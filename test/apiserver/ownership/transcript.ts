@@ -27,7 +27,7 @@ function headline({ verb, manager, apiVersion, body, force }: Step): string {
 function outcomeLines(outcome: Outcome, stepOf: (time: string) => string): string[] {
   if (outcome.kind === 'refused') {
     const { code, reason, message, details } = outcome.status;
-    return [`   refused: ${JSON.stringify({ code, reason, message, details })}`];
+    return [`   refused: ${JSON.stringify({ code, reason, message, details: inOrder(details) })}`];
   }
   const { metadata, apiVersion: _, kind: __, ...fields } = outcome.object;
   const { managedFields, ...meta } = isJsonObject(metadata) ? metadata : {};
@@ -41,6 +41,13 @@ function outcomeLines(outcome: Outcome, stepOf: (time: string) => string): strin
     `   ${JSON.stringify({ metadata: shown, ...fields })}`,
     ...entries.filter(isJsonObject).map((entry) => `   | ${entryText(entry, stepOf)}`),
   ];
+}
+
+/** The real server names conflicts with several managers in no certain order. */
+function inOrder(details: unknown): unknown {
+  if (!isJsonObject(details) || !Array.isArray(details['causes'])) return details;
+  const causes = details['causes'].map((cause) => JSON.stringify(cause)).sort();
+  return { ...details, causes: causes.map((cause) => JSON.parse(cause)) };
 }
 
 function entryText(entry: JsonObject, stepOf: (time: string) => string): string {

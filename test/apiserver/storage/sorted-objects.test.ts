@@ -45,7 +45,8 @@ test('whatever is put in and taken out, the objects are found by key and listed 
       expect(findObject(objects, 'a/missing')).toBeUndefined();
       expect(objects.chunks.every((chunk) => chunk.length > 0 && chunk.length <= 512)).toBe(true);
     }),
-    { seed: 4355, numRuns: 30 },
+    // A smaller counterexample would take minutes to find, and tell nothing more.
+    { seed: 4355, numRuns: 30, endOnFailure: true },
   );
 });
 

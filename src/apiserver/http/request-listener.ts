@@ -1,0 +1,101 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Clock } from '../../clock.ts';
+import { readBody } from './body.ts';
+import type { Connections } from './connections.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import type { Incoming, Outcome } from './exchange.ts';
+import { streamSink } from './stream-sink.ts';
+import { writeAnswer, writeStreamHead } from './write-answer.ts';
+
+/** One request, answered. */
+export interface RequestLine {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly code: number;
+  /** Until the end of the answer: for a stream, all that it lasted. */
+  readonly durationMs: number;
+  /** Absent for somebody whose token nobody has. */
+  readonly user?: string;
+}
+
+export interface ListenerParts {
+  readonly dispatch: Dispatcher;
+  readonly clock: Clock;
+  readonly connections: Connections;
+  /** Holds the streams that have not ended. */
+  readonly streams: Set<ServerResponse>;
+  /** Whether connections are not to be used again after their answers. */
+  readonly isClosing: () => boolean;
+  readonly onRequest: ((line: RequestLine) => void) | undefined;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Takes requests from node:http to the dispatcher, and what comes of them back. */
+export function createListener(parts: ListenerParts): RequestListener {
+  const { dispatch, clock, connections, onRequest, onError } = parts;
+  return (request, response) => {
+    connections.note(request, response);
+    const startedAt = clock.now();
+    let user: string | undefined;
+    if (onRequest) {
+      response.once('close', () => {
+        // Without a head the client left before it was answered.
+        if (!response.headersSent) return;
+        const { method = '', url = '' } = request;
+        onRequest({
+          method,
+          path: url.split('?', 1)[0] ?? '',
+          code: response.statusCode,
+          durationMs: clock.now() - startedAt,
+          ...(user !== undefined && { user }),
+        });
+      });
+    }
+    const write = (outcome: Outcome): void => {
+      try {
+        writeOutcome(outcome, request, response, parts);
+      } catch (error) {
+        onError(error);
+        response.destroy();
+      }
+    };
+    const outcome = dispatch(incomingOf(request), (name) => {
+      user = name;
+    });
+    if (outcome instanceof Promise) outcome.then(write, onError);
+    else write(outcome);
+  };
+}
+
+function incomingOf(request: IncomingMessage): Incoming {
+  const { method = '', url = '', headers } = request;
+  return {
+    method,
+    url,
+    header(name) {
+      const value = headers[name] ?? '';
+      return typeof value === 'string' ? value : value.join(',');
+    },
+    readBody: () => readBody(request),
+  };
+}
+
+function writeOutcome(
+  outcome: Outcome,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { streams, isClosing }: ListenerParts,
+): void {
+  if (outcome.kind === 'gone' || response.destroyed) return;
+  const isLast = isClosing();
+  if (outcome.kind === 'answer') {
+    writeAnswer(request, response, outcome.answer, isLast);
+    return;
+  }
+  writeStreamHead(request, response, isLast);
+  streams.add(response);
+  response.once('close', () => streams.delete(response));
+  outcome.reply.start(streamSink(response));
+  if (isLast) response.end();
+}

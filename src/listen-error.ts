@@ -1,0 +1,14 @@
+import type { ListenAddress } from './setting-values.ts';
+
+/** What went wrong with `--listen`, and what to do about it. */
+export function listenError(error: Error, { host, port }: ListenAddress): Error {
+  const reasons: Readonly<Record<string, string>> = {
+    EADDRINUSE: 'address already in use; stop what listens there or choose another port',
+    EACCES: 'not permitted; choose a port from 1024 up',
+    EADDRNOTAVAIL: 'this machine has no such address; 0.0.0.0 stands for all it has',
+    ENOTFOUND: 'no such host; 0.0.0.0 stands for every address of this machine',
+  };
+  const code = 'code' in error ? String(error.code) : '';
+  const where = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  return new Error(`--listen ${where}: ${reasons[code] ?? error.message}`, { cause: error });
+}

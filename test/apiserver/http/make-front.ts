@@ -1,0 +1,119 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { createAccess } from '../../../src/apiserver/access/access.ts';
+import { type HttpFrontOptions, startHttpFront } from '../../../src/apiserver/http/http-front.ts';
+import type { ResourceRequest } from '../../../src/apiserver/http/request.ts';
+import { createResources } from '../../../src/apiserver/resources/registry.ts';
+import { systemClock } from '../../../src/system-clock.ts';
+
+export const resources = createResources({ leaseCandidateVersions: ['v1beta1', 'v1alpha2'] });
+export const LEASES = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+
+/** An answer, as far as tests look at it. */
+export interface Answer {
+  readonly code: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  readonly bytes: Buffer;
+}
+
+/** What a test asks. Without a token it is the administrator who asks. */
+export interface Asked {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+  /** '' for none. */
+  readonly token?: string;
+}
+
+export interface Front {
+  readonly port: number;
+  /** What reached the operations. */
+  readonly handled: readonly ResourceRequest[];
+  ask(method: string, path: string, asked?: Asked): Promise<Answer>;
+  /** A bare connection, destroyed at the end of the test. */
+  open(): Socket;
+  close(): Promise<void>;
+}
+
+/** Starts a front on a free port of the loopback interface, closed when the test has finished. */
+export async function makeFront(options: Partial<HttpFrontOptions> = {}): Promise<Front> {
+  const handled: ResourceRequest[] = [];
+  const handle = options.handle ?? (() => ({ kind: 'object', code: 200, body: { kind: 'Done' } }));
+  const front = await startHttpFront({
+    listen: { host: '127.0.0.1', port: 0 },
+    resources,
+    access: createAccess([
+      { token: 'admin', user: { name: 'admin', groups: [] }, rules: 'admin' },
+      { token: 'reader', user: { name: 'reader', groups: [] }, rules: 'read-only' },
+    ]),
+    clock: systemClock,
+    gitVersion: 'v1.36.3',
+    isReady: () => true,
+    ...options,
+    handle(request) {
+      handled.push(request);
+      return handle(request);
+    },
+  });
+  const { port } = front.address;
+  const sockets: Socket[] = [];
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= front.close();
+    return closed;
+  };
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    await close();
+  });
+  return {
+    port,
+    handled,
+    ask: (method, path, asked) => ask(port, method, path, asked),
+    open() {
+      const socket = connect(port, '127.0.0.1');
+      // Servers may well cut what tests do to them.
+      socket.on('error', () => {});
+      sockets.push(socket);
+      return socket;
+    },
+    close,
+  };
+}
+
+/** Sends one request on a connection of its own. */
+export function ask(
+  port: number,
+  method: string,
+  path: string,
+  { headers = {}, body, token = 'admin' }: Asked = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const authorization = token === '' ? {} : { authorization: `Bearer ${token}` };
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const outgoing = httpRequest({
+      host: '127.0.0.1',
+      port,
+      method,
+      path,
+      agent: false,
+      headers: { 'user-agent': 'test/1', ...authorization, ...length, ...headers },
+    });
+    outgoing.on('error', reject);
+    outgoing.on('response', (incoming) => {
+      const chunks: Buffer[] = [];
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+      incoming.on('end', () => {
+        const bytes = Buffer.concat(chunks);
+        resolve({
+          code: incoming.statusCode ?? 0,
+          headers: incoming.headers,
+          text: bytes.toString('utf8'),
+          bytes,
+        });
+      });
+    });
+    outgoing.end(body);
+  });
+}

@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest';
+import { ApiError } from '../../../src/apiserver/api-error.ts';
+import { parseTarget } from '../../../src/apiserver/http/request-target.ts';
+import { createRouter, type ResourceRoute } from '../../../src/apiserver/http/router.ts';
+import { resources } from './make-front.ts';
+
+const router = createRouter(resources);
+const root = '/apis/coordination.k8s.io/v1';
+const inDefault = `${root}/namespaces/default/leases`;
+
+function routed(line: string): { route: ResourceRoute; query: URLSearchParams } {
+  const [method = '', url = ''] = line.split(' ');
+  const target = parseTarget(method, url);
+  if (target?.resource === undefined) throw new Error(`${url} is no path of a resource`);
+  return { route: router.route(method, target.resource, target.query), query: target.query };
+}
+
+function refusal(line: string): ApiError {
+  try {
+    routed(line);
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+  throw new Error(`${line} is served`);
+}
+
+describe('a router', () => {
+  test.each([
+    { line: `GET ${root}/leases`, want: ['list', undefined, undefined] },
+    { line: `GET ${root}/leases?watch=1`, want: ['watch', undefined, undefined] },
+    { line: `GET ${root}/namespaces//leases`, want: ['list', undefined, undefined] },
+    { line: `GET ${inDefault}`, want: ['list', 'default', undefined] },
+    { line: `POST ${inDefault}`, want: ['create', 'default', undefined] },
+    { line: `DELETE ${inDefault}`, want: ['deletecollection', 'default', undefined] },
+    { line: `GET ${inDefault}/a?watch=1`, want: ['get', 'default', 'a'] },
+    { line: `PUT ${inDefault}/a`, want: ['update', 'default', 'a'] },
+    { line: `PATCH ${inDefault}/a`, want: ['patch', 'default', 'a'] },
+    { line: `DELETE ${inDefault}/a`, want: ['delete', 'default', 'a'] },
+    { line: `GET ${root}/watch/leases`, want: ['watch', undefined, undefined] },
+    { line: `GET ${root}/watch/namespaces/default/leases`, want: ['watch', 'default', undefined] },
+    { line: 'GET /api/v1/namespaces', want: ['list', undefined, undefined] },
+    { line: 'POST /api/v1/namespaces', want: ['create', undefined, undefined] },
+    { line: 'GET /api/v1/namespaces/default', want: ['get', undefined, 'default'] },
+    { line: 'GET /api/v1/namespaces/default/events', want: ['list', 'default', undefined] },
+  ])('takes $line to $want', ({ line, want }) => {
+    const { verb, namespace, name } = routed(line).route;
+    expect([verb, namespace, name]).toEqual(want);
+  });
+
+  test('knows each version of a resource', () => {
+    const { definition, version } = routed('GET /apis/coordination.k8s.io/v1alpha2/leasecandidates').route;
+    expect([definition.kind, version.version]).toEqual(['LeaseCandidate', 'v1alpha2']);
+  });
+
+  test.each([
+    `GET ${root}/foos`,
+    `GET ${root}/leasecandidates`,
+    'GET /apis/coordination.k8s.io/v9/leases',
+    `GET ${root}/namespaces/default/foos/a`,
+    `GET ${root}/leases/a`,
+    `GET ${root}/namespaces//leases/a`,
+    `GET ${root}//leases`,
+    `GET ${inDefault}/a/status`,
+    `GET ${inDefault}/a/b/c/d`,
+    `GET ${root}/watch`,
+    `GET ${root}/watch/foo`,
+    `GET ${root}/watch/namespaces/default/leases/a/b`,
+    'GET /api/v1/namespaces/default/namespaces/x',
+    'GET /api/v1/namespaces/default/status',
+  ])('finds nothing at %s', (line) => {
+    expect(refusal(line).status).toMatchObject({
+      code: 404,
+      reason: 'NotFound',
+      message: 'the server could not find the requested resource',
+      details: {},
+    });
+  });
+
+  test.each([
+    `POST ${root}/leases`,
+    `DELETE ${root}/leases`,
+    `DELETE ${root}/namespaces//leases`,
+    `PUT ${inDefault}`,
+    `PATCH ${inDefault}`,
+    `HEAD ${inDefault}`,
+    `OPTIONS ${inDefault}`,
+    `POST ${inDefault}/a`,
+    `HEAD ${inDefault}/a`,
+    `POST ${root}/watch/namespaces/default/leases/a`,
+    'DELETE /api/v1/namespaces',
+  ])('does not allow %s', (line) => {
+    expect(refusal(line).status).toMatchObject({
+      code: 405,
+      reason: 'MethodNotAllowed',
+      message: 'the server does not allow this method on the requested resource',
+      details: {},
+    });
+  });
+
+  test.each([
+    { name: '.', want: `Name parameter invalid: ".": may not be '.'` },
+    { name: '..', want: `Name parameter invalid: "..": may not be '..'` },
+    { name: '%25', want: `Name parameter invalid: "%": may not contain '%'` },
+  ])('refuses the name $name', ({ name, want }) => {
+    expect(refusal(`GET ${inDefault}/${name}`).status).toMatchObject({
+      code: 400,
+      reason: 'BadRequest',
+      message: want,
+    });
+  });
+
+  test.each([
+    { query: '', want: 'metadata.name=a' },
+    { query: '?fieldSelector=metadata.name%3D%3Da', want: 'metadata.name==a' },
+    {
+      query: '?fieldSelector=spec.leaseName%3Dl,metadata.name%3Da',
+      want: 'spec.leaseName=l,metadata.name=a',
+    },
+  ])('makes an outdated watch of one object$query one that selects $want', ({ query, want }) => {
+    const watched = routed(`GET ${root}/watch/namespaces/default/leases/a${query}`);
+    expect([watched.query.get('fieldSelector'), watched.query.get('watch')]).toEqual([want, 'true']);
+  });
+
+  test('refuses an outdated watch of one object that selects another', () => {
+    const line = `GET ${root}/watch/namespaces/default/leases/a?fieldSelector=metadata.name%3Db`;
+    expect(refusal(line).message).toBe("fieldSelector metadata.name doesn't match requested name");
+  });
+
+  test.each([
+    { group: '', want: true },
+    { group: 'coordination.k8s.io', want: true },
+    { group: 'apps', want: false },
+  ])('serves the group "$group": $want', ({ group, want }) => {
+    expect(router.hasGroup(group)).toBe(want);
+  });
+});

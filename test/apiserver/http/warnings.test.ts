@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest';
+import { warningHeaders } from '../../../src/apiserver/http/warnings.ts';
+
+describe('warningHeaders', () => {
+  test('quotes each text', () => {
+    expect(warningHeaders(['unknown field "spec.a\\b"'])).toEqual([
+      'Warning',
+      '299 - "unknown field \\"spec.a\\\\b\\""',
+    ]);
+  });
+
+  test('tells each text once, and none that a header cannot hold', () => {
+    expect(warningHeaders(['a', 'b', 'a', '', 'c\nd'])).toEqual([
+      'Warning',
+      '299 - "a"',
+      'Warning',
+      '299 - "b"',
+    ]);
+  });
+
+  test('writes the bytes of UTF-8', () => {
+    expect(warningHeaders(['ä'])[1]).toBe('299 - "\u00c3\u00a4"');
+  });
+
+  test('tells a single long text whole', () => {
+    expect(warningHeaders(['x'.repeat(4096)])[1]).toHaveLength(4096 + '299 - ""'.length);
+  });
+
+  test('cuts each text where there is too much of it, and leaves out the rest', () => {
+    const headers = warningHeaders(Array.from({ length: 100 }, (_, index) => `${index} ${'x'.repeat(300)}`));
+    expect(headers).toHaveLength(2 * 16);
+    expect(headers[1]).toBe(`299 - "0 ${'x'.repeat(254)}"`);
+  });
+});

@@ -1,0 +1,795 @@
+import type { JsonObject } from '../../../src/kubernetes/json.ts';
+
+/** What patches change, of a Lease. */
+export interface Summary {
+  readonly labels?: JsonObject;
+  readonly finalizers?: readonly string[];
+  /** uid:name:controller */
+  readonly owners?: readonly string[];
+  readonly spec: JsonObject;
+}
+
+/** A refusal, by its code and message. */
+export interface Refusal {
+  readonly code: number;
+  readonly message: string;
+}
+
+/** A patch of {@link patched}; what `want` does not name stays as it is, and undefined goes. */
+export interface PatchCase {
+  readonly name: string;
+  readonly patch: unknown;
+  readonly want: { readonly [field in keyof Summary]?: Summary[field] | undefined } | Refusal;
+}
+
+export const patched = {
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: {
+    name: 'x',
+    labels: { a: '1', b: '2' },
+    annotations: { 'x/y': 'z' },
+    ownerReferences: [
+      { apiVersion: 'v1', kind: 'ConfigMap', name: 'one', uid: 'u1' },
+      { apiVersion: 'v1', kind: 'ConfigMap', name: 'two', uid: 'u2', controller: true },
+    ],
+    finalizers: ['e/a', 'e/b'],
+  },
+  spec: { holderIdentity: 'h', leaseDurationSeconds: 10 },
+};
+
+const nothing = {};
+/** Whatever is wrong with an operation, this is all that is said. */
+const rejected = { code: 422, message: 'the server rejected our request due to an error in our request' };
+
+function bad(message: string): Refusal {
+  return { code: 400, message };
+}
+
+function broken(message: string): Refusal {
+  return { code: 500, message };
+}
+
+function ofWrongType(patch: string, problem: string): Refusal {
+  return { code: 422, message: ` "" is invalid: patch: Invalid value: "${patch}": ${problem}` };
+}
+
+const third = { apiVersion: 'v1', kind: 'ConfigMap', name: 'three', uid: 'u3' };
+const owners = ['u1:one:undefined', 'u2:two:true'] as const;
+const listed =
+  'map[apiVersion:v1 kind:ConfigMap name:one uid:u1] map[apiVersion:v1 controller:true kind:ConfigMap name:two uid:u2]';
+
+export const jsonPatchCases: readonly PatchCase[] = [
+  { name: 'no operations', patch: [], want: nothing },
+  { name: 'null', patch: null, want: nothing },
+  {
+    name: 'an object',
+    patch: {},
+    want: bad(
+      'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp',
+    ),
+  },
+  {
+    name: 'a text',
+    patch: 'x',
+    want: bad(
+      'error decoding patch: json: cannot unmarshal string into Go value of type []handlers.jsonPatchOp',
+    ),
+  },
+  {
+    name: 'numbers as operations',
+    patch: [1],
+    want: bad(
+      'error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp',
+    ),
+  },
+  {
+    name: 'lists as operations',
+    patch: [[]],
+    want: bad(
+      'error decoding patch: json: cannot unmarshal array into Go value of type handlers.jsonPatchOp',
+    ),
+  },
+  {
+    name: 'a path that is no text',
+    patch: [{ op: 'remove', path: true }],
+    want: bad(
+      'error decoding patch: json: cannot unmarshal bool into Go struct field jsonPatchOp.path of type string',
+    ),
+  },
+  {
+    name: 'too many operations',
+    patch: Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/spec/x' })),
+    want: {
+      code: 413,
+      message: 'Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001',
+    },
+  },
+  {
+    name: 'as many operations as may be',
+    patch: Array.from({ length: 10_000 }, () => ({ op: 'test', path: '/spec/x' })),
+    want: nothing,
+  },
+  { name: 'an operation that is null', patch: [null], want: rejected },
+  { name: 'no op', patch: [{ path: '/spec' }], want: rejected },
+  { name: 'an op that nobody knows', patch: [{ op: 'frob', path: '/spec' }], want: rejected },
+  { name: 'an op that is null', patch: [{ op: null, path: '/spec' }], want: rejected },
+
+  {
+    name: 'add',
+    patch: [{ op: 'add', path: '/metadata/labels/c', value: '3' }],
+    want: { labels: { a: '1', b: '2', c: '3' } },
+  },
+  {
+    name: 'add over something',
+    patch: [{ op: 'add', path: '/metadata/labels/a', value: '3' }],
+    want: { labels: { a: '3', b: '2' } },
+  },
+  { name: 'add without a path', patch: [{ op: 'add', value: 1 }], want: rejected },
+  {
+    name: 'add without a value',
+    patch: [{ op: 'add', path: '/spec/holderIdentity' }],
+    want: { spec: { leaseDurationSeconds: 10 } },
+  },
+  { name: 'add to something absent', patch: [{ op: 'add', path: '/spec/x/y', value: 1 }], want: rejected },
+  { name: 'add to a text', patch: [{ op: 'add', path: '/spec/holderIdentity/x', value: 1 }], want: rejected },
+  { name: 'add at the root', patch: [{ op: 'add', path: '', value: {} }], want: rejected },
+  { name: 'a path without a slash', patch: [{ op: 'add', path: 'spec', value: {} }], want: rejected },
+  {
+    name: 'a path that does not begin with a slash',
+    patch: [{ op: 'add', path: 'ignored/spec/holderIdentity', value: 'i' }],
+    want: { spec: { holderIdentity: 'i', leaseDurationSeconds: 10 } },
+  },
+  {
+    name: 'add at the end',
+    patch: [{ op: 'add', path: '/metadata/finalizers/-', value: 'e/c' }],
+    want: { finalizers: ['e/a', 'e/b', 'e/c'] },
+  },
+  {
+    name: 'add after the last',
+    patch: [{ op: 'add', path: '/metadata/finalizers/2', value: 'e/c' }],
+    want: { finalizers: ['e/a', 'e/b', 'e/c'] },
+  },
+  {
+    name: 'add in between',
+    patch: [{ op: 'add', path: '/metadata/finalizers/01', value: 'e/c' }],
+    want: { finalizers: ['e/a', 'e/c', 'e/b'] },
+  },
+  {
+    name: 'add beyond',
+    patch: [{ op: 'add', path: '/metadata/finalizers/3', value: 'e/c' }],
+    want: rejected,
+  },
+  {
+    name: 'add at the end, from there',
+    patch: [{ op: 'add', path: '/metadata/finalizers/-1', value: 'e/c' }],
+    want: { finalizers: ['e/a', 'e/b', 'e/c'] },
+  },
+  {
+    name: 'add at the begin, from the end',
+    patch: [{ op: 'add', path: '/metadata/finalizers/-3', value: 'e/c' }],
+    want: { finalizers: ['e/c', 'e/a', 'e/b'] },
+  },
+  {
+    name: 'add before the begin',
+    patch: [{ op: 'add', path: '/metadata/finalizers/-4', value: 'e/c' }],
+    want: rejected,
+  },
+  {
+    name: 'add at what is no index',
+    patch: [{ op: 'add', path: '/metadata/finalizers/x', value: 'e/c' }],
+    want: rejected,
+  },
+  {
+    name: 'add at an empty index',
+    patch: [{ op: 'add', path: '/metadata/finalizers/', value: 'e/c' }],
+    want: rejected,
+  },
+
+  { name: 'remove', patch: [{ op: 'remove', path: '/metadata/labels/a' }], want: { labels: { b: '2' } } },
+  { name: 'remove all', patch: [{ op: 'remove', path: '/metadata/labels' }], want: { labels: undefined } },
+  { name: 'remove something absent', patch: [{ op: 'remove', path: '/metadata/labels/c' }], want: rejected },
+  { name: 'remove from something absent', patch: [{ op: 'remove', path: '/nope/nope' }], want: rejected },
+  { name: 'remove the root', patch: [{ op: 'remove', path: '' }], want: rejected },
+  {
+    name: 'remove an item',
+    patch: [{ op: 'remove', path: '/metadata/finalizers/0' }],
+    want: { finalizers: ['e/b'] },
+  },
+  {
+    name: 'remove the last item',
+    patch: [{ op: 'remove', path: '/metadata/finalizers/-1' }],
+    want: { finalizers: ['e/a'] },
+  },
+  {
+    name: 'remove an item before the first',
+    patch: [{ op: 'remove', path: '/metadata/finalizers/-3' }],
+    want: rejected,
+  },
+  {
+    name: 'remove an item after the last',
+    patch: [{ op: 'remove', path: '/metadata/finalizers/2' }],
+    want: rejected,
+  },
+  { name: 'remove the end', patch: [{ op: 'remove', path: '/metadata/finalizers/-' }], want: rejected },
+
+  {
+    name: 'replace',
+    patch: [{ op: 'replace', path: '/spec/holderIdentity', value: 'i' }],
+    want: { spec: { holderIdentity: 'i', leaseDurationSeconds: 10 } },
+  },
+  {
+    name: 'replace something absent',
+    patch: [{ op: 'replace', path: '/spec/leaseTransitions', value: 3 }],
+    want: { spec: { holderIdentity: 'h', leaseDurationSeconds: 10, leaseTransitions: 3 } },
+  },
+  {
+    name: 'replace in something absent',
+    patch: [{ op: 'replace', path: '/nope/nope', value: 3 }],
+    want: rejected,
+  },
+  {
+    name: 'replace the last item',
+    patch: [{ op: 'replace', path: '/metadata/finalizers/-1', value: 'e/c' }],
+    want: { finalizers: ['e/a', 'e/c'] },
+  },
+  {
+    name: 'replace an item after the last',
+    patch: [{ op: 'replace', path: '/metadata/finalizers/2', value: 'e/c' }],
+    want: rejected,
+  },
+  { name: 'replace the root by a number', patch: [{ op: 'replace', path: '', value: 5 }], want: rejected },
+  { name: 'replace the root by null', patch: [{ op: 'replace', path: '', value: null }], want: rejected },
+  {
+    name: 'replace the root by a list',
+    patch: [{ op: 'replace', path: '', value: [] }],
+    want: ofWrongType(
+      '[]',
+      'couldn\'t get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }',
+    ),
+  },
+
+  {
+    name: 'move',
+    patch: [{ op: 'move', from: '/metadata/labels/a', path: '/metadata/labels/c' }],
+    want: { labels: { b: '2', c: '1' } },
+  },
+  {
+    name: 'move an item',
+    patch: [{ op: 'move', from: '/metadata/finalizers/0', path: '/metadata/finalizers/1' }],
+    want: { finalizers: ['e/b', 'e/a'] },
+  },
+  {
+    name: 'move something absent',
+    patch: [{ op: 'move', from: '/metadata/labels/c', path: '/metadata/labels/d' }],
+    want: rejected,
+  },
+  {
+    name: 'move from something absent',
+    patch: [{ op: 'move', from: '/nope/c', path: '/metadata/labels/d' }],
+    want: rejected,
+  },
+  {
+    name: 'move to something absent',
+    patch: [{ op: 'move', from: '/metadata/labels/a', path: '/nope/d' }],
+    want: rejected,
+  },
+  {
+    name: 'move into itself',
+    patch: [{ op: 'move', from: '/metadata/labels', path: '/metadata/labels/d' }],
+    want: rejected,
+  },
+  { name: 'move without a from', patch: [{ op: 'move', path: '/metadata/labels/d' }], want: rejected },
+  { name: 'move without a path', patch: [{ op: 'move', from: '/metadata/labels/a' }], want: rejected },
+
+  {
+    name: 'copy',
+    patch: [{ op: 'copy', from: '/metadata/labels/a', path: '/metadata/labels/c' }],
+    want: { labels: { a: '1', b: '2', c: '1' } },
+  },
+  {
+    name: 'copy something absent',
+    patch: [{ op: 'copy', from: '/metadata/labels/c', path: '/metadata/labels/d' }],
+    want: { labels: { a: '1', b: '2', d: '' } },
+  },
+  {
+    name: 'copy an item that is absent',
+    patch: [{ op: 'copy', from: '/metadata/finalizers/7', path: '/metadata/labels/d' }],
+    want: rejected,
+  },
+  {
+    name: 'copy to something absent',
+    patch: [{ op: 'copy', from: '/metadata/labels/a', path: '/nope/d' }],
+    want: rejected,
+  },
+
+  {
+    name: 'test',
+    patch: [{ op: 'test', path: '/spec', value: { leaseDurationSeconds: 10, holderIdentity: 'h' } }],
+    want: nothing,
+  },
+  {
+    name: 'test an escaped path',
+    patch: [{ op: 'test', path: '/metadata/annotations/x~1y', value: 'z' }],
+    want: nothing,
+  },
+  {
+    name: 'test of another value',
+    patch: [{ op: 'test', path: '/spec/holderIdentity', value: 'i' }],
+    want: rejected,
+  },
+  {
+    name: 'test of another type',
+    patch: [{ op: 'test', path: '/spec/leaseDurationSeconds', value: '10' }],
+    want: rejected,
+  },
+  {
+    name: 'test of another order',
+    patch: [{ op: 'test', path: '/metadata/finalizers', value: ['e/b', 'e/a'] }],
+    want: rejected,
+  },
+  { name: 'test of something absent', patch: [{ op: 'test', path: '/spec/x', value: 1 }], want: rejected },
+  {
+    name: 'test that something is absent',
+    patch: [{ op: 'test', path: '/spec/x', value: null }],
+    want: nothing,
+  },
+  {
+    name: 'test that something is absent that is there',
+    patch: [{ op: 'test', path: '/spec/holderIdentity', value: null }],
+    want: rejected,
+  },
+  { name: 'test in something absent', patch: [{ op: 'test', path: '/nope/x', value: null }], want: rejected },
+  { name: 'test of the root', patch: [{ op: 'test', path: '', value: {} }], want: rejected },
+  {
+    name: 'nothing is done where one operation cannot be',
+    patch: [
+      { op: 'remove', path: '/metadata/labels/a' },
+      { op: 'test', path: '/metadata/labels/a', value: '1' },
+    ],
+    want: rejected,
+  },
+];
+
+export const mergePatchCases: readonly PatchCase[] = [
+  { name: 'null', patch: null, want: bad('Invalid JSON Patch') },
+  {
+    name: 'a list',
+    patch: [],
+    want: bad(
+      'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}',
+    ),
+  },
+  {
+    name: 'a number',
+    patch: 5,
+    want: bad(
+      'error decoding patch: json: cannot unmarshal number into Go value of type map[string]interface {}',
+    ),
+  },
+  { name: 'nothing', patch: {}, want: nothing },
+  { name: 'null for a struct', patch: { spec: null }, want: { spec: {} } },
+  {
+    name: 'null for a label',
+    patch: { metadata: { labels: { a: null, c: '3' } } },
+    want: { labels: { b: '2', c: '3' } },
+  },
+  { name: 'null for what is not there', patch: { spec: { x: null } }, want: nothing },
+  {
+    name: 'null for all',
+    patch: { metadata: { labels: null, finalizers: null } },
+    want: { labels: undefined, finalizers: undefined },
+  },
+  {
+    name: 'a list replaces a list',
+    patch: { metadata: { finalizers: ['e/c'] } },
+    want: { finalizers: ['e/c'] },
+  },
+  {
+    name: 'nulls in the objects of a list',
+    patch: { metadata: { ownerReferences: [{ ...third, controller: null }] } },
+    want: { owners: ['u3:three:undefined'] },
+  },
+  { name: 'fields that nobody knows', patch: { spec: { x: 1, HolderIdentity: 'i' } }, want: nothing },
+];
+
+export const strategicMergePatchCases: readonly PatchCase[] = [
+  { name: 'null', patch: null, want: nothing },
+  {
+    name: 'a list',
+    patch: [],
+    want: bad('json: cannot unmarshal array into Go value of type map[string]interface {}'),
+  },
+  { name: 'nothing', patch: {}, want: nothing },
+  {
+    name: 'fields and nulls',
+    patch: { metadata: { labels: { a: null, c: '3' } }, spec: { holderIdentity: 'i' } },
+    want: { labels: { b: '2', c: '3' }, spec: { holderIdentity: 'i', leaseDurationSeconds: 10 } },
+  },
+  {
+    name: 'nulls in what is new',
+    patch: { spec: { x: { y: null } }, metadata: { labels: null } },
+    want: { labels: undefined },
+  },
+
+  {
+    name: 'a finalizer',
+    patch: { metadata: { finalizers: ['e/c'] } },
+    want: { finalizers: ['e/c', 'e/a', 'e/b'] },
+  },
+  {
+    name: 'finalizers that are there, or twice',
+    patch: { metadata: { finalizers: ['e/b', 'e/c', 'e/c'] } },
+    want: { finalizers: ['e/a', 'e/b', 'e/c'] },
+  },
+  { name: 'no finalizers', patch: { metadata: { finalizers: [] } }, want: nothing },
+  {
+    name: 'null for the finalizers',
+    patch: { metadata: { finalizers: null } },
+    want: { finalizers: undefined },
+  },
+  {
+    name: 'a finalizer of another type',
+    patch: { metadata: { finalizers: [null] } },
+    want: broken('list element types are not identical: [[e/a e/b] [<nil>]]'),
+  },
+  {
+    name: 'a finalizer that is a list',
+    patch: { metadata: { finalizers: [['x']] } },
+    want: broken('list element types are not identical: [[e/a e/b] [[x]]]'),
+  },
+
+  {
+    name: 'an owner',
+    patch: { metadata: { ownerReferences: [third] } },
+    want: { owners: ['u3:three:undefined', ...owners] },
+  },
+  {
+    name: 'an owner that is there',
+    patch: { metadata: { ownerReferences: [{ uid: 'u2', name: 'renamed', controller: null }] } },
+    want: { owners: ['u1:one:undefined', 'u2:renamed:undefined'] },
+  },
+  {
+    name: 'an owner without a uid',
+    patch: { metadata: { ownerReferences: [{ name: 'renamed' }] } },
+    want: broken('map: map[name:renamed] does not contain declared merge key: uid'),
+  },
+  {
+    name: 'an owner that is a text',
+    patch: { metadata: { ownerReferences: ['x'] } },
+    want: broken(`list element types are not identical: [[${listed}] [x]]`),
+  },
+
+  {
+    name: '$patch: delete in a list',
+    patch: { metadata: { ownerReferences: [{ $patch: 'delete', uid: 'u1' }] } },
+    want: { owners: ['u2:two:true'] },
+  },
+  {
+    name: '$patch: delete without a key',
+    patch: { metadata: { ownerReferences: [{ $patch: 'delete' }] } },
+    want: broken('map: map[$patch:delete] does not contain declared merge key: uid'),
+  },
+  {
+    name: '$patch: replace in a list',
+    patch: { metadata: { ownerReferences: [third, { $patch: 'replace' }, { $patch: 'delete', uid: 'u1' }] } },
+    want: { owners: ['u3:three:undefined'] },
+  },
+  {
+    name: '$patch: replace by nothing',
+    patch: { metadata: { ownerReferences: [{ $patch: 'replace' }] } },
+    want: { owners: undefined },
+  },
+  {
+    name: '$patch: merge in a list',
+    patch: { metadata: { ownerReferences: [{ $patch: 'merge', uid: 'u1' }] } },
+    want: broken('merging lists cannot yet be specified in the patch'),
+  },
+  {
+    name: '$patch that nobody knows, in a list',
+    patch: { metadata: { ownerReferences: [{ $patch: 'frob', uid: 'u1' }] } },
+    want: broken('unknown patch type: frob in map: map[$patch:frob uid:u1]'),
+  },
+  { name: '$patch: delete', patch: { spec: { $patch: 'delete' } }, want: { spec: {} } },
+  {
+    name: '$patch: replace',
+    patch: {
+      spec: { $patch: 'replace', holderIdentity: 'i' },
+      metadata: { labels: { $patch: 'replace', c: '3' } },
+    },
+    want: { spec: { holderIdentity: 'i' }, labels: { c: '3' } },
+  },
+  {
+    name: '$patch that nobody knows',
+    patch: { spec: { $patch: 'merge', holderIdentity: 'i' } },
+    want: broken('unknown patch type: merge in map: map[$patch:merge holderIdentity:i]'),
+  },
+  {
+    name: '$patch that is a number',
+    patch: { spec: { $patch: 5 } },
+    want: broken('unknown patch type: %!s(int64=5) in map: map[$patch:5]'),
+  },
+  {
+    name: '$patch that is null',
+    patch: { spec: { $patch: null } },
+    want: broken('unknown patch type: %!s(<nil>) in map: map[$patch:<nil>]'),
+  },
+  {
+    name: '$patch that is an object',
+    patch: { spec: { $patch: { a: 1 } } },
+    want: broken('unknown patch type: map[a:%!s(int64=1)] in map: map[$patch:map[a:1]]'),
+  },
+  { name: '$patch in what is new', patch: { metadata: { nope: { $patch: 'delete' } } }, want: nothing },
+
+  {
+    name: '$retainKeys',
+    patch: { spec: { $retainKeys: ['holderIdentity'] } },
+    want: { spec: { holderIdentity: 'h' } },
+  },
+  {
+    name: '$retainKeys with a field',
+    patch: { spec: { $retainKeys: ['holderIdentity'], holderIdentity: 'i' } },
+    want: { spec: { holderIdentity: 'i' } },
+  },
+  {
+    name: '$retainKeys without a field that is set',
+    patch: { spec: { $retainKeys: ['holderIdentity'], leaseDurationSeconds: 5 } },
+    want: bad('invalid patch format of retainKeys'),
+  },
+  {
+    name: '$retainKeys without a field that is unset',
+    patch: { spec: { $retainKeys: ['holderIdentity'], leaseDurationSeconds: null } },
+    want: { spec: { holderIdentity: 'h' } },
+  },
+  {
+    name: '$retainKeys that is no list',
+    patch: { spec: { $retainKeys: 'x' } },
+    want: bad('invalid patch format of retainKeys'),
+  },
+  {
+    name: '$retainKeys that is null',
+    patch: { spec: { $retainKeys: null } },
+    want: bad('invalid patch format of retainKeys'),
+  },
+
+  {
+    name: '$deleteFromPrimitiveList',
+    patch: { metadata: { '$deleteFromPrimitiveList/finalizers': ['e/a', 'e/x'] } },
+    want: { finalizers: ['e/b'] },
+  },
+  {
+    name: '$deleteFromPrimitiveList of nothing',
+    patch: { metadata: { '$deleteFromPrimitiveList/finalizers': [] } },
+    want: nothing,
+  },
+  {
+    name: '$deleteFromPrimitiveList that is no list',
+    patch: { metadata: { '$deleteFromPrimitiveList/finalizers': 'e/a' } },
+    want: nothing,
+  },
+  {
+    name: '$deleteFromPrimitiveList that is null',
+    patch: { metadata: { '$deleteFromPrimitiveList/finalizers': null } },
+    want: { finalizers: undefined },
+  },
+  {
+    name: '$deleteFromPrimitiveList of numbers',
+    patch: { metadata: { '$deleteFromPrimitiveList/finalizers': [1] } },
+    want: broken('list element types are not identical: [[e/a e/b] [1]]'),
+  },
+  {
+    name: '$deleteFromPrimitiveList of no list',
+    patch: { metadata: { $deleteFromPrimitiveList: ['e/a'] } },
+    want: bad('invalid patch format of primitive list'),
+  },
+  {
+    name: '$deleteFromPrimitiveList with more to its name',
+    patch: { metadata: { '$deleteFromPrimitiveListX/finalizers': ['e/a'] } },
+    want: bad('invalid patch format of primitive list'),
+  },
+  {
+    name: '$deleteFromPrimitiveList of what is not there',
+    patch: { metadata: { '$deleteFromPrimitiveList/nope': ['e/a'] } },
+    want: nothing,
+  },
+  {
+    name: '$deleteFromPrimitiveList of labels',
+    patch: { metadata: { '$deleteFromPrimitiveList/labels': ['a'] } },
+    want: nothing,
+  },
+  {
+    name: '$deleteFromPrimitiveList of owners',
+    patch: { metadata: { '$deleteFromPrimitiveList/ownerReferences': [{ uid: 'u1', name: 'renamed' }] } },
+    want: { owners: ['u1:renamed:undefined', 'u2:two:true'] },
+  },
+
+  {
+    name: '$setElementOrder',
+    patch: { metadata: { '$setElementOrder/finalizers': ['e/b', 'e/a'] } },
+    want: { finalizers: ['e/b', 'e/a'] },
+  },
+  {
+    name: '$setElementOrder with an addition',
+    patch: { metadata: { '$setElementOrder/finalizers': ['e/b', 'e/c', 'e/a'], finalizers: ['e/c'] } },
+    want: { finalizers: ['e/b', 'e/c', 'e/a'] },
+  },
+  {
+    name: '$setElementOrder of a part',
+    patch: { metadata: { '$setElementOrder/finalizers': ['e/b'], finalizers: ['e/b'] } },
+    want: nothing,
+  },
+  {
+    name: '$setElementOrder with a deletion',
+    patch: {
+      metadata: {
+        '$setElementOrder/finalizers': ['e/b', 'e/c'],
+        '$deleteFromPrimitiveList/finalizers': ['e/a'],
+        finalizers: ['e/c'],
+      },
+    },
+    want: { finalizers: ['e/b', 'e/c'] },
+  },
+  {
+    name: '$setElementOrder of nothing',
+    patch: { metadata: { '$setElementOrder/finalizers': [], finalizers: [] } },
+    want: nothing,
+  },
+  {
+    name: '$setElementOrder without an item',
+    patch: { metadata: { '$setElementOrder/finalizers': ['e/b'], finalizers: ['e/c'] } },
+    want: broken("The order in patch list:\n[e/c]\n doesn't match $setElementOrder list:\n[e/b]\n"),
+  },
+  {
+    name: '$setElementOrder that is no list',
+    patch: { metadata: { '$setElementOrder/finalizers': 'x' } },
+    want: broken('expected a []interface {}, but received a string'),
+  },
+  {
+    name: '$setElementOrder of null',
+    patch: { metadata: { '$setElementOrder/finalizers': [], finalizers: null } },
+    want: broken('expected a []interface {}, but received a %!s(<nil>)'),
+  },
+  {
+    name: '$setElementOrder of no list',
+    patch: { metadata: { $setElementOrder: ['x'] } },
+    want: bad('invalid patch format of setElementOrder list'),
+  },
+  {
+    name: '$setElementOrder of labels',
+    patch: { metadata: { '$setElementOrder/labels': ['x'] } },
+    want: broken('expected a []interface {}, but received a map[string]interface {}'),
+  },
+  {
+    name: '$setElementOrder of what nobody knows',
+    patch: { spec: { '$setElementOrder/nope': ['x'] } },
+    want: broken('unable to find api field in struct LeaseSpec for the json field "nope"'),
+  },
+  {
+    name: '$setElementOrder of owners',
+    patch: {
+      metadata: {
+        '$setElementOrder/ownerReferences': [{ uid: 'u3' }, { uid: 'u2' }, { uid: 'u1' }],
+        ownerReferences: [third],
+      },
+    },
+    want: { owners: ['u3:three:undefined', 'u2:two:true', 'u1:one:undefined'] },
+  },
+  {
+    name: '$setElementOrder of owners with a deletion',
+    patch: {
+      metadata: {
+        '$setElementOrder/ownerReferences': [{ uid: 'u2' }],
+        ownerReferences: [{ $patch: 'delete', uid: 'u1' }],
+      },
+    },
+    want: { owners: ['u2:two:true'] },
+  },
+  {
+    name: '$setElementOrder of owners without a uid',
+    patch: { metadata: { '$setElementOrder/ownerReferences': [{ name: 'x' }] } },
+    want: broken('map: map[name:x] does not contain declared merge key: uid'),
+  },
+  {
+    name: '$setElementOrder of owners in another order',
+    patch: {
+      metadata: {
+        '$setElementOrder/ownerReferences': [{ uid: 'u2' }, { uid: 'u1' }],
+        ownerReferences: [
+          { uid: 'u1', name: 'a' },
+          { uid: 'u2', name: 'b' },
+        ],
+      },
+    },
+    want: broken(
+      "The order in patch list:\n[map[name:a uid:u1] map[name:b uid:u2]]\n doesn't match $setElementOrder list:\n[map[uid:u2] map[uid:u1]]\n",
+    ),
+  },
+
+  {
+    name: 'a number for a struct',
+    patch: { spec: 5 },
+    want: ofWrongType('map[spec:5]', 'cannot restore struct from: int64'),
+  },
+  {
+    name: 'a list for a struct',
+    patch: { spec: [] },
+    want: ofWrongType('map[spec:[]]', 'cannot restore struct from: slice'),
+  },
+  {
+    name: 'a text for a map',
+    patch: { metadata: { labels: 'x' } },
+    want: ofWrongType('map[metadata:map[labels:x]]', 'cannot restore map from string'),
+  },
+  {
+    name: 'an object for a list',
+    patch: { metadata: { finalizers: { a: 1 } } },
+    want: ofWrongType('map[metadata:map[finalizers:map[a:1]]]', 'cannot restore slice from map'),
+  },
+  {
+    name: 'a whole number for a text',
+    patch: { spec: { holderIdentity: 5 } },
+    want: ofWrongType('map[spec:map[holderIdentity:5]]', 'cannot convert int64 to string'),
+  },
+  {
+    name: 'a fraction for a text',
+    patch: { spec: { holderIdentity: 5.5 } },
+    want: ofWrongType('map[spec:map[holderIdentity:5.5]]', 'unrecognized type: string'),
+  },
+  {
+    name: 'a whole number for a uid',
+    patch: { metadata: { ownerReferences: [{ uid: 5 }] } },
+    want: ofWrongType('map[metadata:map[ownerReferences:[map[uid:5]]]]', 'cannot convert int64 to types.UID'),
+  },
+  {
+    name: 'a text for a truth value',
+    patch: { metadata: { ownerReferences: [{ ...third, controller: 'x' }] } },
+    want: ofWrongType(
+      'map[metadata:map[ownerReferences:[map[apiVersion:v1 controller:x kind:ConfigMap name:three uid:u3]]]]',
+      'unrecognized type: bool',
+    ),
+  },
+  {
+    name: 'a text for a number',
+    patch: { spec: { leaseDurationSeconds: 'x' } },
+    want: ofWrongType('map[spec:map[leaseDurationSeconds:x]]', 'unrecognized type: int32'),
+  },
+  {
+    name: 'a fraction for a number',
+    patch: { spec: { leaseDurationSeconds: 1.5 } },
+    want: ofWrongType('map[spec:map[leaseDurationSeconds:1.5]]', 'cannot convert float64 to int32'),
+  },
+  {
+    name: 'a number that is too large',
+    patch: { spec: { leaseDurationSeconds: 99_999_999_999 } },
+    want: { spec: { holderIdentity: 'h', leaseDurationSeconds: 1_215_752_191 } },
+  },
+  {
+    name: 'no time',
+    patch: { spec: { renewTime: 'x' } },
+    want: ofWrongType(
+      'map[spec:map[renewTime:x]]',
+      'parsing time "x" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "x" as "2006"',
+    ),
+  },
+  {
+    name: 'a number for a time',
+    patch: { spec: { renewTime: 5 } },
+    want: ofWrongType(
+      'map[spec:map[renewTime:5]]',
+      'json: cannot unmarshal number into Go value of type string',
+    ),
+  },
+];
+
+/** What a Lease has of what patches change. */
+export function summaryOf(object: JsonObject): Summary {
+  const { metadata, spec } = object as typeof patched;
+  return {
+    labels: metadata.labels,
+    finalizers: metadata.finalizers,
+    owners: metadata.ownerReferences?.map(({ uid, name, controller }) =>
+      [uid, name, controller].map(String).join(':'),
+    ),
+    spec,
+  };
+}

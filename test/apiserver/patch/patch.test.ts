@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../../src/apiserver/api-error.ts';
+import { applyJsonPatch, unknownOperationFields } from '../../../src/apiserver/patch/json-patch.ts';
+import { applyMergePatch } from '../../../src/apiserver/patch/merge-patch.ts';
+import { applyStrategicMergePatch } from '../../../src/apiserver/patch/strategic-merge-patch.ts';
+import { leases } from '../../../src/apiserver/resources/leases.ts';
+import { decodeObject } from '../../../src/apiserver/schema/decode.ts';
+import type { StructSchema } from '../../../src/apiserver/schema/schema.ts';
+import type { JsonObject } from '../../../src/kubernetes/json.ts';
+import {
+  jsonPatchCases,
+  mergePatchCases,
+  type PatchCase,
+  patched,
+  strategicMergePatchCases,
+  summaryOf,
+} from './patch-cases.ts';
+
+const schema = leases({ coordinated: true }).versions[0]?.schema as StructSchema;
+
+function outcomeOf(apply: (document: JsonObject, patch: unknown) => JsonObject, patch: unknown) {
+  try {
+    return summaryOf(decodeObject(schema, apply(patched, patch)).value);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { code, message } = error.status;
+    return { code, message };
+  }
+}
+
+function wanted({ want }: PatchCase) {
+  return 'code' in want ? want : { ...summaryOf(patched), ...want };
+}
+
+/** Every case is played on a real server, too, by patch.e2e.test.ts. */
+describe('a JSON patch', () => {
+  it.each(jsonPatchCases)('of $name', (each) => {
+    expect(outcomeOf(applyJsonPatch, each.patch)).toEqual(wanted(each));
+  });
+
+  it('names the fields that operations do not have', () => {
+    const patch = [{ op: 'test', path: '/a', foo: 1 }, null, { op: 'remove', path: '/a', Value: 1 }];
+    expect(unknownOperationFields(patch)).toEqual(['[0].foo', '[2].Value']);
+  });
+
+  it('takes __proto__ for a key like any other', () => {
+    const patch = JSON.parse('[{"op":"add","path":"/__proto__","value":{"polluted":1}}]');
+    const result = applyJsonPatch({}, patch);
+    expect(Object.keys(result)).toEqual(['__proto__']);
+    expect('polluted' in result).toBe(false);
+  });
+});
+
+describe('a merge patch', () => {
+  it.each(mergePatchCases)('of $name', (each) => {
+    expect(outcomeOf(applyMergePatch, each.patch)).toEqual(wanted(each));
+  });
+
+  it('takes __proto__ for a key like any other', () => {
+    const result = applyMergePatch({}, JSON.parse('{"__proto__":{"polluted":1}}'));
+    expect(Object.keys(result)).toEqual(['__proto__']);
+    expect('polluted' in result).toBe(false);
+  });
+});
+
+describe('a strategic merge patch', () => {
+  it.each(strategicMergePatchCases)('of $name', (each) => {
+    const apply = (document: JsonObject, patch: unknown) => applyStrategicMergePatch(schema, document, patch);
+    expect(outcomeOf(apply, each.patch)).toEqual(wanted(each));
+  });
+});
+
+it('a patch leaves the object that it is applied to as it was', () => {
+  const before = structuredClone(patched);
+  const { metadata, spec } = patched;
+  applyJsonPatch(patched, [{ op: 'remove', path: '/metadata/finalizers/0' }]);
+  applyMergePatch(patched, { spec: { holderIdentity: 'i' } });
+  applyStrategicMergePatch(schema, patched, {
+    metadata: { finalizers: ['e/c'], ownerReferences: [{ uid: 'u1', name: 'x' }] },
+  });
+  expect(patched).toEqual(before);
+  expect(patched).toMatchObject({ metadata, spec });
+});

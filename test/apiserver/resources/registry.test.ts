@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import type { LeaseCandidateVersion } from '../../../src/apiserver/resources/lease-candidates.ts';
+import { createResources } from '../../../src/apiserver/resources/registry.ts';
+import type { FieldSchema, StructSchema, TypeSchema } from '../../../src/apiserver/schema/schema.ts';
+
+const served = (...leaseCandidateVersions: LeaseCandidateVersion[]) =>
+  createResources({ leaseCandidateVersions }).map(
+    ({ group, resource, versions }) =>
+      `${resource}.${group} ${versions.map(({ version }) => version).join(',')}`,
+  );
+
+describe('what is served', () => {
+  const always = ['namespaces. v1', 'events. v1', 'events.events.k8s.io v1', 'leases.coordination.k8s.io v1'];
+  test.each<[string, LeaseCandidateVersion[], string[]]>([
+    ['without LeaseCandidates', [], []],
+    ['with one version of them', ['v1beta1'], ['leasecandidates.coordination.k8s.io v1beta1']],
+    [
+      'with several, in the order given',
+      ['v1alpha1', 'v1beta1'],
+      ['leasecandidates.coordination.k8s.io v1alpha1,v1beta1'],
+    ],
+  ])('%s', (_, versions, want) => {
+    expect(served(...versions)).toEqual([...always, ...want]);
+  });
+});
+
+test('versions that the real server is about to drop say so', () => {
+  const versions = createResources({ leaseCandidateVersions: ['v1beta1', 'v1alpha2', 'v1alpha1'] })
+    .flatMap((definition) => definition.versions)
+    .flatMap(({ deprecation }) => deprecation ?? []);
+  expect(versions).toEqual([
+    'coordination.k8s.io/v1beta1 LeaseCandidate is deprecated in v1.36+, unavailable in v1.39+',
+    'coordination.k8s.io/v1alpha2 LeaseCandidate is deprecated in v1.35+, unavailable in v1.38+',
+  ]);
+});
+
+describe('every field of every version', () => {
+  const versions = createResources({ leaseCandidateVersions: ['v1beta1', 'v1alpha2', 'v1alpha1'] }).flatMap(
+    (definition) => definition.versions,
+  );
+  const fields = new Map<string, FieldSchema>();
+  const structs = new Map<string, StructSchema>();
+  const visit = (type: TypeSchema): void => {
+    if (type.kind === 'list') visit(type.items);
+    if (type.kind !== 'struct') return;
+    structs.set(type.model, type);
+    for (const [name, field] of Object.entries(type.fields)) {
+      fields.set(`${type.model} ${name}`, field);
+      visit(field.type);
+    }
+  };
+  for (const { schema } of versions) visit(schema);
+
+  test('is described, and every struct too', () => {
+    expect(fields.size).toBeGreaterThan(100);
+    const described = [...fields.values(), ...structs.values()].map(({ description }) => description);
+    expect(described.filter((text) => !/^[A-Z].*\.$/.test(text))).toEqual([]);
+  });
+
+  test('that is a struct by value is written even where nobody has set it', () => {
+    const wrong = [...fields].filter(([, { type, zero }]) => type.kind === 'struct' && zero === 'omit');
+    expect(wrong).toEqual([]);
+  });
+
+  test('has a model of its own for each struct', () => {
+    expect([...structs].filter(([model, { name }]) => !model.endsWith(`.${name}`))).toEqual([]);
+  });
+});

@@ -1,0 +1,14 @@
+import { ApiError } from '../../../src/apiserver/api-error.ts';
+
+/** The message of the 400 that `act` is refused with; undefined when it is not refused. */
+export function refusal(act: () => unknown): string | undefined {
+  try {
+    act();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { code, reason, message, details } = error.status;
+    if (code !== 400 || reason !== 'BadRequest' || details !== undefined) throw error;
+    return message;
+  }
+}

@@ -1,0 +1,121 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import { type KubernetesVersion, leaseCandidateVersions } from '../control-plane/kubernetes-versions.ts';
+import { makeRequester, type RunningTarget, type ServedApi } from './target.ts';
+
+/** What a real server of this version serves, with all its versions of LeaseCandidate on. */
+export function realApi(version: KubernetesVersion): ServedApi {
+  return {
+    name: `kube-apiserver ${version}`,
+    minor: Number(version.split('.')[1]),
+    candidateVersions: leaseCandidateVersions[version],
+  };
+}
+
+/** Starts a real server on which nobody else writes Leases or LeaseCandidates. */
+export async function startRealTarget(version: KubernetesVersion): Promise<RunningTarget> {
+  const plane = await startControlPlane({
+    version,
+    readyWithinMs: 120_000,
+    runtimeConfig: leaseCandidateVersions[version].map((each) => `coordination.k8s.io/${each}=true`),
+  });
+  try {
+    await keepCoordinatorAway(plane);
+    const access = {
+      url: plane.url,
+      ca: await readFile(plane.caFile, 'utf8'),
+      token: plane.adminToken,
+    };
+    const reader = await makeReader(plane);
+    let requester = makeRequester(access);
+    return {
+      target: {
+        ...realApi(version),
+        reader,
+        request: (...asked) => requester.request(...asked),
+        watch: (...asked) => requester.watch(...asked),
+        async compact() {
+          await compactEtcd(plane.etcdUrl);
+          requester.close();
+          // What it remembers itself, it does not take from etcd.
+          await plane.restartApiServer();
+          requester = makeRequester(access);
+        },
+      },
+      async stop() {
+        requester.close();
+        await plane.stop();
+      },
+    };
+  } catch (error) {
+    await plane.stop();
+    throw error;
+  }
+}
+
+/**
+ * The coordinator built into the server writes to Leases that have candidates while it holds this lock. A server that
+ * finds it held by somebody else from its start never takes it.
+ */
+async function keepCoordinatorAway(plane: ControlPlane): Promise<void> {
+  const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases';
+  const now = new Date().toISOString().replace('Z', '000Z');
+  const spec = {
+    holderIdentity: 'nobody',
+    leaseDurationSeconds: 1_000_000,
+    acquireTime: now,
+    renewTime: now,
+  };
+  const name = 'leader-election-controller';
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await plane.request('PATCH', `${path}/${name}`, { spec });
+      break;
+    } catch (error) {
+      // It has not been made yet; whoever made it meanwhile is overwritten next time.
+      await plane.request('POST', path, { metadata: { name }, spec }).catch(() => undefined);
+      if (attempt === 20) throw error;
+      await sleep(50);
+    }
+  }
+  await plane.restartApiServer();
+}
+
+async function makeReader(plane: ControlPlane): Promise<{ token: string; user: string }> {
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  const name = 'conformance-reader';
+  const accounts = '/api/v1/namespaces/default/serviceaccounts';
+  await plane.request('POST', accounts, { metadata: { name } });
+  const verbs = ['get', 'list', 'watch'];
+  await plane.request('POST', `${rbac}/clusterroles`, {
+    metadata: { name },
+    rules: [
+      { apiGroups: ['coordination.k8s.io'], resources: ['leases', 'leasecandidates'], verbs },
+      { apiGroups: [''], resources: ['namespaces'], verbs },
+    ],
+  });
+  await plane.request('POST', `${rbac}/clusterrolebindings`, {
+    metadata: { name },
+    subjects: [{ kind: 'ServiceAccount', namespace: 'default', name }],
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+  });
+  const { status } = await plane.request<{ status: { token: string } }>('POST', `${accounts}/${name}/token`, {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    spec: { expirationSeconds: 3600 },
+  });
+  return { token: status.token, user: `system:serviceaccount:default:${name}` };
+}
+
+async function compactEtcd(url: string): Promise<void> {
+  const post = async (path: string, body: object): Promise<unknown> => {
+    const answer = await fetch(`${url}/v3/kv/${path}`, { method: 'POST', body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`etcd ${path}: ${answer.status} ${await answer.text()}`);
+    return answer.json();
+  };
+  const { header } = (await post('range', { key: Buffer.from('none').toString('base64') })) as {
+    readonly header: { readonly revision: string };
+  };
+  await post('compaction', { revision: header.revision, physical: true });
+}

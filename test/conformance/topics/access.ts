@@ -1,0 +1,89 @@
+import { expect } from 'vitest';
+import { expectAnswer, failure } from '../expected.ts';
+import type { Suite } from '../suite.ts';
+
+export function describeAccess({ it }: Suite): void {
+  const unauthorized = failure(401, 'Unauthorized', 'Unauthorized');
+
+  it('knows nobody with a wrong token', async ({ leases, request }) => {
+    const token = 'not-a-token';
+    for (const path of [leases.path, '/api', '/apis', '/version', '/livez', '/openapi/v3', '/no-such-path']) {
+      expectAnswer(await request('GET', path, { token }), 401, unauthorized);
+    }
+    expectAnswer(await leases.create({ metadata: { name: 'a' } }, { token }), 401, unauthorized);
+  });
+
+  it('takes nothing but bearer tokens', async ({ leases }) => {
+    const answer = await leases.list({ token: '', headers: { authorization: 'Basic YTpi' } });
+    expect([401, 403]).toContain(answer.code);
+  });
+
+  it('tells anybody its version and health, and nothing else', async ({ namespace, leases, request }) => {
+    for (const path of ['/version', '/livez', '/readyz', '/healthz']) {
+      expect((await request('GET', path, { token: '' })).code).toBe(200);
+    }
+    for (const path of ['/api', '/apis', '/apis/coordination.k8s.io/v1', '/openapi/v3']) {
+      const message = `forbidden: User "system:anonymous" cannot get path "${path}"`;
+      expectAnswer(await request('GET', path, { token: '' }), 403, failure(403, 'Forbidden', message, {}));
+    }
+    const message = `leases.coordination.k8s.io is forbidden: User "system:anonymous" cannot list resource "leases" in API group "coordination.k8s.io" in the namespace "${namespace}"`;
+    expectAnswer(
+      await leases.list({ token: '' }),
+      403,
+      failure(403, 'Forbidden', message, { group: 'coordination.k8s.io', kind: 'leases' }),
+    );
+  });
+
+  it('lets a reader read', async ({ leases, request, target }) => {
+    const { token } = target.reader;
+    const made = await leases.make({ metadata: { name: 'a' } });
+    expectAnswer(await leases.get('a', { token }), 200, made);
+    expect((await leases.list({ token })).json.items).toHaveLength(1);
+    for (const path of ['/apis/coordination.k8s.io/v1/leases', '/api/v1/namespaces', '/api', '/apis', '/openapi/v3']) {
+      expect((await request('GET', path, { token })).code).toBe(200);
+    }
+    const watch = await leases.watch({ token });
+    expect(await watch.next()).toEqual({ type: 'ADDED', object: made });
+    watch.close();
+  });
+
+  it('lets a reader change nothing, and says what was not allowed', async ({ namespace, leases, target }) => {
+    const { token, user } = target.reader;
+    const made = await leases.make({ metadata: { name: 'a' } });
+    const refused = (verb: string, name = '') => {
+      const what = name === '' ? '' : ` "${name}"`;
+      return failure(
+        403,
+        'Forbidden',
+        `leases.coordination.k8s.io${what} is forbidden: User "${user}" cannot ${verb} resource "leases" in API group "coordination.k8s.io" in the namespace "${namespace}"`,
+        { ...(name !== '' && { name }), group: 'coordination.k8s.io', kind: 'leases' },
+      );
+    };
+    expectAnswer(await leases.create({ metadata: { name: 'b' } }, { token }), 403, refused('create'));
+    expectAnswer(await leases.replace('a', made, { token }), 403, refused('update', 'a'));
+    expectAnswer(await leases.mergePatch('a', {}, { token }), 403, refused('patch', 'a'));
+    expectAnswer(await leases.apply('a', 'm', {}, { token }), 403, refused('patch', 'a'));
+    expectAnswer(await leases.delete('a', undefined, { token }), 403, refused('delete', 'a'));
+    expectAnswer(await leases.deleteAll(undefined, { token }), 403, refused('deletecollection'));
+    expect((await leases.get('a')).json).toEqual(made);
+  });
+
+  it('says what was not allowed where there is no namespace', async ({ request, target }) => {
+    const { token, user } = target.reader;
+    expectAnswer(
+      await request('POST', '/api/v1/namespaces', { token, body: { metadata: { name: 'not-made' } } }),
+      403,
+      failure(
+        403,
+        'Forbidden',
+        `namespaces is forbidden: User "${user}" cannot create resource "namespaces" in API group "" at the cluster scope`,
+        { kind: 'namespaces' },
+      ),
+    );
+  });
+
+  it('does not look at a body that it would not take anyway', async ({ leases, target }) => {
+    const asked = { token: target.reader.token, rawBody: '{' };
+    expect((await leases.create(undefined, asked)).code).toBe(403);
+  });
+}

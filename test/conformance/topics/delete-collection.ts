@@ -1,0 +1,104 @@
+import { expect } from 'vitest';
+import { aRevision, badRequest, conflict, expectAnswer, leaseKind } from '../expected.ts';
+import type { Suite } from '../suite.ts';
+import type { Body } from '../target.ts';
+import type { Collection } from '../workspace.ts';
+
+const names = (list: Body) => list.items.map(({ metadata }) => metadata.name);
+
+async function makeFour(leases: Collection): Promise<void> {
+  await leases.make({ metadata: { name: 'a', labels: { x: '1' } } });
+  await leases.make({ metadata: { name: 'b', labels: { x: '2' } } });
+  await leases.make({ metadata: { name: 'c', labels: { x: '2' }, finalizers: ['a/b'] } });
+  await leases.make({ metadata: { name: 'd' } });
+}
+
+export function describeDeleteCollection({ it }: Suite): void {
+  it('answers with the objects as they were, and deletes them', async ({ leases }) => {
+    await makeFour(leases);
+    const before = (await leases.list()).json;
+    const answer = await leases.deleteAll();
+    expectAnswer(answer, 200, { ...before, metadata: { resourceVersion: aRevision } });
+    const after = (await leases.list()).json;
+    expect(names(after)).toEqual(['c']);
+    expect(after.items[0]?.metadata['deletionTimestamp']).toBeDefined();
+  });
+
+  it('deletes what the selectors select', async ({ leases }) => {
+    await makeFour(leases);
+    expect(names((await leases.deleteAll(undefined, { query: { labelSelector: 'x in (1,3)' } })).json)).toEqual(['a']);
+    const query = { fieldSelector: 'metadata.name=d' };
+    expect(names((await leases.deleteAll(undefined, { query })).json)).toEqual(['d']);
+    expect(names((await leases.list()).json)).toEqual(['b', 'c']);
+  });
+
+  it('deletes nothing where nothing is', async ({ leases, request }) => {
+    const empty = {
+      kind: 'LeaseList',
+      apiVersion: 'coordination.k8s.io/v1',
+      metadata: { resourceVersion: aRevision },
+      items: [],
+    };
+    expectAnswer(await leases.deleteAll(), 200, empty);
+    const path = '/apis/coordination.k8s.io/v1/namespaces/does-not-exist/leases';
+    expectAnswer(await request('DELETE', path), 200, empty);
+  });
+
+  it('deletes nothing in a dry run', async ({ leases }) => {
+    await makeFour(leases);
+    const before = (await leases.list()).json;
+    for (const answer of [
+      await leases.deleteAll({ dryRun: ['All'] }),
+      await leases.deleteAll(undefined, { query: { dryRun: 'All' } }),
+    ]) {
+      expect({ code: answer.code, names: names(answer.json) }).toEqual({
+        code: 200,
+        names: ['a', 'b', 'c', 'd'],
+      });
+    }
+    expect((await leases.list()).json.items).toEqual(before.items);
+  });
+
+  it('deletes the page that is asked for', async ({ leases }) => {
+    await makeFour(leases);
+    const answer = await leases.deleteAll(undefined, { query: { limit: 2 } });
+    expect(names(answer.json)).toEqual(['a', 'b']);
+    expect(answer.json.metadata).toMatchObject({ continue: expect.any(String), remainingItemCount: 2 });
+    expect(names((await leases.list()).json)).toEqual(['c', 'd']);
+  });
+
+  it('asks each object for the preconditions', async ({ leases }) => {
+    const made = await leases.make({ metadata: { name: 'a' } });
+    expectAnswer(
+      await leases.deleteAll({ preconditions: { uid: 'x' } }),
+      409,
+      conflict(
+        leaseKind,
+        'a',
+        `the UID in the precondition (x) does not match the UID in record (${made.metadata.uid}). The object might have been deleted and then recreated`,
+      ),
+    );
+    expect(names((await leases.list()).json)).toEqual(['a']);
+  });
+
+  it('leaves it to a garbage collector where the policy says so', async ({ leases }) => {
+    await leases.make({ metadata: { name: 'a' } });
+    expect((await leases.deleteAll({ propagationPolicy: 'Orphan' })).code).toBe(200);
+    expect((await leases.get('a')).json.metadata.finalizers).toEqual(['orphan']);
+  });
+
+  for (const [query, message] of [
+    [{ labelSelector: 'x===' }, "unable to parse requirement: found '=', expected: identifier"],
+    [
+      { fieldSelector: 'spec.holderIdentity=x' },
+      '"spec.holderIdentity" is not a known field selector: only "metadata.name", "metadata.namespace"',
+    ],
+    [{ limit: 'x' }, 'strconv.ParseInt: parsing "x": invalid syntax'],
+  ] as const) {
+    it(`refuses ${JSON.stringify(query)}`, async ({ leases }) => {
+      await leases.make({ metadata: { name: 'a' } });
+      expectAnswer(await leases.deleteAll(undefined, { query }), 400, badRequest(message));
+      expect(names((await leases.list()).json)).toEqual(['a']);
+    });
+  }
+}

@@ -1,0 +1,208 @@
+import { expect } from 'vitest';
+import {
+  aTime,
+  badRequest,
+  conflict,
+  deletedStatus,
+  expectAnswer,
+  failure,
+  leaseKind,
+  leases as leaseResource,
+  notFound,
+} from '../expected.ts';
+import type { Suite } from '../suite.ts';
+import { schemeLine } from '../wording.ts';
+import { expectGone, mediaTypes } from '../workspace.ts';
+
+const gone = notFound(leaseResource, 'a');
+
+export function describeDelete({ it, minor }: Suite): void {
+  it('answers with what was deleted', async ({ leases }) => {
+    const { metadata } = await leases.make({ metadata: { name: 'a' } });
+    expectAnswer(await leases.delete('a'), 200, deletedStatus(leaseResource, 'a', metadata.uid));
+    await expectGone(leases, 'a', gone);
+    expectAnswer(await leases.delete('a'), 404, gone);
+  });
+
+  it('answers with a Status whatever the client would rather see', async ({ leases }) => {
+    const { metadata } = await leases.make({ metadata: { name: 'a' } });
+    const answer = await leases.delete('a', undefined, { accept: mediaTypes.table });
+    expectAnswer(answer, 200, deletedStatus(leaseResource, 'a', metadata.uid));
+  });
+
+  it('refuses what does not exist', async ({ leases, request }) => {
+    expectAnswer(await leases.delete('Bad_Name'), 404, notFound(leaseResource, 'Bad_Name'));
+    const path = '/apis/coordination.k8s.io/v1/namespaces/does-not-exist/leases/a';
+    expectAnswer(await request('DELETE', path), 404, gone);
+  });
+
+  for (const apiVersion of [undefined, 'v1', 'meta.k8s.io/v1', 'coordination.k8s.io/v1', 'example.com/v1']) {
+    it(`takes DeleteOptions of the version ${apiVersion ?? 'none'}`, async ({ leases }) => {
+      const { metadata } = await leases.make({ metadata: { name: 'a' } });
+      const options = apiVersion === undefined ? { other: 1 } : { kind: 'DeleteOptions', apiVersion };
+      expectAnswer(await leases.delete('a', options), 200, deletedStatus(leaseResource, 'a', metadata.uid));
+    });
+  }
+
+  // Older versions take a body that they cannot read for an error of their own.
+  const unreadable = (message: string) =>
+    minor >= 36 ? ([400, badRequest(message)] as const) : ([500, failure(500, '', message)] as const);
+  const wrongBodies: readonly (readonly [string, string])[] = [
+    ['{', "couldn't get version/kind; json parse error: unexpected end of JSON input"],
+    [
+      '[]',
+      'couldn\'t get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }',
+    ],
+    [
+      '{"gracePeriodSeconds":"x"}',
+      'json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64',
+    ],
+    [
+      '{"kind":"Other","apiVersion":"v1"}',
+      `no kind "Other" is registered for version "v1" in ${schemeLine(minor)}`,
+    ],
+  ];
+  for (const [rawBody, message] of wrongBodies) {
+    it(`refuses the body ${rawBody}`, async ({ leases }) => {
+      const made = await leases.make({ metadata: { name: 'a' } });
+      const [code, body] = unreadable(message);
+      expectAnswer(await leases.delete('a', undefined, { rawBody }), code, body);
+      expect((await leases.get('a')).json).toEqual(made);
+    });
+  }
+
+  it('takes options in YAML', async ({ leases }) => {
+    const { metadata } = await leases.make({ metadata: { name: 'a' } });
+    const asked = { rawBody: 'gracePeriodSeconds: 0\n', contentType: 'application/yaml' };
+    expectAnswer(
+      await leases.delete('a', undefined, asked),
+      200,
+      deletedStatus(leaseResource, 'a', metadata.uid),
+    );
+    await expectGone(leases, 'a', gone);
+  });
+
+  it('waits for no grace period', async ({ leases }) => {
+    for (const [options, query] of [
+      [{ gracePeriodSeconds: 30 }, {}],
+      [{ gracePeriodSeconds: -5 }, {}],
+      [undefined, { gracePeriodSeconds: 30 }],
+    ] as const) {
+      const { metadata } = await leases.make({ metadata: { name: 'a' } });
+      expectAnswer(
+        await leases.delete('a', options, { query }),
+        200,
+        deletedStatus(leaseResource, 'a', metadata.uid),
+      );
+      await expectGone(leases, 'a', gone);
+    }
+  });
+
+  it('refuses a grace period that is no number', async ({ leases }) => {
+    await leases.make({ metadata: { name: 'a' } });
+    expectAnswer(
+      await leases.delete('a', undefined, { query: { gracePeriodSeconds: 'x' } }),
+      400,
+      badRequest('strconv.ParseInt: parsing "x": invalid syntax'),
+    );
+  });
+
+  it('deletes nothing in a dry run', async ({ leases }) => {
+    const made = await leases.make({ metadata: { name: 'a' } });
+    const done = deletedStatus(leaseResource, 'a', made.metadata.uid);
+    expectAnswer(await leases.delete('a', undefined, { query: { dryRun: 'All' } }), 200, done);
+    expectAnswer(await leases.delete('a', { dryRun: ['All'] }), 200, done);
+    expect((await leases.get('a')).json).toEqual(made);
+  });
+
+  it('does not look at parameters where there is a body', async ({ leases }) => {
+    for (const options of [{}, null]) {
+      await leases.make({ metadata: { name: 'a' } });
+      const query = { dryRun: 'All', propagationPolicy: 'Other' };
+      expect((await leases.delete('a', undefined, { query, rawBody: JSON.stringify(options) })).code).toBe(200);
+      await expectGone(leases, 'a', gone);
+    }
+  });
+
+  it('deletes only the object of the uid and resourceVersion that are asked for', async ({ leases }) => {
+    const { metadata } = await leases.make({ metadata: { name: 'a' } });
+    const { uid, resourceVersion } = metadata;
+    const wrongUid = (given: string) =>
+      conflict(
+        leaseKind,
+        'a',
+        `the UID in the precondition (${given}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
+      );
+    const wrongRevision = conflict(
+      leaseKind,
+      'a',
+      `the ResourceVersion in the precondition (1) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`,
+    );
+    expectAnswer(await leases.delete('a', { preconditions: { uid: 'x' } }), 409, wrongUid('x'));
+    expectAnswer(await leases.delete('a', { preconditions: { uid: '' } }), 409, wrongUid(''));
+    expectAnswer(await leases.delete('a', { preconditions: { resourceVersion: '1' } }), 409, wrongRevision);
+    expectAnswer(
+      await leases.delete('a', { preconditions: { uid: 'x', resourceVersion: '1' } }),
+      409,
+      wrongUid('x'),
+    );
+    expectAnswer(
+      await leases.delete('a', { preconditions: { uid: 'x' }, dryRun: ['All'] }),
+      409,
+      wrongUid('x'),
+    );
+    expectAnswer(
+      await leases.delete('a', { preconditions: { uid, resourceVersion } }),
+      200,
+      deletedStatus(leaseResource, 'a', uid),
+    );
+  });
+
+  for (const options of [
+    { propagationPolicy: 'Background' },
+    { orphanDependents: false },
+    { preconditions: {} },
+  ]) {
+    it(`deletes at once with ${JSON.stringify(options)}`, async ({ leases }) => {
+      const { metadata } = await leases.make({ metadata: { name: 'a' } });
+      expectAnswer(await leases.delete('a', options), 200, deletedStatus(leaseResource, 'a', metadata.uid));
+      await expectGone(leases, 'a', gone);
+    });
+  }
+
+  for (const [options, finalizer] of [
+    [{ propagationPolicy: 'Foreground' }, 'foregroundDeletion'],
+    [{ propagationPolicy: 'Orphan' }, 'orphan'],
+    [{ orphanDependents: true }, 'orphan'],
+  ] as const) {
+    it(`leaves the deletion to a garbage collector with ${JSON.stringify(options)}`, async ({ leases }) => {
+      const made = await leases.make({ metadata: { name: 'a' } });
+      const answer = await leases.delete('a', options);
+      const deleting = {
+        ...made,
+        metadata: {
+          ...made.metadata,
+          resourceVersion: expect.anything(),
+          deletionTimestamp: aTime,
+          deletionGracePeriodSeconds: 0,
+          finalizers: [finalizer],
+        },
+      };
+      expectAnswer(answer, 200, deleting);
+      expectAnswer(await leases.get('a'), 200, deleting);
+      expectAnswer(
+        await leases.delete('a', { propagationPolicy: 'Background' }),
+        200,
+        deletedStatus(leaseResource, 'a', made.metadata.uid),
+      );
+      await expectGone(leases, 'a', gone);
+    });
+  }
+
+  it('takes a policy from the parameters too', async ({ leases }) => {
+    await leases.make({ metadata: { name: 'a' } });
+    const query = { propagationPolicy: 'Orphan', dryRun: 'All' };
+    const answer = await leases.delete('a', undefined, { query });
+    expect(answer.json.metadata.finalizers).toEqual(['orphan']);
+  });
+}

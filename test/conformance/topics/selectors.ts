@@ -1,0 +1,157 @@
+import { expect } from 'vitest';
+import { badRequest, expectAnswer } from '../expected.ts';
+import type { Suite } from '../suite.ts';
+import { atMostLabelLength, labelValueCharacters, nameCharacters, notAQualifiedName } from '../wording.ts';
+import type { Collection } from '../workspace.ts';
+
+const all = ['a', 'b', 'c', 'd', 'e'];
+
+async function makeFive(leases: Collection): Promise<void> {
+  for (const name of all) {
+    const odd = String(name.charCodeAt(0) % 2);
+    const early = name < 'c' ? { early: '' } : {};
+    await leases.make({ metadata: { name, labels: { x: name, odd, 'example.com/y': 'z', ...early } } });
+  }
+}
+
+const labelSelectors: readonly (readonly [string, string])[] = [
+  ['', 'abcde'],
+  ['x=a', 'a'],
+  ['x==a', 'a'],
+  ['x!=a', 'bcde'],
+  [' x = a ', 'a'],
+  ['x=', ''],
+  ['early=', 'ab'],
+  ['x in (a,b)', 'ab'],
+  ['x in ( a , b )', 'ab'],
+  ['x in (a,,b)', 'ab'],
+  ['x in ()', ''],
+  ['x notin (a,b)', 'cde'],
+  ['x notin ()', 'abcde'],
+  ['early in (,x)', 'ab'],
+  ['early notin (x)', 'abcde'],
+  ['early', 'ab'],
+  ['!early', 'cde'],
+  ['! early', 'cde'],
+  ['!other', 'abcde'],
+  ['other', ''],
+  ['other!=z', 'abcde'],
+  ['other notin (z)', 'abcde'],
+  ['example.com/y=z', 'abcde'],
+  ['x,early', 'ab'],
+  ['early,odd=1', 'a'],
+  ['odd=1,x!=a,x notin (c)', 'e'],
+  ['odd>0', 'ace'],
+  ['odd<1', 'bd'],
+  ['x>3', ''],
+];
+
+const fieldSelectors: readonly (readonly [string, string])[] = [
+  ['', 'abcde'],
+  ['metadata.name=a', 'a'],
+  ['metadata.name==a', 'a'],
+  ['metadata.name!=a', 'bcde'],
+  ['metadata.name=', ''],
+  ['metadata.name=a,', 'a'],
+  ['metadata.name=a,metadata.name=b', ''],
+  ['metadata.name!=a,metadata.name!=b', 'cde'],
+  ['metadata.name=a\\,b', ''],
+  ['metadata.namespace=other', ''],
+];
+
+export function describeSelectors({ it, minor }: Suite): void {
+  it('select by labels', async ({ leases }) => {
+    await makeFive(leases);
+    for (const [labelSelector, want] of labelSelectors) {
+      const answer = await leases.list({ query: { labelSelector } });
+      const names = answer.code === 200 ? answer.json.items.map(({ metadata }) => metadata.name) : answer.text;
+      expect({ labelSelector, names }).toEqual({ labelSelector, names: [...want] });
+    }
+  });
+
+  it('select by fields', async ({ namespace, leases }) => {
+    await makeFive(leases);
+    for (const [fieldSelector, want] of [
+      ...fieldSelectors,
+      [`metadata.namespace=${namespace}`, 'abcde'],
+      [`metadata.namespace=${namespace},metadata.name=b`, 'b'],
+    ] as const) {
+      const answer = await leases.list({ query: { fieldSelector } });
+      const names = answer.code === 200 ? answer.json.items.map(({ metadata }) => metadata.name) : answer.text;
+      expect({ fieldSelector, names }).toEqual({ fieldSelector, names: [...want] });
+    }
+  });
+
+  it('select by both, and over all namespaces', async ({ namespace, leases, request }) => {
+    await makeFive(leases);
+    const query = {
+      labelSelector: 'odd=1',
+      fieldSelector: `metadata.name!=a,metadata.namespace=${namespace}`,
+    };
+    const { json } = await request('GET', '/apis/coordination.k8s.io/v1/leases', { query });
+    expect(json.items.map(({ metadata }) => metadata.name)).toEqual(['c', 'e']);
+  });
+
+  const operators = 'in, notin, =, ==, !=, gt, lt';
+  const wrongLabelSelectors: readonly (readonly [string, string])[] = [
+    ['x===', "unable to parse requirement: found '=', expected: identifier"],
+    ['x in (a', "unable to parse requirement: found '', expected: ',' or ')'"],
+    ['x=a,', "found '', expected: identifier after ','"],
+    ['=a', "found '=', expected: !, identifier, or 'end of string'"],
+    [',', "found ',', expected: !, identifier, or 'end of string'"],
+    ['x y', `unable to parse requirement: found 'y', expected: ${operators}`],
+    ['x!a', `unable to parse requirement: found '!', expected: ${operators}`],
+    ['x in a', "unable to parse requirement: found 'a' expected: '('"],
+    ['x=a=b', "found '=', expected: ',' or 'end of string'"],
+    ['x=a b', "found 'b', expected: ',' or 'end of string'"],
+    ['-x=a', `unable to parse requirement: <nil>: Invalid value: "-x": name part ${nameCharacters}`],
+    ['x=-a', `unable to parse requirement: values[0][x]: Invalid value: "-a": ${labelValueCharacters}`],
+    ['a/b/c=1', `unable to parse requirement: <nil>: Invalid value: "a/b/c": ${notAQualifiedName(minor)}`],
+    [
+      `x=${'q'.repeat(64)}`,
+      `unable to parse requirement: values[0][x]: Invalid value: "${'q'.repeat(64)}": ${atMostLabelLength(minor)}`,
+    ],
+    [
+      'x>a',
+      `unable to parse requirement: values[0]: Invalid value: "a": for 'Gt', 'Lt' operators, the value must be an integer`,
+    ],
+  ];
+  it('refuse labels that cannot be', async ({ leases }) => {
+    for (const [labelSelector, message] of wrongLabelSelectors) {
+      expectAnswer(await leases.list({ query: { labelSelector } }), 400, badRequest(message));
+    }
+  });
+
+  const unknownField = (field: string) =>
+    `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`;
+  const wrongFieldSelectors: readonly (readonly [string, string])[] = [
+    ['spec.holderIdentity=x', unknownField('spec.holderIdentity')],
+    ['name=a', unknownField('name')],
+    ['=a', unknownField('')],
+    ['metadata.name', "invalid selector: 'metadata.name'; can't understand 'metadata.name'"],
+    ['metadata.name>a', "invalid selector: 'metadata.name>a'; can't understand 'metadata.name>a'"],
+    [
+      'metadata.name in (a)',
+      "invalid selector: 'metadata.name in (a)'; can't understand 'metadata.name in (a)'",
+    ],
+    ['metadata.name=a\\', 'invalid field selector: invalid escape sequence: \\'],
+  ];
+  it('refuse fields that cannot be selected', async ({ leases }) => {
+    for (const [fieldSelector, message] of wrongFieldSelectors) {
+      expectAnswer(await leases.list({ query: { fieldSelector } }), 400, badRequest(message));
+    }
+  });
+
+  it('are refused by watches just so', async ({ leases }) => {
+    expectAnswer(
+      await leases.list({ query: { watch: true, labelSelector: 'x===' } }),
+      400,
+      badRequest("unable to parse requirement: found '=', expected: identifier"),
+    );
+    expectAnswer(
+      await leases.list({ query: { watch: true, fieldSelector: 'name=a' } }),
+      400,
+      badRequest(unknownField('name')),
+    );
+  });
+}

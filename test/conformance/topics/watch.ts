@@ -1,0 +1,347 @@
+import { expect } from 'vitest';
+import { expectAnswer, failure, forbidden, invalidOptions, notSupported } from '../expected.ts';
+import type { Suite } from '../suite.ts';
+import type { Asked, Collection } from '../workspace.ts';
+import type { WatchedEvent } from '../watched-stream.ts';
+
+const isAbout = (name: string) => (event: WatchedEvent) => event.object.metadata.name === name;
+
+/** What tells events apart in the stories below. */
+const told = ({ type, object }: WatchedEvent) => `${type} ${object.metadata.name} ${JSON.stringify(object.metadata.labels ?? {})}`;
+
+/** A bit of everything, up to the creation of `end`; gives the objects that the answers had. */
+async function tellStory(leases: Collection): Promise<void> {
+  await leases.make({ metadata: { name: 'x', finalizers: ['a/b'] } });
+  await leases.mergePatch('x', { metadata: { labels: { a: '1' } } });
+  await leases.mergePatch('x', { spec: { leaseTransitions: 1 } });
+  await leases.mergePatch('x', {});
+  await leases.mergePatch('x', { metadata: { labels: { a: '2' } } });
+  await leases.mergePatch('x', { metadata: { labels: { a: '1' } } }, { query: { dryRun: 'All' } });
+  await leases.mergePatch('x', { metadata: { labels: { a: '1' } } });
+  await leases.make({ metadata: { name: 'y', labels: { a: '1' } } });
+  await leases.delete('y');
+  await leases.delete('x');
+  await leases.delete('x');
+  await leases.mergePatch('x', { metadata: { finalizers: null } });
+  await leases.make({ metadata: { name: 'end', labels: { a: '1' } } });
+}
+
+export function describeWatch({ it, minor }: Suite): void {
+  // 1.32 had streaming lists on, 1.33 off again, 1.34 on for good.
+  const streamsLists = minor === 32 || minor >= 34;
+
+  it('tells every change in order, and what a dry run or no change at all would be not', async ({ leases }) => {
+    const resourceVersion = await leases.revision();
+    const live = await leases.watch({ query: { resourceVersion } });
+    await tellStory(leases);
+    const events = await live.until(isAbout('end'));
+    live.close();
+    expect(events.map(told)).toEqual([
+      'ADDED x {}',
+      'MODIFIED x {"a":"1"}',
+      'MODIFIED x {"a":"1"}',
+      'MODIFIED x {"a":"2"}',
+      'MODIFIED x {"a":"1"}',
+      'ADDED y {"a":"1"}',
+      'DELETED y {"a":"1"}',
+      'MODIFIED x {"a":"1"}',
+      'DELETED x {"a":"1"}',
+      'ADDED end {"a":"1"}',
+    ]);
+    const revisions = events.map(({ object }) => BigInt(object.metadata.resourceVersion));
+    expect(revisions).toEqual([...revisions].sort((a, b) => (a < b ? -1 : 1)));
+    expect(new Set(revisions).size).toBe(revisions.length);
+
+    const replayed = await leases.watch({ query: { resourceVersion } });
+    expect(await replayed.until(isAbout('end'))).toEqual(events);
+    replayed.close();
+    const later = await leases.watch({ query: { resourceVersion: String(revisions[4]) } });
+    expect(await later.until(isAbout('end'))).toEqual(events.slice(5));
+    later.close();
+  });
+
+  it('gives objects as the answers to writes have them', async ({ leases }) => {
+    const watch = await leases.watch({ query: { resourceVersion: await leases.revision() } });
+    const made = await leases.make({ metadata: { name: 'a', labels: { x: 'y' } }, spec: { holderIdentity: 'h' } });
+    const patched = (await leases.mergePatch('a', { spec: { leaseTransitions: 1 } })).json;
+    await leases.delete('a');
+    expect(await watch.next()).toEqual({ type: 'ADDED', object: made });
+    expect(await watch.next()).toEqual({ type: 'MODIFIED', object: patched });
+    const { type, object } = await watch.next();
+    watch.close();
+    expect({ type, object }).toEqual({
+      type: 'DELETED',
+      object: { ...patched, metadata: { ...patched.metadata, resourceVersion: object.metadata.resourceVersion } },
+    });
+    expect(BigInt(object.metadata.resourceVersion)).toBeGreaterThan(BigInt(patched.metadata.resourceVersion));
+  });
+
+  it('gives the last state with its finalizers where they held up a deletion', async ({ leases }) => {
+    await leases.make({ metadata: { name: 'a', finalizers: ['a/b'] } });
+    const watch = await leases.watch({ query: { resourceVersion: await leases.revision() } });
+    const deleting = (await leases.delete('a')).json;
+    await leases.mergePatch('a', { metadata: { finalizers: null } });
+    expect(await watch.next()).toEqual({ type: 'MODIFIED', object: deleting });
+    const deleted = await watch.next();
+    watch.close();
+    expect({ type: deleted.type, finalizers: deleted.object.metadata.finalizers }).toEqual({
+      type: 'DELETED',
+      finalizers: ['a/b'],
+    });
+  });
+
+  it('tells what enters and leaves a selection', async ({ leases }) => {
+    const resourceVersion = await leases.revision();
+    const watch = await leases.watch({ query: { resourceVersion, labelSelector: 'a=1' } });
+    await tellStory(leases);
+    const events = await watch.until(isAbout('end'));
+    watch.close();
+    const all = await leases.watch({ query: { resourceVersion } });
+    const everything = await all.until(isAbout('end'));
+    all.close();
+    // What leaves is given as it was before, with the revision of the change.
+    expect(events.map(told)).toEqual([
+      'ADDED x {"a":"1"}',
+      'MODIFIED x {"a":"1"}',
+      'DELETED x {"a":"1"}',
+      'ADDED x {"a":"1"}',
+      'ADDED y {"a":"1"}',
+      'DELETED y {"a":"1"}',
+      'MODIFIED x {"a":"1"}',
+      'DELETED x {"a":"1"}',
+      'ADDED end {"a":"1"}',
+    ]);
+    expect(events.map(({ object }) => object.metadata.resourceVersion)).toEqual(
+      everything.slice(1).map(({ object }) => object.metadata.resourceVersion),
+    );
+  });
+
+  it('tells of one object where its name is selected', async ({ leases }) => {
+    const query = { resourceVersion: await leases.revision(), fieldSelector: 'metadata.name=y' };
+    const watch = await leases.watch({ query });
+    await tellStory(leases);
+    await leases.make({ metadata: { name: 'y' } });
+    expect([await watch.next(), await watch.next(), await watch.next()].map(told)).toEqual([
+      'ADDED y {"a":"1"}',
+      'DELETED y {"a":"1"}',
+      'ADDED y {}',
+    ]);
+    watch.close();
+  });
+
+  it('tells of all namespaces', async ({ namespace, leases, target }) => {
+    const query = `resourceVersion=${await leases.revision()}&fieldSelector=metadata.namespace%3D${namespace}`;
+    const watch = await target.watch(`/apis/coordination.k8s.io/v1/leases?${query}`);
+    const made = await leases.make({ metadata: { name: 'a' } });
+    expect(await watch.next()).toEqual({ type: 'ADDED', object: made });
+    watch.close();
+  });
+
+  for (const resourceVersion of [undefined, '', '0']) {
+    it(`begins with what is there from resourceVersion ${JSON.stringify(resourceVersion)}`, async ({ leases }) => {
+      const made = [await leases.make({ metadata: { name: 'b' } }), await leases.make({ metadata: { name: 'a' } })];
+      const watch = await leases.watch(resourceVersion === undefined ? {} : { query: { resourceVersion } });
+      const initial = [await watch.next(), await watch.next()];
+      expect(initial).toEqual(expect.arrayContaining(made.map((object) => ({ type: 'ADDED', object }))));
+      await leases.delete('a');
+      expect(told(await watch.next())).toBe('DELETED a {}');
+      watch.close();
+    });
+  }
+
+  it('is a stream of JSON that is not to be kept', async ({ leases }) => {
+    const watch = await leases.watch();
+    expect(watch.headers).toMatchObject({
+      'content-type': 'application/json',
+      'cache-control': 'no-cache, private',
+      'transfer-encoding': 'chunked',
+    });
+    watch.close();
+  });
+
+  it('ends in good order when its time is up', async ({ leases }) => {
+    await leases.make({ metadata: { name: 'a' } });
+    const watch = await leases.watch({ query: { timeoutSeconds: 1 } });
+    expect((await watch.end()).map(told)).toEqual(['ADDED a {}']);
+  });
+
+  it('takes any value but 0 and false for a wish to watch', async ({ leases, request }) => {
+    for (const value of ['1', 'true', 'yes', '']) {
+      const answer = await request('GET', `${leases.path}?watch=${value}&resourceVersion=1`);
+      expect(answer.json['type']).toBe('ERROR');
+    }
+    for (const value of ['0', 'false', 'False']) {
+      const answer = await request('GET', `${leases.path}?watch=${value}`);
+      expect(answer.json['kind']).toBe('LeaseList');
+    }
+  });
+
+  it('answers with one error where the history is not known any more', async ({ leases }) => {
+    const watch = await leases.watch({ query: { resourceVersion: '1' } });
+    expect(await watch.end()).toEqual([
+      {
+        type: 'ERROR',
+        object: failure(410, 'Expired', expect.stringMatching(/^too old resource version: 1 \(\d+\)$/)),
+      },
+    ]);
+  });
+
+  it('refuses a resourceVersion that is none', async ({ leases }) => {
+    expectAnswer(
+      await leases.list({ query: { watch: true, resourceVersion: 'abc' } }),
+      500,
+      failure(500, '', 'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax'),
+    );
+  });
+
+  it('has paths of its own, from before there was a parameter', async ({ namespace, leases, target }) => {
+    const made = await leases.make({ metadata: { name: 'a' } });
+    await leases.make({ metadata: { name: 'b' } });
+    const root = '/apis/coordination.k8s.io/v1/watch';
+    for (const [path, names] of [
+      [`${root}/namespaces/${namespace}/leases`, ['a', 'b']],
+      [`${root}/namespaces/${namespace}/leases/a`, ['a']],
+      [`${root}/leases?fieldSelector=metadata.namespace%3D${namespace}`, ['a', 'b']],
+    ] as const) {
+      const watch = await target.watch(path);
+      const events = [];
+      for (const _ of names) events.push(await watch.next());
+      watch.close();
+      expect(events).toContainEqual({ type: 'ADDED', object: made });
+      expect(events.map(({ object }) => object.metadata.name).sort()).toEqual(names);
+    }
+  });
+
+  const requiresMatch = forbidden(
+    'resourceVersionMatch',
+    'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+  );
+  const gateIsOff = forbidden(
+    'sendInitialEvents',
+    'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled',
+  );
+  const noMatch = forbidden(
+    'resourceVersionMatch',
+    'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+  );
+  const wrongMatch = notSupported('resourceVersionMatch', '"Exact"', '"NotOlderThan"');
+  const unlessOn = streamsLists ? [] : [gateIsOff];
+  const wrong: readonly (readonly [NonNullable<Asked['query']>, ReturnType<typeof forbidden>[]])[] = [
+    [{ sendInitialEvents: 'true' }, [requiresMatch, ...unlessOn]],
+    [{ sendInitialEvents: 'false' }, [requiresMatch, ...unlessOn]],
+    [{ sendInitialEvents: 'true', resourceVersionMatch: 'Exact' }, [requiresMatch, wrongMatch, ...unlessOn]],
+    [{ resourceVersion: '1', resourceVersionMatch: 'NotOlderThan' }, [noMatch]],
+    [{ resourceVersion: '1', resourceVersionMatch: 'Exact' }, [noMatch, wrongMatch]],
+  ];
+  for (const [query, causes] of wrong) {
+    it(`refuses ${JSON.stringify(query)}`, async ({ leases }) => {
+      expectAnswer(
+        await leases.list({ query: { watch: true, ...query } }),
+        422,
+        invalidOptions('ListOptions', causes),
+      );
+    });
+  }
+
+  if (!streamsLists) {
+    // Without streaming lists, bookmarks come when the server likes: never at the beginning.
+    it('refuses to stream a list', async ({ leases }) => {
+      const query = { watch: true, sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
+      expectAnswer(await leases.list({ query }), 422, invalidOptions('ListOptions', [gateIsOff]));
+    });
+    return;
+  }
+
+  // 1.32 still writes an empty creationTimestamp, and lets clients know what an empty list looks like.
+  const endOfList =
+    minor >= 34
+      ? { resourceVersion: expect.any(String), annotations: { 'k8s.io/initial-events-end': 'true' } }
+      : {
+          resourceVersion: expect.any(String),
+          creationTimestamp: null,
+          annotations: {
+            'k8s.io/initial-events-end': 'true',
+            'kubernetes.io/initial-events-list-blueprint': expect.any(String),
+          },
+        };
+  const bookmark = {
+    type: 'BOOKMARK',
+    object: { kind: 'Lease', apiVersion: 'coordination.k8s.io/v1', metadata: endOfList, spec: {} },
+  };
+  for (const query of [
+    { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan', allowWatchBookmarks: 'true' },
+    {
+      sendInitialEvents: 'true',
+      resourceVersionMatch: 'NotOlderThan',
+      allowWatchBookmarks: 'true',
+      resourceVersion: '0',
+    },
+    { allowWatchBookmarks: 'true' },
+    { allowWatchBookmarks: 'true', resourceVersion: '0' },
+  ]) {
+    it(`streams the list and then says that it is whole with ${JSON.stringify(query)}`, async ({ leases }) => {
+      const a = await leases.make({ metadata: { name: 'a' } });
+      const b = await leases.make({ metadata: { name: 'b' } });
+      const watch = await leases.watch({ query });
+      const initial = [await watch.next(), await watch.next()];
+      expect(initial).toEqual(expect.arrayContaining([a, b].map((object) => ({ type: 'ADDED', object }))));
+      const end = await watch.next();
+      expect(end).toEqual(bookmark);
+      expect(BigInt(end.object.metadata.resourceVersion)).toBeGreaterThanOrEqual(
+        BigInt(b.metadata.resourceVersion),
+      );
+      await leases.delete('a');
+      expect(told(await watch.next())).toBe('DELETED a {}');
+      watch.close();
+      const next = await leases.watch({ query: { resourceVersion: end.object.metadata.resourceVersion } });
+      expect(told(await next.next())).toBe('DELETED a {}');
+      next.close();
+    });
+  }
+
+  it('says that an empty list is whole', async ({ leases }) => {
+    const watch = await leases.watch({ query: { allowWatchBookmarks: 'true' } });
+    expect(await watch.next()).toEqual(bookmark);
+    watch.close();
+  });
+
+  it('streams a list as new as is asked for', async ({ leases }) => {
+    const { resourceVersion } = (await leases.make({ metadata: { name: 'a' } })).metadata;
+    const b = await leases.make({ metadata: { name: 'b' } });
+    const query = {
+      sendInitialEvents: 'true',
+      resourceVersionMatch: 'NotOlderThan',
+      allowWatchBookmarks: 'true',
+      resourceVersion,
+    };
+    const watch = await leases.watch({ query });
+    const initial = await watch.until(({ type }) => type === 'BOOKMARK');
+    watch.close();
+    expect(initial).toHaveLength(3);
+    expect(initial).toContainEqual({ type: 'ADDED', object: b });
+  });
+
+  it('does not say that the list is whole where no bookmarks are allowed', async ({ leases }) => {
+    await leases.make({ metadata: { name: 'a' } });
+    const query = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
+    const watch = await leases.watch({ query });
+    expect(told(await watch.next())).toBe('ADDED a {}');
+    await leases.make({ metadata: { name: 'b' } });
+    expect(told(await watch.next())).toBe('ADDED b {}');
+    watch.close();
+  });
+
+  it('goes on from a resourceVersion without initial events', async ({ leases }) => {
+    const { resourceVersion } = (await leases.make({ metadata: { name: 'a' } })).metadata;
+    const b = await leases.make({ metadata: { name: 'b' } });
+    const query = {
+      sendInitialEvents: 'false',
+      resourceVersionMatch: 'NotOlderThan',
+      allowWatchBookmarks: 'true',
+      resourceVersion,
+    };
+    const watch = await leases.watch({ query });
+    expect(await watch.next()).toEqual({ type: 'ADDED', object: b });
+    watch.close();
+  });
+}
