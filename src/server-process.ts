@@ -83,11 +83,11 @@ async function start(
 }
 
 /** Where kubeconfigs go: the data directory or, without one, a private directory that is removed at the end. */
-function openPlace({ dataDirectory }: ServeSettings, { beforeExit }: Host) {
+function openPlace({ dataDirectory }: ServeSettings, host: Host) {
   if (dataDirectory !== undefined) return { directory: dataDirectory, remove: () => {} };
   const directory = mkdtempSync(join(tmpdir(), 'cle-serve-'));
   const remove = () => rmSync(directory, { recursive: true, force: true });
-  const forgetExit = beforeExit(remove);
+  const forgetExit = host.beforeExit(remove);
   return {
     directory,
     remove() {

@@ -1,4 +1,5 @@
 import type { FieldError } from './field-error.ts';
+import { goQuote } from './schema/go-text.ts';
 
 /** A Status of the API (metav1.Status): the body of every answer that is not an object. */
 export interface Status {
@@ -73,7 +74,7 @@ export function notFound(resource: Subject, name: string): ApiError {
   return new ApiError(
     404,
     'NotFound',
-    `${qualified(resource)} ${quoted(name)} not found`,
+    `${qualified(resource)} ${goQuote(name)} not found`,
     details(resource, name),
   );
 }
@@ -82,7 +83,7 @@ export function alreadyExists(resource: Subject, name: string): ApiError {
   return new ApiError(
     409,
     'AlreadyExists',
-    `${qualified(resource)} ${quoted(name)} already exists`,
+    `${qualified(resource)} ${goQuote(name)} already exists`,
     details(resource, name),
   );
 }
@@ -91,13 +92,13 @@ export function conflict(resource: Subject, name: string, problem: string): ApiE
   return new ApiError(
     409,
     'Conflict',
-    `Operation cannot be fulfilled on ${qualified(resource)} ${quoted(name)}: ${problem}`,
+    `Operation cannot be fulfilled on ${qualified(resource)} ${goQuote(name)}: ${problem}`,
     details(resource, name),
   );
 }
 
 export function forbiddenRequest(resource: Subject, name: string, problem: string): ApiError {
-  const what = name === '' ? qualified(resource) : `${qualified(resource)} ${quoted(name)}`;
+  const what = name === '' ? qualified(resource) : `${qualified(resource)} ${goQuote(name)}`;
   return new ApiError(403, 'Forbidden', `${what} is forbidden: ${problem}`, details(resource, name));
 }
 
@@ -106,7 +107,7 @@ export function invalidObject(kind: Subject, name: string, problems: readonly Fi
   // The same problem may be found by two checks: told once in words, but as often as found among the causes.
   const said = [...new Set(problems.map(({ field, message }) => `${field}: ${message}`))];
   const list = said.length === 1 ? said[0] : `[${said.join(', ')}]`;
-  return new ApiError(422, 'Invalid', `${qualified(kind)} ${quoted(name)} is invalid: ${list}`, {
+  return new ApiError(422, 'Invalid', `${qualified(kind)} ${goQuote(name)} is invalid: ${list}`, {
     ...details(kind, name),
     causes: problems.map(({ reason, message, field }) => ({ reason, message, field })),
   });
@@ -114,8 +115,4 @@ export function invalidObject(kind: Subject, name: string, problems: readonly Fi
 
 function details({ group, name: kind }: Subject, name: string): StatusDetails {
   return { ...(name !== '' && { name }), ...(group !== '' && { group }), kind };
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text);
 }

@@ -18,7 +18,7 @@ export interface FieldError {
 }
 
 /** How a value is written in a message. */
-export type Show = (value: unknown) => string;
+type Show = (value: unknown) => string;
 
 export function required(field: string, detail = ''): FieldError {
   return { reason: 'FieldValueRequired', field, message: withDetail('Required value', detail) };

@@ -25,10 +25,8 @@ const HOST = '127.0.0.1';
  *
  * @param onError told of what should never happen.
  */
-export async function startDemoServer(
-  { clock, beforeExit }: Host,
-  onError: (error: unknown) => void,
-): Promise<DemoServer> {
+export async function startDemoServer(host: Host, onError: (error: unknown) => void): Promise<DemoServer> {
+  const { clock } = host;
   const { ca, cert, key } = await generateCertificate([HOST], clock);
   const token = generateToken(randomBytes(16));
   const server = await startApiServer({
@@ -41,7 +39,7 @@ export async function startDemoServer(
   // Nobody else can look into such a directory.
   const directory = mkdtempSync(join(tmpdir(), 'cle-demo-'));
   const remove = () => rmSync(directory, { recursive: true, force: true });
-  const forgetExit = beforeExit(remove);
+  const forgetExit = host.beforeExit(remove);
   const kubeconfig = join(directory, 'kubeconfig');
   writeFileSync(kubeconfig, kubeconfigText({ server: server.url, ca, token }), { mode: 0o600 });
   return {

@@ -78,7 +78,7 @@ async function playTour(
   { clock, stdout }: Host,
   signal: AbortSignal,
 ): Promise<void> {
-  const lines = await openLines(settings.logFormat, stdout);
+  const lines = await openLines(settings.logFormat, stdout, '    ');
   lines.say(`A coordination API server of the demo's own listens at ${server.url}.`);
   world.onHappening(lines.happened);
   const steps = tourScript(() => world.start(), LEASE_SECONDS * 1000);

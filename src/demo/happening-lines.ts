@@ -9,15 +9,21 @@ export interface HappeningLines {
   happened(happening: Happening): void;
 }
 
-/** Lines for people to read, or as `run` logs them. */
+/**
+ * Lines for people to read, or as `run` logs them.
+ *
+ * @param indent goes before what happens, where that is part of something else.
+ */
 export async function openLines(
   format: LogFormat,
   output: { write(text: string): unknown },
+  indent = '',
 ): Promise<HappeningLines> {
   if (format === 'text') {
     return {
       say: (text) => output.write(`${text}\n`),
-      happened: (happening) => output.write(`${timeOfDay(happening.at)}Z ${describeHappening(happening)}\n`),
+      happened: (happening) =>
+        output.write(`${indent}${timeOfDay(happening.at)}Z ${describeHappening(happening)}\n`),
     };
   }
   // Only needed for this, and slow to load.

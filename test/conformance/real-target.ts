@@ -58,7 +58,7 @@ export async function startRealTarget(version: KubernetesVersion): Promise<Runni
  * The coordinator built into the server writes to Leases that have candidates while it holds this lock. A server that
  * finds it held by somebody else from its start never takes it.
  */
-async function keepCoordinatorAway(plane: ControlPlane): Promise<void> {
+export async function keepCoordinatorAway(plane: ControlPlane): Promise<void> {
   const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases';
   const now = new Date().toISOString().replace('Z', '000Z');
   const spec = {

@@ -11,9 +11,13 @@ export interface Suite extends ServedApi {
 
 /**
  * What must hold of every server of this API. Which tests there are depends on what is served, so that none has to be
- * skipped; they may run in any order, beside any other client.
+ * skipped; they may run beside any other client. `only` names the topics where not all are wanted.
  */
-export function describeConformance(served: ServedApi, start: () => Promise<RunningTarget>): void {
+export function describeConformance(
+  served: ServedApi,
+  start: () => Promise<RunningTarget>,
+  only: readonly string[] = Object.keys(topics),
+): void {
   describe(`the coordination API of ${served.name}`, () => {
     let running: RunningTarget | undefined;
     beforeAll(async () => {
@@ -30,6 +34,10 @@ export function describeConformance(served: ServedApi, start: () => Promise<Runn
       ...served,
       it: (name, test) => it(name, async () => test(await openWorkspace(target()))),
     };
-    for (const [name, describeTopic] of Object.entries(topics)) describe(name, () => describeTopic(suite));
+    for (const name of only) {
+      const describeTopic = topics[name];
+      if (describeTopic === undefined) throw new Error(`there is no topic ${name}`);
+      describe(name, () => describeTopic(suite));
+    }
   });
 }

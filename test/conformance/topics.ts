@@ -22,6 +22,11 @@ import { describeTable } from './topics/table.ts';
 import { describeDiscovery } from './topics/discovery.ts';
 import { describeOpenApi } from './topics/openapi.ts';
 import { describeAccess } from './topics/access.ts';
+import { describeCandidates } from './topics/candidates.ts';
+import { describeCandidateVersions } from './topics/candidate-versions.ts';
+import { describeNamespaces } from './topics/namespaces.ts';
+import { describeEvents } from './topics/events.ts';
+import { describeHistory } from './topics/history.ts';
 
 /** Everything that the suite is about, by its title. */
 export const topics: Readonly<Record<string, (suite: Suite) => void>> = {
@@ -48,4 +53,9 @@ export const topics: Readonly<Record<string, (suite: Suite) => void>> = {
   discovery: describeDiscovery,
   openapi: describeOpenApi,
   access: describeAccess,
+  candidates: describeCandidates,
+  'candidate versions': describeCandidateVersions,
+  namespaces: describeNamespaces,
+  events: describeEvents,
+  history: describeHistory,
 };

@@ -22,11 +22,6 @@ export function shownNoRevision(minor: number): string {
   return minor >= 36 ? '0' : '0x0';
 }
 
-/** Where its source says that it does not know a kind, which it lets clients know. */
-export function schemeLine(minor: number): string {
-  return `scheme "pkg/runtime/scheme.go:${minor >= 36 ? 111 : minor >= 33 ? 110 : 100}"`;
-}
-
 /** What an owner reference without a `field` is told. */
 export function emptyOwnerField(minor: number, field: string): string {
   return minor >= 36 ? 'must not be empty' : `${field} must not be empty`;

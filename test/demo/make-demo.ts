@@ -1,9 +1,10 @@
 import { runSettings } from '../../src/config.ts';
 import { DemoWorld } from '../../src/demo/demo-world.ts';
 import type { SampleTiming } from '../../src/demo/sample-identity.ts';
+import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import { resolveSettings } from '../../src/settings-table.ts';
 import { SimApiServer } from '../simulation/sim-api-server.ts';
-import { SimConnection } from '../simulation/sim-connection.ts';
+import { SimConnection, type SimFate } from '../simulation/sim-connection.ts';
 import { SimProcess } from '../simulation/sim-process.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -21,6 +22,9 @@ export class SimDemo {
   readonly world: DemoWorld;
   /** Like `sample-1 leads`, in order. */
   readonly told: string[] = [];
+  readonly connections: SimConnection[] = [];
+  /** What becomes of requests. */
+  fate: (request: ApiRequest) => SimFate = () => ({});
 
   constructor() {
     const given = { leaseDurationSeconds: '4s', electionDurationMs: '1s', listen: 'off' };
@@ -28,7 +32,13 @@ export class SimDemo {
       clock: this.clock,
       timing,
       settings: resolveSettings(runSettings, given, {}),
-      connect: () => new SimConnection(this.api, new SimProcess(this.clock), 'demo'),
+      connect: () => {
+        const connection = new SimConnection(this.api, new SimProcess(this.clock), 'demo', {
+          fate: (request) => this.fate(request),
+        });
+        this.connections.push(connection);
+        return connection;
+      },
     });
     this.world.onHappening(({ who, reason, text }) => {
       this.told.push(`${who} ${reason === undefined ? '' : `${reason}: `}${text}`);

@@ -22,9 +22,15 @@ export function resourceOf({ definition }: Pick<ResourceRequest, 'definition'>):
   return { group: definition.group, name: definition.resource };
 }
 
-/** The kind that a request is about, as errors of validation name it. */
+/** The kind that a request is about, as other errors name it. */
 export function kindOf({ definition }: Pick<ResourceRequest, 'definition'>): Subject {
   return { group: definition.group, name: definition.kind };
+}
+
+/** The kind of a stored object, as errors of validation name it: by the group of its stored form, whichever was asked for. */
+export function storedKindOf({ apiVersion, kind }: ApiObject): Subject {
+  const [group = '', version] = apiVersion.split('/');
+  return { group: version === undefined ? '' : group, name: kind };
 }
 
 /** The key that an object is stored under. */

@@ -2,9 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { ApiError, alreadyExists, badRequest, invalidObject } from '../api-error.ts';
 import type { ApiObject } from '../api-object.ts';
 import type { ResourceRequest } from '../http/request.ts';
-import { validateMetadata } from '../resources/validate-metadata.ts';
+import { validateObject } from '../resources/validate-object.ts';
 import { admitToNamespace } from './admission.ts';
-import { keyOf, kindOf, type OperationsContext, resourceOf, timestamp, withMetadata } from './context.ts';
+import {
+  keyOf,
+  type OperationsContext,
+  resourceOf,
+  storedKindOf,
+  timestamp,
+  withMetadata,
+} from './context.ts';
 import { generateName } from './generate-name.ts';
 import { plainError } from './parameters.ts';
 
@@ -49,8 +56,8 @@ function storeNamed(
     creationTimestamp: timestamp(context.clock),
   });
   const hub = definition.prepareForCreate(version.toHub(initialized));
-  const problems = [...validateMetadata(hub.metadata, definition), ...definition.validate(hub)];
-  if (problems.length > 0) throw invalidObject(kindOf(request), name ?? '', problems);
+  const problems = validateObject(definition, hub);
+  if (problems.length > 0) throw invalidObject(storedKindOf(hub), name ?? '', problems);
   if (resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== '0') {
     throw plainError('resourceVersion should not be set on objects to be created');
   }

@@ -3,11 +3,11 @@ import { conflict, invalidObject } from '../api-error.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../api-object.ts';
 import { invalid } from '../field-error.ts';
 import type { ResourceRequest } from '../http/request.ts';
-import { validateMetadata, validateMetadataUpdate } from '../resources/validate-metadata.ts';
+import { validateObject } from '../resources/validate-object.ts';
 import { goQuote } from '../schema/go-text.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import { admitToNamespace } from './admission.ts';
-import { kindOf, type OperationsContext, resourceOf, withMetadata } from './context.ts';
+import { type OperationsContext, resourceOf, storedKindOf, withMetadata } from './context.ts';
 import { plainError } from './parameters.ts';
 import { inNamespaceOf } from './store-new.ts';
 
@@ -31,15 +31,8 @@ export function storeUpdate(
   checkResourceVersion(request, next, live);
   const hub = version.toHub(inNamespaceOf(request, next), live.object);
   const prepared = definition.prepareForUpdate(withServerFields(hub, live.object), live.object);
-  const changed = validateMetadataUpdate(prepared.metadata, live.object.metadata);
-  const problems = [
-    ...validateMetadata(prepared.metadata, definition, 'update'),
-    ...changed,
-    // The real server checks this twice, for all resources and for each, and lists what it finds twice.
-    ...changed,
-    ...definition.validate(prepared, live.object),
-  ];
-  if (problems.length > 0) throw invalidObject(kindOf(request), prepared.metadata.name, problems);
+  const problems = validateObject(definition, prepared, live.object);
+  if (problems.length > 0) throw invalidObject(storedKindOf(prepared), prepared.metadata.name, problems);
 
   const current = withOldTimes(
     withMetadata(prepared, { resourceVersion: String(live.revision) }),
@@ -71,6 +64,8 @@ function checkResourceVersion(request: ResourceRequest, next: ApiObject, live: S
 function withServerFields(hub: ApiObject, { metadata: old }: ApiObject): ApiObject {
   const { metadata } = hub;
   return withMetadata(hub, {
+    // It names this state, or none where that is allowed.
+    resourceVersion: old.resourceVersion,
     generation: old.generation,
     uid: metadata.uid ?? old.uid,
     creationTimestamp: old.creationTimestamp ?? metadata.creationTimestamp,

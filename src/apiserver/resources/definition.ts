@@ -27,7 +27,7 @@ export interface ResourceDefinition {
   readonly prepareForCreate: (object: ApiObject) => ApiObject;
   /** The same for an update, which must not touch what only the server sets. */
   readonly prepareForUpdate: (object: ApiObject, old: ApiObject) => ApiObject;
-  /** Validates everything but metadata that all objects have in common. `old` is given for an update. Hub form. */
+  /** What this resource checks itself; see validateObject for all that is checked. `old` is given for an update. Hub form. */
   readonly validate: (object: ApiObject, old?: ApiObject) => readonly FieldError[];
 }
 

@@ -4,21 +4,31 @@ import type { ApiObject } from '../api-object.ts';
 import { type FieldError, invalid, required } from '../field-error.ts';
 import { labelKeyProblems, subdomainProblems } from './names.ts';
 import { numberIn, structIn, textIn } from './object-fields.ts';
-import { immutable, standardFinalizerProblems } from './validate-metadata.ts';
+import {
+  immutable,
+  type MetadataRules,
+  validateMetadataOf,
+  validateStandardFinalizers,
+} from './validate-metadata.ts';
 
 const LONGEST_WORD = 128;
 const LONGEST_MESSAGE = 1024;
 
-/** What is wrong with an Event of the core group. */
+/** What is wrong with an Event of the core group; its metadata are left to what is checked of all objects. */
 export function validateCoreEvent(event: ApiObject): readonly FieldError[] {
   return validateEither(event, 'reportingComponent');
 }
 
 /** What is wrong with an Event of events.k8s.io, in hub form; the fields are called as in the core group, as there. */
-export function validateEvent(event: ApiObject, old?: ApiObject): readonly FieldError[] {
+export function validateEvent(
+  event: ApiObject,
+  old: ApiObject | undefined,
+  rules: MetadataRules,
+): readonly FieldError[] {
   return [
     ...validateEither(event, 'reportingController'),
-    ...validateFinalizers(event),
+    ...validateMetadataOf(event, old, rules),
+    ...validateStandardFinalizers(event.metadata),
     ...(old === undefined ? validateNew(event) : validateChange(event, old)),
   ];
 }
@@ -63,14 +73,6 @@ function validateWords(event: ApiObject, controllerField: string): readonly Fiel
 function lengthProblems(event: ApiObject, field: string, most: number): readonly FieldError[] {
   if (Buffer.byteLength(textIn(event, field)) <= most) return [];
   return [invalid(field, '', `can have at most ${most} characters`)];
-}
-
-function validateFinalizers({ metadata }: ApiObject): readonly FieldError[] {
-  return (metadata.finalizers ?? []).flatMap((finalizer, index) =>
-    standardFinalizerProblems(finalizer).map((problem) =>
-      invalid(`metadata.finalizers[${index}]`, finalizer, problem),
-    ),
-  );
 }
 
 function validateNew(event: ApiObject): readonly FieldError[] {

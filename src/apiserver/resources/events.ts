@@ -6,6 +6,7 @@ import { coreEventSchema, eventSchema } from './event-schemas.ts';
 import { validateCoreEvent, validateEvent } from './event-validation.ts';
 import { dnsSubdomainName, pathSegmentName } from './names.ts';
 import { selectableMetadata, settled, structIn, textIn } from './object-fields.ts';
+import type { MetadataRules } from './validate-metadata.ts';
 
 const REFERENCE_FIELDS = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
 
@@ -21,6 +22,8 @@ const common = {
   prepareForCreate: (event: ApiObject) => event,
   prepareForUpdate: (event: ApiObject) => event,
 } as const;
+
+const rules: MetadataRules = { isNamespaced: true, nameProblems: dnsSubdomainName };
 
 /** Events of the core group, which is the form in which all of them are stored. */
 export const coreEvents: ResourceDefinition = {
@@ -51,8 +54,8 @@ export const coreEvents: ResourceDefinition = {
 export const events: ResourceDefinition = {
   ...common,
   group: 'events.k8s.io',
-  nameProblems: dnsSubdomainName,
-  validate: validateEvent,
+  ...rules,
+  validate: (event, old) => validateEvent(event, old, rules),
   versions: [
     {
       version: 'v1',

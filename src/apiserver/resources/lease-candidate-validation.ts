@@ -13,7 +13,7 @@ const NEEDED_BY_OLDEST = `must be specified when \`strategy\` is '${OLDEST_EMULA
 const NO_VERSION = new SemVer('0.0.0');
 
 /** What is wrong with the spec of a LeaseCandidate in hub form: by the rules of v1alpha1 if it was written as that. */
-export function validateLeaseCandidate(candidate: ApiObject, old?: ApiObject): readonly FieldError[] {
+export function validateCandidateSpec(candidate: ApiObject, old?: ApiObject): readonly FieldError[] {
   const spec = structIn(candidate, 'spec');
   const leaseName = textIn(spec, 'leaseName');
   return [

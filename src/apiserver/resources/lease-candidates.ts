@@ -3,15 +3,18 @@ import type { StructSchema } from '../schema/schema.ts';
 import { ageColumn } from './age.ts';
 import type { ColumnDefinition, ResourceDefinition, VersionDefinition } from './definition.ts';
 import { v1alpha1Schema, v1alpha2Schema, v1beta1Schema } from './lease-candidate-schemas.ts';
-import { validateLeaseCandidate } from './lease-candidate-validation.ts';
+import { validateCandidateSpec } from './lease-candidate-validation.ts';
 import { configMapKeyName } from './names.ts';
 import { asVersion, selectableMetadata, settled, structIn, textIn, textsIn } from './object-fields.ts';
+import { type MetadataRules, validateMetadataOf } from './validate-metadata.ts';
 
 /** The versions of LeaseCandidate: that of Kubernetes 1.33 and later, of 1.32, and of 1.31. */
 export type LeaseCandidateVersion = 'v1beta1' | 'v1alpha2' | 'v1alpha1';
 
 const GROUP = 'coordination.k8s.io';
 const HUB = `${GROUP}/v1beta1`;
+
+const rules: MetadataRules = { isNamespaced: true, nameProblems: configMapKeyName };
 
 const columns: readonly ColumnDefinition[] = [
   specColumn('LeaseName', 'leaseName', 'The Lease that the candidate stands for.'),
@@ -30,15 +33,17 @@ export function leaseCandidates(versions: readonly LeaseCandidateVersion[]): Res
     resource: 'leasecandidates',
     singular: 'leasecandidate',
     kind: 'LeaseCandidate',
-    isNamespaced: true,
+    ...rules,
     shortNames: [],
     storage: 'leasecandidates',
     createsOnUpdate: true,
     updatesUnconditionally: false,
-    nameProblems: configMapKeyName,
     prepareForCreate: (candidate) => candidate,
     prepareForUpdate: (candidate) => candidate,
-    validate: validateLeaseCandidate,
+    validate: (candidate, old) => [
+      ...validateMetadataOf(candidate, old, rules),
+      ...validateCandidateSpec(candidate, old),
+    ],
     versions: versions.map((version) => definitions[version]),
   };
 }

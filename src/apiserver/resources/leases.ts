@@ -8,9 +8,12 @@ import type { ResourceDefinition } from './definition.ts';
 import { dnsSubdomainName } from './names.ts';
 import { numberIn, selectableMetadata, settled, structIn, textIn } from './object-fields.ts';
 import { strategySchema, validateStrategy } from './strategy.ts';
+import { type MetadataRules, validateMetadataOf } from './validate-metadata.ts';
 
 const MODEL = 'io.k8s.api.coordination.v1';
 const HUB = 'coordination.k8s.io/v1';
+
+const rules: MetadataRules = { isNamespaced: true, nameProblems: dnsSubdomainName };
 
 /** The fields that exist only where elections are coordinated. */
 const COORDINATION_FIELDS = ['strategy', 'preferredHolder'] as const;
@@ -72,15 +75,14 @@ export function leases(options: { readonly coordinated: boolean }): ResourceDefi
     resource: 'leases',
     singular: 'lease',
     kind: 'Lease',
-    isNamespaced: true,
+    ...rules,
     shortNames: [],
     storage: 'leases',
     createsOnUpdate: true,
     updatesUnconditionally: false,
-    nameProblems: dnsSubdomainName,
     prepareForCreate: (lease) => (options.coordinated ? lease : withoutCoordination(lease)),
     prepareForUpdate: (lease, old) => (options.coordinated ? lease : withoutCoordination(lease, old)),
-    validate: validateLease,
+    validate: (lease, old) => [...validateMetadataOf(lease, old, rules), ...validateSpec(lease)],
     versions: [
       {
         version: 'v1',
@@ -113,7 +115,7 @@ function withoutCoordination(lease: ApiObject, old?: ApiObject): ApiObject {
   return { ...lease, spec };
 }
 
-function validateLease(lease: ApiObject): readonly FieldError[] {
+function validateSpec(lease: ApiObject): readonly FieldError[] {
   const spec: JsonObject = structIn(lease, 'spec');
   const problems: FieldError[] = [];
   const duration = numberIn(spec, 'leaseDurationSeconds');

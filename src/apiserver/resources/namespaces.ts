@@ -6,9 +6,17 @@ import { ageColumn } from './age.ts';
 import type { ResourceDefinition } from './definition.ts';
 import { dnsLabelName, labelKeyProblems } from './names.ts';
 import { settled, structIn, textIn, textsIn } from './object-fields.ts';
-import { standardFinalizerProblems } from './validate-metadata.ts';
+import {
+  type MetadataRules,
+  standardFinalizerProblems,
+  validateMetadata,
+  validateMetadataUpdate,
+  validateStandardFinalizers,
+} from './validate-metadata.ts';
 
 const MODEL = 'io.k8s.api.core.v1';
+
+const rules: MetadataRules = { isNamespaced: false, nameProblems: dnsLabelName };
 
 /** The label that has the namespace's name, so that namespaces can be selected by it. */
 const NAME_LABEL = 'kubernetes.io/metadata.name';
@@ -97,12 +105,11 @@ export const namespaces: ResourceDefinition = {
   resource: 'namespaces',
   singular: 'namespace',
   kind: 'Namespace',
-  isNamespaced: false,
+  ...rules,
   shortNames: ['ns'],
   storage: 'namespaces',
   createsOnUpdate: false,
   updatesUnconditionally: true,
-  nameProblems: dnsLabelName,
   prepareForCreate: begin,
   // A plain update changes neither: there are subresources for that.
   prepareForUpdate: (namespace, { spec, status }) => labelled({ ...namespace, spec, status }),
@@ -151,16 +158,26 @@ function withLabels(namespace: ApiObject, labels: Readonly<Record<string, string
   return { ...namespace, metadata: { ...namespace.metadata, labels } };
 }
 
-function validateNamespace({ metadata, ...namespace }: ApiObject): readonly FieldError[] {
-  const ofMetadata = (metadata.finalizers ?? []).flatMap((finalizer, index) =>
-    standardFinalizerProblems(finalizer).map((problem) =>
-      invalid(`metadata.finalizers[${index}]`, finalizer, problem),
-    ),
-  );
-  const ofSpec = textsIn(structIn(namespace, 'spec'), 'finalizers').flatMap((finalizer) =>
+/** An update is checked as if it were new, too. */
+function validateNamespace(namespace: ApiObject, old?: ApiObject): readonly FieldError[] {
+  const { metadata } = namespace;
+  const anew = [
+    ...validateMetadata(metadata, rules),
+    ...validateStandardFinalizers(metadata),
+    ...validateFinalizers(namespace),
+  ];
+  if (old === undefined) return anew;
+  return [
+    ...anew,
+    ...validateMetadataUpdate(metadata, old.metadata),
+    ...validateStandardFinalizers(metadata),
+  ];
+}
+
+function validateFinalizers(namespace: ApiObject): readonly FieldError[] {
+  return textsIn(structIn(namespace, 'spec'), 'finalizers').flatMap((finalizer) =>
     [...labelKeyProblems(finalizer), ...standardFinalizerProblems(finalizer)].map((problem) =>
       invalid('spec.finalizers', finalizer, problem),
     ),
   );
-  return [...ofMetadata, ...ofSpec];
 }

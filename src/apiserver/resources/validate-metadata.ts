@@ -1,16 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../kubernetes/json.ts';
-import type { ManagedFieldsEntry, ObjectMeta } from '../api-object.ts';
+import type { ApiObject, ManagedFieldsEntry, ObjectMeta } from '../api-object.ts';
 import { type FieldError, forbidden, invalid, required, tooLong } from '../field-error.ts';
 import { goJson, goQuote, isPrintable } from '../schema/go-text.ts';
 import type { ResourceDefinition } from './definition.ts';
-import {
-  dnsLabelName,
-  labelKeyProblems,
-  labelValueProblems,
-  type NameRule,
-  pathSegmentName,
-} from './names.ts';
+import { dnsLabelName, labelKeyProblems, labelValueProblems, type NameRule } from './names.ts';
 
 const MOST_ANNOTATION_BYTES = 256 * 1024;
 const LONGEST_MANAGER = 128;
@@ -18,17 +12,16 @@ const LONGEST_SUBRESOURCE = 256;
 const ORPHAN = 'orphan';
 const FOREGROUND = 'foregroundDeletion';
 
-/**
- * What is wrong with the metadata of an object, whether it is new or not. On an update a name has only to be one that fits
- * into a path, as its resource's own rule may once have been another.
- */
+/** What differs from resource to resource in metadata. */
+export type MetadataRules = Pick<ResourceDefinition, 'isNamespaced' | 'nameProblems'>;
+
+/** What is wrong with the metadata of an object, whether it is new or not. */
 export function validateMetadata(
   metadata: ObjectMeta,
-  { isNamespaced, nameProblems }: Pick<ResourceDefinition, 'isNamespaced' | 'nameProblems'>,
-  occasion: 'create' | 'update' = 'create',
+  { isNamespaced, nameProblems }: MetadataRules,
 ): readonly FieldError[] {
   return [
-    ...validateName(metadata, occasion === 'create' ? nameProblems : pathSegmentName),
+    ...validateName(metadata, nameProblems),
     ...validateNamespace(metadata, isNamespaced),
     ...validateGeneration(metadata),
     ...validateLabels(metadata),
@@ -59,6 +52,26 @@ export function validateMetadataUpdate(metadata: ObjectMeta, old: ObjectMeta): r
     ...validateOwnerReferences(metadata),
     ...validateManagedFields(metadata),
   ];
+}
+
+/** What most resources check themselves: a new object's metadata, or how it has changed. */
+export function validateMetadataOf(
+  { metadata }: ApiObject,
+  old: ApiObject | undefined,
+  rules: MetadataRules,
+): readonly FieldError[] {
+  return old === undefined
+    ? validateMetadata(metadata, rules)
+    : validateMetadataUpdate(metadata, old.metadata);
+}
+
+/** Finalizers without a domain that the server does not know, which some resources refuse. */
+export function validateStandardFinalizers({ finalizers = [] }: ObjectMeta): readonly FieldError[] {
+  return finalizers.flatMap((finalizer, index) =>
+    standardFinalizerProblems(finalizer).map((problem) =>
+      invalid(`metadata.finalizers[${index}]`, finalizer, problem),
+    ),
+  );
 }
 
 /** A field that keeps its value. `show` says how the new one is written. */

@@ -171,32 +171,6 @@ export const objectMetaSchema: StructSchema = {
   },
 };
 
-export const listMetaSchema: StructSchema = {
-  kind: 'struct',
-  name: 'ListMeta',
-  model: `${META}.ListMeta`,
-  description: 'What is known of every list.',
-  fields: {
-    selfLink: { type: text, description: 'No longer used.', zero: 'omit' },
-    resourceVersion: {
-      type: text,
-      description: 'The state that the list shows; a watch from there on misses nothing.',
-      zero: 'omit',
-    },
-    continue: {
-      type: text,
-      description:
-        'Where the next page begins, as a word that only the server reads; empty on the last page.',
-      zero: 'omit',
-    },
-    remainingItemCount: {
-      type: { kind: 'int64' },
-      description: 'How many items there are on later pages, if that is known.',
-      zero: 'keep',
-    },
-  },
-};
-
 /** The metadata of an object. */
 export const metadataField: FieldSchema = {
   type: objectMetaSchema,

@@ -1,4 +1,5 @@
 import { badRequest } from '../api-error.ts';
+import { goQuote } from '../schema/go-text.ts';
 
 /** What a field of an object has to be, or not to be. */
 export interface FieldRequirement {
@@ -77,8 +78,7 @@ function unsupported(field: string, supported: readonly string[]): string {
   const isDefault =
     supported.length === defaultFields.length && defaultFields.every((each) => supported.includes(each));
   if (!isDefault) return `field label not supported: ${field}`;
-  const known = defaultFields.map((each) => `"${each}"`).join(', ');
-  return `${JSON.stringify(field)} is not a known field selector: only ${known}`;
+  return `${goQuote(field)} is not a known field selector: only ${defaultFields.map(goQuote).join(', ')}`;
 }
 
 /** Cuts at commas, but not at those that a backslash makes part of a value. */

@@ -1,7 +1,7 @@
 import { badRequest } from '../api-error.ts';
 import { type FieldError, invalid } from '../field-error.ts';
+import { labelKeyProblems, labelValueProblems } from '../resources/names.ts';
 import { labelSelectorTokens, type Token } from './label-selector-tokens.ts';
-import { labelKeyProblems, labelValueProblems } from './label-syntax.ts';
 
 type Labels = Readonly<Record<string, string>>;
 

@@ -143,8 +143,28 @@ export class ObjectStore {
   }
 }
 
+/** The fields of metadata in the order in which the API server writes them. */
+const METADATA_ORDER: readonly (keyof ObjectMeta)[] = [
+  'name',
+  'generateName',
+  'namespace',
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'labels',
+  'annotations',
+  'ownerReferences',
+  'finalizers',
+  'managedFields',
+];
+
 function atRevision(object: ApiObject, revision: number): StoredObject {
-  const metadata = { ...object.metadata, resourceVersion: String(revision) };
+  const given: ObjectMeta = { ...object.metadata, resourceVersion: String(revision) };
+  const known = METADATA_ORDER.filter((field) => field in given);
+  const metadata = { ...Object.fromEntries(known.map((field) => [field, given[field]])), ...given };
   return { key: keyOf(metadata), revision, object: { ...object, metadata } };
 }
 

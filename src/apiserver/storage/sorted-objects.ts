@@ -46,6 +46,7 @@ export function withoutKey(objects: SortedObjects, key: string): SortedObjects {
 /** All of them, or those of one namespace, in the order of their keys. */
 export function listObjects({ chunks }: SortedObjects, namespace?: string): readonly StoredObject[] {
   if (namespace === undefined) return chunks.flat();
+  // The keys of a namespace lie between its slash and the character after that.
   const [from, to] = [`${namespace}/`, `${namespace}0`];
   const found: StoredObject[] = [];
   for (let at = chunkFor(chunks, from); at < chunks.length; at++) {

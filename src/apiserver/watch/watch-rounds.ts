@@ -43,6 +43,12 @@ export class WatchRounds {
     this.#setRound();
   }
 
+  /** Gives one watcher its turn at once. */
+  advance(watcher: Watcher): void {
+    if (watcher.advance()) this.wake(watcher);
+    this.batches.forget();
+  }
+
   wake(watcher: Watcher): void {
     this.#due.add(watcher);
     this.#setRound();

@@ -113,7 +113,7 @@ class WatchStream implements Watcher {
     });
     this.#cancelTimeout = clock.setTimer(() => this.#timeOut(), timeoutMs);
     if (this.#options.bookmarks) this.#setBookmark();
-    this.#advanceSoon();
+    this.#rounds.advance(this);
   }
 
   advance(): boolean {
@@ -182,10 +182,6 @@ class WatchStream implements Watcher {
     this.#isBlocked = !this.#options.sink.write(this.#rounds.batches.join([first, ...others]));
   }
 
-  #advanceSoon(): void {
-    if (this.advance()) this.#rounds.wake(this);
-  }
-
   #setBookmark(): void {
     const { clock } = this.#options;
     const delay = Math.min(
@@ -198,7 +194,7 @@ class WatchStream implements Watcher {
   /** A client that is behind gets none: it would claim that nothing is missing. */
   #sendBookmark(): void {
     const { revision } = this.#options.store;
-    this.#advanceSoon();
+    this.#rounds.advance(this);
     const isUpToDate = !this.#isBlocked && !this.#initial && this.#position === this.#history.end;
     if (isUpToDate && revision > this.#since) this.#write([this.#encoder().bookmark(revision, false)]);
     if (!this.#isEnded) this.#setBookmark();

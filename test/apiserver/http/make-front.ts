@@ -7,7 +7,7 @@ import type { ResourceRequest } from '../../../src/apiserver/http/request.ts';
 import { createResources } from '../../../src/apiserver/resources/registry.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 
-export const resources = createResources({ leaseCandidateVersions: ['v1beta1', 'v1alpha2'] });
+export const resources = createResources({ leaseCandidateVersions: ['v1beta1', 'v1alpha2', 'v1alpha1'] });
 export const LEASES = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
 
 /** An answer, as far as tests look at it. */
@@ -75,6 +75,8 @@ export async function makeFront(options: Partial<HttpFrontOptions> = {}): Promis
       const socket = connect(port, '127.0.0.1');
       // Servers may well cut what tests do to them.
       socket.on('error', () => {});
+      // It does not close before everything was read.
+      socket.resume();
       sockets.push(socket);
       return socket;
     },

@@ -36,16 +36,23 @@ const newFields = {
 };
 
 const makeOld = (changes: JsonObject = {}, namespace = 'default') =>
-  core.toHub(makeObject('v1', 'Event', { ...oldFields, ...changes }, { namespace }));
+  core.toHub(makeObject('v1', 'Event', { ...oldFields, ...changes }, { namespace, resourceVersion: '1' }));
 const makeNew = (changes: JsonObject = {}, namespace = 'default') =>
-  v1.toHub(makeObject('events.k8s.io/v1', 'Event', { ...newFields, ...changes }, { namespace }));
+  v1.toHub(
+    makeObject(
+      'events.k8s.io/v1',
+      'Event',
+      { ...newFields, ...changes },
+      { namespace, resourceVersion: '1' },
+    ),
+  );
 
 describe('the two forms of an Event', () => {
   test('what was written in the core group is shown in events.k8s.io under its names', () => {
     expect(v1.fromHub(makeOld())).toStrictEqual({
       kind: 'Event',
       apiVersion: 'events.k8s.io/v1',
-      metadata: { name: 'x', namespace: 'default' },
+      metadata: { name: 'x', namespace: 'default', resourceVersion: '1' },
       eventTime: null,
       reason: 'LeaderElection',
       regarding: lease,
@@ -65,7 +72,7 @@ describe('the two forms of an Event', () => {
     expect(hub).toStrictEqual({
       kind: 'Event',
       apiVersion: 'v1',
-      metadata: { name: 'x', namespace: 'default' },
+      metadata: { name: 'x', namespace: 'default', resourceVersion: '1' },
       involvedObject: lease,
       reason: 'LeaderElection',
       message: 'me became leader',

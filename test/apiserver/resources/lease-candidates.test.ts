@@ -9,7 +9,7 @@ const v1alpha2 = versionOf(candidates, 'v1alpha2');
 const v1alpha1 = versionOf(candidates, 'v1alpha1');
 
 const make = (version: string, spec: JsonObject) =>
-  makeObject(`${GROUP}/${version}`, 'LeaseCandidate', { spec });
+  makeObject(`${GROUP}/${version}`, 'LeaseCandidate', { spec }, { namespace: 'n', resourceVersion: '1' });
 
 const OLDEST = 'OldestEmulationVersion';
 const good = { leaseName: 'l', binaryVersion: '1.2.3', emulationVersion: '1.2.0', strategy: OLDEST };

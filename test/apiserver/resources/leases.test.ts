@@ -4,7 +4,8 @@ import { definitionOf, linesOf, makeObject, versionOf } from './make.ts';
 
 const leases = definitionOf('leases');
 const v1 = versionOf(leases, 'v1');
-const makeLease = (spec: JsonObject) => makeObject('coordination.k8s.io/v1', 'Lease', { spec });
+const makeLease = (spec: JsonObject) =>
+  makeObject('coordination.k8s.io/v1', 'Lease', { spec }, { namespace: 'n', resourceVersion: '1' });
 
 test('a Lease may be created by PUT, and is only ever replaced from a known state', () => {
   expect(leases).toMatchObject({ createsOnUpdate: true, updatesUnconditionally: false, isNamespaced: true });

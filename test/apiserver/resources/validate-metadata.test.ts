@@ -138,13 +138,6 @@ describe('metadata', () => {
     expect(linesOf(problems)).toEqual(['metadata.namespace: Forbidden: not allowed on this type']);
     expect(validateMetadata({ name: 'x' }, { ...definition, isNamespaced: false })).toEqual([]);
   });
-
-  test('of an object that exists may have any name that fits into a path', () => {
-    expect(validateMetadata({ ...good, name: 'A b' }, definition, 'update')).toEqual([]);
-    expect(linesOf(validateMetadata({ ...good, name: '..' }, definition, 'update'))).toEqual([
-      'metadata.name: Invalid value: "..": may not be \'..\'',
-    ]);
-  });
 });
 
 describe('metadata beside that which it replaces', () => {

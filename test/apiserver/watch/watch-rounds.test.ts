@@ -62,6 +62,19 @@ test('one who is woken goes alone, and whoever was removed is not called again',
   expect(log).toEqual(['a', 'b', 'b']);
 });
 
+test('what the watchers of a round were sent is not kept beyond it', async () => {
+  const { clock, rounds, add } = makeRounds();
+  const [watcher, lines] = [add('a'), [Buffer.from('a\n'), Buffer.from('b\n')] as const];
+  const first = rounds.batches.join([...lines]);
+  rounds.wake(watcher);
+  await clock.advance(0);
+  const second = rounds.batches.join([...lines]);
+  rounds.advance(watcher);
+  const third = rounds.batches.join([...lines]);
+  expect(new Set([first, second, third]).size).toBe(3);
+  expect(rounds.batches.join([...lines])).toBe(third);
+});
+
 test('there is one for each kind of object in each store', () => {
   const { clock, store, rounds } = makeRounds();
   expect(watchRounds(store, 'leases', clock)).toBe(rounds);

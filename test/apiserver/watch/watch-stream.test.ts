@@ -134,6 +134,23 @@ test('many writes in one turn are one write to the connection', async () => {
   expect(sink.summary).toHaveLength(3);
 });
 
+test('watchers of one view who are told the same share the bytes, and those of another view do not', async () => {
+  const watched = new WatchedStore();
+  const other = createEventEncoder('other', ({ metadata }) => ({ metadata }), {});
+  const sinks = [
+    watched.watch(),
+    watched.watch({ encode: other }),
+    watched.watch(),
+    watched.watch({ encode: other }),
+  ];
+  for (const name of ['a', 'b']) watched.store.put('leases', makeObject(name));
+  await watched.settle();
+  const [plain, otherView, samePlain, sameOther] = sinks.map((sink) => sink.writes[0]);
+  expect(samePlain).toBe(plain);
+  expect(sameOther).toBe(otherView);
+  expect(sinks[1]?.lines[0]?.object).toEqual({ metadata: { name: 'a', resourceVersion: '2' } });
+});
+
 test('what is much is sent in parts, between which others get their turn', async () => {
   const watched = new WatchedStore();
   for (let n = 0; n < 100; n++) watched.store.put('leases', makeObject(`a${n}`, { value: 'x'.repeat(4000) }));
@@ -188,13 +205,11 @@ test('a slow client is dropped as soon as the history has forgotten what it was 
   const watched = new WatchedStore(3);
   const slow = watched.watch({}, new PacedSink(1));
   const quick = watched.watch();
-  const write = async (name: string) => {
+  for (const name of ['a', 'b', 'c', 'd', 'e']) {
+    expect(slow.state).toBe('open');
     watched.store.put('leases', makeObject(name));
     await watched.settle();
-  };
-  for (const name of ['a', 'b', 'c', 'd']) await write(name);
-  expect(slow.state).toBe('open');
-  await write('e');
+  }
   expect(slow.state).toBe('destroyed');
   expect(slow.summary).toEqual(['ADDED a@2']);
   expect(quick.summary).toHaveLength(5);

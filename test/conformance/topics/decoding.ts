@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
 import { badRequest, expectAnswer, failure, invalidObject, lease, leaseKind, required, updated } from '../expected.ts';
 import type { Suite } from '../suite.ts';
-import { schemeLine } from '../wording.ts';
 
 const microTimeLayout = '2006-01-02T15:04:05.000000Z07:00';
 
@@ -60,7 +59,7 @@ export function describeDecoding({ it, minor }: Suite): void {
 
   const unregistered = (kind: string, groupVersion: string, version: string) =>
     badRequest(
-      `${kind} in version "${version}" cannot be handled as a Lease: no kind "${kind}" is registered for version "${groupVersion}" in ${schemeLine(minor)}`,
+      `${kind} in version "${version}" cannot be handled as a Lease: no kind "${kind}" is registered for version "${groupVersion}" in its scheme`,
     );
   const wrongKinds: readonly (readonly [string, string, object])[] = [
     ['Other', 'coordination.k8s.io/v1', unregistered('Other', 'coordination.k8s.io/v1', 'v1')],

@@ -191,7 +191,8 @@ export function describeDiscovery({ it, minor, candidateVersions }: Suite): void
   });
 
   it('is only read', async ({ request }) => {
-    for (const path of ['/apis/coordination.k8s.io', '/apis/coordination.k8s.io/v1']) {
+    for (const version of ['v1', ...candidateVersions]) {
+      const path = `/apis/coordination.k8s.io/${version}`;
       expectAnswer(await request('POST', path, { body: {} }), 405, methodNotAllowed);
     }
   });

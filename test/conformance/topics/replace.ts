@@ -17,7 +17,7 @@ import {
 } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 import type { Body } from '../target.ts';
-import { schemeLine, shownNoRevision, shownTime, subdomainCharacters } from '../wording.ts';
+import { shownNoRevision, shownTime, subdomainCharacters } from '../wording.ts';
 import { expectGone } from '../workspace.ts';
 
 export function describeReplace({ it, minor }: Suite): void {
@@ -154,7 +154,7 @@ export function describeReplace({ it, minor }: Suite): void {
       await leases.replace('a', { ...made, kind: 'Other' }),
       400,
       badRequest(
-        `Other in version "v1" cannot be handled as a Lease: no kind "Other" is registered for version "coordination.k8s.io/v1" in ${schemeLine(minor)}`,
+        `Other in version "v1" cannot be handled as a Lease: no kind "Other" is registered for version "coordination.k8s.io/v1" in its scheme`,
       ),
     );
     expectAnswer(

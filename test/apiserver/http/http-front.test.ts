@@ -1,0 +1,353 @@
+import { once } from 'node:events';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { ApiError, notFound } from '../../../src/apiserver/api-error.ts';
+import { MAX_BODY_BYTES } from '../../../src/apiserver/http/body.ts';
+import type { RequestLine } from '../../../src/apiserver/http/request-listener.ts';
+import { waitFor } from '../../support/virtual-clock.ts';
+import { LEASES, makeFront } from './make-front.ts';
+import { protobufBodies } from './protobuf-bodies.ts';
+
+const json = { 'content-type': 'application/json' };
+const lease = { group: 'coordination.k8s.io', name: 'leases' };
+
+describe('a request for a resource', () => {
+  test('reaches the operations with all that they have to know', async () => {
+    const front = await makeFront();
+    const body = '{"metadata":{"name":"a"}}';
+    const answer = await front.ask('POST', `${LEASES}?fieldManager=m`, {
+      body,
+      headers: { 'content-type': 'Application/JSON;charset=utf-8', 'user-agent': 'tester/1.0' },
+      token: 'admin',
+    });
+    expect(answer).toMatchObject({ code: 200, text: '{"kind":"Done"}\n' });
+    const [request] = front.handled;
+    expect(request).toMatchObject({
+      verb: 'create',
+      namespace: 'default',
+      name: undefined,
+      user: { name: 'admin', groups: ['system:authenticated'] },
+      userAgent: 'tester/1.0',
+      contentType: 'application/json',
+      representation: { id: 'object' },
+    });
+    expect(request?.definition.kind).toBe('Lease');
+    expect(request?.version.version).toBe('v1');
+    expect(request?.query.get('fieldManager')).toBe('m');
+    expect(request?.body.toString()).toBe(body);
+  });
+
+  test('is answered with the code, the body and the warnings of the operation', async () => {
+    const front = await makeFront({
+      handle: () => ({ kind: 'object', code: 201, body: { kind: 'Lease' }, warnings: ['a', 'b "c"'] }),
+    });
+    const { code, headers, text } = await front.ask('GET', `${LEASES}/a`, {
+      headers: { accept: 'application/yaml' },
+    });
+    expect({ code, text }).toEqual({ code: 201, text: 'kind: Lease\n' });
+    expect(headers).toMatchObject({
+      'content-type': 'application/yaml',
+      'cache-control': 'no-cache, private',
+      'audit-id': expect.stringMatching(/^[-0-9a-f]{36}$/),
+      warning: '299 - "a", 299 - "b \\"c\\""',
+    });
+  });
+
+  test('keeps the id that its client gave it', async () => {
+    const front = await makeFront();
+    const { headers } = await front.ask('GET', LEASES, { headers: { 'audit-id': 'mine' } });
+    expect(headers['audit-id']).toBe('mine');
+  });
+
+  test('in protobuf reaches the operations in JSON', async () => {
+    const front = await makeFront();
+    await front.ask('POST', LEASES, {
+      body: Buffer.from(protobufBodies.lease, 'hex'),
+      headers: { 'content-type': 'application/vnd.kubernetes.protobuf' },
+    });
+    expect(front.handled[0]?.contentType).toBe('application/json');
+    expect(JSON.parse(front.handled[0]?.body.toString() ?? '')).toMatchObject({
+      kind: 'Lease',
+      metadata: { name: 'pb' },
+      spec: { leaseDurationSeconds: 15 },
+    });
+  });
+
+  test('in broken protobuf is refused', async () => {
+    const front = await makeFront();
+    const headers = { 'content-type': 'application/vnd.kubernetes.protobuf' };
+    const { code, text } = await front.ask('POST', LEASES, { body: 'abc', headers });
+    expect(code).toBe(400);
+    expect(JSON.parse(text).message).toBe(
+      'the object provided is unrecognized (must be of type Lease): provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] (616263)',
+    );
+  });
+
+  test('to delete may have a body of its own, of whatever type if there is none', async () => {
+    const front = await makeFront();
+    const text = { 'content-type': 'text/plain' };
+    expect((await front.ask('DELETE', `${LEASES}/a`, { headers: text })).code).toBe(200);
+    expect((await front.ask('DELETE', `${LEASES}/a`, { headers: text, body: '{}' })).code).toBe(415);
+    expect((await front.ask('DELETE', `${LEASES}/a`, { headers: json, body: '{}' })).code).toBe(200);
+    expect(front.handled.map(({ body, contentType }) => [body.toString(), contentType])).toEqual([
+      ['', ''],
+      ['{}', 'application/json'],
+    ]);
+  });
+
+  test.each([
+    { want: 'a wrong method', method: 'PUT', path: LEASES, headers: {}, code: 405 },
+    { want: 'a wrong path', method: 'GET', path: `${LEASES}/a/b`, headers: {}, code: 404 },
+    {
+      want: 'a wrong type',
+      method: 'POST',
+      path: LEASES,
+      headers: { 'content-type': 'text/plain' },
+      code: 415,
+    },
+    { want: 'a wrong type of patch', method: 'PATCH', path: `${LEASES}/a`, headers: json, code: 415 },
+    { want: 'nothing it can read', method: 'GET', path: LEASES, headers: { accept: 'text/html' }, code: 406 },
+    {
+      want: 'no form that there is',
+      method: 'GET',
+      path: LEASES,
+      headers: { accept: 'application/json;as=Other;v=v1;g=meta.k8s.io' },
+      code: 406,
+    },
+    {
+      want: 'a stream in YAML',
+      method: 'GET',
+      path: `${LEASES}?watch=1`,
+      headers: { accept: 'application/yaml' },
+      code: 406,
+    },
+    { want: 'no duration', method: 'GET', path: `${LEASES}?timeout=x`, headers: {}, code: 400 },
+  ])('that wants $want is refused with $code', async ({ method, path, headers, code }) => {
+    const front = await makeFront();
+    expect((await front.ask(method, path, { headers })).code).toBe(code);
+    expect(front.handled).toEqual([]);
+  });
+
+  test('is answered with the refusal of the operation', async () => {
+    const front = await makeFront({
+      handle() {
+        throw notFound(lease, 'a');
+      },
+    });
+    const { code, text } = await front.ask('PUT', `${LEASES}/a`, { body: '{}', headers: json });
+    expect(code).toBe(404);
+    expect(text).toBe(`${JSON.stringify(notFound(lease, 'a').status)}\n`);
+  });
+
+  test.each(['GET', 'PUT'])(
+    '%s is answered when the operation fails, and the failure is told',
+    async (method) => {
+      const failures: unknown[] = [];
+      const front = await makeFront({
+        handle() {
+          throw new TypeError('broken');
+        },
+        onError: (error) => failures.push(error),
+      });
+      const { code, text } = await front.ask(method, `${LEASES}/a`);
+      expect(code).toBe(500);
+      expect(JSON.parse(text)).toEqual({
+        kind: 'Status',
+        apiVersion: 'v1',
+        metadata: {},
+        status: 'Failure',
+        message: 'Internal error occurred: broken',
+        reason: 'InternalError',
+        details: { causes: [{ message: 'broken' }] },
+        code: 500,
+      });
+      expect(failures).toEqual([new TypeError('broken')]);
+    },
+  );
+});
+
+describe('a body', () => {
+  const largest = Buffer.alloc(MAX_BODY_BYTES, 'x');
+  const tooLarge = Buffer.alloc(MAX_BODY_BYTES + 1, 'x');
+  const refusal = `${JSON.stringify(
+    new ApiError(413, 'RequestEntityTooLarge', 'Request entity too large: limit is 3145728').status,
+  )}\n`;
+
+  test('of 3 MiB is taken', async () => {
+    const front = await makeFront();
+    expect((await front.ask('POST', LEASES, { body: largest })).code).toBe(200);
+    expect(front.handled[0]?.body.equals(largest)).toBe(true);
+  });
+
+  test('of one byte more is not', async () => {
+    const front = await makeFront();
+    expect(await front.ask('POST', LEASES, { body: tooLarge })).toMatchObject({ code: 413, text: refusal });
+    expect(front.handled).toEqual([]);
+  });
+
+  test('of one byte more in chunks is not either, and the connection can be used again', async () => {
+    const front = await makeFront();
+    const socket = front.open();
+    const head = `POST ${LEASES} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n`;
+    socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n${tooLarge.length.toString(16)}\r\n`);
+    socket.write(tooLarge);
+    socket.write('\r\n0\r\n\r\nGET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
+    let received = '';
+    socket.on('data', (chunk) => {
+      received += chunk;
+    });
+    await waitFor(() => received.endsWith('ok'), 'the answer to the second request');
+    expect(received).toMatch(/^HTTP\/1\.1 413 /);
+    expect(received).toContain(refusal);
+  });
+
+  test('in chunks is put together', async () => {
+    const front = await makeFront();
+    const socket = front.open();
+    const head = `POST ${LEASES} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n`;
+    socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n`);
+    socket.write('1\r\n \r\n0\r\n\r\n');
+    await once(socket, 'data');
+    expect(front.handled[0]?.body.toString()).toBe('{} ');
+  });
+
+  test('that does not come to its end is dropped', async () => {
+    const front = await makeFront();
+    const socket = front.open();
+    socket.end(
+      `POST ${LEASES} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\nContent-Length: 10\r\n\r\n{`,
+    );
+    await once(socket, 'close');
+    expect((await front.ask('GET', '/livez')).code).toBe(200);
+    expect(front.handled).toEqual([]);
+  });
+});
+
+describe('an answer', () => {
+  const big = { kind: 'List', items: Array.from({ length: 20_000 }, (_, index) => `item ${index}`) };
+  const gzip = { 'accept-encoding': 'deflate, gzip' };
+
+  test('that is big is compressed for those who can read it', async () => {
+    const front = await makeFront({ handle: () => ({ kind: 'object', code: 200, body: big }) });
+    const { headers, bytes } = await front.ask('GET', LEASES, { headers: gzip });
+    expect(headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'Accept-Encoding' });
+    expect(JSON.parse(gunzipSync(bytes).toString())).toEqual(big);
+  });
+
+  test('that is big is not compressed for others', async () => {
+    const front = await makeFront({ handle: () => ({ kind: 'object', code: 200, body: big }) });
+    const { headers, text } = await front.ask('GET', LEASES);
+    expect(headers['content-encoding']).toBeUndefined();
+    expect(JSON.parse(text)).toEqual(big);
+  });
+
+  test('that is small is never compressed', async () => {
+    const front = await makeFront();
+    expect((await front.ask('GET', LEASES, { headers: gzip })).headers['content-encoding']).toBeUndefined();
+  });
+
+  test('is told, with who asked and how long it took', async () => {
+    const lines: RequestLine[] = [];
+    const front = await makeFront({ onRequest: (line) => lines.push(line) });
+    await front.ask('GET', `${LEASES}/a?pretty=1`);
+    await front.ask('GET', LEASES, { token: 'wrong' });
+    await front.ask('POST', '/nonsense', { token: '' });
+    await waitFor(() => lines.length === 3, 'three lines');
+    const durationMs = expect.any(Number);
+    expect(lines).toEqual([
+      { method: 'GET', path: `${LEASES}/a`, code: 200, durationMs, user: 'admin' },
+      { method: 'GET', path: LEASES, code: 401, durationMs },
+      { method: 'POST', path: '/nonsense', code: 403, durationMs, user: 'system:anonymous' },
+    ]);
+  });
+});
+
+describe('whoever asks', () => {
+  test.each([
+    { token: 'admin', path: LEASES, method: 'POST', code: 200 },
+    { token: 'reader', path: LEASES, method: 'GET', code: 200 },
+    { token: 'reader', path: LEASES, method: 'POST', code: 403 },
+    { token: 'reader', path: '/api', method: 'GET', code: 200 },
+    { token: '', path: LEASES, method: 'GET', code: 403 },
+    { token: '', path: '/api', method: 'GET', code: 403 },
+    { token: '', path: '/livez', method: 'GET', code: 200 },
+    { token: '', path: '/version', method: 'GET', code: 200 },
+    { token: 'wrong', path: '/livez', method: 'GET', code: 401 },
+    { token: 'admin', path: '/nonsense', method: 'GET', code: 404 },
+    { token: 'admin', path: '/apis/apps/v1/deployments', method: 'GET', code: 404 },
+    { token: 'admin', path: '/apis/coordination.k8s.io/v9', method: 'GET', code: 404 },
+  ])('with the token "$token" gets $code for $method $path', async ({ token, path, method, code }) => {
+    const front = await makeFront();
+    expect((await front.ask(method, path, { token })).code).toBe(code);
+  });
+
+  test('is told in plain words of a path that is nothing, and in a Status of one below what is served', async () => {
+    const front = await makeFront();
+    const text = { code: 404, text: '404 page not found\n' };
+    for (const path of ['/nonsense', '/apis/apps', '/apis/apps/v1/deployments']) {
+      expect(await front.ask('GET', path)).toMatchObject(text);
+    }
+    for (const path of ['/api/v2', '/apis/coordination.k8s.io/v9', '/api/v1/foos']) {
+      const { code, text: body } = await front.ask('GET', path);
+      expect([code, JSON.parse(body)]).toMatchObject([
+        404,
+        { kind: 'Status', reason: 'NotFound', details: {} },
+      ]);
+    }
+  });
+
+  test('cannot get at anything by a path that cannot be decoded', async () => {
+    const front = await makeFront();
+    expect(await front.ask('GET', '/livez%zz')).toMatchObject({ code: 400, text: '400 Bad Request' });
+  });
+});
+
+describe('what is no HTTP', () => {
+  test.each([
+    { sent: 'garbage\r\n\r\n', want: '400 Bad Request' },
+    { sent: 'GET /livez HTTP/1.1\r\nHost : x\r\n\r\n', want: '400 Bad Request' },
+    {
+      sent: `GET /livez HTTP/1.1\r\nHost: x\r\nA: ${'x'.repeat(1024 * 1024)}\r\n\r\n`,
+      want: '431 Request Header',
+    },
+  ])('is answered with $want', async ({ sent, want }) => {
+    const front = await makeFront();
+    const socket = front.open();
+    let received = '';
+    socket.on('data', (chunk) => {
+      received += chunk;
+    });
+    socket.write(sent);
+    await once(socket, 'close');
+    expect(received.split('\r\n', 1)[0]).toContain(`HTTP/1.1 ${want}`);
+  });
+
+  test('does not get in the way of the request before it', async () => {
+    const front = await makeFront();
+    const socket = front.open();
+    let received = '';
+    socket.on('data', (chunk) => {
+      received += chunk;
+    });
+    socket.write(`DELETE ${LEASES}/a HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n\r\n{}`);
+    await once(socket, 'close');
+    expect(received).toMatch(/^HTTP\/1\.1 200 /);
+    expect(received).toContain('{"kind":"Done"}');
+  });
+
+  test('in the body of a request ends the connection', async () => {
+    const front = await makeFront();
+    const socket = front.open();
+    const head = `POST ${LEASES} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n`;
+    socket.write(`${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
+    await once(socket, 'close');
+    expect(front.handled).toEqual([]);
+    expect((await front.ask('GET', '/livez')).code).toBe(200);
+  });
+});
+
+test('where it cannot listen, it says where', async () => {
+  const { port } = await makeFront();
+  const listen = { host: '127.0.0.1', port };
+  await expect(makeFront({ listen })).rejects.toThrow(`cannot serve on 127.0.0.1:${port}: listen EADDRINUSE`);
+});

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../../src/apiserver/api-error.ts';
+import type { ApiObject } from '../../../src/apiserver/api-object.ts';
+import { applyConfiguration } from '../../../src/apiserver/ownership/apply-configuration.ts';
+import type { JsonObject } from '../../../src/kubernetes/json.ts';
+import { configurationOf, refusedConfigurations } from './refused-configurations.ts';
+import { decoded, versionsOf } from './story-teller.ts';
+
+const LEASE = 'coordination.k8s.io/v1';
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+const lease = { apiVersion: LEASE, kind: 'Lease', metadata: { name: 'x' } };
+
+function apply(
+  live: ApiObject | undefined,
+  config: JsonObject,
+  { manager = 'applier', second = 1, force = false } = {},
+) {
+  const change = { manager, time: `2026-01-01T00:00:0${second}Z` };
+  return applyConfiguration({ live, config, force, change, versions: versionsOf(String(config['kind'])) });
+}
+
+function refusalOf(attempt: () => unknown): unknown {
+  try {
+    return attempt();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { code, message } = error.status;
+    return { code, message };
+  }
+}
+
+/** Each is tried on a real server, too, by stories.e2e.test.ts. */
+describe('a configuration is refused with', () => {
+  it.each(refusedConfigurations)('$name', (each) => {
+    expect(refusalOf(() => apply(undefined, configurationOf(each)))).toEqual(each.want);
+  });
+});
+
+describe('an apply', () => {
+  it('that changes nothing gives back the object as it was', () => {
+    const config = { ...lease, spec: { holderIdentity: 'a' } };
+    const { object, hasChanged } = apply(undefined, config);
+    expect(hasChanged).toBe(true);
+    const again = apply(object, config, { second: 2 });
+    expect(again).toEqual({ object, hasChanged: false });
+    expect(again.object).toBe(object);
+  });
+
+  it('that only sets a time in another way changes nothing', () => {
+    const { object } = apply(undefined, { ...lease, spec: { renewTime: '2026-01-01T00:00:00.000000Z' } });
+    const config = { ...lease, spec: { renewTime: '2026-01-01T01:00:00.000000+01:00' } };
+    expect(apply(object, config, { second: 2 })).toEqual({ object, hasChanged: false });
+  });
+
+  it('that only claims what is there has changed something', () => {
+    const { object } = apply(undefined, { ...lease, spec: { holderIdentity: 'a' } });
+    const { hasChanged } = apply(object, { ...lease, spec: { holderIdentity: 'a' } }, { manager: 'second' });
+    expect(hasChanged).toBe(true);
+  });
+
+  it('does not touch what it is given', () => {
+    const { object } = apply(undefined, { ...lease, spec: { holderIdentity: 'a', leaseDurationSeconds: 5 } });
+    const config = { ...lease, metadata: { name: 'x', finalizers: ['e/a'] }, spec: { holderIdentity: 'b' } };
+    const before = structuredClone({ object, config });
+    apply(object, config);
+    expect({ object, config }).toEqual(before);
+  });
+
+  it('drops the annotation of kubectl apply where it would make the annotations too long', () => {
+    const annotations = { [LAST_APPLIED]: '{}', note: 'x'.repeat(200_000) };
+    const live = decoded('Lease', LEASE, { ...lease, metadata: { name: 'x', annotations } });
+    const config = { ...lease, metadata: { name: 'x', annotations: { note: annotations.note } } };
+    const { object } = apply(live, config, { manager: 'kubectl' });
+    expect(Object.keys(object.metadata.annotations ?? {})).toEqual(['note']);
+  });
+
+  it('of an object that is shown in no other version can be refused for the version of an entry', () => {
+    const fieldsV1 = { 'f:spec': { 'f:holderIdentity': {} } };
+    const managedFields = [
+      { manager: 'x', operation: 'Update', apiVersion: 'a/b/c', fieldsType: 'FieldsV1', fieldsV1 },
+    ];
+    const live = decoded('Lease', LEASE, { ...lease, metadata: { name: 'x', managedFields } });
+    expect(refusalOf(() => apply(live, lease))).toEqual({
+      code: 500,
+      message: 'unexpected GroupVersion string: a/b/c',
+    });
+  });
+
+  it('is refused where items are there twice and somebody uses another version', () => {
+    const candidate = (version: string) => ({
+      apiVersion: `coordination.k8s.io/${version}`,
+      kind: 'LeaseCandidate',
+      metadata: { name: 'x' },
+    });
+    const { object } = apply(undefined, { ...candidate('v1alpha2'), spec: { leaseName: 'x' } });
+    const live = decoded('LeaseCandidate', 'coordination.k8s.io/v1beta1', {
+      ...object,
+      metadata: { ...object.metadata, finalizers: ['e/a', 'e/a'] },
+    });
+    expect(refusalOf(() => apply(live, candidate('v1beta1'), { manager: 'second' }))).toEqual({
+      code: 500,
+      message: '.metadata.finalizers: duplicate entries for key [="e/a"]',
+    });
+  });
+
+  it('owns nothing of what its resource resets', () => {
+    const config = {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'x', labels: { a: '1' } },
+      status: { phase: 'Active' },
+    };
+    const change = { manager: 'applier', time: '2026-01-01T00:00:01Z' };
+    const versions = { ...versionsOf('Namespace'), resetFields: ['status'] };
+    const { object } = applyConfiguration({ live: undefined, config, force: false, change, versions });
+    expect(object.metadata.managedFields?.map(({ fieldsV1 }) => fieldsV1)).toEqual([
+      { 'f:metadata': { 'f:labels': { 'f:a': {} } } },
+    ]);
+  });
+});

@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto';
+import { startApiServer } from '../../src/apiserver/api-server.ts';
+import type { LeaseCandidateVersion } from '../../src/apiserver/resources/lease-candidates.ts';
+import { systemClock } from '../../src/system-clock.ts';
+import { makeRequester, type RunningTarget, type ServedApi } from './target.ts';
+
+/** How many changes the server remembers: enough for the longest story that a test tells. */
+const historyLimit = 400;
+
+/** An embedded server's API, which is that of 1.36 whatever versions of LeaseCandidate it serves. */
+export interface EmbeddedApi extends ServedApi {
+  readonly candidateVersions: readonly [LeaseCandidateVersion, ...LeaseCandidateVersion[]];
+}
+
+export function embeddedApi(...candidateVersions: EmbeddedApi['candidateVersions']): EmbeddedApi {
+  return { name: `the embedded server with ${candidateVersions.join(' and ')}`, minor: 36, candidateVersions };
+}
+
+/** Starts an embedded server on which nobody else writes. */
+export async function startEmbeddedTarget(api: EmbeddedApi): Promise<RunningTarget> {
+  const token = randomBytes(16).toString('hex');
+  const reader = { token: randomBytes(16).toString('hex'), user: 'reader' };
+  const errors: unknown[] = [];
+  const server = await startApiServer({
+    clock: systemClock,
+    listen: { host: '127.0.0.1', port: 0 },
+    tokens: [
+      { token, user: { name: 'admin', groups: ['system:masters'] }, rules: 'admin' },
+      { token: reader.token, user: { name: reader.user, groups: [] }, rules: 'read-only' },
+    ],
+    leaseCandidateVersions: api.candidateVersions,
+    historyLimit,
+    standIns: false,
+    onError: (error) => errors.push(error),
+  });
+  const requester = makeRequester({ url: server.url, token });
+  return {
+    target: {
+      ...api,
+      reader,
+      request: requester.request,
+      watch: requester.watch,
+      async compact() {
+        const path = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+        await requester.request('POST', path, { body: { metadata: { name: 'compaction' } } });
+        for (let leaseTransitions = 1; leaseTransitions <= historyLimit; leaseTransitions += 1) {
+          await requester.request('PATCH', `${path}/compaction`, {
+            body: { spec: { leaseTransitions } },
+            contentType: 'application/merge-patch+json',
+          });
+        }
+      },
+    },
+    async stop() {
+      requester.close();
+      await server.close();
+      if (errors.length > 0) throw new AggregateError(errors, 'the server ran into errors of its own');
+    },
+  };
+}

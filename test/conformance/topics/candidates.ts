@@ -1,0 +1,348 @@
+import { expect } from 'vitest';
+import {
+  alreadyExists,
+  anUid,
+  aRevision,
+  aTime,
+  badRequest,
+  type Cause,
+  deletedStatus,
+  expectAnswer,
+  invalid,
+  invalidObject,
+  leaseCandidateKind,
+  leaseCandidates,
+  notFound,
+  notSupported,
+  required,
+  staleUpdate,
+  updated,
+} from '../expected.ts';
+import type { Suite } from '../suite.ts';
+import { configKeyCharacters, notAQualifiedName, shownNoRevision } from '../wording.ts';
+import { expectGone } from '../workspace.ts';
+
+const mustBeSemver = 'must be a valid semantic version';
+const binaryTooOld = 'must be greater than or equal to `emulationVersion`';
+const forTheStrategy = "must be specified when `strategy` is 'OldestEmulationVersion'";
+
+/** What a server says of the age of a version of LeaseCandidate, with every answer. */
+export function deprecations(minor: number, version: string): readonly string[] {
+  if (minor < 36) return [];
+  const ages: Readonly<Record<string, string>> = {
+    v1beta1: 'deprecated in v1.36+, unavailable in v1.39+',
+    v1alpha2: 'deprecated in v1.35+, unavailable in v1.38+',
+  };
+  const age = ages[version];
+  return age === undefined ? [] : [`coordination.k8s.io/${version} LeaseCandidate is ${age}`];
+}
+
+/** What a candidate's strategy is in a version of the API. */
+export function strategyField(version: string, strategy: string): object {
+  return version === 'v1alpha1' ? { preferredStrategies: [strategy] } : { strategy };
+}
+
+export function describeCandidates(suite: Suite): void {
+  for (const version of suite.candidateVersions) describeVersion(suite, version);
+}
+
+function describeVersion({ it: test, minor }: Suite, version: string): void {
+  const it: Suite['it'] = (name, body) =>
+    test(`in ${version} ${name}`, (workspace) =>
+      body({ ...workspace, candidates: workspace.candidatesIn(version) }),
+    );
+  const isPlural = version === 'v1alpha1';
+  const apiVersion = `coordination.k8s.io/${version}`;
+  const strategy = strategyField(version, 'OldestEmulationVersion');
+  const strategyName = isPlural ? 'preferredStrategies' : 'strategy';
+  const spec = { leaseName: 'l', binaryVersion: '1.36.0', emulationVersion: '1.36.0', ...strategy };
+  const candidate = (more: object = {}) => ({ metadata: { name: 'a' }, spec: { ...spec, ...more } });
+
+  it('answers with the object', async ({ namespace, candidates }) => {
+    const full = {
+      ...spec,
+      pingTime: '2026-01-01T00:00:00.000001Z',
+      renewTime: '2026-01-01T00:00:00.000002Z',
+    };
+    const answer = await candidates.create({ metadata: { name: 'a' }, spec: full });
+    const fields = Object.fromEntries(Object.keys(full).map((field) => [`f:${field}`, {}]));
+    const body = {
+      kind: 'LeaseCandidate',
+      apiVersion,
+      metadata: {
+        name: 'a',
+        namespace,
+        uid: anUid,
+        resourceVersion: aRevision,
+        creationTimestamp: aTime,
+        managedFields: [updated('conformance', { 'f:spec': fields }, apiVersion)],
+      },
+      spec: full,
+    };
+    expectAnswer(answer, 201, body);
+    expect(answer.warnings).toEqual(deprecations(minor, version));
+    expectAnswer(await candidates.get('a'), 200, body);
+    expectAnswer(await candidates.create(candidate()), 409, alreadyExists(leaseCandidates, 'a'));
+    const { json } = await candidates.list();
+    const { kind: _k, apiVersion: _a, ...item } = body;
+    expect(json).toEqual({
+      kind: 'LeaseCandidateList',
+      apiVersion,
+      metadata: { resourceVersion: aRevision },
+      items: [item],
+    });
+  });
+
+  it('says with every answer how old it is', async ({ candidates }) => {
+    for (const answer of [await candidates.list(), await candidates.get('a'), await candidates.delete('a')]) {
+      expect(answer.warnings).toEqual(deprecations(minor, version));
+    }
+  });
+
+  for (const name of ['A_b.c', '-', 'x'.repeat(253)]) {
+    it(`takes the name ${name.slice(0, 10)}`, async ({ candidates }) => {
+      const made = await candidates.make({ ...candidate(), metadata: { name } });
+      expect(made.metadata.name).toBe(name);
+      expect((await candidates.get(name)).json).toEqual(made);
+    });
+  }
+
+  const names: readonly (readonly [string, readonly string[]])[] = [
+    ['a/b', [configKeyCharacters]],
+    ['a b', [configKeyCharacters]],
+    ['.', ["must not be '.'"]],
+    ['..', ["must not be '..'"]],
+    ['..a', ["must not start with '..'"]],
+    ['x'.repeat(254), ['must be no more than 253 characters']],
+  ];
+  for (const [name, problems] of names) {
+    it(`refuses the name ${name.slice(0, 10)}`, async ({ candidates }) => {
+      expectAnswer(
+        await candidates.create({ ...candidate(), metadata: { name } }),
+        422,
+        invalidObject(
+          leaseCandidateKind,
+          name,
+          problems.map((problem) => invalid('metadata.name', JSON.stringify(name), problem)),
+        ),
+      );
+    });
+  }
+
+  // v1alpha1 needs a binary version only for the strategy that compares them, and says so.
+  const binaryRequired = required('spec.binaryVersion', isPlural ? forTheStrategy : '');
+  const emulationRequired = required('spec.emulationVersion', forTheStrategy);
+  const semver = (field: string, text: string) => invalid(`spec.${field}`, JSON.stringify(text), mustBeSemver);
+  const tooOld = (text: string) => invalid('spec.binaryVersion', JSON.stringify(text), binaryTooOld);
+  const alsoRequired = isPlural ? [binaryRequired] : [];
+  const strategyPath = isPlural ? 'spec.preferredStrategies[0].strategy' : 'spec.strategy.strategy';
+  const wrong: readonly (readonly [string, object, readonly Cause[]])[] = [
+    ['no lease', { leaseName: '' }, [required('spec.leaseName')]],
+    ['no binary version', { binaryVersion: '' }, [binaryRequired]],
+    ['no emulation version', { emulationVersion: '' }, [emulationRequired]],
+    [
+      'a binary version of two numbers',
+      { binaryVersion: '1.36' },
+      [semver('binaryVersion', '1.36'), tooOld('1.36'), ...alsoRequired],
+    ],
+    [
+      'a binary version with a letter in front',
+      { binaryVersion: 'v1.36.0' },
+      [semver('binaryVersion', 'v1.36.0'), tooOld('v1.36.0'), ...alsoRequired],
+    ],
+    [
+      'an emulation version of two numbers',
+      { emulationVersion: '1.36' },
+      [semver('emulationVersion', '1.36'), emulationRequired],
+    ],
+    [
+      'two versions that are none',
+      { binaryVersion: '1.36', emulationVersion: '1.37' },
+      [
+        semver('emulationVersion', '1.37'),
+        semver('binaryVersion', '1.36'),
+        ...alsoRequired,
+        emulationRequired,
+      ],
+    ],
+    ['an emulation version above the binary version', { emulationVersion: '1.37.0' }, [tooOld('1.36.0')]],
+    [
+      'an emulation version that is released later',
+      { binaryVersion: '1.36.0-alpha.0', emulationVersion: '1.36.0-alpha.1' },
+      [tooOld('1.36.0-alpha.0')],
+    ],
+    [
+      'a strategy that nobody knows',
+      strategyField(version, 'Other'),
+      [notSupported(strategyPath, '"Other"', '"OldestEmulationVersion"')],
+    ],
+    [
+      'a strategy that is no name',
+      strategyField(version, 'a/b/c'),
+      [invalid(strategyPath, '"a/b/c"', notAQualifiedName(minor))],
+    ],
+    ...(isPlural
+      ? []
+      : ([
+          ['no strategy', { strategy: '' }, [required('spec.strategy')]],
+          [
+            'nothing',
+            {
+              leaseName: undefined,
+              binaryVersion: undefined,
+              emulationVersion: undefined,
+              strategy: undefined,
+            },
+            [required('spec.leaseName'), required('spec.binaryVersion'), required('spec.strategy')],
+          ],
+        ] as const)),
+  ];
+  for (const [what, more, causes] of wrong) {
+    it(`refuses ${what}`, async ({ candidates }) => {
+      const answer = await candidates.create(candidate(more));
+      expectAnswer(answer, 422, invalidObject(leaseCandidateKind, 'a', causes));
+      expect(answer.warnings).toEqual(deprecations(minor, version));
+    });
+  }
+
+  const fine: readonly (readonly [string, object])[] = [
+    ['a lease name that is none', { leaseName: 'Bad_Name' }],
+    ['no emulation version for a strategy of others', { emulationVersion: undefined, ...strategyField(version, 'example.com/x') }],
+    ['versions with more than numbers', { binaryVersion: '1.36.0+build', emulationVersion: '1.36.0-rc.1' }],
+    ...(isPlural
+      ? ([
+          ['no strategy', { preferredStrategies: undefined }],
+          [
+            'the same strategy twice',
+            { preferredStrategies: ['OldestEmulationVersion', 'OldestEmulationVersion'] },
+          ],
+          ['several strategies', { preferredStrategies: ['example.com/b', 'OldestEmulationVersion'] }],
+        ] as const)
+      : []),
+  ];
+  for (const [what, more] of fine) {
+    it(`takes ${what}`, async ({ candidates }) => {
+      const made = await candidates.make(candidate(more));
+      const given = Object.fromEntries(
+        Object.entries({ ...spec, ...more }).filter(([, value]) => value !== undefined),
+      );
+      expect(made.spec).toEqual(given);
+    });
+  }
+
+  it('refuses wrong types', async ({ candidates }) => {
+    const problem = isPlural
+      ? 'spec.preferredStrategies of type []v1.CoordinatedLeaseStrategy'
+      : 'spec.strategy of type v1.CoordinatedLeaseStrategy';
+    expectAnswer(
+      await candidates.create(candidate({ [strategyName]: 5 })),
+      400,
+      badRequest(
+        `LeaseCandidate in version "${version}" cannot be handled as a LeaseCandidate: json: cannot unmarshal number into Go struct field LeaseCandidateSpec.${problem}`,
+      ),
+    );
+    expectAnswer(
+      await candidates.create({ ...candidate(), apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }),
+      400,
+      badRequest(
+        'Lease in version "v1" cannot be handled as a LeaseCandidate: converting (v1.Lease) to (coordination.LeaseCandidate): unknown conversion',
+      ),
+    );
+    expectAnswer(
+      await candidates.create({
+        ...candidate(),
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'LeaseCandidate',
+      }),
+      400,
+      badRequest(
+        `LeaseCandidate in version "v1" cannot be handled as a LeaseCandidate: no kind "LeaseCandidate" is registered for version "coordination.k8s.io/v1" in its scheme`,
+      ),
+    );
+  });
+
+  it('warns of unknown fields after it has said how old it is', async ({ candidates }) => {
+    const answer = await candidates.create(candidate({ other: 1 }));
+    expect(answer.warnings).toEqual([...deprecations(minor, version), 'unknown field "spec.other"']);
+  });
+
+  it('never lets go of a lease', async ({ candidates }) => {
+    const made = await candidates.make(candidate());
+    const immutable = (value: string) =>
+      invalid('spec.leaseName', JSON.stringify(value), 'field is immutable');
+    expectAnswer(
+      await candidates.replace('a', { ...made, spec: { ...made.spec, leaseName: 'm' } }),
+      422,
+      invalidObject(leaseCandidateKind, 'a', [immutable('m')]),
+    );
+    expectAnswer(
+      await candidates.mergePatch('a', { spec: { leaseName: null } }),
+      422,
+      invalidObject(leaseCandidateKind, 'a', [required('spec.leaseName'), immutable('')]),
+    );
+  });
+
+  it('is renewed and pinged', async ({ candidates }) => {
+    const made = await candidates.make(candidate());
+    const renewTime = '2026-01-01T00:00:00.000002Z';
+    const renewed = await candidates.replace('a', { ...made, spec: { ...made.spec, renewTime } });
+    expect({ code: renewed.code, spec: renewed.json.spec }).toEqual({
+      code: 200,
+      spec: { ...made.spec, renewTime },
+    });
+    expectAnswer(await candidates.replace('a', made), 409, staleUpdate(leaseCandidates, 'a'));
+    const pingTime = '2026-01-01T00:00:00.000003Z';
+    const pinged = await candidates.mergePatch('a', { spec: { pingTime } });
+    expect(pinged.json.spec).toEqual({ ...made.spec, renewTime, pingTime });
+    const cleared = await candidates.strategicPatch('a', { spec: { pingTime: null } });
+    expect(cleared.json.spec).toEqual({ ...made.spec, renewTime });
+  });
+
+  it('is created and updated by PUT', async ({ candidates }) => {
+    expect((await candidates.replace('a', candidate())).code).toBe(201);
+    expectAnswer(
+      await candidates.replace('a', candidate()),
+      422,
+      invalidObject(leaseCandidates, 'a', [
+        invalid('metadata.resourceVersion', shownNoRevision(minor), 'must be specified for an update'),
+      ]),
+    );
+  });
+
+  it('is selected by no more than its name and namespace', async ({ candidates }) => {
+    await candidates.make(candidate());
+    await candidates.make({ ...candidate(), metadata: { name: 'b' } });
+    const { json } = await candidates.list({ query: { fieldSelector: 'metadata.name=b' } });
+    expect(json.items.map(({ metadata }) => metadata.name)).toEqual(['b']);
+    expectAnswer(
+      await candidates.list({ query: { fieldSelector: 'spec.leaseName=l' } }),
+      400,
+      badRequest(
+        '"spec.leaseName" is not a known field selector: only "metadata.name", "metadata.namespace"',
+      ),
+    );
+  });
+
+  it('is deleted, alone and with others', async ({ candidates }) => {
+    const made = await candidates.make(candidate());
+    expectAnswer(
+      await candidates.delete('a'),
+      200,
+      deletedStatus(leaseCandidates, 'a', made.metadata.uid),
+    );
+    await expectGone(candidates, 'a', notFound(leaseCandidates, 'a'));
+    await candidates.make(candidate());
+    const { json } = await candidates.deleteAll();
+    expect(json['kind']).toBe('LeaseCandidateList');
+    await expectGone(candidates, 'a', notFound(leaseCandidates, 'a'));
+  });
+
+  it('is watched', async ({ candidates }) => {
+    const watch = await candidates.watch({ query: { resourceVersion: await candidates.revision() } });
+    const made = await candidates.make(candidate());
+    await candidates.delete('a');
+    expect(await watch.next()).toEqual({ type: 'ADDED', object: made });
+    expect((await watch.next()).type).toBe('DELETED');
+    watch.close();
+  });
+}

@@ -1,0 +1,326 @@
+import { expect } from 'vitest';
+import {
+  anUid,
+  aRevision,
+  aTime,
+  badRequest,
+  type Cause,
+  deletedStatus,
+  expectAnswer,
+  invalid,
+  invalidObject,
+  required,
+  type Subject,
+} from '../expected.ts';
+import type { Suite } from '../suite.ts';
+import { nameCharacters } from '../wording.ts';
+import { type Collection, collectionOf, mediaTypes, type Workspace } from '../workspace.ts';
+
+const eventKind: Subject = { group: '', kind: 'Event' };
+const events: Subject = { group: '', kind: 'events' };
+const time = '2026-01-01T00:00:00.000000Z';
+
+const coreEvents = ({ target, namespace }: Workspace): Collection =>
+  collectionOf(target, namespace, { apiVersion: 'v1', kind: 'Event', resource: 'events' });
+const newEvents = ({ target, namespace }: Workspace): Collection =>
+  collectionOf(target, namespace, { apiVersion: 'events.k8s.io/v1', kind: 'Event', resource: 'events' });
+
+const about = (namespace: string) => ({
+  kind: 'Lease',
+  namespace,
+  name: 'l',
+  apiVersion: 'coordination.k8s.io/v1',
+});
+const coreEvent = (namespace: string, more: object = {}) => ({
+  metadata: { name: 'a' },
+  involvedObject: about(namespace),
+  reason: 'Elected',
+  message: 'm',
+  type: 'Normal',
+  ...more,
+});
+const newEvent = (namespace: string, more: object = {}) => ({
+  metadata: { name: 'a' },
+  eventTime: time,
+  reportingController: 'example.com/c',
+  reportingInstance: 'i',
+  action: 'Elect',
+  reason: 'Elected',
+  regarding: about(namespace),
+  note: 'n',
+  type: 'Normal',
+  ...more,
+});
+const someMetadata = (namespace: string) => ({
+  name: 'a',
+  namespace,
+  uid: anUid,
+  resourceVersion: aRevision,
+  creationTimestamp: aTime,
+  managedFields: expect.any(Array),
+});
+
+export function describeEvents({ it }: Suite): void {
+  it('of the core group show every field that there once was', async (workspace) => {
+    const { namespace } = workspace;
+    const body = {
+      kind: 'Event',
+      apiVersion: 'v1',
+      ...coreEvent(namespace),
+      metadata: someMetadata(namespace),
+      source: {},
+      firstTimestamp: null,
+      lastTimestamp: null,
+      eventTime: null,
+      reportingComponent: '',
+      reportingInstance: '',
+    };
+    expectAnswer(await coreEvents(workspace).create(coreEvent(namespace)), 201, body);
+    expectAnswer(await coreEvents(workspace).get('a'), 200, body);
+  });
+
+  it('of the core group are events of the newer one too', async (workspace) => {
+    const { namespace } = workspace;
+    const old = {
+      firstTimestamp: '2026-01-01T00:00:00Z',
+      lastTimestamp: '2026-01-02T00:00:00Z',
+      count: 2,
+      source: { component: 'c', host: 'h' },
+    };
+    const made = await coreEvents(workspace).make(coreEvent(namespace, old));
+    expectAnswer(await newEvents(workspace).get('a'), 200, {
+      kind: 'Event',
+      apiVersion: 'events.k8s.io/v1',
+      metadata: made.metadata,
+      eventTime: null,
+      reason: 'Elected',
+      regarding: about(namespace),
+      note: 'm',
+      type: 'Normal',
+      deprecatedSource: old.source,
+      deprecatedFirstTimestamp: old.firstTimestamp,
+      deprecatedLastTimestamp: old.lastTimestamp,
+      deprecatedCount: 2,
+    });
+  });
+
+  it('of the newer group are events of the core group too', async (workspace) => {
+    const { namespace } = workspace;
+    const answer = await newEvents(workspace).create(newEvent(namespace));
+    expectAnswer(answer, 201, {
+      kind: 'Event',
+      apiVersion: 'events.k8s.io/v1',
+      ...newEvent(namespace),
+      metadata: someMetadata(namespace),
+      deprecatedSource: {},
+      deprecatedFirstTimestamp: null,
+      deprecatedLastTimestamp: null,
+    });
+    expectAnswer(await coreEvents(workspace).get('a'), 200, {
+      kind: 'Event',
+      apiVersion: 'v1',
+      metadata: answer.json.metadata,
+      involvedObject: about(namespace),
+      reason: 'Elected',
+      message: 'n',
+      source: {},
+      firstTimestamp: null,
+      lastTimestamp: null,
+      type: 'Normal',
+      eventTime: time,
+      action: 'Elect',
+      reportingComponent: 'example.com/c',
+      reportingInstance: 'i',
+    });
+  });
+
+  const elsewhere = (namespace: string) =>
+    invalid('involvedObject.namespace', JSON.stringify(namespace), 'does not match event.namespace');
+  const noController = (field: string): readonly Cause[] => [
+    required(field),
+    invalid(field, '""', 'name part must be non-empty'),
+    invalid(field, '""', `name part ${nameCharacters}`),
+  ];
+  const wrongCore: readonly (readonly [string, object, readonly Cause[]])[] = [
+    ['about another namespace', { involvedObject: { ...about('other') } }, [elsewhere('other')]],
+    ['about no namespace', { involvedObject: { kind: 'Lease', name: 'l' } }, [elsewhere('')]],
+    [
+      'with an eventTime alone',
+      { eventTime: time },
+      [...noController('reportingComponent'), required('reportingInstance'), required('action')],
+    ],
+  ];
+  for (const [what, more, causes] of wrongCore) {
+    it(`of the core group are refused ${what}`, async (workspace) => {
+      expectAnswer(
+        await coreEvents(workspace).create(coreEvent(workspace.namespace, more)),
+        422,
+        invalidObject(eventKind, 'a', causes),
+      );
+    });
+  }
+
+  const tooLong = (field: string, characters: number) =>
+    invalid(field, '""', `can have at most ${characters} characters`);
+  const wrongNew: readonly (readonly [string, object, readonly Cause[]])[] = [
+    ['without an eventTime', { eventTime: undefined }, [required('eventTime')]],
+    [
+      'with little more',
+      { reportingController: '', reportingInstance: '', action: '', reason: '', type: 'Other' },
+      [
+        ...noController('reportingController'),
+        required('reportingInstance'),
+        required('action'),
+        required('reason'),
+        invalid('type', '""', 'has invalid value: Other'),
+      ],
+    ],
+    [
+      'with a controller that is no name',
+      { reportingController: 'bad name' },
+      [invalid('reportingController', '"bad name"', `name part ${nameCharacters}`)],
+    ],
+    ['with too long a note', { note: 'x'.repeat(1025) }, [tooLong('message', 1024)]],
+    [
+      'with too long words',
+      { reportingInstance: 'x'.repeat(129), action: 'x'.repeat(129), reason: 'x'.repeat(129) },
+      [tooLong('reportingInstance', 128), tooLong('action', 128), tooLong('reason', 128)],
+    ],
+    [
+      'with a series of one',
+      { series: { count: 1, lastObservedTime: time } },
+      [invalid('series.count', '""', 'should be at least 2')],
+    ],
+    ['with an old count', { deprecatedCount: 2 }, [invalid('count', '""', 'needs to be unset')]],
+  ];
+  for (const [what, more, causes] of wrongNew) {
+    it(`of the newer group are refused ${what}`, async (workspace) => {
+      expectAnswer(
+        await newEvents(workspace).create(newEvent(workspace.namespace, more)),
+        422,
+        invalidObject(eventKind, 'a', causes),
+      );
+    });
+  }
+
+  it('become a series', async (workspace) => {
+    await newEvents(workspace).make(newEvent(workspace.namespace));
+    const series = { count: 2, lastObservedTime: '2026-01-01T00:00:01.000000Z' };
+    for (const patch of [newEvents(workspace).mergePatch, newEvents(workspace).strategicPatch]) {
+      const { code, json } = await patch('a', { series });
+      expect({ code, series: json['series'] }).toEqual({ code: 200, series });
+    }
+  });
+
+  it('of the newer group say nothing else afterwards', async (workspace) => {
+    await newEvents(workspace).make(newEvent(workspace.namespace));
+    const immutable = invalid('reason', '"Other"', 'field is immutable');
+    expectAnswer(
+      await newEvents(workspace).mergePatch('a', { reason: 'Other' }),
+      422,
+      invalidObject(eventKind, 'a', [immutable, immutable]),
+    );
+  });
+
+  it('of the core group are counted', async (workspace) => {
+    const { namespace } = workspace;
+    const seen = { firstTimestamp: '2026-01-01T00:00:00Z', lastTimestamp: '2026-01-01T00:00:00Z', count: 1 };
+    await coreEvents(workspace).make(coreEvent(namespace, seen));
+    const again = { count: 2, lastTimestamp: '2026-01-01T00:00:05Z', message: 'again' };
+    const { code, json } = await coreEvents(workspace).strategicPatch('a', again);
+    expect(code).toBe(200);
+    expect(json).toMatchObject({ ...coreEvent(namespace), ...seen, ...again, metadata: { name: 'a' } });
+  });
+
+  it('of the core group are selected by what they are about', async (workspace) => {
+    const { namespace } = workspace;
+    await coreEvents(workspace).make(coreEvent(namespace, { source: { component: 'c' } }));
+    const names = async (fieldSelector: string) =>
+      (await coreEvents(workspace).list({ query: { fieldSelector } })).json.items.map(
+        ({ metadata }) => metadata.name,
+      );
+    for (const selector of [
+      'metadata.name=a',
+      `metadata.namespace=${namespace}`,
+      'involvedObject.kind=Lease',
+      'involvedObject.name=l',
+      `involvedObject.namespace=${namespace}`,
+      'involvedObject.uid=',
+      'involvedObject.apiVersion=coordination.k8s.io/v1',
+      'involvedObject.resourceVersion=',
+      'involvedObject.fieldPath=',
+      'reason=Elected',
+      'reportingComponent=',
+      'source=c',
+      'type=Normal',
+    ]) {
+      expect([selector, await names(selector)]).toEqual([selector, ['a']]);
+    }
+    expect(await names('involvedObject.name=other')).toEqual([]);
+    expectAnswer(
+      await coreEvents(workspace).list({ query: { fieldSelector: 'message=m' } }),
+      400,
+      badRequest('field label not supported: message'),
+    );
+  });
+
+  it('of the newer group are selected under its names', async (workspace) => {
+    await newEvents(workspace).make(newEvent(workspace.namespace));
+    const list = (fieldSelector: string) => newEvents(workspace).list({ query: { fieldSelector } });
+    for (const selector of ['regarding.name=l', 'reportingController=example.com/c', 'reason=Elected', 'type=Normal']) {
+      expect((await list(selector)).json.items).toHaveLength(1);
+    }
+    expectAnswer(
+      await list('involvedObject.name=l'),
+      400,
+      badRequest('field label not supported: involvedObject.name'),
+    );
+  });
+
+  it('are shown as a table', async (workspace) => {
+    const seen = { firstTimestamp: '2026-01-01T00:00:00Z', lastTimestamp: '2026-01-01T00:00:00Z', count: 1 };
+    await coreEvents(workspace).make(coreEvent(workspace.namespace, seen));
+    const { json } = await coreEvents(workspace).get('a', { accept: `${mediaTypes.table},application/json` });
+    const columns = json['columnDefinitions'] as readonly {
+      readonly name: string;
+      readonly priority: number;
+    }[];
+    expect(columns.filter(({ priority }) => priority === 0).map(({ name }) => name)).toEqual([
+      'Last Seen',
+      'Type',
+      'Reason',
+      'Object',
+      'Message',
+    ]);
+    expect(columns.filter(({ priority }) => priority === 1).map(({ name }) => name)).toEqual([
+      'Subobject',
+      'Source',
+      'First Seen',
+      'Count',
+      'Name',
+    ]);
+    const [row] = json['rows'] as readonly { readonly cells: readonly unknown[] }[];
+    const cells = Object.fromEntries(columns.map(({ name }, index) => [name, row?.cells[index]]));
+    expect(cells).toMatchObject({
+      Type: 'Normal',
+      Reason: 'Elected',
+      Object: 'lease/l',
+      Message: 'm',
+      Count: 1,
+      Name: 'a',
+    });
+  });
+
+  it('are deleted in either group', async (workspace) => {
+    const { metadata } = await coreEvents(workspace).make(coreEvent(workspace.namespace));
+    expectAnswer(await coreEvents(workspace).delete('a'), 200, deletedStatus(events, 'a', metadata.uid));
+    await coreEvents(workspace).make(coreEvent(workspace.namespace));
+    const { code, json } = await newEvents(workspace).deleteAll();
+    expect({ code, kind: json['kind'], apiVersion: json['apiVersion'] }).toEqual({
+      code: 200,
+      kind: 'EventList',
+      apiVersion: 'events.k8s.io/v1',
+    });
+    expect((await coreEvents(workspace).list()).json.items).toEqual([]);
+  });
+}

@@ -1,0 +1,67 @@
+import { expect } from 'vitest';
+import { failure } from '../expected.ts';
+import type { Suite } from '../suite.ts';
+
+const expiredToken =
+  'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
+
+/** What becomes of those who come too late. Last of all, as it makes the server forget for everybody. */
+export function describeHistory({ it }: Suite): void {
+  it('is forgotten, and each is told how to go on', async ({ leases, target }) => {
+    const names = ['a', 'b', 'c', 'd'];
+    for (const name of names) await leases.make({ metadata: { name } });
+    const first = await leases.list({ query: { limit: 1 } });
+    const { resourceVersion, continue: token = '' } = first.json.metadata;
+    await leases.delete('b');
+    await leases.make({ metadata: { name: 'e' } });
+    const after = await leases.revision();
+    await target.compact();
+
+    const expired = await leases.list({ query: { limit: 1, continue: token } });
+    expect({ code: expired.code, body: expired.json }).toEqual({
+      code: 410,
+      body: {
+        ...failure(410, 'Expired', expiredToken),
+        metadata: { continue: expect.any(String) },
+      },
+    });
+    const inconsistent = expired.json.metadata.continue ?? '';
+    expect(inconsistent).not.toBe(token);
+    const rest: string[] = [];
+    for (let next: string | undefined = inconsistent; next !== undefined; ) {
+      const { code, json } = await leases.list({ query: { limit: 2, continue: next } });
+      expect(code).toBe(200);
+      rest.push(...json.items.map(({ metadata }) => metadata.name));
+      next = json.metadata.continue;
+    }
+    expect(rest).toEqual(['c', 'd', 'e']);
+
+    const exact = await leases.list({ query: { resourceVersion, resourceVersionMatch: 'Exact' } });
+    expect({ code: exact.code, body: exact.json }).toEqual({
+      code: 410,
+      body: failure(410, 'Expired', 'The provided resource version is too old.'),
+    });
+
+    const watch = await leases.watch({ query: { resourceVersion } });
+    expect(await watch.end()).toEqual([
+      {
+        type: 'ERROR',
+        object: failure(
+          410,
+          'Expired',
+          expect.stringMatching(new RegExp(`^too old resource version: ${resourceVersion} \\(\\d+\\)$`)),
+        ),
+      },
+    ]);
+
+    // Who lists anew can go on.
+    const latest = await leases.list({ query: { resourceVersion: after } });
+    expect(latest.json.items.map(({ metadata }) => metadata.name)).toEqual(['a', 'c', 'd', 'e']);
+    const current = await leases.watch({
+      query: { resourceVersion: latest.json.metadata.resourceVersion },
+    });
+    const made = await leases.make({ metadata: { name: 'f' } });
+    expect(await current.next()).toEqual({ type: 'ADDED', object: made });
+    current.close();
+  });
+}

@@ -1,0 +1,233 @@
+import { expect } from 'vitest';
+import {
+  alreadyExists,
+  anUid,
+  aRevision,
+  aTime,
+  badRequest,
+  expectAnswer,
+  failure,
+  invalid,
+  invalidObject,
+  methodNotAllowed,
+  namespaces as namespaceResource,
+  notFound,
+  updated,
+} from '../expected.ts';
+import type { Suite } from '../suite.ts';
+import { atMostLabelLength, dnsLabelCharacters, nameCharacters } from '../wording.ts';
+import { type Collection, collectionOf, mediaTypes, uniqueName, type Workspace } from '../workspace.ts';
+
+const namespaceKind = { group: '', kind: 'Namespace' };
+const nameLabel = 'kubernetes.io/metadata.name';
+const ownedNameLabel = { 'f:metadata': { 'f:labels': { '.': {}, [`f:${nameLabel}`]: {} } } };
+
+const namespacesOf = ({ target }: Workspace): Collection =>
+  collectionOf(target, '', { apiVersion: 'v1', kind: 'Namespace', resource: 'namespaces' });
+
+function namespaceBody(name: string, metadata: object = {}): object {
+  return {
+    kind: 'Namespace',
+    apiVersion: 'v1',
+    metadata: {
+      name,
+      uid: anUid,
+      resourceVersion: aRevision,
+      creationTimestamp: aTime,
+      labels: { [nameLabel]: name },
+      managedFields: [updated('conformance', ownedNameLabel, 'v1')],
+      ...metadata,
+    },
+    spec: { finalizers: ['kubernetes'] },
+    status: { phase: 'Active' },
+  };
+}
+
+export function describeNamespaces({ it, minor }: Suite): void {
+  it('are created with a label, a finalizer and a phase', async (workspace) => {
+    const namespaces = namespacesOf(workspace);
+    const name = uniqueName('made');
+    expectAnswer(await namespaces.create({ metadata: { name } }), 201, namespaceBody(name));
+    expectAnswer(await namespaces.get(name), 200, namespaceBody(name));
+    expectAnswer(await namespaces.create({ metadata: { name } }), 409, alreadyExists(namespaceResource, name));
+  });
+
+  it('are listed and watched', async (workspace) => {
+    const namespaces = namespacesOf(workspace);
+    const query = { fieldSelector: `metadata.name=${workspace.namespace}` };
+    const { json } = await namespaces.list({ query });
+    const made = (await namespaces.get(workspace.namespace)).json;
+    const { kind: _k, apiVersion: _a, ...item } = made;
+    expect(json).toEqual({
+      kind: 'NamespaceList',
+      apiVersion: 'v1',
+      metadata: { resourceVersion: aRevision },
+      items: [item],
+    });
+    const watch = await namespaces.watch({ query });
+    expect(await watch.next()).toEqual({ type: 'ADDED', object: made });
+    watch.close();
+  });
+
+  it('are there from the beginning', async (workspace) => {
+    for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease']) {
+      const { code, json } = await namespacesOf(workspace).get(name);
+      expect({ code, name: json.metadata.name, status: json['status'] }).toEqual({
+        code: 200,
+        name,
+        status: { phase: 'Active' },
+      });
+    }
+  });
+
+  it('are selected by phase', async (workspace) => {
+    const list = (fieldSelector: string) => namespacesOf(workspace).list({ query: { fieldSelector } });
+    const own = `metadata.name=${workspace.namespace}`;
+    expect((await list(`${own},status.phase=Active`)).json.items).toHaveLength(1);
+    expect((await list(`${own},status.phase=Terminating`)).json.items).toHaveLength(0);
+    expectAnswer(await list('spec.x=y'), 400, badRequest('field label not supported: spec.x'));
+  });
+
+  const label63 = 'x'.repeat(64);
+  for (const [name, causes] of [
+    ['Bad', [invalid('metadata.name', '"Bad"', dnsLabelCharacters)]],
+    ['a.b', [invalid('metadata.name', '"a.b"', 'must not contain dots')]],
+    [
+      label63,
+      [
+        invalid('metadata.name', `"${label63}"`, 'must be no more than 63 characters'),
+        invalid('metadata.labels', `"${label63}"`, atMostLabelLength(minor)),
+      ],
+    ],
+  ] as const) {
+    it(`refuse the name ${name.slice(0, 10)}`, async (workspace) => {
+      expectAnswer(
+        await namespacesOf(workspace).create({ metadata: { name } }),
+        422,
+        invalidObject(namespaceKind, name, causes),
+      );
+    });
+  }
+
+  it('refuse finalizers that are no names', async (workspace) => {
+    const name = uniqueName('refused');
+    const neither = 'name is neither a standard finalizer name nor is it fully qualified';
+    expectAnswer(
+      await namespacesOf(workspace).create({ metadata: { name }, spec: { finalizers: ['bad one'] } }),
+      422,
+      invalidObject(namespaceKind, name, [
+        invalid('spec.finalizers', '"bad one"', `name part ${nameCharacters}`),
+        invalid('spec.finalizers', '"bad one"', neither),
+      ]),
+    );
+  });
+
+  it('never lose their label, nor their finalizer', async (workspace) => {
+    const namespaces = namespacesOf(workspace);
+    const { namespace } = workspace;
+    const made = (await namespaces.get(namespace)).json;
+    expectAnswer(
+      await namespaces.mergePatch(namespace, { metadata: { labels: { [nameLabel]: null } } }),
+      200,
+      made,
+    );
+    expectAnswer(await namespaces.mergePatch(namespace, { spec: { finalizers: [] } }), 200, made);
+    const labelled = uniqueName('labelled');
+    const wrong = await namespaces.make({ metadata: { name: labelled, labels: { [nameLabel]: 'x', a: 'b' } } });
+    expect(wrong.metadata.labels).toEqual({ [nameLabel]: labelled, a: 'b' });
+  });
+
+  it('are updated without a resourceVersion too, but not created by PUT', async (workspace) => {
+    const namespaces = namespacesOf(workspace);
+    const { namespace } = workspace;
+    const { code, json } = await namespaces.replace(namespace, {
+      metadata: { name: namespace, labels: { a: 'b' } },
+    });
+    expect({ code, labels: json.metadata.labels }).toEqual({
+      code: 200,
+      labels: { a: 'b', [nameLabel]: namespace },
+    });
+    expectAnswer(
+      await namespaces.replace('does-not-exist', { metadata: { name: 'does-not-exist' } }),
+      404,
+      notFound(namespaceResource, 'does-not-exist'),
+    );
+  });
+
+  it('are created by an apply', async (workspace) => {
+    const name = uniqueName('applied');
+    expectAnswer(
+      await namespacesOf(workspace).apply(name, 'm', { metadata: { name } }),
+      201,
+      namespaceBody(name, { managedFields: undefined }),
+    );
+  });
+
+  it('are emptied before they go', async (workspace) => {
+    const namespaces = namespacesOf(workspace);
+    const { namespace, leases } = workspace;
+    const made = (await namespaces.get(namespace)).json;
+    const terminating = (revision: unknown) => ({
+      ...made,
+      metadata: { ...made.metadata, resourceVersion: revision, deletionTimestamp: aTime },
+      status: { phase: 'Terminating' },
+    });
+    const wouldBe = await namespaces.delete(namespace, { dryRun: ['All'] });
+    expectAnswer(wouldBe, 200, terminating(made.metadata.resourceVersion));
+    const deleted = await namespaces.delete(namespace);
+    expectAnswer(deleted, 200, terminating(aRevision));
+    expectAnswer(await namespaces.get(namespace), 200, deleted.json);
+    expectAnswer(await namespaces.delete(namespace), 200, deleted.json);
+    expectAnswer(
+      await leases.create({ metadata: { name: 'a' } }),
+      403,
+      failure(
+        403,
+        'Forbidden',
+        `leases.coordination.k8s.io "a" is forbidden: unable to create new content in namespace ${namespace} because it is being terminated`,
+        {
+          name: 'a',
+          group: 'coordination.k8s.io',
+          kind: 'leases',
+          causes: [
+            {
+              reason: 'NamespaceTerminating',
+              message: `namespace ${namespace} is being terminated`,
+              field: 'metadata.namespace',
+            },
+          ],
+        },
+      ),
+    );
+  });
+
+  it('can be needed too much to be deleted', async (workspace) => {
+    for (const name of ['default', 'kube-system', 'kube-public']) {
+      expectAnswer(
+        await namespacesOf(workspace).delete(name),
+        403,
+        failure(403, 'Forbidden', `namespaces "${name}" is forbidden: this namespace may not be deleted`, {
+          name,
+          kind: 'namespaces',
+        }),
+      );
+    }
+    expectAnswer(await namespacesOf(workspace).deleteAll(), 405, methodNotAllowed);
+    expectAnswer(
+      await namespacesOf(workspace).delete('does-not-exist'),
+      404,
+      notFound(namespaceResource, 'does-not-exist'),
+    );
+  });
+
+  it('are shown as a table', async (workspace) => {
+    const { json } = await namespacesOf(workspace).get(workspace.namespace, {
+      accept: `${mediaTypes.table},application/json`,
+    });
+    const columns = json['columnDefinitions'] as readonly { readonly name: string }[];
+    expect(columns.map(({ name }) => name)).toEqual(['Name', 'Status', 'Age']);
+    expect(json['rows']).toEqual([
+      expect.objectContaining({ cells: [workspace.namespace, 'Active', expect.stringMatching(/^\d+s$/)] }),
+    ]);
+  });
+}

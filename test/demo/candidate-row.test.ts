@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import { candidateRow, compareForElection, type SampleProgram } from '../../src/demo/candidate-row.ts';
+import type { Condition, LeaseState } from '../../src/demo/demo-state.ts';
+import type { LeaseCandidate } from '../../src/election/model.ts';
+import { makeLease } from './make-state.ts';
+
+function makeCandidate(fields: Partial<LeaseCandidate> = {}): LeaseCandidate {
+  return {
+    namespace: 'default',
+    name: 'sample-1',
+    uid: 'u',
+    resourceVersion: '1',
+    creationTimestamp: 0n,
+    isDeleting: false,
+    leaseName: 'demo',
+    binaryVersion: '1.36.0',
+    emulationVersion: '1.36.0',
+    preference: { kind: 'strategy', strategy: 'OldestEmulationVersion' },
+    renewTime: 10n,
+    pingTime: undefined,
+    ...fields,
+  };
+}
+
+const leading: SampleProgram = { life: 'running', isLeading: true };
+const following: SampleProgram = { life: 'running', isLeading: false };
+const crashed: SampleProgram = { life: 'crashed', isLeading: false };
+const paused: SampleProgram = { life: 'paused', isLeading: true };
+
+const own = makeLease({ holder: 'sample-1' });
+const other = makeLease({ holder: 'sample-2' });
+
+describe('a row of the table', () => {
+  test.each<{
+    name: string;
+    program: SampleProgram | undefined;
+    lease: LeaseState | undefined;
+    fields?: Partial<LeaseCandidate>;
+    isFresh?: boolean;
+    want: Condition;
+  }>([
+    { name: 'leads', program: leading, lease: own, want: 'leading' },
+    // Its program stops a little after it has lost the Lease.
+    { name: 'leads on without the Lease', program: leading, lease: other, want: 'leading' },
+    {
+      name: 'leads while another is preferred',
+      program: leading,
+      lease: { ...own, preferredHolder: 'sample-2' },
+      want: 'yielding',
+    },
+    { name: 'holds the Lease and does not know yet', program: following, lease: own, want: 'elected' },
+    {
+      name: 'holds a Lease that has run out',
+      program: following,
+      lease: { ...own, remainingMs: 0 },
+      want: 'idle',
+    },
+    {
+      name: 'is preferred to the holder',
+      program: following,
+      lease: { ...other, preferredHolder: 'sample-1' },
+      want: 'preferred',
+    },
+    { name: 'has not answered', program: following, lease: other, fields: { pingTime: 11n }, want: 'pinged' },
+    {
+      name: 'has answered',
+      program: following,
+      lease: other,
+      fields: { pingTime: 10n },
+      isFresh: true,
+      want: 'fresh',
+    },
+    {
+      name: 'has never renewed',
+      program: undefined,
+      lease: undefined,
+      fields: { renewTime: undefined },
+      want: 'idle',
+    },
+    { name: 'does nothing', program: following, lease: undefined, want: 'idle' },
+    { name: 'has crashed as the holder', program: crashed, lease: own, want: 'crashed' },
+    { name: 'is paused as the leader', program: paused, lease: own, want: 'paused' },
+    { name: 'is none of the demo and holds the Lease', program: undefined, lease: own, want: 'leading' },
+    {
+      name: 'is none of the demo and held a Lease that has run out',
+      program: undefined,
+      lease: { ...own, remainingMs: 0 },
+      want: 'idle',
+    },
+  ])('says $want of one that $name', ({ program, lease, fields, isFresh = false, want }) => {
+    expect(candidateRow(makeCandidate(fields), program, lease, isFresh).condition).toBe(want);
+  });
+
+  test('shows what is known of a candidate, and what is not as nothing', () => {
+    const candidate = makeCandidate({
+      binaryVersion: undefined,
+      emulationVersion: undefined,
+      preference: { kind: 'preferredStrategies', strategies: ['a', 'b'] },
+    });
+    expect(candidateRow(candidate, undefined, { ...other, preferredHolder: 'sample-1' }, false)).toEqual({
+      name: 'sample-1',
+      binaryVersion: '',
+      emulationVersion: '',
+      strategy: 'a > b',
+      condition: 'preferred',
+      isHolder: false,
+      isPreferred: true,
+    });
+  });
+});
+
+test('the table begins with the best candidate and ends with those that could never lead', () => {
+  const names = [
+    makeCandidate({ name: 'z-unreadable', emulationVersion: 'new' }),
+    makeCandidate({ name: 'newest', emulationVersion: '1.36.0' }),
+    makeCandidate({ name: 'a-unreadable', binaryVersion: undefined }),
+    makeCandidate({ name: 'older-binary', binaryVersion: '1.35.0', emulationVersion: '1.35.0' }),
+    makeCandidate({ name: 'newer-binary', emulationVersion: '1.35.0' }),
+  ]
+    .toSorted(compareForElection)
+    .map(({ name }) => name);
+  expect(names).toEqual(['older-binary', 'newer-binary', 'newest', 'a-unreadable', 'z-unreadable']);
+});

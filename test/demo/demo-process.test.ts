@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, statSync } from 'node:fs';
+import { describe, type TestContext, test } from 'vitest';
+
+/** The program as a process of its own, whose output is no terminal, with nothing in its environment. */
+function startProgram({ onTestFinished }: TestContext, ...args: readonly string[]) {
+  const main = new URL('../../src/main.ts', import.meta.url).pathname;
+  const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: {} });
+  const said = { out: '', err: '' };
+  const ended = once(child, 'close').then(([code]): unknown => code);
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said.err += text;
+  });
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said.out += text;
+  });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  return {
+    said,
+    ended,
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    /** Resolves as soon as it has said something like that; rejects when it ends before. */
+    async says(what: RegExp): Promise<void> {
+      const over = new AbortController();
+      const end = ended.then(() => over.abort());
+      while (!what.test(said.out)) {
+        if (over.signal.aborted) throw new Error(`it ended without saying ${what}:\n${said.out}${said.err}`);
+        await Promise.race([once(child.stdout, 'data'), end]);
+      }
+    },
+  };
+}
+
+describe.concurrent('the program with nothing configured', { timeout: 90_000 }, () => {
+  test('plays its tour to the end', async (context) => {
+    const { expect } = context;
+    const program = startProgram(context, '--once');
+    expect(await program.ended).toBe(0);
+    expect(program.said.err).toBe('');
+    expect(program.said.out).toMatch(/\nAll 5 steps came out as expected, in \d+\.\d s\.\n$/);
+  });
+
+  test('says where its tour was when it is interrupted, and fails', async (context) => {
+    const { expect } = context;
+    const program = startProgram(context, 'demo', '--once');
+    await program.says(/came out/);
+    program.kill('SIGINT');
+    expect(await program.ended).toBe(1);
+    expect(program.said.err).toMatch(/^error: step 2 of 5, failover: ended by SIGINT\n$/);
+  });
+
+  test('elects a leader and goes on until it is told to stop, and leaves nothing behind', async ({
+    expect,
+  }) => {
+    const program = startProgram(context);
+    await program.says(/coordinator LeaseMissing: sample-3 gets the Lease/);
+    const [, kubeconfig = ''] = /kubectl --kubeconfig (\S+) get/.exec(program.said.out) ?? [];
+    expect(statSync(kubeconfig).mode & 0o777).toBe(0o600);
+    await program.says(/sample-3 leads\n/);
+    program.kill('SIGTERM');
+    expect(await program.ended).toBe(0);
+    expect(program.said.err).toBe('');
+    expect(existsSync(kubeconfig)).toBe(false);
+  });
+});

@@ -1,0 +1,174 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { DemoState } from '../../src/demo/demo-state.ts';
+import { makeCandidateObject } from '../controller/make-objects.ts';
+import { SimDemo } from './make-demo.ts';
+
+let demo: SimDemo;
+
+beforeEach(async () => {
+  demo = new SimDemo();
+  const started = demo.world.start();
+  await demo.clock.advance(0);
+  await started;
+  await lets('sample-3 leads', () => leaders().includes('sample-3'));
+  demo.told.length = 0;
+});
+
+/** Lets time pass until something is so; throws when it does not come about in a minute. */
+async function lets(_what: string, isSo: () => boolean): Promise<void> {
+  await demo.clock.runUntil(isSo, 60_000);
+}
+
+function state(): DemoState {
+  return demo.world.state();
+}
+
+function leaders(): readonly string[] {
+  return state()
+    .candidates.filter(({ condition }) => condition === 'leading')
+    .map(({ name }) => name);
+}
+
+function conditions(): readonly string[] {
+  return state().candidates.map(({ name, condition }) => `${name} ${condition}`);
+}
+
+describe("the demo's world", () => {
+  test('begins with an election between three candidates, of which the best leads', () => {
+    expect(state()).toMatchObject({
+      leaseKey: 'default/demo',
+      reason: 'LeaderOptimal',
+      lease: {
+        holder: 'sample-3',
+        preferredHolder: '',
+        strategy: 'OldestEmulationVersion',
+        transitions: 0,
+        durationMs: 4000,
+      },
+    });
+    expect(conditions()).toEqual(['sample-3 leading', 'sample-2 idle', 'sample-1 idle']);
+    // The first election took no pings, and led to no preemption: all of them were there.
+    expect(state().happenings.map(({ reason }) => reason)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      'LeaseMissing',
+      'LeaderOptimal',
+      undefined,
+    ]);
+  });
+
+  test('shows how much of the Lease is left', async () => {
+    await demo.world.commands.killLeader();
+    const { lease } = state();
+    await demo.clock.advance(1000);
+    expect(state().lease?.remainingMs).toBe((lease?.remainingMs ?? 0) - 1000);
+  });
+
+  test('lets the next best lead when the leader is killed', async () => {
+    await demo.world.commands.killLeader();
+    expect(conditions()).toContain('sample-3 crashed');
+    await lets('sample-2 leads', () => leaders().includes('sample-2'));
+    expect(leaders()).toEqual(['sample-2']);
+    expect(demo.told).toContain('sample-3 is killed');
+    expect(demo.told).toContain(
+      'coordinator LeaseExpired: sample-2 gets the Lease; not sample-1 (higher emulation version), sample-3 (unresponsive)',
+    );
+  });
+
+  test('starts again what was killed, which then takes over', async () => {
+    await demo.world.commands.killLeader();
+    await lets('sample-2 leads', () => leaders().includes('sample-2'));
+    const restarted = demo.world.commands.restartCrashed();
+    await demo.clock.advance(0);
+    await restarted;
+    await lets('sample-3 leads', () => leaders().includes('sample-3'));
+    expect(leaders()).toEqual(['sample-3']);
+  });
+
+  test('pauses the leader, and lets it go on as one that leads no longer', async () => {
+    await demo.world.commands.pauseOrResume();
+    expect(conditions()).toContain('sample-3 paused');
+    await lets('sample-2 leads', () => leaders().includes('sample-2'));
+    await demo.world.commands.pauseOrResume();
+    await demo.clock.advance(1100);
+    expect(demo.told).toContain('sample-3 leads no longer');
+    // Alive again, it is the best again.
+    await lets('sample-2 is to yield', () => conditions().includes('sample-2 yielding'));
+    await lets('sample-3 leads', () => leaders().includes('sample-3'));
+    expect(leaders()).toEqual(['sample-3']);
+  });
+
+  test('lets an older version take over', async () => {
+    const added = demo.world.commands.addOlder();
+    await demo.clock.advance(0);
+    await added;
+    await lets('sample-3 is to yield', () => conditions().includes('sample-3 yielding'));
+    expect(state().candidates[0]).toMatchObject({
+      name: 'sample-4',
+      binaryVersion: '1.34.0',
+      isPreferred: true,
+    });
+    await lets('sample-4 leads', () => leaders().includes('sample-4'));
+    expect(demo.told).toContain(
+      'coordinator BetterCandidate: sample-4 is preferred to sample-3, which is to let the Lease run out; ' +
+        'not sample-1 (idle), sample-2 (idle), sample-3 (higher emulation version)',
+    );
+  });
+
+  test('begins a conflict about the strategy, and ends it', async () => {
+    const begun = demo.world.commands.conflictOrResolve();
+    await demo.clock.advance(0);
+    await begun;
+    await lets('there is a conflict', () => state().reason === 'StrategyConflict');
+    expect(demo.told).toContain(
+      'coordinator StrategyConflict: some want OldestEmulationVersion, others example.com/NewestFirst',
+    );
+    expect(leaders()).toEqual(['sample-3']);
+    const ended = demo.world.commands.conflictOrResolve();
+    await demo.clock.advance(0);
+    await ended;
+    await lets('all is well', () => state().reason === 'LeaderOptimal');
+    expect(conditions()).toHaveLength(3);
+  });
+
+  test('says why nothing can be done', async () => {
+    const { commands } = demo.world;
+    await commands.restartCrashed();
+    await commands.killLeader();
+    await commands.killLeader();
+    await commands.pauseOrResume();
+    expect(demo.told).toEqual([
+      'you nobody has crashed',
+      'sample-3 is killed',
+      'you nobody leads: there is nobody to kill',
+      'you nobody leads: there is nobody to pause',
+    ]);
+  });
+
+  test('tells what goes wrong with a candidate', async () => {
+    const candidates = '/apis/coordination.k8s.io/v1beta1/namespaces/default/leasecandidates';
+    demo.fate = ({ method, path }) =>
+      method === 'GET' && path === `${candidates}/sample-4` ? { outcome: 500 } : {};
+    await demo.world.commands.addOlder();
+    expect(demo.told.at(-1)).toMatch(/^sample-4 cannot go on: GET .* was answered 500/);
+  });
+
+  test('shows candidates that others have made, and tells of other Leases by their names', async () => {
+    const stranger = makeCandidateObject('stranger', { leaseName: 'demo', version: '1.37.0', renewedAt: 0 });
+    demo.api.store.create('leasecandidates', stranger);
+    demo.api.store.create('leasecandidates', makeCandidateObject('else', { renewedAt: demo.clock.now() }));
+    await demo.clock.advance(100);
+    expect(conditions().at(-1)).toBe('stranger fresh');
+    expect(demo.told).toContain('coordinator LeaseMissing: default/scheduler: else gets the Lease');
+  });
+
+  test('ends all that it began', async () => {
+    await demo.world.stop();
+    expect(demo.connections.map(({ openWatches }) => openWatches)).toEqual(demo.connections.map(() => 0));
+    const before = demo.api.requests.length;
+    await demo.clock.advance(60_000);
+    expect(demo.api.requests).toHaveLength(before);
+  });
+});
