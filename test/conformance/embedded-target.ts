@@ -13,7 +13,11 @@ export interface EmbeddedApi extends ServedApi {
 }
 
 export function embeddedApi(...candidateVersions: EmbeddedApi['candidateVersions']): EmbeddedApi {
-  return { name: `the embedded server with ${candidateVersions.join(' and ')}`, minor: 36, candidateVersions };
+  return {
+    name: `the embedded server with ${candidateVersions.join(' and ')}`,
+    minor: 36,
+    candidateVersions,
+  };
 }
 
 /** Starts an embedded server on which nobody else writes. */

@@ -26,8 +26,16 @@ export function applied(manager: string, fieldsV1: Fields, apiVersion = 'coordin
 }
 
 /** A Lease as a server shows it. */
-export function lease(namespace: string, name: string, { metadata = {}, spec = {} }: LeaseParts = {}): Fields {
-  return { kind: 'Lease', apiVersion: 'coordination.k8s.io/v1', ...leaseItem(namespace, name, { metadata, spec }) };
+export function lease(
+  namespace: string,
+  name: string,
+  { metadata = {}, spec = {} }: LeaseParts = {},
+): Fields {
+  return {
+    kind: 'Lease',
+    apiVersion: 'coordination.k8s.io/v1',
+    ...leaseItem(namespace, name, { metadata, spec }),
+  };
 }
 
 /** A Lease as an item of a list, which gives neither kind nor apiVersion. */
@@ -37,7 +45,14 @@ export function leaseItem(
   { metadata = {}, spec = {} }: LeaseParts = {},
 ): Fields {
   return {
-    metadata: { name, namespace, uid: anUid, resourceVersion: aRevision, creationTimestamp: aTime, ...metadata },
+    metadata: {
+      name,
+      namespace,
+      uid: anUid,
+      resourceVersion: aRevision,
+      creationTimestamp: aTime,
+      ...metadata,
+    },
     spec,
   };
 }
@@ -79,7 +94,12 @@ export function notFound(subject: Subject, name: string): Fields {
 }
 
 export function alreadyExists(subject: Subject, name: string): Fields {
-  return failure(409, 'AlreadyExists', `${qualified(subject)} "${name}" already exists`, detailsOf(subject, name));
+  return failure(
+    409,
+    'AlreadyExists',
+    `${qualified(subject)} "${name}" already exists`,
+    detailsOf(subject, name),
+  );
 }
 
 export function conflict(subject: Subject, name: string, problem: string): Fields {
@@ -89,7 +109,8 @@ export function conflict(subject: Subject, name: string, problem: string): Field
 
 /** The conflict of an update that was made on another version of the object than the stored one. */
 export function staleUpdate(subject: Subject, name: string): Fields {
-  const problem = 'the object has been modified; please apply your changes to the latest version and try again';
+  const problem =
+    'the object has been modified; please apply your changes to the latest version and try again';
   return conflict(subject, name, problem);
 }
 
@@ -117,7 +138,11 @@ export const notSupported = (field: string, shown: string, supported: string): C
   'FieldValueNotSupported',
   `Unsupported value: ${shown}: supported values: ${supported}`,
 ];
-export const tooLong = (field: string, detail: string): Cause => [field, 'FieldValueTooLong', `Too long: ${detail}`];
+export const tooLong = (field: string, detail: string): Cause => [
+  field,
+  'FieldValueTooLong',
+  `Too long: ${detail}`,
+];
 
 /** The answer to an invalid object; the message names each cause once. */
 export function invalidObject(subject: Subject, name: string, causes: readonly Cause[]): Fields {
@@ -136,13 +161,18 @@ export function invalidOptions(kind: string, causes: readonly Cause[]): Fields {
 
 /** The answer to an apply that would take fields from others: `[manager as the message names it, field path]`. */
 export function applyConflict(conflicts: readonly (readonly [manager: string, field: string])[]): Fields {
-  return failure(409, 'Conflict', expect.stringMatching(/^Apply failed with \d+ conflicts?: conflicts? with /), {
-    causes: conflicts.map(([manager, field]) => ({
-      reason: 'FieldManagerConflict',
-      message: `conflict with ${manager}`,
-      field,
-    })),
-  });
+  return failure(
+    409,
+    'Conflict',
+    expect.stringMatching(/^Apply failed with \d+ conflicts?: conflicts? with /),
+    {
+      causes: conflicts.map(([manager, field]) => ({
+        reason: 'FieldManagerConflict',
+        message: `conflict with ${manager}`,
+        field,
+      })),
+    },
+  );
 }
 
 export function badRequest(message: unknown): Fields {

@@ -32,7 +32,7 @@ export function describeConformance(
     };
     const suite: Suite = {
       ...served,
-      it: (name, test) => it(name, async () => test(await openWorkspace(target()))),
+      it: (name, test) => it.concurrent(name, async () => test(await openWorkspace(target()))),
     };
     for (const name of only) {
       const describeTopic = topics[name];

@@ -82,9 +82,12 @@ export function watchedStream(incoming: IncomingMessage): WatchedStream {
       const seen: WatchedEvent[] = [];
       for (;;) {
         const event = await next(deadline - performance.now()).catch((cause: unknown) => {
-          throw new Error(`after ${JSON.stringify(seen.map(({ type, object }) => [type, object.metadata]))}`, {
-            cause,
-          });
+          throw new Error(
+            `after ${JSON.stringify(seen.map(({ type, object }) => [type, object.metadata]))}`,
+            {
+              cause,
+            },
+          );
         });
         seen.push(event);
         if (isLast(event)) return seen;
@@ -93,7 +96,8 @@ export function watchedStream(incoming: IncomingMessage): WatchedStream {
     async end(timeoutMs = patienceMs) {
       const deadline = performance.now() + timeoutMs;
       while (ending === 'open') await wait(deadline, `the watch did not end in ${timeoutMs} ms`);
-      if (ending === 'cut' || rest !== '') throw new Error(`the watch was cut, with ${JSON.stringify(rest)} left`);
+      if (ending === 'cut' || rest !== '')
+        throw new Error(`the watch was cut, with ${JSON.stringify(rest)} left`);
       return events.splice(0);
     },
     close: () => incoming.destroy(),

@@ -72,7 +72,9 @@ export function uniqueName(prefix: string): string {
 /** Makes a namespace for one test. It is never deleted: the server goes away with it. */
 export async function openWorkspace(target: ConformanceTarget): Promise<Workspace> {
   const namespace = uniqueName('conformance');
-  const created = await target.request('POST', '/api/v1/namespaces', { body: { metadata: { name: namespace } } });
+  const created = await target.request('POST', '/api/v1/namespaces', {
+    body: { metadata: { name: namespace } },
+  });
   expect(created.code, created.text).toBe(201);
   const candidatesIn = (version: string) =>
     collectionOf(target, namespace, {

@@ -52,9 +52,8 @@ describe.concurrent('the program with nothing configured', { timeout: 90_000 }, 
     expect(program.said.err).toMatch(/^error: step 2 of 5, failover: ended by SIGINT\n$/);
   });
 
-  test('elects a leader and goes on until it is told to stop, and leaves nothing behind', async ({
-    expect,
-  }) => {
+  test('elects a leader and goes on until it is told to stop, and leaves nothing behind', async (context) => {
+    const { expect } = context;
     const program = startProgram(context);
     await program.says(/coordinator LeaseMissing: sample-3 gets the Lease/);
     const [, kubeconfig = ''] = /kubectl --kubeconfig (\S+) get/.exec(program.said.out) ?? [];

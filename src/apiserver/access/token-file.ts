@@ -27,19 +27,21 @@ export function parseTokenFile(text: string): readonly TokenGrant[] {
     message,
   }));
   if (problems.length > 0) throw problemsError(problems);
+  /** Of what is missing it is the line of what it is missing from. */
   const lineOf = (path: readonly (string | number)[]): number | undefined => {
     const node = document.getIn(path, true) as Node | undefined;
     const offset = node?.range?.[0];
-    return offset === undefined ? undefined : lines.linePos(offset).line;
+    if (offset !== undefined) return lines.linePos(offset).line;
+    return path.length === 0 ? undefined : lineOf(path.slice(0, -1));
   };
   const content: unknown = document.toJS();
   if (!Array.isArray(content) || content.length === 0) {
     throw problemsError([{ line: 1, message: 'must be a list of at least one token' }]);
   }
   const note = (message: string, ...path: (string | number)[]) =>
-    problems.push({ line: lineOf(path) ?? lineOf(path.slice(0, 1)), message });
+    problems.push({ line: lineOf(path), message });
   const grants = content.map((entry: unknown, index) => readGrant(entry, index, note));
-  noteRepetitions(grants, note);
+  if (problems.length === 0) noteRepetitions(grants, note);
   if (problems.length > 0) throw problemsError(problems);
   return grants;
 }
@@ -50,20 +52,19 @@ const GRANT_FIELDS = ['name', 'token', 'access', 'groups'];
 const RULE_FIELDS = ['verbs', 'groups', 'resources', 'namespaces'];
 
 function readGrant(entry: unknown, index: number, note: Note): TokenGrant {
-  const at = isJsonObject(entry) ? entry : {};
-  if (at !== entry) note('must have name, token and access', index);
-  else noteUnknown(at, GRANT_FIELDS, note, [index]);
-  const { name, token, groups = [] } = at;
-  if (at === entry && (typeof name !== 'string' || name === '')) note('name must be text', index, 'name');
-  if (at === entry && (typeof token !== 'string' || !/^\S+$/.test(token))) {
+  if (!isJsonObject(entry)) {
+    note('must have name, token and access', index);
+    return { token: '', user: { name: '', groups: [] }, rules: [] };
+  }
+  noteUnknown(entry, GRANT_FIELDS, note, [index]);
+  const { name, token, access, groups = [] } = entry;
+  if (typeof name !== 'string' || name === '') note('name must be text', index, 'name');
+  if (typeof token !== 'string' || !/^\S+$/.test(token)) {
     note('token must be text without white space', index, 'token');
   }
   if (!isTexts(groups)) note('groups must be a list of texts', index, 'groups');
-  return {
-    token: String(token),
-    user: { name: String(name), groups: isTexts(groups) ? groups : [] },
-    rules: at === entry ? readRules(at['access'], index, note) : [],
-  };
+  const user = { name: String(name), groups: isTexts(groups) ? groups : [] };
+  return { token: String(token), user, rules: readRules(access, index, note) };
 }
 
 function readRules(access: unknown, index: number, note: Note): TokenGrant['rules'] {
@@ -78,7 +79,8 @@ function readRule(rule: unknown, path: readonly (string | number)[], note: Note)
   noteUnknown(given, RULE_FIELDS, note, path);
   const texts = (field: string): readonly string[] => {
     const value = given[field];
-    if (isTexts(value) && value.length > 0) return value;
+    // The name of the core group is no text at all.
+    if (isTexts(value, field === 'groups') && value.length > 0) return value;
     note(`${field} must be a list of at least one text`, ...path, field);
     return [];
   };
@@ -105,8 +107,8 @@ function noteRepetitions(grants: readonly TokenGrant[], note: Note): void {
   }
 }
 
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((each) => typeof each === 'string' && each !== '');
+function isTexts(value: unknown, orNone = false): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string' && (orNone || each !== ''));
 }
 
 function problemsError(problems: readonly Problem[]): Error {

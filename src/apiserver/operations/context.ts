@@ -6,6 +6,7 @@ import type { Change, Versions } from '../ownership/ownership.ts';
 import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
 import { isPrintable } from '../schema/go-text.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
+import type { StoredObject } from '../storage/stored-object.ts';
 import { apiVersionOf } from './body.ts';
 
 /** What the operations work on. */
@@ -20,11 +21,6 @@ const LONGEST_MANAGER = 128;
 /** The plural resource that a request is about, as errors name it. */
 export function resourceOf({ definition }: Pick<ResourceRequest, 'definition'>): Subject {
   return { group: definition.group, name: definition.resource };
-}
-
-/** The kind that a request is about, as other errors name it. */
-export function kindOf({ definition }: Pick<ResourceRequest, 'definition'>): Subject {
-  return { group: definition.group, name: definition.kind };
 }
 
 /** The kind of a stored object, as errors of validation name it: by the group of its stored form, whichever was asked for. */
@@ -63,6 +59,11 @@ function programOf(userAgent: string): string {
   return program;
 }
 
+/** The object as it will be kept, defaults set, in its own version: so it is owned. */
+export function settled({ version }: ResourceRequest, object: ApiObject, live?: StoredObject): ApiObject {
+  return version.fromHub(version.toHub(object, live?.object));
+}
+
 /** All the forms that objects of this resource can be shown in, those of other groups included. */
 export function versionsOf({ resources }: OperationsContext, definition: ResourceDefinition): Versions {
   const views = new Map<string, VersionDefinition>();
@@ -71,6 +72,7 @@ export function versionsOf({ resources }: OperationsContext, definition: Resourc
     for (const version of each.versions) views.set(apiVersionOf(each, version), version);
   }
   return {
+    ...(definition.resetFields && { resetFields: definition.resetFields }),
     schema: (apiVersion) => views.get(apiVersion)?.schema,
     convert(object, apiVersion) {
       const from = views.get(object.apiVersion);

@@ -1,7 +1,7 @@
 import type { ObjectReply, ResourceRequest } from '../http/request.ts';
 import { recordUpdate } from '../ownership/record-update.ts';
 import { decodeBody } from './body.ts';
-import { changeBy, type OperationsContext, versionsOf, withMetadata } from './context.ts';
+import { changeBy, type OperationsContext, settled, versionsOf, withMetadata } from './context.ts';
 import { duplicateOwnersWarning, withoutDuplicateOwners } from './owner-references.ts';
 import { createOptions } from './parameters.ts';
 import { inNamespaceOf, storeNew } from './store-new.ts';
@@ -20,7 +20,7 @@ export function create(context: OperationsContext, request: ResourceRequest): Ob
   const { object: given, duplicates } = withoutDuplicateOwners(inNamespaceOf(request, wiped));
   const owned = recordUpdate({
     live: undefined,
-    next: given,
+    next: settled(request, given),
     change: changeBy(context, request, options.fieldManager),
     versions: versionsOf(context, request.definition),
   });

@@ -17,7 +17,7 @@ export function removeCollection(context: OperationsContext, request: ResourceRe
   for (const { key } of items) {
     const live = context.store.get(definition.storage, key);
     if (live === undefined) continue;
-    checkPreconditions(request, live.object, options);
+    checkPreconditions(live.object, options);
     removeStored(context, definition.storage, live, options);
   }
   const shown = items.map(({ object }) => version.fromHub(object));

@@ -5,10 +5,10 @@ import type { ApiObject } from '../api-object.ts';
 import type { ObjectReply, ResourceRequest } from '../http/request.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import {
-  kindOf,
   liveObject,
   type OperationsContext,
   resourceOf,
+  storedKindOf,
   timestamp,
   withMetadata,
 } from './context.ts';
@@ -24,7 +24,7 @@ export function remove(context: OperationsContext, request: ResourceRequest): Ob
   const options = deleteOptions(request);
   const live = liveObject(context, request, name);
   if (live === undefined) throw notFound(resourceOf(request), name);
-  checkPreconditions(request, live.object, options);
+  checkPreconditions(live.object, options);
   const show = (object: ApiObject) => representation.show(version.fromHub(object), version);
   if (definition.storage === 'namespaces') {
     return { kind: 'object', code: 200, body: show(deleteNamespace(context, request, live, options)) };
@@ -69,22 +69,19 @@ function finalizersFor({ metadata }: ApiObject, propagation: DeleteOptions['prop
 }
 
 /** @throws {ApiError} 409 where the object is not the one, or not in the state, that the client means. */
-export function checkPreconditions(
-  request: ResourceRequest,
-  { metadata }: ApiObject,
-  options: DeleteOptions,
-): void {
-  const { uid, resourceVersion } = options.preconditions;
+export function checkPreconditions(object: ApiObject, { preconditions }: DeleteOptions): void {
+  const { metadata } = object;
+  const { uid, resourceVersion } = preconditions;
   if (uid !== undefined && uid !== metadata.uid) {
     throw conflict(
-      kindOf(request),
+      storedKindOf(object),
       metadata.name,
       `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`,
     );
   }
   if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
     throw conflict(
-      kindOf(request),
+      storedKindOf(object),
       metadata.name,
       `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`,
     );

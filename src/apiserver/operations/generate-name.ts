@@ -7,7 +7,9 @@ const LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 
 /** A name that begins with `prefix`, shortened where the whole would be longer than a DNS label. */
 export function generateName(prefix: string, clock: Clock): string {
-  let name = prefix.slice(0, LONGEST_NAME - SUFFIX_LENGTH);
+  let name = Buffer.from(prefix)
+    .subarray(0, LONGEST_NAME - SUFFIX_LENGTH)
+    .toString();
   for (let count = 0; count < SUFFIX_LENGTH; count += 1) {
     name += LETTERS[Math.floor(clock.random() * LETTERS.length)];
   }

@@ -1,6 +1,7 @@
 import { ApiError, badRequest, invalidObject } from '../api-error.ts';
-import { type FieldError, forbidden, invalid, notSupported, required, tooLong } from '../field-error.ts';
-import { goQuote, isPrintable } from '../schema/go-text.ts';
+import { type FieldError, forbidden, notSupported, required } from '../field-error.ts';
+import { managerProblems } from '../resources/validate-metadata.ts';
+import { goQuote } from '../schema/go-text.ts';
 
 /** What every write can be told, validated. */
 export interface WriteOptions {
@@ -29,7 +30,6 @@ export interface ListOptions {
 }
 
 const META_GROUP = 'meta.k8s.io';
-const LONGEST_FIELD_MANAGER = 128;
 const MATCHES = ['Exact', 'NotOlderThan', ''] as const;
 const FIELD_VALIDATIONS = ['', 'Ignore', 'Strict', 'Warn'] as const;
 
@@ -147,7 +147,7 @@ function writeOptions(kind: string, query: URLSearchParams, found: readonly Fiel
   const fieldManager = text(query, 'fieldManager');
   const dryRun = query.getAll('dryRun');
   const fieldValidation = text(query, 'fieldValidation');
-  const problems = [...found, ...fieldManagerProblems(fieldManager), ...dryRunProblems(dryRun)];
+  const problems = [...found, ...managerProblems(fieldManager, 'fieldManager'), ...dryRunProblems(dryRun)];
   if (!FIELD_VALIDATIONS.some((each) => each === fieldValidation)) {
     problems.push(notSupported('fieldValidation', fieldValidation, FIELD_VALIDATIONS));
   }
@@ -165,24 +165,6 @@ export function invalidOptions(kind: string, problems: readonly FieldError[]): A
 
 export function dryRunProblems(dryRun: readonly string[]): FieldError[] {
   return dryRun.every((each) => each === 'All') ? [] : [notSupported('dryRun', dryRun, ['All'])];
-}
-
-function fieldManagerProblems(fieldManager: string): FieldError[] {
-  const problems: FieldError[] = [];
-  if (Buffer.byteLength(fieldManager) > LONGEST_FIELD_MANAGER) {
-    problems.push(tooLong('fieldManager', LONGEST_FIELD_MANAGER));
-  }
-  let position = 0;
-  for (const character of fieldManager) {
-    if (!isPrintable(character)) {
-      const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
-      problems.push(
-        invalid('fieldManager', fieldManager, `invalid character U+${code} (at position ${position})`),
-      );
-    }
-    position += Buffer.byteLength(character);
-  }
-  return problems;
 }
 
 function text(query: URLSearchParams, name: string): string {

@@ -12,7 +12,7 @@ import { duplicateFields } from '../schema/duplicate-fields.ts';
 import { goQuote } from '../schema/go-text.ts';
 import { apply } from './apply.ts';
 import { apiVersionOf, asObject, attempt } from './body.ts';
-import { changeBy, liveObject, type OperationsContext, resourceOf, versionsOf } from './context.ts';
+import { changeBy, liveObject, type OperationsContext, resourceOf, settled, versionsOf } from './context.ts';
 import { jsonProblem } from './json-problem.ts';
 import { duplicateOwnersWarning, withoutDuplicateOwners } from './owner-references.ts';
 import { patchOptions } from './parameters.ts';
@@ -82,7 +82,7 @@ export function patch(context: OperationsContext, request: ResourceRequest): Obj
   const object = asObject(decoded.value, apiVersionOf(definition, version), definition.kind);
   const recorded = recordUpdate({
     live: shown,
-    next: object,
+    next: settled(request, object, live),
     change: changeBy(context, request, options.fieldManager),
     versions: versionsOf(context, definition),
   });

@@ -4,7 +4,7 @@ import type { ObjectReply, ResourceRequest } from '../http/request.ts';
 import { recordUpdate } from '../ownership/record-update.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import { decodeBody } from './body.ts';
-import { changeBy, liveObject, type OperationsContext, resourceOf, versionsOf } from './context.ts';
+import { changeBy, liveObject, type OperationsContext, resourceOf, settled, versionsOf } from './context.ts';
 import { duplicateOwnersWarning, withoutDuplicateOwners } from './owner-references.ts';
 import { updateOptions } from './parameters.ts';
 import { inNamespaceOf, storeNew, withoutVersion } from './store-new.ts';
@@ -23,7 +23,7 @@ export function update(context: OperationsContext, request: ResourceRequest): Ob
   checkUid(request, given, live);
   const next = recordUpdate({
     live: live && version.fromHub(live.object),
-    next: given,
+    next: settled(request, given, live),
     change: changeBy(context, request, options.fieldManager),
     versions: versionsOf(context, definition),
   });

@@ -6,8 +6,8 @@ import { ConversionError } from '../patch/from-unstructured.ts';
 import { failed } from '../patch/patch-problems.ts';
 import { DecodeError } from '../schema/decode.ts';
 import type { StructSchema } from '../schema/schema.ts';
-import { applyConflict, conflictsOf } from './apply-conflicts.ts';
-import { hasPath, isEmptySet } from './field-set.ts';
+import { applyConflict, type Conflict, conflictsOf } from './apply-conflicts.ts';
+import { emptyFieldSet, type FieldSet, hasPath, isEmptySet } from './field-set.ts';
 import { lastAppliedFields, withLastApplied } from './last-applied.ts';
 import {
   afterChange,
@@ -67,7 +67,7 @@ export function applyConfiguration(application: Application): Applied {
   try {
     return apply(application);
   } catch (error) {
-    throw error instanceof VersionError ? failed(error.message) : error;
+    throw refusalOf(error, application.config) ?? error;
   }
 }
 
@@ -78,26 +78,23 @@ function apply({ live, config, force, change, versions: served }: Application): 
   checkApplied(schema, config);
   const blank = blankObject(schema, { apiVersion, kind });
   const before = live === undefined ? blank : withManagedFields(live, undefined);
-  const id = managerId(managerOf(change, 'Apply', apiVersion));
+
   const managers = managersOf(live, blank, change, versions);
+  const applier = managerOf(change, 'Apply', apiVersion);
+  const id = managerId(applier);
   const last = managers.get(id);
   const fields = withoutReset(fieldSetOf(schema, config), versions);
-  const applier = { ...last, ...managerOf(change, 'Apply', apiVersion), fields };
-  const all = new Map(managers).set(id, applier);
-  const pruned = prune(mergeObjects(schema, before, config), last, all, versions);
-  const taken = objectChange(before, pruned, apiVersion, versions);
+  const all = new Map(managers).set(id, { ...last, ...applier, fields });
+  const next = prune(mergeObjects(schema, before, config), last, all, versions);
+  const changes = objectChange(before, next, apiVersion, versions);
+  const conflicts = force ? [] : conflictsOf(takenFrom(all, changes, id), all);
+  checkConflicts(conflicts, change.manager === KUBECTL ? lastAppliedFields(schema, before) : emptyFieldSet());
 
-  const conflicts = force ? [] : conflictsOf(takenFrom(all, taken, id), all);
-  const allowed = change.manager === KUBECTL && conflicts.length > 0 && lastAppliedFields(schema, before);
-  const refused = allowed ? conflicts.filter(({ path }) => !hasPath(allowed, path)) : conflicts;
-  if (refused.length > 0) throw applyConflict(refused);
-
-  const isSame = live !== undefined && isDeepStrictEqual(pruned, before);
-  const after = new Map(afterChange(all, taken, id));
+  const isSame = live !== undefined && isDeepStrictEqual(next, before);
+  const after = new Map(afterChange(all, changes, id));
   settleApplier(after, id, isSame ? undefined : change.time);
-  const typed = isSame ? before : asTyped(schema, pruned, config);
-  const object = change.manager === KUBECTL ? withLastApplied(typed, config) : typed;
-  return withOwners(live, object, after);
+  const typed = isSame ? before : typedObject(schema, next);
+  return withOwners(live, change.manager === KUBECTL ? withLastApplied(typed, config) : typed, after);
 }
 
 function typeOf(config: JsonObject): { apiVersion: string; kind: string } {
@@ -113,6 +110,12 @@ function checkApplied(schema: StructSchema, config: JsonObject): void {
   const problem = checkConfiguration(schema, config);
   if (problem === undefined) return;
   throw failed(`failed to create typed patch object (${nameOf(config)}): ${problem}`);
+}
+
+/** @throws {ApiError} where fields are taken from others that may not be. */
+function checkConflicts(conflicts: readonly Conflict[], allowed: FieldSet): void {
+  const refused = conflicts.filter(({ path }) => !hasPath(allowed, path));
+  if (refused.length > 0) throw applyConflict(refused);
 }
 
 /** An object of which nobody has said who owns what is somebody's that comes before the first applier. */
@@ -139,21 +142,12 @@ function settleApplier(managers: Map<string, Manager>, id: string, time: string 
   else managers.set(id, { ...applier, ...(time !== undefined && { time }), fields });
 }
 
-/** @throws {ApiError} where a value is of the right kind and yet none of its type. */
-function asTyped(schema: StructSchema, object: JsonObject, config: JsonObject): ApiObject {
-  try {
-    return typedObject(schema, object);
-  } catch (error) {
-    if (error instanceof ConversionError || error instanceof DecodeError) {
-      throw notConvertible(config, error.message);
-    }
-    throw error;
-  }
-}
-
-function notConvertible(config: JsonObject, problem: string): ApiError {
+/** What is answered to an error that is about the configuration, or about who owns what. */
+function refusalOf(error: unknown, config: JsonObject): ApiError | undefined {
+  if (error instanceof VersionError) return failed(error.message);
+  if (!(error instanceof ConversionError || error instanceof DecodeError)) return undefined;
   return failed(
-    `failed to convert new object (${nameOf(config)}) to proper version: unable to convert unstructured object to ${typeName(config)}: ${problem}`,
+    `failed to convert new object (${nameOf(config)}) to proper version: unable to convert unstructured object to ${typeName(config)}: ${error.message}`,
   );
 }
 

@@ -21,6 +21,8 @@ export interface ResourceDefinition {
   readonly createsOnUpdate: boolean;
   /** Whether PUT without a resourceVersion is taken. */
   readonly updatesUnconditionally: boolean;
+  /** Top-level fields that only the server writes: nobody owns them. */
+  readonly resetFields?: readonly string[];
   /** What is wrong with a name, or with a prefix that a name is to be generated from; empty: nothing. */
   readonly nameProblems: NameRule;
   /** Sets what a client does not decide when an object is created; takes and returns the hub form. */

@@ -110,6 +110,7 @@ export const namespaces: ResourceDefinition = {
   storage: 'namespaces',
   createsOnUpdate: false,
   updatesUnconditionally: true,
+  resetFields: ['status'],
   prepareForCreate: begin,
   // A plain update changes neither: there are subresources for that.
   prepareForUpdate: (namespace, { spec, status }) => labelled({ ...namespace, spec, status }),

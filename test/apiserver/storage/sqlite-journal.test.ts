@@ -115,10 +115,9 @@ test('a directory is for one process at a time', async () => {
   expect(openError().message).toBe(
     `${file} is in use by another process: stop that one, or use another directory`,
   );
-  const writer = spawnWriter();
-  const [, [code]] = await Promise.all([writer.acknowledged, once(writer.process, 'exit')]);
+  const { code, errors } = await spawnWriter().ended();
   expect(code).toBe(1);
-  expect(writer.errors()).toContain('is in use by another process');
+  expect(errors).toContain('is in use by another process');
   close(holder);
   expect(open().load().objects).toEqual([]);
 });
@@ -190,6 +189,7 @@ interface Acknowledged {
 function spawnWriter() {
   const writer = new URL('acknowledging-writer.ts', import.meta.url).pathname;
   const child = spawn(process.execPath, [writer, directory], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const exited = once(child, 'exit');
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errors += text;
@@ -199,11 +199,21 @@ function spawnWriter() {
   lines.on('line', (line) => {
     if (line.endsWith('}')) acknowledged.push(JSON.parse(line) as Acknowledged);
   });
+  const closed = once(lines, 'close');
   return {
-    process: child,
-    acknowledged: once(lines, 'close').then(() => acknowledged),
-    count: () => acknowledged.length,
-    errors: () => errors,
+    /** Resolves once the process is gone, and its locks with it. */
+    async ended() {
+      await closed;
+      const [code] = await exited;
+      return { code, errors, acknowledged };
+    },
+    kill: () => child.kill('SIGKILL'),
+    async untilAcknowledged(writes: number) {
+      while (acknowledged.length < writes) {
+        if (child.exitCode !== null) throw new Error(`the writer has ended: ${errors}`);
+        await Promise.race([once(lines, 'line'), exited]);
+      }
+    },
   };
 }
 
@@ -212,10 +222,9 @@ test('nothing that was acknowledged is lost when the process is killed', { timeo
   let revision = 1;
   for (const writes of [1, 150, 700]) {
     const writer = spawnWriter();
-    while (writer.count() < writes) await once(writer.process.stdout, 'data');
-    writer.process.kill('SIGKILL');
-    const acknowledged = await writer.acknowledged;
-    expect(writer.errors()).toBe('');
+    await writer.untilAcknowledged(writes);
+    writer.kill();
+    const { acknowledged } = await writer.ended();
     expect(acknowledged[0]?.stored.revision).toBe(revision + 1);
     for (const { isRemoval, stored } of acknowledged) {
       if (isRemoval) expected.delete(stored.key);

@@ -39,7 +39,13 @@ export function describeAccess({ it }: Suite): void {
     const made = await leases.make({ metadata: { name: 'a' } });
     expectAnswer(await leases.get('a', { token }), 200, made);
     expect((await leases.list({ token })).json.items).toHaveLength(1);
-    for (const path of ['/apis/coordination.k8s.io/v1/leases', '/api/v1/namespaces', '/api', '/apis', '/openapi/v3']) {
+    for (const path of [
+      '/apis/coordination.k8s.io/v1/leases',
+      '/api/v1/namespaces',
+      '/api',
+      '/apis',
+      '/openapi/v3',
+    ]) {
       expect((await request('GET', path, { token })).code).toBe(200);
     }
     const watch = await leases.watch({ token });

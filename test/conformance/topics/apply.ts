@@ -50,7 +50,8 @@ export function describeApply({ it }: Suite): void {
 
   it('takes YAML', async ({ namespace, leases, request }) => {
     const asked = {
-      rawBody: 'apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata:\n  name: a\nspec:\n  holderIdentity: "y"\n  leaseTransitions: 3\n',
+      rawBody:
+        'apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata:\n  name: a\nspec:\n  holderIdentity: "y"\n  leaseTransitions: 3\n',
       contentType: mediaTypes.apply,
       query: { fieldManager: 'm1' },
     };
@@ -82,14 +83,19 @@ export function describeApply({ it }: Suite): void {
     const answer = await leases.apply('a', 'm2', { ...named, spec: { holderIdentity: 'h' } });
     expect(answer.code).toBe(200);
     // An apply that changes nothing but who owns what has no time, and comes first.
-    expect(answer.json.metadata.managedFields).toEqual([untimed(applied('m2', holder)), applied('m1', holder)]);
+    expect(answer.json.metadata.managedFields).toEqual([
+      untimed(applied('m2', holder)),
+      applied('m1', holder),
+    ]);
   });
 
   it('refuses to change what another manager applied', async ({ leases }) => {
     const first = await leases.apply('a', 'm1', { ...named, spec: { holderIdentity: 'h' } });
     const answer = await leases.apply('a', 'm2', { ...named, spec: { holderIdentity: 'other' } });
     expectAnswer(answer, 409, applyConflict([['"m1"', '.spec.holderIdentity']]));
-    expect(answer.json['message']).toBe('Apply failed with 1 conflict: conflict with "m1": .spec.holderIdentity');
+    expect(answer.json['message']).toBe(
+      'Apply failed with 1 conflict: conflict with "m1": .spec.holderIdentity',
+    );
     expect((await leases.get('a')).json).toEqual(first.json);
   });
 
@@ -124,11 +130,13 @@ export function describeApply({ it }: Suite): void {
     const object = { ...named, spec: { holderIdentity: 'q', leaseTransitions: 2 } };
     const answer = await leases.apply('a', 'm2', object, { query: { force: 'true' } });
     const fields = { 'f:spec': { 'f:holderIdentity': {}, 'f:leaseTransitions': {} } };
-    expect({ code: answer.code, spec: answer.json.spec, owners: answer.json.metadata.managedFields }).toEqual({
-      code: 200,
-      spec: object.spec,
-      owners: [applied('m2', fields)],
-    });
+    expect({ code: answer.code, spec: answer.json.spec, owners: answer.json.metadata.managedFields }).toEqual(
+      {
+        code: 200,
+        spec: object.spec,
+        owners: [applied('m2', fields)],
+      },
+    );
   });
 
   it('removes what its manager leaves out and nobody else owns', async ({ leases }) => {
@@ -136,7 +144,10 @@ export function describeApply({ it }: Suite): void {
       metadata: { name: 'a', labels: { x: '1', y: '2' }, finalizers: ['a/b', 'c/d'] },
       spec: { holderIdentity: 'h', leaseTransitions: 1 },
     });
-    await leases.apply('a', 'm2', { metadata: { name: 'a', finalizers: ['c/d'] }, spec: { leaseTransitions: 1 } });
+    await leases.apply('a', 'm2', {
+      metadata: { name: 'a', finalizers: ['c/d'] },
+      spec: { leaseTransitions: 1 },
+    });
     const answer = await leases.apply('a', 'm1', { metadata: { name: 'a', labels: { x: '1' } } });
     expect(answer.json.metadata).toMatchObject({ labels: { x: '1' }, finalizers: ['c/d'] });
     expect(answer.json.spec).toEqual({ leaseTransitions: 1 });
@@ -162,7 +173,9 @@ export function describeApply({ it }: Suite): void {
     const owners = async (object: object) =>
       (await leases.apply('a', 'm1', object)).json.metadata.managedFields?.[0]?.['fieldsV1'];
     expect(await owners({ ...named, spec: {} })).toEqual({ 'f:spec': {} });
-    expect(await owners({ metadata: { name: 'a', labels: {} } })).toEqual({ 'f:metadata': { 'f:labels': {} } });
+    expect(await owners({ metadata: { name: 'a', labels: {} } })).toEqual({
+      'f:metadata': { 'f:labels': {} },
+    });
   });
 
   it('merges finalizers and owners by what tells them apart', async ({ leases }) => {
@@ -221,7 +234,10 @@ export function describeApply({ it }: Suite): void {
     [{ apiVersion: 'v1', kind: 'Namespace' }, '/v1, Kind=Namespace'],
   ];
   for (const [type, shown] of typeless) {
-    it(`needs the kind and the version of the path, not ${JSON.stringify(type)}`, async ({ leases, request }) => {
+    it(`needs the kind and the version of the path, not ${JSON.stringify(type)}`, async ({
+      leases,
+      request,
+    }) => {
       const body = { ...type, ...named };
       const asked = { body, contentType: mediaTypes.apply, query: { fieldManager: 'm' } };
       expectAnswer(

@@ -70,7 +70,10 @@ export function describeCandidateVersions({ it, candidateVersions }: Suite): voi
       updated('other', { 'f:spec': { 'f:binaryVersion': {} } }, versionOf(older)),
     ]);
     expectAnswer(
-      await candidatesIn(newer).apply('a', 'third', { metadata: { name: 'a' }, spec: { binaryVersion: '1.41.0' } }),
+      await candidatesIn(newer).apply('a', 'third', {
+        metadata: { name: 'a' },
+        spec: { binaryVersion: '1.41.0' },
+      }),
       409,
       applyConflict([[`"other" using ${versionOf(older)}`, '.spec.binaryVersion']]),
     );

@@ -49,8 +49,7 @@ export function describeCandidates(suite: Suite): void {
 function describeVersion({ it: test, minor }: Suite, version: string): void {
   const it: Suite['it'] = (name, body) =>
     test(`in ${version} ${name}`, (workspace) =>
-      body({ ...workspace, candidates: workspace.candidatesIn(version) }),
-    );
+      body({ ...workspace, candidates: workspace.candidatesIn(version) }));
   const isPlural = version === 'v1alpha1';
   const apiVersion = `coordination.k8s.io/${version}`;
   const strategy = strategyField(version, 'OldestEmulationVersion');
@@ -132,7 +131,8 @@ function describeVersion({ it: test, minor }: Suite, version: string): void {
   // v1alpha1 needs a binary version only for the strategy that compares them, and says so.
   const binaryRequired = required('spec.binaryVersion', isPlural ? forTheStrategy : '');
   const emulationRequired = required('spec.emulationVersion', forTheStrategy);
-  const semver = (field: string, text: string) => invalid(`spec.${field}`, JSON.stringify(text), mustBeSemver);
+  const semver = (field: string, text: string) =>
+    invalid(`spec.${field}`, JSON.stringify(text), mustBeSemver);
   const tooOld = (text: string) => invalid('spec.binaryVersion', JSON.stringify(text), binaryTooOld);
   const alsoRequired = isPlural ? [binaryRequired] : [];
   const strategyPath = isPlural ? 'spec.preferredStrategies[0].strategy' : 'spec.strategy.strategy';
@@ -207,7 +207,10 @@ function describeVersion({ it: test, minor }: Suite, version: string): void {
 
   const fine: readonly (readonly [string, object])[] = [
     ['a lease name that is none', { leaseName: 'Bad_Name' }],
-    ['no emulation version for a strategy of others', { emulationVersion: undefined, ...strategyField(version, 'example.com/x') }],
+    [
+      'no emulation version for a strategy of others',
+      { emulationVersion: undefined, ...strategyField(version, 'example.com/x') },
+    ],
     ['versions with more than numbers', { binaryVersion: '1.36.0+build', emulationVersion: '1.36.0-rc.1' }],
     ...(isPlural
       ? ([
@@ -325,11 +328,7 @@ function describeVersion({ it: test, minor }: Suite, version: string): void {
 
   it('is deleted, alone and with others', async ({ candidates }) => {
     const made = await candidates.make(candidate());
-    expectAnswer(
-      await candidates.delete('a'),
-      200,
-      deletedStatus(leaseCandidates, 'a', made.metadata.uid),
-    );
+    expectAnswer(await candidates.delete('a'), 200, deletedStatus(leaseCandidates, 'a', made.metadata.uid));
     await expectGone(candidates, 'a', notFound(leaseCandidates, 'a'));
     await candidates.make(candidate());
     const { json } = await candidates.deleteAll();

@@ -24,7 +24,10 @@ const fullSpec = {
 };
 
 export function describeCreate({ it }: Suite): void {
-  it('answers with the object, which is owned by nobody while nothing is set', async ({ namespace, leases }) => {
+  it('answers with the object, which is owned by nobody while nothing is set', async ({
+    namespace,
+    leases,
+  }) => {
     expectAnswer(await leases.create({ metadata: { name: 'a' } }), 201, lease(namespace, 'a'));
   });
 
@@ -51,11 +54,7 @@ export function describeCreate({ it }: Suite): void {
   });
 
   it('needs neither kind nor apiVersion, and takes either alone', async ({ namespace, leases }) => {
-    expectAnswer(
-      await leases.create({ kind: 'Lease', metadata: { name: 'a' } }),
-      201,
-      lease(namespace, 'a'),
-    );
+    expectAnswer(await leases.create({ kind: 'Lease', metadata: { name: 'a' } }), 201, lease(namespace, 'a'));
     expectAnswer(
       await leases.create({ apiVersion: 'coordination.k8s.io/v1', metadata: { name: 'b' } }),
       201,
@@ -89,11 +88,7 @@ export function describeCreate({ it }: Suite): void {
   });
 
   it('takes an object that names its namespace', async ({ namespace, leases }) => {
-    expectAnswer(
-      await leases.create({ metadata: { name: 'a', namespace } }),
-      201,
-      lease(namespace, 'a'),
-    );
+    expectAnswer(await leases.create({ metadata: { name: 'a', namespace } }), 201, lease(namespace, 'a'));
   });
 
   it('refuses an object that has been stored already', async ({ leases }) => {
@@ -125,12 +120,13 @@ export function describeCreate({ it }: Suite): void {
     await leases.delete('a');
     const second = await leases.make({ metadata: { name: 'a' } });
     expect(second.metadata.uid).not.toBe(first.metadata.uid);
-    expect(BigInt(second.metadata.resourceVersion)).toBeGreaterThan(
-      BigInt(first.metadata.resourceVersion),
-    );
+    expect(BigInt(second.metadata.resourceVersion)).toBeGreaterThan(BigInt(first.metadata.resourceVersion));
   });
 
-  it('takes over managedFields that are valid, and drops those that are not', async ({ namespace, leases }) => {
+  it('takes over managedFields that are valid, and drops those that are not', async ({
+    namespace,
+    leases,
+  }) => {
     const entry = {
       manager: 'm',
       operation: 'Update',
@@ -151,7 +147,9 @@ export function describeCreate({ it }: Suite): void {
     );
   });
 
-  it('takes the field manager from the parameter, or from the beginning of the User-Agent', async ({ leases }) => {
+  it('takes the field manager from the parameter, or from the beginning of the User-Agent', async ({
+    leases,
+  }) => {
     const metadata = { labels: { a: 'b' } };
     const managers = [
       await leases.make({ metadata: { ...metadata, name: 'a' } }, { query: { fieldManager: 'me' } }),

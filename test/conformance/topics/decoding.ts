@@ -1,10 +1,19 @@
 import { expect } from 'vitest';
-import { badRequest, expectAnswer, failure, invalidObject, lease, leaseKind, required, updated } from '../expected.ts';
+import {
+  badRequest,
+  expectAnswer,
+  failure,
+  invalidObject,
+  lease,
+  leaseKind,
+  required,
+  updated,
+} from '../expected.ts';
 import type { Suite } from '../suite.ts';
 
 const microTimeLayout = '2006-01-02T15:04:05.000000Z07:00';
 
-export function describeDecoding({ it, minor }: Suite): void {
+export function describeDecoding({ it }: Suite): void {
   const unrecognized = (problem: string) =>
     badRequest(`the object provided is unrecognized (must be of type Lease): ${problem}`);
   const wrongStruct =
@@ -151,9 +160,7 @@ export function describeDecoding({ it, minor }: Suite): void {
   });
 
   it('takes null in a map for an empty text', async ({ namespace, leases }) => {
-    const managedFields = [
-      updated('conformance', { 'f:metadata': { 'f:labels': { '.': {}, 'f:a': {} } } }),
-    ];
+    const managedFields = [updated('conformance', { 'f:metadata': { 'f:labels': { '.': {}, 'f:a': {} } } })];
     expectAnswer(
       await leases.create({ metadata: { name: 'a', labels: { a: null } } }),
       201,
@@ -185,7 +192,11 @@ export function describeDecoding({ it, minor }: Suite): void {
     });
 
   for (const query of [{}, { fieldValidation: 'Warn' }, { fieldValidation: '' }]) {
-    it(`warns of unknown and duplicate fields with ${JSON.stringify(query)}`, async ({ namespace, leases, request }) => {
+    it(`warns of unknown and duplicate fields with ${JSON.stringify(query)}`, async ({
+      namespace,
+      leases,
+      request,
+    }) => {
       const answer = await request('POST', leases.path, { rawBody: sloppy, query });
       expect(answer.warnings).toEqual(problems);
       expectAnswer(answer, 201, holder(namespace));

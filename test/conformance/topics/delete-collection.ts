@@ -26,7 +26,9 @@ export function describeDeleteCollection({ it }: Suite): void {
 
   it('deletes what the selectors select', async ({ leases }) => {
     await makeFour(leases);
-    expect(names((await leases.deleteAll(undefined, { query: { labelSelector: 'x in (1,3)' } })).json)).toEqual(['a']);
+    expect(
+      names((await leases.deleteAll(undefined, { query: { labelSelector: 'x in (1,3)' } })).json),
+    ).toEqual(['a']);
     const query = { fieldSelector: 'metadata.name=d' };
     expect(names((await leases.deleteAll(undefined, { query })).json)).toEqual(['d']);
     expect(names((await leases.list()).json)).toEqual(['b', 'c']);

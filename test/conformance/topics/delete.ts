@@ -56,10 +56,7 @@ export function describeDelete({ it, minor }: Suite): void {
       '{"gracePeriodSeconds":"x"}',
       'json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64',
     ],
-    [
-      '{"kind":"Other","apiVersion":"v1"}',
-      `no kind "Other" is registered for version "v1" in its scheme`,
-    ],
+    ['{"kind":"Other","apiVersion":"v1"}', `no kind "Other" is registered for version "v1" in its scheme`],
   ];
   for (const [rawBody, message] of wrongBodies) {
     it(`refuses the body ${rawBody}`, async ({ leases }) => {
@@ -118,7 +115,9 @@ export function describeDelete({ it, minor }: Suite): void {
     for (const options of [{}, null]) {
       await leases.make({ metadata: { name: 'a' } });
       const query = { dryRun: 'All', propagationPolicy: 'Other' };
-      expect((await leases.delete('a', undefined, { query, rawBody: JSON.stringify(options) })).code).toBe(200);
+      expect((await leases.delete('a', undefined, { query, rawBody: JSON.stringify(options) })).code).toBe(
+        200,
+      );
       await expectGone(leases, 'a', gone);
     }
   });

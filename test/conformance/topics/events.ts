@@ -267,7 +267,12 @@ export function describeEvents({ it }: Suite): void {
   it('of the newer group are selected under its names', async (workspace) => {
     await newEvents(workspace).make(newEvent(workspace.namespace));
     const list = (fieldSelector: string) => newEvents(workspace).list({ query: { fieldSelector } });
-    for (const selector of ['regarding.name=l', 'reportingController=example.com/c', 'reason=Elected', 'type=Normal']) {
+    for (const selector of [
+      'regarding.name=l',
+      'reportingController=example.com/c',
+      'reason=Elected',
+      'type=Normal',
+    ]) {
       expect((await list(selector)).json.items).toHaveLength(1);
     }
     expectAnswer(

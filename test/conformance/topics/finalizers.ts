@@ -1,5 +1,14 @@
 import { expect } from 'vitest';
-import { aRevision, aTime, expectAnswer, forbidden, invalidObject, leaseKind, leases as leaseResource, notFound } from '../expected.ts';
+import {
+  aRevision,
+  aTime,
+  expectAnswer,
+  forbidden,
+  invalidObject,
+  leaseKind,
+  leases as leaseResource,
+  notFound,
+} from '../expected.ts';
 import type { Suite } from '../suite.ts';
 import type { Body } from '../target.ts';
 import type { Collection } from '../workspace.ts';

@@ -39,7 +39,7 @@ export function describeHistory({ it }: Suite): void {
     const exact = await leases.list({ query: { resourceVersion, resourceVersionMatch: 'Exact' } });
     expect({ code: exact.code, body: exact.json }).toEqual({
       code: 410,
-      body: failure(410, 'Expired', 'The provided resource version is too old.'),
+      body: failure(410, 'Expired', 'The resourceVersion for the provided list is too old.'),
     });
 
     const watch = await leases.watch({ query: { resourceVersion } });

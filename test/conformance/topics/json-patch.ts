@@ -1,5 +1,15 @@
 import { expect } from 'vitest';
-import { badRequest, expectAnswer, failure, invalid, invalidObject, leaseKind, leases as leaseResource, notFound, staleUpdate } from '../expected.ts';
+import {
+  badRequest,
+  expectAnswer,
+  failure,
+  invalid,
+  invalidObject,
+  leaseKind,
+  leases as leaseResource,
+  notFound,
+  staleUpdate,
+} from '../expected.ts';
 import type { Suite } from '../suite.ts';
 import { mediaTypes } from '../workspace.ts';
 
@@ -75,7 +85,10 @@ export function describeJsonPatch({ it }: Suite): void {
 
   const notAPatch: readonly (readonly [string, string])[] = [
     ['{', 'error decoding patch: unexpected end of JSON input'],
-    ['{}', 'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp'],
+    [
+      '{}',
+      'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp',
+    ],
     ['[5]', 'error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp'],
   ];
   for (const [rawBody, message] of notAPatch) {

@@ -1,5 +1,13 @@
 import { expect } from 'vitest';
-import { aRevision, badRequest, expectAnswer, forbidden, invalidOptions, leaseItem, notSupported } from '../expected.ts';
+import {
+  aRevision,
+  badRequest,
+  expectAnswer,
+  forbidden,
+  invalidOptions,
+  leaseItem,
+  notSupported,
+} from '../expected.ts';
 import type { Suite } from '../suite.ts';
 import type { Body } from '../target.ts';
 import type { Asked, Collection } from '../workspace.ts';
@@ -177,7 +185,10 @@ export function describeList({ it, minor }: Suite): void {
     ],
     [
       { continue: 'abc', resourceVersionMatch: 'Exact' },
-      [noMatch, forbidden('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided')],
+      [
+        noMatch,
+        forbidden('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'),
+      ],
     ],
     [
       { sendInitialEvents: 'true' },

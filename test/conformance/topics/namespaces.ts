@@ -49,7 +49,11 @@ export function describeNamespaces({ it, minor }: Suite): void {
     const name = uniqueName('made');
     expectAnswer(await namespaces.create({ metadata: { name } }), 201, namespaceBody(name));
     expectAnswer(await namespaces.get(name), 200, namespaceBody(name));
-    expectAnswer(await namespaces.create({ metadata: { name } }), 409, alreadyExists(namespaceResource, name));
+    expectAnswer(
+      await namespaces.create({ metadata: { name } }),
+      409,
+      alreadyExists(namespaceResource, name),
+    );
   });
 
   it('are listed and watched', async (workspace) => {
@@ -133,7 +137,9 @@ export function describeNamespaces({ it, minor }: Suite): void {
     );
     expectAnswer(await namespaces.mergePatch(namespace, { spec: { finalizers: [] } }), 200, made);
     const labelled = uniqueName('labelled');
-    const wrong = await namespaces.make({ metadata: { name: labelled, labels: { [nameLabel]: 'x', a: 'b' } } });
+    const wrong = await namespaces.make({
+      metadata: { name: labelled, labels: { [nameLabel]: 'x', a: 'b' } },
+    });
     expect(wrong.metadata.labels).toEqual({ [nameLabel]: labelled, a: 'b' });
   });
 

@@ -4,7 +4,8 @@ import type { Suite } from '../suite.ts';
 import { mediaTypes } from '../workspace.ts';
 
 const object = { metadata: { name: 'a' } };
-const yaml = 'apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata:\n  name: a\nspec:\n  leaseTransitions: 3\n';
+const yaml =
+  'apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata:\n  name: a\nspec:\n  leaseTransitions: 3\n';
 
 export function describeNegotiation({ it }: Suite): void {
   const unknownFormat = failure(
@@ -70,7 +71,10 @@ export function describeNegotiation({ it }: Suite): void {
   }
 
   for (const accept of ['', '*/*', 'text/html, application/json', 'application/json;q=0.1']) {
-    it(`answers in JSON where the client accepts ${JSON.stringify(accept)}`, async ({ namespace, leases }) => {
+    it(`answers in JSON where the client accepts ${JSON.stringify(accept)}`, async ({
+      namespace,
+      leases,
+    }) => {
       const answer = await leases.create(object, { accept });
       expectAnswer(answer, 201, lease(namespace, 'a'));
       expect(answer.headers['content-type']).toBe('application/json');

@@ -41,7 +41,11 @@ export function describeOpenApi({ it, candidateVersions }: Suite): void {
       'apis/events.k8s.io/v1',
     ]) {
       const url = paths[groupVersion]?.serverRelativeURL ?? '';
-      expect(url).toMatch(new RegExp(`^/openapi/v3/${RegExp.escape(groupVersion)}\\?hash=[0-9A-F]+$`));
+      const [path, hash] = url.split('?hash=');
+      expect({ path, hash }).toEqual({
+        path: `/openapi/v3/${groupVersion}`,
+        hash: expect.stringMatching(/^[0-9A-F]+$/),
+      });
       const answer = await request('GET', url);
       expect({ code: answer.code, headers: answer.headers }).toMatchObject({
         code: 200,

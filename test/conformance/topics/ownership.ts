@@ -42,9 +42,7 @@ export function describeOwnership({ it }: Suite): void {
       { spec: { holderIdentity: 'q' } },
       { query: { fieldManager: 'other' } },
     );
-    expect(json.metadata.managedFields).toEqual([
-      updated('other', { 'f:spec': { 'f:holderIdentity': {} } }),
-    ]);
+    expect(json.metadata.managedFields).toEqual([updated('other', { 'f:spec': { 'f:holderIdentity': {} } })]);
   });
 
   it('tells a manager that applies from one of that name that updates', async ({ leases }) => {

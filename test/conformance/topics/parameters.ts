@@ -1,4 +1,13 @@
-import { type Cause, expectAnswer, forbidden, invalid, invalidOptions, notSupported, required, tooLong } from '../expected.ts';
+import {
+  type Cause,
+  expectAnswer,
+  forbidden,
+  invalid,
+  invalidOptions,
+  notSupported,
+  required,
+  tooLong,
+} from '../expected.ts';
 import type { Suite } from '../suite.ts';
 import type { Answer } from '../target.ts';
 import { atMostBytes, shownList } from '../wording.ts';
@@ -9,7 +18,11 @@ type Write = (workspace: Workspace, query: NonNullable<Asked['query']>) => Promi
 
 const writes: readonly (readonly [options: string, verb: string, write: Write])[] = [
   ['CreateOptions', 'create', ({ leases }, query) => leases.create({ metadata: { name: 'new' } }, { query })],
-  ['UpdateOptions', 'replace', ({ leases }, query) => leases.replace('a', { metadata: { name: 'a' } }, { query })],
+  [
+    'UpdateOptions',
+    'replace',
+    ({ leases }, query) => leases.replace('a', { metadata: { name: 'a' } }, { query }),
+  ],
   ['PatchOptions', 'JSON patch', ({ leases }, query) => leases.jsonPatch('a', [], { query })],
   ['PatchOptions', 'merge patch', ({ leases }, query) => leases.mergePatch('a', {}, { query })],
   ['PatchOptions', 'strategic merge patch', ({ leases }, query) => leases.strategicPatch('a', {}, { query })],
@@ -47,7 +60,9 @@ export function describeParameters({ it, minor }: Suite): void {
     });
   }
 
-  it('refuses an apply with parameters that are not valid, or without a field manager', async ({ leases }) => {
+  it('refuses an apply with parameters that are not valid, or without a field manager', async ({
+    leases,
+  }) => {
     const noManager = required('fieldManager', 'is required for apply patch');
     for (const [query, causes] of [
       [{}, [noManager]],

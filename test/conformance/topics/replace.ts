@@ -22,7 +22,10 @@ import { expectGone } from '../workspace.ts';
 
 export function describeReplace({ it, minor }: Suite): void {
   it('replaces the object', async ({ leases }) => {
-    const made = await leases.make({ metadata: { name: 'a', labels: { x: 'y' } }, spec: { holderIdentity: 'h' } });
+    const made = await leases.make({
+      metadata: { name: 'a', labels: { x: 'y' } },
+      spec: { holderIdentity: 'h' },
+    });
     const answer = await leases.replace('a', {
       ...made,
       metadata: { ...made.metadata, labels: { x: 'z' } },
@@ -42,7 +45,9 @@ export function describeReplace({ it, minor }: Suite): void {
       },
       spec: { leaseTransitions: 1 },
     });
-    expect(BigInt(answer.json.metadata.resourceVersion)).toBeGreaterThan(BigInt(made.metadata.resourceVersion));
+    expect(BigInt(answer.json.metadata.resourceVersion)).toBeGreaterThan(
+      BigInt(made.metadata.resourceVersion),
+    );
     expect((await leases.get('a')).json).toEqual(answer.json);
   });
 
@@ -53,14 +58,13 @@ export function describeReplace({ it, minor }: Suite): void {
   });
 
   it('creates what does not exist', async ({ namespace, leases }) => {
-    expectAnswer(
-      await leases.replace('a', { metadata: { name: 'a' } }),
-      201,
-      lease(namespace, 'a'),
-    );
+    expectAnswer(await leases.replace('a', { metadata: { name: 'a' } }), 201, lease(namespace, 'a'));
   });
 
-  it('creates even where the body has a resourceVersion, but not where it has a uid', async ({ namespace, leases }) => {
+  it('creates even where the body has a resourceVersion, but not where it has a uid', async ({
+    namespace,
+    leases,
+  }) => {
     expectAnswer(
       await leases.replace('a', { metadata: { name: 'a', resourceVersion: '5' } }),
       201,
@@ -93,7 +97,9 @@ export function describeReplace({ it, minor }: Suite): void {
   });
 
   for (const resourceVersion of [undefined, '', '0']) {
-    it(`refuses an update with the resourceVersion ${JSON.stringify(resourceVersion)}`, async ({ leases }) => {
+    it(`refuses an update with the resourceVersion ${JSON.stringify(resourceVersion)}`, async ({
+      leases,
+    }) => {
       await leases.make({ metadata: { name: 'a' } });
       expectAnswer(
         await leases.replace('a', { metadata: { name: 'a', resourceVersion } }),
@@ -165,7 +171,9 @@ export function describeReplace({ it, minor }: Suite): void {
     expectAnswer(
       await leases.replace('a', { ...made, other: 1 }, { query: { fieldValidation: 'Strict' } }),
       400,
-      badRequest('Lease in version "v1" cannot be handled as a Lease: strict decoding error: unknown field "other"'),
+      badRequest(
+        'Lease in version "v1" cannot be handled as a Lease: strict decoding error: unknown field "other"',
+      ),
     );
     const { code, warnings } = await leases.replace('a', { ...made, other: 1 });
     expect({ code, warnings }).toEqual({ code: 200, warnings: ['unknown field "other"'] });
@@ -174,7 +182,11 @@ export function describeReplace({ it, minor }: Suite): void {
   it('refuses a deletionTimestamp that a client sets', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     const deletionTimestamp = '2020-01-01T00:00:00Z';
-    const immutableTime = invalid('metadata.deletionTimestamp', shownTime(minor, deletionTimestamp), 'field is immutable');
+    const immutableTime = invalid(
+      'metadata.deletionTimestamp',
+      shownTime(minor, deletionTimestamp),
+      'field is immutable',
+    );
     expectAnswer(
       await leases.replace('a', { ...made, metadata: { ...made.metadata, deletionTimestamp } }),
       422,
@@ -204,11 +216,10 @@ export function describeReplace({ it, minor }: Suite): void {
   it('answers a dry run with what would be, under the old revision', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     const query = { dryRun: 'All' };
-    expectAnswer(
-      await leases.replace('a', { ...made, spec: { leaseTransitions: 1 } }, { query }),
-      200,
-      { ...made, spec: { leaseTransitions: 1 } },
-    );
+    expectAnswer(await leases.replace('a', { ...made, spec: { leaseTransitions: 1 } }, { query }), 200, {
+      ...made,
+      spec: { leaseTransitions: 1 },
+    });
     expect((await leases.get('a')).json).toEqual(made);
     const created = await leases.replace('b', { metadata: { name: 'b' } }, { query });
     const { resourceVersion: _, ...metadata } = (lease('', 'b') as unknown as Body).metadata;

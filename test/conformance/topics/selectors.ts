@@ -64,7 +64,8 @@ export function describeSelectors({ it, minor }: Suite): void {
     await makeFive(leases);
     for (const [labelSelector, want] of labelSelectors) {
       const answer = await leases.list({ query: { labelSelector } });
-      const names = answer.code === 200 ? answer.json.items.map(({ metadata }) => metadata.name) : answer.text;
+      const names =
+        answer.code === 200 ? answer.json.items.map(({ metadata }) => metadata.name) : answer.text;
       expect({ labelSelector, names }).toEqual({ labelSelector, names: [...want] });
     }
   });
@@ -77,7 +78,8 @@ export function describeSelectors({ it, minor }: Suite): void {
       [`metadata.namespace=${namespace},metadata.name=b`, 'b'],
     ] as const) {
       const answer = await leases.list({ query: { fieldSelector } });
-      const names = answer.code === 200 ? answer.json.items.map(({ metadata }) => metadata.name) : answer.text;
+      const names =
+        answer.code === 200 ? answer.json.items.map(({ metadata }) => metadata.name) : answer.text;
       expect({ fieldSelector, names }).toEqual({ fieldSelector, names: [...want] });
     }
   });

@@ -1,5 +1,15 @@
 import { expect } from 'vitest';
-import { badRequest, expectAnswer, failure, invalid, invalidObject, leaseKind, leases as leaseResource, notFound, staleUpdate } from '../expected.ts';
+import {
+  badRequest,
+  expectAnswer,
+  failure,
+  invalid,
+  invalidObject,
+  leaseKind,
+  leases as leaseResource,
+  notFound,
+  staleUpdate,
+} from '../expected.ts';
 import type { Suite } from '../suite.ts';
 import { mediaTypes } from '../workspace.ts';
 
@@ -50,7 +60,10 @@ export function describeStrategicMergePatch({ it }: Suite): void {
   }
 
   const specs: readonly (readonly [patch: unknown, spec: object])[] = [
-    [{ holderIdentity: null, leaseTransitions: 1 }, { leaseDurationSeconds: 10, leaseTransitions: 1 }],
+    [
+      { holderIdentity: null, leaseTransitions: 1 },
+      { leaseDurationSeconds: 10, leaseTransitions: 1 },
+    ],
     [{ $patch: 'replace', holderIdentity: 'r' }, { holderIdentity: 'r' }],
     [{ $patch: 'delete' }, {}],
     [{ $retainKeys: ['leaseTransitions'], leaseTransitions: 1 }, { leaseTransitions: 1 }],
@@ -134,7 +147,12 @@ export function describeStrategicMergePatch({ it }: Suite): void {
 
   it('writes nothing when nothing changes', async ({ leases }) => {
     const made = await leases.make(object);
-    for (const patch of [null, {}, { spec: { holderIdentity: 'h' } }, { metadata: { finalizers: ['a/b'] } }]) {
+    for (const patch of [
+      null,
+      {},
+      { spec: { holderIdentity: 'h' } },
+      { metadata: { finalizers: ['a/b'] } },
+    ]) {
       expectAnswer(await leases.strategicPatch('a', patch), 200, made);
     }
   });

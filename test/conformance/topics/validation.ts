@@ -36,11 +36,7 @@ export function describeValidation({ it, minor }: Suite): void {
   ];
   for (const [name, cause] of names) {
     it(`refuses the name ${JSON.stringify(name.slice(0, 20))}`, async ({ leases }) => {
-      expectAnswer(
-        await leases.create({ metadata: { name } }),
-        422,
-        invalidObject(leaseKind, name, [cause]),
-      );
+      expectAnswer(await leases.create({ metadata: { name } }), 422, invalidObject(leaseKind, name, [cause]));
     });
   }
 
@@ -48,7 +44,10 @@ export function describeValidation({ it, minor }: Suite): void {
   const specs: readonly (readonly [object, readonly Cause[]])[] = [
     [{ leaseDurationSeconds: 0 }, [invalid('spec.leaseDurationSeconds', '0', 'must be greater than 0')]],
     [{ leaseDurationSeconds: -5 }, [invalid('spec.leaseDurationSeconds', '-5', 'must be greater than 0')]],
-    [{ leaseTransitions: -1 }, [invalid('spec.leaseTransitions', '-1', 'must be greater than or equal to 0')]],
+    [
+      { leaseTransitions: -1 },
+      [invalid('spec.leaseTransitions', '-1', 'must be greater than or equal to 0')],
+    ],
     [{ preferredHolder: 'p' }, [withoutStrategy]],
     [{ strategy: 'Other' }, [notAStrategy('Other')]],
     [{ strategy: '' }, [notAStrategy('')]],
@@ -197,7 +196,9 @@ export function describeValidation({ it, minor }: Suite): void {
     expectAnswer(
       await leases.create({ metadata: { name: 'a', ownerReferences } }),
       201,
-      lease(namespace, 'a', { metadata: { ownerReferences, managedFields: [updated('conformance', fields)] } }),
+      lease(namespace, 'a', {
+        metadata: { ownerReferences, managedFields: [updated('conformance', fields)] },
+      }),
     );
   });
 }

@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest';
+import { type Front, makeFront } from '../http/make-front.ts';
+
+const AUTHORIZATION = '/apis/authorization.k8s.io/v1';
+const SELF = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+const json = { 'content-type': 'application/json' };
+
+async function review(front: Front, path: string, body: unknown, token = 'reader') {
+  const headers = json;
+  const { code, text } = await front.ask('POST', path, { headers, token, body: JSON.stringify(body) });
+  return { code, body: JSON.parse(text) };
+}
+
+describe('a review of access', () => {
+  const leases = { group: 'coordination.k8s.io', resource: 'leases' };
+
+  test.each([
+    { spec: { resourceAttributes: { ...leases, verb: 'get', namespace: 'default' } }, want: true },
+    { spec: { resourceAttributes: { ...leases, verb: 'create', namespace: 'default' } }, want: false },
+    {
+      spec: { resourceAttributes: { ...leases, verb: 'get', subresource: 'status', name: 'a' } },
+      want: true,
+    },
+    { spec: { nonResourceAttributes: { verb: 'get', path: '/anything' } }, want: true },
+    { spec: { nonResourceAttributes: { verb: 'post', path: '/anything' } }, want: false },
+  ])('says whether a reader may do $spec: $want', async ({ spec, want }) => {
+    const front = await makeFront();
+    expect(await review(front, `${AUTHORIZATION}/selfsubjectaccessreviews`, { spec })).toEqual({
+      code: 201,
+      body: {
+        kind: 'SelfSubjectAccessReview',
+        apiVersion: 'authorization.k8s.io/v1',
+        metadata: {},
+        spec,
+        status: { allowed: want },
+      },
+    });
+    expect(front.handled).toEqual([]);
+  });
+
+  test.each([
+    {
+      body: { spec: {} },
+      code: 422,
+      want: 'exactly one of nonResourceAttributes or resourceAttributes must be',
+    },
+    {
+      body: { spec: { resourceAttributes: {}, nonResourceAttributes: {} } },
+      code: 422,
+      want: 'cannot be specified in combination with resourceAttributes',
+    },
+    {
+      body: { spec: { resourceAttributes: { verb: 1 } } },
+      code: 400,
+      want: 'SelfSubjectAccessReview in version "v1" cannot be handled as a SelfSubjectAccessReview: json: cannot unmarshal number into Go struct field',
+    },
+    {
+      body: { kind: 'Other' },
+      code: 400,
+      want: 'no kind "Other" is registered for version "authorization.k8s.io/v1"',
+    },
+    {
+      body: [],
+      code: 400,
+      want: 'the object provided is unrecognized (must be of type SelfSubjectAccessReview)',
+    },
+  ])('is refused when it asks $body', async ({ body, code, want }) => {
+    const answer = await review(await makeFront(), `${AUTHORIZATION}/selfsubjectaccessreviews`, body);
+    expect([answer.code, answer.body.message]).toEqual([code, expect.stringContaining(want)]);
+  });
+
+  test('may be asked for in YAML and in protobuf', async () => {
+    const front = await makeFront();
+    const path = `${AUTHORIZATION}/selfsubjectaccessreviews`;
+    const yaml = await front.ask('POST', path, {
+      headers: { 'content-type': 'application/yaml' },
+      body: 'spec: {nonResourceAttributes: {verb: get, path: /x}}',
+    });
+    expect(JSON.parse(yaml.text)).toMatchObject({ status: { allowed: true } });
+    // spec { nonResourceAttributes { path: "/x" verb: "get" } }
+    const protobuf = await front.ask('POST', path, {
+      headers: { 'content-type': 'application/vnd.kubernetes.protobuf' },
+      body: Buffer.from('6b387300120d120b12090a022f781203676574', 'hex'),
+    });
+    expect(JSON.parse(protobuf.text)).toMatchObject({
+      spec: { nonResourceAttributes: { path: '/x', verb: 'get' } },
+      status: { allowed: true },
+    });
+  });
+});
+
+test('a review of rules lists them', async () => {
+  const body = { spec: { namespace: 'default' } };
+  const answer = await review(await makeFront(), `${AUTHORIZATION}/selfsubjectrulesreviews`, body);
+  expect(answer).toMatchObject({
+    code: 201,
+    body: { kind: 'SelfSubjectRulesReview', status: { incomplete: false } },
+  });
+  const { resourceRules, nonResourceRules } = answer.body.status;
+  expect(resourceRules.at(-1)).toEqual({
+    verbs: ['get', 'list', 'watch'],
+    apiGroups: ['*'],
+    resources: ['*'],
+  });
+  expect(nonResourceRules.at(-1)).toEqual({ verbs: ['get'], nonResourceURLs: ['*'] });
+});
+
+test('a review of oneself says who one is', async () => {
+  expect(await review(await makeFront(), SELF, {})).toEqual({
+    code: 201,
+    body: {
+      kind: 'SelfSubjectReview',
+      apiVersion: 'authentication.k8s.io/v1',
+      metadata: {},
+      status: { userInfo: { username: 'reader', groups: ['system:authenticated'] } },
+    },
+  });
+});
+
+test.each([
+  { line: `GET ${SELF}`, code: 405 },
+  { line: `POST ${SELF}/x`, code: 404 },
+  { line: 'POST /apis/authentication.k8s.io/v1/tokenreviews', code: 404 },
+])('$line is answered with $code', async ({ line, code }) => {
+  const [method = '', path = ''] = line.split(' ');
+  expect((await (await makeFront()).ask(method, path, { headers: json, body: '{}' })).code).toBe(code);
+});
+
+test('nobody in particular may not even ask', async () => {
+  expect((await review(await makeFront(), SELF, {}, '')).code).toBe(403);
+});
