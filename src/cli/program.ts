@@ -41,17 +41,17 @@ const GLOBAL_FLAGS = ['-h', '--help', '-V', '--version'];
 const HELP_WIDTH = 110;
 
 const AFTER_HELP = `
-Without a command, options are taken for those of run, or of demo if only that has them. Without options too it is demo,
-unless the environment names a cluster to run on: by KUBECONFIG, as in a pod, or by a variable of run.
+Without a command it is the demo, unless the environment names a cluster to run on: by KUBECONFIG, as in a pod, or
+by a variable of run. Options without a command are those of run, or of the demo if only that has them.
 
 Examples:
   $ npm start                                         the demo
-  $ npm start -- --once                               the demo's tour, which ends by itself
+  $ npm start -- --once                               its tour, which ends by itself
   $ npm start -- --kubeconfig ~/.kube/config --dry-run
   $ npm start -- run --help                           every option of run
 
-Every option has an environment variable: --lease-duration 15s of run is CLE_LEASE_DURATION=15s, --once of demo is
-CLE_DEMO_ONCE=true, --listen of serve is CLE_SERVE_LISTEN.
+Every option has an environment variable: --lease-duration of run is CLE_LEASE_DURATION, --listen of serve is
+CLE_SERVE_LISTEN, --once of demo is CLE_DEMO_ONCE.
 
 Exit codes:
   0  done, or stopped when asked to

@@ -26,7 +26,7 @@ export class NoClusterError extends KubeConfigError {
   constructor() {
     super(
       'No cluster to talk to: give --kubeconfig FILE or set KUBECONFIG, or run in a pod that has a service account ' +
-        '(there is no ~/.kube/config either)',
+        '(there is no ~/.kube/config either); the demo command needs none',
     );
   }
 }
