@@ -73,7 +73,12 @@ async function whatGoesWrong(flags: GivenFlags<ServeSettings>): Promise<string> 
 }
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
-const lease = { metadata: { name: 'a' }, spec: { holderIdentity: 'b' } };
+const lease = {
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: { name: 'a' },
+  spec: { holderIdentity: 'b' },
+};
 
 describe('serve', () => {
   test('lets in whoever has one of the kubeconfigs that it writes, to do what that allows', async () => {

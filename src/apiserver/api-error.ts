@@ -114,5 +114,5 @@ export function invalidObject(kind: Subject, name: string, problems: readonly Fi
 }
 
 function details({ group, name: kind }: Subject, name: string): StatusDetails {
-  return { ...(name !== '' && { name }), ...(group !== '' && { group }), kind };
+  return { ...(name !== '' && { name }), ...(group !== '' && { group }), ...(kind !== '' && { kind }) };
 }

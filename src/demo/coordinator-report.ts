@@ -4,13 +4,11 @@ import type { LockObserver } from '../coordinator.ts';
 import type { Decision, Reason } from '../election/decision.ts';
 import { changesCluster } from '../election/decision-result.ts';
 import type { ElectionInput } from '../election/survey.ts';
+import { isTrouble } from '../telemetry/decision-report.ts';
 import { describeDecision } from './decision-text.ts';
 import type { Tell } from './happening.ts';
 
 const WHO = 'coordinator';
-
-/** What a Lease's users should know of. */
-const TROUBLES: ReadonlySet<Reason> = new Set(['StrategyConflict', 'NoLiveCandidates', 'PreemptionBackoff']);
 
 /** Tells what the coordinator decides and does, each decision once: not what it repeats. */
 export class CoordinatorReport {
@@ -60,7 +58,7 @@ export class CoordinatorReport {
     if (!isNews) return;
     const about = key === this.#ownLease ? '' : `${key}: `;
     const text = `${about}${describeDecision(decision, input)}`;
-    this.#tell({ who: WHO, reason, text, isTrouble: TROUBLES.has(reason) });
+    this.#tell({ who: WHO, reason, text, isTrouble: isTrouble(reason) });
   }
 
   #trouble(what: string, error?: unknown): void {

@@ -24,7 +24,7 @@ export function describeDecision(decision: Decision, { lease }: ElectionInput): 
 }
 
 /** A word in CamelCase as separate ones: `HigherBinaryVersion` is "higher binary version". */
-export function inWords(word: string): string {
+function inWords(word: string): string {
   return word.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
 }
 

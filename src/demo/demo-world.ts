@@ -39,6 +39,7 @@ export class DemoWorld {
   readonly #changeListeners = new Set<() => void>();
   readonly #happeningListeners = new Set<(happening: Happening) => void>();
   #happenings: readonly Happening[] = [];
+  #isStopping = false;
 
   constructor(parts: DemoWorldParts) {
     const { clock, connect, settings, timing } = parts;
@@ -61,10 +62,12 @@ export class DemoWorld {
   async start(): Promise<void> {
     this.#view.start();
     await this.#cast.start();
-    this.#coordinator.start();
+    if (!this.#isStopping) this.#coordinator.start();
   }
 
+  /** Ends everything, at whatever point it is. */
   async stop(): Promise<void> {
+    this.#isStopping = true;
     this.#happeningListeners.clear();
     this.#changeListeners.clear();
     await this.#cast.stop();

@@ -40,14 +40,18 @@ export async function runDemo(settings: DemoSettings, host: Host): Promise<void>
   try {
     world = createWorld(server, host);
     const hints = hintsFor(server, host);
-    const isLive = host.stdin.isTTY && host.stdout.isTTY && settings.logFormat === 'text';
     if (settings.once) await playTour(world, server, settings, host, stop);
-    else if (isLive) await showLive({ world, host, stop, surroundings: { server: server.url, hints } });
+    else if (canShowLive(settings, host))
+      await showLive({ world, host, stop, surroundings: { server: server.url, hints } });
     else await tellLines(world, server, hints, settings, host, stop);
   } finally {
     await world?.stop();
     await server.close();
   }
+}
+
+function canShowLive({ logFormat }: DemoSettings, { stdin, stdout, env }: Host): boolean {
+  return stdin.isTTY && stdout.isTTY && env['TERM'] !== 'dumb' && logFormat === 'text';
 }
 
 function createWorld(server: DemoServer, { clock }: Host): DemoWorld {

@@ -1,7 +1,7 @@
 import type { CandidateRow, Condition, DemoState, LeaseState } from './demo-state.ts';
 import type { Happening } from './happening.ts';
 import { cutLine, harmless, type Style, type StyledLine, span, wrapText } from './styled-line.ts';
-import { describeHappening, seconds, timeOfDay } from './text.ts';
+import { describeHappening, seconds, timeOfDay } from './wording.ts';
 
 /** How much room there is, in characters. */
 export interface FrameSize {

@@ -1,6 +1,6 @@
 import type { LogFormat } from '../setting-values.ts';
 import type { Happening } from './happening.ts';
-import { describeHappening, timeOfDay } from './text.ts';
+import { describeHappening, timeOfDay } from './wording.ts';
 
 /** Takes what is told line by line. */
 export interface HappeningLines {

@@ -15,7 +15,7 @@ const MEANINGS: Readonly<Record<string, KeyMeaning>> = {
 };
 
 /** What a key asks for; undefined for all those that mean nothing. */
-export function meaningOf({ name, ctrl, meta }: Key): KeyMeaning | undefined {
+function meaningOf({ name, ctrl, meta }: Key): KeyMeaning | undefined {
   // In raw mode the terminal makes no signals of these any more.
   if (ctrl) return name === 'c' || name === 'd' ? 'quit' : undefined;
   return meta || name === undefined ? undefined : MEANINGS[name];

@@ -1,4 +1,4 @@
-import type { Host } from '../host.ts';
+import { type Host, untilAborted } from '../host.ts';
 import type { DemoWorld } from './demo-world.ts';
 import { type FrameSurroundings, renderFrame } from './frame.ts';
 import { type KeyMeaning, readKeys } from './keys.ts';
@@ -16,8 +16,6 @@ export interface LiveParts {
 export async function showLive({ world, host, surroundings, stop }: LiveParts): Promise<void> {
   const { stdin, stdout, clock, env } = host;
   const over = Promise.withResolvers<void>();
-  const quit = () => over.resolve();
-  stop.addEventListener('abort', quit, { once: true });
 
   const screen = new LiveScreen({
     output: stdout,
@@ -33,7 +31,8 @@ export async function showLive({ world, host, surroundings, stop }: LiveParts): 
   const forgetExit = host.beforeExit(leaveTerminal);
   try {
     screen.open();
-    await Promise.race([Promise.all([world.start(), over.promise]), over.promise]);
+    const end = Promise.race([over.promise, untilAborted(stop)]);
+    await Promise.race([end, world.start().then(() => end)]);
   } finally {
     leaveTerminal();
     forgetExit();

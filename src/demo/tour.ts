@@ -1,8 +1,8 @@
 import { type Clock, sleep } from '../clock.ts';
 import type { DemoState } from './demo-state.ts';
 import type { DemoCommands } from './sample-cast.ts';
-import { describeState, seconds } from './text.ts';
 import type { TourScene, TourStep } from './tour-script.ts';
+import { describeState, seconds } from './wording.ts';
 
 /** What a tour goes through. */
 export interface TourWorld {

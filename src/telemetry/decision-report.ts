@@ -23,6 +23,11 @@ const TROUBLES: ReadonlyMap<Reason, 'info' | 'warn'> = new Map([
   ['ThirdPartyStrategy', 'info'],
 ]);
 
+/** Whether a decision for this reason leaves a Lease in a state that somebody has to do something about. */
+export function isTrouble(reason: Reason): boolean {
+  return TROUBLES.get(reason) === 'warn';
+}
+
 /** Steps on the way, another attempt at what was in vain so far among them; they neither begin nor end a trouble. */
 const TRANSIENT: ReadonlySet<Reason> = new Set([
   'AwaitingAcks',

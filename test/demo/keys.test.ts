@@ -1,21 +1,11 @@
-import { PassThrough } from 'node:stream';
 import type { ReadStream } from 'node:tty';
 import { expect, test } from 'vitest';
 import { type KeyMeaning, readKeys } from '../../src/demo/keys.ts';
 import { settle } from '../support/virtual-clock.ts';
-
-/** A keyboard: a stream with a raw mode. */
-class Keyboard extends PassThrough {
-  isRaw = false;
-
-  setRawMode(isRaw: boolean): this {
-    this.isRaw = isRaw;
-    return this;
-  }
-}
+import { SimKeyboard } from './sim-keyboard.ts';
 
 async function press(...texts: readonly string[]) {
-  const keyboard = new Keyboard();
+  const keyboard = new SimKeyboard();
   const meanings: KeyMeaning[] = [];
   const stop = readKeys(keyboard as unknown as ReadStream, (meaning) => meanings.push(meaning));
   for (const text of texts) {

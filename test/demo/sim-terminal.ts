@@ -37,6 +37,10 @@ export class SimTerminal implements ScreenOutput {
     return this.#resizeListeners.size;
   }
 
+  hasColors(): boolean {
+    return true;
+  }
+
   on(_event: 'resize', listener: () => void): void {
     this.#resizeListeners.add(listener);
   }

@@ -7,6 +7,7 @@ import type { Page } from './page.ts';
 import { parseTarget, type RequestTarget, type ResourcePath } from './request-target.ts';
 import { checkTimeout } from './request-timeout.ts';
 import { nothingThere } from './router.ts';
+import { warningHeaders } from './warnings.ts';
 
 export interface DispatcherParts {
   readonly access: Access;
@@ -33,22 +34,27 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       userAgent: incoming.header('user-agent'),
       query: target.query,
     };
+    const warnings: string[] = [];
+    const done = (outcome: Outcome): Outcome => withWarnings(outcome, warnings);
     const refuse = (error: unknown): Outcome => {
-      if (error instanceof ApiError) return answered(errorAnswer(error, reader));
+      if (error instanceof ApiError) return done(answered(errorAnswer(error, reader)));
       onError(error);
-      return answered(errorAnswer(internalError(error), reader));
+      return done(answered(errorAnswer(internalError(error), reader)));
     };
     try {
       if (target.attributes.verb !== 'watch') checkTimeout(target.query);
       const principal = authenticated(access, incoming);
       noteUser(principal.user.name);
       if (!principal.may(target.attributes)) throw forbidden(principal.user, target.attributes);
-      const exchange = { incoming, target, reader, principal };
+      const warn = (text: string) => {
+        warnings.push(text);
+      };
+      const exchange = { incoming, target, reader, principal, warn };
       const path = target.resource;
       if (path === undefined) return answered(pageAnswer(exchange));
       if (!hasGroup(path.group)) return answered(pageNotFound);
       const outcome = resource(exchange, path);
-      return outcome instanceof Promise ? outcome.catch(refuse) : outcome;
+      return outcome instanceof Promise ? outcome.then(done, refuse) : done(outcome);
     } catch (error) {
       return refuse(error);
     }
@@ -67,6 +73,14 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     if (prefix === 'api') return group !== undefined;
     return prefix === 'apis' && version !== undefined && hasGroup(group ?? '');
   }
+}
+
+function withWarnings(outcome: Outcome, warnings: readonly string[]): Outcome {
+  if (warnings.length === 0 || outcome.kind === 'gone') return outcome;
+  const told = warningHeaders(warnings);
+  if (outcome.kind === 'stream') return { ...outcome, headers: told };
+  const { headers = [] } = outcome.answer;
+  return answered({ ...outcome.answer, headers: [...headers, ...told] });
 }
 
 /** @throws {ApiError} 401 */

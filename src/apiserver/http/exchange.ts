@@ -20,12 +20,15 @@ export interface Exchange {
   readonly target: RequestTarget;
   readonly reader: Reader;
   readonly principal: Principal;
+  /** Has a Warning go along with the answer, whatever that will be. */
+  warn(text: string): void;
 }
 
 /** What a request is answered with. */
 export type Outcome =
   | { readonly kind: 'answer'; readonly answer: Answer }
-  | { readonly kind: 'stream'; readonly reply: StreamReply }
+  /** `headers`: names and values in turn. */
+  | { readonly kind: 'stream'; readonly reply: StreamReply; readonly headers?: readonly string[] }
   /** There is nobody left to answer. */
   | { readonly kind: 'gone' };
 

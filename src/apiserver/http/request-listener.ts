@@ -93,7 +93,7 @@ function writeOutcome(
     writeAnswer(request, response, outcome.answer, isLast);
     return;
   }
-  writeStreamHead(request, response, isLast);
+  writeStreamHead(request, response, outcome.headers ?? [], isLast);
   streams.add(response);
   response.once('close', () => streams.delete(response));
   outcome.reply.start(streamSink(response));

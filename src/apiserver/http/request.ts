@@ -28,6 +28,8 @@ export interface ResourceRequest {
   readonly contentType: string;
   readonly body: Buffer;
   readonly representation: Representation;
+  /** Has a Warning go along with the answer, whatever that will be, a refusal included. */
+  warn(text: string): void;
 }
 
 /** How the answer is to be shown, by the Accept header. */
@@ -54,7 +56,7 @@ export interface ObjectReply {
   readonly code: number;
   /** Already as its representation shows it. */
   readonly body: JsonObject;
-  /** Texts for Warning headers. */
+  /** Texts for Warning headers, for those who know them only in the end. */
   readonly warnings?: readonly string[];
 }
 

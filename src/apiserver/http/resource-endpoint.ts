@@ -17,7 +17,6 @@ import {
 import { representationOf } from './representation.ts';
 import type { Reply, ResourceRequest, Verb } from './request.ts';
 import type { ResourceRoute } from './router.ts';
-import { warningHeaders } from './warnings.ts';
 
 const NO_BODY: ReadableBody = { body: Buffer.alloc(0), contentType: '' };
 
@@ -27,7 +26,7 @@ const NO_BODY: ReadableBody = { body: Buffer.alloc(0), contentType: '' };
  */
 export function answerResource(
   route: ResourceRoute,
-  { incoming, reader, principal }: Exchange,
+  { incoming, reader, principal, warn }: Exchange,
   handle: (request: ResourceRequest) => Reply,
   clock: Clock,
 ): Outcome | Promise<Outcome> {
@@ -36,15 +35,17 @@ export function answerResource(
   const typeHeader = incoming.header('content-type');
   // What a patch is written in is looked at before anything else.
   if (verb === 'patch') contentTypeOf(typeHeader, verb);
+  checkAccept(verb, reader.accept);
+  if (version.deprecation !== undefined) warn(version.deprecation);
   const negotiated = negotiateFor(verb, reader.accept);
   const representation = representationOf(negotiated.transform, reader.query, verb === 'watch', clock);
   const { user } = principal;
   const finish = (body: ReadableBody): Outcome => {
     const { query, userAgent } = reader;
-    const reply = handle({ ...route, ...body, query, user, userAgent, representation });
+    const reply = handle({ ...route, ...body, query, user, userAgent, representation, warn });
     if (reply.kind === 'stream') return { kind: 'stream', reply };
-    const warnings = warningHeaders(reply.warnings ?? []);
-    return answered(objectAnswer(reply.code, reply.body, layoutFor(reader, negotiated), warnings));
+    for (const warning of reply.warnings ?? []) warn(warning);
+    return answered(objectAnswer(reply.code, reply.body, layoutFor(reader, negotiated)));
   };
   if (!hasBody(verb)) return finish(NO_BODY);
   // Nobody has to say what an absent body is written in.
@@ -57,12 +58,15 @@ export function answerResource(
   });
 }
 
-/** @throws {ApiError} 406 */
-function negotiateFor(verb: Verb, accept: string): Negotiated {
+/** Whether the endpoint is named at all; what it can do is asked of it later. @throws {ApiError} 406 */
+function checkAccept(verb: Verb, accept: string): void {
   const available =
     verb === 'list' || verb === 'watch' ? [...acceptedTypes, ...streamedTypes] : acceptedTypes;
-  // Twice, as the real server does: the endpoint has to be named, and then what it can do has to be asked of it.
   if (accept !== '' && !namesOneOf(accept, available)) throw noRepresentation(available);
+}
+
+/** @throws {ApiError} 406 */
+function negotiateFor(verb: Verb, accept: string): Negotiated {
   const negotiated = negotiate(accept, resourceForms);
   if (negotiated === undefined) throw notAcceptable();
   if (verb === 'watch' && negotiated.mediaType !== 'application/json') throw notAcceptable(streamedTypes);

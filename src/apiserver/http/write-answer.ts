@@ -35,8 +35,14 @@ export function writeAnswer(
 }
 
 /** Sends the head of a stream right away: its first line may be long in coming. */
-export function writeStreamHead(request: IncomingMessage, response: ServerResponse, isLast: boolean): void {
-  response.writeHead(200, [...commonHeaders(request, isLast), 'Content-Type', 'application/json']);
+export function writeStreamHead(
+  request: IncomingMessage,
+  response: ServerResponse,
+  headers: readonly string[],
+  isLast: boolean,
+): void {
+  const type = ['Content-Type', 'application/json'];
+  response.writeHead(200, [...commonHeaders(request, isLast), ...type, ...headers]);
   response.flushHeaders();
 }
 

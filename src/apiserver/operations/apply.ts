@@ -4,17 +4,11 @@ import type { ApiObject } from '../api-object.ts';
 import type { ObjectReply, ResourceRequest } from '../http/request.ts';
 import { applyConfiguration } from '../ownership/apply-configuration.ts';
 import { jsonType } from '../patch/go-notation.ts';
-import { apiVersionOf, parseYamlBody } from './body.ts';
-import {
-  changeBy,
-  liveObject,
-  type OperationsContext,
-  resourceOf,
-  versionsOf,
-  withMetadata,
-} from './context.ts';
-import { duplicateOwnersWarning, withoutDuplicateOwners } from './owner-references.ts';
+import { apiVersionOf } from './body.ts';
+import { changeBy, liveObject, type OperationsContext, resourceOf, versionsOf } from './context.ts';
+import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';
 import type { WriteOptions } from './parameters.ts';
+import { duplicateKeysProblem, parseYaml } from './parse-body.ts';
 import { inNamespaceOf, storeNew, withoutVersion } from './store-new.ts';
 import { storeUpdate } from './store-update.ts';
 import { checkName } from './update.ts';
@@ -36,13 +30,16 @@ export function apply(
     versions: versionsOf(context, definition),
   });
   if (options.fieldValidation === 'Strict' && repeated.length > 0) {
-    throw badRequest(`error strict decoding YAML: ${repeated.join(', ')}`);
+    throw badRequest(
+      `error strict decoding YAML: error converting YAML to JSON: ${duplicateKeysProblem(repeated)}`,
+    );
   }
+  if (options.fieldValidation === 'Warn') for (const problem of repeated) request.warn(problem);
   if (live === undefined) checkNotMeantForAnother(request, applied.object);
-  const { object } = applied;
-  const placed = inNamespaceOf(request, object.metadata.name ? object : withMetadata(object, { name }));
+  const placed = inNamespaceOf(request, applied.object);
   checkName(placed, name);
   const { object: next, duplicates } = withoutDuplicateOwners(placed);
+  warnOfDuplicateOwners(request, duplicates, true);
   const stored =
     live === undefined
       ? storeNew(context, request, withoutVersion(next), options.isDryRun)
@@ -51,18 +48,15 @@ export function apply(
     kind: 'object',
     code: live === undefined ? 201 : 200,
     body: request.representation.show(version.fromHub(stored), version),
-    warnings: [
-      ...(options.fieldValidation === 'Warn' ? repeated : []),
-      ...duplicateOwnersWarning(duplicates, true),
-    ],
   };
 }
 
 function readConfiguration(request: ResourceRequest): { config: JsonObject; duplicates: readonly string[] } {
   const { definition, version } = request;
-  const parsed = parseYamlBody(request.body.toString('utf8'));
-  if (!parsed.ok) throw badRequest(`error decoding YAML: ${parsed.problem}`);
-  const { value: config, duplicates } = parsed;
+  const parsed = parseYaml(request.body.toString('utf8'));
+  if (!parsed.ok) throw badRequest(`error decoding YAML: error converting YAML to JSON: ${parsed.problem}`);
+  const { duplicates } = parsed;
+  const config = parsed.value ?? {};
   if (!isJsonObject(config)) {
     throw badRequest(
       `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${jsonType(config)} into Go value of type map[string]interface {}`,

@@ -1,71 +1,26 @@
-import { parse as parseYaml } from 'yaml';
 import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
 import { badRequest } from '../api-error.ts';
 import type { ApiObject } from '../api-object.ts';
 import type { ResourceRequest } from '../http/request.ts';
+import { jsonType } from '../patch/go-notation.ts';
 import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
 import { type Decoded, DecodeError, decodeObject } from '../schema/decode.ts';
 import { goQuote } from '../schema/go-text.ts';
-import { readJson } from '../schema/read-json.ts';
-import { jsonProblem } from './json-problem.ts';
+import type { OperationsContext } from './context.ts';
 import type { FieldValidation } from './parameters.ts';
+import { duplicateKeysProblem, parseBody } from './parse-body.ts';
 
-/** A body as plain JSON, whatever it was written in. */
-export type ParsedBody =
-  | {
-      readonly ok: true;
-      readonly value: unknown;
-      /** What was given twice and is lost; those of JSON are found when it is decoded. */
-      readonly duplicates: readonly string[];
-    }
-  | { readonly ok: false; readonly problem: string };
-
-/** An object that a client sent, in the version that it was sent in. */
-export interface DecodedBody {
-  readonly object: ApiObject;
-  readonly warnings: readonly string[];
-}
-
-const YAML = 'application/yaml';
 const SUMMARY_LENGTH = 30;
-const ANY_OBJECT =
-  'json: cannot unmarshal %s into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
-
-/** Parses a body by its media type; anything but YAML counts as JSON, which most clients that name no type send. */
-export function parseBody(body: Buffer, contentType: string): ParsedBody {
-  const text = body.toString('utf8');
-  return contentType === YAML ? parseYamlBody(text) : parseJsonBody(text);
-}
-
-function parseJsonBody(text: string): ParsedBody {
-  try {
-    return { ok: true, value: readJson(text), duplicates: [] };
-  } catch {
-    return { ok: false, problem: `couldn't get version/kind; json parse error: ${jsonProblem(text)}` };
-  }
-}
-
-/** YAML is converted to JSON first; its duplicate keys are told by line, as the real server's YAML reader does. */
-export function parseYamlBody(text: string): ParsedBody {
-  try {
-    const value: unknown = parseYaml(text, { uniqueKeys: false, logLevel: 'silent' });
-    const duplicates: string[] = [];
-    try {
-      parseYaml(text, { uniqueKeys: true, logLevel: 'silent' });
-    } catch (error) {
-      duplicates.push(error instanceof Error ? error.message : String(error));
-    }
-    return { ok: true, value, duplicates };
-  } catch (error) {
-    return { ok: false, problem: `error converting YAML to JSON: yaml: ${(error as Error).message}` };
-  }
-}
 
 /**
  * Reads the object of a create or an update.
  * @throws {ApiError} 400 when it cannot be read as this kind in this version, or strictly not.
  */
-export function decodeBody(request: ResourceRequest, validation: FieldValidation): DecodedBody {
+export function decodeBody(
+  { resources }: OperationsContext,
+  request: ResourceRequest,
+  validation: FieldValidation,
+): ApiObject {
   const { body, contentType, definition, version } = request;
   const parsed = parseBody(body, contentType);
   const unrecognized = (problem: string) =>
@@ -73,52 +28,84 @@ export function decodeBody(request: ResourceRequest, validation: FieldValidation
       `the object provided is unrecognized (must be of type ${definition.kind}): ${problem} (${summary(body)})`,
     );
   if (!parsed.ok) throw unrecognized(parsed.problem);
-  const { value } = parsed;
-  if (value !== null && !isJsonObject(value)) {
-    throw unrecognized(
-      `couldn't get version/kind; json parse error: ${ANY_OBJECT.replace('%s', jsonType(value))}`,
-    );
-  }
-  const given = value ?? {};
-  const kind = textOr(given['kind'], definition.kind);
-  const apiVersion = textOr(given['apiVersion'], apiVersionOf(definition, version));
-  const refused = (problem: string) =>
-    badRequest(
-      `${kind} in version ${goQuote(apiVersion.split('/').at(-1) ?? '')} cannot be handled as a ${definition.kind}: ${problem}`,
-    );
-  if (kind !== definition.kind) {
-    throw refused(
-      `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`,
-    );
-  }
+  const value = parsed.value ?? {};
+  if (!isJsonObject(value)) throw unrecognized(notAnObject(value));
+  const problem = typeProblem(value);
+  if (problem !== undefined) throw unrecognized(problem);
+  const kind = textOr(value['kind'], definition.kind);
   const expected = apiVersionOf(definition, version);
+  const apiVersion = textOr(value['apiVersion'], expected);
+  const refused = (why: string) =>
+    badRequest(
+      `${kind} in version ${goQuote(versionIn(apiVersion))} cannot be handled as a ${definition.kind}: ${why}`,
+    );
+  if (!isRegistered(resources, kind, apiVersion)) throw refused(notRegistered(kind, apiVersion));
+  if (kind !== definition.kind) {
+    const group = definition.group.startsWith('coordination.') ? 'coordination' : 'core';
+    throw refused(
+      `converting (${versionIn(apiVersion)}.${kind}) to (${group}.${definition.kind}): unknown conversion`,
+    );
+  }
   if (apiVersion !== expected) {
     throw badRequest(
       `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`,
     );
   }
-  return decodeAs(version, given, { expected, kind, validation, duplicates: parsed.duplicates, refused });
-}
-
-interface DecodeContext {
-  readonly expected: string;
-  readonly kind: string;
-  readonly validation: FieldValidation;
-  readonly duplicates: readonly string[];
-  readonly refused: (problem: string) => Error;
-}
-
-function decodeAs(version: VersionDefinition, given: JsonObject, context: DecodeContext): DecodedBody {
-  const { validation, refused } = context;
-  const decoded = attempt(() => decodeObject(version.schema, given), refused);
-  const strictProblems = [...context.duplicates, ...decoded.strictProblems];
-  if (validation === 'Strict' && strictProblems.length > 0) {
-    throw refused(`strict decoding error: ${strictProblems.join(', ')}`);
+  const decoded = attempt(() => decodeObject(version.schema, value), refused);
+  const { duplicates } = parsed;
+  if (validation === 'Strict') {
+    const inYaml = duplicates.length > 0 ? [duplicateKeysProblem(duplicates)] : [];
+    const problems = [...inYaml, ...decoded.strictProblems];
+    if (problems.length > 0) throw refused(`strict decoding error: ${problems.join(', ')}`);
   }
-  return {
-    object: asObject(decoded.value, context.expected, context.kind),
-    warnings: validation === 'Warn' ? strictProblems : [],
-  };
+  if (validation === 'Warn')
+    for (const each of [...duplicates, ...decoded.strictProblems]) request.warn(each);
+  return asObject(decoded.value, expected, kind);
+}
+
+/** What is wrong with what an object says it is; undefined: nothing. */
+function typeProblem({ apiVersion, kind }: JsonObject): string | undefined {
+  for (const [field, given] of Object.entries({ apiVersion, kind })) {
+    if (given === undefined || given === null || typeof given === 'string') continue;
+    return `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(given)} into Go struct field .${field} of type string`;
+  }
+  const isGroupVersion = typeof apiVersion !== 'string' || apiVersion.split('/').length <= 2;
+  return isGroupVersion ? undefined : `unexpected GroupVersion string: ${String(apiVersion)}`;
+}
+
+/** What the real server says of a body that is no object. */
+export function notAnObject(value: unknown): string {
+  return `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
+}
+
+/** What the real server says of a kind that it does not know. */
+export function notRegistered(kind: string, apiVersion: string): string {
+  return `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`;
+}
+
+/** Versions that the real server can read, though it serves them no more, or not yet. */
+const ALSO_REGISTERED: readonly string[] = [
+  'Lease coordination.k8s.io/v1beta1',
+  'Event events.k8s.io/v1beta1',
+];
+
+/** Whether objects of this kind and version can be read, be they served or not. */
+export function isRegistered(
+  resources: readonly ResourceDefinition[],
+  kind: string,
+  apiVersion: string,
+): boolean {
+  return (
+    ALSO_REGISTERED.includes(`${kind} ${apiVersion}`) ||
+    resources.some(
+      (each) =>
+        each.kind === kind && each.versions.some((version) => apiVersionOf(each, version) === apiVersion),
+    )
+  );
+}
+
+function versionIn(apiVersion: string): string {
+  return apiVersion.split('/').at(-1) ?? '';
 }
 
 /** Runs a decoder; what it cannot read becomes the error that `refused` makes of it. */
@@ -143,11 +130,6 @@ export function apiVersionOf({ group }: ResourceDefinition, { version }: Version
 
 function textOr(value: unknown, fallback: string): string {
   return typeof value === 'string' && value !== '' ? value : fallback;
-}
-
-function jsonType(value: unknown): string {
-  if (Array.isArray(value)) return 'array';
-  return typeof value === 'boolean' ? 'bool' : typeof value;
 }
 
 function summary(body: Buffer): string {

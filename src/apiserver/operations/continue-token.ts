@@ -1,6 +1,8 @@
 import { posix } from 'node:path';
 import { isJsonObject } from '../../kubernetes/json.ts';
 import { badRequest } from '../api-error.ts';
+import { jsonType } from '../patch/go-notation.ts';
+import { jsonProblem } from './json-problem.ts';
 
 /** Where a list that was cut off goes on. */
 export interface ContinueToken {
@@ -41,13 +43,20 @@ function parse(text: string): { v?: unknown; rv?: unknown; start?: unknown } {
     const offset = text.search(/[^\w-]/);
     throw invalidToken(`illegal base64 data at input byte ${offset}`);
   }
+  const json = Buffer.from(text, 'base64url').toString('latin1');
+  const value = parsed(json);
+  if (value === undefined) throw invalidToken(jsonProblem(json));
+  if (isJsonObject(value)) return value;
+  throw invalidToken(`json: cannot unmarshal ${jsonType(value)} into Go value of type storage.continueToken`);
+}
+
+/** Undefined: it is no JSON. */
+function parsed(json: string): unknown {
   try {
-    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
-    if (isJsonObject(value)) return value;
+    return JSON.parse(json) as unknown;
   } catch {
-    // What it is instead does not matter.
+    return undefined;
   }
-  throw invalidToken("invalid character 'b' looking for beginning of value");
 }
 
 function invalidToken(problem: string): Error {

@@ -2,15 +2,15 @@ import type { ObjectReply, ResourceRequest } from '../http/request.ts';
 import { recordUpdate } from '../ownership/record-update.ts';
 import { decodeBody } from './body.ts';
 import { changeBy, type OperationsContext, settled, versionsOf, withMetadata } from './context.ts';
-import { duplicateOwnersWarning, withoutDuplicateOwners } from './owner-references.ts';
+import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';
 import { createOptions } from './parameters.ts';
 import { inNamespaceOf, storeNew } from './store-new.ts';
 
 /** Creates the object in the body. @throws {ApiError} */
 export function create(context: OperationsContext, request: ResourceRequest): ObjectReply {
   const options = createOptions(request.query);
-  const decoded = decodeBody(request, options.fieldValidation);
-  const wiped = withMetadata(decoded.object, {
+  const decoded = decodeBody(context, request, options.fieldValidation);
+  const wiped = withMetadata(decoded, {
     uid: undefined,
     creationTimestamp: undefined,
     deletionTimestamp: undefined,
@@ -18,6 +18,7 @@ export function create(context: OperationsContext, request: ResourceRequest): Ob
     selfLink: undefined,
   });
   const { object: given, duplicates } = withoutDuplicateOwners(inNamespaceOf(request, wiped));
+  warnOfDuplicateOwners(request, duplicates, false);
   const owned = recordUpdate({
     live: undefined,
     next: settled(request, given),
@@ -29,6 +30,5 @@ export function create(context: OperationsContext, request: ResourceRequest): Ob
     kind: 'object',
     code: 201,
     body: request.representation.show(request.version.fromHub(stored), request.version),
-    warnings: [...decoded.warnings, ...duplicateOwnersWarning(duplicates, false)],
   };
 }

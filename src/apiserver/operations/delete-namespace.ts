@@ -1,4 +1,4 @@
-import { conflict, forbiddenRequest } from '../api-error.ts';
+import { forbiddenRequest } from '../api-error.ts';
 import type { ApiObject } from '../api-object.ts';
 import type { ResourceRequest } from '../http/request.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
@@ -7,10 +7,8 @@ import type { DeleteOptions } from './delete-options.ts';
 
 /** Namespaces that clients count on. */
 const IMMORTAL: readonly string[] = ['default', 'kube-system', 'kube-public'];
-const PURGING =
-  'The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will automatically be purged by the system.';
 
-/** Marks a namespace as being deleted: it goes once everything in it has gone. @throws {ApiError} 403 or 409 */
+/** Marks a namespace as being deleted: it goes once everything in it has gone. @throws {ApiError} 403 */
 export function deleteNamespace(
   context: OperationsContext,
   request: ResourceRequest,
@@ -21,7 +19,7 @@ export function deleteNamespace(
   if (IMMORTAL.includes(name)) {
     throw forbiddenRequest(resourceOf(request), name, 'this namespace may not be deleted');
   }
-  if (deletionTimestamp !== undefined) throw conflict(resourceOf(request), name, PURGING);
+  if (deletionTimestamp !== undefined) return live.object;
   const status = live.object['status'] as object | undefined;
   const marked: ApiObject = {
     ...withMetadata(live.object, {

@@ -4,8 +4,9 @@ import { type FieldError, invalid, notSupported } from '../field-error.ts';
 import type { ResourceRequest } from '../http/request.ts';
 import { DecodeError, decodeObject } from '../schema/decode.ts';
 import type { FieldSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
-import { parseBody } from './body.ts';
+import { notAnObject, notRegistered } from './body.ts';
 import { booleanParameter, dryRunProblems, integerParameter, invalidOptions } from './parameters.ts';
+import { parseBody } from './parse-body.ts';
 
 /** How something is to be deleted, validated. */
 export interface DeleteOptions {
@@ -95,11 +96,11 @@ function fromQuery(query: URLSearchParams): Given {
 function fromBody(body: Buffer, contentType: string): Given {
   const parsed = parseBody(body, contentType);
   if (!parsed.ok) throw badRequest(parsed.problem);
-  const kind = isJsonObject(parsed.value) ? parsed.value['kind'] : undefined;
-  if (kind !== undefined && kind !== 'DeleteOptions') {
-    throw badRequest('decoded object cannot be converted to DeleteOptions');
-  }
-  const value = decoded(parsed.value ?? {});
+  const given = parsed.value ?? {};
+  if (!isJsonObject(given)) throw badRequest(notAnObject(given));
+  const { kind = 'DeleteOptions', apiVersion = 'meta.k8s.io/v1' } = given;
+  if (kind !== 'DeleteOptions') throw badRequest(notRegistered(String(kind), String(apiVersion)));
+  const value = decoded(given);
   return {
     orphanDependents: value['orphanDependents'] as boolean | undefined,
     propagationPolicy: value['propagationPolicy'] as string | undefined,

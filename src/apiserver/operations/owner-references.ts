@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiObject } from '../api-object.ts';
+import type { ResourceRequest } from '../http/request.ts';
 import { withMetadata } from './context.ts';
 
 /** Takes out owner references that are there twice; the warning names them. */
@@ -16,11 +17,15 @@ export function withoutDuplicateOwners(object: ApiObject): {
   return { object: withMetadata(object, { ownerReferences: kept }), duplicates };
 }
 
-/** The warning for {@link withoutDuplicateOwners}; `isPatched`: the duplicates came about by a patch. */
-export function duplicateOwnersWarning(duplicates: readonly string[], isPatched: boolean): string[] {
-  if (duplicates.length === 0) return [];
+/** Tells the client what {@link withoutDuplicateOwners} took out; `isPatched`: it came about by a patch. */
+export function warnOfDuplicateOwners(
+  request: ResourceRequest,
+  duplicates: readonly string[],
+  isPatched: boolean,
+): void {
+  if (duplicates.length === 0) return;
   const when = isPatched ? ' after mutating admission happens' : '';
-  return [
+  request.warn(
     `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${duplicates.join(', ')}`,
-  ];
+  );
 }

@@ -2,6 +2,8 @@ import { ApiError, badRequest, invalidObject } from '../api-error.ts';
 import { type FieldError, forbidden, notSupported, required } from '../field-error.ts';
 import { managerProblems } from '../resources/validate-metadata.ts';
 import { goQuote } from '../schema/go-text.ts';
+import { parseFieldRequirements } from '../selectors/field-selector.ts';
+import { parseLabelSelector } from '../selectors/label-selector.ts';
 
 /** What every write can be told, validated. */
 export interface WriteOptions {
@@ -13,9 +15,14 @@ export interface WriteOptions {
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
+/** Whether an object has the labels that are asked for. */
+export type LabelMatcher = (labels: Readonly<Record<string, string>>) => boolean;
+
 /** What a list or a watch can be told, validated. */
 export interface ListOptions {
-  readonly labelSelector: string;
+  /** Undefined: all of them. */
+  readonly matchesLabels: LabelMatcher | undefined;
+  /** Of a right form, but perhaps with fields that the resource does not have; '' where there is none. */
   readonly fieldSelector: string;
   readonly isWatch: boolean;
   readonly allowsBookmarks: boolean;
@@ -61,9 +68,13 @@ export function patchOptions(
 
 /** @throws {ApiError} 400 or 422 that names the parameter. */
 export function listOptions(query: URLSearchParams, isWatchPath = false): ListOptions {
+  const labelSelector = text(query, 'labelSelector');
+  const fieldSelector = text(query, 'fieldSelector');
+  const matchesLabels = labelSelector === '' ? undefined : parseLabelSelector(labelSelector);
+  const isEveryField = parseFieldRequirements(fieldSelector).length === 0;
   const given = {
-    labelSelector: text(query, 'labelSelector'),
-    fieldSelector: text(query, 'fieldSelector'),
+    matchesLabels,
+    fieldSelector: isEveryField ? '' : fieldSelector,
     isWatch: booleanParameter(query, 'watch') ?? false,
     allowsBookmarks: booleanParameter(query, 'allowWatchBookmarks') ?? false,
     resourceVersion: text(query, 'resourceVersion'),

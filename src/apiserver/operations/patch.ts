@@ -11,10 +11,10 @@ import { decodeObject } from '../schema/decode.ts';
 import { duplicateFields } from '../schema/duplicate-fields.ts';
 import { goQuote } from '../schema/go-text.ts';
 import { apply } from './apply.ts';
-import { apiVersionOf, asObject, attempt } from './body.ts';
+import { apiVersionOf, asObject, attempt, isRegistered, notRegistered } from './body.ts';
 import { changeBy, liveObject, type OperationsContext, resourceOf, settled, versionsOf } from './context.ts';
 import { jsonProblem } from './json-problem.ts';
-import { duplicateOwnersWarning, withoutDuplicateOwners } from './owner-references.ts';
+import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';
 import { patchOptions } from './parameters.ts';
 import { inNamespaceOf } from './store-new.ts';
 import { storeUpdate } from './store-update.ts';
@@ -74,11 +74,16 @@ export function patch(context: OperationsContext, request: ResourceRequest): Obj
   const patched = kind.apply(shown, given, request);
   const refused = (problem: string) =>
     invalidObject({ group: '', name: '' }, '', [invalid('patch', kind.shown(patched, given), problem)]);
+  const { kind: patchedKind = definition.kind, apiVersion = apiVersionOf(definition, version) } = patched;
+  if (!isRegistered(context.resources, String(patchedKind), String(apiVersion))) {
+    throw refused(notRegistered(String(patchedKind), String(apiVersion)));
+  }
   const decoded = attempt(() => decodeObject(version.schema, patched), refused);
   const strictProblems = [...kind.strictProblems(given, repeated), ...decoded.strictProblems];
   if (options.fieldValidation === 'Strict' && strictProblems.length > 0) {
     throw refused(`strict decoding error: ${strictProblems.join(', ')}`);
   }
+  if (options.fieldValidation === 'Warn') for (const problem of strictProblems) request.warn(problem);
   const object = asObject(decoded.value, apiVersionOf(definition, version), definition.kind);
   const recorded = recordUpdate({
     live: shown,
@@ -89,15 +94,12 @@ export function patch(context: OperationsContext, request: ResourceRequest): Obj
   const placed = inNamespaceOf(request, recorded);
   checkName(placed, name);
   const { object: next, duplicates } = withoutDuplicateOwners(placed);
+  warnOfDuplicateOwners(request, duplicates, true);
   const stored = storeUpdate(context, request, next, live, options.isDryRun);
   return {
     kind: 'object',
     code: 200,
     body: request.representation.show(version.fromHub(stored), version),
-    warnings: [
-      ...(options.fieldValidation === 'Warn' ? strictProblems : []),
-      ...duplicateOwnersWarning(duplicates, true),
-    ],
   };
 }
 

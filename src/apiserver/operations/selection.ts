@@ -3,7 +3,6 @@ import type { ApiObject } from '../api-object.ts';
 import type { ResourceRequest } from '../http/request.ts';
 import type { VersionDefinition } from '../resources/definition.ts';
 import { parseFieldSelector } from '../selectors/field-selector.ts';
-import { parseLabelSelector } from '../selectors/label-selector.ts';
 import type { ListOptions } from './parameters.ts';
 
 /** Which objects of a resource a list or a watch is about. */
@@ -19,7 +18,7 @@ export interface Selection {
 /** What the request's namespace, name and selectors select together. @throws {ApiError} 400 */
 export function selectionOf(request: ResourceRequest, options: ListOptions): Selection {
   const { version, name } = request;
-  const matchesLabels = options.labelSelector === '' ? undefined : parseLabelSelector(options.labelSelector);
+  const { matchesLabels } = options;
   const fields =
     options.fieldSelector === '' ? undefined : parseFieldSelector(options.fieldSelector, fieldsOf(version));
   const wantedName = name ?? fields?.exact('metadata.name');

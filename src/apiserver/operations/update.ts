@@ -5,7 +5,7 @@ import { recordUpdate } from '../ownership/record-update.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import { decodeBody } from './body.ts';
 import { changeBy, liveObject, type OperationsContext, resourceOf, settled, versionsOf } from './context.ts';
-import { duplicateOwnersWarning, withoutDuplicateOwners } from './owner-references.ts';
+import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';
 import { updateOptions } from './parameters.ts';
 import { inNamespaceOf, storeNew, withoutVersion } from './store-new.ts';
 import { storeUpdate } from './store-update.ts';
@@ -14,10 +14,11 @@ import { storeUpdate } from './store-update.ts';
 export function update(context: OperationsContext, request: ResourceRequest): ObjectReply {
   const { definition, version, name = '' } = request;
   const options = updateOptions(request.query);
-  const decoded = decodeBody(request, options.fieldValidation);
-  const placed = inNamespaceOf(request, decoded.object);
+  const decoded = decodeBody(context, request, options.fieldValidation);
+  const placed = inNamespaceOf(request, decoded);
   checkName(placed, name);
   const { object: given, duplicates } = withoutDuplicateOwners(placed);
+  warnOfDuplicateOwners(request, duplicates, false);
   const live = liveObject(context, request, name);
   if (live === undefined && !definition.createsOnUpdate) throw notFound(resourceOf(request), name);
   checkUid(request, given, live);
@@ -35,7 +36,6 @@ export function update(context: OperationsContext, request: ResourceRequest): Ob
     kind: 'object',
     code: live === undefined ? 201 : 200,
     body: request.representation.show(version.fromHub(stored), version),
-    warnings: [...decoded.warnings, ...duplicateOwnersWarning(duplicates, false)],
   };
 }
 

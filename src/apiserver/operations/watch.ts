@@ -1,14 +1,11 @@
-import { ApiError, invalidObject } from '../api-error.ts';
 import type { ApiObject } from '../api-object.ts';
-import { invalid } from '../field-error.ts';
 import type { Representation, ResourceRequest, StreamReply } from '../http/request.ts';
 import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
 import { decodeObject } from '../schema/decode.ts';
-import { goQuote } from '../schema/go-text.ts';
 import { createEventEncoder } from '../watch/event-encoder.ts';
 import { startWatch, type WatchStart } from '../watch/watch-stream.ts';
 import { apiVersionOf, asObject } from './body.ts';
-import { type OperationsContext, resourceOf } from './context.ts';
+import type { OperationsContext } from './context.ts';
 import { type ListOptions, listOptions } from './parameters.ts';
 import { parseReadVersion } from './resource-version.ts';
 import { selectionOf } from './selection.ts';
@@ -21,7 +18,7 @@ export function watch({ store, clock }: OperationsContext, request: ResourceRequ
   const { definition, version, representation } = request;
   const options = listOptions(request.query, true);
   const selection = selectionOf(request, options);
-  const from = startOf(request, options, store.revision);
+  const from = startOf(options, store.revision);
   const timeoutMs = options.timeoutSeconds
     ? options.timeoutSeconds * 1000
     : SHORTEST_WATCH_MS * (1 + clock.random());
@@ -51,8 +48,8 @@ export function watch({ store, clock }: OperationsContext, request: ResourceRequ
   };
 }
 
-function startOf(request: ResourceRequest, options: ListOptions, now: number): WatchStart {
-  const revision = versionOf(request, options.resourceVersion);
+function startOf(options: ListOptions, now: number): WatchStart {
+  const revision = parseReadVersion(options.resourceVersion);
   if (options.sendInitialEvents) {
     return { kind: 'state', sendBookmark: options.allowsBookmarks, minimum: revision };
   }
@@ -63,15 +60,4 @@ function startOf(request: ResourceRequest, options: ListOptions, now: number): W
 function emptyObject(definition: ResourceDefinition, version: VersionDefinition): ApiObject {
   const { value } = decodeObject(version.schema, {});
   return version.toHub(asObject(value, apiVersionOf(definition, version), definition.kind));
-}
-
-function versionOf(request: ResourceRequest, text: string): number {
-  try {
-    return parseReadVersion(text);
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    const quoted = goQuote(text);
-    const problem = invalid('resourceVersion', text, `strconv.ParseUint: parsing ${quoted}: invalid syntax`);
-    throw invalidObject(resourceOf(request), request.name ?? '', [problem]);
-  }
 }

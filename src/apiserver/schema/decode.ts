@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
 import { goQuote } from './go-text.ts';
-import { membersOf } from './read-json.ts';
+import { joined, membersOf } from './read-json.ts';
 import type { ListSchema, MapSchema, ScalarSchema, StructSchema, TypeSchema } from './schema.ts';
 import { settleField, sortedMap, zeroOf } from './settle.ts';
 import { formatTime, parseTime } from './time-text.ts';
@@ -100,7 +100,8 @@ function decodeStruct(
   findings: Findings,
 ): JsonObject {
   const found = new Map<string, unknown>();
-  for (const { key, value: given, literal } of membersOf(value)) {
+  const earlier = new Map<string, unknown>();
+  for (const { key, value: last, literal } of membersOf(value)) {
     const field = Object.hasOwn(schema.fields, key) ? schema.fields[key] : undefined;
     const fieldPath = path === '' ? key : `${path}.${key}`;
     if (field === undefined) {
@@ -110,6 +111,10 @@ function decodeStruct(
     }
     if (found.has(key)) noteProblem('duplicate', fieldPath, findings);
     const place: Place = { path: fieldPath, owner: schema.name, literal };
+    const before = earlier.get(key);
+    // What is given again is read into what was there before.
+    const given = isJsonObject(before) && isJsonObject(last) ? joined(before, last) : last;
+    earlier.set(key, given);
     found.set(key, given === null ? undefined : decodeValue(field.type, given, place, findings));
   }
   const decoded: Record<string, unknown> = {};

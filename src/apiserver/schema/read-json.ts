@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../kubernetes/json.ts';
 import { endOfNumber, endOfString, isOddNumber, keyOf, surveyJson } from './json-survey.ts';
 
 /** One member of an object, or one item of a list, as it was written. */
@@ -25,6 +26,14 @@ export function readJson(text: string): unknown {
 /** The members of an object or the items of a list in the order in which they were written, duplicates included. */
 export function membersOf(container: object): readonly WrittenMember[] {
   return written.get(container) ?? Object.entries(container).map(([key, value]) => ({ key, value }));
+}
+
+/** One object of the members of both, as Go reads an object that is given twice. */
+export function joined(one: object, other: object): JsonObject {
+  const members = [...membersOf(one), ...membersOf(other)];
+  const result = Object.fromEntries(members.map(({ key, value }) => [key, value]));
+  written.set(result, members);
+  return result;
 }
 
 function readAsWritten(text: string): unknown {

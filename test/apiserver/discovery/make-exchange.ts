@@ -23,5 +23,6 @@ export function makeExchange(line: string, headers: Readonly<Record<string, stri
       query: target.query,
     },
     principal,
+    warn: () => {},
   };
 }

@@ -53,6 +53,32 @@ describe('a request for a resource', () => {
     });
   });
 
+  test.each([
+    { method: 'GET', path: '/a', code: 200 },
+    { method: 'PUT', path: '/refused', code: 404 },
+    { method: 'GET', path: '?watch=1', code: 200 },
+  ])(
+    '$method $path is warned of a version that goes, and of what is found on the way',
+    async ({ method, path, code }) => {
+      const front = await makeFront({
+        handle(request) {
+          request.warn('on the way');
+          if (request.verb === 'watch') return { kind: 'stream', start: (sink) => sink.end() };
+          if (request.name === 'refused') throw notFound(lease, 'refused');
+          return { kind: 'object', code: 200, body: {}, warnings: ['in the end'] };
+        },
+      });
+      const version = '/apis/coordination.k8s.io/v1beta1/namespaces/default/leasecandidates';
+      const answer = await front.ask(method, `${version}${path}`);
+      expect(answer.code).toBe(code);
+      expect(answer.headers['warning']?.split(', 299')).toEqual([
+        '299 - "coordination.k8s.io/v1beta1 LeaseCandidate is deprecated in v1.36+, unavailable in v1.39+"',
+        ' - "on the way"',
+        ...(path === '/a' ? [' - "in the end"'] : []),
+      ]);
+    },
+  );
+
   test('keeps the id that its client gave it', async () => {
     const front = await makeFront();
     const { headers } = await front.ask('GET', LEASES, { headers: { 'audit-id': 'mine' } });

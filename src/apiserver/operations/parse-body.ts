@@ -1,0 +1,63 @@
+import { isScalar, LineCounter, parseDocument, visit } from 'yaml';
+import { readJson } from '../schema/read-json.ts';
+import { jsonProblem } from './json-problem.ts';
+
+/** A body as plain JSON, whatever it was written in. */
+export type ParsedBody =
+  | {
+      readonly ok: true;
+      readonly value: unknown;
+      /** What YAML has twice and is lost, told by line; duplicates in JSON are found when it is decoded. */
+      readonly duplicates: readonly string[];
+    }
+  | { readonly ok: false; readonly problem: string };
+
+/** How Kubernetes, whose YAML is that of 1.1, reads dates (as text), and what it takes for no number (`1:20`). */
+const notAsYaml11 = (tag: { readonly tag: string; readonly format?: string }) =>
+  tag.tag !== 'tag:yaml.org,2002:timestamp' && tag.format !== 'TIME';
+
+/** Parses a body by its media type; anything but YAML counts as JSON, which most clients that name no type send. */
+export function parseBody(body: Buffer, contentType: string): ParsedBody {
+  const text = body.toString('utf8');
+  if (contentType === 'application/yaml') return parseYaml(text);
+  try {
+    return { ok: true, value: readJson(text), duplicates: [] };
+  } catch {
+    return { ok: false, problem: `couldn't get version/kind; json parse error: ${jsonProblem(text)}` };
+  }
+}
+
+/** Parses YAML as Kubernetes does before it makes JSON of it. */
+export function parseYaml(text: string): ParsedBody {
+  const lines = new LineCounter();
+  const document = parseDocument(text, {
+    schema: 'yaml-1.1',
+    customTags: (tags) => tags.filter((tag) => typeof tag === 'string' || notAsYaml11(tag)),
+    uniqueKeys: false,
+    lineCounter: lines,
+    prettyErrors: false,
+  });
+  const [error] = document.errors;
+  if (error)
+    return { ok: false, problem: `yaml: line ${lines.linePos(error.pos[0]).line}: ${error.message}` };
+  const duplicates: string[] = [];
+  visit(document, {
+    Map(_, { items }) {
+      const keys = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        const { line } = lines.linePos(key.range?.[0] ?? 0);
+        if (keys.has(key.value)) {
+          duplicates.push(`line ${line}: key ${JSON.stringify(String(key.value))} already set in map`);
+        }
+        keys.add(key.value);
+      }
+    },
+  });
+  return { ok: true, value: document.toJS() as unknown, duplicates };
+}
+
+/** What strict reading says of the keys that YAML has twice. */
+export function duplicateKeysProblem(duplicates: readonly string[]): string {
+  return `yaml: unmarshal errors:\n  ${duplicates.join('\n  ')}`;
+}

@@ -1,0 +1,130 @@
+import type { Answer, Body } from '../target.ts';
+import type { WatchedEvent } from '../watched-stream.ts';
+
+/** An answer without what a server may choose: uids, times and revisions have names that are the same on every server. */
+export interface NormalAnswer {
+  readonly code: number;
+  readonly type: string | undefined;
+  readonly warnings: readonly string[];
+  /** Parsed where it is JSON. */
+  readonly body: unknown;
+}
+
+/** The names that the values of one server were given, in the order in which they were first seen. */
+export interface Names {
+  readonly uids: Map<string, string>;
+  readonly revisions: Map<string, string>;
+}
+
+export function newNames(): Names {
+  return { uids: new Map(), revisions: new Map() };
+}
+
+/** `listRevision` is that of the list which the request went on with or asked for. */
+export function normalAnswer(answer: Answer, names: Names, listRevision?: string): NormalAnswer {
+  const type = answer.headers['content-type'];
+  return {
+    code: answer.code,
+    type,
+    warnings: answer.warnings,
+    body: type?.startsWith('application/json')
+      ? normalValue(JSON.parse(answer.text), names, listRevision)
+      : withoutTimes(withoutUids(answer.text, names)).replace(/resourceVersion: "\d+"/, 'resourceVersion'),
+  };
+}
+
+export function normalEvent(event: WatchedEvent, names: Names): unknown {
+  return normalValue(event, names, undefined);
+}
+
+function normalValue(value: unknown, names: Names, listRevision: string | undefined, key = ''): unknown {
+  if (typeof value === 'string') return normalText(value, names);
+  if (Array.isArray(value)) {
+    const items = value.map((item) => normalValue(item, names, listRevision));
+    // Which of several managers comes first may depend on whether a second has passed between their requests.
+    if (key === 'managedFields') return items.sort(byText);
+    if (key === 'cells') return items.map((cell) => (isAge(cell) ? 'AGE' : cell));
+    return items;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  const normal: Record<string, unknown> = {};
+  for (const [field, each] of Object.entries(value)) {
+    normal[field] =
+      field === 'metadata' && isFields(each)
+        ? normalMetadata(each, names, listRevision)
+        : normalValue(each, names, listRevision, field);
+  }
+  return normal;
+}
+
+function normalMetadata(
+  metadata: Readonly<Record<string, unknown>>,
+  names: Names,
+  listRevision: string | undefined,
+): unknown {
+  const normal = normalValue(metadata, names, listRevision) as Record<string, unknown>;
+  const { resourceVersion, name, continue: token } = metadata as Partial<Body['metadata']>;
+  if (typeof token === 'string') normal['continue'] = 'TOKEN';
+  if (typeof resourceVersion === 'string') {
+    normal['resourceVersion'] =
+      name === undefined
+        ? listName(resourceVersion, names, listRevision)
+        : nameOf(resourceVersion, names.revisions, 'revision');
+  }
+  return normal;
+}
+
+/** Somebody else's writes may have moved a list's revision on, but never back. */
+function listName(revision: string, names: Names, listRevision: string | undefined): string {
+  if (revision === listRevision) return 'AS ASKED';
+  const latest = [...names.revisions.keys()].reduce((a, b) => (BigInt(a) > BigInt(b) ? a : b), '0');
+  if (BigInt(revision) >= BigInt(latest)) return 'LATEST';
+  return names.revisions.get(revision) ?? 'BEFORE THE LATEST';
+}
+
+function normalText(text: string, names: Names): string {
+  const normal = withoutTimes(withoutUids(text, names));
+  return (
+    normal
+      .replaceAll(
+        /(in record |too old resource version: )\(?(\d+)\)?/g,
+        (_, before: string, revision: string) => `${before}(${names.revisions.get(revision) ?? 'REVISION'})`,
+      )
+      .replaceAll(/too old resource version: (\S+) \(\d+\)/g, 'too old resource version: $1 (REVISION)')
+      .replaceAll(/current: \d+/g, 'current: REVISION')
+      // A line of the source, which depends on how a server was built.
+      .replaceAll(/scheme "[a-z/]+\/scheme\.go:\d+"/g, 'its scheme')
+  );
+}
+
+function withoutUids(text: string, names: Names): string {
+  return text.replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (uid) =>
+    nameOf(uid, names.uids, 'uid'),
+  );
+}
+
+/** Those that steps set are of the year 2020. */
+function withoutTimes(text: string): string {
+  return text.replaceAll(/20(?:2[1-9]|[3-9]\d)-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:Z| \+0000 UTC)/g, 'NOW');
+}
+
+function nameOf(value: string, names: Map<string, string>, prefix: string): string {
+  const known = names.get(value);
+  if (known !== undefined) return known;
+  const name = `${prefix} ${names.size + 1}`;
+  names.set(value, name);
+  return name;
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isAge(cell: unknown): boolean {
+  return typeof cell === 'string' && /^\d+[smh](\d+[smh])?$/.test(cell);
+}
+
+function byText(a: unknown, b: unknown): number {
+  const [first, second] = [JSON.stringify(a), JSON.stringify(b)];
+  return first < second ? -1 : first > second ? 1 : 0;
+}

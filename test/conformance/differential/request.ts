@@ -1,0 +1,254 @@
+import type { RequestOptions } from '../target.ts';
+import { mediaTypes } from '../workspace.ts';
+import { type Fields, type Revision, type Step, validCandidate } from './steps.ts';
+import type { Memory, World } from './world.ts';
+
+/** What is sent to one server for a step. */
+export interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly options: RequestOptions;
+  /** `leases` or `leasecandidates`. */
+  readonly resource: string;
+  /** The revision of the list that this goes on with or asks for, if it does. */
+  readonly listRevision?: string;
+}
+
+interface Type {
+  readonly resource: string;
+  readonly kind: string;
+  readonly version: string;
+}
+
+/** The request that a step stands for on the server that `memory` is of. */
+export function requestFor(step: Step, world: World, memory: Memory): Request {
+  const type = typeOf(step.resource, world);
+  const collection = `/apis/coordination.k8s.io/${type.version}/namespaces/${world.namespace}/${type.resource}`;
+  const page =
+    step.kind === 'list' && step.page !== undefined ? pageOf(step.page, collection, memory) : undefined;
+  const { revision } = step.kind === 'list' ? step : { revision: 'none' as const };
+  const asked = step.kind === 'list' ? namedRevision(revision, undefined, type, memory) : undefined;
+  const query = {
+    ...step.query,
+    ...(step.kind === 'apply' && step.manager !== '' && { fieldManager: step.manager }),
+    ...(asked !== undefined && { resourceVersion: asked }),
+    ...(page && { continue: page.token }),
+  };
+  const listRevision = page?.revision ?? (asked === '0' ? undefined : asked);
+  return {
+    resource: type.resource,
+    method: methodOf(step),
+    path: `${'name' in step && !isOnCollection(step) ? `${collection}/${step.name}` : collection}${queryText(query)}`,
+    options: {
+      ...bodyOf(step, type, memory),
+      ...(step.accept !== undefined && { accept: step.accept }),
+      ...(step.userAgent !== undefined && { userAgent: step.userAgent }),
+    },
+    ...(listRevision !== undefined && { listRevision }),
+  };
+}
+
+function typeOf(resource: Step['resource'], { candidateVersions }: World): Type {
+  if (resource === 'leases') return { resource: 'leases', kind: 'Lease', version: 'v1' };
+  const version = candidateVersions[resource % candidateVersions.length] ?? candidateVersions[0];
+  return { resource: 'leasecandidates', kind: 'LeaseCandidate', version };
+}
+
+function methodOf(step: Step): string {
+  switch (step.kind) {
+    case 'create':
+      return 'POST';
+    case 'replace':
+      return 'PUT';
+    case 'merge patch':
+    case 'strategic patch':
+    case 'JSON patch':
+    case 'apply':
+      return 'PATCH';
+    case 'delete':
+    case 'delete all':
+      return 'DELETE';
+    case 'get':
+    case 'list':
+      return 'GET';
+    case 'raw':
+      return step.method;
+  }
+}
+
+function isOnCollection(step: Step): boolean {
+  return step.kind === 'create' || (step.kind === 'raw' && step.method === 'POST');
+}
+
+function bodyOf(step: Step, type: Type, memory: Memory): RequestOptions {
+  switch (step.kind) {
+    case 'create':
+    case 'replace':
+      return { body: writtenObject(step, type, memory) };
+    case 'merge patch':
+    case 'strategic patch': {
+      const metadata = { ...asFields(step.patch['metadata']), ...revisionField(step, type, memory) };
+      const hasMetadata = Object.keys(metadata).length > 0;
+      return {
+        body: {
+          ...step.patch,
+          ...(hasMetadata && { metadata }),
+          ...(step.patch['spec'] !== undefined && { spec: fitting(step.patch['spec'], type) }),
+        },
+        contentType: step.kind === 'merge patch' ? mediaTypes.mergePatch : mediaTypes.strategicPatch,
+      };
+    }
+    case 'JSON patch':
+      return { body: step.operations, contentType: mediaTypes.jsonPatch };
+    case 'apply':
+      return {
+        body: {
+          ...envelopeOf(step.envelope, type),
+          metadata: { name: step.name, ...revisionField(step, type, memory), ...defined(step.metadata) },
+          ...(step.spec !== undefined && { spec: specOf(step.spec, type) }),
+        },
+        contentType: mediaTypes.apply,
+      };
+    case 'delete': {
+      const preconditions = { ...uidField(step, type, memory), ...revisionField(step, type, memory) };
+      const hasPreconditions = Object.keys(preconditions).length > 0;
+      if (step.options === undefined && !hasPreconditions) return {};
+      return { body: { ...step.options, ...(hasPreconditions && { preconditions }) } };
+    }
+    case 'delete all':
+      return step.options === undefined ? {} : { body: step.options };
+    case 'raw':
+      return { rawBody: step.body, contentType: step.contentType };
+    case 'get':
+    case 'list':
+      return {};
+  }
+}
+
+function writtenObject(
+  step: Extract<Step, { readonly kind: 'create' | 'replace' }>,
+  type: Type,
+  memory: Memory,
+): Fields {
+  const base = step.isBased ? seen(step.name, type, memory).at(-1) : undefined;
+  const spec = step.spec === undefined ? base?.spec : specOf(step.spec, type, base?.spec);
+  return {
+    ...envelopeOf(step.envelope, type),
+    metadata: {
+      ...base?.metadata,
+      resourceVersion: undefined,
+      uid: undefined,
+      name: step.name,
+      ...uidField(step, type, memory),
+      ...revisionField(step, type, memory),
+      ...defined(step.metadata),
+    },
+    ...(spec !== undefined && { spec }),
+    ...step.more,
+  };
+}
+
+function envelopeOf(
+  envelope: 'full' | 'bare' | 'wrong kind' | 'wrong version',
+  { kind, version }: Type,
+): Fields {
+  const apiVersion = `coordination.k8s.io/${version}`;
+  switch (envelope) {
+    case 'full':
+      return { apiVersion, kind };
+    case 'bare':
+      return {};
+    case 'wrong kind':
+      return { apiVersion, kind: 'Other' };
+    case 'wrong version':
+      return { apiVersion: 'coordination.k8s.io/v9', kind };
+  }
+}
+
+/** A whole spec: a candidate gets what it needs, unless the step says otherwise. */
+function specOf(spec: Fields, type: Type, base: Fields | undefined = undefined): Fields {
+  if (type.kind === 'Lease') return { ...base, ...spec };
+  const strategy =
+    type.version === 'v1alpha1'
+      ? { preferredStrategies: ['OldestEmulationVersion'] }
+      : { strategy: 'OldestEmulationVersion' };
+  return fitting({ ...validCandidate, ...strategy, ...base, ...spec }, type) as Fields;
+}
+
+/** Without the fields of other versions: unknown fields have their own place in a step. */
+function fitting(spec: unknown, { kind, version }: Type): unknown {
+  if (kind === 'Lease' || typeof spec !== 'object' || spec === null) return spec;
+  const { strategy, preferredStrategies, ...rest } = spec as Fields;
+  return version === 'v1alpha1'
+    ? { ...rest, ...(preferredStrategies !== undefined && { preferredStrategies }) }
+    : { ...rest, ...(strategy !== undefined && { strategy }) };
+}
+
+function seen(name: string, { resource }: Type, memory: Memory) {
+  return memory.objects.get(`${resource}/${name}`) ?? [];
+}
+
+function uidField(
+  { uid, name }: { readonly uid: 'none' | 'own' | 'other'; readonly name: string },
+  type: Type,
+  memory: Memory,
+): Fields {
+  if (uid === 'none') return {};
+  return { uid: uid === 'other' ? 'other' : (seen(name, type, memory).at(-1)?.metadata.uid ?? 'other') };
+}
+
+function revisionField(
+  { revision, name }: { readonly revision: Revision; readonly name: string },
+  type: Type,
+  memory: Memory,
+): Fields {
+  const resourceVersion = namedRevision(revision, name, type, memory);
+  return resourceVersion === undefined ? {} : { resourceVersion };
+}
+
+/** `name` undefined: of whatever object of the resource was seen last, or first. */
+function namedRevision(
+  revision: Revision,
+  name: string | undefined,
+  type: Type,
+  memory: Memory,
+): string | undefined {
+  switch (revision) {
+    case 'none':
+      return undefined;
+    case 'zero':
+      return '0';
+    case 'other':
+      return 'x';
+    default: {
+      const states =
+        name === undefined
+          ? [...memory.objects].flatMap(([key, all]) => (key.startsWith(`${type.resource}/`) ? all : []))
+          : seen(name, type, memory);
+      const revisions = states.map(({ metadata }) => BigInt(metadata.resourceVersion));
+      if (revisions.length === 0) return name === undefined ? memory.start : undefined;
+      revisions.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+      return String(revision === 'current' ? revisions.at(-1) : revisions[0]);
+    }
+  }
+}
+
+function pageOf(ago: number, collection: string, memory: Memory) {
+  const pages = memory.pages.filter(({ path }) => path.split('?')[0] === collection);
+  return pages.at(-1 - (ago % Math.max(1, pages.length)));
+}
+
+function queryText(query: Readonly<Record<string, string | undefined>>): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
+  );
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+}
+
+function asFields(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? defined(value as Fields) : {};
+}
+
+function defined(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

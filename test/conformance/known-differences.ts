@@ -1,0 +1,201 @@
+import type { NormalAnswer } from './differential/normal.ts';
+import type { Request } from './differential/request.ts';
+
+/**
+ * Where a real server and the embedded one may answer differently. The embedded one follows 1.36, so that most of these
+ * are changes since older versions. Each is as narrow as it can be, so that it hides nothing else.
+ */
+export interface KnownDifference {
+  readonly title: string;
+  readonly reason: string;
+  /** Minor versions of the real servers that it is about; absent: all. */
+  readonly minors?: readonly number[];
+  /** Makes the two answers equal if this is all that they differ in. */
+  readonly reconcile: (answers: AnswerPair, request: Request) => AnswerPair;
+}
+
+export interface AnswerPair {
+  readonly real: NormalAnswer;
+  readonly embedded: NormalAnswer;
+}
+
+/** The two answers without what is known to differ from this version. */
+export function reconciled(answers: AnswerPair, request: Request, minor: number): AnswerPair {
+  return knownDifferences
+    .filter(({ minors }) => minors === undefined || minors.includes(minor))
+    .reduce((pair, { reconcile }) => reconcile(pair, request), answers);
+}
+
+const before36 = [31, 32, 33];
+
+export const knownDifferences: readonly KnownDifference[] = [
+  {
+    title: 'The patched object within an error message',
+    reason:
+      'A patch that leads to an object which cannot be decoded is answered with that object, its fields in an order that follows from which of them the patch touched.',
+    reconcile: onBoth(
+      texts((text) =>
+        text.replace(/(patch: )?Invalid value: "\{.*\}(\\n|\n)?": /s, '$1Invalid value: OBJECT: '),
+      ),
+    ),
+  },
+  {
+    title: 'The order of the conflicts of an apply',
+    reason: 'A real server takes them from a map, in any order.',
+    reconcile: onBoth((answer) =>
+      isFailure(answer, 409) ? sorted(texts(sortedLines(/^Apply failed with/))(answer)) : answer,
+    ),
+  },
+  {
+    title: 'The order of what is wrong with the types of an apply',
+    reason: 'A real server takes the fields from a map, in any order.',
+    reconcile: onBoth((answer) =>
+      isFailure(answer, 500)
+        ? texts(sortedLines(/^failed to create typed patch object .*: errors:/))(answer)
+        : answer,
+    ),
+  },
+  {
+    title: 'The descriptions of the columns of a table',
+    reason: 'They are documentation, and the embedded server has its own words.',
+    reconcile: onBoth((answer) => ({ ...answer, body: withoutDescriptions(answer.body) })),
+  },
+  {
+    title: 'Values within error messages',
+    reason: 'Since 1.34, lists, times and objects are shown as JSON; before, as Go would show them.',
+    minors: before36,
+    reconcile: onReal(
+      texts((text) =>
+        text
+          .replaceAll(
+            /\[\]string\{([^}]*)\}(?=: (?:supported|finalizer))/g,
+            (_, list: string) => `[${list.replaceAll(', ', ',')}]`,
+          )
+          .replaceAll('Invalid value: 0x0: must be specified', 'Invalid value: 0: must be specified')
+          .replaceAll(
+            /Invalid value: (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) \+0000 UTC: /g,
+            'Invalid value: "$1T$2Z": ',
+          )
+          .replaceAll('Invalid value: NOW: ', 'Invalid value: "NOW": ')
+          .replaceAll(
+            /Invalid value: v1\.OwnerReference\{(.*?)\}: /g,
+            (_, fields: string) => `Invalid value: ${ownerAsJson(fields)}: `,
+          ),
+      ),
+    ),
+  },
+  {
+    title: 'The wording of error messages',
+    reason: 'It changed between the versions; the facts did not.',
+    minors: before36,
+    reconcile: onReal(
+      texts((text) =>
+        text
+          .replaceAll('a qualified name must consist of', 'a valid label key must consist of')
+          .replaceAll('must have at most 128 bytes', 'may not be more than 128 bytes')
+          .replaceAll(/: (kind|name|uid) must not be empty/g, ': must not be empty'),
+      ),
+    ),
+  },
+  {
+    title: 'Warnings of deprecated versions',
+    reason:
+      'Since 1.35 and 1.36, v1alpha2 and v1beta1 of LeaseCandidate are deprecated, which every answer says.',
+    minors: before36,
+    reconcile: ({ real, embedded }) => ({
+      real,
+      embedded: {
+        ...embedded,
+        warnings: embedded.warnings.filter(
+          (text) => !/ LeaseCandidate is deprecated in v1\.3[56]\+/.test(text),
+        ),
+      },
+    }),
+  },
+  {
+    title: 'A deletion with a body that cannot be read',
+    reason: 'Up to 1.33 it is answered as an internal error.',
+    minors: before36,
+    reconcile: ({ real, embedded }, { method }) => ({
+      real: method === 'DELETE' && isFailure(real, 500) ? asBadRequest(real) : real,
+      embedded,
+    }),
+  },
+  {
+    title: 'A list of a resourceVersion that is none',
+    reason: 'Up to 1.32 it is answered as an internal error.',
+    minors: [31, 32],
+    reconcile: ({ real, embedded }, { path }) => ({
+      real:
+        path.includes('resourceVersion=x') && isFailure(real, 500)
+          ? texts((text) =>
+              text.replace(/^(?=resourceVersion: Invalid value)/, 'invalid resource version: '),
+            )(asBadRequest(real))
+          : real,
+      embedded,
+    }),
+  },
+];
+
+type Rewriting = (answer: NormalAnswer) => NormalAnswer;
+
+function onReal(rewrite: Rewriting): KnownDifference['reconcile'] {
+  return ({ real, embedded }) => ({ real: rewrite(real), embedded });
+}
+
+function onBoth(rewrite: Rewriting): KnownDifference['reconcile'] {
+  return ({ real, embedded }) => ({ real: rewrite(real), embedded: rewrite(embedded) });
+}
+
+/** Rewrites every text of an answer. */
+function texts(rewrite: (text: string) => string): Rewriting {
+  const rewritten = (value: unknown): unknown => {
+    if (typeof value === 'string') return rewrite(value);
+    if (Array.isArray(value)) return value.map(rewritten);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([field, each]) => [field, rewritten(each)]));
+  };
+  return (answer) => ({
+    ...answer,
+    warnings: answer.warnings.map(rewrite),
+    body: rewritten(answer.body),
+  });
+}
+
+/** The lines of a text that begins like this, in an order of our own. */
+function sortedLines(beginning: RegExp): (text: string) => string {
+  return (text) => (beginning.test(text) ? text.split('\n').sort().join('\n') : text);
+}
+
+function isFailure(answer: NormalAnswer, code: number): boolean {
+  return answer.code === code && (answer.body as { readonly kind?: unknown } | null)?.kind === 'Status';
+}
+
+/** A Status with its causes in an order of our own. */
+function sorted(answer: NormalAnswer): NormalAnswer {
+  const body = answer.body as { readonly details?: { readonly causes?: readonly unknown[] } };
+  const causes = body.details?.causes;
+  if (causes === undefined) return answer;
+  const inOrder = causes.map((cause) => JSON.stringify(cause)).sort();
+  return { ...answer, body: { ...body, details: { ...body.details, causes: inOrder } } };
+}
+
+function asBadRequest(answer: NormalAnswer): NormalAnswer {
+  return { ...answer, code: 400, body: { ...(answer.body as object), reason: 'BadRequest', code: 400 } };
+}
+
+function withoutDescriptions(body: unknown): unknown {
+  const columns = (body as { readonly columnDefinitions?: unknown } | null)?.columnDefinitions;
+  if (!Array.isArray(columns)) return body;
+  const columnDefinitions = columns.map(({ description: _, ...column }) => column);
+  return { ...(body as object), columnDefinitions };
+}
+
+/** Of `APIVersion:"v1", Kind:"Event", ..., Controller:(*bool)(nil)`. */
+function ownerAsJson(fields: string): string {
+  const texts = [...fields.matchAll(/(\w+):("(?:[^"\\]|\\.)*")/g)].map(([, name = '', value = '']) => {
+    const field = name === 'APIVersion' ? 'apiVersion' : name.toLowerCase();
+    return `"${field}":${value}`;
+  });
+  return `{${texts.join(',')}}`;
+}

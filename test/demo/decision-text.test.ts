@@ -1,0 +1,118 @@
+import { expect, test } from 'vitest';
+import { describeDecision } from '../../src/demo/decision-text.ts';
+import type { Action, Decision, LeaseChange } from '../../src/election/decision.ts';
+import { noMemory } from '../../src/election/lease-memory.ts';
+import type { Lease } from '../../src/election/model.ts';
+import type { ElectionInput } from '../../src/election/survey.ts';
+import { defaultSettings, OLDEST } from '../support/election-builders.ts';
+
+const lease: Lease = {
+  namespace: 'default',
+  name: 'demo',
+  uid: 'u',
+  resourceVersion: '1',
+  holderIdentity: 'one',
+  preferredHolder: undefined,
+  isPreferredHolderOurs: false,
+  strategy: OLDEST,
+  leaseDurationSeconds: 4,
+  leaseTransitions: 0,
+  acquireTime: undefined,
+  renewTime: undefined,
+};
+
+function makeInput(fields: Partial<ElectionInput> = {}): ElectionInput {
+  const settings = defaultSettings;
+  return { namespace: 'default', name: 'demo', lease, memory: noMemory, candidates: [], settings, ...fields };
+}
+
+function makeDecision(fields: Partial<Decision>): Decision {
+  return {
+    reason: 'LeaderOptimal',
+    actions: [],
+    requeue: { kind: 'awaitChange' },
+    outcome: { kind: 'nobody' },
+    standings: [],
+    isRound: false,
+    conflict: undefined,
+    ...fields,
+  };
+}
+
+function update(change: LeaseChange): Action {
+  return { kind: 'UpdateLease', uid: 'u', resourceVersion: '1', change };
+}
+
+const grant = {
+  holder: 'one',
+  renewTime: 0n,
+  former: undefined,
+  hasFormerLapsed: false,
+  isPreemption: false,
+  leaseDurationSeconds: 4,
+};
+const ping: Action = {
+  kind: 'PingCandidate',
+  name: 'two',
+  uid: 'u',
+  resourceVersion: '1',
+  pingTime: 0n,
+  purpose: 'election',
+};
+
+test.each<{ name: string; fields: Partial<Decision>; input?: Partial<ElectionInput>; want: string }>([
+  {
+    name: 'makes a Lease',
+    fields: { actions: [{ kind: 'CreateLease', strategy: OLDEST, grant }] },
+    input: { lease: undefined },
+    want: 'one gets the Lease',
+  },
+  {
+    name: 'grants a Lease anew',
+    fields: { actions: [update({ kind: 'grant', grant, leaseTransitions: 0, strategy: OLDEST })] },
+    want: 'one gets the Lease again',
+  },
+  {
+    name: 'makes a Lease that others decide about',
+    fields: { actions: [{ kind: 'CreateLease', strategy: 'example.com/a', grant: undefined }] },
+    input: { lease: undefined },
+    want: 'a Lease without a holder, for example.com/a',
+  },
+  {
+    name: 'prefers somebody, and asks others',
+    fields: { actions: [update({ kind: 'prefer', preferredHolder: 'two', strategy: OLDEST }), ping] },
+    want: 'two is preferred to one, which is to let the Lease run out; asks two for a sign of life',
+  },
+  {
+    name: 'takes a preference back',
+    fields: { actions: [update({ kind: 'unprefer', hasFailed: true })] },
+    want: 'nobody is preferred any longer',
+  },
+  {
+    name: 'names another strategy',
+    fields: {
+      actions: [
+        update({
+          kind: 'strategy',
+          strategy: 'example.com/a',
+          isHolderAbsent: false,
+          removesPreferredHolder: false,
+        }),
+      ],
+    },
+    want: 'the Lease names the strategy example.com/a',
+  },
+  {
+    name: 'collects a candidate',
+    fields: { actions: [{ kind: 'DeleteCandidate', name: 'two', uid: 'u', resourceVersion: '1' }] },
+    want: 'deletes two',
+  },
+  {
+    name: 'finds a conflict',
+    fields: { outcome: { kind: 'conflict', strategies: ['a', 'b', 'c'] } },
+    want: 'some want a, others b, others c',
+  },
+  { name: 'does nothing, as nobody holds the Lease', fields: {}, want: 'nothing can be done yet' },
+])('a decision that $name is told in words', ({ fields, input, want }) => {
+  expect(describeDecision(makeDecision(fields), makeInput(input))).toBe(want);
+});
