@@ -2,25 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { candidateRow, compareForElection, type SampleProgram } from '../../src/demo/candidate-row.ts';
 import type { Condition, LeaseState } from '../../src/demo/demo-state.ts';
 import type { LeaseCandidate } from '../../src/election/model.ts';
+import { makeCandidate, wallAt } from '../support/election-builders.ts';
 import { makeLease } from './make-state.ts';
-
-function makeCandidate(fields: Partial<LeaseCandidate> = {}): LeaseCandidate {
-  return {
-    namespace: 'default',
-    name: 'sample-1',
-    uid: 'u',
-    resourceVersion: '1',
-    creationTimestamp: 0n,
-    isDeleting: false,
-    leaseName: 'demo',
-    binaryVersion: '1.36.0',
-    emulationVersion: '1.36.0',
-    preference: { kind: 'strategy', strategy: 'OldestEmulationVersion' },
-    renewTime: 10n,
-    pingTime: undefined,
-    ...fields,
-  };
-}
 
 const leading: SampleProgram = { life: 'running', isLeading: true };
 const following: SampleProgram = { life: 'running', isLeading: false };
@@ -61,12 +44,18 @@ describe('a row of the table', () => {
       lease: { ...other, preferredHolder: 'sample-1' },
       want: 'preferred',
     },
-    { name: 'has not answered', program: following, lease: other, fields: { pingTime: 11n }, want: 'pinged' },
+    {
+      name: 'has not answered',
+      program: following,
+      lease: other,
+      fields: { pingTime: wallAt(1) },
+      want: 'pinged',
+    },
     {
       name: 'has answered',
       program: following,
       lease: other,
-      fields: { pingTime: 10n },
+      fields: { pingTime: wallAt(0) },
       isFresh: true,
       want: 'fresh',
     },
@@ -88,15 +77,15 @@ describe('a row of the table', () => {
       want: 'idle',
     },
   ])('says $want of one that $name', ({ program, lease, fields, isFresh = false, want }) => {
-    expect(candidateRow(makeCandidate(fields), program, lease, isFresh).condition).toBe(want);
+    const candidate = makeCandidate('sample-1')
+      .renewedAt(0)
+      .with({ ...fields })
+      .build();
+    expect(candidateRow(candidate, program, lease, isFresh).condition).toBe(want);
   });
 
   test('shows what is known of a candidate, and what is not as nothing', () => {
-    const candidate = makeCandidate({
-      binaryVersion: undefined,
-      emulationVersion: undefined,
-      preference: { kind: 'preferredStrategies', strategies: ['a', 'b'] },
-    });
+    const candidate = makeCandidate('sample-1').versions(undefined).wantsInOrder('a', 'b').build();
     expect(candidateRow(candidate, undefined, { ...other, preferredHolder: 'sample-1' }, false)).toEqual({
       name: 'sample-1',
       binaryVersion: '',
@@ -111,12 +100,13 @@ describe('a row of the table', () => {
 
 test('the table begins with the best candidate and ends with those that could never lead', () => {
   const names = [
-    makeCandidate({ name: 'z-unreadable', emulationVersion: 'new' }),
-    makeCandidate({ name: 'newest', emulationVersion: '1.36.0' }),
-    makeCandidate({ name: 'a-unreadable', binaryVersion: undefined }),
-    makeCandidate({ name: 'older-binary', binaryVersion: '1.35.0', emulationVersion: '1.35.0' }),
-    makeCandidate({ name: 'newer-binary', emulationVersion: '1.35.0' }),
+    makeCandidate('z-unreadable').emulating('new'),
+    makeCandidate('newest'),
+    makeCandidate('a-unreadable').versions(undefined),
+    makeCandidate('older-binary').versions('1.35.0'),
+    makeCandidate('newer-binary').emulating('1.35.0'),
   ]
+    .map((candidate) => candidate.build())
     .toSorted(compareForElection)
     .map(({ name }) => name);
   expect(names).toEqual(['older-binary', 'newer-binary', 'newest', 'a-unreadable', 'z-unreadable']);

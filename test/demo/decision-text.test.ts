@@ -1,30 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeDecision } from '../../src/demo/decision-text.ts';
 import type { Action, Decision, LeaseChange } from '../../src/election/decision.ts';
-import { noMemory } from '../../src/election/lease-memory.ts';
-import type { Lease } from '../../src/election/model.ts';
-import type { ElectionInput } from '../../src/election/survey.ts';
-import { defaultSettings, OLDEST } from '../support/election-builders.ts';
-
-const lease: Lease = {
-  namespace: 'default',
-  name: 'demo',
-  uid: 'u',
-  resourceVersion: '1',
-  holderIdentity: 'one',
-  preferredHolder: undefined,
-  isPreferredHolderOurs: false,
-  strategy: OLDEST,
-  leaseDurationSeconds: 4,
-  leaseTransitions: 0,
-  acquireTime: undefined,
-  renewTime: undefined,
-};
-
-function makeInput(fields: Partial<ElectionInput> = {}): ElectionInput {
-  const settings = defaultSettings;
-  return { namespace: 'default', name: 'demo', lease, memory: noMemory, candidates: [], settings, ...fields };
-}
+import { makeInput, makeLease, OLDEST } from '../support/election-builders.ts';
 
 function makeDecision(fields: Partial<Decision>): Decision {
   return {
@@ -60,11 +37,11 @@ const ping: Action = {
   purpose: 'election',
 };
 
-test.each<{ name: string; fields: Partial<Decision>; input?: Partial<ElectionInput>; want: string }>([
+test.each<{ name: string; fields: Partial<Decision>; isLeaseMissing?: true; want: string }>([
   {
     name: 'makes a Lease',
     fields: { actions: [{ kind: 'CreateLease', strategy: OLDEST, grant }] },
-    input: { lease: undefined },
+    isLeaseMissing: true,
     want: 'one gets the Lease',
   },
   {
@@ -75,7 +52,7 @@ test.each<{ name: string; fields: Partial<Decision>; input?: Partial<ElectionInp
   {
     name: 'makes a Lease that others decide about',
     fields: { actions: [{ kind: 'CreateLease', strategy: 'example.com/a', grant: undefined }] },
-    input: { lease: undefined },
+    isLeaseMissing: true,
     want: 'a Lease without a holder, for example.com/a',
   },
   {
@@ -113,6 +90,7 @@ test.each<{ name: string; fields: Partial<Decision>; input?: Partial<ElectionInp
     want: 'some want a, others b, others c',
   },
   { name: 'does nothing, as nobody holds the Lease', fields: {}, want: 'nothing can be done yet' },
-])('a decision that $name is told in words', ({ fields, input, want }) => {
-  expect(describeDecision(makeDecision(fields), makeInput(input))).toBe(want);
+])('a decision that $name is told in words', ({ fields, isLeaseMissing, want }) => {
+  const input = isLeaseMissing ? makeInput() : makeInput().sees(makeLease('one'), 0);
+  expect(describeDecision(makeDecision(fields), input.build())).toBe(want);
 });

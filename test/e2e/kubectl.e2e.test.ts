@@ -92,7 +92,10 @@ describe('kubectl prints the same as with a kube-apiserver', () => {
     { args: 'get leases -n drill -l tier=one -o name' },
     { args: 'get leases -n drill -l tier!=one' },
     { args: 'get leases -n drill --field-selector metadata.name=applied -o name' },
-    { args: 'get leasecandidates -n drill --field-selector spec.leaseName=nobody-elects -o name' },
+    {
+      args: 'get leasecandidates -n drill --field-selector spec.leaseName=nobody-elects -o name',
+      fails: true,
+    },
     { args: 'get lease absent -n drill', fails: true },
     { args: 'describe lease applied -n drill' },
     { args: 'describe leasecandidate one -n drill' },

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type EmbeddedPlane, startEmbeddedPlane } from '../control-plane/embedded-plane.ts';
+import { createCandidate, createLease, leasePath, leasesPath } from './cluster-objects.ts';
+import { type Informer, startInformer } from './informer.ts';
+
+// In this order, as each goes on from what the last one left.
+describe("client-go's informers on the embedded server", () => {
+  const namespace = 'default';
+  let plane: EmbeddedPlane;
+  let informer: Informer;
+
+  beforeAll(async () => {
+    plane = await startEmbeddedPlane();
+    await createLease(plane, { namespace, name: 'there-before' }, { holderIdentity: 'a' });
+    await createCandidate(plane, { lease: 'there-before', name: 'candidate-before' });
+    informer = await startInformer(plane.readOnlyKubeconfig);
+  });
+  afterAll(async () => {
+    await informer?.stop();
+    await plane?.stop();
+  });
+
+  it('see what is there and know when they have seen all of it', async () => {
+    await informer.waitFor({ event: 'synced' });
+    const seen = informer.lines.map(
+      ({ event, resource, name }) => `${event} ${resource ?? ''} ${name ?? ''}`,
+    );
+    expect(seen).toContain('added leases there-before');
+    expect(seen).toContain('added leasecandidates candidate-before');
+  });
+
+  it('see every change of one object once and in order', async () => {
+    await createLease(plane, { namespace, name: 'changing' }, { leaseTransitions: 0 });
+    for (let transitions = 1; transitions <= 50; transitions += 1) {
+      await plane.request('PATCH', leasePath({ namespace, name: 'changing' }), {
+        spec: { leaseTransitions: transitions },
+      });
+    }
+    await plane.request('DELETE', leasePath({ namespace, name: 'changing' }));
+    await informer.waitFor({ event: 'deleted', name: 'changing' });
+    const seen = informer.lines.filter(({ name }) => name === 'changing');
+    expect(seen.map(({ event }) => event)).toEqual(['added', ...Array(50).fill('modified'), 'deleted']);
+    const versions = seen.map(({ resourceVersion }) => Number(resourceVersion));
+    expect(versions).toEqual(versions.toSorted((one, other) => one - other));
+    expect(new Set(versions).size).toBe(versions.length);
+  });
+
+  it('go on where they were after the server was killed, and see what they missed', async () => {
+    await createLease(plane, { namespace, name: 'kept' }, { holderIdentity: 'a' });
+    const before = await informer.waitFor({ event: 'added', name: 'kept' });
+    await plane.restart();
+    await createLease(plane, { namespace, name: 'after' }, { holderIdentity: 'a' });
+    const after = await informer.waitFor({ event: 'added', name: 'after' }, 60_000);
+    expect(Number(after.resourceVersion)).toBeGreaterThan(Number(before.resourceVersion));
+    const { items } = await plane.request<{ items: { metadata: { name: string } }[] }>(
+      'GET',
+      leasesPath(namespace),
+    );
+    expect(items.map(({ metadata }) => metadata.name)).toEqual(['after', 'kept', 'there-before']);
+    // Nothing that was kept looks deleted on the way.
+    expect(informer.lines.filter(({ event, name }) => event === 'deleted' && name !== 'changing')).toEqual(
+      [],
+    );
+  });
+});
