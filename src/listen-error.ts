@@ -10,5 +10,9 @@ export function listenError(error: Error, { host, port }: ListenAddress): Error 
   };
   const code = 'code' in error ? String(error.code) : '';
   const where = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-  return new Error(`--listen ${where}: ${reasons[code] ?? error.message}`, { cause: error });
+  const reason = reasons[code];
+  // What is told in our own words need not be told again in those of the system.
+  return reason === undefined
+    ? new Error(`--listen ${where}`, { cause: error })
+    : new Error(`--listen ${where}: ${reason}`);
 }

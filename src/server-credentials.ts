@@ -1,5 +1,5 @@
 import { randomBytes, X509Certificate } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TokenGrant } from './apiserver/access/access.ts';
 import {
@@ -12,7 +12,7 @@ import {
 import { generateToken, parseTokenFile } from './apiserver/access/token-file.ts';
 import { blaming } from './blame.ts';
 import type { Clock } from './clock.ts';
-import { writePrivateFile } from './private-file.ts';
+import { makePrivateDirectory, writePrivateFile } from './private-file.ts';
 import type { ServeSettings } from './serve-config.ts';
 
 /** What a server shows its clients, and whom it lets in. */
@@ -34,7 +34,7 @@ const TOKEN_BYTES = 24;
 export async function obtainCredentials(settings: ServeSettings, clock: Clock): Promise<ServerCredentials> {
   const { dataDirectory, tlsCertificate, tlsKey, tokens, listen } = settings;
   if (dataDirectory !== undefined) {
-    blaming(`--data-dir ${dataDirectory}`, () => mkdirSync(dataDirectory, { recursive: true, mode: 0o700 }));
+    blaming(`--data-dir ${dataDirectory}`, () => makePrivateDirectory(dataDirectory));
   }
   const certificate =
     tlsCertificate !== undefined && tlsKey !== undefined

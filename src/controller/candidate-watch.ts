@@ -56,6 +56,11 @@ export class CandidateWatch {
     return this.#version;
   }
 
+  /** One for each namespace watched; none while no version is served. */
+  get reflectors(): readonly Pick<Reflector<LeaseCandidate>, 'lastActivity'>[] {
+    return this.#reflectors;
+  }
+
   hasSynced(): boolean {
     return this.#reflectors.length > 0 && this.#reflectors.every((reflector) => reflector.hasSynced());
   }

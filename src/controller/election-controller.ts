@@ -1,9 +1,9 @@
-import type { Clock } from '../clock.ts';
+import type { Clock, Instant } from '../clock.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import type { Decision, Reason } from '../election/decision.ts';
 import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
 import { type ElectionInput, surveyTenure } from '../election/survey.ts';
-import type { Now } from '../election/time.ts';
+import { earliest, type Now } from '../election/time.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { LeaseCandidateVersion } from '../kubernetes/discovery.ts';
 import {
@@ -15,11 +15,15 @@ import {
 import { createActionWriter } from './apply.ts';
 import { CandidateWatch } from './candidate-watch.ts';
 import { ElectionRecords } from './election-records.ts';
+import { type ElectionsSurvey, surveyElections } from './elections-survey.ts';
 import { type LeaseKey, leaseKey } from './lease-key.ts';
 import { type DecisionObserver, type ReconcilerParts, reconcile } from './reconcile.ts';
 import { resourcePaths } from './resource-paths.ts';
 import { Workqueue, type WorkqueueObserver } from './workqueue.ts';
 import { WriteBarrier } from './write-barrier.ts';
+
+/** What a controller watches. */
+export type WatchedResource = 'leases' | 'leasecandidates';
 
 /** What happens in the controller, for whoever logs and measures. Must not throw. */
 export interface ControllerObserver extends DecisionObserver {
@@ -27,7 +31,7 @@ export interface ControllerObserver extends DecisionObserver {
   notServed(): void;
   discoveryFailed(error: unknown): void;
   reflectorFailed(error: unknown, context: ReflectorErrorContext): void;
-  reflectorObserver(resource: string): (observation: ReflectorObservation) => void;
+  reflectorObserver(resource: WatchedResource): (observation: ReflectorObservation) => void;
   /** A reconcile ended in a way that nobody foresaw; it is repeated with backoff. */
   reconcileFailed(key: LeaseKey, error: unknown): void;
 }
@@ -127,7 +131,7 @@ export class ElectionController {
     for (const key of this.#records.leasesWithOwnPreference()) this.queue.add(key);
   }
 
-  hasSynced(resource: 'leases' | 'leasecandidates'): boolean {
+  hasSynced(resource: WatchedResource): boolean {
     if (resource === 'leasecandidates') return this.#candidates.hasSynced();
     return this.#leases.every((reflector) => reflector.hasSynced());
   }
@@ -137,14 +141,19 @@ export class ElectionController {
     return this.#candidates.version;
   }
 
-  /** How many Leases have candidates but no valid holder. */
-  countLeasesWithoutLeader(): number {
-    const at = this.#parts.clock.now();
-    let count = 0;
-    for (const key of this.#records.contestedLeases()) {
-      if (surveyTenure(this.#records.gather(key), at).kind === 'vacant') count++;
-    }
-    return count;
+  /** All Leases that somebody is a candidate for, as they stand now. Takes time in proportion to their number. */
+  survey(): ElectionsSurvey {
+    return surveyElections(this.#records, this.#now());
+  }
+
+  /**
+   * When the server last sent anything about a resource, bookmarks included, on the monotonic clock; of several
+   * namespaces, the one longest without news. Undefined while any has never been heard of.
+   */
+  lastHeard(resource: WatchedResource): Instant | undefined {
+    const reflectors = resource === 'leases' ? this.#leases : this.#candidates.reflectors;
+    const heard = reflectors.map(({ lastActivity }) => lastActivity);
+    return heard.includes(undefined) ? undefined : earliest(heard);
   }
 
   async #process(key: LeaseKey): Promise<void> {
@@ -207,8 +216,8 @@ export class ElectionController {
         this.#lastReasons.set(key, decision.reason);
         observer.decided(key, decision, input);
       },
-      written: (key, action, error) => observer.written(key, action, error),
-      applied: (key, decision, input) => observer.applied(key, decision, input),
+      written: (...told) => observer.written(...told),
+      applied: (...told) => observer.applied(...told),
       forgotten: (key) => {
         this.#lastReasons.delete(key);
         observer.forgotten(key);

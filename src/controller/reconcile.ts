@@ -2,7 +2,7 @@ import type { Clock, Instant } from '../clock.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import { decideElection } from '../election/decide.ts';
 import type { Action, Decision } from '../election/decision.ts';
-import type { ElectionSettings } from '../election/model.ts';
+import type { ElectionSettings, Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import { earliest } from '../election/time.ts';
 import { ApiError } from '../kubernetes/errors.ts';
@@ -17,9 +17,12 @@ export interface DecisionObserver {
   /** A decision was made, before anything of it is applied; `input` is what it was made on. */
   decided(key: LeaseKey, decision: Decision, input: ElectionInput): void;
   /** A write was answered, or not; `error` is undefined when it succeeded. */
-  written(key: LeaseKey, action: Action, error: unknown): void;
-  /** The writes of a decision have all succeeded, but perhaps for pings. */
-  applied(key: LeaseKey, decision: Decision, input: ElectionInput): void;
+  written(key: LeaseKey, action: Action, error: unknown, decision: Decision): void;
+  /**
+   * The writes of a decision have all succeeded, but perhaps for pings. `lease` is the Lease as the server has it now, where
+   * the decision wrote it.
+   */
+  applied(key: LeaseKey, decision: Decision, input: ElectionInput, lease: Lease | undefined): void;
   /** There is neither a Lease of that name any more nor a candidate for it. */
   forgotten(key: LeaseKey): void;
 }
@@ -58,9 +61,9 @@ export async function reconcile(key: LeaseKey, parts: ReconcilerParts): Promise<
   const again = decision.requeue.kind === 'at' ? decision.requeue.time : undefined;
   if (!parts.writer) return again;
 
-  const failures = await applyDecision(key, input, decision, parts.writer, parts);
+  const { failures, lease } = await applyDecision(key, input, decision, parts.writer, parts);
   if (failures.every(({ action }) => action.kind === 'PingCandidate')) {
-    observer.applied(key, decision, input);
+    observer.applied(key, decision, input, lease);
   }
   if (failures.length === 0) {
     barrier.succeeded(key);
@@ -86,35 +89,38 @@ async function applyDecision(
   decision: Decision,
   writer: ActionWriter,
   parts: ReconcilerParts,
-): Promise<readonly Failure[]> {
+): Promise<{ failures: readonly Failure[]; lease: Lease | undefined }> {
   const at = parts.clock.now();
   recordIntent(parts.records, key, decision, parts.settings, at);
   const failures: Failure[] = [];
   // All writes to one Lease are to different objects. They are sent at once, the Lease's first.
-  await Promise.all(
+  const written = await Promise.all(
     decision.actions.map(async (action) => {
       try {
-        await applyAction(key, input, action, writer, parts);
-        parts.observer.written(key, action, undefined);
+        const lease = await applyAction(key, input, action, writer, parts);
+        parts.observer.written(key, action, undefined, decision);
+        return lease;
       } catch (error) {
         if (action.kind === 'PingCandidate' && !isRefusedForGood(error)) {
           recordPingNotSent(parts.records, key, action, at);
         }
-        parts.observer.written(key, action, error);
+        parts.observer.written(key, action, error, decision);
         failures.push({ action, error });
+        return undefined;
       }
     }),
   );
-  return failures;
+  return { failures, lease: written.find((lease) => lease !== undefined) };
 }
 
+/** Resolves to the Lease as the server has it now, where it was written. */
 async function applyAction(
   key: LeaseKey,
   input: ElectionInput,
   action: Action,
   writer: ActionWriter,
   { barrier, records, clock, mayWrite }: ReconcilerParts,
-): Promise<void> {
+): Promise<Lease | undefined> {
   if (!mayWrite()) throw new LockLostError();
   const target: WrittenObject =
     action.kind === 'PingCandidate' || action.kind === 'DeleteCandidate'
@@ -123,10 +129,11 @@ async function applyAction(
   const basedOn = action.kind === 'CreateLease' ? undefined : action.resourceVersion;
   try {
     const answer = await writer.write(input.namespace, input.name, action);
-    if (action.kind === 'CreateLease' || action.kind === 'UpdateLease') {
-      if (answer) recordLeaseWritten(records, key, action, decodeLease(answer), clock.now());
-    }
+    const isLeaseWritten = action.kind === 'CreateLease' || action.kind === 'UpdateLease';
+    const lease = isLeaseWritten && answer ? decodeLease(answer) : undefined;
+    if (isLeaseWritten && lease) recordLeaseWritten(records, key, action, lease, clock.now());
     barrier.expectChange(key, target, basedOn);
+    return lease;
   } catch (error) {
     if (isConflict(error)) barrier.expectChange(key, target, basedOn);
     throw error;

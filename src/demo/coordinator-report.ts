@@ -4,7 +4,7 @@ import type { LockObserver } from '../coordinator.ts';
 import type { Decision, Reason } from '../election/decision.ts';
 import { changesCluster } from '../election/decision-result.ts';
 import type { ElectionInput } from '../election/survey.ts';
-import { isTrouble } from '../telemetry/decision-report.ts';
+import { isTrouble } from '../telemetry/reason-table.ts';
 import { describeDecision } from './decision-text.ts';
 import type { Tell } from './happening.ts';
 

@@ -1,5 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { Clock } from '../clock.ts';
+import type { Clock, Instant } from '../clock.ts';
+import type { WatchedResource } from '../controller/election-controller.ts';
+import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/reflector.ts';
 
 /** One call to the API server that ended; a watch counts as ended once its answer has begun. */
 export interface ApiCall {
@@ -11,17 +13,32 @@ export interface ApiCall {
   readonly durationMs: number;
 }
 
-/** What a reflector did. */
-export type ReflectorStep =
-  | { readonly type: 'listed' }
-  | { readonly type: 'watchStarted' }
-  | { readonly type: 'watchEnded'; readonly how: string };
+
+type FailingStep = ReflectorErrorContext['during'] | 'discovery';
+
+const RESOURCES: readonly WatchedResource[] = ['leases', 'leasecandidates'];
+const FAILING_STEPS: Readonly<Record<FailingStep, true>> = {
+  discovery: true,
+  list: true,
+  watch: true,
+  decode: true,
+  callback: true,
+};
+const WATCH_ENDS: Readonly<Record<Extract<ReflectorObservation, { type: 'watchEnded' }>['how'], true>> = {
+  closed: true,
+  aborted: true,
+  stalled: true,
+  failed: true,
+};
 
 /** Traffic with the API server. */
 export interface ApiMetrics {
   called(call: ApiCall): void;
   /** The observer for the reflector of `resource`. */
-  reflectorObserver(resource: string): (step: ReflectorStep) => void;
+  reflectorObserver(resource: WatchedResource): (observation: ReflectorObservation) => void;
+  reflectorFailed(context: Pick<ReflectorErrorContext, 'path'> & { readonly during: FailingStep }): void;
+  /** Asks, whenever metrics are collected, when the server last sent anything about `resource`. */
+  watchStaleness(lastHeard: (resource: WatchedResource) => Instant | undefined): void;
 }
 
 const REQUEST_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
@@ -31,13 +48,13 @@ export function createApiMetrics(registry: Registry, clock: Clock): ApiMetrics {
   const registers = [registry];
   const requests = new Counter({
     name: 'rest_client_requests_total',
-    help: 'Requests to the API server',
+    help: 'Requests to the API server; code <error> where there was no complete answer',
     labelNames: ['code', 'method'],
     registers,
   });
   const requestSeconds = new Histogram({
     name: 'rest_client_request_duration_seconds',
-    help: 'How long requests to the API server took',
+    help: 'How long requests to the API server took, a watch until its answer began',
     labelNames: ['verb'],
     buckets: REQUEST_BUCKETS_SECONDS,
     registers,
@@ -54,11 +71,32 @@ export function createApiMetrics(registry: Registry, clock: Clock): ApiMetrics {
     labelNames: ['resource', 'how'],
     registers,
   });
-  const lastContact = new Gauge({
-    name: 'cle_reflector_last_contact_timestamp_seconds',
-    help: 'When the server last answered a list or began a watch, which it does every few minutes',
+  const failures = new Counter({
+    name: 'cle_reflector_failures_total',
+    help: 'What went wrong while a resource was looked for, listed, watched or read; each is tried again with backoff',
+    labelNames: ['resource', 'during'],
+    registers,
+  });
+  for (const resource of RESOURCES) {
+    lists.inc({ resource }, 0);
+    for (const how of Object.keys(WATCH_ENDS)) watchEnds.inc({ resource, how }, 0);
+    for (const during of Object.keys(FAILING_STEPS)) failures.inc({ resource, during }, 0);
+  }
+  const startedAt = clock.now();
+  const heardAt = new Map<WatchedResource, Instant>();
+  let lastHeard: (resource: WatchedResource) => Instant | undefined = () => undefined;
+  new Gauge({
+    name: 'cle_reflector_staleness_seconds',
+    help: 'How long ago the server last sent anything about a resource, bookmarks included, which come about once a minute; from the start on when it never did',
     labelNames: ['resource'],
     registers,
+    collect() {
+      for (const resource of RESOURCES) {
+        const at = lastHeard(resource) ?? heardAt.get(resource) ?? startedAt;
+        heardAt.set(resource, at);
+        this.set({ resource }, (clock.now() - at) / 1000);
+      }
+    },
   });
   return {
     called({ method, verb, status, durationMs }) {
@@ -66,10 +104,15 @@ export function createApiMetrics(registry: Registry, clock: Clock): ApiMetrics {
       requests.inc({ code: status === 'error' ? '<error>' : status, method });
       requestSeconds.observe({ verb }, durationMs / 1000);
     },
-    reflectorObserver: (resource) => (step) => {
-      if (step.type === 'listed') lists.inc({ resource });
-      if (step.type === 'watchEnded') watchEnds.inc({ resource, how: step.how });
-      else lastContact.set({ resource }, Number(clock.wallTime()) / 1e6);
+    reflectorObserver: (resource) => (observation) => {
+      if (observation.type === 'listed') lists.inc({ resource });
+      if (observation.type === 'watchEnded') watchEnds.inc({ resource, how: observation.how });
+    },
+    reflectorFailed({ path, during }) {
+      failures.inc({ resource: path.slice(path.lastIndexOf('/') + 1), during });
+    },
+    watchStaleness(ask) {
+      lastHeard = ask;
     },
   };
 }

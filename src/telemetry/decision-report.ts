@@ -1,41 +1,18 @@
 import type { DecisionObserver } from '../controller/reconcile.ts';
 import { isConflict, LockLostError } from '../controller/reconcile.ts';
 import { isUnanswered, type Ping } from '../election/candidate-observation.ts';
-import type { Action, Decision, Reason } from '../election/decision.ts';
+import type { Action, Decision } from '../election/decision.ts';
 import { changesCluster, grantOf, preferredBy } from '../election/decision-result.ts';
 import { explainCandidates } from '../election/explain.ts';
+import type { Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import type { Instant } from '../election/time.ts';
 import type { ElectionMetrics } from './election-metrics.ts';
+import { isLeaseWrite, isSkewPrevention, isUndecided, resultOf } from './election-result.ts';
+import { createElectionTimer } from './election-times.ts';
+import { changeEvents, type LeaseEvent, resolutionEvent, troubleEvent } from './lease-event.ts';
 import type { Logger } from './logger.ts';
-
-/**
- * What a Lease's users must know of, though nothing was written: said when it begins, not each time it is found again. A
- * warning where somebody has to do something about it.
- */
-const TROUBLES: ReadonlyMap<Reason, 'info' | 'warn'> = new Map([
-  ['StrategyConflict', 'warn'],
-  ['WritesIgnored', 'warn'],
-  ['NoLiveCandidates', 'warn'],
-  ['NoElectableCandidates', 'warn'],
-  ['PreemptionBackoff', 'warn'],
-  ['AwaitingFormerHolder', 'info'],
-  ['ThirdPartyStrategy', 'info'],
-]);
-
-/** Whether a decision for this reason leaves a Lease in a state that somebody has to do something about. */
-export function isTrouble(reason: Reason): boolean {
-  return TROUBLES.get(reason) === 'warn';
-}
-
-/** Steps on the way, another attempt at what was in vain so far among them; they neither begin nor end a trouble. */
-const TRANSIENT: ReadonlySet<Reason> = new Set([
-  'AwaitingAcks',
-  'HolderLate',
-  'BetterCandidate',
-  'StrategyChanged',
-  'PreemptionPending',
-]);
+import { isStep, troubleLevel } from './reason-table.ts';
 
 interface ReportParts {
   readonly logger: Logger;
@@ -43,13 +20,21 @@ interface ReportParts {
   readonly now: () => Instant;
   /** Nothing is written: every decision that would change something is logged as such. */
   readonly isDryRun: boolean;
+  /** Makes an Event of what happened to a Lease; must neither throw nor wait. */
+  readonly recordEvent: (event: LeaseEvent) => void;
 }
 
-/** Turns decisions into log lines and metrics: one line per decision that changed something, one per trouble that began. */
+/**
+ * Turns decisions into log lines, metrics and Events: one line per decision that changed something, one per trouble that
+ * began.
+ */
 export class DecisionReport implements DecisionObserver {
   readonly #parts: ReportParts;
+  readonly #timer = createElectionTimer();
   /** The trouble, or in a dry run the decision, that was last told of each Lease. */
   readonly #told = new Map<string, string>();
+  /** Leases whose candidates disagree, as far as was told. */
+  readonly #conflicting = new Set<string>();
   readonly #countedPings = new WeakSet<Ping>();
 
   constructor(parts: ReportParts) {
@@ -57,8 +42,9 @@ export class DecisionReport implements DecisionObserver {
   }
 
   decided(key: string, decision: Decision, input: ElectionInput): void {
-    const { logger, metrics, isDryRun } = this.#parts;
+    const { logger, metrics, isDryRun, now } = this.#parts;
     metrics.decided(decision.reason);
+    this.#timer.decided(key, decision, input, now());
     this.#countUnanswered(decision, input);
     logger.debug({ lease: key, reason: decision.reason, actions: decision.actions.length }, 'Decided');
     if (isDryRun)
@@ -68,47 +54,59 @@ export class DecisionReport implements DecisionObserver {
     else this.#tellTrouble(key, decision, input);
   }
 
-  written(key: string, action: Action, error: unknown): void {
+  written(key: string, action: Action, error: unknown, decision: Decision): void {
     const { logger, metrics } = this.#parts;
     const result = error === undefined ? 'ok' : isConflict(error) ? 'conflict' : 'error';
     metrics.wrote(action.kind, result);
-    if (result === 'ok') this.#countWrite(action);
+    if (result === 'ok') this.#countWrite(action, decision);
     else if (result === 'conflict')
       logger.debug({ lease: key, action: action.kind, err: error }, 'Write refused');
     else if (!(error instanceof LockLostError)) {
+      if (isLeaseWrite(action) && resultOf(decision)) metrics.ended('failed', decision.reason);
       logger.error({ lease: key, action: action.kind, err: error }, 'Write failed');
     }
   }
 
-  applied(key: string, decision: Decision, input: ElectionInput): void {
-    const { logger, metrics, now } = this.#parts;
+  applied(key: string, decision: Decision, input: ElectionInput, lease: Lease | undefined): void {
+    const { logger, metrics, now, recordEvent } = this.#parts;
     if (!changesCluster(decision)) return;
     const grant = grantOf(decision);
-    const { record } = input.memory;
-    if (grant && decision.reason === 'LeaseExpired' && record) {
-      metrics.filledAfterExpiry(now() - (record.since + record.beliefMs));
-    }
+    const result = resultOf(decision);
+    if (result) metrics.ended(result, decision.reason);
+    if (isSkewPrevention(decision)) metrics.preventedSkew();
+    const times = this.#timer.applied(key, decision, input, now());
+    if (times) metrics.decidedAfterNeed(times.needToDecisionMs);
+    if (times?.expiryToHolderMs !== undefined) metrics.filledAfterExpiry(times.expiryToHolderMs);
     if (grant && grant.holder !== (input.lease?.holderIdentity ?? '')) metrics.leaderChanged();
     if (grant) this.#told.delete(key);
     logger.info(describe(key, decision, input), 'Changed a Lease');
+    for (const event of changeEvents(decision, input, lease)) recordEvent(event);
   }
 
   forgotten(key: string): void {
     this.#told.delete(key);
+    this.#conflicting.delete(key);
+    this.#timer.forgotten(key);
   }
 
   #tellTrouble(key: string, decision: Decision, input: ElectionInput): void {
-    const { logger, metrics } = this.#parts;
+    const { logger, metrics, recordEvent } = this.#parts;
     const { reason } = decision;
-    if (TRANSIENT.has(reason)) return;
-    const level = TROUBLES.get(reason);
+    if (isStep(reason)) return;
+    if (reason === 'StrategyConflict') this.#conflicting.add(key);
+    else if ('strategy' in decision.outcome && this.#conflicting.delete(key)) {
+      recordEvent(resolutionEvent(decision.outcome.strategy, input));
+    }
+    const level = troubleLevel(reason);
     if (level === undefined) {
       this.#told.delete(key);
       return;
     }
     this.#tellOnce(key, `${reason} ${decision.conflict ?? ''}`, () => {
       if (reason === 'StrategyConflict') metrics.strategyConflicted();
+      if (isUndecided(reason)) metrics.ended('undecided', reason);
       logger[level](describe(key, decision, input), 'Left a Lease as it is');
+      recordEvent(troubleEvent(decision, input, level));
     });
   }
 
@@ -128,11 +126,14 @@ export class DecisionReport implements DecisionObserver {
     }
   }
 
-  #countWrite(action: Action): void {
+  #countWrite(action: Action, { reason }: Decision): void {
     const { metrics } = this.#parts;
     if (action.kind === 'PingCandidate') metrics.pinged();
     else if (action.kind === 'DeleteCandidate') metrics.candidateCollected();
     else if (action.kind === 'UpdateLease' && action.change.kind === 'prefer') metrics.preempted();
+    else if (action.kind === 'UpdateLease' && action.change.kind === 'unprefer' && action.change.hasFailed) {
+      metrics.preemptionFailed(reason);
+    }
   }
 }
 

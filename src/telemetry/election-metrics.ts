@@ -1,82 +1,131 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
+import type { Action, Reason } from '../election/decision.ts';
+import { type ElectionResult, electionResults } from './election-result.ts';
+import { reasons } from './reason-table.ts';
 
 /** How a write to the cluster ended; `conflict`: somebody else had written in the meantime. */
 export type WriteResult = 'ok' | 'conflict' | 'error';
 
 /**
  * What elections come to. No Lease's or candidate's name is a label anywhere, so that the number of series does not grow
- * with the cluster.
+ * with the cluster; every label has a closed set of values, and each of them shows from the start, with zero.
  */
 export interface ElectionMetrics {
-  /** A decision was made, for one of the closed set of reasons. */
-  decided(reason: string): void;
-  /** A Lease was given to another holder than before. */
+  decided(reason: Reason): void;
+  ended(result: ElectionResult, reason: Reason): void;
   leaderChanged(): void;
-  /** A valid holder was asked to yield, by a preferredHolder. */
   preempted(): void;
-  /** A candidate was pinged. */
+  /** A preferredHolder was taken off as its candidate had failed. */
+  preemptionFailed(reason: Reason): void;
+  preventedSkew(): void;
   pinged(): void;
   /** A candidate let electionDuration pass without an ack. */
   pingUnanswered(): void;
   /** An action was applied to the cluster, or could not be. */
-  wrote(action: string, result: WriteResult): void;
+  wrote(action: Action['kind'], result: WriteResult): void;
   /** The candidates of a Lease came to disagree about its strategy. */
   strategyConflicted(): void;
   /** A candidate that had long gone was deleted. */
   candidateCollected(): void;
-  /** An expired Lease got its new holder `durationMs` after its expiry. */
   filledAfterExpiry(durationMs: number): void;
-  /** Asks `count`, whenever metrics are collected, how many Leases have candidates but no valid holder. */
-  countLeasesWithoutLeader(count: () => number): void;
+  decidedAfterNeed(durationMs: number): void;
+  reconcileFailed(): void;
 }
 
-const EXPIRY_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
+/** From a decision within the process to one that took all of a minute. */
+export const ELECTION_BUCKETS_SECONDS = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60,
+];
+
+const ACTIONS: Readonly<Record<Action['kind'], true>> = {
+  CreateLease: true,
+  UpdateLease: true,
+  PingCandidate: true,
+  DeleteCandidate: true,
+};
+const WRITE_RESULTS: readonly WriteResult[] = ['ok', 'conflict', 'error'];
+/** Reasons for which a preferredHolder is taken off again before it leads, and which are its candidate's fault. */
+const PREEMPTION_FAILURES: readonly Reason[] = ['PreferredHolderGone', 'PreferredHolderSilent'];
 
 /** Registers the metrics of elections in `registry`. */
 export function createElectionMetrics(registry: Registry): ElectionMetrics {
-  function counter<L extends string = never>(name: string, help: string, labelNames: readonly L[] = []) {
-    return new Counter({ name, help, labelNames, registers: [registry] });
-  }
+  const registers = [registry];
+  const counter = (name: string, help: string) => new Counter({ name, help, registers });
+  const labelled = <L extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+    all: readonly Readonly<Record<L, string>>[],
+  ) => {
+    const made = new Counter({ name, help, labelNames, registers });
+    for (const labels of all) made.inc(labels, 0);
+    return made;
+  };
+  const histogram = (name: string, help: string) =>
+    new Histogram({ name, help, buckets: ELECTION_BUCKETS_SECONDS, registers });
 
-  const decisions = counter('cle_decisions_total', 'Decisions about a Lease, by reason', ['reason']);
+  const elections = labelled(
+    'cle_elections_total',
+    'Elections that ended: somebody was granted the Lease, or preferred beside its holder, or it was delegated to whoever ' +
+      'carries out its strategy, or nobody could be elected (counted when that begins), or the write failed',
+    ['result', 'reason'],
+    Object.entries(electionResults).flatMap(([result, all]) => all.map((reason) => ({ result, reason }))),
+  );
+  const decisions = labelled(
+    'cle_decisions_total',
+    'Decisions about a Lease, those that nothing is to be done among them',
+    ['reason'],
+    reasons.map((reason) => ({ reason })),
+  );
   const leaderChanges = counter('cle_leader_changes_total', 'Leases given to another holder than before');
   const preemptions = counter('cle_preemptions_total', 'Valid holders asked to yield to a better candidate');
+  const failedPreemptions = labelled(
+    'cle_preemptions_failed_total',
+    'Preferred holders taken off again before they led, as they were gone or silent',
+    ['reason'],
+    PREEMPTION_FAILURES.map((reason) => ({ reason })),
+  );
+  const skewPreventions = counter(
+    'cle_skew_preventions_total',
+    'Elections whose winner, by OldestEmulationVersion, has a lower binaryVersion than another electable candidate that took part',
+  );
+  const conflicts = counter('cle_strategy_conflicts_total', 'Leases whose candidates came to disagree');
   const pings = counter('cle_pings_total', 'Pings sent to candidates');
   const unanswered = counter('cle_pings_unanswered_total', 'Pings that no candidate answered in time');
-  const writes = counter('cle_writes_total', 'Writes to the cluster, by action and result', [
-    'action',
-    'result',
-  ]);
-  const conflicts = counter('cle_strategy_conflicts_total', 'Leases whose candidates came to disagree');
+  const writes = labelled(
+    'cle_writes_total',
+    'Writes to the cluster; a conflict is one that was refused as the object had changed',
+    ['action', 'result'],
+    Object.keys(ACTIONS).flatMap((action) => WRITE_RESULTS.map((result) => ({ action, result }))),
+  );
   const collected = counter('cle_candidates_collected_total', 'Candidates deleted as long gone');
-  const expiryToHolder = new Histogram({
-    name: 'cle_expiry_to_holder_seconds',
-    help: "Time from a Lease's expiry to its new holder",
-    buckets: EXPIRY_BUCKETS_SECONDS,
-    registers: [registry],
-  });
-  let countWithoutLeader = () => 0;
-  new Gauge({
-    name: 'cle_leases_without_leader',
-    help: 'Leases that have candidates but no valid holder',
-    registers: [registry],
-    collect() {
-      this.set(countWithoutLeader());
-    },
-  });
+  const reconcileFailures = counter(
+    'cle_reconcile_failures_total',
+    'Reconciles that ended in a way that nobody foresaw, and are repeated with backoff',
+  );
+  const expiryToHolder = histogram(
+    'cle_expiry_to_holder_seconds',
+    "Time from a Lease's expiry, or from when anybody could be elected after it, to its new holder",
+  );
+  const needToDecision = histogram(
+    'cle_need_to_decision_seconds',
+    'Time from when an election was needed, and anybody could be elected, to its decision',
+  );
 
   return {
     decided: (reason) => decisions.inc({ reason }),
+    ended: (result, reason) => elections.inc({ result, reason }),
     leaderChanged: () => leaderChanges.inc(),
     preempted: () => preemptions.inc(),
+    preemptionFailed: (reason) => failedPreemptions.inc({ reason }),
+    preventedSkew: () => skewPreventions.inc(),
     pinged: () => pings.inc(),
     pingUnanswered: () => unanswered.inc(),
     wrote: (action, result) => writes.inc({ action, result }),
     strategyConflicted: () => conflicts.inc(),
     candidateCollected: () => collected.inc(),
     filledAfterExpiry: (durationMs) => expiryToHolder.observe(durationMs / 1000),
-    countLeasesWithoutLeader: (count) => {
-      countWithoutLeader = count;
-    },
+    decidedAfterNeed: (durationMs) => needToDecision.observe(durationMs / 1000),
+    reconcileFailed: () => reconcileFailures.inc(),
   };
 }

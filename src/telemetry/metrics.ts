@@ -2,6 +2,9 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
 import { type ApiMetrics, createApiMetrics } from './api-metrics.ts';
 import { createElectionMetrics, type ElectionMetrics } from './election-metrics.ts';
+import { createEventMetrics, type EventMetrics } from './event-metrics.ts';
+import { createLockMetrics, type LockMetrics } from './lock-metrics.ts';
+import { createSurveyMetrics, type SurveyMetrics } from './survey-metrics.ts';
 import { createWorkqueueMetrics, type WorkqueueMetrics } from './workqueue-metrics.ts';
 
 /** Everything that is measured, in a registry of its own: nothing global, so that tests and replicas can stand side by side. */
@@ -11,8 +14,9 @@ export interface Metrics {
   readonly workqueue: WorkqueueMetrics;
   readonly api: ApiMetrics;
   readonly elections: ElectionMetrics;
-  /** Says whether this process holds the lock called `name`. */
-  lockHeld(name: string, isHeld: boolean): void;
+  readonly survey: SurveyMetrics;
+  readonly events: EventMetrics;
+  readonly lock: LockMetrics;
 }
 
 // Gauges that prom-client names as only counters may be named.
@@ -31,18 +35,14 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
     labelNames: ['version'],
     registers: [registry],
   }).set({ version }, 1);
-  const masterStatus = new Gauge({
-    name: 'leader_election_master_status',
-    help: 'Whether this process holds the lock (1) or stands by (0)',
-    labelNames: ['name'],
-    registers: [registry],
-  });
   return {
     registry,
     workqueue: createWorkqueueMetrics(registry),
     api: createApiMetrics(registry, clock),
     elections: createElectionMetrics(registry),
-    lockHeld: (name, isHeld) => masterStatus.set({ name }, isHeld ? 1 : 0),
+    survey: createSurveyMetrics(registry, clock),
+    events: createEventMetrics(registry),
+    lock: createLockMetrics(registry),
   };
 }
 

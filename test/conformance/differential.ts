@@ -124,9 +124,16 @@ function watched({ namespace, candidateVersions }: World): readonly string[] {
 }
 
 async function ask({ target, memory }: Side, request: Request): Promise<Answer> {
+  // Once it has told the latest, it tells nothing older.
+  if (request.isCached) await target.request('GET', collectionOf(request.path));
   const answer = await target.request(request.method, request.path, request.options);
   remember(memory, request.resource, request.path, answer);
   return answer;
+}
+
+/** The collection that a path is in, without its parameters. */
+function collectionOf(path: string): string {
+  return /^.*?\/namespaces\/[^/]+\/[^/?]+/.exec(path)?.[0] ?? path;
 }
 
 const last = 'zz-last';
@@ -185,7 +192,7 @@ function eventPair(
     warnings: [],
     body: all.map((event) => normalEvent(event, names)),
   });
-  const request: Request = { method: 'GET', path: '', options: {}, resource: '' };
+  const request: Request = { method: 'GET', path: '', options: {}, resource: '', isCached: false };
   return reconciled(
     { real: asAnswer(events, real.names), embedded: asAnswer(others, embedded.names) },
     request,

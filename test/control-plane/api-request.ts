@@ -1,4 +1,4 @@
-import { request } from 'node:https';
+import { type Agent, request } from 'node:https';
 
 /** How to reach an API server, and as whom. */
 export interface ApiAccess {
@@ -6,6 +6,8 @@ export interface ApiAccess {
   /** PEM of the certificate to trust. */
   readonly ca: string;
   readonly token: string;
+  /** Where connections come from; by default each request has one of its own. */
+  readonly agent?: Agent;
 }
 
 /** What the API server answered. */
@@ -15,8 +17,8 @@ export interface ApiAnswer {
 }
 
 /**
- * One request with a JSON body, on a connection of its own: a control plane's tests suspend and restart the server, which
- * pooled connections would not survive.
+ * One request with a JSON body, on a connection of its own unless told otherwise: a control plane's tests suspend and
+ * restart the server, which pooled connections would not survive.
  */
 export function apiRequest(
   access: ApiAccess,
@@ -28,7 +30,7 @@ export function apiRequest(
     const outgoing = request(new URL(path, access.url), {
       method,
       ca: access.ca,
-      agent: false,
+      agent: access.agent ?? false,
       timeout: 10_000,
       headers: {
         authorization: `Bearer ${access.token}`,

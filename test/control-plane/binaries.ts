@@ -10,6 +10,7 @@ import { defaultVersion, type KubernetesVersion } from './kubernetes-versions.ts
 export type BinaryName =
   | 'etcd'
   | 'elector'
+  | 'helm'
   | 'informer'
   | `kubectl@${typeof defaultVersion}`
   | `kube-apiserver@${KubernetesVersion}`
@@ -23,6 +24,7 @@ export const binaryNames: readonly BinaryName[] = [
   'informer',
   'kube-apiserver@1.36.3',
   'kubectl@1.36.3',
+  'helm',
   'kube-scheduler@1.36.3',
   'kube-controller-manager@1.36.3',
   'kube-apiserver@1.31.4',
@@ -78,6 +80,10 @@ function recipeFor(name: BinaryName): Recipe {
   if (name === 'etcd') {
     const target = 'go.etcd.io/etcd/server/v3';
     return { program: 'etcd', module: 'etcd', target, ldflags: '-s -w', isAsset: true };
+  }
+  if (name === 'helm') {
+    const target = 'helm.sh/helm/v4/cmd/helm';
+    return { program: 'helm', module: 'helm', target, ldflags: '-s -w', isAsset: false };
   }
   if (name === 'elector' || name === 'informer') {
     return { program: name, module: name, target: '.', ldflags: '-s -w', isAsset: false };

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadAllYaml, loadYaml } from '@kubernetes/client-node';
+import { loadYaml } from '@kubernetes/client-node';
+import { coordinatorRules } from '../support/coordinator-role.ts';
 import { type ApiAccess, apiRequest } from './api-request.ts';
 import type { CoordinationPlane } from './coordination-plane.ts';
 import { type Electors, startElectors } from './electors.ts';
@@ -27,16 +28,6 @@ export interface EmbeddedPlane extends CoordinationPlane {
   readonly readOnlyKubeconfig: string;
   /** Kills the server and starts it again on the same port and data. */
   restart(): Promise<void>;
-}
-
-interface KubernetesRole {
-  readonly kind: string;
-  readonly metadata: { readonly namespace?: string };
-  readonly rules?: readonly {
-    readonly apiGroups: readonly string[];
-    readonly resources: readonly string[];
-    readonly verbs: readonly string[];
-  }[];
 }
 
 /** Starts the embedded server and waits until it is ready. It ends with this process at the latest. */
@@ -132,19 +123,6 @@ async function untilServing(server: ServerProcess, written: string, bearer: stri
   await untilReady(server, isReady, 30_000);
   if (access === undefined) throw new Error('it cannot be ready without having been asked');
   return access;
-}
-
-/** The rules of deploy/rbac.yaml, as a token file has them: it knows no names of single objects. */
-async function coordinatorRules() {
-  const text = await readFile(new URL('../../deploy/rbac.yaml', import.meta.url), 'utf8');
-  return (loadAllYaml(text) as KubernetesRole[]).flatMap(({ rules = [], metadata: { namespace } }) =>
-    rules.map(({ apiGroups, resources, verbs }) => ({
-      verbs,
-      groups: apiGroups,
-      resources,
-      ...(namespace !== undefined && { namespaces: [namespace] }),
-    })),
-  );
 }
 
 function token(): string {

@@ -318,9 +318,33 @@ describe('Leases without a valid holder', () => {
       makeCandidateObject('x', { renewedAt: -60_000, leaseName: 'leaderless' }),
     );
     await world.clock.advance(0);
-    expect(world.controller.countLeasesWithoutLeader()).toBe(1);
+    expect(world.controller.survey()).toMatchObject({
+      leases: 2,
+      unled: [{ key: 'default/leaderless', since: undefined }],
+      candidates: { Live: 1, Awaiting: 1 },
+    });
     await world.clock.advance(20_000);
-    expect(world.controller.countLeasesWithoutLeader()).toBe(2);
+    expect(world.controller.survey()).toMatchObject({
+      leases: 2,
+      unled: [{ key: KEY, since: 12_000 }, { key: 'default/leaderless' }],
+      candidates: { Live: 0, Unresponsive: 2 },
+    });
+  });
+
+  test('are without one since they expired, were released or deleted, by what was seen', async () => {
+    const world = await makeLedWorld();
+    await world.clock.advance(1000);
+    world.mayWrite = false;
+    world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
+    await world.clock.advance(1000);
+    const releasedAt = world.clock.now() - 1000;
+    expect(world.controller.survey().unled).toEqual([{ key: KEY, since: releasedAt }]);
+    world.change('leases', KEY, { holderIdentity: 'a', leaseDurationSeconds: 9, renewTime: world.wallText });
+    await world.clock.advance(1000);
+    expect(world.controller.survey().unled).toEqual([]);
+    world.remove('leases', KEY);
+    await world.clock.advance(500);
+    expect(world.controller.survey().unled).toEqual([{ key: KEY, since: releasedAt + 2000 }]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
 import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
-import type { CoordinationPlane } from '../control-plane/coordination-plane.ts';
+import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
 
 /** As much of a Lease as these tests look at. */
 export interface Lease {
@@ -36,7 +36,7 @@ export function leasePath({ namespace, name }: { readonly namespace: string; rea
 
 /** The Lease, undefined when there is none. */
 export async function readLease(
-  plane: CoordinationPlane,
+  plane: CoordinationServer,
   lease: { readonly namespace: string; readonly name: string },
 ): Promise<Lease | undefined> {
   try {
@@ -47,13 +47,16 @@ export async function readLease(
   }
 }
 
-export async function createNamespaces(plane: CoordinationPlane, ...names: readonly string[]): Promise<void> {
+export async function createNamespaces(
+  plane: CoordinationServer,
+  ...names: readonly string[]
+): Promise<void> {
   await Promise.all(names.map((name) => plane.request('POST', '/api/v1/namespaces', { metadata: { name } })));
 }
 
 /** Creates a Lease by hand: its spec may be one that no client-go would write. */
 export function createLease(
-  plane: CoordinationPlane,
+  plane: CoordinationServer,
   { namespace, name }: { readonly namespace: string; readonly name: string },
   spec: Readonly<Record<string, unknown>>,
   metadata: Readonly<Record<string, unknown>> = {},
@@ -99,7 +102,7 @@ export function candidatePath(spec: Pick<CandidateSpec, 'version' | 'namespace' 
  * Creates a LeaseCandidate that nobody stands behind: it answers no ping.
  * @throws Error with the API server's answer when it is refused.
  */
-export async function createCandidate(plane: CoordinationPlane, spec: CandidateSpec): Promise<void> {
+export async function createCandidate(plane: CoordinationServer, spec: CandidateSpec): Promise<void> {
   const { version, lease, name, binaryVersion = '1.36.0', emulationVersion = binaryVersion } = spec;
   const { strategy = 'OldestEmulationVersion', preferredStrategies = [strategy], finalizers = [] } = spec;
   await plane.request('POST', candidatesPath(spec), {

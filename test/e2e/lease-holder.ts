@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CoordinationPlane } from '../control-plane/coordination-plane.ts';
+import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
 import { createLease, leasePath, microTime } from './cluster-objects.ts';
 
 /** A holder that renews its Lease once a second by a clock that is not this machine's. */
@@ -10,7 +10,7 @@ export interface LeaseHolder {
 
 /** Creates a Lease that `holder` holds, and goes on renewing it. */
 export async function startLeaseHolder(
-  plane: CoordinationPlane,
+  plane: CoordinationServer,
   options: {
     readonly namespace: string;
     readonly lease: string;

@@ -1,5 +1,5 @@
 import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
-import type { CoordinationPlane } from '../control-plane/coordination-plane.ts';
+import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
 import { type CandidateSpec, candidatePath, createCandidate, microTime } from './cluster-objects.ts';
 import { type WatchedCandidate, type WatchedObjects, watchCandidates } from './watched-objects.ts';
 
@@ -40,7 +40,7 @@ export interface SimCandidates {
 
 /** Starts to answer pings for candidates in one version of the API, none of which exists yet. */
 export async function startSimCandidates(
-  plane: CoordinationPlane,
+  plane: CoordinationServer,
   version: LeaseCandidateVersion = 'v1beta1',
 ): Promise<SimCandidates> {
   const objects = await watchCandidates(plane, version);

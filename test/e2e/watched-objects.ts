@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { createInterface, type Interface } from 'node:readline';
 import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
-import type { CoordinationPlane } from '../control-plane/coordination-plane.ts';
+import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
 import type { Lease } from './cluster-objects.ts';
 
 /** An object as the API server shows it to whoever watches. */
@@ -63,12 +63,12 @@ interface Watched<T extends WatchedObject> {
   readonly listeners: Set<(change: Change<T>) => void>;
 }
 
-export function watchLeases(plane: CoordinationPlane): Promise<WatchedObjects<WatchedLease>> {
+export function watchLeases(plane: CoordinationServer): Promise<WatchedObjects<WatchedLease>> {
   return watchObjects(plane, '/apis/coordination.k8s.io/v1/leases');
 }
 
 export function watchCandidates(
-  plane: CoordinationPlane,
+  plane: CoordinationServer,
   version: LeaseCandidateVersion = 'v1beta1',
 ): Promise<WatchedObjects<WatchedCandidate>> {
   return watchObjects(plane, `/apis/coordination.k8s.io/${version}/leasecandidates`);
@@ -79,7 +79,7 @@ export function watchCandidates(
  * object is skipped: a server that ends a watch, as it does where a client is too slow, is asked for what came next.
  */
 async function watchObjects<T extends WatchedObject>(
-  plane: CoordinationPlane,
+  plane: CoordinationServer,
   collection: string,
 ): Promise<WatchedObjects<T>> {
   const all = new Map<string, Watched<T>>();
@@ -167,7 +167,7 @@ async function watchObjects<T extends WatchedObject>(
 }
 
 async function openWatch(
-  plane: CoordinationPlane,
+  plane: CoordinationServer,
   path: string,
   ca: string,
   signal: AbortSignal,

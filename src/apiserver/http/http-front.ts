@@ -72,7 +72,7 @@ export async function startHttpFront(options: HttpFrontOptions): Promise<HttpFro
   server.on('clientError', connections.answerMalformed);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
-      reject(new Error(`cannot serve on ${listen.host}:${listen.port}: ${cause.message}`, { cause })),
+      reject(new Error(`cannot serve on ${listen.host}:${listen.port}`, { cause })),
     );
     server.listen(listen.port, listen.host, resolve);
   });

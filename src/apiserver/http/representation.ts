@@ -23,8 +23,9 @@ const plain: Representation = {
 };
 
 /**
- * How objects are to be shown.
- * @throws {ApiError} 400 when the query asks for what a table cannot include
+ * How objects are to be shown. Where the query asks for what a table cannot include, showing them is refused, but not what
+ * the request does; a watch does nothing else.
+ * @throws {ApiError} 400 for such a watch
  */
 export function representationOf(
   transform: Transform | undefined,
@@ -35,7 +36,11 @@ export function representationOf(
   if (transform === undefined) return plain;
   const { kind, version } = transform;
   if (kind === 'Table') {
-    return tableRepresentation(version, includedObject(query.get('includeObject') ?? ''), clock);
+    const given = query.get('includeObject') ?? '';
+    const included = includedObject(given);
+    if (included !== undefined) return tableRepresentation(version, included, clock);
+    if (isWatch) throw cannotInclude(given);
+    return refusing(() => cannotInclude(given));
   }
   // The events of a watch are objects, whatever was asked for.
   return metadataRepresentation(version, kind === 'PartialObjectMetadataList' && !isWatch);
@@ -67,7 +72,15 @@ function metadataRepresentation(version: string, ofList: boolean): Representatio
   };
 }
 
-function includedObject(given: string): IncludedObject {
+function refusing(refusal: () => ApiError): Representation {
+  const refuse = () => {
+    throw refusal();
+  };
+  return { id: 'refused', show: refuse, showList: refuse };
+}
+
+/** Undefined: there is no such thing. */
+function includedObject(given: string): IncludedObject | undefined {
   switch (given) {
     case '':
     case 'Metadata':
@@ -76,10 +89,14 @@ function includedObject(given: string): IncludedObject {
     case 'Object':
       return given;
     default:
-      throw badRequest(
-        `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(given)}: must be 'Metadata', 'Object', 'None', or empty`,
-      );
+      return undefined;
   }
+}
+
+function cannotInclude(given: string): ApiError {
+  return badRequest(
+    `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(given)}: must be 'Metadata', 'Object', 'None', or empty`,
+  );
 }
 
 function apiVersionOf({ group }: ResourceDefinition, { version }: VersionDefinition): string {

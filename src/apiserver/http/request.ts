@@ -56,8 +56,6 @@ export interface ObjectReply {
   readonly code: number;
   /** Already as its representation shows it. */
   readonly body: JsonObject;
-  /** Texts for Warning headers, for those who know them only in the end. */
-  readonly warnings?: readonly string[];
 }
 
 /** A watch: lines of JSON until either side ends it. */

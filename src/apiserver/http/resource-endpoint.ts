@@ -44,7 +44,6 @@ export function answerResource(
     const { query, userAgent } = reader;
     const reply = handle({ ...route, ...body, query, user, userAgent, representation, warn });
     if (reply.kind === 'stream') return { kind: 'stream', reply };
-    for (const warning of reply.warnings ?? []) warn(warning);
     return answered(objectAnswer(reply.code, reply.body, layoutFor(reader, negotiated)));
   };
   if (!hasBody(verb)) return finish(NO_BODY);

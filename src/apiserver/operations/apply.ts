@@ -42,7 +42,7 @@ export function apply(
   warnOfDuplicateOwners(request, duplicates, true);
   const stored =
     live === undefined
-      ? storeNew(context, request, withoutVersion(next), options.isDryRun)
+      ? storeNew(context, request, withoutVersion(next, options.isDryRun), options.isDryRun)
       : storeUpdate(context, request, next, live, options.isDryRun);
   return {
     kind: 'object',

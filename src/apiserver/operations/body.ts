@@ -64,7 +64,7 @@ export function decodeBody(
 }
 
 /** What is wrong with what an object says it is; undefined: nothing. */
-function typeProblem({ apiVersion, kind }: JsonObject): string | undefined {
+export function typeProblem({ apiVersion, kind }: JsonObject): string | undefined {
   for (const [field, given] of Object.entries({ apiVersion, kind })) {
     if (given === undefined || given === null || typeof given === 'string') continue;
     return `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(given)} into Go struct field .${field} of type string`;

@@ -4,7 +4,7 @@ import { type FieldError, invalid, notSupported } from '../field-error.ts';
 import type { ResourceRequest } from '../http/request.ts';
 import { DecodeError, decodeObject } from '../schema/decode.ts';
 import type { FieldSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
-import { notAnObject, notRegistered } from './body.ts';
+import { notAnObject, notRegistered, typeProblem } from './body.ts';
 import { booleanParameter, dryRunProblems, integerParameter, invalidOptions } from './parameters.ts';
 import { parseBody } from './parse-body.ts';
 
@@ -98,6 +98,8 @@ function fromBody(body: Buffer, contentType: string): Given {
   if (!parsed.ok) throw badRequest(parsed.problem);
   const given = parsed.value ?? {};
   if (!isJsonObject(given)) throw badRequest(notAnObject(given));
+  const problem = typeProblem(given);
+  if (problem !== undefined) throw badRequest(problem);
   const { kind = 'DeleteOptions', apiVersion = 'meta.k8s.io/v1' } = given;
   if (kind !== 'DeleteOptions') throw badRequest(notRegistered(String(kind), String(apiVersion)));
   const value = decoded(given);

@@ -39,7 +39,7 @@ export function readPage(
   selection: Selection,
 ): Page {
   const prefix = selection.namespace === undefined ? '' : `${selection.namespace}/`;
-  const { revision, all, startKey } = snapshot(store, storage, options, selection.namespace, prefix);
+  const { revision, all, startKey } = snapshot(store, storage, options, selection, prefix);
   const remaining = startKey === '' ? all : all.slice(firstAtOrAfter(all, startKey));
   const limit = options.resourceVersion === '0' ? 0 : Math.max(options.limit, 0);
   const items: StoredObject[] = [];
@@ -74,7 +74,7 @@ function snapshot(
   store: ObjectStore,
   storage: string,
   { continueToken, limit, resourceVersion, resourceVersionMatch }: ListOptions,
-  namespace: string | undefined,
+  { namespace, isOne }: Selection,
   prefix: string,
 ): Snapshot {
   const now = () => ({ revision: store.revision, all: store.list(storage, namespace) });
@@ -91,8 +91,9 @@ function snapshot(
     throw new ApiError(410, 'Expired', CONTINUE_TOO_OLD, undefined, { continue: next });
   }
   const wanted = parseListVersion(resourceVersion);
-  const isExact =
-    wanted > 0 && (resourceVersionMatch === 'Exact' || (resourceVersionMatch === '' && limit > 0));
+  // A page of a resourceVersion is one of that very version; but what is one object is not read page by page.
+  const isPage = resourceVersionMatch === '' && limit > 0 && !isOne;
+  const isExact = wanted > 0 && (resourceVersionMatch === 'Exact' || isPage);
   if (wanted > store.revision) throw revisionTooLarge(wanted, store.revision);
   if (!isExact) return { ...now(), startKey: '' };
   const all = at(store, storage, wanted, namespace);

@@ -68,6 +68,9 @@ export function patchOptions(
 
 /** @throws {ApiError} 400 or 422 that names the parameter. */
 export function listOptions(query: URLSearchParams, isWatchPath = false): ListOptions {
+  // Numbers are read first of all.
+  const timeoutSeconds = integerParameter(query, 'timeoutSeconds');
+  const limit = integerParameter(query, 'limit') ?? 0;
   const labelSelector = text(query, 'labelSelector');
   const fieldSelector = text(query, 'fieldSelector');
   const matchesLabels = labelSelector === '' ? undefined : parseLabelSelector(labelSelector);
@@ -79,8 +82,8 @@ export function listOptions(query: URLSearchParams, isWatchPath = false): ListOp
     allowsBookmarks: booleanParameter(query, 'allowWatchBookmarks') ?? false,
     resourceVersion: text(query, 'resourceVersion'),
     sendInitialEvents: booleanParameter(query, 'sendInitialEvents'),
-    timeoutSeconds: integerParameter(query, 'timeoutSeconds'),
-    limit: integerParameter(query, 'limit') ?? 0,
+    timeoutSeconds,
+    limit,
     continueToken: text(query, 'continue'),
   };
   const match = text(query, 'resourceVersionMatch');

@@ -26,6 +26,8 @@ interface PatchKind {
   readonly unreadable: (problem: string) => string;
   /** What the value of a result that cannot be read is shown as. */
   readonly shown: (patched: JsonObject, patch: unknown) => string;
+  /** Whether the result is read anew, so that it has to be of a kind that can be. */
+  readonly isTyped: boolean;
   /** What strict reading complains of in the patch itself, in which `duplicates` are given twice. */
   readonly strictProblems: (patch: unknown, duplicates: readonly string[]) => readonly string[];
 }
@@ -38,6 +40,7 @@ const kinds: Readonly<Record<string, PatchKind>> = {
     apply: applyJsonPatch,
     unreadable: (problem) => `error decoding patch: ${problem}`,
     shown: (patched) => JSON.stringify(patched),
+    isTyped: true,
     strictProblems: (patch, duplicates) => [
       ...duplicateProblems(patch, duplicates).map((problem) => `json patch ${problem}`),
       ...unknownOperationFields(patch).map((path) => `json patch unknown field ${goQuote(path)}`),
@@ -47,12 +50,14 @@ const kinds: Readonly<Record<string, PatchKind>> = {
     apply: applyMergePatch,
     unreadable: (problem) => `error decoding patch: ${problem}`,
     shown: (patched) => JSON.stringify(patched),
+    isTyped: true,
     strictProblems: duplicateProblems,
   },
   'application/strategic-merge-patch+json': {
     apply: (document, patch, { version }) => applyStrategicMergePatch(version.schema, document, patch),
     unreadable: (problem) => problem,
     shown: (_, patch) => goText(patch),
+    isTyped: false,
     strictProblems: duplicateProblems,
   },
 };
@@ -75,7 +80,7 @@ export function patch(context: OperationsContext, request: ResourceRequest): Obj
   const refused = (problem: string) =>
     invalidObject({ group: '', name: '' }, '', [invalid('patch', kind.shown(patched, given), problem)]);
   const { kind: patchedKind = definition.kind, apiVersion = apiVersionOf(definition, version) } = patched;
-  if (!isRegistered(context.resources, String(patchedKind), String(apiVersion))) {
+  if (kind.isTyped && !isRegistered(context.resources, String(patchedKind), String(apiVersion))) {
     throw refused(notRegistered(String(patchedKind), String(apiVersion)));
   }
   const decoded = attempt(() => decodeObject(version.schema, patched), refused);

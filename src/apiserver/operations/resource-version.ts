@@ -18,6 +18,13 @@ export function parseReadVersion(text: string): number {
   return version;
 }
 
+/** Reads the resourceVersion of an object that is to be stored; absent, '' and "0" are 0: none. @throws {ApiError} */
+export function parseObjectVersion(text = ''): number {
+  const version = parse(text);
+  if (version === undefined) throw plainError(`strconv.ParseUint: parsing ${goQuote(text)}: invalid syntax`);
+  return version;
+}
+
 function parse(text: string): number | undefined {
   if (text === '') return 0;
   return /^\d{1,19}$/.test(text) ? Number(text) : undefined;

@@ -11,6 +11,8 @@ export interface Selection {
   readonly namespace: string | undefined;
   /** Whether it is everything in that namespace. */
   readonly isEverything: boolean;
+  /** Whether it is one object at most, whose name is known. */
+  readonly isOne: boolean;
   /** Takes the hub form of an object in that namespace. */
   selects(object: ApiObject): boolean;
 }
@@ -30,6 +32,7 @@ export function selectionOf(request: ResourceRequest, options: ListOptions): Sel
     : undefined;
   return {
     namespace,
+    isOne: wantedName !== undefined && (namespace !== undefined || !request.definition.isNamespaced),
     isEverything: matchesLabels === undefined && fields === undefined && name === undefined,
     selects(object) {
       const { metadata } = object;

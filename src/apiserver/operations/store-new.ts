@@ -14,13 +14,14 @@ import {
 } from './context.ts';
 import { generateName } from './generate-name.ts';
 import { plainError } from './parameters.ts';
+import { parseObjectVersion } from './resource-version.ts';
 
 /** How often another name is drawn when a generated one is taken. */
 const NAME_ATTEMPTS = 8;
 
 /**
  * Puts an object that does not exist yet, in the request's version with its ownership recorded, into the store.
- * Returns its hub form; one of a dry run has no resourceVersion.
+ * Returns its hub form; one of a dry run has the resourceVersion that was given, if any.
  * @throws {ApiError} when it may not be created, is not valid, or exists already.
  */
 export function storeNew(
@@ -58,13 +59,13 @@ function storeNamed(
   const hub = definition.prepareForCreate(version.toHub(initialized));
   const problems = validateObject(definition, hub);
   if (problems.length > 0) throw invalidObject(storedKindOf(hub), name ?? '', problems);
-  if (resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== '0') {
+  if (!isDryRun && /^\d+$/.test(resourceVersion ?? '') && Number(resourceVersion) !== 0) {
     throw plainError('resourceVersion should not be set on objects to be created');
   }
   const existing = context.store.get(definition.storage, keyOf(hub.metadata.namespace, name));
   if (existing !== undefined) throw taken(request, hub, existing.object);
-  const fresh = withMetadata(hub, { resourceVersion: undefined });
-  return isDryRun ? fresh : context.store.put(definition.storage, fresh).object;
+  if (isDryRun) return hub;
+  return context.store.put(definition.storage, withMetadata(hub, { resourceVersion: undefined })).object;
 }
 
 function taken(request: ResourceRequest, { metadata }: ApiObject, existing: ApiObject): ApiError {
@@ -93,7 +94,11 @@ export function inNamespaceOf({ namespace }: ResourceRequest, object: ApiObject)
   return withMetadata(object, { namespace });
 }
 
-/** Creating by PUT or by apply ignores the version that was given: there is none yet. */
-export function withoutVersion(object: ApiObject): ApiObject {
-  return withMetadata(object, { resourceVersion: undefined });
+/**
+ * Creating by PUT or by apply ignores the version that was given, as there is none yet; but a dry run shows it.
+ * @throws {ApiError} where it is none.
+ */
+export function withoutVersion(object: ApiObject, isDryRun: boolean): ApiObject {
+  parseObjectVersion(object.metadata.resourceVersion);
+  return isDryRun ? object : withMetadata(object, { resourceVersion: undefined });
 }

@@ -4,11 +4,10 @@ import type { ApiObject, ManagedFieldsEntry } from '../api-object.ts';
 import { invalid } from '../field-error.ts';
 import type { ResourceRequest } from '../http/request.ts';
 import { validateObject } from '../resources/validate-object.ts';
-import { goQuote } from '../schema/go-text.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import { admitToNamespace } from './admission.ts';
 import { type OperationsContext, resourceOf, storedKindOf, withMetadata } from './context.ts';
-import { plainError } from './parameters.ts';
+import { parseObjectVersion } from './resource-version.ts';
 import { inNamespaceOf } from './store-new.ts';
 
 const MODIFIED =
@@ -47,11 +46,8 @@ export function storeUpdate(
 }
 
 function checkResourceVersion(request: ResourceRequest, next: ApiObject, live: StoredObject): void {
-  const { name, resourceVersion: text = '' } = next.metadata;
-  if (text !== '' && !/^\d+$/.test(text)) {
-    throw plainError(`strconv.ParseUint: parsing ${goQuote(text)}: invalid syntax`);
-  }
-  const given = Number(text);
+  const { name, resourceVersion } = next.metadata;
+  const given = parseObjectVersion(resourceVersion);
   if (given === 0) {
     if (request.definition.updatesUnconditionally) return;
     const problem = invalid('metadata.resourceVersion', 0, 'must be specified for an update');

@@ -21,7 +21,7 @@ export function update(context: OperationsContext, request: ResourceRequest): Ob
   warnOfDuplicateOwners(request, duplicates, false);
   const live = liveObject(context, request, name);
   if (live === undefined && !definition.createsOnUpdate) throw notFound(resourceOf(request), name);
-  checkUid(request, given, live);
+  checkUid(request, given, live, options.isDryRun);
   const next = recordUpdate({
     live: live && version.fromHub(live.object),
     next: settled(request, given, live),
@@ -30,7 +30,7 @@ export function update(context: OperationsContext, request: ResourceRequest): Ob
   });
   const stored =
     live === undefined
-      ? storeNew(context, request, withoutVersion(next), options.isDryRun)
+      ? storeNew(context, request, withoutVersion(next, options.isDryRun), options.isDryRun)
       : storeUpdate(context, request, next, live, options.isDryRun);
   return {
     kind: 'object',
@@ -53,14 +53,19 @@ export function checkName({ metadata }: ApiObject, name: string): void {
 }
 
 /** A PUT that names a uid is meant for the object with that uid alone. */
-function checkUid(request: ResourceRequest, given: ApiObject, live: StoredObject | undefined): void {
+function checkUid(
+  request: ResourceRequest,
+  given: ApiObject,
+  live: StoredObject | undefined,
+  isDryRun: boolean,
+): void {
   const { uid = '' } = given.metadata;
   const found = live?.object.metadata.uid ?? '';
   if (uid === '' || uid === found) return;
   const { definition, namespace, name = '' } = request;
-  const key = ['/registry', definition.resource, ...(namespace === undefined ? [] : [namespace]), name].join(
-    '/',
-  );
+  // Where the real server would have it in etcd, which a dry run does not reach.
+  const root = isDryRun ? '' : '/registry';
+  const key = [root, definition.resource, ...(namespace === undefined ? [] : [namespace]), name].join('/');
   throw conflict(
     resourceOf(request),
     name,

@@ -16,14 +16,17 @@ export function applyMergePatch(document: JsonObject, patch: unknown): JsonObjec
 
 function mergeObject(document: JsonObject, patch: JsonObject): JsonObject {
   const removed = new Set(Object.keys(patch).filter((field) => patch[field] === null));
-  const kept = Object.entries(document).filter(([field]) => !removed.has(field));
+  const kept = Object.entries(document).filter(
+    ([field]) => !removed.has(field) && !Object.hasOwn(patch, field),
+  );
   const changed = Object.entries(patch)
     .filter(([field]) => !removed.has(field))
-    .map(([field, value]) => [
+    .map(([field, value]): [string, unknown] => [
       field,
       merge(Object.hasOwn(document, field) ? document[field] : undefined, value),
     ]);
-  return Object.fromEntries([...kept, ...changed]);
+  // In the order in which the real server puts the fields of what a patch touched, and complains of them.
+  return Object.fromEntries([...kept, ...changed].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function merge(value: unknown, patch: unknown): unknown {

@@ -1,7 +1,7 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { isJsonObject } from '../../kubernetes/json.ts';
+import { makePrivateDirectory } from '../../private-file.ts';
 import type { ApiObject } from '../api-object.ts';
 import { type Journal, type JournalContents, JournalError } from './journal.ts';
 
@@ -36,7 +36,7 @@ const NOT_A_DATABASE = 26;
 export function openSqliteJournal(directory: string): Journal {
   const file = join(directory, FILE_NAME);
   const database = explaining(file, () => {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makePrivateDirectory(directory);
     return openDatabase(file);
   });
   const insert = database.prepare(

@@ -174,7 +174,8 @@ describe('a table', () => {
   });
 
   test('includes nothing that there is not', () => {
-    expect(refusal(() => shownAs('Table', 'includeObject=Nope'))).toMatchObject({
+    const table = shownAs('Table', 'includeObject=Nope');
+    expect(refusal(() => table.show(lease, version))).toMatchObject({
       code: 400,
       message: `Unable to convert to Table as requested: includeObject: Invalid value: "Nope": must be 'Metadata', 'Object', 'None', or empty`,
     });

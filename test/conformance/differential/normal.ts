@@ -76,9 +76,9 @@ function normalMetadata(
 
 /** Somebody else's writes may have moved a list's revision on, but never back. */
 function listName(revision: string, names: Names, listRevision: string | undefined): string {
+  const known = [...names.revisions.keys()].map(Number).filter((each) => !Number.isNaN(each));
+  if (Number(revision) >= Math.max(0, ...known)) return 'LATEST';
   if (revision === listRevision) return 'AS ASKED';
-  const latest = [...names.revisions.keys()].reduce((a, b) => (BigInt(a) > BigInt(b) ? a : b), '0');
-  if (BigInt(revision) >= BigInt(latest)) return 'LATEST';
   return names.revisions.get(revision) ?? 'BEFORE THE LATEST';
 }
 
@@ -92,6 +92,7 @@ function normalText(text: string, names: Names): string {
       )
       .replaceAll(/too old resource version: (\S+) \(\d+\)/g, 'too old resource version: $1 (REVISION)')
       .replaceAll(/current: \d+/g, 'current: REVISION')
+      .replaceAll(/(Not_Valid|gen-)[a-z0-9]{5}\b/g, '$1SUFFIX')
       // A line of the source, which depends on how a server was built.
       .replaceAll(/scheme "[a-z/]+\/scheme\.go:\d+"/g, 'its scheme')
   );

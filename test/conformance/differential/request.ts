@@ -12,6 +12,8 @@ export interface Request {
   readonly resource: string;
   /** The revision of the list that this goes on with or asks for, if it does. */
   readonly listRevision?: string;
+  /** Where a server may answer from memory, as things were a moment ago. */
+  readonly isCached: boolean;
 }
 
 interface Type {
@@ -45,6 +47,7 @@ export function requestFor(step: Step, world: World, memory: Memory): Request {
       ...(step.userAgent !== undefined && { userAgent: step.userAgent }),
     },
     ...(listRevision !== undefined && { listRevision }),
+    isCached: asked !== undefined || 'resourceVersion' in query,
   };
 }
 
@@ -132,6 +135,9 @@ function writtenObject(
 ): Fields {
   const base = step.isBased ? seen(step.name, type, memory).at(-1) : undefined;
   const spec = step.spec === undefined ? base?.spec : specOf(step.spec, type, base?.spec);
+  const given = defined(step.metadata);
+  // Generated names come in any order, and with them the items of lists.
+  const isNameless = given['name'] === '' || given['name'] === null;
   return {
     ...envelopeOf(step.envelope, type),
     metadata: {
@@ -141,7 +147,8 @@ function writtenObject(
       name: step.name,
       ...uidField(step, type, memory),
       ...revisionField(step, type, memory),
-      ...defined(step.metadata),
+      ...given,
+      ...(isNameless && given['generateName'] === 'gen-' && { generateName: undefined }),
     },
     ...(spec !== undefined && { spec }),
     ...step.more,
@@ -227,7 +234,7 @@ function namedRevision(
           : seen(name, type, memory);
       const revisions = states.map(({ metadata }) => BigInt(metadata.resourceVersion));
       if (revisions.length === 0) return name === undefined ? memory.start : undefined;
-      revisions.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+      revisions.sort((a, b) => Number(a - b));
       return String(revision === 'current' ? revisions.at(-1) : revisions[0]);
     }
   }

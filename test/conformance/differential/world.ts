@@ -28,11 +28,10 @@ export function newMemory(start: string): Memory {
 
 /** Remembers what a server answered to a request for a resource. */
 export function remember(memory: Memory, resource: string, path: string, answer: Answer): void {
-  if (answer.code >= 300 || !answer.text.startsWith('{')) return;
+  // What a dry run shows has never been.
+  if (answer.code >= 300 || !answer.text.startsWith('{') || path.includes('dryRun=')) return;
   const body = answer.json;
   if (body['kind'] === 'Lease' || body['kind'] === 'LeaseCandidate') {
-    // A dry run that creates shows an object without a revision: there is nothing to refer to.
-    if (body.metadata.resourceVersion === undefined) return;
     const key = `${resource}/${body.metadata.name}`;
     memory.objects.set(key, [...(memory.objects.get(key) ?? []), body]);
     return;

@@ -1,0 +1,102 @@
+{{- define "coordinated-leader-election.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "coordinated-leader-election.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
+{{- else }}
+{{- $name := default .Chart.Name .Values.nameOverride }}
+{{- if contains $name .Release.Name }}
+{{- .Release.Name | trunc 63 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "coordinated-leader-election.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "coordinated-leader-election.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- define "coordinated-leader-election.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "coordinated-leader-election.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "coordinated-leader-election.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create }}
+{{- default (include "coordinated-leader-election.fullname" .) .Values.serviceAccount.name }}
+{{- else }}
+{{- default "default" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- define "coordinated-leader-election.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+{{- end }}
+
+{{/* The program's arguments: a value of config is the flag of the same name, a true or false one its switch. */}}
+{{- define "coordinated-leader-election.args" -}}
+{{- $address := .Values.listenAddress }}
+{{- if contains ":" $address }}{{ $address = printf "[%s]" $address }}{{ end -}}
+- run
+- {{ printf "--listen=%s:%d" $address (int .Values.containerPort) | quote }}
+{{- range $name, $value := .Values.config }}
+{{- if kindIs "bool" $value }}
+- {{ ternary "--" "--no-" $value }}{{ kebabcase $name }}
+{{- else if not (kindIs "invalid" $value) }}
+- {{ printf "--%s=%v" (kebabcase $name) $value | quote }}
+{{- end }}
+{{- end }}
+{{- range .Values.namespaces }}
+- {{ printf "--namespace=%s" . | quote }}
+{{- end }}
+{{- range .Values.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end }}
+
+{{/* The names of what may be done, each with rules of its own. */}}
+{{- define "coordinated-leader-election.concerns" -}}
+candidates leases
+{{- end }}
+
+{{/* Candidates are pinged (patch) and, hours after the last sign of life, collected (delete). */}}
+{{- define "coordinated-leader-election.rules.candidates" -}}
+- apiGroups: [coordination.k8s.io]
+  resources: [leasecandidates]
+  verbs: [list, watch, patch, delete]
+{{- end }}
+
+{{/* Leases are created where candidates wait for one, and patched, never replaced or deleted. */}}
+{{- define "coordinated-leader-election.rules.leases" -}}
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [list, watch, create, patch]
+{{- end }}
+
+{{- define "coordinated-leader-election.subjects" -}}
+- kind: ServiceAccount
+  name: {{ include "coordinated-leader-election.serviceAccountName" . }}
+  namespace: {{ .Release.Namespace }}
+{{- end }}
+
+{{/* What a ServiceMonitor and a PodMonitor say of their endpoint alike; given the monitor's values. */}}
+{{- define "coordinated-leader-election.endpoint" -}}
+- port: http
+  path: /metrics
+  {{- with .interval }}
+  interval: {{ . }}
+  {{- end }}
+  {{- with .scrapeTimeout }}
+  scrapeTimeout: {{ . }}
+  {{- end }}
+{{- end }}

@@ -1,0 +1,102 @@
+import { timeField, timeField } from '../coordination/raw-object.ts';
+import { decideElection } from '../election/decide.ts';
+import type { Decision, Reason } from '../election/decision.ts';
+import { grantOf } from '../election/decision-result.ts';
+import { type CandidateState, surveyTenure, type Tenure } from '../election/survey.ts';
+import type { Now } from '../election/time.ts';
+import type { ObservedElection } from './elections.ts';
+import { reasonTexts } from './reason-text.ts';
+
+/** How one Lease stands, in few words; what `status` shows of it. */
+export interface LeaseStatus {
+  readonly namespace: string;
+  readonly name: string;
+  /** Whoever the Lease names, valid or not; '' for nobody. */
+  readonly holder: string;
+  /** Whether the holder's time is not over, by its renewTime and this machine's clock. */
+  readonly isHeld: boolean;
+  readonly preferredHolder: string;
+  /** What the Lease names; where it names none, what the candidates come to. */
+  readonly strategy: string;
+  readonly candidates: Readonly<Partial<Record<CandidateState, number>>>;
+  /** Why the coordinator would do what it would do now. */
+  readonly reason: Reason;
+  /** Undefined: nothing. */
+  readonly waitingFor: string | undefined;
+  readonly leaseTransitions: number;
+  /** Since its creation; undefined where there is no Lease. */
+  readonly ageSeconds: number | undefined;
+  readonly renewedSecondsAgo: number | undefined;
+}
+
+/** Judges one Lease by the controller's own decision. */
+export function statusOf(election: ObservedElection, now: Now): LeaseStatus {
+  const { input, rawLease } = election;
+  const { lease } = input;
+  const decision = decideElection(input, now);
+  const view = surveyElection(input, now);
+  const { tenure } = view;
+  // Most candidates have not renewed just now: what they would come to is what matters.
+  const outcome = decideOutcome(possibleCandidates(view));
+  const created = rawLease && timeField(rawLease.metadata, 'creationTimestamp');
+  return {
+    namespace: input.namespace,
+    name: input.name,
+    holder: lease?.holderIdentity ?? '',
+    isHeld: tenure.kind === 'held',
+    preferredHolder: lease?.preferredHolder ?? '',
+    strategy: lease?.strategy || ('strategy' in outcome ? outcome.strategy : ''),
+    candidates: countStates(decision),
+    reason: decision.reason,
+    waitingFor: waitingFor(decision, outcome, tenure, now),
+    leaseTransitions: lease?.leaseTransitions ?? 0,
+    ageSeconds: created === undefined ? undefined : secondsSince(created, now),
+    renewedSecondsAgo: lease?.renewTime === undefined ? undefined : secondsSince(lease.renewTime, now),
+  };
+}
+
+function countStates({ standings }: Decision): LeaseStatus['candidates'] {
+  const counts: Partial<Record<CandidateState, number>> = {};
+  for (const { state } of standings) counts[state] = (counts[state] ?? 0) + 1;
+  return counts;
+}
+
+/** What has to happen before the Lease is in good order, with names and seconds where they are known. */
+function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: Now): string | undefined {
+  const { reason, actions, standings } = decision;
+  const general = reasonTexts[reason].waitsFor;
+  switch (reason) {
+    case 'AwaitingAcks': {
+      const asked = actions.flatMap((action) => (action.kind === 'PingCandidate' ? [action.name] : []));
+      const awaited = standings.flatMap(({ state, candidate }) =>
+        state === 'Awaiting' ? [candidate.name] : [],
+      );
+      const names = [...new Set([...awaited, ...asked])].sort();
+      return names.length === 0 ? general : `${listed(names)} to answer`;
+    }
+    case 'PreemptionPending':
+    case 'HolderLate': {
+      if (tenure.kind !== 'held') return general;
+      const seconds = Math.max(0, Math.ceil((tenure.expiresAt - now.monotonic) / 1000));
+      return reason === 'HolderLate'
+        ? `${tenure.holder} to renew it, or its end in ${seconds}s`
+        : `${tenure.holder} to let it run out, in ${seconds}s`;
+    }
+    case 'StrategyConflict':
+      return outcome.kind === 'conflict' ? `agreement on ${outcome.strategies.join(' or ')}` : general;
+    default: {
+      const grant = grantOf(decision);
+      return grant ? `the coordinator to give it to ${grant.holder}` : general;
+    }
+  }
+}
+
+/** `a`, `a and b`, `a, b and 3 more` */
+export function listed(names: readonly string[]): string {
+  if (names.length > 3) return `${names.slice(0, 2).join(', ')} and ${names.length - 2} more`;
+  return names.join(', ').replace(/, (?=[^,]*$)/, ' and ');
+}
+
+function secondsSince(time: bigint, now: Now): number {
+  return Number(now.wall - time) / 1_000_000;
+}

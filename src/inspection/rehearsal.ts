@@ -1,0 +1,271 @@
+import { decideElection } from '../election/decide.ts';
+import type { Decision, Reason } from '../election/decision.ts';
+import type { LeaseCandidate } from '../election/model.ts';
+import { type ElectionInput, surveyTenure } from '../election/survey.ts';
+import type { Instant, Now } from '../election/time.ts';
+import { surveyElection } from '../election/view.ts';
+import { describeVersions } from './candidate-text.ts';
+import { reasonTexts } from './reason-text.ts';
+import { RehearsalWorld } from './rehearsal-world.ts';
+
+/** Something that is done to the candidates of a Lease. */
+export type Change =
+  /** A candidate appears, or comes back with other versions. */
+  | { readonly kind: 'add'; readonly candidate: LeaseCandidate }
+  /** Its program is stopped: it releases what it holds, and its candidate is deleted. */
+  | { readonly kind: 'remove'; readonly name: string }
+  /** Its program dies: it renews and answers nothing any more. */
+  | { readonly kind: 'crash'; readonly name: string };
+
+/** One thing that would happen. */
+export interface Step {
+  /** From the beginning, in milliseconds of virtual time. */
+  readonly atMs: number;
+  readonly text: string;
+  /** Of the decision that it comes of; undefined for what programs do by themselves. */
+  readonly reason: Reason | undefined;
+}
+
+/** What would happen, and where it would end. */
+export interface Rehearsal {
+  readonly steps: readonly Step[];
+  /** Who would hold the Lease in the end; '' for nobody. */
+  readonly holder: string;
+  /** Of the last decision. */
+  readonly reason: Reason;
+  /** False when it was still going on when the rehearsal was broken off. */
+  readonly isSettled: boolean;
+  readonly tookMs: number;
+}
+
+// client-go's elector looks at its Lease about every 2 s and renews it for 15 s.
+const LOOK_PERIOD_MS = 2000;
+const RENEWED_LEASE_SECONDS = 15;
+const ANSWER_MS = 50;
+/** Without a holder nothing is over for good: a candidate may come back. So long without news counts as settled. */
+const QUIET_MS = 20_000;
+const HORIZON_MS = 180_000;
+const DECISIONS_AT_ONE_INSTANT = 20;
+
+/**
+ * Plays what the coordinator would do, by its own decisions, after each of the changes in turn: candidates answer, the
+ * holder renews and yields, Leases run out. A change is made when everything before it has settled.
+ *
+ * A candidate that has left a ping unanswered goes on doing so, as does a holder that has missed its renewals.
+ */
+export function rehearse(input: ElectionInput, start: Now, changes: readonly Change[]): Rehearsal {
+  const rehearsal = new Rehearsing(input, start);
+  rehearsal.runUntilSettled();
+  for (const change of changes) {
+    rehearsal.make(change);
+    rehearsal.runUntilSettled();
+  }
+  return rehearsal.result();
+}
+
+class Rehearsing {
+  readonly #world: RehearsalWorld;
+  readonly #startedAt: Instant;
+  readonly #steps: Step[] = [];
+  /** Programs that renew and answer nothing. */
+  readonly #silent = new Set<string>();
+  readonly #answersDue = new Map<string, Instant>();
+  #looksAt: Instant;
+  #newsAt: Instant;
+  #isSettled = false;
+  #decision: Decision;
+
+  constructor(input: ElectionInput, start: Now) {
+    this.#world = new RehearsalWorld(input, start);
+    this.#startedAt = start.monotonic;
+    this.#newsAt = start.monotonic;
+    this.#looksAt = start.monotonic + LOOK_PERIOD_MS;
+    const { tenure, standings } = surveyElection(input, start);
+    for (const { candidate, state } of standings) {
+      if (['Unresponsive', 'Expired', 'Deleting'].includes(state)) this.#silent.add(candidate.name);
+    }
+    if (tenure.kind === 'held') {
+      if (start.monotonic >= tenure.lateAt) this.#silent.add(tenure.holder);
+      else this.#looksAt = Math.max(start.monotonic, (input.memory.record?.since ?? 0) + LOOK_PERIOD_MS);
+    }
+    this.#decision = decideElection(input, start);
+  }
+
+  result(): Rehearsal {
+    const { tenure } = surveyElection(this.#world.input, this.#world.now);
+    return {
+      steps: this.#steps,
+      holder: tenure.kind === 'held' ? tenure.holder : '',
+      reason: this.#decision.reason,
+      isSettled: this.#isSettled,
+      tookMs: this.#world.now.monotonic - this.#startedAt,
+    };
+  }
+
+  make(change: Change): void {
+    const { lease } = this.#world;
+    switch (change.kind) {
+      case 'add': {
+        const { candidate } = change;
+        const isBack = this.#world.candidate(candidate.name) !== undefined;
+        this.#say(
+          `${candidate.name} ${isBack ? 'comes back' : 'appears'} with ${describeVersions(candidate)}`,
+        );
+        this.#silent.delete(candidate.name);
+        if (isBack) this.#release(candidate.name);
+        this.#world.removeCandidate(candidate.name);
+        const { wall } = this.#world.now;
+        this.#world.putCandidate({ ...candidate, creationTimestamp: wall, renewTime: wall });
+        return;
+      }
+      case 'remove': {
+        const holds = lease?.holderIdentity === change.name;
+        this.#say(
+          `${change.name} is stopped${holds ? ' and releases the Lease' : ''}; its candidate is deleted`,
+        );
+        this.#world.removeCandidate(change.name);
+        this.#release(change.name);
+        return;
+      }
+      case 'crash':
+        this.#say(`${change.name} dies: it renews and answers nothing any more`);
+        this.#silent.add(change.name);
+        this.#answersDue.delete(change.name);
+    }
+  }
+
+  runUntilSettled(): void {
+    this.#newsAt = this.#world.now.monotonic;
+    const endsAt = this.#newsAt + HORIZON_MS;
+    this.#isSettled = false;
+    while (this.#world.now.monotonic < endsAt) {
+      this.#decide();
+      if (this.#hasSettled()) {
+        this.#isSettled = true;
+        return;
+      }
+      const { requeue } = this.#decision;
+      const next = [this.#looksAt, ...this.#answersDue.values(), this.#newsAt + QUIET_MS];
+      if (requeue.kind === 'at') next.push(requeue.time);
+      const { monotonic } = this.#world.now;
+      this.#world.advanceTo(Math.min(...next.map((at) => (at > monotonic ? at : Number.POSITIVE_INFINITY))));
+      this.#play();
+    }
+  }
+
+  #decide(): void {
+    for (let count = 0; count < DECISIONS_AT_ONE_INSTANT; count++) {
+      this.#decision = decideElection(this.#world.input, this.#world.now);
+      if (this.#decision.actions.length === 0) return;
+      this.#tell(this.#decision);
+      this.#world.carryOut(this.#decision);
+    }
+  }
+
+  /** The programs do what they do by themselves at this moment. */
+  #play(): void {
+    const { now } = this.#world;
+    for (const [name, dueAt] of this.#answersDue) {
+      if (dueAt > now.monotonic) continue;
+      this.#answersDue.delete(name);
+      const candidate = this.#world.candidate(name);
+      if (candidate) this.#world.putCandidate({ ...candidate, renewTime: now.wall });
+    }
+    if (this.#looksAt > now.monotonic) return;
+    this.#looksAt = now.monotonic + LOOK_PERIOD_MS;
+    this.#holderLooks(now);
+  }
+
+  #holderLooks(now: Now): void {
+    const { lease, input } = this.#world;
+    const tenure = surveyTenure(input, now.monotonic);
+    if (tenure.kind !== 'held' || !lease || this.#silent.has(tenure.holder)) return;
+    const isCandidate = this.#world.candidate(tenure.holder) !== undefined;
+    if (isCandidate && lease.preferredHolder !== undefined) {
+      this.#say(`${tenure.holder} stops renewing, to let the Lease run out`, undefined, true);
+      return;
+    }
+    const isTakenUp = lease.leaseDurationSeconds !== RENEWED_LEASE_SECONDS;
+    // Who does not know of coordination writes the Lease without what belongs to it.
+    const renewal = isCandidate ? {} : { strategy: undefined, preferredHolder: undefined };
+    this.#world.changeLease({
+      ...renewal,
+      renewTime: now.wall,
+      leaseDurationSeconds: isCandidate ? RENEWED_LEASE_SECONDS : lease.leaseDurationSeconds,
+    });
+    if (isTakenUp && isCandidate) this.#say(`${tenure.holder} leads: it has found the Lease and renews it`);
+  }
+
+  #release(name: string): void {
+    if (this.#world.lease?.holderIdentity !== name) return;
+    this.#world.changeLease({
+      holderIdentity: '',
+      leaseDurationSeconds: 1,
+      renewTime: this.#world.now.wall,
+      strategy: undefined,
+      preferredHolder: undefined,
+    });
+  }
+
+  #hasSettled(): boolean {
+    const { now, input, lease } = this.#world;
+    if (this.#answersDue.size > 0) return false;
+    const tenure = surveyTenure(input, now.monotonic);
+    if (tenure.kind === 'held') {
+      if (this.#silent.has(tenure.holder) || lease?.preferredHolder !== undefined) return false;
+      const isTakenUp =
+        lease?.leaseDurationSeconds === RENEWED_LEASE_SECONDS || !this.#world.candidate(tenure.holder);
+      if (this.#decision.reason === 'LeaderOptimal' && isTakenUp) return true;
+    } else if (['NoCandidates', 'ThirdPartyStrategy', 'CoordinatorLease'].includes(this.#decision.reason)) {
+      return true;
+    }
+    return now.monotonic >= this.#newsAt + QUIET_MS;
+  }
+
+  #tell(decision: Decision): void {
+    const { reason, actions } = decision;
+    for (const action of actions) {
+      switch (action.kind) {
+        case 'CreateLease':
+          this.#say(
+            action.grant
+              ? `the Lease is created for ${action.grant.holder}`
+              : `the Lease is created without a holder, for ${action.strategy}`,
+            reason,
+          );
+          break;
+        case 'UpdateLease': {
+          const { change } = action;
+          if (change.kind === 'grant') this.#say(`${change.grant.holder} is given the Lease`, reason);
+          else if (change.kind === 'prefer')
+            this.#say(`${change.preferredHolder} becomes preferredHolder`, reason);
+          else if (change.kind === 'unprefer') this.#say('preferredHolder is removed', reason);
+          else this.#say(`the Lease names the strategy ${change.strategy}`, reason);
+          break;
+        }
+        case 'PingCandidate':
+          this.#ping(action.name, reason, action.purpose === 'validity' || action.purpose === 'collection');
+          break;
+        case 'DeleteCandidate':
+          this.#say(`the candidate ${action.name} is deleted, as it is not heard of any more`, reason);
+      }
+    }
+    if (actions.length === 0) this.#say(reasonTexts[reason].meaning, reason, true);
+  }
+
+  #ping(name: string, reason: Reason, isRoutine: boolean): void {
+    const answers = !this.#silent.has(name);
+    if (answers) this.#answersDue.set(name, this.#world.now.monotonic + ANSWER_MS);
+    // While a preemption is pending its candidate is asked again and again.
+    if (isRoutine || reason === 'PreemptionPending') return;
+    this.#say(`${name} is asked for a sign of life${answers ? '' : ', and does not answer'}`, reason, true);
+  }
+
+  #say(text: string, reason?: Reason, isSaidOnce = false): void {
+    const last = this.#steps.findLastIndex((step) => step.text === text);
+    if (isSaidOnce && last >= 0 && this.#steps.slice(last).every((step) => step.text === text)) return;
+    const atMs = this.#world.now.monotonic - this.#startedAt;
+    this.#steps.push({ atMs, text, reason });
+    this.#newsAt = this.#world.now.monotonic;
+  }
+}

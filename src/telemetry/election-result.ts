@@ -1,0 +1,64 @@
+import type { Action, Decision, Reason } from '../election/decision.ts';
+import { grantOf, preferredBy } from '../election/decision-result.ts';
+import { strategies } from '../election/strategies.ts';
+import { parseVersion } from '../election/version.ts';
+
+/**
+ * How an election ended, each with the reasons that a decision can have then.
+ *
+ * granted: the Lease was given to somebody. preferred: its valid holder was asked to yield to a better candidate.
+ * delegated: the strategy is somebody else's, and the Lease says so. undecided: nobody can be elected; counted when it
+ * begins. failed: somebody was elected, but the Lease could not be written; it is tried again.
+ */
+export const electionResults = {
+  granted: ['LeaseMissing', 'LeaseExpired', 'LeaseReleased', 'FormerHolderAnswered'],
+  preferred: ['BetterCandidate'],
+  delegated: ['ThirdPartyStrategy'],
+  undecided: ['NoLiveCandidates', 'NoElectableCandidates', 'StrategyConflict'],
+  failed: [
+    'LeaseMissing',
+    'LeaseExpired',
+    'LeaseReleased',
+    'FormerHolderAnswered',
+    'BetterCandidate',
+    'ThirdPartyStrategy',
+  ],
+} as const satisfies Readonly<Record<string, readonly Reason[]>>;
+
+export type ElectionResult = keyof typeof electionResults;
+
+/** What has come of an election once the decision's writes have succeeded; undefined when it elected nobody. */
+export function resultOf(decision: Decision): ElectionResult | undefined {
+  if (grantOf(decision)) return 'granted';
+  if (preferredBy(decision) !== undefined) return 'preferred';
+  const isDelegation = decision.reason === 'ThirdPartyStrategy' && decision.actions.some(isLeaseWrite);
+  return isDelegation ? 'delegated' : undefined;
+}
+
+/** Whether a Lease that is left as it is for this reason is one that an election found nobody for. */
+export function isUndecided(reason: Reason): boolean {
+  const undecided: readonly Reason[] = electionResults.undecided;
+  return undecided.includes(reason);
+}
+
+export function isLeaseWrite({ kind }: Action): boolean {
+  return kind === 'CreateLease' || kind === 'UpdateLease';
+}
+
+/**
+ * Whether an election kept a Lease from going to a newer version too early: under OldestEmulationVersion somebody was
+ * elected, or preferred, though an electable candidate with a higher binaryVersion took part.
+ */
+export function isSkewPrevention(decision: Decision): boolean {
+  const { outcome, standings } = decision;
+  const elected = grantOf(decision)?.holder ?? preferredBy(decision);
+  if (outcome.kind !== 'leader' || outcome.strategy !== 'OldestEmulationVersion') return false;
+  const winner = standings.find(({ candidate }) => candidate.name === elected)?.candidate;
+  const version = parseVersion(winner?.binaryVersion);
+  if (!version) return false;
+  const order = strategies.get(outcome.strategy);
+  return standings.some(({ state, candidate }) => {
+    const other = parseVersion(candidate.binaryVersion);
+    return state === 'Live' && order?.isElectable(candidate) && other && other.compare(version) > 0;
+  });
+}

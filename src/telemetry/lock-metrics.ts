@@ -1,0 +1,58 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { LockCall } from '../controller/lock-settings.ts';
+import type { LockState } from '../controller/lock-state.ts';
+
+/** What becomes of the coordinator's own lock. */
+export interface LockMetrics {
+  changed(state: Pick<LockState, 'kind'>): void;
+  callFailed(call: LockCall | 'watch'): void;
+}
+
+const LOCK = 'leader-election-controller';
+const STATES: Readonly<Record<LockState['kind'], true>> = {
+  standby: true,
+  waiting: true,
+  settling: true,
+  active: true,
+};
+const CALLS: Readonly<Record<LockCall | 'watch', true>> = {
+  get: true,
+  create: true,
+  update: true,
+  watch: true,
+};
+
+/** Registers the metrics of the lock in `registry`; it shows as not held until it is. */
+export function createLockMetrics(registry: Registry): LockMetrics {
+  const registers = [registry];
+  const masterStatus = new Gauge({
+    name: 'leader_election_master_status',
+    help: 'Whether this process holds the lock and may write (1) or stands by (0)',
+    labelNames: ['name'],
+    registers,
+  });
+  const changes = new Counter({
+    name: 'cle_lock_state_changes_total',
+    help: "How often this replica's standing towards the coordinator lock came to be this",
+    labelNames: ['state'],
+    registers,
+  });
+  const failures = new Counter({
+    name: 'cle_lock_call_failures_total',
+    help: 'Calls about the coordinator lock that failed; lost races for it are among them',
+    labelNames: ['call'],
+    registers,
+  });
+  masterStatus.set({ name: LOCK }, 0);
+  for (const state of Object.keys(STATES)) changes.inc({ state }, 0);
+  for (const call of Object.keys(CALLS)) failures.inc({ call }, 0);
+  let last: LockState['kind'] | undefined;
+  return {
+    changed({ kind }) {
+      masterStatus.set({ name: LOCK }, kind === 'active' ? 1 : 0);
+      if (kind !== last) changes.inc({ state: kind });
+      last = kind;
+    },
+    callFailed: (call) => failures.inc({ call }),
+  };
+}

@@ -1,0 +1,77 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { Clock, Instant } from '../clock.ts';
+import type { ElectionsSurvey } from '../controller/elections-survey.ts';
+
+/** How all Leases stand, asked for whenever metrics are collected. */
+export interface SurveyMetrics {
+  /** Says whom to ask. */
+  watch(survey: () => ElectionsSurvey): void;
+}
+
+/** Several gauges are collected at once: one survey serves them all, and no crowd of scrapers can ask for more. */
+const SURVEY_AGE_MS = 1000;
+
+/** Registers the gauges over all Leases in `registry`. */
+export function createSurveyMetrics(registry: Registry, clock: Clock): SurveyMetrics {
+  const registers = [registry];
+  let ask: (() => ElectionsSurvey) | undefined;
+  let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;
+  /** Leases without leader that nobody saw lose one, by when they were first found so. */
+  let foundUnled = new Map<string, Instant>();
+
+  function current() {
+    const at = clock.now();
+    if (!ask || (last && at - last.at < SURVEY_AGE_MS)) return last;
+    const survey = ask();
+    const found = new Map<string, Instant>();
+    let oldest = at;
+    for (const { key, since } of survey.unled) {
+      if (since === undefined) found.set(key, foundUnled.get(key) ?? at);
+      oldest = Math.min(oldest, since ?? found.get(key) ?? at);
+    }
+    foundUnled = found;
+    last = { at, survey, oldestMs: at - oldest };
+    return last;
+  }
+
+  function gauge(name: string, help: string, read: (now: NonNullable<typeof last>) => number) {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        const now = current();
+        if (now) this.set(read(now));
+      },
+    });
+  }
+
+  gauge('cle_leases', 'Leases that have candidates', ({ survey }) => survey.leases);
+  gauge(
+    'cle_leases_without_leader',
+    'Leases that have candidates but no valid holder',
+    ({ survey }) => survey.unled.length,
+  );
+  gauge(
+    'cle_oldest_lease_without_leader_seconds',
+    'How long the Lease that has been without a valid holder for longest has been so, as far as this process has seen; 0 when there is none',
+    ({ oldestMs }) => oldestMs / 1000,
+  );
+  new Gauge({
+    name: 'cle_candidates',
+    help: 'LeaseCandidates by what they count for right now',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      for (const [state, count] of Object.entries(current()?.survey.candidates ?? {})) {
+        this.set({ state }, count);
+      }
+    },
+  });
+
+  return {
+    watch(survey) {
+      ask = survey;
+    },
+  };
+}

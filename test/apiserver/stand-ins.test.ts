@@ -1,0 +1,107 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { ApiObject } from '../../src/apiserver/api-object.ts';
+import { startStandIns } from '../../src/apiserver/stand-ins.ts';
+import { ObjectStore } from '../../src/apiserver/storage/object-store.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const deleted = { deletionTimestamp: '2026-01-01T00:00:00Z' };
+
+function lease(name: string, metadata: Partial<ApiObject['metadata']> = {}): ApiObject {
+  return {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name, namespace: 'a', ...metadata },
+  };
+}
+
+function namespace(name: string, metadata: Partial<ApiObject['metadata']> = {}): ApiObject {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, ...metadata } };
+}
+
+describe('what stands in for the rest of a cluster', () => {
+  let store: ObjectStore;
+  let clock: VirtualClock;
+
+  beforeEach(() => {
+    store = new ObjectStore({ historyLimit: 5 });
+    clock = new VirtualClock();
+  });
+  const start = () => startStandIns(store, clock, ['leases', 'events']);
+  const names = (storage: string) => store.list(storage).map(({ key }) => key);
+
+  it.each([
+    { finalizers: ['foregroundDeletion'], want: undefined },
+    { finalizers: ['orphan'], want: undefined },
+    { finalizers: ['orphan', 'example.com/mine'], want: ['example.com/mine'] },
+    { finalizers: ['example.com/mine'], want: ['example.com/mine'] },
+  ])('settles the finalizers of the garbage collector among $finalizers', async ({ finalizers, want }) => {
+    start();
+    store.put('leases', lease('one', { ...deleted, finalizers }));
+    await clock.advance(1);
+    expect(store.get('leases', 'a/one')?.object.metadata.finalizers).toEqual(want);
+  });
+
+  it('leaves finalizers alone until the object is deleted', async () => {
+    start();
+    store.put('leases', lease('one', { finalizers: ['orphan'] }));
+    await clock.advance(1);
+    expect(store.get('leases', 'a/one')?.object.metadata.finalizers).toEqual(['orphan']);
+  });
+
+  it('finds what was deleted before it was started, or among more changes than are remembered', async () => {
+    store.put('leases', lease('before', { ...deleted, finalizers: ['orphan'] }));
+    start();
+    await clock.advance(1);
+    expect(names('leases')).toEqual([]);
+    store.put('leases', lease('first', { ...deleted, finalizers: ['orphan'] }));
+    for (let index = 0; index < 10; index += 1) store.put('leases', lease(`other-${index}`));
+    await clock.advance(1);
+    expect(store.get('leases', 'a/first')).toBeUndefined();
+  });
+
+  it('empties a namespace that is deleted, and then lets it go', async () => {
+    start();
+    store.put('namespaces', namespace('a', deleted));
+    store.put('namespaces', namespace('b'));
+    store.put('leases', lease('one'));
+    store.put('leases', lease('elsewhere', { namespace: 'b' }));
+    await clock.advance(1);
+    expect(names('leases')).toEqual(['b/elsewhere']);
+    expect(names('namespaces')).toEqual(['b']);
+  });
+
+  it('keeps a namespace as long as something in it has a finalizer', async () => {
+    start();
+    store.put('namespaces', namespace('a', deleted));
+    store.put('leases', lease('kept', { finalizers: ['example.com/mine'] }));
+    await clock.advance(1);
+    expect(names('namespaces')).toEqual(['a']);
+    store.remove('leases', 'a/kept');
+    await clock.advance(1);
+    expect(names('namespaces')).toEqual([]);
+  });
+
+  it('drops Events an hour after they last happened', async () => {
+    start();
+    const event = (name: string, lastTimestamp: string) => ({
+      ...lease(name, { creationTimestamp: '2026-01-01T00:00:00Z' }),
+      apiVersion: 'v1',
+      kind: 'Event',
+      lastTimestamp,
+    });
+    store.put('events', event('old', '2026-01-01T00:00:00Z'));
+    store.put('events', event('young', '2026-01-01T00:30:00Z'));
+    await clock.advance(62 * 60_000);
+    expect(names('events')).toEqual(['a/young']);
+    await clock.advance(30 * 60_000);
+    expect(names('events')).toEqual([]);
+  });
+
+  it('does nothing any more once it is stopped', async () => {
+    const standIns = start();
+    standIns.stop();
+    store.put('leases', lease('one', { ...deleted, finalizers: ['orphan'] }));
+    await clock.advance(3 * 3_600_000);
+    expect(names('leases')).toEqual(['a/one']);
+  });
+});

@@ -1,0 +1,25 @@
+/** As much of JSON Schema as the chart's values need. */
+export interface JsonSchema {
+  readonly $schema?: string;
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, JsonSchema>>;
+  readonly title?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly examples?: readonly unknown[];
+  readonly type?: 'array' | 'boolean' | 'integer' | 'object' | 'string';
+  readonly anyOf?: readonly JsonSchema[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly items?: JsonSchema;
+  readonly uniqueItems?: boolean;
+  readonly maxItems?: number;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly propertyNames?: JsonSchema;
+  readonly required?: readonly string[];
+  /** A schema: a map with keys of any name. True only where the fields are Kubernetes' own, many and left to it. */
+  readonly additionalProperties?: boolean | JsonSchema;
+}

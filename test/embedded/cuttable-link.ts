@@ -1,0 +1,52 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** The way to a server, which can be cut. */
+export interface CuttableLink {
+  readonly url: string;
+  /** Resets all connections; those that come are reset at once. */
+  cut(): void;
+  mend(): void;
+  close(): Promise<void>;
+}
+
+/** Leads to `port` of this machine, under a port of its own. */
+export async function startCuttableLink(port: number): Promise<CuttableLink> {
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  const server = createServer((near) => {
+    if (isCut) {
+      near.resetAndDestroy();
+      return;
+    }
+    const far = connect(port, '127.0.0.1');
+    near.pipe(far).pipe(near);
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket);
+      // What went wrong is told by the close that follows.
+      socket.on('error', () => {});
+      socket.once('close', () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const cut = () => {
+    isCut = true;
+    for (const socket of sockets) socket.resetAndDestroy();
+  };
+  return {
+    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cut,
+    mend() {
+      isCut = false;
+    },
+    close() {
+      cut();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}

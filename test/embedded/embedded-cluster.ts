@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { Agent } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { KubeConfig } from '@kubernetes/client-node';
+import { generateCertificate } from '../../src/apiserver/access/certificates.ts';
+import { kubeconfigText } from '../../src/apiserver/access/kubeconfig.ts';
+import { type ApiServer, type RequestLine, startApiServer } from '../../src/apiserver/api-server.ts';
+import type { LeaseCandidateVersion } from '../../src/apiserver/resources/lease-candidates.ts';
+import { systemClock } from '../../src/system-clock.ts';
+import { apiRequest } from '../control-plane/api-request.ts';
+import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
+import { coordinatorRules } from '../support/coordinator-role.ts';
+
+/** How the embedded server is started. */
+export interface EmbeddedClusterOptions {
+  /** Default: all of them. */
+  readonly leaseCandidateVersions?: readonly LeaseCandidateVersion[];
+  readonly historyLimit?: number;
+  /** Whether it has a data directory, and so can be opened again after it was closed; default false. */
+  readonly keepsData?: boolean;
+}
+
+/** Whom the server knows: an administrator, and replicas of the coordinator with the rights of deploy/rbac.yaml. */
+export type ClusterUser = 'admin' | 'coordinator' | 'other-coordinator';
+
+/** The embedded server in this very process, over HTTPS on a free port. */
+export interface EmbeddedCluster extends CoordinationServer {
+  readonly address: ApiServer['address'];
+  /** Every request that was answered, and every watch that has ended. */
+  readonly requests: readonly RequestLine[];
+  /** `url`: where it is to be reached, if not directly. */
+  kubeConfigOf(user: ClusterUser, url?: string): KubeConfig;
+  /** Closes the server; what it keeps is there when it is opened again. */
+  close(): Promise<void>;
+  /** Starts the server again where it was, with its data directory. */
+  open(leaseCandidateVersions?: readonly LeaseCandidateVersion[]): Promise<void>;
+  /** @throws AggregateError when anything happened that never should, or a coordinator lacked a right. */
+  stop(): Promise<void>;
+}
+
+const HOST = '127.0.0.1';
+/** Meanwhile somebody else may have been given its port, for a moment. */
+const OPEN_WITHIN_MS = 10_000;
+
+let madeCertificate: ReturnType<typeof generateCertificate> | undefined;
+
+export async function startEmbeddedCluster(options: EmbeddedClusterOptions = {}): Promise<EmbeddedCluster> {
+  const { historyLimit, keepsData = false, leaseCandidateVersions: firstVersions } = options;
+  madeCertificate ??= generateCertificate([HOST], systemClock);
+  const { ca, cert, key } = await madeCertificate;
+  const directory = await mkdtemp(join(tmpdir(), 'embedded-cluster-'));
+  const caFile = join(directory, 'ca.crt');
+  await writeFile(caFile, ca);
+  const tokens = { admin: token(), coordinator: token(), 'other-coordinator': token() };
+  const role = await coordinatorRules();
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  const requests: RequestLine[] = [];
+  const errors: unknown[] = [];
+
+  const start = (port: number, leaseCandidateVersions: readonly LeaseCandidateVersion[] | undefined) =>
+    startApiServer({
+      clock: systemClock,
+      listen: { host: HOST, port },
+      tls: { cert, key },
+      tokens: (['admin', 'coordinator', 'other-coordinator'] as const).map((name) => ({
+        token: tokens[name],
+        user: { name, groups: [] },
+        rules: name === 'admin' ? ('admin' as const) : role,
+      })),
+      ...(leaseCandidateVersions && { leaseCandidateVersions }),
+      ...(keepsData && { dataDirectory: join(directory, 'data') }),
+      ...(historyLimit !== undefined && { historyLimit }),
+      onRequest: (line) => requests.push(line),
+      onError: (error) => errors.push(error),
+    });
+  let server: ApiServer | undefined = await start(0, firstVersions);
+  const { url, address } = server;
+
+  async function close(): Promise<void> {
+    agent.destroy();
+    await server?.close();
+    server = undefined;
+  }
+
+  return {
+    url,
+    address,
+    caFile,
+    adminToken: tokens.admin,
+    requests,
+    async request<T>(method: string, path: string, body?: unknown): Promise<T> {
+      const { status, text } = await apiRequest({ url, ca, token: tokens.admin, agent }, method, path, body);
+      if (status < 200 || status > 299) throw new Error(`${method} ${path}: ${status} ${text.trim()}`);
+      return JSON.parse(text) as T;
+    },
+    kubeConfigOf(user, server = url) {
+      const kubeConfig = new KubeConfig();
+      kubeConfig.loadFromString(kubeconfigText({ server, ca, token: tokens[user] }));
+      return kubeConfig;
+    },
+    close,
+    async open(leaseCandidateVersions = firstVersions) {
+      const deadline = performance.now() + OPEN_WITHIN_MS;
+      while (!server) {
+        server = await start(address.port, leaseCandidateVersions).catch((error: unknown) => {
+          if (performance.now() > deadline) throw error;
+          return undefined;
+        });
+        if (!server) await sleep(50);
+      }
+    },
+    async stop() {
+      await close();
+      await rm(directory, { recursive: true, force: true });
+      const refused = requests.filter(({ user, code }) => user !== 'admin' && code === 403);
+      if (errors.length > 0 || refused.length > 0) {
+        throw new AggregateError(errors, `what should never happen; refused: ${JSON.stringify(refused)}`);
+      }
+    },
+  };
+}
+
+function token(): string {
+  return randomBytes(16).toString('hex');
+}

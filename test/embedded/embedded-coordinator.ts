@@ -1,0 +1,96 @@
+import { type RunSettings, runSettings } from '../../src/config.ts';
+import { assembleCoordinator } from '../../src/coordinator.ts';
+import { createClient } from '../../src/kubernetes/client.ts';
+import { resolveSettings } from '../../src/settings-table.ts';
+import { systemClock } from '../../src/system-clock.ts';
+import { createControllerReport, createLockReport } from '../../src/telemetry/controller-report.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import type { LogLine } from '../e2e/coordinator.ts';
+import { Changes } from './changes.ts';
+import type { ClusterUser, EmbeddedCluster } from './embedded-cluster.ts';
+
+/** A replica of the coordinator in this very process, made of the same parts as that of the `run` command. */
+export interface EmbeddedCoordinator {
+  /** Everything logged so far. */
+  readonly log: readonly LogLine[];
+  /** The first log line that matches, be it past or still to come; `since` skips that many of the earliest. */
+  waitForLog(matches: (line: LogLine) => boolean, since?: number): Promise<LogLine>;
+  /** What the log told of a Lease that needs attention for `reason`. */
+  troubles(namespace: string, lease: string, reason: string): readonly LogLine[];
+  /** Waits until the log tells so. */
+  untilTrouble(namespace: string, lease: string, reason: string): Promise<LogLine>;
+  stop(): Promise<void>;
+}
+
+/** How a replica is started. */
+export interface EmbeddedCoordinatorOptions {
+  /** Beside the defaults of `run`; shorter than those may be, as they need not do for real candidates. */
+  readonly settings?: Partial<RunSettings>;
+  /** Default `coordinator`. */
+  readonly user?: ClusterUser;
+  readonly clock?: typeof systemClock;
+  /** Where it finds the server, if not directly. */
+  readonly url?: string;
+}
+
+/** Starts a replica on `cluster`; {@link untilActive} tells when it coordinates. */
+export function startCoordinator(
+  cluster: EmbeddedCluster,
+  { settings = {}, user = 'coordinator', clock = systemClock, url }: EmbeddedCoordinatorOptions = {},
+): EmbeddedCoordinator {
+  const log: LogLine[] = [];
+  const changes = new Changes();
+  const destination = {
+    write(text: string): void {
+      log.push(JSON.parse(text) as LogLine);
+      changes.notify();
+    },
+  };
+  const logger = createLogger({ level: 'debug', destination });
+  const metrics = createMetrics({ version: 'test', clock });
+  const effective = { ...resolveSettings(runSettings, {}, {}), ...settings };
+  const coordinator = assembleCoordinator({
+    clock,
+    settings: effective,
+    connect: (connections) =>
+      createClient({
+        kubeConfig: cluster.kubeConfigOf(user, url),
+        clock,
+        userAgent: 'test',
+        connections,
+        observe: metrics.api.called,
+      }),
+    observer: createControllerReport({ logger, metrics, now: clock.now, isDryRun: effective.dryRun }),
+    lockObserver: createLockReport({ logger, metrics, now: clock.now }),
+    workqueueObserver: metrics.workqueue.observer('leases'),
+  });
+  coordinator.start();
+
+  const waitForLog = (matches: (line: LogLine) => boolean, since = 0): Promise<LogLine> =>
+    changes.until(
+      () => log.slice(since).find(matches),
+      () => `such a line; the last ones:\n${log.slice(-10).map(shorten).join('\n')}`,
+    );
+  const isTrouble = (namespace: string, lease: string, reason: string) => (line: LogLine) =>
+    line.msg === 'Left a Lease as it is' && line.lease === `${namespace}/${lease}` && line.reason === reason;
+  return {
+    log,
+    waitForLog,
+    troubles: (namespace, lease, reason) => log.filter(isTrouble(namespace, lease, reason)),
+    untilTrouble: (namespace, lease, reason) => waitForLog(isTrouble(namespace, lease, reason)),
+    stop: () => coordinator.stop(),
+  };
+}
+
+/** Waits until a replica is the active coordinator and has synced. */
+export async function untilActive({ waitForLog }: EmbeddedCoordinator): Promise<void> {
+  await Promise.all([
+    waitForLog(({ state }) => state === 'active'),
+    waitForLog(({ msg }) => msg === 'Watching LeaseCandidates'),
+  ]);
+}
+
+function shorten(line: LogLine): string {
+  return JSON.stringify(line).slice(0, 400);
+}

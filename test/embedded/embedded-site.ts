@@ -1,0 +1,57 @@
+import { createNamespaces } from '../e2e/cluster-objects.ts';
+import { type SimCandidates, startSimCandidates } from '../e2e/sim-candidate.ts';
+import { type WatchedLease, type WatchedObjects, watchLeases } from '../e2e/watched-objects.ts';
+import {
+  type EmbeddedCluster,
+  type EmbeddedClusterOptions,
+  startEmbeddedCluster,
+} from './embedded-cluster.ts';
+import {
+  type EmbeddedCoordinator,
+  type EmbeddedCoordinatorOptions,
+  startCoordinator,
+  untilActive,
+} from './embedded-coordinator.ts';
+import { type Participants, startParticipants } from './participants.ts';
+
+/** An embedded server that a coordinator coordinates, and eyes on it. */
+export interface EmbeddedSite {
+  readonly cluster: EmbeddedCluster;
+  readonly coordinator: EmbeddedCoordinator;
+  readonly leases: WatchedObjects<WatchedLease>;
+  /** Hand-written ones: they answer pings, or do not. */
+  readonly candidates: SimCandidates;
+  readonly participants: Participants;
+  createNamespace(name: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** How a site is started: {@link EmbeddedClusterOptions} and {@link EmbeddedCoordinatorOptions}. */
+export interface EmbeddedSiteOptions extends EmbeddedClusterOptions, EmbeddedCoordinatorOptions {
+  /** Called before the coordinator is started. */
+  readonly prepare?: (site: Omit<EmbeddedSite, 'coordinator' | 'stop'>) => Promise<void>;
+}
+
+/** Starts a server and a coordinator on it; resolves when that is active, or at once when it writes nothing. */
+export async function startEmbeddedSite(options: EmbeddedSiteOptions = {}): Promise<EmbeddedSite> {
+  const cluster = await startEmbeddedCluster(options);
+  const leases = await watchLeases(cluster);
+  const candidates = await startSimCandidates(cluster, options.leaseCandidateVersions?.[0]);
+  const participants = startParticipants(cluster);
+  const createNamespace = (name: string) => createNamespaces(cluster, name);
+  const parts = { cluster, leases, candidates, participants, createNamespace };
+  await options.prepare?.(parts);
+  const coordinator = startCoordinator(cluster, options);
+  if (!options.settings?.dryRun) await untilActive(coordinator);
+  return {
+    ...parts,
+    coordinator,
+    async stop() {
+      await participants.stop();
+      await coordinator.stop();
+      candidates.stop();
+      leases.stop();
+      await cluster.stop();
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { SampleCandidate } from '../../src/demo/sample-candidate.ts';
+import type { SampleIdentity, SampleTiming } from '../../src/demo/sample-identity.ts';
+import { createClient } from '../../src/kubernetes/client.ts';
+import { systemClock } from '../../src/system-clock.ts';
+import { type Leadership, overlapsOf } from '../e2e/leaderships.ts';
+import { Changes } from './changes.ts';
+import type { EmbeddedCluster } from './embedded-cluster.ts';
+
+/** One program that takes part in an election, as client-go's would. */
+export interface Participant {
+  readonly name: string;
+  /** Resolves as soon as it leads. */
+  leads(): Promise<unknown>;
+  /** Resolves as soon as it, having led, leads no longer. */
+  leadsNoLonger(): Promise<unknown>;
+  readonly isLeading: boolean;
+  /** As SIGKILL would end it: nothing is released, answered or renewed any more. */
+  crash(): Promise<void>;
+}
+
+/** What a participant asks for. */
+export type ParticipantSpec = Pick<SampleIdentity, 'namespace' | 'leaseName' | 'name'> &
+  Partial<SampleIdentity>;
+
+/** Many participants, and who of them led when. */
+export interface Participants {
+  /** Resolves once its LeaseCandidate is there. */
+  start(spec: ParticipantSpec): Promise<Participant>;
+  /** Each time that two led the same Lease at once, described; none of them where all is well. */
+  overlaps(): readonly string[];
+  /** How often anybody has begun to lead. */
+  readonly leaderships: number;
+  stop(): Promise<void>;
+}
+
+/**
+ * In the proportions of client-go's, with this in view: whoever stops renewing has stopped leading long before its Lease
+ * has expired, on a slow machine too.
+ */
+export const timing: SampleTiming = {
+  leaseDurationSeconds: 3,
+  renewDeadlineMs: 1500,
+  retryPeriodMs: 250,
+  candidateRenewalMs: 600_000,
+};
+
+export function startParticipants(cluster: EmbeddedCluster): Participants {
+  const client = createClient({
+    kubeConfig: cluster.kubeConfigOf('admin'),
+    clock: systemClock,
+    userAgent: 'test',
+    connections: 8,
+  });
+  const started: SampleCandidate[] = [];
+  const led = new Map<string, Leadership[]>();
+  const changes = new Changes();
+
+  return {
+    async start({ namespace, leaseName, name, ...asked }) {
+      const identity: SampleIdentity = {
+        binaryVersion: '1.36.0',
+        emulationVersion: '1.36.0',
+        strategy: 'OldestEmulationVersion',
+        ...asked,
+        namespace,
+        leaseName,
+        name,
+      };
+      const key = `${namespace}/${leaseName}`;
+      const all = led.get(key) ?? [];
+      led.set(key, all);
+      const hasLed = () => all.some(({ id }) => id === name);
+
+      function endLeadership(): void {
+        const index = all.findIndex(({ id, until: end }) => id === name && end === undefined);
+        const open = all[index];
+        if (open) all[index] = { ...open, until: nowMicros() };
+      }
+      const candidate = new SampleCandidate({
+        client,
+        clock: systemClock,
+        identity,
+        timing,
+        onLeading(isLeading) {
+          if (isLeading) all.push({ id: name, from: nowMicros(), until: undefined });
+          else endLeadership();
+          changes.notify();
+        },
+      });
+      started.push(candidate);
+      await candidate.start();
+      return {
+        name,
+        leads: () =>
+          changes.until(
+            () => candidate.isLeading || undefined,
+            () => `${key}: ${name} leads`,
+          ),
+        leadsNoLonger: () =>
+          changes.until(
+            () => (hasLed() && !candidate.isLeading) || undefined,
+            () => `${key}: ${name} leads no longer`,
+          ),
+        get isLeading() {
+          return candidate.isLeading;
+        },
+        async crash() {
+          const crashed = candidate.crash();
+          endLeadership();
+          await crashed;
+        },
+      };
+    },
+    overlaps: () =>
+      [...led].flatMap(([key, all]) => overlapsOf(all, 0, nowMicros()).map((each) => `${key}: ${each}`)),
+    get leaderships() {
+      return [...led.values()].flat().length;
+    },
+    async stop() {
+      await Promise.all(started.map((candidate) => candidate.crash()));
+      await client.close();
+    },
+  };
+}
+
+function nowMicros(): number {
+  return (performance.timeOrigin + performance.now()) * 1000;
+}
