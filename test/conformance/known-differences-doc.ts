@@ -1,0 +1,20 @@
+// Writes the known differences into docs/embedded-server.md: `npm run docs:differences`.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { knownDifferences } from './known-differences.ts';
+
+export const documentFile = new URL('../../docs/embedded-server.md', import.meta.url);
+
+/** The document with the differences that there are now. */
+export function withDifferences(document: string): string {
+  const rows = knownDifferences.map(
+    ({ title, reason, minors }) =>
+      `| ${title} | ${reason} | ${minors?.map((minor) => `1.${minor}`).join(', ') ?? 'all'} |`,
+  );
+  const table = ['| what | why | versions |', '|---|---|---|', ...rows].join('\n');
+  return document.replace(
+    /(<!-- differences[^>]*-->\n)[\s\S]*(<!-- \/differences -->)/,
+    (_, begin: string, end: string) => `${begin}\n${table}\n\n${end}`,
+  );
+}
+
+if (import.meta.main) writeFileSync(documentFile, withDifferences(readFileSync(documentFile, 'utf8')));

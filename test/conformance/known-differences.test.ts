@@ -1,0 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { documentFile, withDifferences } from './known-differences-doc.ts';
+
+it('the documentation lists every known difference (npm run docs:differences)', () => {
+  const document = readFileSync(documentFile, 'utf8');
+  expect(document).toBe(withDifferences(document));
+  expect(document).toContain('| what | why | versions |');
+});
