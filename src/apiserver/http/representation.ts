@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import { ApiError, badRequest } from '../api-error.ts';
-import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
+import { apiVersionOf } from '../resources/api-version.ts';
 import type { Transform } from './negotiation.ts';
 import { partialMetadata } from './partial-metadata.ts';
 import type { Representation } from './request.ts';
@@ -97,10 +97,6 @@ function cannotInclude(given: string): ApiError {
   return badRequest(
     `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(given)}: must be 'Metadata', 'Object', 'None', or empty`,
   );
-}
-
-function apiVersionOf({ group }: ResourceDefinition, { version }: VersionDefinition): string {
-  return group === '' ? version : `${group}/${version}`;
 }
 
 /** How the server that clients know names a type. */

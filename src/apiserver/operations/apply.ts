@@ -4,13 +4,13 @@ import type { ApiObject } from '../api-object.ts';
 import type { ObjectReply, ResourceRequest } from '../http/request.ts';
 import { applyConfiguration } from '../ownership/apply-configuration.ts';
 import { jsonType } from '../patch/go-notation.ts';
-import { apiVersionOf } from './body.ts';
+import { apiVersionOf } from '../resources/api-version.ts';
 import { changeBy, liveObject, type OperationsContext, resourceOf, versionsOf } from './context.ts';
 import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';
 import type { WriteOptions } from './parameters.ts';
 import { duplicateKeysProblem, parseYaml } from './parse-body.ts';
-import { inNamespaceOf, storeNew, withoutVersion } from './store-new.ts';
-import { storeUpdate } from './store-update.ts';
+import { inNamespaceOf } from './store-new.ts';
+import { storeObject } from './store-object.ts';
 import { checkName } from './update.ts';
 
 /** Server-side apply: makes the object have what the configuration in the body says. @throws {ApiError} */
@@ -40,15 +40,7 @@ export function apply(
   checkName(placed, name);
   const { object: next, duplicates } = withoutDuplicateOwners(placed);
   warnOfDuplicateOwners(request, duplicates, true);
-  const stored =
-    live === undefined
-      ? storeNew(context, request, withoutVersion(next, options.isDryRun), options.isDryRun)
-      : storeUpdate(context, request, next, live, options.isDryRun);
-  return {
-    kind: 'object',
-    code: live === undefined ? 201 : 200,
-    body: request.representation.show(version.fromHub(stored), version),
-  };
+  return storeObject(context, request, next, live, options.isDryRun);
 }
 
 function readConfiguration(request: ResourceRequest): { config: JsonObject; duplicates: readonly string[] } {

@@ -3,7 +3,8 @@ import { badRequest } from '../api-error.ts';
 import type { ApiObject } from '../api-object.ts';
 import type { ResourceRequest } from '../http/request.ts';
 import { jsonType } from '../patch/go-notation.ts';
-import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
+import { apiVersionOf } from '../resources/api-version.ts';
+import type { ResourceDefinition } from '../resources/definition.ts';
 import { type Decoded, DecodeError, decodeObject } from '../schema/decode.ts';
 import { goQuote } from '../schema/go-text.ts';
 import type { OperationsContext } from './context.ts';
@@ -121,11 +122,6 @@ export function attempt(decode: () => Decoded, refused: (problem: string) => Err
 /** A decoded value as an object of the API: whatever it said, it has metadata, and is of the kind that was asked for. */
 export function asObject(value: JsonObject, apiVersion: string, kind: string): ApiObject {
   return { ...value, apiVersion, kind, metadata: (value['metadata'] ?? {}) as ApiObject['metadata'] };
-}
-
-/** `v1`, `coordination.k8s.io/v1`. */
-export function apiVersionOf({ group }: ResourceDefinition, { version }: VersionDefinition): string {
-  return group === '' ? version : `${group}/${version}`;
 }
 
 function textOr(value: unknown, fallback: string): string {

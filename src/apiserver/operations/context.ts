@@ -3,11 +3,11 @@ import type { Subject } from '../api-error.ts';
 import type { ApiObject } from '../api-object.ts';
 import type { ResourceRequest } from '../http/request.ts';
 import type { Change, Versions } from '../ownership/ownership.ts';
+import { apiVersionOf } from '../resources/api-version.ts';
 import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
 import { isPrintable } from '../schema/go-text.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
-import { apiVersionOf } from './body.ts';
 
 /** What the operations work on. */
 export interface OperationsContext {

@@ -50,7 +50,7 @@ export function readPage(
     if (limit > 0 && items.length >= limit) break;
   }
   const metadata = { resourceVersion: String(revision) };
-  if (evaluated === remaining.length) return { items, metadata };
+  if (evaluated === remaining.length || selection.isOne) return { items, metadata };
   const lastKey = items.at(-1)?.key ?? '';
   return {
     items,

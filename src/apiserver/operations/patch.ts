@@ -7,17 +7,18 @@ import { goText } from '../patch/go-notation.ts';
 import { applyJsonPatch, unknownOperationFields } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
+import { apiVersionOf } from '../resources/api-version.ts';
 import { decodeObject } from '../schema/decode.ts';
 import { duplicateFields } from '../schema/duplicate-fields.ts';
 import { goQuote } from '../schema/go-text.ts';
 import { apply } from './apply.ts';
-import { apiVersionOf, asObject, attempt, isRegistered, notRegistered } from './body.ts';
+import { asObject, attempt, isRegistered, notRegistered } from './body.ts';
 import { changeBy, liveObject, type OperationsContext, resourceOf, settled, versionsOf } from './context.ts';
 import { jsonProblem } from './json-problem.ts';
 import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';
 import { patchOptions } from './parameters.ts';
 import { inNamespaceOf } from './store-new.ts';
-import { storeUpdate } from './store-update.ts';
+import { storeObject } from './store-object.ts';
 import { checkName } from './update.ts';
 
 /** One kind of patch: how it changes an object, and what it is called where it cannot be read. */
@@ -100,12 +101,7 @@ export function patch(context: OperationsContext, request: ResourceRequest): Obj
   checkName(placed, name);
   const { object: next, duplicates } = withoutDuplicateOwners(placed);
   warnOfDuplicateOwners(request, duplicates, true);
-  const stored = storeUpdate(context, request, next, live, options.isDryRun);
-  return {
-    kind: 'object',
-    code: 200,
-    body: request.representation.show(version.fromHub(stored), version),
-  };
+  return storeObject(context, request, next, live, options.isDryRun);
 }
 
 function readPatch(body: Buffer, kind: PatchKind): { given: unknown; duplicates: readonly string[] } {

@@ -7,8 +7,8 @@ import { decodeBody } from './body.ts';
 import { changeBy, liveObject, type OperationsContext, resourceOf, settled, versionsOf } from './context.ts';
 import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';
 import { updateOptions } from './parameters.ts';
-import { inNamespaceOf, storeNew, withoutVersion } from './store-new.ts';
-import { storeUpdate } from './store-update.ts';
+import { inNamespaceOf } from './store-new.ts';
+import { storeObject } from './store-object.ts';
 
 /** Replaces the object that the request names, or creates it where its resource allows that. @throws {ApiError} */
 export function update(context: OperationsContext, request: ResourceRequest): ObjectReply {
@@ -28,15 +28,7 @@ export function update(context: OperationsContext, request: ResourceRequest): Ob
     change: changeBy(context, request, options.fieldManager),
     versions: versionsOf(context, definition),
   });
-  const stored =
-    live === undefined
-      ? storeNew(context, request, withoutVersion(next, options.isDryRun), options.isDryRun)
-      : storeUpdate(context, request, next, live, options.isDryRun);
-  return {
-    kind: 'object',
-    code: live === undefined ? 201 : 200,
-    body: request.representation.show(version.fromHub(stored), version),
-  };
+  return storeObject(context, request, next, live, options.isDryRun);
 }
 
 /** @throws {ApiError} 400 where the object is not the one that the request names. */

@@ -1,10 +1,11 @@
 import type { ApiObject } from '../api-object.ts';
 import type { Representation, ResourceRequest, StreamReply } from '../http/request.ts';
+import { apiVersionOf } from '../resources/api-version.ts';
 import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
 import { decodeObject } from '../schema/decode.ts';
 import { createEventEncoder } from '../watch/event-encoder.ts';
 import { startWatch, type WatchStart } from '../watch/watch-stream.ts';
-import { apiVersionOf, asObject } from './body.ts';
+import { asObject } from './body.ts';
 import type { OperationsContext } from './context.ts';
 import { type ListOptions, listOptions } from './parameters.ts';
 import { parseReadVersion } from './resource-version.ts';
