@@ -1,15 +1,25 @@
+import { hostname } from 'node:os';
+import type { Clock } from './clock.ts';
 import type { RunSettings } from './config.ts';
 import type { CoordinatorLock } from './controller/coordinator-lock.ts';
 import type { ElectionController } from './controller/election-controller.ts';
 import { assembleCoordinator } from './coordinator.ts';
 import { type Host, untilAborted } from './host.ts';
-import { createClient } from './kubernetes/client.ts';
+import { createClient, type KubernetesClient } from './kubernetes/client.ts';
 import { loadKubeConfig } from './kubernetes/kubeconfig.ts';
-import { createControllerReport, createLockReport } from './telemetry/controller-report.ts';
+import {
+  createControllerReport,
+  createEventFailureReport,
+  createLockReport,
+} from './telemetry/controller-report.ts';
+import { createEventRecorder } from './telemetry/event-recorder.ts';
 import { type HealthCheck, startHttpServer } from './telemetry/http-server.ts';
-import { createLogger } from './telemetry/logger.ts';
-import { collectProcessMetrics, createMetrics } from './telemetry/metrics.ts';
+import { createLogger, type Logger } from './telemetry/logger.ts';
+import { collectProcessMetrics, createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { version } from './version.ts';
+
+/** Events are written one after the other; they share no connection with elections or with the lock. */
+const EVENT_CONNECTIONS = 1;
 
 /**
  * Runs the coordinator, with logs, metrics and health checks, until the process is asked to stop.
@@ -28,24 +38,35 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   const metrics = createMetrics({ version, clock });
   collectProcessMetrics(metrics.registry);
 
+  const connect = (connections: number) =>
+    createClient({
+      kubeConfig,
+      clock,
+      userAgent: `coordinated-leader-election/${version}`,
+      connections,
+      observe: metrics.api.called,
+    });
+  const events = settings.dryRun
+    ? undefined
+    : startEvents(connect(EVENT_CONNECTIONS), logger, metrics, clock);
   const coordinator = assembleCoordinator({
     clock,
     settings,
-    connect: (connections) =>
-      createClient({
-        kubeConfig,
-        clock,
-        userAgent: `coordinated-leader-election/${version}`,
-        connections,
-        observe: metrics.api.called,
-      }),
-    observer: createControllerReport({ logger, metrics, now: clock.now, isDryRun: settings.dryRun }),
+    connect,
+    observer: createControllerReport({
+      logger,
+      metrics,
+      now: clock.now,
+      isDryRun: settings.dryRun,
+      recordEvent: events?.record,
+    }),
     lockObserver: createLockReport({ logger, metrics, now: clock.now }),
     workqueueObserver: metrics.workqueue.observer('leases'),
   });
   const { controller, lock } = coordinator;
   metrics.workqueue.watch('leases', controller.queue);
-  metrics.elections.countLeasesWithoutLeader(() => controller.countLeasesWithoutLeader());
+  metrics.survey.watch(() => controller.survey());
+  metrics.api.watchStaleness((resource) => controller.lastHeard(resource));
 
   const server =
     settings.listen &&
@@ -63,8 +84,26 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   await untilAborted(stop);
   logger.info({ signal: stop.reason }, 'Stopping');
   await coordinator.stop();
+  await events?.stop();
   await server?.close();
   logger.info('Stopped');
+}
+
+function startEvents(client: KubernetesClient, logger: Logger, metrics: Metrics, clock: Clock) {
+  const recorder = createEventRecorder({
+    client,
+    clock,
+    host: hostname(),
+    metrics: metrics.events,
+    onFailure: createEventFailureReport({ logger, now: clock.now }),
+  });
+  return {
+    record: recorder.record,
+    async stop() {
+      await recorder.stop();
+      await client.close();
+    },
+  };
 }
 
 function readinessChecks(

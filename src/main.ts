@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { basename } from 'node:path';
 import { exitCode } from './cli/exit-code.ts';
 import { createProgram } from './cli/program.ts';
 import type { Host } from './host.ts';
@@ -33,6 +34,7 @@ const host: Host = {
 // Each command loads only what it needs: the first leader of the demo is on the screen that much sooner.
 process.exitCode = await createProgram({
   version,
+  invokedAs: basename(process.argv[1] ?? ''),
   env: process.env,
   stdout: process.stdout,
   stderr: process.stderr,
@@ -51,6 +53,22 @@ process.exitCode = await createProgram({
       const { runDemo } = await import('./demo/demo.ts');
       await runDemo(settings, host);
       return exitCode.ok;
+    },
+    async status(settings) {
+      const { showStatus } = await import('./cli/show-status.ts');
+      return await showStatus(settings, host);
+    },
+    async explain(lease, settings) {
+      const { showExplanation } = await import('./cli/show-explanation.ts');
+      return await showExplanation(lease, settings, host);
+    },
+    async plan(lease, settings) {
+      const { showPlan } = await import('./cli/show-plan.ts');
+      return await showPlan(lease, settings, host);
+    },
+    async doctor(settings) {
+      const { showDiagnosis } = await import('./cli/show-diagnosis.ts');
+      return await showDiagnosis(settings, host);
     },
   },
 }).execute(process.argv.slice(2));

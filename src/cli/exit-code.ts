@@ -6,4 +6,8 @@ export const exitCode = {
   failure: 1,
   /** The command line or the environment cannot be used as given. */
   usage: 2,
+  /** doctor found something that keeps elections from working. */
+  errorsFound: 3,
+  /** doctor found something amiss, but no error. */
+  warningsFound: 4,
 } as const;

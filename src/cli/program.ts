@@ -1,14 +1,27 @@
 import { Command, CommanderError } from 'commander';
 import type { RunSettings } from '../config.ts';
 import type { DemoSettings } from '../demo-config.ts';
+import type {
+  DoctorSettings,
+  ExplainSettings,
+  PlanSettings,
+  StatusSettings,
+} from '../inspection/settings.ts';
 import type { ServeSettings } from '../serve-config.ts';
 import { type Environment, SettingsError } from '../settings-table.ts';
+import { COMPLETE, completionCommand } from './completion.ts';
+import { completionLines } from './completion-lines.ts';
 import { demoCommand } from './demo.ts';
+import { doctorCommand } from './doctor.ts';
 import { exitCode } from './exit-code.ts';
+import { explainCommand } from './explain.ts';
 import { impliedCommand } from './implied-command.ts';
 import type { Invocation } from './invocation.ts';
+import { planCommand } from './plan.ts';
+import { NAME, PLUGIN } from './program-name.ts';
 import { runCommand } from './run.ts';
 import { serveCommand } from './serve.ts';
+import { statusCommand } from './status.ts';
 
 /** Where the program writes; a terminal's width and colours are used where it has them. */
 export interface TextOutput {
@@ -20,6 +33,8 @@ export interface TextOutput {
 /** What {@link createProgram} is made of. Everything the program does to the world goes through here. */
 export interface ProgramParts {
   readonly version: string;
+  /** The name of the file that was executed; kubectl executes its plugins as `kubectl-cle`. */
+  readonly invokedAs?: string;
   readonly env: Environment;
   readonly stdout: TextOutput;
   readonly stderr: TextOutput;
@@ -28,6 +43,10 @@ export interface ProgramParts {
     run(settings: RunSettings): Promise<number>;
     serve(settings: ServeSettings): Promise<number>;
     demo(settings: DemoSettings): Promise<number>;
+    status(settings: StatusSettings): Promise<number>;
+    explain(lease: string, settings: ExplainSettings): Promise<number>;
+    plan(lease: string, settings: PlanSettings): Promise<number>;
+    doctor(settings: DoctorSettings): Promise<number>;
   };
 }
 
@@ -36,9 +55,23 @@ export interface Program {
   execute(args: readonly string[]): Promise<number>;
 }
 
-const NAME = 'coordinated-leader-election';
 const GLOBAL_FLAGS = ['-h', '--help', '-V', '--version'];
 const HELP_WIDTH = 110;
+
+const EXIT_CODES = `
+Exit codes:
+  0  done, or stopped when asked to
+  1  failed; the error output says why
+  2  the command line or the environment cannot be used as given
+  3  doctor found errors
+  4  doctor found warnings, but no errors`;
+
+const AFTER_PLUGIN_HELP = `
+Examples:
+  $ kubectl cle status -A
+  $ kubectl cle explain kube-scheduler -n kube-system
+  $ kubectl cle doctor
+${EXIT_CODES}`;
 
 const AFTER_HELP = `
 Without a command it is the demo, unless the environment names a cluster to run on: by KUBECONFIG, as in a pod, or
@@ -52,19 +85,20 @@ Examples:
 
 Every option has an environment variable: --lease-duration of run is CLE_LEASE_DURATION, --listen of serve is
 CLE_SERVE_LISTEN, --once of demo is CLE_DEMO_ONCE.
-
-Exit codes:
-  0  done, or stopped when asked to
-  1  failed; the error output says why
-  2  the command line or the environment cannot be used as given`;
+${EXIT_CODES}`;
 
 /** Builds the command line around the given commands. */
 export function createProgram(parts: ProgramParts): Program {
   return {
     async execute(args) {
       const invocation: Invocation = { env: parts.env, exitCode: exitCode.ok };
+      const program = commandLine(parts, invocation);
+      if (args[0] === COMPLETE) {
+        parts.stdout.write(completionLines(args.slice(1), program));
+        return exitCode.ok;
+      }
       try {
-        await commandLine(parts, invocation).parseAsync(withCommand(args, parts.env), { from: 'user' });
+        await program.parseAsync(withCommand(args, parts), { from: 'user' });
         return invocation.exitCode;
       } catch (error) {
         return report(error, parts.stderr);
@@ -77,22 +111,30 @@ export function createProgram(parts: ProgramParts): Program {
  * The default command is named here rather than to commander, which would pass a mistyped command to it as a surplus
  * argument and never suggest the right one.
  */
-function withCommand(args: readonly string[], env: Environment): readonly string[] {
+function withCommand(args: readonly string[], { invokedAs, env }: ProgramParts): readonly string[] {
   const [first] = args;
+  // Whoever types `kubectl cle` wants to know what there is, not a server of its own.
+  if (invokedAs === PLUGIN) return first === undefined ? ['--help'] : args;
   const isCommandMissing = first === undefined || (first.startsWith('-') && !GLOBAL_FLAGS.includes(first));
   return isCommandMissing ? [impliedCommand(args, env), ...args] : args;
 }
 
 function commandLine(parts: ProgramParts, invocation: Invocation): Command {
-  const program = new Command(NAME)
+  const isPlugin = parts.invokedAs === PLUGIN;
+  const program = new Command(isPlugin ? PLUGIN.replace('-', ' ') : NAME)
     .description('Elects the best LeaseCandidate for every Lease of a Kubernetes cluster, at once.')
     .version(parts.version, '-V, --version', 'show the version')
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')
-    .addHelpText('after', AFTER_HELP);
+    .addHelpText('after', isPlugin ? AFTER_PLUGIN_HELP : AFTER_HELP);
   program.addCommand(runCommand(invocation, parts.commands.run));
   program.addCommand(serveCommand(invocation, parts.commands.serve));
   program.addCommand(demoCommand(invocation, parts.commands.demo));
+  program.addCommand(statusCommand(invocation, parts.commands.status));
+  program.addCommand(explainCommand(invocation, parts.commands.explain));
+  program.addCommand(planCommand(invocation, parts.commands.plan));
+  program.addCommand(doctorCommand(invocation, parts.commands.doctor));
+  program.addCommand(completionCommand(parts.stdout));
   for (const command of [program, ...program.commands]) {
     command
       .helpOption('-h, --help', 'show this help')

@@ -25,8 +25,9 @@ export function givenFlags<S>(
 }
 
 function valueOption(setting: Setting<unknown>, placeholder: string, description: string): Option {
-  const short = setting.short === undefined ? '' : `-${setting.short}, `;
-  const option = new Option(`${short}--${setting.flag} ${placeholder}`, description).helpGroup(setting.group);
+  const option = new Option(`${shortFlag(setting)}--${setting.flag} ${placeholder}`, description).helpGroup(
+    setting.group,
+  );
   if (setting.repeatable) {
     option.argParser((value: string, previous: string | undefined) =>
       previous === undefined ? value : `${previous},${value}`,
@@ -35,10 +36,14 @@ function valueOption(setting: Setting<unknown>, placeholder: string, description
   return option;
 }
 
+function shortFlag({ short }: Setting<unknown>): string {
+  return short === undefined ? '' : `-${short}, `;
+}
+
 /** Both forms exist, as a flag must be able to overrule the environment either way; help shows the one that changes something. */
 function switchOptions(setting: Setting<unknown>, description: string): Option[] {
   const isOnByDefault = setting.default === 'true';
-  const on = new Option(`--${setting.flag}`, description).helpGroup(setting.group);
+  const on = new Option(`${shortFlag(setting)}--${setting.flag}`, description).helpGroup(setting.group);
   const off = new Option(`--no-${setting.flag}`, description).helpGroup(setting.group);
   return [on.hideHelp(isOnByDefault), off.hideHelp(!isOnByDefault)];
 }

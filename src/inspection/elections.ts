@@ -52,11 +52,7 @@ export async function lookAtElections(request: LookRequest): Promise<ObservedEle
     list(request, resourcePaths.leases(namespace), leaseName && `metadata.name=${leaseName}`),
     candidateVersion === undefined
       ? []
-      : list(
-          request,
-          resourcePaths.candidates(candidateVersion, namespace),
-          leaseName && `spec.leaseName=${leaseName}`,
-        ),
+      : list(request, resourcePaths.candidates(candidateVersion, namespace)),
   ]);
   const now: Now = { monotonic: clock.now(), wall: clock.wallTime() };
   const records = new ElectionRecords(settings);
@@ -66,7 +62,13 @@ export async function lookAtElections(request: LookRequest): Promise<ObservedEle
     rawLeases.set(leaseKey(lease.namespace, lease.name), raw);
     seeLeaseFirst(records, lease, now);
   }
-  for (const raw of candidates) seeCandidateFirst(records, decodeLeaseCandidate(raw), now, settings);
+  for (const raw of candidates) {
+    const candidate = decodeLeaseCandidate(raw);
+    // Not every server can select candidates by their leaseName.
+    if (leaseName === undefined || candidate.leaseName === leaseName) {
+      seeCandidateFirst(records, candidate, now, settings);
+    }
+  }
   const asked = leaseName === undefined ? [] : [leaseKey(namespace, leaseName)];
   return { candidateVersion, now, elections: electionsIn(records, rawLeases, asked) };
 }
@@ -96,7 +98,7 @@ function compareKeys(a: LeaseKey, b: LeaseKey): number {
 async function list(
   { client, signal = new AbortController().signal }: LookRequest,
   path: string,
-  fieldSelector: string | undefined,
+  fieldSelector?: string,
 ): Promise<readonly KubernetesObject[]> {
   const { items } = await listAllPages(client, {
     path,

@@ -1,9 +1,11 @@
-import { timeField, timeField } from '../coordination/raw-object.ts';
+import { timeField } from '../coordination/raw-object.ts';
 import { decideElection } from '../election/decide.ts';
 import type { Decision, Reason } from '../election/decision.ts';
 import { grantOf } from '../election/decision-result.ts';
-import { type CandidateState, surveyTenure, type Tenure } from '../election/survey.ts';
+import { decideOutcome, type Outcome } from '../election/outcome.ts';
+import type { CandidateState, Tenure } from '../election/survey.ts';
 import type { Now } from '../election/time.ts';
+import { possibleCandidates, surveyElection } from '../election/view.ts';
 import type { ObservedElection } from './elections.ts';
 import { reasonTexts } from './reason-text.ts';
 
@@ -28,6 +30,17 @@ export interface LeaseStatus {
   readonly ageSeconds: number | undefined;
   readonly renewedSecondsAgo: number | undefined;
 }
+
+const STATES: readonly CandidateState[] = [
+  'Live',
+  'Awaiting',
+  'Idle',
+  'Lapsed',
+  'Withdrawn',
+  'Unresponsive',
+  'Expired',
+  'Deleting',
+];
 
 /** Judges one Lease by the controller's own decision. */
 export function statusOf(election: ObservedElection, now: Now): LeaseStatus {
@@ -56,9 +69,8 @@ export function statusOf(election: ObservedElection, now: Now): LeaseStatus {
 }
 
 function countStates({ standings }: Decision): LeaseStatus['candidates'] {
-  const counts: Partial<Record<CandidateState, number>> = {};
-  for (const { state } of standings) counts[state] = (counts[state] ?? 0) + 1;
-  return counts;
+  const counts = STATES.map((one) => [one, standings.filter(({ state }) => state === one).length] as const);
+  return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
 /** What has to happen before the Lease is in good order, with names and seconds where they are known. */
@@ -89,6 +101,11 @@ function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: N
       return grant ? `the coordinator to give it to ${grant.holder}` : general;
     }
   }
+}
+
+/** `1 Lease`, `2 Leases` */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** `a`, `a and b`, `a, b and 3 more` */

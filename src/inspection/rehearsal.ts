@@ -1,5 +1,6 @@
 import { decideElection } from '../election/decide.ts';
 import type { Decision, Reason } from '../election/decision.ts';
+import { isGrantUnrenewed } from '../election/lease-memory.ts';
 import type { LeaseCandidate } from '../election/model.ts';
 import { type ElectionInput, surveyTenure } from '../election/survey.ts';
 import type { Instant, Now } from '../election/time.ts';
@@ -49,13 +50,14 @@ const DECISIONS_AT_ONE_INSTANT = 20;
 
 /**
  * Plays what the coordinator would do, by its own decisions, after each of the changes in turn: candidates answer, the
- * holder renews and yields, Leases run out. A change is made when everything before it has settled.
+ * holder renews and yields, Leases run out. A change is made when everything before it has settled; a crash that comes first is made at once.
  *
  * A candidate that has left a ping unanswered goes on doing so, as does a holder that has missed its renewals.
  */
 export function rehearse(input: ElectionInput, start: Now, changes: readonly Change[]): Rehearsal {
   const rehearsal = new Rehearsing(input, start);
-  rehearsal.runUntilSettled();
+  // A crash waits for nothing, an upgrade is begun when all is quiet.
+  if (changes[0]?.kind !== 'crash') rehearsal.runUntilSettled();
   for (const change of changes) {
     rehearsal.make(change);
     rehearsal.runUntilSettled();
@@ -185,15 +187,15 @@ class Rehearsing {
       this.#say(`${tenure.holder} stops renewing, to let the Lease run out`, undefined, true);
       return;
     }
-    const isTakenUp = lease.leaseDurationSeconds !== RENEWED_LEASE_SECONDS;
+    const isTakingUp = isGrantUnrenewed(input.memory);
     // Who does not know of coordination writes the Lease without what belongs to it.
-    const renewal = isCandidate ? {} : { strategy: undefined, preferredHolder: undefined };
+    const wiped = isCandidate ? {} : { strategy: undefined, preferredHolder: undefined };
     this.#world.changeLease({
-      ...renewal,
+      ...wiped,
       renewTime: now.wall,
-      leaseDurationSeconds: isCandidate ? RENEWED_LEASE_SECONDS : lease.leaseDurationSeconds,
+      ...(isTakingUp && { leaseDurationSeconds: RENEWED_LEASE_SECONDS }),
     });
-    if (isTakenUp && isCandidate) this.#say(`${tenure.holder} leads: it has found the Lease and renews it`);
+    if (isTakingUp) this.#say(`${tenure.holder} leads: it has found the Lease and renews it`);
   }
 
   #release(name: string): void {
@@ -201,7 +203,8 @@ class Rehearsing {
     this.#world.changeLease({
       holderIdentity: '',
       leaseDurationSeconds: 1,
-      renewTime: this.#world.now.wall,
+      // Never the very moment of its last renewal: it would not look like a release.
+      renewTime: this.#world.now.wall + 1n,
       strategy: undefined,
       preferredHolder: undefined,
     });
@@ -213,9 +216,7 @@ class Rehearsing {
     const tenure = surveyTenure(input, now.monotonic);
     if (tenure.kind === 'held') {
       if (this.#silent.has(tenure.holder) || lease?.preferredHolder !== undefined) return false;
-      const isTakenUp =
-        lease?.leaseDurationSeconds === RENEWED_LEASE_SECONDS || !this.#world.candidate(tenure.holder);
-      if (this.#decision.reason === 'LeaderOptimal' && isTakenUp) return true;
+      if (this.#decision.reason === 'LeaderOptimal' && !isGrantUnrenewed(input.memory)) return true;
     } else if (['NoCandidates', 'ThirdPartyStrategy', 'CoordinatorLease'].includes(this.#decision.reason)) {
       return true;
     }

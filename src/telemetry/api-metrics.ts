@@ -13,7 +13,6 @@ export interface ApiCall {
   readonly durationMs: number;
 }
 
-
 type FailingStep = ReflectorErrorContext['during'] | 'discovery';
 
 const RESOURCES: readonly WatchedResource[] = ['leases', 'leasecandidates'];

@@ -2,8 +2,10 @@ import type { ControllerObserver } from '../controller/election-controller.ts';
 import type { LockEvent } from '../controller/lock-settings.ts';
 import type { LockState } from '../controller/lock-state.ts';
 import type { Instant } from '../election/time.ts';
+import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
 import { DecisionReport } from './decision-report.ts';
+import type { LeaseEvent } from './lease-event.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -16,33 +18,40 @@ export const NOT_SERVED_ADVICE =
 /** Errors of one kind are logged when they begin and then at most this often, in milliseconds. */
 const REPEAT_AFTER_MS = 60_000;
 
-/** Logs and measures what happens in a controller. */
+/** Logs, measures and makes Events of what happens in a controller. */
 export function createControllerReport(parts: {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly now: () => Instant;
   readonly isDryRun: boolean;
+  /** Undefined where no Events are written. */
+  readonly recordEvent?: ((event: LeaseEvent) => void) | undefined;
 }): ControllerObserver {
-  const { logger, metrics, now, isDryRun } = parts;
-  const decisions = new DecisionReport({ logger, metrics: metrics.elections, now, isDryRun });
+  const { logger, metrics, now, isDryRun, recordEvent = () => {} } = parts;
+  const decisions = new DecisionReport({ logger, metrics: metrics.elections, now, isDryRun, recordEvent });
   const isNew = createThrottle(now);
   return {
     decided: (key, decision, input) => decisions.decided(key, decision, input),
-    written: (key, action, error) => decisions.written(key, action, error),
-    applied: (key, decision, input) => decisions.applied(key, decision, input),
+    written: (...told) => decisions.written(...told),
+    applied: (...told) => decisions.applied(...told),
     forgotten: (key) => decisions.forgotten(key),
     synced: (version) => logger.info({ version }, 'Watching LeaseCandidates'),
     notServed: () => logger.error(NOT_SERVED_ADVICE),
     discoveryFailed: (error) => {
+      metrics.api.reflectorFailed({ path: 'leasecandidates', during: 'discovery' });
       if (isNew('discovery', error))
         logger.error({ err: error }, 'Could not ask the API server what it serves');
     },
     reflectorFailed: (error, context: ReflectorErrorContext) => {
+      metrics.api.reflectorFailed(context);
       if (isNew(`${context.during} ${context.path}`, error))
         logger.warn({ err: error, ...context }, 'Watching failed');
     },
     reflectorObserver: (resource) => metrics.api.reflectorObserver(resource),
-    reconcileFailed: (key, error) => logger.error({ lease: key, err: error }, 'Reconciling a Lease failed'),
+    reconcileFailed: (key, error) => {
+      metrics.elections.reconcileFailed();
+      logger.error({ lease: key, err: error }, 'Reconciling a Lease failed');
+    },
   };
 }
 
@@ -57,21 +66,21 @@ export function createLockReport({
   now: () => Instant;
 }) {
   const isNew = createThrottle(now);
-  const name = 'leader-election-controller';
-  metrics.lockHeld(name, false);
   return {
     changed(state: LockState): void {
-      metrics.lockHeld(name, state.kind === 'active');
+      metrics.lock.changed(state);
       const { activeAt } = state;
       const startsInMs = activeAt === undefined ? undefined : Math.max(0, Math.round(activeAt - now()));
       logger.info({ state: state.kind, holder: state.holder, startsInMs }, 'The coordinator lock changed');
     },
     /** Nothing is lost but time: the lock is looked at every 2 s as well. */
     watchFailed(error: unknown, { retryInMs }: ReflectorErrorContext): void {
+      metrics.lock.callFailed('watch');
       if (isNew('watch', error))
         logger.warn({ err: error, retryInMs }, 'Watching the coordinator lock failed');
     },
     happened(event: LockEvent): void {
+      if (event.kind === 'callFailed') metrics.lock.callFailed(event.call);
       if (event.kind === 'claimedByForce')
         logger.warn({ from: event.from }, 'Took the coordinator lock over');
       else if (event.kind === 'ousted') {
@@ -80,6 +89,20 @@ export function createLockReport({
         logger.warn({ call: event.call, err: event.error }, 'A call about the coordinator lock failed');
       }
     },
+  };
+}
+
+/** Logs that Events could not be written, by what went wrong and not by which Event it was. */
+export function createEventFailureReport({ logger, now }: { logger: Logger; now: () => Instant }) {
+  const isNew = createThrottle(now);
+  return (error: unknown): void => {
+    const kind =
+      error instanceof ApiError
+        ? `${error.method} ${error.status} ${error.reason}`
+        : error instanceof ConnectionError
+          ? error.code
+          : error;
+    if (isNew('event', kind)) logger.warn({ err: error }, 'Writing an Event failed');
   };
 }
 

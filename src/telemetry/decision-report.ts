@@ -106,7 +106,8 @@ export class DecisionReport implements DecisionObserver {
       if (reason === 'StrategyConflict') metrics.strategyConflicted();
       if (isUndecided(reason)) metrics.ended('undecided', reason);
       logger[level](describe(key, decision, input), 'Left a Lease as it is');
-      recordEvent(troubleEvent(decision, input, level));
+      // What is about to be written is told once it is.
+      if (!resultOf(decision)) recordEvent(troubleEvent(decision, input, level));
     });
   }
 

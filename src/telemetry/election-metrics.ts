@@ -44,8 +44,13 @@ const ACTIONS: Readonly<Record<Action['kind'], true>> = {
   DeleteCandidate: true,
 };
 const WRITE_RESULTS: readonly WriteResult[] = ['ok', 'conflict', 'error'];
-/** Reasons for which a preferredHolder is taken off again before it leads, and which are its candidate's fault. */
-const PREEMPTION_FAILURES: readonly Reason[] = ['PreferredHolderGone', 'PreferredHolderSilent'];
+/** Reasons for which a preferredHolder is taken off again before it leads, to be preferred anew only with backoff. */
+const PREEMPTION_FAILURES: readonly Reason[] = [
+  'PreferredHolderGone',
+  'PreferredHolderSilent',
+  'NoCandidates',
+  'StrategyConflict',
+];
 
 /** Registers the metrics of elections in `registry`. */
 export function createElectionMetrics(registry: Registry): ElectionMetrics {
@@ -81,7 +86,7 @@ export function createElectionMetrics(registry: Registry): ElectionMetrics {
   const preemptions = counter('cle_preemptions_total', 'Valid holders asked to yield to a better candidate');
   const failedPreemptions = labelled(
     'cle_preemptions_failed_total',
-    'Preferred holders taken off again before they led, as they were gone or silent',
+    'Preferred holders taken off again before they led, and not because another is better',
     ['reason'],
     PREEMPTION_FAILURES.map((reason) => ({ reason })),
   );

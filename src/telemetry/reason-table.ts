@@ -29,7 +29,7 @@ const TABLE: Readonly<Record<Reason, ReasonTraits>> = {
   HolderLate: { isStep: true },
   AwaitingAcks: { isStep: true },
   AwaitingFormerHolder: { trouble: 'info' },
-  NoCandidates: {},
+  NoCandidates: { trouble: 'info' },
   NoLiveCandidates: { trouble: 'warn' },
   NoElectableCandidates: { trouble: 'warn' },
   StrategyConflict: { trouble: 'warn' },

@@ -2,6 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import { type RunSettings, runSettings } from '../../src/config.ts';
 import { type DemoSettings, demoSettings } from '../../src/demo-config.ts';
+import {
+  doctorSettings,
+  explainSettings,
+  planSettings,
+  statusSettings,
+} from '../../src/inspection/settings.ts';
 import { type ServeSettings, serveSettings } from '../../src/serve-config.ts';
 import { envName, rowsOf, type SettingsTable } from '../../src/settings-table.ts';
 
@@ -11,15 +17,22 @@ async function execute(
   {
     env = {},
     run = async () => 0,
-  }: { env?: Record<string, string>; run?: (settings: RunSettings) => Promise<number> } = {},
+    invokedAs = 'main.ts',
+  }: {
+    env?: Record<string, string>;
+    invokedAs?: string;
+    run?: (settings: RunSettings) => Promise<number>;
+  } = {},
 ) {
   const ran: RunSettings[] = [];
+  const looked: unknown[] = [];
   const served: ServeSettings[] = [];
   const demonstrated: DemoSettings[] = [];
   let stdout = '';
   let stderr = '';
   const program = createProgram({
     version: '1.2.3',
+    invokedAs,
     env,
     stdout: { write: (text) => (stdout += text) },
     stderr: { write: (text) => (stderr += text) },
@@ -36,10 +49,14 @@ async function execute(
         demonstrated.push(settings);
         return 0;
       },
+      status: async (settings) => looked.push({ status: settings }) - 1,
+      explain: async (lease, settings) => looked.push({ explain: lease, settings }) - 1,
+      plan: async (lease, settings) => looked.push({ plan: lease, settings }) - 1,
+      doctor: async (settings) => looked.push({ doctor: settings }) + 3,
     },
   });
   const exitCode = await program.execute(args);
-  return { exitCode, stdout, stderr, ran, served, demonstrated };
+  return { exitCode, stdout, stderr, ran, served, demonstrated, looked };
 }
 
 describe('the command line', () => {
@@ -162,7 +179,83 @@ describe('the command line', () => {
       ran: [],
       served: [],
       demonstrated: [],
+      looked: [],
     });
+  });
+
+  test.each<{ args: string[]; env?: Record<string, string>; want: object }>([
+    {
+      args: ['status', '-A', '-o', 'wide'],
+      want: { status: { allNamespaces: true, output: 'wide', watch: false } },
+    },
+    { args: ['status', '-n', 'a', '-w'], want: { status: { namespace: 'a', watch: true, output: 'table' } } },
+    { args: ['status'], env: { CLE_STATUS_NAMESPACE: 'b' }, want: { status: { namespace: 'b' } } },
+    { args: ['explain', 'x', '--context', 'c'], want: { explain: 'x', settings: { context: 'c' } } },
+    {
+      args: ['plan', 'x', '--add', 'a=1.0.0', '--add', 'b=1.0.0/0.9.0', '--remove=c', '-f', '-'],
+      want: { plan: 'x', settings: { add: ['a=1.0.0', 'b=1.0.0/0.9.0'], remove: ['c'], file: '-' } },
+    },
+  ])('looks with $args and $env', async ({ args, env, want }) => {
+    const { exitCode, looked } = await execute(args, env ? { env } : {});
+    expect(looked).toMatchObject([want]);
+    expect(exitCode).toBe(0);
+  });
+
+  test("ends in doctor's own exit code", async () => {
+    expect(await execute(['doctor'])).toMatchObject({
+      exitCode: 4,
+      looked: [{ doctor: { output: 'table' } }],
+    });
+  });
+
+  test.each([
+    { args: ['explain'], want: "missing required argument 'lease'" },
+    {
+      args: ['plan', 'x'],
+      want: 'nothing is planned: give --add name=binary/emulation, --remove name or -f file',
+    },
+    { args: ['status', '-n', 'a,b'], want: '--namespace: "a,b" is not one namespace' },
+    { args: ['status', '-w', '-o', 'json'], want: '--watch shows rows as they change' },
+    { args: ['explain', 'x', '-o', 'wide'], want: '--output: "wide" is none of table, json, yaml' },
+    { args: ['completion', 'tcsh'], want: 'Allowed choices are bash, zsh, fish.' },
+  ])('refuses to look with $args', async ({ args, want }) => {
+    const { exitCode, stderr, looked } = await execute(args);
+    expect({ exitCode, looked }).toEqual({ exitCode: 2, looked: [] });
+    expect(stderr).toContain(want);
+  });
+
+  test('is kubectl cle when kubectl executes it, which alone shows its help', async () => {
+    const { exitCode, stdout, demonstrated } = await execute([], { invokedAs: 'kubectl-cle' });
+    expect({ exitCode, demonstrated }).toEqual({ exitCode: 0, demonstrated: [] });
+    expect(stdout).toMatch(/^Usage: kubectl cle /);
+    expect(stdout).toContain('$ kubectl cle status -A');
+    expect(stdout).not.toContain('npm start');
+  });
+
+  test('never takes options for those of run or demo when kubectl executes it', async () => {
+    const { exitCode, stderr, ran } = await execute(['--dry-run'], { invokedAs: 'kubectl-cle' });
+    expect({ exitCode, ran }).toEqual({ exitCode: 2, ran: [] });
+    expect(stderr).toContain("unknown option '--dry-run'");
+  });
+
+  test.each([
+    { words: ['__complete', 'st'], want: 'status\tshow who leads, and what each Lease is waiting for\n:4\n' },
+    { words: ['__complete', 'completion', ''], want: 'bash\nzsh\nfish\n:4\n' },
+    { words: ['__complete', 'status', '--all'], want: /^--all-namespaces\t.*\n:4\n$/ },
+    { words: ['__complete', 'status', '--kubeconfig', ''], want: ':0\n' },
+    { words: ['__complete', 'nothing', ''], want: ':4\n' },
+    { words: ['__complete', 'explain', 'x', '--no'], want: ':4\n' },
+  ])('completes $words', async ({ words, want }) => {
+    const { exitCode, stdout } = await execute(words);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(typeof want === 'string' ? new RegExp(`^${RegExp.escape(want)}$`) : want);
+  });
+
+  test.each(['bash', 'zsh', 'fish'])('writes a script for %s that asks the program itself', async (shell) => {
+    const { exitCode, stdout } = await execute(['completion', shell]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(' __complete ');
+    expect(stdout).toContain('kubectl-cle');
   });
 
   test.each([['--help'], ['help']])('answers %s with the commands, examples and exit codes', async (flag) => {
@@ -191,6 +284,18 @@ describe('the command line', () => {
       want: ['(CLE_SERVE_LISTEN; default: 127.0.0.1:6443)', 'default: v1beta1,v1alpha2,v1alpha1)'],
     },
     { command: 'demo', table: demoSettings, want: ['(CLE_DEMO_ONCE)'] },
+    {
+      command: 'status',
+      table: statusSettings,
+      want: ['-A, --all-namespaces', '-w, --watch', '-o, --output'],
+    },
+    { command: 'explain', table: explainSettings, want: ['json, yaml (CLE_EXPLAIN_OUTPUT'] },
+    { command: 'plan', table: planSettings, want: ['--add <name=binary/emulation>'] },
+    {
+      command: 'doctor',
+      table: doctorSettings,
+      want: ['Exit codes: 0 all well, 3 errors, 4 warnings only.'],
+    },
   ])(
     "shows every setting in $command's help, with its environment variable and its default",
     async ({ command, table, want }) => {

@@ -326,7 +326,7 @@ describe('Leases without a valid holder', () => {
     await world.clock.advance(20_000);
     expect(world.controller.survey()).toMatchObject({
       leases: 2,
-      unled: [{ key: KEY, since: 12_000 }, { key: 'default/leaderless' }],
+      unled: [{ key: KEY, since: 17_000 }, { key: 'default/leaderless' }],
       candidates: { Live: 0, Unresponsive: 2 },
     });
   });
@@ -346,6 +346,21 @@ describe('Leases without a valid holder', () => {
     await world.clock.advance(500);
     expect(world.controller.survey().unled).toEqual([{ key: KEY, since: releasedAt + 2000 }]);
   });
+});
+
+test('the server counts as last heard of when it last sent anything in the namespace longest without news', async () => {
+  const world = new ControllerWorld({ namespaces: ['default', 'other'] });
+  expect(world.controller.lastHeard('leases')).toBeUndefined();
+  expect(world.controller.lastHeard('leasecandidates')).toBeUndefined();
+  await world.start();
+  expect(world.controller.lastHeard('leases')).toBe(0);
+  await world.clock.advance(1000);
+  world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 1000 }));
+  await world.clock.advance(0);
+  expect(world.controller.lastHeard('leasecandidates')).toBe(0);
+  world.create('leasecandidates', makeCandidateObject('b', { namespace: 'other', renewedAt: 1000 }));
+  await world.clock.advance(0);
+  expect(world.controller.lastHeard('leasecandidates')).toBe(1000);
 });
 
 test('settings reach the Lease that is written', async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiAccess, apiRequest } from '../control-plane/api-request.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import {
+  candidatePath,
   coordinatorAccount,
   coordinatorLease,
   createCandidate,
@@ -107,13 +108,14 @@ async function start(kubeconfig: string, ...args: readonly string[]): Promise<Co
 /** Waits until it has logged an error that names what it was not allowed to do, and where. */
 async function untilRefused(replica: Coordinator, permission: Permission, namespace: string, msg: string) {
   const [verb, resource] = permission.split(' ');
+  const group = resource === 'events' ? '' : 'coordination.k8s.io';
   return replica.waitForLog((line) => {
     const { message = '' } = (line['err'] ?? {}) as { readonly message?: string };
     return (
       line.msg === msg &&
       message.includes('403 Forbidden') &&
       message.includes(
-        `cannot ${verb} resource "${resource}" in API group "coordination.k8s.io" in the namespace "${namespace}"`,
+        `cannot ${verb} resource "${resource}" in API group "${group}" in the namespace "${namespace}"`,
       )
     );
   });
@@ -138,6 +140,26 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
     'delete leasecandidates': (namespace) =>
       createCandidate(plane, { namespace, lease: 'web', name: 'dead', renewedAgoMs: 600_000 }),
   };
+  /** What has it try to write Events: the second is a conflict that comes back, and is counted up in the first. */
+  const tells: Readonly<Record<Permission, (namespace: string) => Promise<void>>> = {
+    'create events': (namespace) => createCandidate(plane, { namespace, lease: 'web', name: 'fresh' }),
+    'patch events': async (namespace) => {
+      const rival = { namespace, lease: 'web', name: 'rival', strategy: 'example.com/other' };
+      const untilTold = async (reason: string, count: number) =>
+        eventually(async () => {
+          const path = `/api/v1/namespaces/${namespace}/events`;
+          const { items } = await plane.request<{ items: { reason: string }[] }>('GET', path);
+          return items.filter((event) => event.reason === reason).length === count || undefined;
+        }, `an Event of ${reason}`);
+      await createCandidate(plane, { namespace, lease: 'web', name: 'fresh' });
+      await untilTold('LeaderElected', 1);
+      await createCandidate(plane, rival);
+      await untilTold('StrategyConflict', 1);
+      await plane.request('DELETE', candidatePath(rival));
+      await untilTold('StrategyResolved', 1);
+      await createCandidate(plane, rival);
+    },
+  };
   const reads: readonly Permission[] = [
     'list leases',
     'watch leases',
@@ -147,7 +169,9 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
   const lock = coordinatorLease.name;
 
   it('and none of them lacks a test here', () => {
-    expect(permissionsIn(electionRules).sort()).toEqual([...Object.keys(writes), ...reads].sort());
+    expect(permissionsIn(electionRules).sort()).toEqual(
+      [...Object.keys(writes), ...Object.keys(tells), ...reads].sort(),
+    );
     expect(permissionsIn(lockRules).sort()).toEqual(
       [`get leases ${lock}`, `list leases ${lock}`, `watch leases ${lock}`, `update leases ${lock}`]
         .concat('create leases')
@@ -215,7 +239,7 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
   });
 
   it('to write: without one, an error names it, and other namespaces are served all the same', async () => {
-    const permissions = Object.keys(writes);
+    const permissions = [...Object.keys(writes), ...Object.keys(tells)];
     const namespaces = [...permissions.map(namespaceWithout), 'complete'];
     await createNamespaces(plane, ...namespaces);
     const missing = permissions.map((permission) => [
@@ -236,6 +260,15 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
         await provoke(namespace);
         const { level, lease } = await untilRefused(replica, permission, namespace, 'Write failed');
         expect({ level, lease }).toEqual({ level: 'error', lease: `${namespace}/web` });
+      }),
+    );
+    await Promise.all(
+      Object.entries(tells).map(async ([permission, provoke]) => {
+        const namespace = namespaceWithout(permission);
+        await provoke(namespace);
+        const { level } = await untilRefused(replica, permission, namespace, 'Writing an Event failed');
+        expect(level).toBe('warn');
+        expect((await readLease(plane, { namespace, name: 'web' }))?.spec.holderIdentity).toBe('fresh');
       }),
     );
     await createCandidate(plane, { namespace: 'complete', lease: 'web', name: 'candidate' });

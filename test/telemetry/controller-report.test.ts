@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { ApiError, ConnectionError } from '../../src/kubernetes/errors.ts';
 import {
   createControllerReport,
+  createEventFailureReport,
   createLockReport,
   NOT_SERVED_ADVICE,
 } from '../../src/telemetry/controller-report.ts';
@@ -44,14 +46,18 @@ describe('an error that repeats', () => {
     ]);
   });
 
-  test('has nothing to do with that of another watch, or another step', () => {
-    const { report, lines } = makeReport();
+  test('has nothing to do with that of another watch, or another step; each is counted', async () => {
+    const { report, lines, measure } = makeReport();
     report.reflectorFailed(new Error('refused'), LISTING);
     report.reflectorFailed(new Error('refused'), { ...LISTING, path: '/leasecandidates' });
     report.reflectorFailed(new Error('refused'), { ...LISTING, during: 'watch' });
     report.discoveryFailed(new Error('refused'));
     report.discoveryFailed(new Error('refused'));
     expect(lines).toHaveLength(4);
+    const failures = 'cle_reflector_failures_total';
+    await expect(measure(`${failures}{resource="leasecandidates",during="discovery"}`)).resolves.toBe(2);
+    await expect(measure(`${failures}{resource="leasecandidates",during="list"}`)).resolves.toBe(1);
+    await expect(measure(`${failures}{resource="leases",during="watch"}`)).resolves.toBe(1);
   });
 
   test('may be anything', () => {
@@ -94,6 +100,7 @@ describe('the coordinator lock', () => {
     await expect(measure(held)).resolves.toBe(1);
     lock.changed({ kind: 'standby', since: 16_000 });
     await expect(measure(held)).resolves.toBe(0);
+    await expect(measure('cle_lock_state_changes_total{state="active"}')).resolves.toBe(1);
     expect(linesOf('The coordinator lock changed')).toMatchObject([
       { state: 'settling', holder: 'us', startsInMs: 15_000 },
       { state: 'active', holder: 'us' },
@@ -111,12 +118,35 @@ describe('the coordinator lock', () => {
     ]);
   });
 
-  test('whose calls fail is told of once for each kind of call', () => {
-    const { lock, lines } = makeReport();
+  test('whose calls fail is told of once for each kind of call, and counted each time', async () => {
+    const { lock, lines, measure } = makeReport();
     for (const call of ['get', 'get', 'update', 'get', 'update'] as const) {
       lock.happened({ kind: 'callFailed', call, error: new Error('no answer within 3000 ms') });
     }
-    expect(lines.map(({ call }) => call)).toEqual(['get', 'update']);
+    lock.watchFailed(new Error('reset'), LISTING);
+    expect(lines.map(({ call }) => call)).toEqual(['get', 'update', undefined]);
+    await expect(measure('cle_lock_call_failures_total{call="get"}')).resolves.toBe(3);
+    await expect(measure('cle_lock_call_failures_total{call="watch"}')).resolves.toBe(1);
+  });
+});
+
+describe('Events that cannot be written', () => {
+  test('are told of once for each way in which they fail, whichever Event it was', () => {
+    const telemetry = makeTelemetry();
+    const failed = createEventFailureReport({ ...telemetry, now: () => 0 });
+    const answer = { method: 'POST', message: 'no' };
+    failed(new ApiError({ ...answer, path: '/a', status: 403, reason: 'Forbidden' }));
+    failed(new ApiError({ ...answer, path: '/b', status: 403, reason: 'Forbidden' }));
+    failed(new ApiError({ ...answer, path: '/b', status: 500 }));
+    failed(new ConnectionError('a was reset', { code: 'ECONNRESET' }));
+    failed(new ConnectionError('b was reset', { code: 'ECONNRESET' }));
+    failed(new TypeError('not a function'));
+    expect(telemetry.linesOf('Writing an Event failed').map(({ err }) => err)).toMatchObject([
+      { status: 403, path: '/a' },
+      { status: 500 },
+      { message: 'a was reset' },
+      { message: 'not a function' },
+    ]);
   });
 });
 

@@ -1,6 +1,7 @@
 import type { ElectionControllerParts } from '../../src/controller/election-controller.ts';
 import { isJsonObject, type JsonObject } from '../../src/kubernetes/json.ts';
 import { createControllerReport } from '../../src/telemetry/controller-report.ts';
+import type { LeaseEvent } from '../../src/telemetry/lease-event.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { ControllerWorld } from '../controller/make-controller.ts';
@@ -40,8 +41,21 @@ export function makeReportedWorld(parts: Partial<ElectionControllerParts> = {}) 
   const { logger, metrics } = telemetry;
   const { isDryRun = false } = parts;
   let now = () => 0;
-  const observer = createControllerReport({ logger, metrics, now: () => now(), isDryRun });
+  const events: LeaseEvent[] = [];
+  const observer = createControllerReport({
+    logger,
+    metrics,
+    now: () => now(),
+    isDryRun,
+    recordEvent: (event) => events.push(event),
+  });
   const world = new ControllerWorld({ observer, ...parts });
   now = () => world.clock.now();
-  return { world, ...telemetry };
+  return {
+    world,
+    ...telemetry,
+    events,
+    /** Each Event as `LeaderElected: a leads`. */
+    told: () => events.map(({ reason, message }) => `${reason}: ${message}`),
+  };
 }

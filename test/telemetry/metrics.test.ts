@@ -3,15 +3,13 @@ import type { Clock } from '../../src/clock.ts';
 import type { WorkqueueObserver } from '../../src/controller/workqueue.ts';
 import type { ClientOptions } from '../../src/kubernetes/client.ts';
 import type { ReflectorObservation } from '../../src/kubernetes/reflector.ts';
+import { ELECTION_BUCKETS_SECONDS } from '../../src/telemetry/election-metrics.ts';
+import { electionResults } from '../../src/telemetry/election-result.ts';
 import { collectProcessMetrics, createMetrics } from '../../src/telemetry/metrics.ts';
+import { reasons } from '../../src/telemetry/reason-table.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 
-const clock: Clock = {
-  now: () => 0,
-  wallTime: () => 1_700_000_000_500_000n,
-  setTimer: () => () => {},
-  random: () => 0,
-};
-const make = () => createMetrics({ version: '1.2.3', clock });
+const make = (clock: Clock = new VirtualClock()) => createMetrics({ version: '1.2.3', clock });
 
 /** The samples of one metric as Prometheus would read them: `name{labels}` to value. */
 async function samplesOf(metrics: ReturnType<typeof make>, name: string): Promise<Record<string, number>> {
@@ -35,13 +33,24 @@ describe('the metrics', () => {
     expect(await samplesOf(other, 'cle_leader_changes_total')).toEqual({ cle_leader_changes_total: 0 });
   });
 
-  test('tell whether the lock is held', async () => {
+  test('tell whether the lock is held, and how often that changed', async () => {
     const metrics = make();
-    metrics.lockHeld('leader-election-controller', true);
+    const status = () => samplesOf(metrics, 'leader_election_master_status');
     const sample = 'leader_election_master_status{name="leader-election-controller"}';
-    expect(await samplesOf(metrics, 'leader_election_master_status')).toEqual({ [sample]: 1 });
-    metrics.lockHeld('leader-election-controller', false);
-    expect(await samplesOf(metrics, 'leader_election_master_status')).toEqual({ [sample]: 0 });
+    expect(await status()).toEqual({ [sample]: 0 });
+    metrics.lock.changed({ kind: 'settling' });
+    expect(await status()).toEqual({ [sample]: 0 });
+    metrics.lock.changed({ kind: 'active' });
+    metrics.lock.changed({ kind: 'active' });
+    expect(await status()).toEqual({ [sample]: 1 });
+    metrics.lock.changed({ kind: 'standby' });
+    expect(await status()).toEqual({ [sample]: 0 });
+    expect(await samplesOf(metrics, 'cle_lock_state_changes_total')).toEqual({
+      'cle_lock_state_changes_total{state="standby"}': 1,
+      'cle_lock_state_changes_total{state="waiting"}': 0,
+      'cle_lock_state_changes_total{state="settling"}': 1,
+      'cle_lock_state_changes_total{state="active"}': 1,
+    });
   });
 
   test('show a queue from its making on, and what happens in it in seconds', async () => {
@@ -97,22 +106,39 @@ describe('the metrics', () => {
     });
   });
 
-  test('tell when the server was last heard of for a resource, how often it was listed and how watches ended', async () => {
+  test('tell how often a resource was listed and how its watches ended', async () => {
     const metrics = make();
     const observe: (observation: ReflectorObservation) => void = metrics.api.reflectorObserver('leases');
     observe({ type: 'watchEnded', how: 'stalled' });
-    expect(await samplesOf(metrics, 'cle_reflector_last_contact_timestamp_seconds')).toEqual({});
     observe({ type: 'listed', objects: 3, pages: 1, durationMs: 5 });
     observe({ type: 'watchStarted' });
-    expect(await samplesOf(metrics, 'cle_reflector_last_contact_timestamp_seconds')).toEqual({
-      'cle_reflector_last_contact_timestamp_seconds{resource="leases"}': 1_700_000_000.5,
-    });
     expect(await samplesOf(metrics, 'cle_reflector_lists_total')).toEqual({
       'cle_reflector_lists_total{resource="leases"}': 1,
+      'cle_reflector_lists_total{resource="leasecandidates"}': 0,
     });
-    expect(await samplesOf(metrics, 'cle_reflector_watch_ends_total')).toEqual({
+    expect(await samplesOf(metrics, 'cle_reflector_watch_ends_total')).toMatchObject({
       'cle_reflector_watch_ends_total{resource="leases",how="stalled"}': 1,
+      'cle_reflector_watch_ends_total{resource="leases",how="closed"}': 0,
     });
+  });
+
+  test('tell how long ago the server was last heard of, from the start on when it never was', async () => {
+    const clock = new VirtualClock();
+    const metrics = make(clock);
+    let heard: number | undefined;
+    const staleness = async () => {
+      const samples = await samplesOf(metrics, 'cle_reflector_staleness_seconds');
+      return samples['cle_reflector_staleness_seconds{resource="leases"}'];
+    };
+    await clock.advance(3000);
+    expect(await staleness()).toBe(3);
+    metrics.api.watchStaleness((resource) => (resource === 'leases' ? heard : undefined));
+    heard = 2500;
+    expect(await staleness()).toBe(0.5);
+    // Nothing is watched any more: what was heard last still counts.
+    heard = undefined;
+    await clock.advance(1000);
+    expect(await staleness()).toBe(1.5);
   });
 
   test('count what elections come to', async () => {
@@ -120,31 +146,57 @@ describe('the metrics', () => {
     const { elections } = metrics;
     elections.decided('LeaderOptimal');
     elections.decided('LeaderOptimal');
+    elections.ended('granted', 'LeaseExpired');
     elections.preempted();
+    elections.preemptionFailed('PreferredHolderSilent');
+    elections.preventedSkew();
     elections.pinged();
     elections.pingUnanswered();
     elections.wrote('UpdateLease', 'conflict');
     elections.strategyConflicted();
     elections.candidateCollected();
+    elections.reconcileFailed();
     elections.filledAfterExpiry(8);
-    elections.countLeasesWithoutLeader(() => 3);
+    elections.decidedAfterNeed(2);
+    metrics.events.ended('dropped');
     const want = {
       cle_decisions_total: { 'cle_decisions_total{reason="LeaderOptimal"}': 2 },
+      cle_elections_total: { 'cle_elections_total{result="granted",reason="LeaseExpired"}': 1 },
       cle_preemptions_total: { cle_preemptions_total: 1 },
+      cle_preemptions_failed_total: { 'cle_preemptions_failed_total{reason="PreferredHolderSilent"}': 1 },
+      cle_skew_preventions_total: { cle_skew_preventions_total: 1 },
       cle_pings_total: { cle_pings_total: 1 },
       cle_pings_unanswered_total: { cle_pings_unanswered_total: 1 },
       cle_writes_total: { 'cle_writes_total{action="UpdateLease",result="conflict"}': 1 },
       cle_strategy_conflicts_total: { cle_strategy_conflicts_total: 1 },
       cle_candidates_collected_total: { cle_candidates_collected_total: 1 },
-      cle_leases_without_leader: { cle_leases_without_leader: 3 },
+      cle_reconcile_failures_total: { cle_reconcile_failures_total: 1 },
       cle_expiry_to_holder_seconds: {
         'cle_expiry_to_holder_seconds_bucket{le="0.005"}': 0,
         'cle_expiry_to_holder_seconds_bucket{le="0.01"}': 1,
       },
+      cle_need_to_decision_seconds: {
+        'cle_need_to_decision_seconds_bucket{le="0.001"}': 0,
+        'cle_need_to_decision_seconds_bucket{le="0.0025"}': 1,
+      },
+      cle_events_total: { 'cle_events_total{result="dropped"}': 1 },
     };
     for (const [name, samples] of Object.entries(want)) {
       expect(await samplesOf(metrics, name)).toMatchObject(samples);
     }
+  });
+
+  test('show every reason and every result from the start', async () => {
+    const metrics = make();
+    expect(Object.keys(await samplesOf(metrics, 'cle_decisions_total'))).toHaveLength(reasons.length);
+    expect(Object.keys(await samplesOf(metrics, 'cle_elections_total'))).toHaveLength(
+      Object.values(electionResults).flat().length,
+    );
+  });
+
+  test('tell times from a millisecond to a minute apart', () => {
+    expect(ELECTION_BUCKETS_SECONDS.at(0)).toBe(0.001);
+    expect(ELECTION_BUCKETS_SECONDS.at(-1)).toBe(60);
   });
 
   test('keep to the naming rules that promtool checks', async () => {
@@ -169,7 +221,7 @@ describe('the metrics', () => {
       .getMetricsAsArray()
       .flatMap((metric) => ('labelNames' in metric ? (metric.labelNames as string[]) : []));
     expect(new Set(labels)).toEqual(
-      new Set(['version', 'name', 'code', 'method', 'verb', 'resource', 'how', 'reason', 'action', 'result']),
+      new Set('version name code method verb resource how during reason action result state call'.split(' ')),
     );
   });
 });

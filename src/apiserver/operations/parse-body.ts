@@ -1,4 +1,4 @@
-import { isScalar, LineCounter, parseDocument, visit } from 'yaml';
+import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import { readJson } from '../schema/read-json.ts';
 import { jsonProblem } from './json-problem.ts';
 
@@ -40,21 +40,24 @@ export function parseYaml(text: string): ParsedBody {
   const [error] = document.errors;
   if (error)
     return { ok: false, problem: `yaml: line ${lines.linePos(error.pos[0]).line}: ${error.message}` };
-  const duplicates: string[] = [];
-  visit(document, {
-    Map(_, { items }) {
-      const keys = new Set<unknown>();
-      for (const { key } of items) {
-        if (!isScalar(key)) continue;
-        const { line } = lines.linePos(key.range?.[0] ?? 0);
-        if (keys.has(key.value)) {
-          duplicates.push(`line ${line}: key ${JSON.stringify(String(key.value))} already set in map`);
-        }
-        keys.add(key.value);
-      }
-    },
+  return { ok: true, value: document.toJS() as unknown, duplicates: duplicateKeys(document.contents, lines) };
+}
+
+/** Those within the value of a key come before the key itself. */
+function duplicateKeys(node: unknown, lines: LineCounter): readonly string[] {
+  if (isSeq(node)) return node.items.flatMap((item) => duplicateKeys(item, lines));
+  if (!isMap(node)) return [];
+  const keys = new Set<unknown>();
+  return node.items.flatMap(({ key, value }) => {
+    const within = duplicateKeys(value, lines);
+    if (!isScalar(key)) return within;
+    const isDuplicate = keys.has(key.value);
+    keys.add(key.value);
+    const { line } = lines.linePos(key.range?.[0] ?? 0);
+    return isDuplicate
+      ? [...within, `line ${line}: key ${JSON.stringify(String(key.value))} already set in map`]
+      : within;
   });
-  return { ok: true, value: document.toJS() as unknown, duplicates };
 }
 
 /** What strict reading says of the keys that YAML has twice. */

@@ -70,18 +70,15 @@ function storeNamed(
 
 function taken(request: ResourceRequest, { metadata }: ApiObject, existing: ApiObject): ApiError {
   const { name, generateName: prefix } = metadata;
-  const refusal = alreadyExists(resourceOf(request), name);
-  const { message = '', details } = refusal.status;
-  if (prefix !== undefined) {
-    return new ApiError(
-      409,
-      'AlreadyExists',
-      `${message}, the server was not able to generate a unique name for the object`,
-      { ...details, retryAfterSeconds: 1 },
-    );
-  }
-  if (existing.metadata.deletionTimestamp === undefined) return refusal;
-  return new ApiError(409, 'AlreadyExists', `object is being deleted: ${message}`, details);
+  const { message = '', details } = alreadyExists(resourceOf(request), name).status;
+  const state = existing.metadata.deletionTimestamp === undefined ? '' : 'object is being deleted: ';
+  if (prefix === undefined) return new ApiError(409, 'AlreadyExists', `${state}${message}`, details);
+  return new ApiError(
+    409,
+    'AlreadyExists',
+    `${state}${message}, the server was not able to generate a unique name for the object`,
+    { ...details, retryAfterSeconds: 1 },
+  );
 }
 
 /** The object in the namespace of the request. @throws {ApiError} 400 where it names another. */

@@ -145,7 +145,7 @@ function get(container: Container, key: string): unknown {
 /** The key is that of an existing item where the container is a list. */
 function put(container: Container, key: string, value: unknown): Container {
   if (isList(container)) return container.with(itemIndex(key, container.length), value);
-  return { ...container, [key]: value };
+  return inOrder({ ...container, [key]: value });
 }
 
 function add(container: Container, key: string, value: unknown): Container {
@@ -158,7 +158,12 @@ function remove(container: Container, key: string): Container {
   if (isList(container)) return container.toSpliced(itemIndex(key, container.length), 1);
   if (!Object.hasOwn(container, key)) throw rejected();
   const { [key]: _, ...rest } = container;
-  return rest;
+  return inOrder(rest);
+}
+
+/** The order in which the real server puts the members of what a patch touched, and complains of them. */
+function inOrder(object: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** The index that a token means among so many places. */

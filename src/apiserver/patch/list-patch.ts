@@ -134,10 +134,15 @@ function inOrder(merged: List, order: List, original: List, key?: string): List 
   const identify = (item: unknown) => (key === undefined ? item : keyOf(asObject(item), key));
   const wanted = new Map(indexed(order.map(identify)));
   const before = new Map(indexed(original.map(identify)));
-  const by = (places: ReadonlyMap<unknown, number>) => (one: unknown, other: unknown) =>
-    (places.get(identify(one)) ?? 0) - (places.get(identify(other)) ?? 0);
-  const named = merged.filter((item) => wanted.has(identify(item))).sort(by(wanted));
-  const rest = merged.filter((item) => !wanted.has(identify(item))).sort(by(before));
+  const placeIn = (places: ReadonlyMap<unknown, number>) => (item: unknown) => places.get(identify(item));
+  const named = sortedBy(
+    merged.filter((item) => wanted.has(identify(item))),
+    placeIn(wanted),
+  );
+  const rest = sortedBy(
+    merged.filter((item) => !wanted.has(identify(item))),
+    placeIn(before),
+  );
   const result: unknown[] = [];
   let [nextNamed, nextOther] = [0, 0];
   while (nextNamed < named.length && nextOther < rest.length) {
@@ -146,6 +151,20 @@ function inOrder(merged: List, order: List, original: List, key?: string): List 
     result.push(isOtherNext ? rest[nextOther++] : named[nextNamed++]);
   }
   return [...result, ...named.slice(nextNamed), ...rest.slice(nextOther)];
+}
+
+/** Items by their places. As on the real server, one without a place goes ahead of all that were before it. */
+function sortedBy(items: List, placeOf: (item: unknown) => number | undefined): List {
+  const sorted: { readonly item: unknown; readonly place: number | undefined }[] = [];
+  for (const item of items) {
+    const place = placeOf(item);
+    const isAhead = (other: number | undefined) =>
+      place === undefined || other === undefined || place < other;
+    let index = sorted.length;
+    while (index > 0 && isAhead(sorted[index - 1]?.place)) index -= 1;
+    sorted.splice(index, 0, { item, place });
+  }
+  return sorted.map(({ item }) => item);
 }
 
 /** @throws {ApiError} where a patch has its items in another order than the one that it asks for. */

@@ -1,0 +1,105 @@
+import { humanDuration } from '../apiserver/resources/age.ts';
+import type { LockHolder } from '../inspection/coordinator-lock.ts';
+import type { LeaseAccount, RankedCandidate, StrategyAccount } from '../inspection/lease-account.ts';
+import { listed } from '../inspection/lease-status.ts';
+import type { Paint, Style } from './paint.ts';
+import { stepLines } from './step-lines.ts';
+import { type Cell, type Layout, tableLines, wrapped } from './text-table.ts';
+
+const INDENT = '  ';
+
+/** All that is to be said of one Lease, for people to read. */
+export function accountText(account: LeaseAccount, layout: Layout): string {
+  const { status, strategy, coordinator, blockers, candidates, ifLeaderDied } = account;
+  const { paint, columns } = layout;
+  const paragraph = (text: string, bullet = '') => wrapped(text, columns, INDENT, bullet);
+  const section = (title: string, lines: readonly string[]) => ['', paint('strong', title), ...lines];
+  const facts: readonly (readonly Cell[])[] = [
+    ['Lease:', `${status.namespace}/${status.name}`],
+    ['Holder:', holderText(account)],
+    ['Preferred holder:', status.preferredHolder || '<none>'],
+    ['Reason:', { text: account.reason, style: styleOf(account) }],
+    ['Waiting for:', status.waitingFor ?? '-'],
+    ['Coordinator:', coordinatorText(coordinator)],
+  ];
+  return [
+    ...tableLines(facts, paint),
+    ...section('Why', [paragraph(account.verdict)]),
+    ...section('Candidates, the best first', candidateLines(candidates, paint)),
+    ...section(
+      'Strategy',
+      strategySentences(strategy).map((sentence) => paragraph(sentence)),
+    ),
+    ...(ifLeaderDied ? section('If the leader died now', stepLines(ifLeaderDied, paint)) : []),
+    ...section(
+      'What stands in the way',
+      blockers.length === 0
+        ? [paragraph('Nothing.')]
+        : blockers.flatMap(({ what, advice }) => [paragraph(what), paragraph(advice, '-> ')]),
+    ),
+    '',
+  ].join('\n');
+}
+
+function styleOf({ status: { isHeld, waitingFor } }: LeaseAccount): Style {
+  if (!isHeld) return 'bad';
+  return waitingFor === undefined ? 'good' : 'warning';
+}
+
+function holderText({ status, expiresInSeconds }: LeaseAccount): string {
+  const { holder, renewedSecondsAgo } = status;
+  if (holder === '') return '<none>';
+  const renewed =
+    renewedSecondsAgo === undefined ? 'never renewed' : `renewed ${humanDuration(renewedSecondsAgo)} ago`;
+  const left =
+    expiresInSeconds === undefined ? 'expired' : `expires in ${humanDuration(Math.ceil(expiresInSeconds))}`;
+  return `${holder} (${renewed}, ${left})`;
+}
+
+function coordinatorText(lock: LockHolder): string {
+  switch (lock.kind) {
+    case 'ours':
+      return lock.holder;
+    case 'builtIn':
+      return `the one built into kube-apiserver (${lock.holder})`;
+    case 'nobody':
+      return 'nobody';
+    case 'unknown':
+      return 'unknown, the lock in kube-system may not be read';
+  }
+}
+
+function candidateLines(candidates: readonly RankedCandidate[], paint: Paint): readonly string[] {
+  if (candidates.length === 0) return [`${INDENT}None.`];
+  const rows = candidates.map((candidate): readonly Cell[] => {
+    const { name, binaryVersion, emulationVersion, state, renewedSecondsAgo, isHolder, isPreferred, why } =
+      candidate;
+    const mark = isHolder ? ', holder' : isPreferred ? ', preferred' : '';
+    return [
+      isHolder ? { text: `${INDENT}${name}`, style: 'strong' } : `${INDENT}${name}`,
+      binaryVersion ?? '<none>',
+      emulationVersion ?? '<none>',
+      `${state}${mark}`,
+      humanDuration(renewedSecondsAgo),
+      why,
+    ];
+  });
+  return tableLines([[`${INDENT}NAME`, 'BINARY', 'EMULATION', 'STATE', 'RENEWED', 'WHY'], ...rows], paint);
+}
+
+function strategySentences({
+  resolved,
+  askedBy,
+  others,
+  onLease,
+  writtenBy,
+}: StrategyAccount): readonly string[] {
+  const asked = askedBy.length === 0 ? '' : `, asked for by ${listed(askedBy)}`;
+  const outvoted = others.map(({ name, asksFor }) => `${name} asks for ${asksFor.join(' > ')}`);
+  const writers = writtenBy.length === 0 ? '' : `, written by ${listed(writtenBy)}`;
+  return [
+    resolved === undefined ? 'The candidates agree on none.' : `${resolved}${asked}.`,
+    ...(outvoted.length === 0 ? [] : [`${outvoted.join('; ')}.`]),
+    onLease === '' ? 'The Lease names none.' : `The Lease names ${onLease}${writers}.`,
+  ];
+}

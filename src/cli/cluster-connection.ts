@@ -1,0 +1,63 @@
+import type { Host } from '../host.ts';
+import type { InspectionSettings } from '../inspection/settings.ts';
+import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
+import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
+import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
+import { version } from '../version.ts';
+
+/** A cluster to look at. */
+export interface ClusterConnection {
+  readonly client: KubernetesClient;
+  /** The one asked for, else the context's, else `default`. */
+  readonly namespace: string;
+}
+
+/**
+ * Looks at a cluster, and lets go of it however that ends.
+ *
+ * @throws {Error} whose message says what to do next, when the cluster cannot be looked at.
+ */
+export async function withCluster<T>(
+  settings: InspectionSettings,
+  host: Host,
+  look: (connection: ClusterConnection) => Promise<T>,
+): Promise<T> {
+  const kubeConfig = loadKubeConfig({
+    ...(settings.kubeconfig !== undefined && { kubeconfig: settings.kubeconfig }),
+    ...(settings.context !== undefined && { context: settings.context }),
+    env: host.env,
+  });
+  const context = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
+  const client = createClient({
+    kubeConfig,
+    clock: host.clock,
+    userAgent: `coordinated-leader-election/${version}`,
+  });
+  try {
+    return await look({ client, namespace: settings.namespace ?? (context?.namespace || 'default') });
+  } catch (error) {
+    throw withNextStep(error, client.server);
+  } finally {
+    await client.close();
+  }
+}
+
+function withNextStep(error: unknown, server: string): unknown {
+  if (error instanceof ConnectionError) {
+    return new Error(
+      error.code === 'CREDENTIALS'
+        ? `${error.message}. Log in again, or choose another user with --kubeconfig or --context`
+        : `${error.message}. Is ${server} the right cluster, and does it run? Choose another with --kubeconfig or --context`,
+    );
+  }
+  if (error instanceof ApiError && error.status === 401) {
+    return new Error(`${error.message}. Log in again, or choose another user with --kubeconfig or --context`);
+  }
+  if (error instanceof ApiError && error.status === 403) {
+    return new Error(
+      `${error.message}. Ask for the right to list leases and leasecandidates in coordination.k8s.io, or name a ` +
+        'namespace that you may read with --namespace; doctor says what a coordinator needs',
+    );
+  }
+  return error;
+}

@@ -1,0 +1,50 @@
+import { Command } from 'commander';
+import { resolveSettings, type SettingsTable } from '../settings-table.ts';
+import type { Invocation } from './invocation.ts';
+import { givenFlags, settingOptions } from './setting-options.ts';
+
+/** What a command that only looks is made of. */
+export interface InspectionCommandParts<S> {
+  readonly name: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly examples: string;
+  readonly table: SettingsTable<S>;
+  readonly invocation: Invocation;
+}
+
+/** A command without arguments. */
+export function clusterCommand<S>(
+  parts: InspectionCommandParts<S>,
+  run: (settings: S) => Promise<number>,
+): Command {
+  return commandOf(parts).action(async (values: Record<string, unknown>) => {
+    parts.invocation.exitCode = await run(settingsOf(parts, values));
+  });
+}
+
+/** A command about one Lease, which it takes as its argument. */
+export function leaseCommand<S>(
+  parts: InspectionCommandParts<S>,
+  run: (lease: string, settings: S) => Promise<number>,
+): Command {
+  return commandOf(parts)
+    .argument('<lease>', 'name of the Lease')
+    .action(async (lease: string, values: Record<string, unknown>) => {
+      parts.invocation.exitCode = await run(lease, settingsOf(parts, values));
+    });
+}
+
+function commandOf<S>({ name, summary, description, examples, table }: InspectionCommandParts<S>): Command {
+  const command = new Command(name)
+    .summary(summary)
+    .description(description)
+    .allowExcessArguments(false)
+    .addHelpText('after', `\nExamples:\n${examples}`);
+  for (const option of settingOptions(table)) command.addOption(option);
+  return command;
+}
+
+function settingsOf<S>({ table, invocation }: InspectionCommandParts<S>, values: Record<string, unknown>): S {
+  return resolveSettings(table, givenFlags(table, values), invocation.env);
+}

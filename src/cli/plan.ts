@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import { type PlanSettings, planSettings } from '../inspection/settings.ts';
+import { leaseCommand } from './inspection-command.ts';
+import type { Invocation } from './invocation.ts';
+
+/** The `plan` command: reads and validates its settings, then hands them to `run`. */
+export function planCommand(
+  invocation: Invocation,
+  run: (lease: string, settings: PlanSettings) => Promise<number>,
+): Command {
+  return leaseCommand(
+    {
+      name: 'plan',
+      summary: 'show what an upgrade, a downgrade or a removal would do',
+      description:
+        'Plays the changes through in virtual time, by the rules of the coordinator, and changes nothing: first each ' +
+        'candidate that appears, then each that is stopped, one after the other once all has settled.',
+      examples:
+        '  $ kubectl cle plan kube-scheduler -n kube-system --add scheduler-c=1.37.0/1.36.0 --remove scheduler-a\n' +
+        '  $ kubectl cle plan kube-scheduler -n kube-system -f candidates.yaml',
+      table: planSettings,
+      invocation,
+    },
+    run,
+  );
+}

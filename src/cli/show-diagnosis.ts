@@ -1,0 +1,48 @@
+import type { Host } from '../host.ts';
+import { diagnose } from '../inspection/diagnosis.ts';
+import { gatherEvidence } from '../inspection/evidence.ts';
+import type { Finding, Severity } from '../inspection/finding.ts';
+import { counted } from '../inspection/lease-status.ts';
+import type { DoctorSettings } from '../inspection/settings.ts';
+import { withCluster } from './cluster-connection.ts';
+import { exitCode } from './exit-code.ts';
+import type { Style } from './paint.ts';
+import { layoutFor } from './show-status.ts';
+import { structured } from './structured-output.ts';
+import { type Layout, wrapped } from './text-table.ts';
+
+const STYLES: Readonly<Record<Severity, Style>> = { ok: 'good', warning: 'warning', error: 'bad' };
+
+/** Examines a cluster and shows what was found; resolves to an exit code that tells the worst of it. */
+export function showDiagnosis(settings: DoctorSettings, host: Host): Promise<number> {
+  return withCluster(settings, host, async ({ client, namespace }) => {
+    const evidence = await gatherEvidence({ client, clock: host.clock, settings, namespace });
+    const findings = diagnose(evidence);
+    const { output } = settings;
+    host.stdout.write(
+      output === 'json' || output === 'yaml'
+        ? structured({ server: client.server, user: evidence.user, findings }, output)
+        : findingsText(findings, layoutFor(host)),
+    );
+    return exitCodeOf(findings);
+  });
+}
+
+/** Errors weigh more than warnings, whatever their number. */
+function exitCodeOf(findings: readonly Finding[]): number {
+  if (findings.some(({ severity }) => severity === 'error')) return exitCode.errorsFound;
+  return findings.some(({ severity }) => severity === 'warning') ? exitCode.warningsFound : exitCode.ok;
+}
+
+/** Each finding, with what it means and what to do, and a count of them in the end. */
+export function findingsText(findings: readonly Finding[], { paint, columns }: Layout): string {
+  const indent = ' '.repeat(9);
+  const lines = findings.flatMap(({ check, severity, what, meaning, advice }) => [
+    `${paint(STYLES[severity], severity.toUpperCase().padEnd(7))}  ${paint('strong', check)}`,
+    wrapped(what, columns, indent),
+    ...(meaning === undefined ? [] : [wrapped(meaning, columns, indent)]),
+    ...(advice === undefined ? [] : [wrapped(advice, columns, indent, '-> ')]),
+  ]);
+  const count = (severity: Severity) => findings.filter((finding) => finding.severity === severity).length;
+  return `${[...lines, '', `${counted(count('error'), 'error')}, ${counted(count('warning'), 'warning')}, ${counted(count('ok'), 'check')} passed.`].join('\n')}\n`;
+}

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import type { Host } from '../host.ts';
+import { plannedChanges } from '../inspection/planned-changes.ts';
+import { rehearse } from '../inspection/rehearsal.ts';
+import type { PlanSettings } from '../inspection/settings.ts';
+import { withCluster } from './cluster-connection.ts';
+import { exitCode } from './exit-code.ts';
+import { findElection } from './show-explanation.ts';
+import { layoutFor } from './show-status.ts';
+import { stepLines } from './step-lines.ts';
+import { structured } from './structured-output.ts';
+
+/** Shows what changes of the candidates would come to, step by step, without making any; resolves to an exit code. */
+export async function showPlan(leaseName: string, settings: PlanSettings, host: Host): Promise<number> {
+  const { file, add, remove, output } = settings;
+  const manifests = file === undefined ? undefined : await readManifests(file, host);
+  return await withCluster(settings, host, async (connection) => {
+    const { election, now } = await findElection(leaseName, settings, host, connection);
+    const { input } = election;
+    const rehearsal = rehearse(input, now, plannedChanges({ add, remove, manifests }, input));
+    if (output === 'json' || output === 'yaml') {
+      host.stdout.write(structured(rehearsal, output));
+      return exitCode.ok;
+    }
+    const { paint } = layoutFor(host);
+    const before = input.lease?.holderIdentity || 'nobody';
+    const title = `${input.namespace}/${input.name}, held by ${before}. Nothing is changed; this is what would happen:`;
+    host.stdout.write(`${[paint('strong', title), ...stepLines(rehearsal, paint)].join('\n')}\n`);
+    return exitCode.ok;
+  });
+}
+
+async function readManifests(file: string, { stdin }: Host): Promise<string> {
+  if (file !== '-') {
+    try {
+      return readFileSync(file, 'utf8');
+    } catch (error) {
+      throw new Error(`cannot read the file given with -f`, { cause: error });
+    }
+  }
+  let text = '';
+  for await (const chunk of stdin) text += String(chunk);
+  return text;
+}

@@ -1,0 +1,104 @@
+import type { Host } from '../host.ts';
+import { watchElections } from '../inspection/election-watch.ts';
+import { lookAtElections, type ObservedElections } from '../inspection/elections.ts';
+import { type LeaseStatus, statusOf } from '../inspection/lease-status.ts';
+import type { StatusSettings } from '../inspection/settings.ts';
+import { discoverLeaseCandidateVersion } from '../kubernetes/discovery.ts';
+import { type ClusterConnection, withCluster } from './cluster-connection.ts';
+import { exitCode } from './exit-code.ts';
+import { paintFor } from './paint.ts';
+import { type StatusColumns, statusHeader, statusRow } from './status-rows.ts';
+import { structured } from './structured-output.ts';
+import { type Cell, type Layout, tableLines, widthsOf } from './text-table.ts';
+
+/** The message for a server without the API; what else could be said of elections there would mislead. */
+export const NOT_SERVED =
+  'the server serves no LeaseCandidates, so nothing is coordinated: doctor says how to turn them on';
+
+/** Shows how each Lease stands, once or until it is told to stop; resolves to an exit code. */
+export function showStatus(settings: StatusSettings, host: Host): Promise<number> {
+  return withCluster(settings, host, async ({ client, namespace }) => {
+    const place = settings.allNamespaces ? '' : namespace;
+    if (settings.watch) return await followStatus(settings, host, { client, namespace: place });
+    const found = await lookAtElections({ client, clock: host.clock, settings, namespace: place });
+    const statuses = found.elections.map((election) => statusOf(election, found.now));
+    const { output } = settings;
+    if (output === 'json' || output === 'yaml') host.stdout.write(structured({ items: statuses }, output));
+    else if (statuses.length > 0) host.stdout.write(tableOf(statuses, settings, host));
+    sayWhatIsMissing(found, statuses, place, host);
+    return found.candidateVersion === undefined ? exitCode.failure : exitCode.ok;
+  });
+}
+
+function tableOf(statuses: readonly LeaseStatus[], settings: StatusSettings, host: Host): string {
+  const columns = columnsOf(settings);
+  const rows = [statusHeader(columns), ...statuses.map((status) => statusRow(status, columns))];
+  return text(tableLines(rows, layoutFor(host).paint));
+}
+
+function sayWhatIsMissing(
+  { candidateVersion }: ObservedElections,
+  statuses: readonly LeaseStatus[],
+  namespace: string,
+  { stderr }: Host,
+): void {
+  if (candidateVersion === undefined) stderr.write(`error: ${NOT_SERVED}\n`);
+  else if (statuses.length > 0) return;
+  else if (namespace === '') stderr.write('No coordinated Leases found.\n');
+  else stderr.write(`No coordinated Leases found in ${namespace} namespace; -A looks into all of them.\n`);
+}
+
+/** As kubectl: the table first, then a line for each Lease that changes. Ages alone are no change. */
+async function followStatus(
+  settings: StatusSettings,
+  host: Host,
+  { client, namespace }: ClusterConnection,
+): Promise<number> {
+  const columns = columnsOf(settings);
+  const { paint } = layoutFor(host);
+  const shown = new Map<string, string>();
+  let widths: readonly number[] | undefined;
+  if ((await discoverLeaseCandidateVersion(client)) === undefined) {
+    host.stderr.write(`error: ${NOT_SERVED}\n`);
+    return exitCode.failure;
+  }
+  const watch = {
+    ...{ client, clock: host.clock, settings, namespace },
+    signal: host.stopOn('SIGTERM', 'SIGINT'),
+    onError: (error: unknown) =>
+      host.stderr.write(`warning: ${error instanceof Error ? error.message : error}\n`),
+  };
+  for await (const { elections, now } of watchElections(watch)) {
+    const rows: (readonly Cell[])[] = [];
+    const present = new Set<string>();
+    for (const election of elections) {
+      const status = statusOf(election, now);
+      const key = `${status.namespace}/${status.name}`;
+      present.add(key);
+      const lasting = JSON.stringify(statusRow(status, columns, false));
+      if (shown.get(key) === lasting) continue;
+      shown.set(key, lasting);
+      rows.push(statusRow(status, columns));
+    }
+    for (const key of shown.keys()) if (!present.has(key)) shown.delete(key);
+    if (rows.length === 0) continue;
+    const isFirst = widths === undefined;
+    const table = isFirst ? [statusHeader(columns), ...rows] : rows;
+    widths ??= widthsOf(table);
+    host.stdout.write(text(tableLines(table, paint, widths)));
+  }
+  return exitCode.ok;
+}
+
+function columnsOf({ allNamespaces, output }: StatusSettings): StatusColumns {
+  return { hasNamespace: allNamespaces, isWide: output === 'wide' };
+}
+
+/** Sentences are broken for a terminal only: whoever reads them from a pipe searches for them. */
+export function layoutFor({ stdout, env }: Host): Layout {
+  return { columns: stdout.isTTY ? stdout.columns : undefined, paint: paintFor(stdout, env) };
+}
+
+function text(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join('');
+}

@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import { type StatusSettings, statusSettings } from '../inspection/settings.ts';
+import { clusterCommand } from './inspection-command.ts';
+import type { Invocation } from './invocation.ts';
+
+/** The `status` command: reads and validates its settings, then hands them to `run`. */
+export function statusCommand(
+  invocation: Invocation,
+  run: (settings: StatusSettings) => Promise<number>,
+): Command {
+  return clusterCommand(
+    {
+      name: 'status',
+      summary: 'show who leads, and what each Lease is waiting for',
+      description:
+        'Shows every Lease that has candidates or names a strategy. It looks once: what is said of time rests on ' +
+        "renewTimes and this machine's clock.",
+      examples:
+        '  $ kubectl cle status -n kube-system\n  $ kubectl cle status -A -o wide\n  $ kubectl cle status -A --watch',
+      table: statusSettings,
+      invocation,
+    },
+    run,
+  );
+}

@@ -1,0 +1,250 @@
+import type { Reason } from '../election/decision.ts';
+import type { MicroTime } from '../election/time.ts';
+import { surveyElection } from '../election/view.ts';
+import { stateTexts } from './candidate-text.ts';
+import type { ObservedElections } from './elections.ts';
+import type { Evidence } from './evidence.ts';
+import type { Finding } from './finding.ts';
+import { counted, listed, statusOf } from './lease-status.ts';
+import { reasonTexts } from './reason-text.ts';
+import { describeRight } from './rights.ts';
+
+/** Clocks that differ by less do no harm and cannot be told from a slow network, in milliseconds. */
+const SKEW_TOLERATED_MS = 2000;
+
+/** What is part of any election and passes, if somebody coordinates: one look cannot tell how long it has been so. */
+const PASSING: ReadonlySet<Reason> = new Set<Reason>([
+  'LeaseMissing',
+  'LeaseExpired',
+  'LeaseReleased',
+  'BetterCandidate',
+  'PreemptionPending',
+  'PreferredHolderLeads',
+  'PreferredHolderGone',
+  'PreferredHolderNotBest',
+  'AwaitingAcks',
+]);
+
+const FLAGS =
+  'Start every kube-apiserver with --feature-gates=CoordinatedLeaderElection=true and ' +
+  '--runtime-config=coordination.k8s.io/v1beta1=true (1.32: v1alpha2, 1.31: v1alpha1).';
+
+/** What the evidence comes to, check by check. */
+export function diagnose(evidence: Evidence): readonly Finding[] {
+  return [
+    checkApi(evidence),
+    checkGate(evidence),
+    checkLock(evidence),
+    checkRights(evidence),
+    ...checkClocks(evidence),
+    ...checkCandidates(evidence),
+    ...checkLeases(evidence),
+  ];
+}
+
+function checkApi({ elections, serverVersion }: Evidence): Finding {
+  const check = 'APIServed';
+  if (elections === undefined) {
+    return {
+      check,
+      severity: 'warning',
+      what: 'Leases or LeaseCandidates may not be listed with these credentials.',
+      meaning: 'Neither candidates nor Leases can be examined.',
+      advice: 'Use credentials that may list leases and leasecandidates in every namespace.',
+    };
+  }
+  if (elections.candidateVersion === undefined) {
+    return {
+      check,
+      severity: 'error',
+      what: `The server (${serverVersion || 'of unknown version'}) serves no LeaseCandidates.`,
+      meaning: 'No component can be a candidate, so nothing is coordinated.',
+      advice: FLAGS,
+    };
+  }
+  return {
+    check,
+    severity: 'ok',
+    what: `${serverVersion} serves LeaseCandidate ${elections.candidateVersion}.`,
+  };
+}
+
+function checkGate({ trial }: Evidence): Finding {
+  const check = 'FeatureGate';
+  if (trial.kind === 'refused') {
+    return {
+      check,
+      severity: 'warning',
+      what: `A Lease could not be created for trial: ${trial.message}`,
+      meaning: 'It is not known whether Leases keep their strategy, nor what time it is on the server.',
+      advice: 'Use credentials that may create leases; nothing is kept of the trial.',
+    };
+  }
+  if (trial.keepsStrategy)
+    return { check, severity: 'ok', what: 'Leases keep strategy and preferredHolder.' };
+  return {
+    check,
+    severity: 'error',
+    what: 'The server drops strategy from Leases.',
+    meaning:
+      'The feature gate CoordinatedLeaderElection is off: no holder is ever told of a better candidate.',
+    advice: FLAGS,
+  };
+}
+
+function checkLock({ lock }: Evidence): Finding {
+  const check = 'CoordinatorLock';
+  switch (lock.kind) {
+    case 'ours':
+      return { check, severity: 'ok', what: `${lock.holder} coordinates.` };
+    case 'builtIn':
+      return {
+        check,
+        severity: 'ok',
+        what: `The coordinator built into kube-apiserver coordinates (${lock.holder}).`,
+      };
+    case 'unknown':
+      return {
+        check,
+        severity: 'warning',
+        what: 'The lock kube-system/leader-election-controller may not be read with these credentials.',
+        meaning: 'It is not known who coordinates, if anybody does.',
+        advice: 'Use credentials that may get leases in kube-system.',
+      };
+    case 'nobody':
+      return {
+        check,
+        severity: 'error',
+        what:
+          lock.formerHolder === ''
+            ? 'Nobody holds the lock kube-system/leader-election-controller.'
+            : `${lock.formerHolder} held the lock kube-system/leader-election-controller and renews it no more.`,
+        meaning: 'Nobody coordinates: a leader that dies is not replaced.',
+        advice:
+          'Start the coordinator (run) and look at its log; see that it may do what deploy/rbac.yaml grants.',
+      };
+  }
+}
+
+function checkRights({ missingRights, user }: Evidence): Finding {
+  const check = 'Permissions';
+  const who = user || 'this user';
+  if (missingRights.length === 0) {
+    return { check, severity: 'ok', what: `${who} may do all that a coordinator does.` };
+  }
+  return {
+    check,
+    severity: 'warning',
+    what: `${who} may not: ${missingRights.map(describeRight).join(', ')}.`,
+    meaning:
+      'A coordinator with these credentials could not do its work; other credentials are not examined.',
+    advice:
+      "Run doctor with the coordinator's own credentials; if it says the same, kubectl apply -f deploy/rbac.yaml.",
+  };
+}
+
+function checkClocks({ trial, elections }: Evidence): readonly Finding[] {
+  const check = 'Clocks';
+  const ahead = trial.kind === 'created' ? trial.serverAheadMs : undefined;
+  const isOff = ahead !== undefined && (ahead.min > SKEW_TOLERATED_MS || ahead.max < -SKEW_TOLERATED_MS);
+  const findings: Finding[] = [];
+  if (isOff) {
+    const skewMs = ahead.min > 0 ? ahead.min : -ahead.max;
+    findings.push({
+      check,
+      severity: 'warning',
+      what: `The server's clock is ${(skewMs / 1000).toFixed(1)} s ${ahead.min > 0 ? 'ahead of' : 'behind'} this machine's.`,
+      meaning: 'Ages shown here are wrong by as much; elections do not compare clocks.',
+      advice: 'Set both clocks by NTP.',
+    });
+  }
+  if (elections !== undefined) findings.push(...checkRenewTimes(elections, ahead));
+  if (findings.length > 0) return findings;
+  const what =
+    ahead === undefined
+      ? "No renewTime lies ahead of this machine's clock."
+      : 'No clock is off by more than 2 s.';
+  return [{ check, severity: 'ok', what }];
+}
+
+/** Against the later of the server's clock, as far as it is known, and ours: either may be the one that is behind. */
+function checkRenewTimes(
+  { elections, now }: ObservedElections,
+  ahead: { readonly max: number } | undefined,
+): readonly Finding[] {
+  const latest = now.wall + BigInt(Math.round((Math.max(0, ahead?.max ?? 0) + SKEW_TOLERATED_MS) * 1000));
+  const isAhead = (time: MicroTime | undefined) => time !== undefined && time > latest;
+  const names = elections.flatMap(({ input }) => [
+    ...(isAhead(input.lease?.renewTime) ? [`the holder of ${input.namespace}/${input.name}`] : []),
+    ...input.candidates.flatMap(({ candidate }) =>
+      isAhead(candidate.renewTime) ? [`${candidate.namespace}/${candidate.name}`] : [],
+    ),
+  ]);
+  if (names.length === 0) return [];
+  return [
+    {
+      check: 'Clocks',
+      severity: 'warning',
+      what: `${listed(names)} renewed at a time that has yet to come.`,
+      meaning:
+        'The clocks of their machines are ahead; the built-in coordinator then takes too long to replace them.',
+      advice: 'Set the clocks of their machines by NTP.',
+    },
+  ];
+}
+
+function checkCandidates({ elections }: Evidence): readonly Finding[] {
+  const check = 'Candidates';
+  if (elections?.candidateVersion === undefined) return [];
+  const standings = elections.elections.flatMap(
+    ({ input }) => surveyElection(input, elections.now).standings,
+  );
+  const findings = (['Unresponsive', 'Expired'] as const).flatMap((state): Finding[] => {
+    const names = standings
+      .filter((one) => one.state === state)
+      .map(({ candidate }) => `${candidate.namespace}/${candidate.name}`);
+    if (names.length === 0) return [];
+    return [
+      {
+        check,
+        severity: 'warning',
+        what: `${listed(names)}: ${stateTexts[state]}.`,
+        meaning: 'They cannot lead, and the redundancy that they stand for is not there.',
+        advice:
+          'See whether their processes run and reach the API server; delete the candidates of those that are gone.',
+      },
+    ];
+  });
+  if (findings.length > 0) return findings;
+  const what =
+    standings.length === 0
+      ? 'There are no candidates.'
+      : `${counted(standings.length, 'candidate')}, none of them silent.`;
+  return [{ check, severity: 'ok', what }];
+}
+
+/** Leases whose election is held up. */
+function checkLeases({ elections }: Evidence): readonly Finding[] {
+  if (elections === undefined) return [];
+  const check = 'Leases';
+  const statuses = elections.elections.map((election) => statusOf(election, elections.now));
+  const byReason = Map.groupBy(statuses, ({ reason }) => reason);
+  const findings = [...byReason].flatMap(([reason, those]): Finding[] => {
+    const { meaning, advice } = reasonTexts[reason];
+    const names = those.map(({ namespace, name }) => `${namespace}/${name}`);
+    if (PASSING.has(reason) || advice === undefined) return [];
+    // A Lease that nobody stands for is what an uninstalled component leaves behind.
+    const isLed = reason === 'NoCandidates' || those.every(({ isHeld }) => isHeld);
+    return [
+      { check, severity: isLed ? 'warning' : 'error', what: `${listed(names)}: ${reason}.`, meaning, advice },
+    ];
+  });
+  if (findings.length > 0) return findings;
+  return [
+    {
+      check,
+      severity: 'ok',
+      what: `${counted(statuses.length, 'coordinated Lease')}, each as it should be.`,
+    },
+  ];
+}

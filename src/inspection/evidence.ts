@@ -1,0 +1,146 @@
+import type { Clock } from '../clock.ts';
+import { resourcePaths } from '../controller/resource-paths.ts';
+import { specOf, timeField } from '../coordination/raw-object.ts';
+import type { ElectionSettings } from '../election/model.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { ApiError } from '../kubernetes/errors.ts';
+import { isJsonObject } from '../kubernetes/json.ts';
+import { isKubernetesObject } from '../kubernetes/objects.ts';
+import { type LockHolder, lookAtLock } from './coordinator-lock.ts';
+import { lookAtElections, type ObservedElections } from './elections.ts';
+import { type Right, rights } from './rights.ts';
+
+/** All that a diagnosis rests on. */
+export interface Evidence {
+  /** As /version has it; '' where it does not say. */
+  readonly serverVersion: string;
+  /** Who asks, as the server knows them; '' where it does not say. */
+  readonly user: string;
+  /** Undefined: these credentials may not read Leases or LeaseCandidates. */
+  readonly elections: ObservedElections | undefined;
+  readonly lock: LockHolder;
+  readonly trial: TrialLease;
+  readonly missingRights: readonly Right[];
+}
+
+/** What became of a Lease that was created for trial: as a dry run, so that nothing of it was kept. */
+export type TrialLease =
+  | {
+      readonly kind: 'created';
+      readonly keepsStrategy: boolean;
+      /** How far the server's clock is ahead of ours, in milliseconds: between the two, as it tells whole seconds. */
+      readonly serverAheadMs: { readonly min: number; readonly max: number } | undefined;
+    }
+  | { readonly kind: 'refused'; readonly message: string };
+
+/** What to examine. */
+export interface ExaminationRequest {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  readonly settings: ElectionSettings;
+  /** Where the trial is made. */
+  readonly namespace: string;
+  readonly signal?: AbortSignal;
+}
+
+const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+
+/** Examines a cluster without changing anything. Rejects as the client does when the server cannot be talked to. */
+export async function gatherEvidence(request: ExaminationRequest): Promise<Evidence> {
+  const { client, clock } = request;
+  const version = await unlessForbidden(client.request({ method: 'GET', path: '/version' }));
+  const [user, elections, lock, trial, missingRights] = await Promise.all([
+    whoAmI(client),
+    unlessForbidden(lookAtElections({ ...request, namespace: '' })),
+    lookAtLock(client, clock.wallTime()),
+    tryLease(request),
+    missingAmong(client, rights),
+  ]);
+  const gitVersion = version?.['gitVersion'];
+  return {
+    serverVersion: typeof gitVersion === 'string' ? gitVersion : '',
+    user,
+    elections,
+    lock,
+    trial,
+    missingRights,
+  };
+}
+
+async function unlessForbidden<T>(look: Promise<T>): Promise<T | undefined> {
+  try {
+    return await look;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return undefined;
+    throw error;
+  }
+}
+
+/** A server older than 1.28 does not have this review, and not all let everybody ask. */
+async function whoAmI(client: KubernetesClient): Promise<string> {
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+  try {
+    const { status } = await client.request({ method: 'POST', path: SELF_REVIEWS, body });
+    const userInfo = isJsonObject(status) ? status['userInfo'] : undefined;
+    const username = isJsonObject(userInfo) ? userInfo['username'] : undefined;
+    return typeof username === 'string' ? username : '';
+  } catch (error) {
+    if (error instanceof ApiError) return '';
+    throw error;
+  }
+}
+
+async function tryLease({ client, clock, namespace }: ExaminationRequest): Promise<TrialLease> {
+  const body = {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { generateName: 'doctor-', namespace },
+    spec: { holderIdentity: '', strategy: 'OldestEmulationVersion' },
+  };
+  const sentAt = clock.wallTime();
+  try {
+    const lease = await client.request({
+      method: 'POST',
+      path: resourcePaths.leases(namespace),
+      query: { dryRun: 'All' },
+      body,
+    });
+    const answeredAt = clock.wallTime();
+    if (!isKubernetesObject(lease)) return { kind: 'refused', message: 'the answer is no Lease' };
+    const created = timeField(lease.metadata, 'creationTimestamp');
+    return {
+      kind: 'created',
+      keepsStrategy: specOf(lease)['strategy'] !== undefined,
+      serverAheadMs: created === undefined ? undefined : aheadMs(created, sentAt, answeredAt),
+    };
+  } catch (error) {
+    if (error instanceof ApiError) return { kind: 'refused', message: error.message };
+    throw error;
+  }
+}
+
+/** The server wrote `created`, cut to the second, at some moment between the two. */
+function aheadMs(created: bigint, sentAt: bigint, answeredAt: bigint) {
+  return {
+    min: Number(created - answeredAt) / 1000,
+    max: Number(created + 1_000_000n - sentAt) / 1000,
+  };
+}
+
+async function missingAmong(client: KubernetesClient, asked: readonly Right[]): Promise<readonly Right[]> {
+  const allowed = await Promise.all(asked.map((right) => isAllowed(client, right)));
+  return asked.filter((_, index) => allowed[index] === false);
+}
+
+async function isAllowed(client: KubernetesClient, right: Right): Promise<boolean> {
+  const body = {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SelfSubjectAccessReview',
+    spec: { resourceAttributes: right },
+  };
+  // Who may not even ask is somebody whom the server does not know, and may do nothing else.
+  const review = await unlessForbidden(client.request({ method: 'POST', path: ACCESS_REVIEWS, body }));
+  const status = review?.['status'];
+  return isJsonObject(status) && status['allowed'] === true;
+}

@@ -1,0 +1,123 @@
+import { parseAllDocuments } from 'yaml';
+import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
+import type { LeaseCandidate, StrategyPreference } from '../election/model.ts';
+import type { ElectionInput } from '../election/survey.ts';
+import { parseVersion } from '../election/version.ts';
+import { isJsonObject } from '../kubernetes/json.ts';
+import { isKubernetesObject } from '../kubernetes/objects.ts';
+import { SettingsError } from '../settings-table.ts';
+import type { Change } from './rehearsal.ts';
+
+/** What is to be planned, as it was given. */
+export interface PlanRequest {
+  /** `name=binaryVersion/emulationVersion` each. */
+  readonly add: readonly string[];
+  readonly remove: readonly string[];
+  /** LeaseCandidates in YAML or JSON, as many documents or lists as there are. */
+  readonly manifests: string | undefined;
+}
+
+const DEFAULT_PREFERENCE: StrategyPreference = { kind: 'strategy', strategy: 'OldestEmulationVersion' };
+// As the API server has it for LeaseCandidates.
+const CANDIDATE_NAME = /^[-._a-zA-Z0-9]+$/;
+
+/**
+ * The changes in the order in which they are to be made: first what appears, then what is stopped, as in a rolling
+ * upgrade.
+ *
+ * @throws {SettingsError} with everything that cannot be planned.
+ */
+export function plannedChanges(request: PlanRequest, input: ElectionInput): readonly Change[] {
+  const problems: string[] = [];
+  const added = [
+    ...request.add.flatMap((text) => read(() => addedCandidate(text, input), problems)),
+    ...(request.manifests === undefined
+      ? []
+      : read(() => manifestCandidates(request.manifests ?? '', input), problems).flat()),
+  ];
+  const names = new Set([
+    ...input.candidates.map(({ candidate }) => candidate.name),
+    ...added.map(({ name }) => name),
+  ]);
+  for (const name of request.remove.filter((one) => !names.has(one))) {
+    problems.push(`--remove: ${name} is no candidate of ${input.namespace}/${input.name}${known(names)}`);
+  }
+  if (problems.length > 0) throw new SettingsError(problems);
+  return [
+    ...added.map((candidate): Change => ({ kind: 'add', candidate })),
+    ...request.remove.map((name): Change => ({ kind: 'remove', name })),
+  ];
+}
+
+function known(names: ReadonlySet<string>): string {
+  return names.size === 0 ? ', which has none' : `; there are ${[...names].sort().join(', ')}`;
+}
+
+function read<T>(parse: () => T, problems: string[]): T[] {
+  try {
+    return [parse()];
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    problems.push(...error.problems);
+    return [];
+  }
+}
+
+function addedCandidate(text: string, input: ElectionInput): LeaseCandidate {
+  const [name = '', versions = ''] = text.split('=', 2);
+  const [binaryVersion = '', emulationVersion = binaryVersion] = versions.split('/', 2);
+  const problem = (what: string) =>
+    new SettingsError([`--add: "${text}" ${what}; give e.g. scheduler-c=1.36.0/1.35.0`]);
+  if (!CANDIDATE_NAME.test(name)) throw problem('names no candidate');
+  const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
+  if (!binary || !emulation) throw problem('has no two semantic versions');
+  if (emulation.compare(binary) > 0) throw problem('emulates a version newer than its binary');
+  const present = input.candidates.map(({ candidate }) => candidate);
+  // A new version of a program asks for what it asked for before; a new one for what the others do.
+  const alike = present.find((candidate) => candidate.name === name) ?? present[0];
+  return {
+    namespace: input.namespace,
+    name,
+    uid: `planned-${name}`,
+    resourceVersion: '',
+    creationTimestamp: undefined,
+    isDeleting: false,
+    leaseName: input.name,
+    binaryVersion,
+    emulationVersion,
+    preference: alike?.preference ?? DEFAULT_PREFERENCE,
+    renewTime: undefined,
+    pingTime: undefined,
+  };
+}
+
+function manifestCandidates(text: string, input: ElectionInput): readonly LeaseCandidate[] {
+  const objects = parseAllDocuments(text).flatMap((document) => {
+    const [error] = document.errors;
+    if (error) throw new SettingsError([`-f: this is no YAML: ${error.message}`]);
+    const value: unknown = document.toJS();
+    if (value === null || value === undefined) return [];
+    if (isJsonObject(value) && Array.isArray(value['items'])) return value['items'] as unknown[];
+    return [value];
+  });
+  if (objects.length === 0) throw new SettingsError(['-f: there is no LeaseCandidate in it']);
+  return objects.map((object) => {
+    if (!isKubernetesObject(object) || object.kind !== 'LeaseCandidate') {
+      throw new SettingsError(['-f: holds something that is no LeaseCandidate']);
+    }
+    const candidate = decodeLeaseCandidate(object);
+    const namespace = candidate.namespace || input.namespace;
+    if (candidate.leaseName !== input.name || namespace !== input.namespace) {
+      throw new SettingsError([
+        `-f: ${candidate.name} is a candidate for ${namespace}/${candidate.leaseName}, not for ${input.namespace}/${input.name}`,
+      ]);
+    }
+    return {
+      ...candidate,
+      namespace,
+      uid: `planned-${candidate.name}`,
+      isDeleting: false,
+      pingTime: undefined,
+    };
+  });
+}

@@ -1,0 +1,33 @@
+import { coordinatorLease } from '../election/decide.ts';
+
+/** One thing that a coordinator must be allowed to do. */
+export interface Right {
+  /** '' is the core group's. */
+  readonly group: 'coordination.k8s.io' | '';
+  readonly resource: 'leases' | 'leasecandidates' | 'events';
+  readonly verb: string;
+  /** Undefined: in every namespace. */
+  readonly namespace?: string;
+  /** Undefined: whatever it is called. */
+  readonly name?: string;
+}
+
+const GROUP = 'coordination.k8s.io';
+
+/** What deploy/rbac.yaml grants, and a coordinator needs. */
+export const rights: readonly Right[] = [
+  ...['list', 'watch', 'create', 'patch'].map((verb): Right => ({ group: GROUP, resource: 'leases', verb })),
+  ...['list', 'watch', 'patch', 'delete'].map(
+    (verb): Right => ({ group: GROUP, resource: 'leasecandidates', verb }),
+  ),
+  ...['get', 'list', 'watch', 'update'].map(
+    (verb): Right => ({ group: GROUP, resource: 'leases', verb, ...coordinatorLease }),
+  ),
+  { group: GROUP, resource: 'leases', verb: 'create', namespace: coordinatorLease.namespace },
+  ...['create', 'patch'].map((verb): Right => ({ group: '', resource: 'events', verb })),
+];
+
+/** `patch leases`, `update leases/leader-election-controller in kube-system` */
+export function describeRight({ resource, verb, namespace, name }: Right): string {
+  return `${verb} ${resource}${name === undefined ? '' : `/${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
+}

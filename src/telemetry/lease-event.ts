@@ -1,0 +1,148 @@
+import type { Action, Decision, Reason } from '../election/decision.ts';
+import { grantOf, preferredBy } from '../election/decision-result.ts';
+import type { Lease } from '../election/model.ts';
+import type { ElectionInput } from '../election/survey.ts';
+
+/** Happenings that are no reason of a decision: they are what came of one. */
+type Happening =
+  | 'LeaderElected'
+  | 'LeaderPreempted'
+  | 'PreferredHolderSet'
+  | 'StrategyResolved'
+  | 'CandidateCollected';
+
+/** Something that happened to a Lease, to be told as an Event on it. */
+export interface LeaseEvent {
+  readonly lease: {
+    readonly namespace: string;
+    readonly name: string;
+    /** Undefined where the Lease does not exist. */
+    readonly uid: string | undefined;
+    readonly resourceVersion: string | undefined;
+  };
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: Happening | Reason;
+  /** The same for what is the same: no times and no counts. */
+  readonly message: string;
+}
+
+/** Why preferredHolder is taken off, where more is to be said of it than the reason's name. */
+const REMOVED_AS: Partial<Readonly<Record<Reason, string>>> = {
+  PreferredHolderLeads: 'it leads',
+  PreferredHolderGone: 'it is gone',
+  PreferredHolderSilent: 'it does not answer',
+  PreferredHolderNotBest: 'it is not the best candidate any more',
+};
+
+const TROUBLE_MESSAGES: Partial<Readonly<Record<Reason, string>>> = {
+  NoCandidates: 'Nobody is a candidate for this Lease any more',
+  NoLiveCandidates: 'No candidate answers; nobody can be elected',
+  NoElectableCandidates:
+    'No candidate that answers has a binaryVersion and an emulationVersion to be compared by',
+  PreemptionBackoff:
+    'A better candidate waits, as preemptions have failed of late; another attempt will follow',
+  WritesIgnored:
+    'What was written beside the holder is wiped by its renewals, or dropped by the API server; another attempt will follow',
+  AwaitingFormerHolder:
+    'The former holder may still believe that it leads; the Lease goes to another after that',
+};
+
+/** The Events of a decision that was applied; `written` is the Lease as the server has it since. */
+export function changeEvents(
+  decision: Decision,
+  input: ElectionInput,
+  written: Lease | undefined,
+): readonly LeaseEvent[] {
+  const at = { ...referTo(input), ...(written && identityOf(written)) };
+  return decision.actions.flatMap((action) => {
+    const told = describeAction(action, decision, input);
+    return told ? [{ lease: at, ...told }] : [];
+  });
+}
+
+/** The Event of a Lease that was left as it is, told when that begins. */
+export function troubleEvent(decision: Decision, input: ElectionInput, level: 'info' | 'warn'): LeaseEvent {
+  return {
+    lease: referTo(input),
+    type: level === 'warn' ? 'Warning' : 'Normal',
+    reason: decision.reason,
+    message: describeTrouble(decision),
+  };
+}
+
+/** The Event of a Lease whose candidates agree again. */
+export function resolutionEvent(strategy: string, input: ElectionInput): LeaseEvent {
+  const message = `The candidates agree on ${strategy} again`;
+  return { lease: referTo(input), type: 'Normal', reason: 'StrategyResolved', message };
+}
+
+type Told = Pick<LeaseEvent, 'type' | 'reason' | 'message'>;
+
+function describeAction(action: Action, decision: Decision, input: ElectionInput): Told | undefined {
+  if (action.kind === 'PingCandidate') return undefined;
+  if (action.kind === 'DeleteCandidate') {
+    const message = `Deleted candidate ${action.name}, which has not renewed for long and answers no ping`;
+    return { type: 'Normal', reason: 'CandidateCollected', message };
+  }
+  if (grantOf(decision)) return describeGrant(decision, input);
+  if (action.kind === 'CreateLease') return describeDelegation(decision, action.strategy);
+  const { change } = action;
+  switch (change.kind) {
+    case 'prefer':
+      return {
+        type: 'Normal',
+        reason: 'PreferredHolderSet',
+        message: `${input.lease?.holderIdentity ?? ''} is asked to yield to ${preferredBy(decision)} under ${change.strategy}`,
+      };
+    case 'unprefer':
+      return {
+        type: change.hasFailed ? 'Warning' : 'Normal',
+        reason: decision.reason,
+        message: `${input.lease?.preferredHolder ?? ''} is not preferred any more: ${REMOVED_AS[decision.reason] ?? decision.reason}`,
+      };
+    case 'strategy':
+      return describeDelegation(decision, change.strategy);
+    case 'grant':
+      return undefined;
+  }
+}
+
+function describeGrant(decision: Decision, { memory }: ElectionInput): Told | undefined {
+  const grant = grantOf(decision);
+  if (!grant) return undefined;
+  const { holder, isPreemption } = grant;
+  const { outcome, reason } = decision;
+  const released = reason === 'LeaseReleased' ? memory.withdrawal?.holder : undefined;
+  const former = grant.former?.holder ?? released;
+  const how = former === undefined ? '' : former === holder ? ' again' : ` after ${former}`;
+  const under = 'strategy' in outcome ? ` under ${outcome.strategy}` : '';
+  return {
+    type: 'Normal',
+    reason: isPreemption && former !== holder ? 'LeaderPreempted' : 'LeaderElected',
+    message: `${holder} leads${how}${under}: ${reason}`,
+  };
+}
+
+function describeDelegation({ reason }: Decision, strategy: string): Told {
+  const message =
+    reason === 'ThirdPartyStrategy' ? thirdPartyMessage(strategy) : `The strategy is ${strategy} now`;
+  return { type: 'Normal', reason, message };
+}
+
+function describeTrouble({ reason, outcome }: Decision): string {
+  if (outcome.kind === 'conflict') return `The candidates disagree: ${outcome.strategies.join(', ')}`;
+  if (outcome.kind === 'thirdParty') return thirdPartyMessage(outcome.strategy);
+  return TROUBLE_MESSAGES[reason] ?? reason;
+}
+
+function thirdPartyMessage(strategy: string): string {
+  return `The strategy ${strategy} is carried out by another controller`;
+}
+
+function referTo({ namespace, name, lease }: ElectionInput): LeaseEvent['lease'] {
+  return { namespace, name, uid: lease?.uid, resourceVersion: lease?.resourceVersion };
+}
+
+function identityOf({ uid, resourceVersion }: Lease) {
+  return { uid, resourceVersion };
+}

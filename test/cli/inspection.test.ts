@@ -1,0 +1,221 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { showDiagnosis } from '../../src/cli/show-diagnosis.ts';
+import { showExplanation } from '../../src/cli/show-explanation.ts';
+import { showPlan } from '../../src/cli/show-plan.ts';
+import { showStatus } from '../../src/cli/show-status.ts';
+import type { Host } from '../../src/host.ts';
+import {
+  type LookingSite,
+  lookingSettings,
+  makeLookingHost,
+  startLookingSite,
+  timeAt,
+} from './looking-site.ts';
+
+const STRATEGY = 'OldestEmulationVersion';
+let site: LookingSite;
+
+beforeAll(async () => {
+  site = await startLookingSite();
+  await site.putLease('kube-system', 'scheduler', {
+    holderIdentity: 'scheduler-a',
+    leaseDurationSeconds: 15,
+    leaseTransitions: 3,
+    acquireTime: timeAt(-600),
+    renewTime: timeAt(-2),
+    strategy: STRATEGY,
+  });
+  const versions = (binaryVersion: string, emulationVersion: string) => ({ binaryVersion, emulationVersion });
+  const scheduler = { leaseName: 'scheduler', renewTime: timeAt(-90) };
+  await site.putCandidate('kube-system', 'scheduler-a', { ...scheduler, ...versions('1.36.0', '1.35.0') });
+  await site.putCandidate('kube-system', 'scheduler-b', { ...scheduler, ...versions('1.36.0', '1.36.0') });
+  await site.putCandidate('kube-system', 'scheduler-c', {
+    ...scheduler,
+    ...versions('1.35.0', '1.35.0'),
+    pingTime: timeAt(-30),
+  });
+  await site.putLease('kube-system', 'controllers', { holderIdentity: '', strategy: STRATEGY });
+  const controllers = { leaseName: 'controllers', renewTime: timeAt(-1), ...versions('1.36.0', '1.36.0') };
+  await site.putCandidate('kube-system', 'controllers-a', controllers);
+  await site.putCandidate('kube-system', 'controllers-b', { ...controllers, strategy: 'example.com/random' });
+  await site.putLease('default', 'no-candidates', {
+    holderIdentity: 'gone',
+    strategy: STRATEGY,
+    leaseDurationSeconds: 15,
+    renewTime: timeAt(-3600),
+  });
+  await site.putLease('default', 'not-coordinated', { holderIdentity: 'somebody', leaseDurationSeconds: 15 });
+});
+
+afterAll(() => site.stop());
+
+async function look(
+  run: (host: Host) => Promise<number>,
+  options: Parameters<typeof makeLookingHost>[0] = {},
+) {
+  const host = makeLookingHost(options);
+  const code = await run(host);
+  return { code, ...host.said };
+}
+
+const settings = () => lookingSettings(site.kubeconfig);
+const status =
+  (more: Partial<Parameters<typeof showStatus>[0]> = {}) =>
+  (host: Host) =>
+    showStatus({ ...settings(), allNamespaces: true, watch: false, ...more }, host);
+
+describe('what is shown', () => {
+  test.each([
+    { file: 'status', run: status(), terminal: {} },
+    { file: 'status-wide', run: status({ output: 'wide' }), terminal: {} },
+    { file: 'status-yaml', run: status({ output: 'yaml' }), terminal: {} },
+    { file: 'status-colours', run: status(), terminal: { columns: 200 } },
+    { file: 'status-no-colour', run: status(), terminal: { columns: 200, env: { NO_COLOR: '1' } } },
+    {
+      file: 'explain',
+      run: (host: Host) => showExplanation('scheduler', { ...settings(), namespace: 'kube-system' }, host),
+      terminal: {},
+    },
+    {
+      file: 'explain-narrow',
+      run: (host: Host) => showExplanation('scheduler', { ...settings(), namespace: 'kube-system' }, host),
+      terminal: { columns: 60, env: { NO_COLOR: '1' } },
+    },
+    {
+      file: 'explain-conflict',
+      run: (host: Host) => showExplanation('controllers', { ...settings(), namespace: 'kube-system' }, host),
+      terminal: {},
+    },
+    {
+      file: 'plan-upgrade',
+      run: (host: Host) =>
+        showPlan(
+          'scheduler',
+          {
+            ...settings(),
+            namespace: 'kube-system',
+            add: ['scheduler-d=1.37.0/1.34.0'],
+            remove: ['scheduler-a'],
+            file: undefined,
+          },
+          host,
+        ),
+      terminal: {},
+    },
+  ])('is as $file.txt has it', async ({ file, run, terminal }) => {
+    const { code, out, err } = await look(run, terminal);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    await expect(out).toMatchFileSnapshot(`outputs/${file}.txt`);
+  });
+
+  test('is data that scripts can read, with -o json', async () => {
+    const { out } = await look(status({ output: 'json' }));
+    expect(JSON.parse(out).items).toMatchObject([
+      { name: 'no-candidates', reason: 'NoCandidates', isHeld: false },
+      { name: 'controllers', reason: 'StrategyConflict', candidates: { Live: 2 } },
+      { name: 'scheduler', reason: 'LeaderOptimal', holder: 'scheduler-a' },
+    ]);
+  });
+});
+
+describe('status', () => {
+  test('looks into the namespace of the context, and says where else to look', async () => {
+    const { code, out, err } = await look(status({ allNamespaces: false, namespace: 'kube-public' }));
+    expect({ code, out }).toEqual({ code: 0, out: '' });
+    expect(err).toBe('No coordinated Leases found in kube-public namespace; -A looks into all of them.\n');
+  });
+
+  test('shows a Lease again when it has changed, and no other, with --watch', async () => {
+    const watched = await startLookingSite();
+    onTestFinished(() => watched.stop());
+    const host = makeLookingHost();
+    const watching = { ...lookingSettings(watched.kubeconfig), allNamespaces: true, watch: true };
+    const ended = showStatus(watching, host);
+    const candidate = { leaseName: 'x', binaryVersion: '1.0.0', emulationVersion: '1.0.0' };
+    await watched.putCandidate('default', 'x-1', candidate);
+    await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*1 Idle/), 5000);
+    await watched.putCandidate('default', 'x-2', candidate);
+    await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*2 Idle/), 5000);
+    host.stop();
+    expect(await ended).toBe(0);
+    expect(host.said.out.trimEnd().split('\n')).toHaveLength(3);
+  });
+});
+
+describe('explain', () => {
+  test.each([
+    { name: 'scheduler', want: 'there is one with -n kube-system' },
+    { name: 'nothing', want: 'status -A shows all there are' },
+  ])('says where to look for $name', async ({ name, want }) => {
+    const looking = showExplanation(name, settings(), makeLookingHost());
+    await expect(looking).rejects.toThrow(`there is no Lease ${name} in default namespace`);
+    await expect(looking).rejects.toThrow(want);
+  });
+});
+
+describe('plan', () => {
+  test('reads LeaseCandidates from the standard input', async () => {
+    const stdin = `
+apiVersion: coordination.k8s.io/v1beta1
+kind: LeaseCandidate
+metadata: { name: scheduler-z, namespace: kube-system }
+spec: { leaseName: scheduler, binaryVersion: 1.30.0, emulationVersion: 1.30.0, strategy: OldestEmulationVersion }`;
+    const planned = {
+      ...settings(),
+      namespace: 'kube-system',
+      add: [],
+      remove: [],
+      file: '-',
+      output: 'json' as const,
+    };
+    const { out } = await look((host) => showPlan('scheduler', planned, host), { stdin });
+    expect(JSON.parse(out)).toMatchObject({ holder: 'scheduler-z', isSettled: true });
+  });
+});
+
+describe('doctor', () => {
+  test('finds what is wrong, and tells scripts by its exit code', async () => {
+    const { code, out } = await look((host) => showDiagnosis(settings(), host));
+    expect(code).toBe(3);
+    await expect(out).toMatchFileSnapshot('outputs/doctor.txt');
+  });
+
+  test('says what these credentials may not do', async () => {
+    const { code, out } = await look((host) =>
+      showDiagnosis({ ...lookingSettings(site.readOnlyKubeconfig), output: 'json' }, host),
+    );
+    expect(code).toBe(3);
+    const findings = Map.groupBy(JSON.parse(out).findings, ({ check }: { check: string }) => check);
+    expect(findings.get('Permissions')).toMatchObject([
+      { severity: 'warning', what: expect.stringContaining('reader may not: create leases, patch leases') },
+    ]);
+    expect(findings.get('FeatureGate')).toMatchObject([{ severity: 'warning' }]);
+  });
+});
+
+describe('a server with the feature gate off', () => {
+  let gateless: LookingSite;
+  beforeAll(async () => {
+    gateless = await startLookingSite({ leaseCandidateVersions: [] });
+  });
+  afterAll(() => gateless.stop());
+
+  test('is told of by status, explain and doctor', async () => {
+    const off = lookingSettings(gateless.kubeconfig);
+    const shown = await look((host) => showStatus({ ...off, allNamespaces: true, watch: false }, host));
+    expect(shown).toMatchObject({ code: 1, err: expect.stringContaining('serves no LeaseCandidates') });
+    await expect(showExplanation('x', off, makeLookingHost())).rejects.toThrow('serves no LeaseCandidates');
+    const examined = await look((host) => showDiagnosis(off, host));
+    expect(examined.code).toBe(3);
+    await expect(examined.out).toMatchFileSnapshot('outputs/doctor-gate-off.txt');
+  });
+
+  test('that is gone is told of with what to do next', async () => {
+    const gone = await startLookingSite();
+    const host = makeLookingHost();
+    await gone.stop();
+    await expect(showDiagnosis(lookingSettings(gone.kubeconfig), host)).rejects.toThrow(
+      /Cannot read the kubeconfig/,
+    );
+  });
+});

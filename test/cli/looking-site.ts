@@ -1,0 +1,138 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import type { ReadStream, WriteStream } from 'node:tty';
+import { generateCertificate } from '../../src/apiserver/access/certificates.ts';
+import { kubeconfigText } from '../../src/apiserver/access/kubeconfig.ts';
+import { type ApiServerOptions, startApiServer } from '../../src/apiserver/api-server.ts';
+import { runSettings } from '../../src/config.ts';
+import { formatMicroTime } from '../../src/coordination/micro-time.ts';
+import type { Host } from '../../src/host.ts';
+import { resolveSettings } from '../../src/settings-table.ts';
+import { systemClock } from '../../src/system-clock.ts';
+import { type ApiAccess, apiRequest } from '../control-plane/api-request.ts';
+import { WALL_START } from '../support/election-builders.ts';
+
+const ADMIN = 'admin-token';
+const READER = 'reader-token';
+
+/** Timers run as they do; the wall clock stands still, so that what is shown of time is the same in every run. */
+const stillClock = { ...systemClock, wallTime: () => WALL_START };
+
+let madeCertificate: ReturnType<typeof generateCertificate> | undefined;
+
+/** A server of this process with whatever is put on it, and processes for commands that look at it. */
+export interface LookingSite {
+  /** Paths of kubeconfigs. */
+  readonly kubeconfig: string;
+  readonly readOnlyKubeconfig: string;
+  putLease(namespace: string, name: string, spec: object): Promise<void>;
+  putCandidate(namespace: string, name: string, spec: object): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** `2026-01-01T00:00:00.000000Z`, so many seconds later. */
+export function timeAt(seconds: number): string {
+  return formatMicroTime(WALL_START + BigInt(seconds * 1_000_000));
+}
+
+export async function startLookingSite(
+  options: Pick<ApiServerOptions, 'leaseCandidateVersions'> = {},
+): Promise<LookingSite> {
+  // Without TLS no client sends its token.
+  madeCertificate ??= generateCertificate(['127.0.0.1'], systemClock);
+  const { ca, cert, key } = await madeCertificate;
+  const server = await startApiServer({
+    clock: stillClock,
+    listen: { host: '127.0.0.1', port: 0 },
+    tls: { cert, key },
+    tokens: [
+      { token: ADMIN, user: { name: 'admin', groups: [] }, rules: 'admin' },
+      { token: READER, user: { name: 'reader', groups: [] }, rules: 'read-only' },
+    ],
+    ...options,
+  });
+  const access = { url: server.url, ca, token: ADMIN };
+  const directory = await mkdtemp(join(tmpdir(), 'looking-site-'));
+  const write = async (name: string, token: string) => {
+    const path = join(directory, name);
+    await writeFile(path, kubeconfigText({ server: server.url, ca, token }));
+    return path;
+  };
+  return {
+    kubeconfig: await write('admin', ADMIN),
+    readOnlyKubeconfig: await write('reader', READER),
+    putLease: (namespace, name, spec) =>
+      post(access, `v1/namespaces/${namespace}/leases`, {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { name },
+        spec,
+      }),
+    putCandidate: (namespace, name, spec) =>
+      post(access, `v1beta1/namespaces/${namespace}/leasecandidates`, {
+        apiVersion: 'coordination.k8s.io/v1beta1',
+        kind: 'LeaseCandidate',
+        metadata: { name },
+        spec: { strategy: 'OldestEmulationVersion', ...spec },
+      }),
+    async stop() {
+      await server.close();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+async function post(access: ApiAccess, path: string, body: object): Promise<void> {
+  const manager = path.includes('leasecandidates') ? 'scheduler' : 'coordinated-leader-election';
+  const target = `/apis/coordination.k8s.io/${path}?fieldManager=${manager}`;
+  const { status, text } = await apiRequest(access, 'POST', target, body);
+  if (status !== 201) throw new Error(text);
+}
+
+/** A process for a command, with what it has said; `stop` asks it to end. */
+export function makeLookingHost(
+  options: { columns?: number; env?: Record<string, string>; stdin?: string } = {},
+): Host & { readonly said: { out: string; err: string }; stop(): void } {
+  const said = { out: '', err: '' };
+  const stopping = new AbortController();
+  const output = (name: 'out' | 'err') => {
+    const stream = new Writable({
+      write(chunk: unknown, _encoding, done) {
+        said[name] += String(chunk);
+        done();
+      },
+    });
+    const isTerminal = options.columns !== undefined;
+    return Object.assign(stream, isTerminal && { isTTY: true, columns: options.columns }) as WriteStream;
+  };
+  return {
+    said,
+    clock: stillClock,
+    env: options.env ?? {},
+    stdin: Readable.from([options.stdin ?? '']) as ReadStream,
+    stdout: output('out'),
+    stderr: output('err'),
+    stopOn: () => stopping.signal,
+    beforeExit: () => () => {},
+    stop: () => stopping.abort('SIGINT'),
+  };
+}
+
+const { electionDurationMs, leaseDurationSeconds, candidateValidityMs, candidateGcAfterMs } = resolveSettings(
+  runSettings,
+  {},
+  {},
+);
+
+/** The settings of a command that is given nothing but a kubeconfig. */
+export function lookingSettings(kubeconfig: string) {
+  return {
+    kubeconfig,
+    context: undefined,
+    namespace: undefined,
+    output: 'table' as const,
+    ...{ electionDurationMs, leaseDurationSeconds, candidateValidityMs, candidateGcAfterMs },
+  };
+}

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import { diagnose } from '../../src/inspection/diagnosis.ts';
+import type { Evidence } from '../../src/inspection/evidence.ts';
+import { makeCandidate, makeInput, makeLease, makeNow } from '../support/election-builders.ts';
+
+const NOW = makeNow(10_000);
+const lease = makeLease('a').renewedAt(9000);
+const led = makeInput().sees(lease, 9000).candidates(makeCandidate('a').seenAt(10_000));
+
+function sees(input: typeof led): Evidence['elections'] {
+  return {
+    candidateVersion: 'v1beta1',
+    now: NOW,
+    elections: [{ input: input.build(), rawLease: undefined }],
+  };
+}
+
+const well: Evidence = {
+  serverVersion: 'v1.36.3',
+  user: 'admin',
+  elections: sees(led),
+  lock: { kind: 'builtIn', holder: 'apiserver-1', renewedSecondsAgo: 1 },
+  trial: { kind: 'created', keepsStrategy: true, serverAheadMs: { min: -900, max: 100 } },
+  missingRights: [],
+};
+
+const ahead = (min: number, max: number): Evidence['trial'] => ({
+  kind: 'created',
+  keepsStrategy: true,
+  serverAheadMs: { min, max },
+});
+
+describe('a diagnosis', () => {
+  test('has nothing to say against a cluster that is well', () => {
+    expect(diagnose(well).filter(({ severity }) => severity !== 'ok')).toEqual([]);
+  });
+
+  test.each<{
+    name: string;
+    evidence: Partial<Evidence>;
+    want: [check: string, severity: string, what: RegExp];
+  }>([
+    {
+      name: 'the API is not served',
+      evidence: { elections: { candidateVersion: undefined, now: NOW, elections: [] } },
+      want: ['APIServed', 'error', /v1.36.3.*serves no LeaseCandidates/],
+    },
+    {
+      name: 'nothing may be listed',
+      evidence: { elections: undefined },
+      want: ['APIServed', 'warning', /may not be listed/],
+    },
+    {
+      name: 'the gate is off',
+      evidence: { trial: { kind: 'created', keepsStrategy: false, serverAheadMs: undefined } },
+      want: ['FeatureGate', 'error', /drops strategy/],
+    },
+    {
+      name: 'no Lease may be created',
+      evidence: { trial: { kind: 'refused', message: 'no!' } },
+      want: ['FeatureGate', 'warning', /no!/],
+    },
+    {
+      name: 'nobody has the lock',
+      evidence: { lock: { kind: 'nobody', formerHolder: '' } },
+      want: ['CoordinatorLock', 'error', /^Nobody/],
+    },
+    {
+      name: 'the holder of the lock is gone',
+      evidence: { lock: { kind: 'nobody', formerHolder: 'us' } },
+      want: ['CoordinatorLock', 'error', /^us held the lock/],
+    },
+    {
+      name: 'the lock may not be read',
+      evidence: { lock: { kind: 'unknown' } },
+      want: ['CoordinatorLock', 'warning', /may not be read/],
+    },
+    {
+      name: 'rights are missing',
+      evidence: { missingRights: [{ group: 'coordination.k8s.io', resource: 'leases', verb: 'patch' }] },
+      want: ['Permissions', 'warning', /^admin may not: patch leases\.$/],
+    },
+    {
+      name: 'the server is ahead',
+      evidence: { trial: ahead(4000, 5000) },
+      want: ['Clocks', 'warning', /4\.0 s ahead of/],
+    },
+    {
+      name: 'the server is behind',
+      evidence: { trial: ahead(-6000, -5000) },
+      want: ['Clocks', 'warning', /5\.0 s behind/],
+    },
+    {
+      name: 'a candidate renewed in the future',
+      evidence: { elections: sees(led.candidates(makeCandidate('b').renewedAt(60_000).seenAt(10_000))) },
+      want: ['Clocks', 'warning', /^kube-system\/b renewed at a time that has yet to come/],
+    },
+    {
+      name: 'a candidate does not answer',
+      evidence: { elections: sees(led.candidates(makeCandidate('b').seenAt(0).pingedAt(1000))) },
+      want: ['Candidates', 'warning', /^kube-system\/b: did not answer/],
+    },
+    {
+      name: 'candidates want different strategies, and nobody leads',
+      evidence: {
+        elections: sees(
+          makeInput().candidates(
+            makeCandidate('b').renewedAt(9000).seenAt(10_000),
+            makeCandidate('c').wants('example.com/x').renewedAt(9000).seenAt(10_000),
+          ),
+        ),
+      },
+      want: ['Leases', 'error', /^kube-system\/scheduler: StrategyConflict/],
+    },
+  ])('says so when $name', ({ evidence, want: [check, severity, what] }) => {
+    const findings = diagnose({ ...well, ...evidence }).filter((finding) => finding.severity !== 'ok');
+    expect(findings).toEqual([
+      expect.objectContaining({ check, severity, what: expect.stringMatching(what) }),
+    ]);
+    expect(findings[0]?.meaning).toBeTruthy();
+    expect(findings[0]?.advice).toBeTruthy();
+  });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { accountFor } from '../../src/inspection/lease-account.ts';
+import {
+  type CandidateBuilder,
+  makeCandidate,
+  makeInput,
+  makeLease,
+  makeNow,
+} from '../support/election-builders.ts';
+
+const NOW = makeNow(1000);
+
+function account(lease: ReturnType<typeof makeLease> | undefined, ...candidates: CandidateBuilder[]) {
+  const input = makeInput()
+    .sees(lease, 0)
+    .candidates(...candidates.map((candidate) => candidate.seenAt(0)));
+  const lock = { kind: 'ours', holder: 'us', renewedSecondsAgo: 1 } as const;
+  return accountFor({ input: input.build(), rawLease: undefined }, lock, NOW);
+}
+
+const a = makeCandidate('a').versions('1.36.0', '1.35.0');
+const b = makeCandidate('b').versions('1.36.0', '1.36.0');
+
+describe('the account of a Lease', () => {
+  test.each([
+    {
+      name: 'the best leads',
+      lease: makeLease('a'),
+      candidates: [a, b],
+      want: 'a leads, as it is the best candidate',
+    },
+    {
+      name: 'a better one is there',
+      lease: makeLease('b'),
+      candidates: [a, b],
+      want: 'b leads, but a is better',
+    },
+    {
+      name: 'the holder is no candidate',
+      lease: makeLease('x'),
+      candidates: [a],
+      want: 'x leads and is no candidate; a is the best',
+    },
+    { name: 'nobody leads', lease: makeLease(''), candidates: [a, b], want: 'Nobody leads. ' },
+    {
+      name: 'nobody is there',
+      lease: makeLease(''),
+      candidates: [],
+      want: 'Nobody leads. There is no candidate',
+    },
+  ])('says who leads, and why, when $name', ({ lease, candidates, want }) => {
+    expect(account(lease, ...candidates).verdict).toContain(want);
+  });
+
+  test('has the candidates in the order in which they would lead, those that could not last', () => {
+    const broken = makeCandidate('0').versions('1.36.0', undefined).emulating(undefined);
+    const { candidates, blockers } = account(
+      makeLease('a'),
+      broken,
+      b,
+      a.deleting().with({ name: 'gone' }),
+      a,
+    );
+    expect(candidates.map(({ name, lostBy }) => `${name} ${lostBy}`)).toEqual([
+      'a undefined',
+      'b HigherEmulationVersion',
+      '0 NotElectable',
+      'gone Deleting',
+    ]);
+    expect(blockers).toMatchObject([{ what: '0: a version is missing or cannot be read.' }]);
+  });
+
+  test('says who brought the strategy up, and who was overruled', () => {
+    const other = makeCandidate('other').versions('1.35.0').wants('example.com/x');
+    expect(account(makeLease('a'), a, b, other).strategy).toEqual({
+      resolved: 'OldestEmulationVersion',
+      askedBy: ['a', 'b'],
+      others: [{ name: 'other', asksFor: ['example.com/x'] }],
+      onLease: 'OldestEmulationVersion',
+      writtenBy: [],
+    });
+  });
+
+  test.each([
+    { name: 'nobody leads', lease: makeLease(''), want: undefined },
+    { name: 'somebody else could lead', lease: makeLease('a'), want: 'b' },
+  ])('says who would be next when $name', ({ lease, want }) => {
+    expect(account(lease, a, b).ifLeaderDied?.holder).toBe(want);
+  });
+});

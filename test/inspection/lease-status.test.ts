@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import { listed, statusOf } from '../../src/inspection/lease-status.ts';
+import { makeCandidate, makeInput, makeLease, makeNow } from '../support/election-builders.ts';
+
+const NOW = makeNow(1000);
+const a = makeCandidate('a').versions('1.36.0', '1.35.0');
+const b = makeCandidate('b');
+
+describe('what a Lease waits for', () => {
+  test.each([
+    { name: 'its best candidate leads', lease: makeLease('a'), candidates: [a, b], want: undefined },
+    { name: 'a better one must answer', lease: makeLease('b'), candidates: [a, b], want: 'a to answer' },
+    { name: 'all must answer', lease: makeLease(''), candidates: [a, b], want: 'a and b to answer' },
+    {
+      name: 'one is fresh',
+      lease: makeLease(''),
+      candidates: [a.renewedAt(0)],
+      want: 'the coordinator to give it to a',
+    },
+    {
+      name: 'it has to be created',
+      lease: undefined,
+      candidates: [a.renewedAt(0)],
+      want: 'the coordinator to give it to a',
+    },
+    { name: 'nobody stands for it', lease: makeLease(''), candidates: [], want: 'candidates' },
+    {
+      name: 'its holder yields',
+      lease: makeLease('b').preferring('a'),
+      candidates: [a, b],
+      want: 'b to let it run out, in 9s',
+    },
+    {
+      name: 'strategies conflict',
+      lease: makeLease(''),
+      candidates: [a.renewedAt(0), b.wants('x.io/y').renewedAt(0)],
+      want: 'agreement on OldestEmulationVersion or x.io/y',
+    },
+    {
+      name: 'a third party decides',
+      lease: makeLease('').strategy('x.io/y'),
+      candidates: [a.wants('x.io/y')],
+      want: "another controller, which carries out the Lease's strategy",
+    },
+  ])('is "$want" when $name', ({ lease, candidates, want }) => {
+    const input = makeInput()
+      .sees(lease, 0)
+      .candidates(...candidates.map((candidate) => candidate.seenAt(0)));
+    expect(statusOf({ input: input.build(), rawLease: undefined }, NOW).waitingFor).toBe(want);
+  });
+});
+
+test.each([
+  { names: ['a'], want: 'a' },
+  { names: ['a', 'b'], want: 'a and b' },
+  { names: ['a', 'b', 'c'], want: 'a, b and c' },
+  { names: ['a', 'b', 'c', 'd'], want: 'a, b and 2 more' },
+])('$names are listed as "$want"', ({ names, want }) => {
+  expect(listed(names)).toBe(want);
+});

@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import { type Change, rehearse } from '../../src/inspection/rehearsal.ts';
+import { makeCandidate, makeInput, makeLease, makeNow } from '../support/election-builders.ts';
+
+const old = makeCandidate('old').versions('1.36.0', '1.35.0');
+const young = makeCandidate('young').versions('1.36.0', '1.36.0');
+/** Held by `young`'s elder, who renewed at instant 0. */
+const led = makeInput()
+  .sees(makeLease('old').with({ acquireTime: undefined }).lasting(15), 0)
+  .candidates(old.seenAt(0), young.seenAt(0));
+const add = (candidate: typeof old): Change => ({ kind: 'add', candidate: candidate.build() });
+
+describe('a rehearsal', () => {
+  test.each<{ name: string; input: typeof led; changes: Change[]; wantHolder: string; wantSteps: RegExp[] }>([
+    { name: 'nothing changes', input: led, changes: [], wantHolder: 'old', wantSteps: [] },
+    {
+      name: 'the leader dies',
+      input: led,
+      changes: [{ kind: 'crash', name: 'old' }],
+      wantHolder: 'young',
+      wantSteps: [
+        /^0 old dies/,
+        /^10 old is asked.*does not answer HolderLate/,
+        /^10 young is asked.* HolderLate/,
+        /^15 young is given the Lease LeaseExpired/,
+        /young leads/,
+      ],
+    },
+    {
+      name: 'the leader is stopped',
+      input: led,
+      changes: [{ kind: 'remove', name: 'old' }],
+      wantHolder: 'young',
+      wantSteps: [
+        /^0 old is stopped and releases/,
+        /^0 young is asked/,
+        /^0.05 young is given the Lease LeaseReleased/,
+        /young leads/,
+      ],
+    },
+    {
+      name: 'a better candidate appears',
+      input: led,
+      changes: [add(makeCandidate('older').versions('1.36.0', '1.34.0'))],
+      wantHolder: 'older',
+      wantSteps: [
+        /^0 older appears with binary 1.36.0, emulation 1.34.0/,
+        /older is asked/,
+        /older becomes preferredHolder BetterCandidate/,
+        /^2 old stops renewing/,
+        /^15 older is given the Lease LeaseExpired/,
+        /older leads/,
+      ],
+    },
+    {
+      name: 'a worse candidate appears',
+      input: led,
+      changes: [add(makeCandidate('newest').versions('1.37.0'))],
+      wantHolder: 'old',
+      wantSteps: [/newest appears/],
+    },
+    {
+      name: 'the last candidate is stopped',
+      input: makeInput()
+        .sees(makeLease('old').with({ acquireTime: undefined }), 0)
+        .candidates(old.seenAt(0)),
+      changes: [{ kind: 'remove', name: 'old' }],
+      wantHolder: '',
+      wantSteps: [/old is stopped/],
+    },
+    {
+      name: 'the first candidate appears',
+      input: makeInput(),
+      changes: [add(old)],
+      wantHolder: 'old',
+      wantSteps: [/old appears/, /the Lease is created for old LeaseMissing/, /old leads/],
+    },
+  ])('when $name', ({ input, changes, wantHolder, wantSteps }) => {
+    const { steps, holder, isSettled } = rehearse(input.build(), makeNow(0), changes);
+    const lines = steps.map(({ atMs, text, reason = '' }) => `${atMs / 1000} ${text} ${reason}`);
+    expect({ holder, isSettled }).toEqual({ holder: wantHolder, isSettled: true });
+    expect(lines).toEqual(wantSteps.map((want) => expect.stringMatching(want)));
+  });
+
+  test('makes a crash at once, even when the holder has missed renewals already', () => {
+    const { steps } = rehearse(led.build(), makeNow(12_000), [{ kind: 'crash', name: 'old' }]);
+    expect(steps[0]).toMatchObject({ atMs: 0, text: expect.stringMatching(/^old dies/) });
+    expect(steps.at(-1)?.text).toMatch(/^young leads/);
+  });
+
+  test('leaves what it was given as it was', () => {
+    const input = led.build();
+    const before = structuredClone(input);
+    rehearse(input, makeNow(0), [{ kind: 'crash', name: 'old' }]);
+    expect(input).toEqual(before);
+  });
+});

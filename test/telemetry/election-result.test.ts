@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'vitest';
+import { makeCandidateObject } from '../controller/make-objects.ts';
+import { makeReportedWorld } from './make-reported.ts';
+
+const KEY = 'default/scheduler';
+
+interface Party {
+  readonly name: string;
+  readonly binary: string;
+  readonly emulation?: string;
+  readonly renewedAt?: number;
+}
+
+async function makeElectedWorld(...parties: readonly Party[]) {
+  const reported = makeReportedWorld();
+  for (const { name, binary, emulation = binary, renewedAt = 0 } of parties) {
+    const spec = { emulationVersion: emulation };
+    reported.world.create('leasecandidates', makeCandidateObject(name, { renewedAt, version: binary, spec }));
+  }
+  await reported.world.start();
+  return reported;
+}
+
+describe('a skew prevention', () => {
+  test.each<{ name: string; parties: readonly Party[]; wantLeader: string; want: number }>([
+    {
+      name: 'is an election that an older binary won over a newer one',
+      parties: [
+        { name: 'old', binary: '1.35.0' },
+        { name: 'new', binary: '1.36.0' },
+      ],
+      wantLeader: 'old',
+      want: 1,
+    },
+    {
+      name: 'is one of two binaries with the same emulationVersion',
+      parties: [
+        { name: 'old', binary: '1.35.0' },
+        { name: 'new', binary: '1.36.0', emulation: '1.35.0' },
+      ],
+      wantLeader: 'old',
+      want: 1,
+    },
+    {
+      name: 'is none when the newest binary wins by what it emulates',
+      parties: [
+        { name: 'old', binary: '1.35.0' },
+        { name: 'new', binary: '1.36.0', emulation: '1.34.0' },
+      ],
+      wantLeader: 'new',
+      want: 0,
+    },
+    {
+      name: 'is none among equals',
+      parties: [
+        { name: 'one', binary: '1.36.0' },
+        { name: 'two', binary: '1.36.0' },
+      ],
+      wantLeader: 'one',
+      want: 0,
+    },
+    {
+      name: 'is none when the newer one could not have been elected',
+      parties: [
+        { name: 'old', binary: '1.35.0' },
+        { name: 'new', binary: '1.36.0', emulation: 'none' },
+      ],
+      wantLeader: 'old',
+      want: 0,
+    },
+    {
+      name: 'is none when the newer one did not take part',
+      parties: [
+        { name: 'old', binary: '1.35.0' },
+        { name: 'new', binary: '1.36.0', renewedAt: -3_000_000 },
+      ],
+      wantLeader: 'old',
+      want: 0,
+    },
+  ])('$name', async ({ parties, wantLeader, want }) => {
+    const { world, measure } = await makeElectedWorld(...parties);
+    expect(world.leaseSpec()['holderIdentity']).toBe(wantLeader);
+    await expect(measure('cle_skew_preventions_total')).resolves.toBe(want);
+  });
+});
+
+describe('an election', () => {
+  test('that gives a Lease away is granted, and one that prefers somebody is preferred', async () => {
+    const { world, measure } = await makeElectedWorld({ name: 'a', binary: '1.36.0' });
+    world.renewLease(KEY);
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0, version: '1.35.0' }));
+    await world.clock.advance(100);
+    world.renew('default/b');
+    await world.clock.advance(0);
+    await expect(measure('cle_elections_total{result="granted",reason="LeaseMissing"}')).resolves.toBe(1);
+    await expect(measure('cle_elections_total{result="preferred",reason="BetterCandidate"}')).resolves.toBe(
+      1,
+    );
+  });
+
+  test('that comes to nobody is undecided, once for as long as that lasts', async () => {
+    const { world, measure } = await makeElectedWorld({ name: 'a', binary: '1.36.0', emulation: 'none' });
+    await world.clock.advance(4000);
+    const series = 'cle_elections_total{result="undecided",reason="NoElectableCandidates"}';
+    await expect(measure(series)).resolves.toBe(1);
+  });
+
+  test('for a strategy of somebody else’s is delegated', async () => {
+    const { world, measure } = makeReportedWorld();
+    const spec = { strategy: 'x.io/theirs' };
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0, spec }));
+    await world.start();
+    await world.clock.advance(4000);
+    const series = 'cle_elections_total{result="delegated",reason="ThirdPartyStrategy"}';
+    await expect(measure(series)).resolves.toBe(1);
+  });
+
+  test('whose write fails has failed each time, and is granted when it succeeds', async () => {
+    const { world, measure } = makeReportedWorld();
+    let failures = 2;
+    world.fate = ({ method }) => (method === 'POST' && failures-- > 0 ? { outcome: 500 } : {});
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.start();
+    await world.clock.advance(1000);
+    await expect(measure('cle_elections_total{result="failed",reason="LeaseMissing"}')).resolves.toBe(2);
+    await expect(measure('cle_elections_total{result="granted",reason="LeaseMissing"}')).resolves.toBe(1);
+  });
+});
+
+describe('the times of an election', () => {
+  const NEED = 'cle_need_to_decision_seconds';
+  const EXPIRY = 'cle_expiry_to_holder_seconds';
+
+  test('count from when it was needed: here, that somebody had to be asked', async () => {
+    const { world, measure } = await makeElectedWorld({ name: 'a', binary: '1.36.0', renewedAt: -60_000 });
+    await world.clock.advance(1500);
+    world.renew('default/a');
+    await world.clock.advance(0);
+    await expect(measure(`${NEED}_count`)).resolves.toBe(1);
+    await expect(measure(`${NEED}_sum`)).resolves.toBe(1.5);
+    await expect(measure(`${EXPIRY}_count`)).resolves.toBe(0);
+  });
+
+  test('count from the expiry, or from when anybody could be elected after it', async () => {
+    const { world, measure } = await makeElectedWorld({ name: 'a', binary: '1.36.0' });
+    // The Lease expires after 10 s. Nobody answers the ping before it, nor for a while after it.
+    await world.clock.advance(30_000);
+    await expect(measure(`${EXPIRY}_count`)).resolves.toBe(0);
+    world.renew('default/a');
+    await world.clock.advance(0);
+    expect(world.leaseSpec()['holderIdentity']).toBe('a');
+    await expect(measure(`${EXPIRY}_count`)).resolves.toBe(1);
+    await expect(measure(`${EXPIRY}_sum`)).resolves.toBeLessThan(15);
+    await expect(measure(`${EXPIRY}_sum`)).resolves.toBeGreaterThan(0);
+  });
+
+  test('take in a write that had to be repeated', async () => {
+    const { world, measure } = await makeElectedWorld({ name: 'a', binary: '1.36.0' });
+    await world.clock.advance(7000);
+    world.renew('default/a');
+    let failures = 1;
+    world.fate = ({ method, path }) =>
+      method === 'PATCH' && path.includes('/leases/') && failures-- > 0 ? { outcome: 500 } : {};
+    await world.clock.advance(4000);
+    await expect(measure(`${EXPIRY}_count`)).resolves.toBe(1);
+    await expect(measure(`${EXPIRY}_sum`)).resolves.toBeGreaterThan(0);
+    await expect(measure(`${EXPIRY}_sum`)).resolves.toBeLessThan(0.1);
+    await expect(measure('cle_elections_total{result="failed",reason="LeaseExpired"}')).resolves.toBe(1);
+  });
+});

@@ -1,0 +1,93 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { runSettings } from '../../src/config.ts';
+import { runCoordinator } from '../../src/coordinator-process.ts';
+import { resolveSettings } from '../../src/settings-table.ts';
+import { candidatePath, createCandidate, leasePath } from '../e2e/cluster-objects.ts';
+import { type EmbeddedCluster, startEmbeddedCluster } from '../embedded/embedded-cluster.ts';
+import { SimHost } from '../make-host.ts';
+
+interface CoreEvent {
+  readonly involvedObject: { readonly kind: string; readonly name: string; readonly uid?: string };
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly count: number;
+}
+
+const NAMESPACE = 'default';
+let cluster: EmbeddedCluster;
+let directory: string;
+let stopCoordinator: () => Promise<void>;
+
+beforeAll(async () => {
+  cluster = await startEmbeddedCluster();
+  directory = await mkdtemp(join(tmpdir(), 'events-'));
+  const kubeconfig = join(directory, 'kubeconfig');
+  await writeFile(kubeconfig, cluster.kubeConfigOf('coordinator').exportConfig());
+  const host = new SimHost();
+  const settings = resolveSettings(runSettings, {}, {});
+  const ended = runCoordinator({ ...settings, kubeconfig, listen: undefined, logLevel: 'error' }, host);
+  stopCoordinator = async () => {
+    host.stop();
+    await ended;
+  };
+});
+afterAll(async () => {
+  await stopCoordinator();
+  await rm(directory, { recursive: true, force: true });
+  // It fails when the coordinator lacked a right that deploy/rbac.yaml should have given it.
+  await cluster.stop();
+});
+
+async function eventsOf(lease: string): Promise<readonly CoreEvent[]> {
+  const path = `/api/v1/namespaces/${NAMESPACE}/events?fieldSelector=involvedObject.name%3D${lease}`;
+  return (await cluster.request<{ items: CoreEvent[] }>('GET', path)).items;
+}
+
+async function untilTold(lease: string, reason: string, count = 1): Promise<CoreEvent> {
+  return vi.waitFor(
+    async () => {
+      const found = (await eventsOf(lease)).find((event) => event.reason === reason && event.count === count);
+      if (!found) throw new Error(`no ${reason} x${count} of ${lease}`);
+      return found;
+    },
+    { timeout: 10_000, interval: 20 },
+  );
+}
+
+describe('what happens to a Lease', () => {
+  test('is told on it, by its uid', async () => {
+    await createCandidate(cluster, { lease: 'web', name: 'web-1' });
+    const event = await untilTold('web', 'LeaderElected');
+    const lease = await cluster.request<{ metadata: { uid: string } }>(
+      'GET',
+      leasePath({ namespace: NAMESPACE, name: 'web' }),
+    );
+    expect(event).toMatchObject({
+      involvedObject: { kind: 'Lease', name: 'web', uid: lease.metadata.uid },
+      type: 'Normal',
+      message: 'web-1 leads under OldestEmulationVersion: LeaseMissing',
+      source: { component: 'coordinated-leader-election' },
+    });
+  });
+
+  test('and happens again is counted up in one Event', async () => {
+    await createCandidate(cluster, { lease: 'db', name: 'db-1' });
+    await untilTold('db', 'LeaderElected');
+    const rival = { lease: 'db', name: 'db-2', strategy: 'example.com/other' };
+    for (const count of [1, 2, 3]) {
+      await createCandidate(cluster, rival);
+      await untilTold('db', 'StrategyConflict', count);
+      await cluster.request('DELETE', candidatePath({ ...rival, namespace: NAMESPACE }));
+      await untilTold('db', 'StrategyResolved', count);
+    }
+    expect((await eventsOf('db')).map(({ reason, count }) => `${reason} x${count}`).sort()).toEqual([
+      'LeaderElected x1',
+      'StrategyConflict x3',
+      'StrategyResolved x3',
+    ]);
+  });
+});

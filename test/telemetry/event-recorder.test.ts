@@ -1,0 +1,204 @@
+import { describe, expect, test } from 'vitest';
+import type { ApiRequest } from '../../src/kubernetes/client.ts';
+import { ApiError, ConnectionError } from '../../src/kubernetes/errors.ts';
+import type { EventResult } from '../../src/telemetry/event-metrics.ts';
+import { createEventRecorder } from '../../src/telemetry/event-recorder.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { makeLeaseEvent } from './make-lease-event.ts';
+
+function makeRecorder(answer: (request: ApiRequest) => Promise<void> = async () => {}) {
+  const clock = new VirtualClock();
+  const requests: ApiRequest[] = [];
+  const failures: unknown[] = [];
+  const results: EventResult[] = [];
+  const recorder = createEventRecorder({
+    clock,
+    client: {
+      async request(request) {
+        requests.push(request);
+        await answer(request);
+        return {};
+      },
+    },
+    host: 'node-1',
+    metrics: { ended: (result) => results.push(result) },
+    onFailure: (error) => failures.push(error),
+  });
+  return { clock, requests, failures, results, recorder };
+}
+
+const onLease = (name: string) => makeLeaseEvent({ lease: { ...makeLeaseEvent().lease, name } });
+function nameOf(request: ApiRequest | undefined): string {
+  const body = request?.body as { readonly metadata: { readonly name: string } } | undefined;
+  return body?.metadata.name ?? '';
+}
+
+const notFound = (path: string) =>
+  new ApiError({ method: 'PATCH', path, status: 404, reason: 'NotFound', message: 'gone' });
+
+describe('an Event', () => {
+  test('is written as a core/v1 Event about the Lease, after whoever recorded it has gone on', async () => {
+    const { clock, requests, results, recorder } = makeRecorder();
+    recorder.record(makeLeaseEvent());
+    expect(requests).toEqual([]);
+    await clock.advance(0);
+    expect(results).toEqual(['written']);
+    expect(requests).toMatchObject([
+      {
+        method: 'POST',
+        path: '/api/v1/namespaces/default/events',
+        query: { fieldManager: 'coordinated-leader-election' },
+        body: {
+          metadata: { namespace: 'default', name: expect.stringMatching(/^scheduler\.[0-9a-f]{16}$/) },
+          involvedObject: {
+            apiVersion: 'coordination.k8s.io/v1',
+            kind: 'Lease',
+            namespace: 'default',
+            name: 'scheduler',
+            uid: 'uid-1',
+          },
+          type: 'Normal',
+          reason: 'LeaderElected',
+          message: 'a leads',
+          source: { component: 'coordinated-leader-election', host: 'node-1' },
+          firstTimestamp: '2026-01-01T00:00:00Z',
+          lastTimestamp: '2026-01-01T00:00:00Z',
+          count: 1,
+        },
+      },
+    ]);
+  });
+
+  test('that repeats is counted up in the first, as of when it happened', async () => {
+    const { clock, requests, recorder } = makeRecorder();
+    recorder.record(makeLeaseEvent());
+    await clock.advance(90_500);
+    recorder.record(makeLeaseEvent());
+    recorder.record(makeLeaseEvent());
+    await clock.advance(0);
+    const [first, ...repeats] = requests;
+    const name = nameOf(first);
+    expect(repeats).toMatchObject(
+      [2, 3].map((count) => ({
+        method: 'PATCH',
+        path: `/api/v1/namespaces/default/events/${name}`,
+        contentType: 'application/merge-patch+json',
+        body: { count, lastTimestamp: '2026-01-01T00:01:30Z' },
+      })),
+    );
+  });
+
+  test('that repeats one which the server has dropped is written anew', async () => {
+    const { clock, requests, results, recorder } = makeRecorder(async ({ method, path }) => {
+      if (method === 'PATCH') throw notFound(path);
+    });
+    recorder.record(makeLeaseEvent());
+    recorder.record(makeLeaseEvent());
+    await clock.advance(0);
+    expect(requests.map(({ method }) => method)).toEqual(['POST', 'PATCH', 'POST']);
+    expect(requests[2]).toMatchObject({ body: { count: 1 } });
+    expect(results).toEqual(['written', 'written']);
+  });
+
+  test('has a name that is its own and that the server takes, however long the name of the Lease is', async () => {
+    const { clock, requests, recorder } = makeRecorder();
+    for (const name of [`${'x'.repeat(235)}.${'y'.repeat(17)}`, 'scheduler', 'other']) {
+      recorder.record(onLease(name));
+    }
+    await clock.advance(0);
+    const names = requests.map(nameOf);
+    expect(new Set(names).size).toBe(3);
+    expect(names[0]).toMatch(/^x{235}\.[0-9a-f]{16}$/);
+  });
+});
+
+describe('a failure', () => {
+  test.each([
+    { name: 'a refusal', error: new ApiError({ method: 'POST', path: '/', status: 403, message: 'no' }) },
+    { name: 'a broken connection', error: new ConnectionError('reset', { code: 'ECONNRESET' }) },
+  ])('like $name is told and counted, and the next Event is written all the same', async ({ error }) => {
+    let isFirst = true;
+    const { clock, requests, failures, results, recorder } = makeRecorder(async () => {
+      if (!isFirst) return;
+      isFirst = false;
+      throw error;
+    });
+    recorder.record(onLease('one'));
+    recorder.record(onLease('two'));
+    await clock.advance(0);
+    expect(requests).toHaveLength(2);
+    expect(failures).toEqual([error]);
+    expect(results).toEqual(['failed', 'written']);
+  });
+
+  test.each([
+    { name: 'gone', status: 404, message: 'namespaces "default" not found' },
+    { name: 'going', status: 403, message: 'unable to create: namespace default is being terminated' },
+  ])('as the namespace is $name is counted, not told', async ({ status, message }) => {
+    const { clock, failures, results, recorder } = makeRecorder(async () => {
+      throw new ApiError({ method: 'POST', path: '/', status, message });
+    });
+    recorder.record(makeLeaseEvent());
+    await clock.advance(0);
+    expect(failures).toEqual([]);
+    expect(results).toEqual(['failed']);
+  });
+});
+
+describe('a storm', () => {
+  test('is written at a rate that the server can bear', async () => {
+    const { clock, requests, recorder } = makeRecorder();
+    for (let index = 0; index < 500; index++) recorder.record(onLease(`lease-${index}`));
+    await clock.advance(0);
+    expect(requests).toHaveLength(100);
+    await clock.advance(10_000);
+    expect(requests).toHaveLength(300);
+    await clock.advance(10_000);
+    expect(requests).toHaveLength(500);
+  });
+
+  test('that goes on while the server hangs is dropped and counted, not kept', async () => {
+    const { clock, requests, results, recorder } = makeRecorder(() => new Promise(() => {}));
+    for (let index = 0; index < 1500; index++) recorder.record(onLease(`lease-${index}`));
+    await clock.advance(0);
+    expect(requests).toHaveLength(1);
+    expect(results).toEqual(Array.from({ length: 500 }, () => 'dropped'));
+  });
+
+  test('on one Lease is dropped beyond its share', async () => {
+    const { clock, results, recorder } = makeRecorder();
+    for (let index = 0; index < 40; index++) recorder.record(makeLeaseEvent());
+    await clock.advance(0);
+    expect(results.filter((result) => result === 'dropped')).toHaveLength(15);
+    expect(results.filter((result) => result === 'written')).toHaveLength(25);
+  });
+});
+
+describe('once it is stopped, a recorder', () => {
+  test('aborts the write under way, writes nothing more, and takes nothing more', async () => {
+    const { clock, requests, failures, recorder } = makeRecorder(
+      ({ signal }) =>
+        new Promise((_, reject) => {
+          signal?.addEventListener('abort', () =>
+            reject(new ConnectionError('aborted', { code: 'ABORTED' })),
+          );
+        }),
+    );
+    recorder.record(onLease('one'));
+    recorder.record(onLease('two'));
+    await clock.advance(0);
+    await recorder.stop();
+    recorder.record(onLease('three'));
+    await clock.advance(1000);
+    expect(requests).toHaveLength(1);
+    expect(failures).toEqual([]);
+  });
+
+  test('does not wait for its turn', async () => {
+    const { clock, requests, recorder } = makeRecorder();
+    for (let index = 0; index < 101; index++) recorder.record(onLease(`lease-${index}`));
+    await clock.advance(0);
+    await recorder.stop();
+    expect(requests).toHaveLength(100);
+  });
+});

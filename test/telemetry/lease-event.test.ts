@@ -1,0 +1,178 @@
+import { describe, expect, test } from 'vitest';
+import { makeCandidateObject } from '../controller/make-objects.ts';
+import { OLDEST } from '../support/election-builders.ts';
+import { makeReportedWorld } from './make-reported.ts';
+
+const KEY = 'default/scheduler';
+
+async function makeLedWorld() {
+  const reported = makeReportedWorld();
+  const { world } = reported;
+  await world.start();
+  world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+  await world.clock.advance(2000);
+  world.change('leases', KEY, { renewTime: world.wallText, leaseDurationSeconds: 15 });
+  await world.clock.advance(0);
+  return reported;
+}
+
+async function makePreferringWorld() {
+  const reported = await makeLedWorld();
+  const { world } = reported;
+  world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.35.0' }));
+  await world.clock.advance(100);
+  world.renew('default/b');
+  await world.clock.advance(0);
+  return reported;
+}
+
+describe('an Event on a Lease', () => {
+  test('names the Lease that was made, and who leads by what strategy for what reason', async () => {
+    const { world, events } = await makeLedWorld();
+    expect(events).toEqual([
+      {
+        lease: {
+          namespace: 'default',
+          name: 'scheduler',
+          uid: world.api.lease(KEY)?.metadata.uid,
+          resourceVersion: expect.any(String),
+        },
+        type: 'Normal',
+        reason: 'LeaderElected',
+        message: `a leads under ${OLDEST}: LeaseMissing`,
+      },
+    ]);
+    expect(events[0]?.lease.uid).toBeTruthy();
+  });
+
+  test('says after whom, when the leader changes', async () => {
+    const { world, told } = await makeLedWorld();
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.37.0' }));
+    await world.clock.advance(10_500);
+    world.renew('default/b');
+    await world.clock.advance(5000);
+    expect(told().slice(1)).toEqual([`LeaderElected: b leads after a under ${OLDEST}: LeaseExpired`]);
+  });
+
+  test('says so when the same leader is granted its Lease anew', async () => {
+    const { world, told } = await makeLedWorld();
+    await world.clock.advance(10_500);
+    world.renew('default/a');
+    await world.clock.advance(5000);
+    expect(told().slice(1)).toEqual([`LeaderElected: a leads again under ${OLDEST}: LeaseExpired`]);
+  });
+
+  test('tells of a preemption when it begins and when it is done', async () => {
+    const { world, told } = await makePreferringWorld();
+    world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
+    await world.clock.advance(0);
+    expect(told().slice(1)).toEqual([
+      `PreferredHolderSet: a is asked to yield to b under ${OLDEST}`,
+      `LeaderPreempted: b leads after a under ${OLDEST}: LeaseReleased`,
+    ]);
+  });
+
+  test('warns of a preferred holder that failed, and why', async () => {
+    const { world, events, measure } = await makePreferringWorld();
+    world.renewLease(KEY);
+    await world.clock.advance(9000);
+    expect(events.slice(2)).toMatchObject([
+      {
+        type: 'Warning',
+        reason: 'PreferredHolderSilent',
+        message: 'b is not preferred any more: it does not answer',
+      },
+    ]);
+    await expect(measure('cle_preemptions_failed_total{reason="PreferredHolderSilent"}')).resolves.toBe(1);
+  });
+
+  test('warns of a strategy conflict once, and tells when it is over', async () => {
+    const { world, told, events } = makeReportedWorld();
+    const candidate = (name: string, strategy: string) =>
+      world.create('leasecandidates', makeCandidateObject(name, { renewedAt: 0, spec: { strategy } }));
+    candidate('a', OLDEST);
+    candidate('b', 'x.io/other');
+    await world.start();
+    await world.clock.advance(4000);
+    expect(told()).toEqual([`StrategyConflict: The candidates disagree: ${OLDEST}, x.io/other`]);
+    expect(events).toMatchObject([{ type: 'Warning', lease: { name: 'scheduler', uid: undefined } }]);
+    world.remove('leasecandidates', 'default/b');
+    await world.clock.advance(100);
+    expect(told().slice(1)).toEqual([
+      `StrategyResolved: The candidates agree on ${OLDEST} again`,
+      `LeaderElected: a leads under ${OLDEST}: LeaseMissing`,
+    ]);
+  });
+
+  test('tells whose it is, when the strategy is another controller’s', async () => {
+    const { world, told } = makeReportedWorld();
+    await world.start();
+    const spec = { strategy: 'x.io/theirs' };
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0, spec }));
+    await world.clock.advance(1000);
+    expect(told()).toEqual([
+      'ThirdPartyStrategy: The strategy x.io/theirs is carried out by another controller',
+    ]);
+  });
+
+  test.each([
+    {
+      name: 'the last candidate goes',
+      happens: 'remove',
+      want: ['Normal NoCandidates: Nobody is a candidate for this Lease any more'],
+    },
+    {
+      name: 'no candidate answers',
+      happens: 'expire',
+      want: ['Warning NoLiveCandidates: No candidate answers; nobody can be elected'],
+    },
+    {
+      name: 'no candidate can be elected',
+      happens: 'spoil',
+      want: [
+        'Warning NoElectableCandidates: No candidate that answers has a binaryVersion and an emulationVersion to be compared by',
+      ],
+    },
+  ])('tells when $name', async ({ happens, want }) => {
+    const { world, events } = await makeLedWorld();
+    if (happens === 'remove') world.remove('leasecandidates', 'default/a');
+    if (happens === 'expire') await world.clock.advance(30_000);
+    if (happens === 'spoil') world.change('leasecandidates', 'default/a', { emulationVersion: 'none' });
+    await world.clock.advance(0);
+    expect(events.slice(1).map(({ type, reason, message }) => `${type} ${reason}: ${message}`)).toEqual(want);
+  });
+
+  test('tells of a candidate that was collected', async () => {
+    const { world, told } = await makeLedWorld();
+    const renewAll = () => {
+      world.renewLease(KEY);
+      world.renew('default/a');
+      world.clock.setTimer(renewAll, 5000);
+    };
+    world.clock.setTimer(renewAll, 5000);
+    world.create(
+      'leasecandidates',
+      makeCandidateObject('dead', { renewedAt: -7_200_000, version: '1.37.0' }),
+    );
+    await world.clock.advance(20_000);
+    expect(world.api.candidate('default/dead')).toBeUndefined();
+    expect(told().slice(1)).toEqual([
+      'CandidateCollected: Deleted candidate dead, which has not renewed for long and answers no ping',
+    ]);
+  });
+
+  test('is not made of what is only routine, nor of anything in a dry run', async () => {
+    const { world, told } = await makeLedWorld();
+    for (let second = 0; second < 30; second += 2) {
+      world.renewLease(KEY);
+      await world.clock.advance(2000);
+    }
+    expect(told()).toHaveLength(1);
+    const dry = makeReportedWorld({ isDryRun: true });
+    await dry.world.start();
+    dry.world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await dry.world.clock.advance(60_000);
+    expect(dry.linesOf('Would act')).not.toEqual([]);
+    expect(dry.told()).toEqual([]);
+  });
+});

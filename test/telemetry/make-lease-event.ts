@@ -1,0 +1,12 @@
+import type { LeaseEvent } from '../../src/telemetry/lease-event.ts';
+
+/** An Event about one Lease that is the same every time. */
+export function makeLeaseEvent(fields: Partial<LeaseEvent> = {}): LeaseEvent {
+  return {
+    lease: { namespace: 'default', name: 'scheduler', uid: 'uid-1', resourceVersion: '7' },
+    type: 'Normal',
+    reason: 'LeaderElected',
+    message: 'a leads',
+    ...fields,
+  };
+}

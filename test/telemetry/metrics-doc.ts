@@ -1,0 +1,76 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const page = new URL('../../docs/metrics.md', import.meta.url);
+const BEGIN = '<!-- The table is made from the code, by `npm run docs:metrics`. -->\n';
+const END = '<!-- End of the table. -->\n';
+
+/** A metric as its registry has it; prom-client's types leave out what it is made of. */
+interface Metric {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+  readonly type: string;
+  readonly samples: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** The page as it is, with the table as the code has it. */
+export async function metricsPage(): Promise<{ readonly written: string; readonly wanted: string }> {
+  const written = await readFile(page, 'utf8');
+  const [before, rest = ''] = written.split(BEGIN);
+  const after = rest.split(END)[1] ?? '';
+  return { written, wanted: `${before}${BEGIN}\n${await table()}\n${END}${after}` };
+}
+
+/** Brings the table of docs/metrics.md up to date. */
+export async function writeMetricsPage(): Promise<void> {
+  await writeFile(page, (await metricsPage()).wanted);
+}
+
+async function table(): Promise<string> {
+  const rows = (await registeredMetrics())
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map((metric) => [`\`${metric.name}\``, metric.type, labelsOf(metric), cell(`${metric.help}.`)]);
+  const lines = [['name', 'type', 'labels', 'what it tells'], ['---', '---', '---', '---'], ...rows];
+  return lines.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+}
+
+async function registeredMetrics(): Promise<Metric[]> {
+  const metrics = createMetrics({ version: '0.0.0', clock: new VirtualClock() });
+  metrics.workqueue.observer('leases');
+  metrics.survey.watch(() => ({ leases: 0, unled: [], candidates: noCandidates }));
+  const described = await metrics.registry.getMetricsAsJSON();
+  return described.map(({ name, help, type, values }) => {
+    const { labelNames = [] } = metrics.registry.getSingleMetric(name) as unknown as Partial<Metric>;
+    return { name, help, type: String(type), labelNames, samples: values.map(({ labels }) => labels) };
+  });
+}
+
+const noCandidates = {
+  Live: 0,
+  Awaiting: 0,
+  Idle: 0,
+  Lapsed: 0,
+  Withdrawn: 0,
+  Unresponsive: 0,
+  Expired: 0,
+  Deleting: 0,
+};
+
+/** With all their values, where those are a closed set: then each of them shows from the start. */
+function labelsOf({ labelNames, samples, name }: Metric): string {
+  return labelNames
+    .map((label) => {
+      const values = new Set(samples.flatMap((labels) => (label in labels ? [String(labels[label])] : [])));
+      const isOpen = values.size === 0 || name === 'cle_build_info';
+      return isOpen ? `\`${label}\`` : `\`${label}\`: ${[...values].join(', ')}`;
+    })
+    .join('; ');
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
+}
+
+if (import.meta.main) await writeMetricsPage();
