@@ -10,11 +10,22 @@ const timeouts = {
   teardownTimeout: 60_000,
 };
 
+/** Needs root and Debian's buildah: `npm run test:image`. */
+const image = 'test/e2e/image.e2e.test.ts';
+
 export default defineConfig({
   test: {
     fileParallelism,
     projects: [
-      { test: { name: 'kubernetes', include: ['test/**/*.e2e.test.ts'], fileParallelism, ...timeouts } },
+      {
+        test: {
+          name: 'kubernetes',
+          include: ['test/**/*.e2e.test.ts'],
+          exclude: [image],
+          fileParallelism,
+          ...timeouts,
+        },
+      },
       {
         test: {
           name: 'embedded',
@@ -27,6 +38,7 @@ export default defineConfig({
           ...timeouts,
         },
       },
+      { test: { name: 'image', include: [image], fileParallelism, ...timeouts } },
     ],
   },
 });

@@ -23,8 +23,8 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 
 {{- define "coordinated-leader-election.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "coordinated-leader-election.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "coordinated-leader-election.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "coordinated-leader-election.serviceAccountName" -}}
@@ -66,7 +66,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 
 {{/* The names of what may be done, each with rules of its own. */}}
 {{- define "coordinated-leader-election.concerns" -}}
-candidates leases
+candidates events leases
 {{- end }}
 
 {{/* Candidates are pinged (patch) and, hours after the last sign of life, collected (delete). */}}
@@ -83,10 +83,17 @@ candidates leases
   verbs: [list, watch, create, patch]
 {{- end }}
 
+{{/* What happens to a Lease is told in Events on it, and what happens again is counted up in the first. */}}
+{{- define "coordinated-leader-election.rules.events" -}}
+- apiGroups: [""]
+  resources: [events]
+  verbs: [create, patch]
+{{- end }}
+
 {{- define "coordinated-leader-election.subjects" -}}
 - kind: ServiceAccount
-  name: {{ include "coordinated-leader-election.serviceAccountName" . }}
-  namespace: {{ .Release.Namespace }}
+  name: {{ include "coordinated-leader-election.serviceAccountName" . | quote }}
+  namespace: {{ .Release.Namespace | quote }}
 {{- end }}
 
 {{/* What a ServiceMonitor and a PodMonitor say of their endpoint alike; given the monitor's values. */}}

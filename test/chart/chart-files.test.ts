@@ -1,0 +1,86 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { runSettings } from '../../src/config.ts';
+import { rowsOf } from '../../src/settings-table.ts';
+import { version } from '../../src/version.ts';
+import { chartReadme } from './chart-readme.ts';
+import type { JsonSchema } from './json-schema.ts';
+import { valuesSchema } from './values-documentation.ts';
+
+const folder = new URL('../../charts/coordinated-leader-election/', import.meta.url);
+const valuesText = await readFile(new URL('values.yaml', folder), 'utf8');
+const schema = JSON.parse(valuesSchema(valuesText)) as JsonSchema;
+
+/** Every schema within a schema, itself included, with where it is. */
+function* schemasIn(part: JsonSchema, path = '$'): Generator<readonly [string, JsonSchema]> {
+  yield [path, part];
+  const { properties = {}, $defs = {}, anyOf = [], items, additionalProperties } = part;
+  for (const [name, each] of Object.entries(properties)) yield* schemasIn(each, `${path}.${name}`);
+  for (const [name, each] of Object.entries($defs)) yield* schemasIn(each, name);
+  for (const [at, each] of anyOf.entries()) yield* schemasIn(each, `${path}[${at}]`);
+  if (items) yield* schemasIn(items, `${path}[]`);
+  if (typeof additionalProperties === 'object') yield* schemasIn(additionalProperties, `${path}.*`);
+}
+
+describe("the chart's generated files", () => {
+  it('values.schema.json says what the comments of values.yaml say', async () => {
+    await expect(valuesSchema(valuesText)).toMatchFileSnapshot(
+      new URL('values.schema.json', folder).pathname,
+    );
+  });
+
+  it('README.md says what the comments of values.yaml say', async () => {
+    await expect(chartReadme(valuesText)).toMatchFileSnapshot(new URL('README.md', folder).pathname);
+  });
+});
+
+describe('values.schema.json', () => {
+  it('refuses what it does not know, but in what is made of fields of Kubernetes alone', () => {
+    const open = [...schemasIn(schema)].filter(
+      ([, { type, additionalProperties }]) =>
+        type === 'object' && typeof additionalProperties !== 'object' && additionalProperties !== false,
+    );
+    expect(open.map(([path]) => path)).toEqual([
+      '$.global',
+      'topologySpreadConstraint.labelSelector',
+      'affinity.nodeAffinity',
+      'affinity.podAffinity',
+      'affinity.podAntiAffinity',
+      'volume[3].csi',
+      'volume[4].projected',
+      'networkPolicyPeer[0].namespaceSelector',
+      'networkPolicyPeer[0].podSelector',
+      'networkPolicyPeer[1].podSelector',
+    ]);
+  });
+
+  it('refers to nothing that it does not define', () => {
+    const known = Object.keys(schema.$defs ?? {}).map((name) => `#/$defs/${name}`);
+    const used = [...schemasIn(schema)].flatMap(([, { $ref }]) => $ref ?? []);
+    expect([...new Set(used)].filter((each) => !known.includes(each))).toEqual([]);
+    expect(known.filter((each) => !used.includes(each))).toEqual([]);
+  });
+});
+
+describe('the chart', () => {
+  it("carries the program's version", async () => {
+    const chart = parse(await readFile(new URL('Chart.yaml', folder), 'utf8'));
+    expect(chart).toMatchObject({ appVersion: version, version });
+  });
+
+  it("has a value for each of the program's settings that a pod has a use for, with the program's default", () => {
+    // In a pod the cluster is the pod's own.
+    const elsewhere = ['kubeconfig', 'context', 'namespaces', 'listen'];
+    const { config } = parse(valuesText) as { readonly config: Readonly<Record<string, unknown>> };
+    const defaults = rowsOf(runSettings)
+      .filter(([key]) => !elsewhere.includes(key))
+      .map(([, { flag, default: fallback }]) => [camelCase(flag), fallback]);
+    const inChart = Object.entries(config).map(([name, value]) => [name, String(value)]);
+    expect(Object.fromEntries(inChart)).toEqual(Object.fromEntries(defaults));
+  });
+});
+
+function camelCase(flag: string): string {
+  return flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,37 @@
+import { valuesTable } from './values-documentation.ts';
+
+/** The chart's README.md, for what its values.yaml says. */
+export function chartReadme(values: string): string {
+  return `# coordinated-leader-election
+
+Installs the [coordinator](../../README.md): two replicas, one of which elects the leaders of a cluster's Leases.
+
+\`\`\`console
+helm install coordinated-leader-election charts/coordinated-leader-election --namespace kube-system \\
+  --set image.repository=<registry>/coordinated-leader-election
+helm test coordinated-leader-election --namespace kube-system
+\`\`\`
+
+What it prints when it is done says how to see the first election. The cluster has to serve LeaseCandidates; the
+[README](../../README.md#what-it-needs) has the flags.
+
+## What it may do
+
+One role for each concern, bound to the ServiceAccount, and nothing else: LeaseCandidates, Leases, Events, and the lock
+\`kube-system/leader-election-controller\`. With \`namespaces\` set, the first three are Roles in those namespaces, and
+nothing cluster-wide is installed; the lock is always in kube-system.
+
+## Upgrade and rollback
+
+Pods are replaced one by one. A new one is ready once it has seen the cluster, and coordinates only when it holds the lock,
+which an old one lets go of as it stops: there are never two coordinators, and there is none for two seconds at most. A
+rollback is the same the other way round. Uninstalling hands the cluster back to the controller built into
+kube-apiserver.
+
+## Values
+
+Anything else is refused by \`values.schema.json\`.
+
+${valuesTable(values)}
+`;
+}

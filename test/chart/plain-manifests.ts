@@ -1,0 +1,55 @@
+import { stringify } from 'yaml';
+
+interface Labelled {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels?: object };
+}
+
+/** What Helm alone wants to see on an object. */
+const helmLabels: readonly string[] = ['helm.sh/chart', 'app.kubernetes.io/managed-by'];
+
+const origin = '# Made from charts/coordinated-leader-election; a test compares them.\n';
+
+/** Objects in an order that depends on nothing but their names. */
+export function sorted<T extends Labelled>(objects: readonly T[]): readonly T[] {
+  return [...objects].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+}
+
+/** The same as YAML. */
+export function sortedYaml(objects: readonly Labelled[]): string {
+  return sorted(objects)
+    .map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false }))
+    .join('---\n');
+}
+
+/** The kind, namespace and name of an object: no two of a release may have the same. */
+export function keyOf({ kind, metadata: { name, namespace = '' } }: Labelled): string {
+  return `${kind} ${namespace}/${name}`;
+}
+
+/** The files of the kustomize base for a release's objects, each by its name. */
+export function kustomizeBase(objects: readonly Labelled[]): Readonly<Record<string, string>> {
+  const plain = objects.map(withoutHelm);
+  const groups = Object.groupBy(plain, ({ apiVersion, kind }) =>
+    apiVersion.startsWith('rbac.') ? 'rbac.yaml' : `${kind.toLowerCase()}.yaml`,
+  );
+  const files = Object.entries(groups).map(
+    ([name, group = []]) => [name, origin + sortedYaml(group)] as const,
+  );
+  const resources = files.map(([name]) => name).sort();
+  const kustomization = { apiVersion: 'kustomize.config.k8s.io/v1beta1', kind: 'Kustomization', resources };
+  return Object.fromEntries([...files, ['kustomization.yaml', origin + stringify(kustomization)]]);
+}
+
+/** Everything in one file, for `kubectl apply`. */
+export function plainManifest(objects: readonly Labelled[]): string {
+  return origin + sortedYaml(objects.map(withoutHelm));
+}
+
+function withoutHelm<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(withoutHelm) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  const kept = Object.entries(value).filter(([key]) => !helmLabels.includes(key));
+  return Object.fromEntries(kept.map(([key, each]) => [key, withoutHelm(each)])) as T;
+}

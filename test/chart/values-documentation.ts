@@ -1,0 +1,151 @@
+import { isMap, isScalar, type Pair, parse, parseDocument, type YAMLMap } from 'yaml';
+import type { JsonSchema } from './json-schema.ts';
+import { kubernetesDefinitions } from './kubernetes-definitions.ts';
+
+/** A key of values.yaml, as its comment describes it. */
+interface DocumentedValue {
+  readonly name: string;
+  readonly description: string;
+  /** What the comment adds to the schema that the default makes plain. */
+  readonly annotation: JsonSchema;
+  readonly default: unknown;
+  /** Undefined where the value is one whole, of a type of Kubernetes'. */
+  readonly children: readonly DocumentedValue[] | undefined;
+}
+
+/**
+ * Reads values.yaml with its comments.
+ * @throws Error that names the key whose comment is missing or says too little.
+ */
+export function documentedValues(text: string): readonly DocumentedValue[] {
+  const document = parseDocument(text);
+  if (!isMap(document.contents)) throw new Error('values.yaml is no map');
+  return valuesIn(document.contents, text.split('\n'), text, '');
+}
+
+function valuesIn(
+  map: YAMLMap,
+  lines: readonly string[],
+  text: string,
+  path: string,
+): readonly DocumentedValue[] {
+  return map.items.map((pair) => {
+    const { name, line } = keyOf(pair, text);
+    const where = path === '' ? name : `${path}.${name}`;
+    const { description, annotation } = commentAbove(line, lines);
+    const value = pair.value;
+    const isWhole = annotation.$ref !== undefined || annotation.properties !== undefined || !isMap(value);
+    if (description === '' && annotation.const === undefined && path === '' && isWhole) {
+      throw new Error(`values.yaml: ${where} has no comment`);
+    }
+    return {
+      name,
+      description,
+      annotation,
+      default: isMap(value) || !isScalar(value) ? (pair.value as YAMLMap).toJSON() : value.value,
+      children: isWhole || !isMap(value) ? undefined : valuesIn(value, lines, text, where),
+    };
+  });
+}
+
+function keyOf({ key }: Pair, text: string): { readonly name: string; readonly line: number } {
+  if (!isScalar(key) || !key.range) throw new Error('values.yaml: a key that is no text');
+  return { name: String(key.value), line: text.slice(0, key.range[0]).split('\n').length - 1 };
+}
+
+function commentAbove(keyLine: number, lines: readonly string[]) {
+  const comment: string[] = [];
+  for (let at = keyLine - 1; lines[at]?.trim().startsWith('#'); at -= 1) {
+    comment.unshift((lines[at] ?? '').trim().replace(/^# ?/, ''));
+  }
+  const [prose, annotations] = [false, true].map((isAnnotation) =>
+    comment.filter((each) => each.startsWith('@schema ') === isAnnotation),
+  );
+  const annotation: JsonSchema = Object.assign(
+    {},
+    ...(annotations ?? []).map((each) => parse(each.slice('@schema '.length))),
+  );
+  return { description: (prose ?? []).join(' ').trim(), annotation };
+}
+
+/** The chart's values.schema.json, in the layout that the formatter keeps. */
+export function valuesSchema(text: string): string {
+  const { properties } = objectOf(documentedValues(text));
+  const schema: JsonSchema = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Values of the chart coordinated-leader-election',
+    type: 'object',
+    additionalProperties: false,
+    properties: { ...properties, global: globalValues },
+    $defs: kubernetesDefinitions,
+  };
+  return `${JSON.stringify(schema, undefined, 2).replaceAll(shortList, onOneLine)}\n`;
+}
+
+/** An array of nothing but texts, numbers and empty objects, with what stands before it on its line. */
+const shortList = /^.*\[\n(?:\s+(?:"[^"\n]*"|[\d.-]+|\{\}),?\n)+\s+\],?$/gm;
+
+function onOneLine(list: string): string {
+  const line = list
+    .replace(/\[\n\s+/, '[')
+    .replace(/\n\s+\]/, ']')
+    .replaceAll(/,\n\s+/g, ', ');
+  return line.length <= 110 ? line : list;
+}
+
+/** Helm hands these to every chart, and charts that have this one as a part set them; it uses none. */
+const globalValues: JsonSchema = {
+  description: 'Values for all charts of a release; this one uses none.',
+  type: 'object',
+  additionalProperties: true,
+  examples: [{}],
+};
+
+function objectOf(values: readonly DocumentedValue[]): JsonSchema {
+  const properties = Object.fromEntries(values.map((value) => [value.name, schemaOf(value)]));
+  return { type: 'object', additionalProperties: false, properties };
+}
+
+function schemaOf({
+  description,
+  annotation,
+  default: fallback,
+  children,
+  name,
+}: DocumentedValue): JsonSchema {
+  const described = description === '' ? {} : { description };
+  if (children) return { ...described, ...objectOf(children), ...annotation };
+  if (annotation.properties) {
+    return { ...described, type: 'object', additionalProperties: false, ...annotation, default: fallback };
+  }
+  const isTyped = annotation.$ref !== undefined || annotation.const !== undefined;
+  return {
+    ...described,
+    ...(isTyped ? {} : { type: typeOf(fallback, name) }),
+    ...annotation,
+    default: fallback,
+  };
+}
+
+function typeOf(value: unknown, name: string): NonNullable<JsonSchema['type']> {
+  if (Array.isArray(value)) return 'array';
+  if (Number.isSafeInteger(value)) return 'integer';
+  if (typeof value === 'boolean' || typeof value === 'string') return typeof value as 'boolean' | 'string';
+  throw new Error(`values.yaml: the default of ${name} does not tell its type`);
+}
+
+/** The README's table of values: one row for each that can be set. */
+export function valuesTable(text: string): string {
+  const rows = documentedValues(text).flatMap((value) => rowsOf(value, ''));
+  return ['| Value | Default | What it is |', '|---|---|---|', ...rows].join('\n');
+}
+
+function rowsOf(
+  { name, description, default: fallback, children }: DocumentedValue,
+  path: string,
+): readonly string[] {
+  const key = `${path}${name}`;
+  if (!children) return [`| \`${key}\` | \`${JSON.stringify(fallback)}\` | ${description} |`];
+  const own = description === '' ? [] : [`| \`${key}\` | | ${description} |`];
+  return [...own, ...children.flatMap((child) => rowsOf(child, `${key}.`))];
+}

@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { runCommand } from '../../src/cli/run.ts';
+import type { RunSettings } from '../../src/config.ts';
+import type { ChartObject } from './helm.ts';
+
+/** The chart's Deployment, as much as these tests look at. */
+export interface ChartDeployment extends ChartObject {
+  readonly spec: {
+    readonly replicas: number;
+    readonly strategy: unknown;
+    readonly template: {
+      readonly metadata: Readonly<Record<string, unknown>>;
+      readonly spec: {
+        readonly serviceAccountName: string;
+        readonly containers: readonly ChartContainer[];
+        readonly [field: string]: unknown;
+      };
+    };
+  };
+}
+
+/** The container that runs the program. */
+export interface ChartContainer {
+  readonly args: readonly string[];
+  readonly env?: readonly { readonly name: string; readonly value?: string }[];
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly livenessProbe: { readonly httpGet: { readonly path: string } };
+  readonly readinessProbe: { readonly httpGet: { readonly path: string } };
+}
+
+export function deploymentIn(objects: readonly ChartObject[]): ChartDeployment {
+  const found = objects.find(({ kind }) => kind === 'Deployment');
+  if (!found) throw new Error('the chart rendered no Deployment');
+  return found as ChartDeployment;
+}
+
+export function containerOf({ spec }: ChartDeployment): ChartContainer {
+  const [container, ...others] = spec.template.spec.containers;
+  if (!container || others.length > 0) throw new Error('the Deployment has not one container');
+  return container;
+}
+
+/** What the program makes of a container's arguments. */
+export interface ReadArguments {
+  /** Undefined when it refuses them. */
+  readonly settings: RunSettings | undefined;
+  /** What it says when it refuses them. */
+  readonly complaint: string;
+}
+
+/** Has the program's own command line read a container's arguments, and run nothing. */
+export async function readArguments({ args: [name, ...args] }: ChartContainer): Promise<ReadArguments> {
+  let settings: RunSettings | undefined;
+  const command = runCommand({ env: {}, exitCode: 0 }, async (given) => {
+    settings = given;
+    return 0;
+  });
+  if (name !== command.name()) throw new Error(`the container starts ${name}`);
+  let complaint = '';
+  command.exitOverride().configureOutput({ writeErr: () => {} });
+  try {
+    await command.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    complaint = String(error);
+  }
+  return { settings, complaint };
+}
+
+/** A container's program, running as a process. */
+export interface RunningContainer {
+  /** What it has printed so far. */
+  output(): string;
+  /** Status and body of a page on the container's port; undefined while nobody listens there. */
+  get(path: string): Promise<{ readonly status: number; readonly body: string } | undefined>;
+  /** SIGTERM, as the kubelet sends it; resolves to the exit code. */
+  stop(): Promise<number | null>;
+}
+
+/** Starts the program with a container's arguments and variables, and what leads it to the cluster, and no others. */
+export function runContainer(container: ChartContainer, kubeconfig: string): RunningContainer {
+  const main = new URL('../../src/main.ts', import.meta.url).pathname;
+  const given = (container.env ?? []).map(({ name, value }) => [name, value]);
+  const child = spawn(process.execPath, [main, ...container.args], {
+    env: { ...Object.fromEntries(given), KUBECONFIG: kubeconfig },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  // A test that crashes must leave nothing behind.
+  process.once('exit', () => child.kill('SIGKILL'));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const ended = once(child, 'exit').then(([code]) => code as number | null);
+  const [port] = container.ports;
+  return {
+    output: () => output,
+    async get(path) {
+      try {
+        const response = await fetch(`http://127.0.0.1:${port?.containerPort}${path}`);
+        return { status: response.status, body: await response.text() };
+      } catch {
+        return undefined;
+      }
+    },
+    stop() {
+      child.kill('SIGTERM');
+      return ended;
+    },
+  };
+}

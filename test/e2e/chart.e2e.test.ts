@@ -1,0 +1,379 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { parse } from 'yaml';
+import type { JsonSchema } from '../chart/json-schema.ts';
+import { keyOf, kustomizeBase, plainManifest, sorted, sortedYaml } from '../chart/plain-manifests.ts';
+import { valuesOf } from '../chart/values-arbitrary.ts';
+import { binary } from '../control-plane/binaries.ts';
+import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import { freePorts } from '../control-plane/free-port.ts';
+import { type AuditLog, prepareAuditLog } from './audit-log.ts';
+import {
+  containerOf,
+  deploymentIn,
+  type RunningContainer,
+  readArguments,
+  runContainer,
+} from './chart-deployment.ts';
+import { coordinatorLease, createCandidate, createNamespaces, readLease } from './cluster-objects.ts';
+import { eventually } from './coordinator.ts';
+import { builtIn, coordinatorTurns, lateWrites, overlaps } from './coordinator-turns.ts';
+import { type ChartObject, chartFolder, type Helm, objectsIn, release, startHelm } from './helm.ts';
+import { type Kubectl, kubectlFor } from './kubectl.ts';
+import { permissionsOf, type RbacObject } from './permissions.ts';
+import { startSimCandidates } from './sim-candidate.ts';
+
+const repository = new URL('../../', import.meta.url).pathname;
+const schema = JSON.parse(await readFile(join(chartFolder, 'values.schema.json'), 'utf8')) as JsonSchema;
+
+const ourIdentity = /^coordinated-leader-election_/;
+
+const valuesFolder = join(repository, 'test/chart/values');
+const valuesFiles = (await readdir(valuesFolder)).sort();
+
+async function valuesIn(file: string): Promise<unknown> {
+  return parse(await readFile(join(valuesFolder, file), 'utf8'));
+}
+
+let helm: Helm;
+beforeAll(async () => {
+  helm = await startHelm();
+});
+afterAll(async () => {
+  await helm?.remove();
+});
+
+describe('the chart', () => {
+  it.for(['default values', ...valuesFiles])(
+    'has nothing that helm lint --strict objects to: %s',
+    async (file) => {
+      const values = valuesFiles.includes(file) ? ['--values', join(valuesFolder, file)] : [];
+      const { code, stdout, stderr } = await helm.run(['lint', '--strict', chartFolder, ...values]);
+      expect(`${stdout}${stderr}`).not.toMatch(/ERROR|WARNING/);
+      expect(code).toBe(0);
+    },
+  );
+
+  it.for(valuesFiles)('renders what is kept in test/chart/rendered: %s', async (file) => {
+    const rendered = sortedYaml(await helm.render(await valuesIn(file)));
+    await expect(rendered).toMatchFileSnapshot(join(repository, 'test/chart/rendered', file));
+  });
+
+  it.for([
+    { name: 'a value that it does not have', values: { replicas: 2 }, want: "'replicas' not allowed" },
+    {
+      name: 'a setting that the program does not have',
+      values: { config: { pace: 1 } },
+      want: "'pace' not allowed",
+    },
+    { name: 'a number in words', values: { replicaCount: 'two' }, want: 'got string, want integer' },
+    {
+      name: 'a duration without a unit',
+      values: { config: { leaseDuration: '10' } },
+      want: 'does not match pattern',
+    },
+    { name: 'a root user', values: { podSecurityContext: { runAsUser: 0 } }, want: 'minimum' },
+    {
+      name: 'leave to be root',
+      values: { podSecurityContext: { runAsNonRoot: false } },
+      want: 'must be true',
+    },
+    {
+      name: 'no word on root',
+      values: { podSecurityContext: { runAsNonRoot: null } },
+      want: "missing property 'runAsNonRoot'",
+    },
+    {
+      name: 'a privileged container',
+      values: { securityContext: { privileged: true } },
+      want: "'privileged' not allowed",
+    },
+    {
+      name: 'a capability',
+      values: { securityContext: { capabilities: { add: ['NET_ADMIN'] } } },
+      want: "'add' not allowed",
+    },
+    {
+      name: 'a path of the node',
+      values: { volumes: [{ name: 'host', hostPath: { path: '/' } }] },
+      want: '/volumes/0',
+    },
+    {
+      name: 'an update without a pod to spare',
+      values: { updateStrategy: { maxSurge: 0 } },
+      want: '/updateStrategy/maxSurge',
+    },
+  ])('refuses $name', async ({ values, want }) => {
+    const refusal = await helm.render(values).catch((error: Error) => error.message);
+    expect(refusal).toContain(want);
+  });
+
+  it('allows what deploy/rbac.yaml allows, no more and no less', async () => {
+    const known = objectsIn(
+      await readFile(join(repository, 'deploy/rbac.yaml'), 'utf8'),
+    ) as readonly RbacObject[];
+    expect(permissionsOf((await helm.render({})) as readonly RbacObject[])).toEqual(permissionsOf(known));
+  });
+
+  it('allows the same in the namespaces that it is limited to, and has nothing cluster-wide', async () => {
+    const namespaces = ['team-a', 'team-b'];
+    const everywhere = permissionsOf((await helm.render({})) as readonly RbacObject[]);
+    const limited = (await helm.render({ namespaces })) as readonly RbacObject[];
+    const want = everywhere.flatMap((permission) =>
+      permission.includes('in all namespaces')
+        ? namespaces.map((namespace) => permission.replace('in all namespaces', `in ${namespace}`))
+        : [permission],
+    );
+    expect(permissionsOf(limited)).toEqual(want.sort());
+    expect(limited.filter(({ kind }) => kind.startsWith('Cluster'))).toEqual([]);
+  });
+});
+
+describe('deploy/, made from the chart', () => {
+  const base = join(repository, 'deploy/base');
+
+  it('has the plain manifests', async () => {
+    const manifest = plainManifest(await helm.render({}));
+    await expect(manifest).toMatchFileSnapshot(join(repository, 'deploy/coordinator.yaml'));
+  });
+
+  it('has the kustomize base', async () => {
+    const files = kustomizeBase(await helm.render({}));
+    for (const [name, text] of Object.entries(files)) {
+      await expect(text).toMatchFileSnapshot(join(base, name));
+    }
+    expect((await readdir(base)).sort()).toEqual(Object.keys(files).sort());
+  });
+
+  it('has a kustomize base that comes to the plain manifests', async () => {
+    const kubectl = await kubectlFor('');
+    onTestFinished(() => kubectl.remove());
+    const { stdout, stderr } = await kubectl.run(['kustomize', base]);
+    const plain = objectsIn(await readFile(join(repository, 'deploy/coordinator.yaml'), 'utf8'));
+    expect(stderr).toBe('');
+    expect(sorted(objectsIn(stdout))).toEqual(sorted(plain));
+  });
+});
+
+describe('on a real kube-apiserver', () => {
+  let audit: AuditLog;
+  let plane: ControlPlane;
+  let kubectl: Kubectl;
+
+  /** A namespace whose pods are held to the restricted Pod Security Standard. */
+  const restricted = 'restricted';
+
+  beforeAll(async () => {
+    audit = await prepareAuditLog();
+    plane = await startControlPlane({ extraApiServerArgs: audit.apiServerArgs });
+    kubectl = await kubectlFor(plane.kubeconfig);
+    await createNamespaces(plane, 'team-a', 'team-b');
+    const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+    await plane.request('POST', '/api/v1/namespaces', { metadata: { name: restricted, labels } });
+    for (const kind of ['ServiceMonitor', 'PodMonitor']) {
+      await plane.request(
+        'POST',
+        '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+        monitorDefinition(kind),
+      );
+    }
+  });
+
+  afterAll(async () => {
+    await kubectl?.remove();
+    await plane?.stop();
+    await audit?.remove();
+  });
+
+  async function applied(objects: readonly ChartObject[]): Promise<string> {
+    const { code, stdout, stderr } = await kubectl.run(['apply', '--server-side', '--filename', '-'], {
+      input: sortedYaml(objects),
+    });
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    return stdout;
+  }
+
+  it.for(valuesFiles)('is taken by server-side apply without a warning: %s', async (file) => {
+    const objects = await helm.render(await valuesIn(file));
+    // The definitions of the monitors may have been accepted, but not be served yet.
+    await kubectl.run(['wait', '--for=condition=Established', 'customresourcedefinitions', '--all']);
+    const result = await applied(objects);
+    expect(result.trim().split('\n')).toHaveLength(objects.length);
+    await kubectl.run(['delete', '--wait=false', '--filename', '-'], { input: sortedYaml(objects) });
+  });
+
+  /** What the server says to the Deployment's pod, where the restricted standard is enforced. */
+  async function createPod(objects: readonly ChartObject[]): Promise<unknown> {
+    const { template } = deploymentIn(objects).spec;
+    const pod = { ...template, metadata: { ...template.metadata, name: 'pod' } };
+    return plane.request('POST', `/api/v1/namespaces/${restricted}/pods?dryRun=All`, pod);
+  }
+
+  it('has nobody who would let a pod that is not restricted into that namespace', async () => {
+    const pod = { metadata: { name: 'pod' }, spec: { containers: [{ name: 'free', image: 'free' }] } };
+    const path = `/api/v1/namespaces/${restricted}/pods?dryRun=All`;
+    await expect(plane.request('POST', path, pod)).rejects.toThrow('violates PodSecurity');
+  });
+
+  it('holds for whatever the schema allows: valid, restricted, unambiguous, and understood by the program', async () => {
+    await fc.assert(
+      fc.asyncProperty(ownValues, async (values) => {
+        const objects = await helm.render(values);
+        expect(new Set(objects.map(keyOf)).size).toBe(objects.length);
+        await createPod(objects);
+        const container = containerOf(deploymentIn(objects));
+        const { settings, complaint } = await readArguments(container);
+        // Durations that are each fine need not go together; only the program says so.
+        if (settings === undefined)
+          expect(complaint).toMatch(/must be (?:shorter than|at least twice|longer than) --/);
+        else expect(settings.listen?.port).toBe(container.ports[0]?.containerPort);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  describe('its pods', () => {
+    /** The oldest first. */
+    const pods: RunningContainer[] = [];
+
+    beforeAll(async () => {
+      await applied(await helm.render({}));
+      await startPod({});
+      await startPod({});
+      const isActive = async () => {
+        const pages = await Promise.all(pods.map((pod) => pod.get('/readyz')));
+        return pages.some((page) => page?.body.includes('coordinator-lock ok')) ? true : undefined;
+      };
+      await eventually(isActive, 'one of the pods is active', 60_000);
+      expect((await readLease(plane, coordinatorLease))?.spec.holderIdentity).toMatch(ourIdentity);
+    });
+
+    afterAll(async () => {
+      await Promise.all(pods.map((pod) => pod.stop()));
+    });
+
+    /** Runs what the Deployment says as a process, until its probes are content. */
+    async function startPod(config: Readonly<Record<string, unknown>>): Promise<void> {
+      const [containerPort = 0] = await freePorts(1);
+      const objects = await helm.render({
+        // Pods have addresses of their own; here they need ports of their own.
+        containerPort,
+        // Left to the variable, which thereby shows that variables arrive.
+        config: { ...config, leaseDuration: null },
+        extraEnv: [{ name: 'CLE_LEASE_DURATION', value: '15s' }],
+      });
+      const deployment = deploymentIn(objects);
+      const { namespace } = release;
+      const name = deployment.spec.template.spec.serviceAccountName;
+      const kubeconfig = await plane.kubeconfigFor({ serviceAccount: { namespace, name } });
+      const container = containerOf(deployment);
+      const pod = runContainer(container, kubeconfig);
+      pods.push(pod);
+      const { livenessProbe, readinessProbe } = container;
+      for (const { httpGet } of [livenessProbe, readinessProbe]) {
+        const isContent = async () => ((await pod.get(httpGet.path))?.status === 200 ? true : undefined);
+        await eventually(isContent, `${httpGet.path} of a pod`);
+      }
+    }
+
+    it('elect, with the arguments, variables and rights that they are given', async () => {
+      const candidates = await startSimCandidates(plane);
+      onTestFinished(() => candidates.stop());
+      await candidates.start({ namespace: 'team-a', lease: 'web', name: 'first', binaryVersion: '1.36.0' });
+      const elected = () => readLease(plane, { namespace: 'team-a', name: 'web' });
+      const { spec } = await eventually(elected, 'the first election');
+      expect(spec).toMatchObject({ holderIdentity: 'first', leaseDurationSeconds: 15 });
+      expect(pods.map((pod) => pod.output()).join('')).not.toMatch(/"level":"(?:error|fatal)"/);
+    });
+
+    it('elect who the notes say, by the commands that they give', async () => {
+      await followNotes(await helm.notes({}));
+    });
+
+    it('are upgraded and rolled back without a moment of two coordinators', async () => {
+      const { strategy } = deploymentIn(await helm.render({})).spec;
+      const rollingUpdate = { maxSurge: 1, maxUnavailable: 0 };
+      expect(strategy).toEqual({ type: 'RollingUpdate', rollingUpdate });
+      const since = performance.timeOrigin + performance.now();
+      for (const [step, workers] of [16, 16, 32, 32].entries()) {
+        await startPod({ workers });
+        expect(await pods.shift()?.stop()).toBe(0);
+        const lease = { namespace: 'team-b', name: `upgrade-${step}` };
+        await createCandidate(plane, { namespace: 'team-b', lease: lease.name, name: lease.name });
+        await eventually(() => readLease(plane, lease), `${lease.name} is held`);
+      }
+
+      const { turns } = coordinatorTurns(await audit.requests());
+      expect(overlaps(turns)).toEqual([]);
+      expect(turns.filter(({ client }) => client !== builtIn).flatMap(lateWrites)).toEqual([]);
+      const rolled = turns.filter(({ until }) => until > since);
+      expect(rolled.length).toBeGreaterThanOrEqual(2);
+      for (const [index, { until }] of rolled.entries()) {
+        const next = rolled[index + 1];
+        if (next) expect(next.from - until).toBeLessThan(2_000);
+      }
+      expect((await readLease(plane, coordinatorLease))?.spec.holderIdentity).toMatch(ourIdentity);
+    });
+  });
+
+  /** Does what the notes say to see the first election, in a shell. */
+  async function followNotes(notes: string): Promise<void> {
+    const commands = notes
+      .split('\n')
+      .filter((line) => !/^(?:\d\. |And |helm )|rollout status| logs /.test(line));
+    const from = commands.findIndex((line) => line.startsWith('kubectl'));
+    const script = ['set -e', ...commands.slice(from)].join('\n');
+    const path = `${dirname(await binary('kubectl@1.36.3'))}:/usr/bin:/bin`;
+    const { stdout } = await promisify(execFile)('bash', ['-c', script], {
+      env: { PATH: path, KUBECONFIG: plane.kubeconfig, HOME: plane.directory },
+    });
+    expect(stdout).toContain(
+      'leasecandidate.coordination.k8s.io/first-candidate created'.replace('serverside-applied', 'created'),
+    );
+    expect(stdout).toContain('holderIdentity: first-candidate');
+    expect(stdout).toContain('lease.coordination.k8s.io "first-election" deleted');
+  }
+});
+
+/**
+ * Values that the schema allows, without those whose parts have to fit one another or the cluster: the API server's own
+ * rules for them are not the chart's.
+ */
+const ownValues = valuesOf({
+  ...schema,
+  properties: Object.fromEntries(
+    Object.entries(schema.properties ?? {}).filter(
+      ([name]) =>
+        ![
+          'affinity',
+          'extraEnv',
+          'priorityClassName',
+          'resources',
+          'topologySpreadConstraints',
+          'volumeMounts',
+          'volumes',
+        ].includes(name),
+    ),
+  ),
+});
+
+/** Stands for the Prometheus operator's definition of a monitor, and takes whatever fields it has. */
+function monitorDefinition(kind: string): unknown {
+  const group = 'monitoring.coreos.com';
+  const plural = `${kind.toLowerCase()}s`;
+  const schemas = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  return {
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { kind, plural },
+      versions: [{ name: 'v1', served: true, storage: true, schema: schemas }],
+    },
+  };
+}

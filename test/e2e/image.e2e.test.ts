@@ -1,0 +1,130 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { version } from '../../src/version.ts';
+import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import { freePorts } from '../control-plane/free-port.ts';
+import { coordinatorLease, readLease } from './cluster-objects.ts';
+import { eventually, installRole } from './coordinator.ts';
+import { buildImage, type RunningImage, runImage, type UnpackedImage } from './image.ts';
+
+describe('the image', () => {
+  let image: UnpackedImage;
+  beforeAll(async () => {
+    image = await buildImage();
+  });
+  afterAll(async () => {
+    await image?.remove();
+  });
+
+  /** Every file of the image, by its path. */
+  async function files(): Promise<
+    readonly { readonly path: string; readonly size: number; readonly isOpen: boolean }[]
+  > {
+    const entries = await readdir(image.root, { recursive: true, withFileTypes: true });
+    return Promise.all(
+      entries
+        .filter((entry) => entry.isFile() || entry.isDirectory())
+        .map(async (entry) => {
+          const path = join(entry.parentPath, entry.name);
+          const { size, mode, uid, gid } = await stat(path);
+          const isOpen = uid === 65_532 || gid === 65_532 || (mode & 0o022) !== 0;
+          return { path: path.slice(image.root.length), size: entry.isFile() ? size : 0, isOpen };
+        }),
+    );
+  }
+
+  it('starts the program as a user that is not root, without a shell', () => {
+    const { User, Entrypoint, Cmd, Env } = image.config;
+    expect({ User, Entrypoint, Cmd }).toEqual({
+      User: '65532:65532',
+      Entrypoint: ['/usr/local/bin/node', '/app/dist/main.js'],
+      Cmd: undefined,
+    });
+    expect(Env).toContain('NODE_ENV=production');
+  });
+
+  it('says what it is', () => {
+    const { Labels } = image.config;
+    expect(Labels).toMatchObject({
+      'org.opencontainers.image.title': 'coordinated-leader-election',
+      'org.opencontainers.image.version': version,
+      'org.opencontainers.image.revision': '0123456789',
+    });
+  });
+
+  it('has Node, the program and what that needs, and weighs less than 200 MB', async () => {
+    const all = await files();
+    const megabytes = all.reduce((sum, { size }) => sum + size, 0) / 1e6;
+    console.log(`the image, on a base of nothing but C libraries: ${megabytes.toFixed(0)} MB`);
+    // 25 MB are for what a distroless base has beside those libraries.
+    expect(megabytes).toBeLessThan(175);
+    const lock = JSON.parse(await readFile(new URL('../../package-lock.json', import.meta.url), 'utf8')) as {
+      readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
+    };
+    const installed = all.flatMap(({ path }) => /^\/app\/(.*)\/package\.json$/.exec(path)?.[1] ?? []);
+    const forDevelopment = installed.filter((path) => lock.packages[path]?.dev === true);
+    expect(installed).toContain('node_modules/undici');
+    expect(forDevelopment).toEqual([]);
+    expect(
+      all.map(({ path }) => path).filter((path) => /\/bin\/(?:sh|bash|npm)$|\.d\.ts$/.test(path)),
+    ).toEqual([]);
+  });
+
+  it('has nothing that its user could write to', async () => {
+    expect((await files()).filter(({ isOpen }) => isOpen).map(({ path }) => path)).toEqual([]);
+  });
+
+  describe('on a real control plane', () => {
+    let plane: ControlPlane;
+    let kubeconfig: string;
+    beforeAll(async () => {
+      plane = await startControlPlane();
+      kubeconfig = await installRole(plane);
+    });
+    afterAll(async () => {
+      await plane?.stop();
+    });
+
+    /** Starts it, with how long it took until it was ready, in milliseconds. */
+    async function start(): Promise<{ readonly running: RunningImage; readonly readyAfterMs: number }> {
+      const [port] = await freePorts(1);
+      const started = performance.now();
+      const running = await runImage(image, kubeconfig, ['run', `--listen=127.0.0.1:${port}`]);
+      onTestFinished(async () => {
+        await running.stop();
+      });
+      const isReady = async () => {
+        const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+        return answer?.ok ? true : undefined;
+      };
+      await eventually(isReady, 'the image is ready', 30_000, 10).catch((cause: unknown) => {
+        throw new Error(running.output(), { cause });
+      });
+      return { running, readyAfterMs: performance.now() - started };
+    }
+
+    it('coordinates on a root file system that nobody can write to, and ends as process 1 when told to', async () => {
+      const { running } = await start();
+      const holder = async () => {
+        const held = (await readLease(plane, coordinatorLease))?.spec.holderIdentity;
+        return held?.startsWith('coordinated-leader-election_') ? held : undefined;
+      };
+      await eventually(holder, 'it holds the lock');
+      expect(await running.stop()).toBe(0);
+      expect(running.output()).toContain('"msg":"Stopped"');
+    });
+
+    it('is ready within 2 s', async () => {
+      const times: number[] = [];
+      for (let starts = 0; starts < 3; starts += 1) {
+        const { running, readyAfterMs } = await start();
+        times.push(readyAfterMs);
+        await running.stop();
+      }
+      console.log(`from start to ready: ${times.map((each) => each.toFixed(0)).join(', ')} ms`);
+      // The quickest says what the image needs; the others, what else the machine was doing.
+      expect(Math.min(...times)).toBeLessThan(2_000);
+    });
+  });
+});
