@@ -45,7 +45,7 @@ export async function compareServers(
   { seed, runs }: DifferentialSettings,
 ): Promise<void> {
   const details = await fc.check(
-    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength }), async (steps) => {
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength, size: 'max' }), async (steps) => {
       const difference = await firstDifference(real, embedded, steps);
       if (difference !== undefined) throw new Error(report(difference, real, embedded));
     }),

@@ -20,6 +20,12 @@ export function embeddedApi(...candidateVersions: EmbeddedApi['candidateVersions
   };
 }
 
+/** An embedded server's API with the versions of LeaseCandidate that another server serves. */
+export function embeddedLike({ candidateVersions }: ServedApi): EmbeddedApi {
+  // Every version that any server serves, the embedded one can serve.
+  return embeddedApi(...(candidateVersions as EmbeddedApi['candidateVersions']));
+}
+
 /** Starts an embedded server on which nobody else writes. */
 export async function startEmbeddedTarget(api: EmbeddedApi): Promise<RunningTarget> {
   const token = randomBytes(16).toString('hex');

@@ -190,6 +190,17 @@ export function deletedStatus(subject: Subject, name: string, uid: string): Fiel
   };
 }
 
+/** The answer to who asks for a revision that has not been yet. */
+export function revisionTooNew(revision: string): Fields {
+  const message = expect.stringMatching(
+    new RegExp(`^Timeout: Too large resource version: ${revision}, current: \\d+$`),
+  );
+  return failure(504, 'Timeout', message, {
+    causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+    retryAfterSeconds: 1,
+  });
+}
+
 /** The answer where the path is not one of the API's. */
 export const noSuchPath: Fields = failure(
   404,

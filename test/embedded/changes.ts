@@ -1,5 +1,5 @@
 /** Long enough for anything on a slow machine. */
-const PATIENCE_MS = 45_000;
+export const PATIENCE_MS = 90_000;
 
 /** Things that come about by and by, for tests to wait for. */
 export class Changes {

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { createLease, type Lease, leasePath, microTime } from '../e2e/cluster-objects.ts';
 import type { SimCandidate, SimCandidateSpec } from '../e2e/sim-candidate.ts';
 import type { Change, WatchedCandidate, WatchedLease } from '../e2e/watched-objects.ts';
+import { PATIENCE_MS } from './changes.ts';
 import type { EmbeddedSite } from './embedded-site.ts';
 import type { Participant, ParticipantSpec } from './participants.ts';
 
@@ -34,7 +36,6 @@ export interface ContestedLease {
 }
 
 const NAME = 'web';
-const PATIENCE_MS = 45_000;
 
 /** Creates the namespace, and nothing in it. */
 export async function contestedLease(site: EmbeddedSite, namespace: string): Promise<ContestedLease> {
@@ -109,14 +110,20 @@ export function heldBy(holderIdentity: string): Spec {
 
 /** Lets so much happen on other Leases of the namespace that, were anything due to this one, it would have been done. */
 export async function untilNeighboursAreServed(site: EmbeddedSite, { namespace }: ContestedLease) {
-  const lease = `neighbour-${site.leases.history(namespace, NAME).length}`;
+  const lease = `neighbour-${randomUUID()}`;
   await site.candidates.start({ namespace, lease, name: lease });
-  const first = await site.leases.waitFor(namespace, lease, ({ spec }) => spec.holderIdentity === lease);
+  const patience = { timeoutMs: PATIENCE_MS };
+  const first = await site.leases.waitFor(
+    namespace,
+    lease,
+    ({ spec }) => spec.holderIdentity === lease,
+    patience,
+  );
   // It expires, as nobody renews it, and is granted anew.
   await site.leases.waitFor(
     namespace,
     lease,
     ({ spec }) => spec.holderIdentity === lease && spec.renewTime !== first.object.spec.renewTime,
-    { timeoutMs: PATIENCE_MS },
+    patience,
   );
 }

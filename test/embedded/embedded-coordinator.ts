@@ -1,14 +1,15 @@
+import type { Clock } from '../../src/clock.ts';
 import { type RunSettings, runSettings } from '../../src/config.ts';
 import { assembleCoordinator } from '../../src/coordinator.ts';
 import { createClient } from '../../src/kubernetes/client.ts';
 import { resolveSettings } from '../../src/settings-table.ts';
-import { systemClock } from '../../src/system-clock.ts';
 import { createControllerReport, createLockReport } from '../../src/telemetry/controller-report.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import type { LogLine } from '../e2e/coordinator.ts';
 import { Changes } from './changes.ts';
 import type { ClusterUser, EmbeddedCluster } from './embedded-cluster.ts';
+import { patientClock } from './patient-clock.ts';
 
 /** A replica of the coordinator in this very process, made of the same parts as that of the `run` command. */
 export interface EmbeddedCoordinator {
@@ -29,7 +30,8 @@ export interface EmbeddedCoordinatorOptions {
   readonly settings?: Partial<RunSettings>;
   /** Default `coordinator`. */
   readonly user?: ClusterUser;
-  readonly clock?: typeof systemClock;
+  /** Default: {@link patientClock}. */
+  readonly clock?: Clock;
   /** Where it finds the server, if not directly. */
   readonly url?: string;
 }
@@ -37,7 +39,7 @@ export interface EmbeddedCoordinatorOptions {
 /** Starts a replica on `cluster`; {@link untilActive} tells when it coordinates. */
 export function startCoordinator(
   cluster: EmbeddedCluster,
-  { settings = {}, user = 'coordinator', clock = systemClock, url }: EmbeddedCoordinatorOptions = {},
+  { settings = {}, user = 'coordinator', clock = patientClock, url }: EmbeddedCoordinatorOptions = {},
 ): EmbeddedCoordinator {
   const log: LogLine[] = [];
   const changes = new Changes();

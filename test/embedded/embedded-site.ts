@@ -28,8 +28,10 @@ export interface EmbeddedSite {
 
 /** How a site is started: {@link EmbeddedClusterOptions} and {@link EmbeddedCoordinatorOptions}. */
 export interface EmbeddedSiteOptions extends EmbeddedClusterOptions, EmbeddedCoordinatorOptions {
-  /** Called before the coordinator is started. */
-  readonly prepare?: (site: Omit<EmbeddedSite, 'coordinator' | 'stop'>) => Promise<void>;
+  /** Called before the coordinator is started; may say more about how. */
+  readonly prepare?: (
+    site: Omit<EmbeddedSite, 'coordinator' | 'stop'>,
+  ) => Promise<EmbeddedCoordinatorOptions | undefined>;
 }
 
 /** Starts a server and a coordinator on it; resolves when that is active, or at once when it writes nothing. */
@@ -40,8 +42,8 @@ export async function startEmbeddedSite(options: EmbeddedSiteOptions = {}): Prom
   const participants = startParticipants(cluster);
   const createNamespace = (name: string) => createNamespaces(cluster, name);
   const parts = { cluster, leases, candidates, participants, createNamespace };
-  await options.prepare?.(parts);
-  const coordinator = startCoordinator(cluster, options);
+  const more = await options.prepare?.(parts);
+  const coordinator = startCoordinator(cluster, { ...options, ...more });
   if (!options.settings?.dryRun) await untilActive(coordinator);
   return {
     ...parts,

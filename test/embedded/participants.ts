@@ -1,10 +1,10 @@
 import { SampleCandidate } from '../../src/demo/sample-candidate.ts';
 import type { SampleIdentity, SampleTiming } from '../../src/demo/sample-identity.ts';
 import { createClient } from '../../src/kubernetes/client.ts';
-import { systemClock } from '../../src/system-clock.ts';
 import { type Leadership, overlapsOf } from '../e2e/leaderships.ts';
 import { Changes } from './changes.ts';
 import type { EmbeddedCluster } from './embedded-cluster.ts';
+import { patientClock } from './patient-clock.ts';
 
 /** One program that takes part in an election, as client-go's would. */
 export interface Participant {
@@ -33,21 +33,18 @@ export interface Participants {
   stop(): Promise<void>;
 }
 
-/**
- * In the proportions of client-go's, with this in view: whoever stops renewing has stopped leading long before its Lease
- * has expired, on a slow machine too.
- */
+/** In the proportions of client-go's: whoever stops renewing has stopped leading long before its Lease has expired. */
 export const timing: SampleTiming = {
-  leaseDurationSeconds: 3,
-  renewDeadlineMs: 1500,
-  retryPeriodMs: 250,
+  leaseDurationSeconds: 2,
+  renewDeadlineMs: 1000,
+  retryPeriodMs: 200,
   candidateRenewalMs: 600_000,
 };
 
 export function startParticipants(cluster: EmbeddedCluster): Participants {
   const client = createClient({
     kubeConfig: cluster.kubeConfigOf('admin'),
-    clock: systemClock,
+    clock: patientClock,
     userAgent: 'test',
     connections: 8,
   });
@@ -78,7 +75,7 @@ export function startParticipants(cluster: EmbeddedCluster): Participants {
       }
       const candidate = new SampleCandidate({
         client,
-        clock: systemClock,
+        clock: patientClock,
         identity,
         timing,
         onLeading(isLeading) {

@@ -1,3 +1,4 @@
+import { parse } from 'yaml';
 import type { Answer, Body } from '../target.ts';
 import type { WatchedEvent } from '../watched-stream.ts';
 
@@ -6,7 +7,7 @@ export interface NormalAnswer {
   readonly code: number;
   readonly type: string | undefined;
   readonly warnings: readonly string[];
-  /** Parsed where it is JSON. */
+  /** Parsed. */
   readonly body: unknown;
 }
 
@@ -27,9 +28,7 @@ export function normalAnswer(answer: Answer, names: Names, listRevision?: string
     code: answer.code,
     type,
     warnings: answer.warnings,
-    body: type?.startsWith('application/json')
-      ? normalValue(JSON.parse(answer.text), names, listRevision)
-      : withoutTimes(withoutUids(answer.text, names)).replace(/resourceVersion: "\d+"/, 'resourceVersion'),
+    body: normalValue(type?.endsWith('yaml') ? parse(answer.text) : answer.json, names, listRevision),
   };
 }
 
@@ -89,6 +88,10 @@ function normalText(text: string, names: Names): string {
       .replaceAll(
         /(in record |too old resource version: )\(?(\d+)\)?/g,
         (_, before: string, revision: string) => `${before}(${names.revisions.get(revision) ?? 'REVISION'})`,
+      )
+      .replaceAll(
+        /(in the precondition \(|resourceVersion:)(\d+)/g,
+        (_, before: string, revision: string) => `${before}${names.revisions.get(revision) ?? 'REVISION'}`,
       )
       .replaceAll(/too old resource version: (\S+) \(\d+\)/g, 'too old resource version: $1 (REVISION)')
       .replaceAll(/current: \d+/g, 'current: REVISION')

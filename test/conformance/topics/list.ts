@@ -7,6 +7,7 @@ import {
   invalidOptions,
   leaseItem,
   notSupported,
+  revisionTooNew,
 } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 import type { Body } from '../target.ts';
@@ -217,6 +218,17 @@ export function describeList({ it, minor }: Suite): void {
     // Up to 1.32, the server takes it for an error of its own.
     const [code, message] = minor >= 33 ? [400, `invalid resource version: ${problem}`] : [500, problem];
     expect({ code: answer.code, message: answer.json['message'] }).toEqual({ code, message });
+  });
+
+  it('cannot wait for a resourceVersion that is far away', async ({ leases }) => {
+    const resourceVersion = '987654321';
+    for (const more of [{}, { resourceVersionMatch: 'NotOlderThan' }]) {
+      expectAnswer(
+        await leases.list({ query: { resourceVersion, ...more } }),
+        504,
+        revisionTooNew(resourceVersion),
+      );
+    }
   });
 
   it('answers with the latest, or what was at a resourceVersion', async ({ leases }) => {

@@ -81,6 +81,40 @@ export function describeNegotiation({ it }: Suite): void {
     });
   }
 
+  it('takes protobuf', async ({ namespace, leases }) => {
+    const message = (...fields: readonly (readonly [number, string | Buffer])[]) =>
+      Buffer.concat(
+        fields.map(([number, value]) => {
+          const content = Buffer.from(value);
+          return Buffer.concat([Buffer.from([number * 8 + 2, content.length]), content]);
+        }),
+      );
+    const renewTime = Buffer.from([8, 1, 16, 0xe8, 7]);
+    const spec = Buffer.concat([message([1, 'h']), Buffer.from([16, 10]), message([4, renewTime])]);
+    const type = message([1, 'coordination.k8s.io/v1'], [2, 'Lease']);
+    const written = message([1, message([1, 'a'])], [2, spec]);
+    const rawBody = Buffer.concat([Buffer.from('k8s\0'), message([1, type], [2, written])]);
+    const contentType = 'application/vnd.kubernetes.protobuf';
+    const fields = { 'f:holderIdentity': {}, 'f:leaseDurationSeconds': {}, 'f:renewTime': {} };
+    expectAnswer(
+      await leases.create(undefined, { rawBody, contentType }),
+      201,
+      lease(namespace, 'a', {
+        metadata: { managedFields: [updated('conformance', { 'f:spec': fields })] },
+        spec: {
+          holderIdentity: 'h',
+          leaseDurationSeconds: 10,
+          renewTime: '1970-01-01T00:00:01.000001Z',
+        },
+      }),
+    );
+    const refused = await leases.create(undefined, { rawBody: 'k8s\0garbage', contentType });
+    expect({ code: refused.code, reason: refused.json['reason'] }).toEqual({
+      code: 400,
+      reason: 'BadRequest',
+    });
+  });
+
   it('answers in YAML', async ({ leases }) => {
     const made = await leases.make(object);
     const { code, headers, text } = await leases.get('a', { accept: 'application/yaml' });

@@ -7,6 +7,7 @@ import {
   methodNotAllowed,
   noSuchPath,
   notFound,
+  revisionTooNew,
 } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 
@@ -41,6 +42,14 @@ export function describeRead({ it }: Suite): void {
       500,
       failure(500, '', message),
     );
+  });
+
+  it('cannot wait for a resourceVersion that is far away', async ({ leases }) => {
+    await leases.make({ metadata: { name: 'a' } });
+    const resourceVersion = '987654321';
+    const answer = await leases.get('a', { query: { resourceVersion } });
+    expectAnswer(answer, 504, revisionTooNew(resourceVersion));
+    expect(answer.headers['retry-after']).toBe('1');
   });
 
   it('ignores parameters that are for lists', async ({ leases }) => {

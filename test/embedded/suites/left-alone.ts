@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { leasePath, microTime } from '../e2e/cluster-objects.ts';
-import type { WatchedLease } from '../e2e/watched-objects.ts';
-import { contestedLease, heldBy, untilNeighboursAreServed } from './contested-lease.ts';
-import { type EmbeddedSite, startEmbeddedSite } from './embedded-site.ts';
-
-// They spend their time waiting for Leases to expire: all of them wait at the same time.
-vi.setConfig({ maxConcurrency: 100, testTimeout: 60_000, hookTimeout: 60_000 });
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { leasePath, microTime } from '../../e2e/cluster-objects.ts';
+import type { WatchedLease } from '../../e2e/watched-objects.ts';
+import { contestedLease, heldBy, untilNeighboursAreServed } from '../contested-lease.ts';
+import { type EmbeddedSite, startEmbeddedSite } from '../embedded-site.ts';
 
 const OLDEST = 'OldestEmulationVersion';
 const CUSTOM = 'example.com/custom';
@@ -15,7 +12,7 @@ const custom = { strategy: CUSTOM };
 let site: EmbeddedSite;
 
 beforeAll(async () => {
-  site = await startEmbeddedSite({ settings: { electionDurationMs: 1000, leaseDurationSeconds: 2 } });
+  site = await startEmbeddedSite({ settings: { electionDurationMs: 750, leaseDurationSeconds: 1 } });
 });
 afterAll(async () => {
   await site?.stop();
@@ -78,7 +75,7 @@ describe.concurrent('when strategies conflict', () => {
 
   test('a Lease is left alone, its parties are asked again who lives, until one of them is deleted', async () => {
     const { lease, a, b, reports } = await startDispute('conflict');
-    await Promise.all([a.pinged(a.pings() + 2), b.pinged(b.pings() + 2)]);
+    await Promise.all([a.pinged(a.pings() + 1), b.pinged(b.pings() + 1)]);
     expect(reports()).toHaveLength(1);
     expect(lease.history()).toHaveLength(1);
     await b.remove();
@@ -217,7 +214,7 @@ describe.concurrent('whatever is done to a Lease', () => {
       (line) => line.lease === `${namespace}/${lease}` && line.reason === 'CoordinatorLease',
     );
     const history = () => site.leases.history(namespace, lease);
-    const renewals = history().length + 2;
+    const renewals = history().length + 1;
     await site.leases.waitFor(namespace, lease, () => history().length >= renewals);
     for (const { object } of history()) {
       expect(object.spec.holderIdentity).toMatch(/^coordinated-leader-election_/);

@@ -1,20 +1,35 @@
 import type { Clock, Instant } from '../../src/clock.ts';
 import { systemClock } from '../../src/system-clock.ts';
 
+const TICK_MS = 5;
+/** The most that passes by this clock from one tick to the next. */
+const LONGEST_MS = 10;
+
 interface Timer {
   readonly dueAt: Instant;
   readonly callback: () => void;
   cancel: () => void;
 }
 
-/** The machine's clock, but the time that nothing happens in can be skipped. The wall clock stays as it is. */
-export class SkippableClock implements Clock {
+/**
+ * The machine's clock, but that it stands still while this process is kept from its work: on a loaded machine everything
+ * takes longer, and nothing is late by this clock. The wall clock goes on as ever.
+ */
+export class PatientClock implements Clock {
   readonly wallTime = systemClock.wallTime;
   readonly random = systemClock.random;
   readonly #timers = new Set<Timer>();
-  #skippedMs = 0;
+  #time: Instant = 0;
+  #tickedAt = systemClock.now();
 
-  readonly now = (): Instant => systemClock.now() + this.#skippedMs;
+  constructor() {
+    setInterval(() => {
+      this.#time = this.now();
+      this.#tickedAt = systemClock.now();
+    }, TICK_MS).unref();
+  }
+
+  readonly now = (): Instant => this.#time + Math.min(systemClock.now() - this.#tickedAt, LONGEST_MS);
 
   setTimer(callback: () => void, delayMs: number): () => void {
     const timer: Timer = { dueAt: this.now() + delayMs, callback, cancel: () => {} };
@@ -28,7 +43,7 @@ export class SkippableClock implements Clock {
 
   /** It is `ms` milliseconds later at once: what is due by then is called soon. */
   skip(ms: number): void {
-    this.#skippedMs += ms;
+    this.#time += ms;
     for (const timer of this.#timers) {
       timer.cancel();
       this.#arm(timer);
@@ -37,8 +52,15 @@ export class SkippableClock implements Clock {
 
   #arm(timer: Timer): void {
     timer.cancel = systemClock.setTimer(() => {
+      if (this.now() < timer.dueAt) {
+        this.#arm(timer);
+        return;
+      }
       this.#timers.delete(timer);
       timer.callback();
     }, timer.dueAt - this.now());
   }
 }
+
+/** What everybody goes by who takes part in the same elections. */
+export const patientClock = new PatientClock();

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { leasesPath, microTime } from '../../e2e/cluster-objects.ts';
+import { contestedLease, heldBy } from '../contested-lease.ts';
+import { type EmbeddedSite, startEmbeddedSite } from '../embedded-site.ts';
+import { timing } from '../participants.ts';
+
+const { leaseDurationSeconds } = timing;
+const settings = { electionDurationMs: 1000, leaseDurationSeconds };
+
+/** Whatever the coordinator asked for since its `since`th request, but for its own lock. */
+function requestsSince({ cluster }: EmbeddedSite, since: number): readonly string[] {
+  return cluster.requests
+    .slice(since)
+    .filter(({ user, path }) => user === 'coordinator' && !path.endsWith('/leader-election-controller'))
+    .map(({ method, path }) => `${method} ${path}`);
+}
+
+describe.concurrent('Leases in good order', () => {
+  let site: EmbeddedSite;
+  beforeAll(async () => {
+    site = await startEmbeddedSite({ settings });
+  });
+  afterAll(() => site?.stop());
+
+  test('cost no request, however often their holders renew them', async () => {
+    const leases = await Promise.all(
+      ['steady-a', 'steady-b', 'steady-c'].map(async (namespace) => {
+        const lease = await contestedLease(site, namespace);
+        const leader = await lease.startParticipant({ name: 'leader', emulationVersion: '1.35.0' });
+        await leader.leads();
+        await lease.startParticipant({ name: 'spare' });
+        await lease.startCandidate({ name: 'other-spare', binaryVersion: '1.37.0' });
+        return lease;
+      }),
+    );
+    // Both of these watches have shown the coordinator all that there is, once each Lease was renewed after it.
+    const untilRenewed = (times: number) =>
+      Promise.all(
+        leases.map((lease) => {
+          const renewals = lease.history().length + times;
+          return lease.until(() => lease.history().length >= renewals);
+        }),
+      );
+    await untilRenewed(1);
+    const since = site.cluster.requests.length;
+    await untilRenewed(12);
+    expect(requestsSince(site, since)).toEqual([]);
+    // The holders' own are counted.
+    expect(site.cluster.requests.length - since).toBeGreaterThan(36);
+    expect(leases.map((lease) => lease.holders())).toEqual([['leader'], ['leader'], ['leader']]);
+  });
+});
+
+describe.concurrent('a dry run', () => {
+  let site: EmbeddedSite;
+  beforeAll(async () => {
+    site = await startEmbeddedSite({ settings: { ...settings, dryRun: true } });
+  });
+  afterAll(() => site?.stop());
+
+  test('says what it would do, and writes nothing', async () => {
+    const missing = await contestedLease(site, 'missing');
+    const expired = await contestedLease(site, 'expired');
+    const held = await contestedLease(site, 'held');
+    await expired.create({ ...heldBy('gone'), renewTime: microTime(60_000), leaseDurationSeconds: 1 });
+    await held.create(heldBy('holder'));
+    const wouldAct = (namespace: string, reason: string) =>
+      site.coordinator.waitForLog(
+        (line) =>
+          line.msg === 'Would act' && line.lease === `${namespace}/${missing.name}` && line.reason === reason,
+      );
+    await missing.startCandidate({ name: 'new' });
+    expect(await wouldAct('missing', 'LeaseMissing')).toMatchObject({
+      holder: 'new',
+      actions: ['CreateLease'],
+    });
+    await expired.startCandidate({ name: 'new', renewedAgoMs: 60_000 });
+    expect(await wouldAct('expired', 'AwaitingAcks')).toMatchObject({ actions: ['PingCandidate new'] });
+    await held.startCandidate({ name: 'better' });
+    expect(await wouldAct('held', 'AwaitingAcks')).toMatchObject({ actions: ['PingCandidate better'] });
+    const writes = requestsSince(site, 0).filter((request) => !request.startsWith('GET '));
+    expect(writes).toEqual([]);
+    // No lock either: whoever has it goes on undisturbed.
+    expect(await site.cluster.request('GET', leasesPath('kube-system'))).toMatchObject({ items: [] });
+    expect(missing.history()).toEqual([]);
+  });
+});
