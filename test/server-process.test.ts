@@ -252,7 +252,7 @@ describe('serve', () => {
     {
       name: 'a data directory that is a file',
       flags: (dataDirectory) => ({ dataDirectory }),
-      want: /^--data-dir .* cannot be used: EEXIST/,
+      want: /^--data-dir .* cannot be used: .* is a file, not a directory$/,
     },
     {
       name: 'a kubeconfig where there is no directory',

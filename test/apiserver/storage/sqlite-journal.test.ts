@@ -177,7 +177,7 @@ test('an object that cannot be read is named', () => {
 test('a directory that cannot be made is told with the reason', () => {
   writeFileSync(join(directory, 'in-the-way'), '');
   const error = openError(join(directory, 'in-the-way', 'data'));
-  expect(error.message).toContain('cannot be read and written: ENOTDIR');
+  expect(error.message).toContain('in-the-way is a file, not a directory');
   expect(error.cause).toBeInstanceOf(Error);
 });
 
