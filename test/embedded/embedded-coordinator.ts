@@ -3,7 +3,12 @@ import { type RunSettings, runSettings } from '../../src/config.ts';
 import { assembleCoordinator } from '../../src/coordinator.ts';
 import { createClient } from '../../src/kubernetes/client.ts';
 import { resolveSettings } from '../../src/settings-table.ts';
-import { createControllerReport, createLockReport } from '../../src/telemetry/controller-report.ts';
+import {
+  createControllerReport,
+  createEventFailureReport,
+  createLockReport,
+} from '../../src/telemetry/controller-report.ts';
+import { createEventRecorder } from '../../src/telemetry/event-recorder.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import type { LogLine } from '../e2e/coordinator.ts';
@@ -52,18 +57,35 @@ export function startCoordinator(
   const logger = createLogger({ level: 'debug', destination });
   const metrics = createMetrics({ version: 'test', clock });
   const effective = { ...resolveSettings(runSettings, {}, {}), ...settings };
+  const connect = (connections: number) =>
+    createClient({
+      kubeConfig: cluster.kubeConfigOf(user, url),
+      clock,
+      userAgent: 'test',
+      connections,
+      observe: metrics.api.called,
+    });
+  const eventClient = effective.dryRun ? undefined : connect(1);
+  const recorder =
+    eventClient &&
+    createEventRecorder({
+      client: eventClient,
+      clock,
+      host: 'test',
+      metrics: metrics.events,
+      onFailure: createEventFailureReport({ logger, now: clock.now }),
+    });
   const coordinator = assembleCoordinator({
     clock,
     settings: effective,
-    connect: (connections) =>
-      createClient({
-        kubeConfig: cluster.kubeConfigOf(user, url),
-        clock,
-        userAgent: 'test',
-        connections,
-        observe: metrics.api.called,
-      }),
-    observer: createControllerReport({ logger, metrics, now: clock.now, isDryRun: effective.dryRun }),
+    connect,
+    observer: createControllerReport({
+      logger,
+      metrics,
+      now: clock.now,
+      isDryRun: effective.dryRun,
+      recordEvent: recorder?.record,
+    }),
     lockObserver: createLockReport({ logger, metrics, now: clock.now }),
     workqueueObserver: metrics.workqueue.observer('leases'),
   });
@@ -81,7 +103,11 @@ export function startCoordinator(
     waitForLog,
     troubles: (namespace, lease, reason) => log.filter(isTrouble(namespace, lease, reason)),
     untilTrouble: (namespace, lease, reason) => waitForLog(isTrouble(namespace, lease, reason)),
-    stop: () => coordinator.stop(),
+    async stop() {
+      await coordinator.stop();
+      await recorder?.stop();
+      await eventClient?.close();
+    },
   };
 }
 

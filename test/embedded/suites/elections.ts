@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { microTime } from '../../e2e/cluster-objects.ts';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { candidatePath, microTime } from '../../e2e/cluster-objects.ts';
 import type { Change, WatchedCandidate, WatchedLease } from '../../e2e/watched-objects.ts';
+import { PATIENCE_MS } from '../changes.ts';
 import { type ContestedLease, contestedLease, contestedLeaseIn, heldBy } from '../contested-lease.ts';
 import { type EmbeddedSite, startEmbeddedSite } from '../embedded-site.ts';
 import { type Participant, timing } from '../participants.ts';
@@ -79,30 +80,39 @@ describe.concurrent('an election', () => {
     });
     await firstParticipants.find(({ name }) => name === 'best')?.leads();
     expect(firstParticipants.filter(({ isLeading }) => isLeading).map(({ name }) => name)).toEqual(['best']);
+    const { items } = await vi.waitFor(
+      async () => {
+        const path = `/api/v1/namespaces/${first}/events?fieldSelector=reason=LeaderElected`;
+        const list = await site.cluster.request<{ items: readonly unknown[] }>('GET', path);
+        if (list.items.length === 0) throw new Error('no Event tells of it');
+        return list;
+      },
+      { timeout: PATIENCE_MS },
+    );
+    expect(items).toMatchObject([
+      { type: 'Normal', involvedObject: { kind: 'Lease', name: 'web', uid: granted.object.metadata.uid } },
+    ]);
     // It goes on by itself from there: it is not granted anew.
     const renewed = await lease.until(({ renewTime }) => renewTime !== spec.renewTime);
     expect(renewed.object.spec).toEqual({ ...spec, renewTime: renewed.object.spec.renewTime });
   });
 
-  test('gives the Lease of a dead holder to the next best when it has expired, not before', async () => {
-    const lease = await contestedLease(site, 'dead-holder');
+  test('gives the Lease of a holder that is gone to the next best when it has expired, not before', async () => {
+    const lease = await contestedLease(site, 'gone-holder');
     const holder = await lease.startParticipant({ name: 'holder', ...older });
     await holder.leads();
     await lease.startParticipant({ name: 'next', ...newer });
     await lease.startParticipant({ name: 'newest', ...newest });
     await holder.crash();
+    // Nobody waits for its answer.
+    await site.cluster.request('DELETE', candidatePath({ namespace: lease.namespace, name: 'holder' }));
     const granted = await lease.untilHeldBy('next');
     const lastRenewal = lease.history()[lease.history().indexOf(granted) - 1];
     const waitedMs = elapsedMs(lastRenewal?.object.spec.renewTime, granted.object.spec.renewTime);
     expect(waitedMs).toBeGreaterThan(leaseDurationSeconds * 1000 - 50);
     expect(lease.holders()).toEqual(['holder', 'next']);
     expect(granted.object.spec).toMatchObject({ leaseTransitions: 1, strategy: OLDEST });
-    // Everybody was asked ahead of the expiry.
-    for (const name of ['next', 'newest']) {
-      const pings = lease.pingsOf(name);
-      expect(pings.length, name).toBeGreaterThan(0);
-      for (const ping of pings) expect(versionOf(ping), name).toBeLessThan(versionOf(granted));
-    }
+    expect(lease.pingsOf('next').some((ping) => versionOf(ping) < versionOf(granted))).toBe(true);
   });
 
   test.each([{ fate: 'stays' }, { fate: 'goes too' }])(
