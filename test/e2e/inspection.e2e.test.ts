@@ -5,15 +5,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
-import { createNamespaces, readLease } from './cluster-objects.ts';
-import { eventually } from './coordinator.ts';
+import { createNamespaces } from './cluster-objects.ts';
 import { runProgram } from './program-run.ts';
-import { type SimCandidates, startSimCandidates } from './sim-candidate.ts';
+import { type WatchedCandidate, type WatchedObjects, watchCandidates } from './watched-objects.ts';
 
 const NAMESPACE = 'looked-at';
 
 let plane: ControlPlane;
-let candidates: SimCandidates;
+let candidates: WatchedObjects<WatchedCandidate>;
 let plugin: string;
 
 beforeAll(async () => {
@@ -21,24 +20,17 @@ beforeAll(async () => {
   await symlink(new URL('../../src/main.ts', import.meta.url).pathname, join(plugin, 'kubectl-cle'));
   plane = await startControlPlane();
   await createNamespaces(plane, NAMESPACE);
-  candidates = await startSimCandidates(plane);
-  const candidate = { namespace: NAMESPACE, lease: 'web' };
-  await candidates.start({
-    ...candidate,
-    name: 'web-old',
-    binaryVersion: '1.36.0',
-    emulationVersion: '1.35.0',
-  });
-  await candidates.start({
-    ...candidate,
-    name: 'web-new',
-    binaryVersion: '1.36.0',
-    emulationVersion: '1.36.0',
-  });
-  await eventually(async () => {
-    const lease = await readLease(plane, { namespace: NAMESPACE, name: 'web' }).catch(() => undefined);
-    return lease?.spec.holderIdentity === 'web-old' ? lease : undefined;
-  }, 'the built-in has elected');
+  candidates = await watchCandidates(plane);
+  // Real ones: a holder that does not renew is something to tell of, sooner or later.
+  const electors = await plane.startElectors();
+  for (const [name, minor] of [
+    ['web-old', 35],
+    ['web-new', 36],
+  ] as const) {
+    const emulationVersion = `1.${minor}.0`;
+    await electors.start({ id: name, namespace: NAMESPACE, lease: 'web', emulationVersion });
+    await electors.waitFor({ id: name, event: name === 'web-old' ? 'startedLeading' : 'candidateCreated' });
+  }
 });
 
 afterAll(async () => {
@@ -69,7 +61,7 @@ describe('the commands that look, on a real control plane with its built-in coor
   });
 
   it('plan without changing anything', async () => {
-    const uid = () => candidates.objects.current(NAMESPACE, 'web-old')?.metadata.uid;
+    const uid = () => candidates.current(NAMESPACE, 'web-old')?.metadata.uid;
     const before = uid();
     const { code, stdout } = await look('plan', 'web', '-n', NAMESPACE, '--remove', 'web-old', '-o', 'json');
     expect(code).toBe(0);
