@@ -123,10 +123,19 @@ function watched({ namespace, candidateVersions }: World): readonly string[] {
   return [leases, `${leases}?labelSelector=a%3D1`, candidates];
 }
 
+/** What stands for the answer where a server has cut the connection instead. */
+const cutOff: Answer = {
+  code: 0,
+  headers: {},
+  warnings: [],
+  text: '{}',
+  json: {} as Answer['json'],
+};
+
 async function ask({ target, memory }: Side, request: Request): Promise<Answer> {
   // Once it has told the latest, it tells nothing older.
   if (request.isCached) await target.request('GET', collectionOf(request.path));
-  const answer = await target.request(request.method, request.path, request.options);
+  const answer = await target.request(request.method, request.path, request.options).catch(() => cutOff);
   remember(memory, request.resource, request.path, answer);
   return answer;
 }

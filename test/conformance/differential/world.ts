@@ -29,7 +29,8 @@ export function newMemory(start: string): Memory {
 /** Remembers what a server answered to a request for a resource. */
 export function remember(memory: Memory, resource: string, path: string, answer: Answer): void {
   // What a dry run shows has never been.
-  if (answer.code >= 300 || !answer.text.startsWith('{') || path.includes('dryRun=')) return;
+  if (answer.code < 200 || answer.code >= 300 || !answer.text.startsWith('{') || path.includes('dryRun='))
+    return;
   const body = answer.json;
   if (body['kind'] === 'Lease' || body['kind'] === 'LeaseCandidate') {
     const key = `${resource}/${body.metadata.name}`;

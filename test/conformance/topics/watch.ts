@@ -345,6 +345,7 @@ export function describeWatch({ it, minor }: Suite): void {
       allowWatchBookmarks: 'true',
       resourceVersion,
     };
+    await untilCached(leases);
     const watch = await leases.watch({ query });
     const initial = await watch.until(({ type }) => type === 'BOOKMARK');
     watch.close();
