@@ -17,8 +17,8 @@ import { WALL_START } from '../support/election-builders.ts';
 const ADMIN = 'admin-token';
 const READER = 'reader-token';
 
-/** Timers run as they do; the wall clock stands still, so that what is shown of time is the same in every run. */
-const stillClock = { ...systemClock, wallTime: () => WALL_START };
+/** Timers run as they do; the clocks stand still, so that what is shown of time is the same in every run. */
+const stillClock = { ...systemClock, now: () => 0, wallTime: () => WALL_START };
 
 let madeCertificate: ReturnType<typeof generateCertificate> | undefined;
 
