@@ -32,6 +32,8 @@ export interface RunSettings {
   /** Undefined: no HTTP server. */
   readonly listen: ListenAddress | undefined;
   readonly logLevel: LogLevel;
+  /** Have series of their own for each Lease in /metrics. */
+  readonly leaseMetrics: boolean;
   /** How long an election waits for answers to its pings. */
   readonly electionDurationMs: number;
   /** The leaseDurationSeconds written into a Lease when it is given to a new holder. */
@@ -134,6 +136,13 @@ const settings: SettingsTable<RunSettings>['settings'] = {
     description: 'serve /metrics, /livez and /readyz there; "off" serves nothing',
     group: 'Observation:',
     parse: listenAddress,
+  },
+  leaseMetrics: {
+    flag: 'lease-metrics',
+    default: 'false',
+    description: 'have series for each single Lease in /metrics; their number grows with the cluster',
+    group: 'Observation:',
+    parse: boolean,
   },
   logLevel: {
     flag: 'log-level',

@@ -14,6 +14,7 @@ import {
 } from './telemetry/controller-report.ts';
 import { createEventRecorder } from './telemetry/event-recorder.ts';
 import { type HealthCheck, startHttpServer } from './telemetry/http-server.ts';
+import { registerLeaseMetrics } from './telemetry/lease-metrics.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { version } from './version.ts';
@@ -66,6 +67,8 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   const { controller, lock } = coordinator;
   metrics.workqueue.watch('leases', controller.queue);
   metrics.survey.watch(() => controller.survey());
+  if (lock) metrics.lock.changed(lock.state);
+  if (settings.leaseMetrics) registerLeaseMetrics(metrics.registry, () => controller.elections());
   metrics.api.watchStaleness((resource) => controller.lastHeard(resource));
 
   const server =

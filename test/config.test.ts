@@ -47,6 +47,7 @@ describe('settings', () => {
       candidateValidityMs: 1_800_000,
       candidateGcAfterMs: 7_200_000,
       listen: { host: '0.0.0.0', port: 8080 },
+      leaseMetrics: false,
       logLevel: 'info',
     });
   });

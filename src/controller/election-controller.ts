@@ -15,7 +15,12 @@ import {
 import { createActionWriter } from './apply.ts';
 import { CandidateWatch } from './candidate-watch.ts';
 import { ElectionRecords } from './election-records.ts';
-import { type ElectionsSurvey, surveyElections } from './elections-survey.ts';
+import {
+  type ElectionsSurvey,
+  type SurveyedElection,
+  surveyEach,
+  surveyElections,
+} from './elections-survey.ts';
 import { type LeaseKey, leaseKey } from './lease-key.ts';
 import { type DecisionObserver, type ReconcilerParts, reconcile } from './reconcile.ts';
 import { resourcePaths } from './resource-paths.ts';
@@ -143,7 +148,18 @@ export class ElectionController {
 
   /** All Leases that somebody is a candidate for, as they stand now. Takes time in proportion to their number. */
   survey(): ElectionsSurvey {
-    return surveyElections(this.#records, this.#now());
+    return surveyElections(this.elections());
+  }
+
+  /** Each Lease that somebody is a candidate for, as it stands now. */
+  elections(): Iterable<SurveyedElection> {
+    // What was decided before the right to write went is of no account any more.
+    const isDeciding = this.#parts.mayWrite();
+    return surveyEach(
+      this.#records,
+      (key) => (isDeciding ? this.#lastReasons.get(key) : undefined),
+      this.#now(),
+    );
   }
 
   /**

@@ -1,7 +1,9 @@
+import type { Reason } from '../election/decision.ts';
 import { believesUntil } from '../election/lease-memory.ts';
 import {
   type CandidateState,
   type ElectionInput,
+  type Standing,
   surveyCandidates,
   surveyTenure,
   type Tenure,
@@ -9,6 +11,9 @@ import {
 import type { Instant, Now } from '../election/time.ts';
 import type { ElectionRecords } from './election-records.ts';
 import type { LeaseKey } from './lease-key.ts';
+
+/** What a candidate counts for that can lead, or may turn out to be able to. */
+const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle', 'Withdrawn', 'Lapsed']);
 
 /** A Lease that has candidates but no valid holder. */
 export interface UnledLease {
@@ -21,11 +26,38 @@ export interface UnledLease {
 export interface ElectionsSurvey {
   readonly leases: number;
   readonly unled: readonly UnledLease[];
+  /** Leases of which candidates have stopped answering, and none but the holder is left to lead. */
+  readonly withoutSuccessor: number;
+  /** Leases by the reason of what was last decided about them. */
+  readonly reasons: ReadonlyMap<Reason, number>;
   readonly candidates: Readonly<Record<CandidateState, number>>;
 }
 
-/** Looks at every Lease that has candidates, by what this process has seen of them; changes nothing. */
-export function surveyElections(records: ElectionRecords, now: Now): ElectionsSurvey {
+/** How one Lease that somebody is a candidate for stands, by what this process has seen of it. */
+export interface SurveyedElection {
+  readonly key: LeaseKey;
+  readonly input: ElectionInput;
+  readonly tenure: Tenure;
+  readonly standings: readonly Standing[];
+  /** The reason of what was last decided; undefined where this replica has not decided anything. */
+  readonly reason: Reason | undefined;
+}
+
+/** Looks at one Lease after the other; changes nothing. */
+export function* surveyEach(
+  records: ElectionRecords,
+  reasonOf: (key: LeaseKey) => Reason | undefined,
+  now: Now,
+): Generator<SurveyedElection, void, void> {
+  for (const key of records.contestedLeases()) {
+    const input = records.gather(key);
+    const tenure = surveyTenure(input, now.monotonic);
+    yield { key, input, tenure, standings: surveyCandidates(input, tenure, now), reason: reasonOf(key) };
+  }
+}
+
+/** Adds up how all Leases stand. */
+export function surveyElections(elections: Iterable<SurveyedElection>): ElectionsSurvey {
   const candidates: Record<CandidateState, number> = {
     Live: 0,
     Awaiting: 0,
@@ -37,15 +69,25 @@ export function surveyElections(records: ElectionRecords, now: Now): ElectionsSu
     Deleting: 0,
   };
   const unled: UnledLease[] = [];
+  const reasons = new Map<Reason, number>();
   let leases = 0;
-  for (const key of records.contestedLeases()) {
+  let withoutSuccessor = 0;
+  for (const { key, input, tenure, standings, reason } of elections) {
     leases++;
-    const input = records.gather(key);
-    const tenure = surveyTenure(input, now.monotonic);
     if (tenure.kind === 'vacant') unled.push({ key, since: unledSince(input, tenure) });
-    for (const { state } of surveyCandidates(input, tenure, now)) candidates[state]++;
+    if (lacksSuccessor(standings)) withoutSuccessor++;
+    if (reason) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    for (const { state } of standings) candidates[state]++;
   }
-  return { leases, unled, candidates };
+  return { leases, unled, withoutSuccessor, reasons, candidates };
+}
+
+/** A component that runs only once has no successor either, but nobody who fails to answer. */
+function lacksSuccessor(standings: readonly Standing[]): boolean {
+  return (
+    standings.some(({ state }) => state === 'Unresponsive') &&
+    standings.every(({ state, isHolder }) => isHolder || !MAY_LEAD.has(state))
+  );
 }
 
 /** Since when a vacant Lease has had no valid holder, as far as this process has seen that. */

@@ -4,7 +4,7 @@ import type { LockState } from '../controller/lock-state.ts';
 
 /** What becomes of the coordinator's own lock. */
 export interface LockMetrics {
-  changed(state: Pick<LockState, 'kind'>): void;
+  changed(state: Pick<LockState, 'kind' | 'holder'>): void;
   callFailed(call: LockCall | 'watch'): void;
 }
 
@@ -21,6 +21,20 @@ const CALLS: Readonly<Record<LockCall | 'watch', true>> = {
   update: true,
   watch: true,
 };
+
+const HOLDERS = ['self', 'replica', 'foreign', 'none'] as const;
+
+function holderOf({ kind, holder }: Pick<LockState, 'kind' | 'holder'>): (typeof HOLDERS)[number] {
+  switch (kind) {
+    case 'settling':
+    case 'active':
+      return 'self';
+    case 'waiting':
+      return 'foreign';
+    case 'standby':
+      return holder === undefined ? 'none' : 'replica';
+  }
+}
 
 /** Registers the metrics of the lock in `registry`; it shows as not held until it is. */
 export function createLockMetrics(registry: Registry): LockMetrics {
@@ -43,12 +57,23 @@ export function createLockMetrics(registry: Registry): LockMetrics {
     labelNames: ['call'],
     registers,
   });
+  const holders = new Gauge({
+    name: 'cle_lock_holder',
+    help:
+      'Who holds the lock, as far as this process knows: 1 for this replica (self), another one, the built-in controller ' +
+      '(foreign), or nobody (none); without samples in a dry run',
+    labelNames: ['holder'],
+    registers,
+  });
   masterStatus.set({ name: LOCK }, 0);
   for (const state of Object.keys(STATES)) changes.inc({ state }, 0);
   for (const call of Object.keys(CALLS)) failures.inc({ call }, 0);
   let last: LockState['kind'] | undefined;
   return {
-    changed({ kind }) {
+    changed(state) {
+      const { kind } = state;
+      const holder = holderOf(state);
+      for (const other of HOLDERS) holders.set({ holder: other }, other === holder ? 1 : 0);
       masterStatus.set({ name: LOCK }, kind === 'active' ? 1 : 0);
       if (kind !== last) changes.inc({ state: kind });
       last = kind;

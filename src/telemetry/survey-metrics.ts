@@ -1,6 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Clock, Instant } from '../clock.ts';
 import type { ElectionsSurvey } from '../controller/elections-survey.ts';
+import { reasons } from './reason-table.ts';
 
 /** How all Leases stand, asked for whenever metrics are collected. */
 export interface SurveyMetrics {
@@ -57,6 +58,21 @@ export function createSurveyMetrics(registry: Registry, clock: Clock): SurveyMet
     'How long the Lease that has been without a valid holder for longest has been so, as far as this process has seen; 0 when there is none',
     ({ oldestMs }) => oldestMs / 1000,
   );
+  gauge(
+    'cle_leases_without_successor',
+    'Leases of which candidates have stopped answering, and none but the holder is left to lead',
+    ({ survey }) => survey.withoutSuccessor,
+  );
+  new Gauge({
+    name: 'cle_leases_by_reason',
+    help: 'Leases by the reason of what was last decided about them; 0 where this replica does not decide',
+    labelNames: ['reason'],
+    registers,
+    collect() {
+      const counts = current()?.survey.reasons;
+      for (const reason of reasons) this.set({ reason }, counts?.get(reason) ?? 0);
+    },
+  });
   new Gauge({
     name: 'cle_candidates',
     help: 'LeaseCandidates by what they count for right now',

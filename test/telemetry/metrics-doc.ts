@@ -1,4 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { surveyElections } from '../../src/controller/elections-survey.ts';
+import { registerLeaseMetrics } from '../../src/telemetry/lease-metrics.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -39,24 +41,15 @@ async function table(): Promise<string> {
 async function registeredMetrics(): Promise<Metric[]> {
   const metrics = createMetrics({ version: '0.0.0', clock: new VirtualClock() });
   metrics.workqueue.observer('leases');
-  metrics.survey.watch(() => ({ leases: 0, unled: [], candidates: noCandidates }));
+  metrics.survey.watch(() => surveyElections([]));
+  metrics.lock.changed({ kind: 'standby' });
+  registerLeaseMetrics(metrics.registry, () => []);
   const described = await metrics.registry.getMetricsAsJSON();
   return described.map(({ name, help, type, values }) => {
     const { labelNames = [] } = metrics.registry.getSingleMetric(name) as unknown as Partial<Metric>;
     return { name, help, type: String(type), labelNames, samples: values.map(({ labels }) => labels) };
   });
 }
-
-const noCandidates = {
-  Live: 0,
-  Awaiting: 0,
-  Idle: 0,
-  Lapsed: 0,
-  Withdrawn: 0,
-  Unresponsive: 0,
-  Expired: 0,
-  Deleting: 0,
-};
 
 /** With all their values, where those are a closed set: then each of them shows from the start. */
 function labelsOf({ labelNames, samples, name }: Metric): string {

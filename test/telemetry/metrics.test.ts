@@ -53,6 +53,25 @@ describe('the metrics', () => {
     });
   });
 
+  test.for([
+    { name: 'this replica, while it settles', state: { kind: 'settling', holder: 'x' }, want: 'self' },
+    { name: 'this replica, while it is active', state: { kind: 'active', holder: 'x' }, want: 'self' },
+    { name: 'another replica', state: { kind: 'standby', holder: 'x' }, want: 'replica' },
+    { name: 'the built-in controller', state: { kind: 'waiting', holder: 'x' }, want: 'foreign' },
+    { name: 'nobody', state: { kind: 'standby' }, want: 'none' },
+  ] as const)('tell who holds the lock: $name', async ({ state, want }) => {
+    const metrics = make();
+    expect(await samplesOf(metrics, 'cle_lock_holder')).toEqual({});
+    metrics.lock.changed({ kind: 'active', holder: 'y' });
+    metrics.lock.changed(state);
+    const samples = { self: 0, replica: 0, foreign: 0, none: 0, [want]: 1 };
+    expect(await samplesOf(metrics, 'cle_lock_holder')).toEqual(
+      Object.fromEntries(
+        Object.entries(samples).map(([holder, value]) => [`cle_lock_holder{holder="${holder}"}`, value]),
+      ),
+    );
+  });
+
   test('show a queue from its making on, and what happens in it in seconds', async () => {
     const metrics = make();
     const observer: WorkqueueObserver = metrics.workqueue.observer('leases');
@@ -221,7 +240,9 @@ describe('the metrics', () => {
       .getMetricsAsArray()
       .flatMap((metric) => ('labelNames' in metric ? (metric.labelNames as string[]) : []));
     expect(new Set(labels)).toEqual(
-      new Set('version name code method verb resource how during reason action result state call'.split(' ')),
+      new Set(
+        'version name code method verb resource how during reason action result state call holder'.split(' '),
+      ),
     );
   });
 });

@@ -1,26 +1,21 @@
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
-import type { ElectionsSurvey, UnledLease } from '../../src/controller/elections-survey.ts';
+import {
+  type ElectionsSurvey,
+  surveyElections,
+  type UnledLease,
+} from '../../src/controller/elections-survey.ts';
 import { createSurveyMetrics } from '../../src/telemetry/survey-metrics.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-const NO_CANDIDATES = {
-  Live: 0,
-  Awaiting: 0,
-  Idle: 0,
-  Lapsed: 0,
-  Withdrawn: 0,
-  Unresponsive: 0,
-  Expired: 0,
-  Deleting: 0,
-};
+const NOTHING = surveyElections([]);
 
 function makeSurveyed() {
   const clock = new VirtualClock();
   const registry = new Registry();
   const metrics = createSurveyMetrics(registry, clock);
   const world: { survey: ElectionsSurvey; asked: number } = {
-    survey: { leases: 0, unled: [], candidates: NO_CANDIDATES },
+    survey: NOTHING,
     asked: 0,
   };
   return {
@@ -57,11 +52,16 @@ describe('the gauges over all Leases', () => {
     world.survey = {
       leases: 7,
       unled: [{ key: 'a/b', since: 0 }],
-      candidates: { ...NO_CANDIDATES, Live: 3, Idle: 11 },
+      withoutSuccessor: 2,
+      reasons: new Map([['StrategyConflict', 4]]),
+      candidates: { ...NOTHING.candidates, Live: 3, Idle: 11 },
     };
     watch();
     expect(await measure('cle_leases')).toBe(7);
     expect(await measure('cle_leases_without_leader')).toBe(1);
+    expect(await measure('cle_leases_without_successor')).toBe(2);
+    expect(await measure('cle_leases_by_reason{reason="StrategyConflict"}')).toBe(4);
+    expect(await measure('cle_leases_by_reason{reason="LeaderOptimal"}')).toBe(0);
     expect(await measure('cle_candidates{state="Live"}')).toBe(3);
     expect(await measure('cle_candidates{state="Idle"}')).toBe(11);
     expect(await measure('cle_candidates{state="Expired"}')).toBe(0);
