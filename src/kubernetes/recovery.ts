@@ -4,6 +4,8 @@ import { ApiError, ConnectionError } from './errors.ts';
 export interface Recovery {
   /** Whether the watch cannot go on from where it was, so that everything has to be listed again. */
   readonly relist: boolean;
+  /** Whether that is so as the server has forgotten the place, as it does in a restart: nothing is wrong with it. */
+  readonly forgotten: boolean;
   /** Whether the server says that it does not know the resource. */
   readonly notServed: boolean;
   /** Whether the server itself refused to go on from this state, other than for being busy. */
@@ -20,6 +22,7 @@ export function decideRecovery(error: unknown): Recovery {
   if (error instanceof ApiError) {
     return {
       relist: losesPlace(error),
+      forgotten: isForgotten(error),
       notServed: error.status === 404,
       refused: error.status !== 429,
       minDelayMs: Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS),
@@ -27,11 +30,15 @@ export function decideRecovery(error: unknown): Recovery {
   }
   // A connection that broke says nothing about our place; an answer that made no sense may have hidden an event.
   const broken = error instanceof ConnectionError && error.code !== 'MALFORMED_ANSWER';
-  return { relist: !broken, notServed: false, refused: false, minDelayMs: 0 };
+  return { relist: !broken, forgotten: false, notServed: false, refused: false, minDelayMs: 0 };
 }
 
 function losesPlace(error: ApiError): boolean {
-  if (error.status === 410 || error.reason === 'Expired' || error.reason === 'Gone') return true;
+  if (isForgotten(error)) return true;
   const mayPass = error.status === 401 || error.status === 403 || error.status === 429 || error.status >= 500;
   return !mayPass;
+}
+
+function isForgotten({ status, reason }: ApiError): boolean {
+  return status === 410 || reason === 'Expired' || reason === 'Gone';
 }

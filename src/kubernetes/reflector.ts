@@ -61,6 +61,8 @@ const SHORT_WATCH_MS = 1_000;
 const MAX_REFUSALS = 5;
 /** The longest delay is kept short: a coordinator that does not see cannot elect. */
 const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
+/** A server that forgets each state at once says so more often than this, in milliseconds, however long we wait. */
+const FORGOTTEN_ANEW_MS = 2 * BACKOFF.maxMs;
 
 /**
  * Keeps a store in step with a resource of the server: lists it, watches it from there on, and recovers from whatever
@@ -77,6 +79,8 @@ export class Reflector<T> {
   /** Where a watch goes on from; undefined when everything has to be listed. */
   #resourceVersion: string | undefined;
   #refusals = 0;
+  /** When the server last said that it has forgotten where the watch was. */
+  #forgottenAt: Instant | undefined;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -123,13 +127,22 @@ export class Reflector<T> {
 
   async #recover(error: unknown, during: 'list' | 'watch'): Promise<void> {
     const { path, clock, onNotServed } = this.#options;
-    const { relist, notServed, refused, minDelayMs } = decideRecovery(error);
+    const { relist, forgotten, notServed, refused, minDelayMs } = decideRecovery(error);
     if (refused) this.#refusals++;
     if (relist || this.#refusals >= MAX_REFUSALS) this.#resourceVersion = undefined;
-    const retryInMs = Math.max(this.#backoff.failed(), minDelayMs);
+    const mayGoOn = during === 'watch' && forgotten && this.#isForgottenAnew();
+    const retryInMs = Math.max(mayGoOn ? 0 : this.#backoff.failed(), minDelayMs);
     this.#report(error, { path, during, retryInMs });
     if (notServed) this.#guard(() => onNotServed?.());
     await sleep(clock, retryInMs, this.#stopping.signal);
+  }
+
+  /** That a server is back after an outage is no failure more: all must be listed at once. That it goes on so is one. */
+  #isForgottenAnew(): boolean {
+    const now = this.#options.clock.now();
+    const last = this.#forgottenAt;
+    this.#forgottenAt = now;
+    return last === undefined || now - last >= FORGOTTEN_ANEW_MS;
   }
 
   async #list(): Promise<void> {

@@ -288,6 +288,47 @@ describe('recovering', () => {
     await reflector.stop();
   });
 
+  it('lists at once when a server that was out of reach says that it has forgotten where the watch was', async () => {
+    const client = new ScriptedClient();
+    let isDown = true;
+    client.onRequest = () => makeList([], `${client.requests.length}`);
+    client.onWatch = ({ query }) => {
+      if (query?.['resourceVersion'] !== '1') return;
+      throw isDown ? new ConnectionError('refused', { code: 'ECONNREFUSED' }) : apiError(410, 'Expired');
+    };
+    const { reflector, clock, errors } = makeReflector(client);
+    reflector.start();
+    await clock.runUntil(() => errors.length === 6);
+    isDown = false;
+    await clock.runUntil(() => errors.length === 7);
+    const answeredAt = clock.now();
+    await clock.runUntil(() => client.requests.length === 2);
+    expect(clock.now()).toBe(answeredAt);
+    expect(errors.at(-1)).toMatchObject({ error: { status: 410 }, context: { retryInMs: 0 } });
+    await reflector.stop();
+  });
+
+  it.each([
+    { name: 'in answer to the watch', refuse: true },
+    { name: 'as an event', refuse: false },
+  ])('waits longer and longer when the server forgets each state at once, told $name', async ({ refuse }) => {
+    const client = new ScriptedClient();
+    client.onWatch = () => {
+      if (refuse) throw apiError(410, 'Expired');
+      queueMicrotask(() => client.watch.event('ERROR', expired()));
+    };
+    const { reflector, clock, errors } = makeReflector(client);
+    reflector.start();
+    await clock.advance(60_000);
+    const delays = errors.map(({ context }) => context.retryInMs ?? 0);
+    const [first, second] = delays;
+    expect(first).toBe(0);
+    expect(second).toBeGreaterThanOrEqual(100);
+    expect(delays.length).toBeLessThan(20);
+    expect(Math.max(...delays)).toBeGreaterThanOrEqual(5_000);
+    await reflector.stop();
+  });
+
   it('tells the difference after listing again, and nothing of what is unchanged', async () => {
     const client = new ScriptedClient();
     const lists = [
