@@ -7,10 +7,19 @@ export interface CandidateVersions {
   readonly emulation: SemVer;
 }
 
+/** A cluster has few versions, and reading them again and again is most of what a decision costs. */
+const known = new Map<string, SemVer | undefined>();
+const MOST_KNOWN = 1000;
+const LONGEST_KNOWN = 100;
+
 /** Reads a strict semantic version; undefined when missing or unparseable. `v1.2.3`, which node-semver lets pass, is not one. */
 export function parseVersion(text: string | undefined): SemVer | undefined {
-  if (text === undefined || !/^\d\S*$/.test(text)) return undefined;
-  return parse(text) ?? undefined;
+  if (text === undefined) return undefined;
+  if (known.has(text)) return known.get(text);
+  const version = /^\d\S*$/.test(text) ? (parse(text) ?? undefined) : undefined;
+  if (known.size >= MOST_KNOWN) known.clear();
+  if (text.length <= LONGEST_KNOWN) known.set(text, version);
+  return version;
 }
 
 /** Both versions of a candidate; undefined when one is missing or unparseable: it is not electable (rule 5). */
