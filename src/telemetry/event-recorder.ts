@@ -25,7 +25,7 @@ export interface EventRecorderParts {
 export interface EventRecorder {
   /** Neither throws nor waits. */
   record(event: LeaseEvent): void;
-  /** Ends the write under way and leaves the others out. */
+  /** Takes no more, and goes on with those that wait for 2 s at most. */
   stop(): Promise<void>;
 }
 
@@ -39,6 +39,8 @@ const MAX_WAITING = 1000;
 /** For all Leases together: the elections of a whole cluster at once show soon, and a storm leaves the server its peace. */
 const RATE = { burst: 100, perSecond: 20 };
 const DEADLINE_MS = 5000;
+/** Nobody waits for this but whoever stops the program; what led to that may be among the Events that wait. */
+const DRAIN_MS = 2000;
 /** As long as an object's name may be. */
 const MAX_NAME = 253;
 
@@ -48,6 +50,7 @@ export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
   const correlator = createEventCorrelator();
   const stopping = new AbortController();
   const waiting: Recorded[] = [];
+  let isClosed = false;
   let bucket = fullBucket(RATE, clock.now());
   let lastSuffix = 0n;
   let writing: Promise<void> | undefined;
@@ -55,18 +58,22 @@ export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
   async function writeAll(): Promise<void> {
     // In a turn of its own: whoever records is in the middle of an election.
     await Promise.resolve();
-    for (let next = waiting.shift(); next && !stopping.signal.aborted; next = waiting.shift()) {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
       await untilAllowed();
-      if (stopping.signal.aborted) break;
-      try {
-        await write(next);
-        metrics.ended('written');
-      } catch (error) {
-        metrics.ended('failed');
-        if (!stopping.signal.aborted && !isNamespaceGoing(error)) onFailure(error);
-      }
+      if (stopping.signal.aborted) metrics.ended('dropped');
+      else await writeOrTell(next);
     }
     writing = undefined;
+  }
+
+  async function writeOrTell(recorded: Recorded): Promise<void> {
+    try {
+      await write(recorded);
+      metrics.ended('written');
+    } catch (error) {
+      metrics.ended('failed');
+      if (!stopping.signal.aborted && !isNamespaceGoing(error)) onFailure(error);
+    }
   }
 
   async function untilAllowed(): Promise<void> {
@@ -111,8 +118,7 @@ export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
 
   return {
     record(event) {
-      const isTaken =
-        !stopping.signal.aborted && correlator.admits(event, clock.now()) && waiting.length < MAX_WAITING;
+      const isTaken = !isClosed && correlator.admits(event, clock.now()) && waiting.length < MAX_WAITING;
       if (!isTaken) {
         metrics.ended('dropped');
         return;
@@ -121,6 +127,10 @@ export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
       writing ??= writeAll();
     },
     async stop() {
+      isClosed = true;
+      const drained = new AbortController();
+      await Promise.race([writing, sleep(clock, DRAIN_MS, drained.signal)]);
+      drained.abort();
       stopping.abort();
       await writing;
     },

@@ -174,9 +174,21 @@ describe('a storm', () => {
   });
 });
 
-describe('once it is stopped, a recorder', () => {
-  test('aborts the write under way, writes nothing more, and takes nothing more', async () => {
-    const { clock, requests, failures, recorder } = makeRecorder(
+describe('a recorder that is stopped', () => {
+  test('writes what waits, and takes nothing more', async () => {
+    const { clock, requests, results, recorder } = makeRecorder();
+    for (const name of ['one', 'two', 'three']) recorder.record(onLease(name));
+    await recorder.stop();
+    expect(results).toEqual(['written', 'written', 'written']);
+    recorder.record(onLease('four'));
+    await clock.advance(1000);
+    expect(requests).toHaveLength(3);
+    expect(results.at(-1)).toBe('dropped');
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('aborts the write under way after 2 s, and drops the others', async () => {
+    const { clock, requests, failures, results, recorder } = makeRecorder(
       ({ signal }) =>
         new Promise((_, reject) => {
           signal?.addEventListener('abort', () =>
@@ -184,21 +196,28 @@ describe('once it is stopped, a recorder', () => {
           );
         }),
     );
-    recorder.record(onLease('one'));
-    recorder.record(onLease('two'));
-    await clock.advance(0);
-    await recorder.stop();
-    recorder.record(onLease('three'));
-    await clock.advance(1000);
+    for (const name of ['one', 'two', 'three']) recorder.record(onLease(name));
+    let hasStopped = false;
+    const stopped = recorder.stop().then(() => {
+      hasStopped = true;
+    });
+    await clock.advance(1999);
+    expect(hasStopped).toBe(false);
+    await clock.advance(1);
+    await stopped;
     expect(requests).toHaveLength(1);
     expect(failures).toEqual([]);
+    expect(results).toEqual(['failed', 'dropped', 'dropped']);
   });
 
-  test('does not wait for its turn', async () => {
-    const { clock, requests, recorder } = makeRecorder();
-    for (let index = 0; index < 101; index++) recorder.record(onLease(`lease-${index}`));
-    await clock.advance(0);
-    await recorder.stop();
-    expect(requests).toHaveLength(100);
+  test('goes on at a rate that the server can bear', async () => {
+    const { clock, requests, results, recorder } = makeRecorder();
+    for (let index = 0; index < 200; index++) recorder.record(onLease(`lease-${index}`));
+    const stopped = recorder.stop();
+    await clock.advance(2000);
+    await stopped;
+    expect(requests.length).toBeGreaterThan(100);
+    expect(requests.length).toBeLessThanOrEqual(141);
+    expect(results.filter((result) => result === 'dropped')).toHaveLength(200 - requests.length);
   });
 });
