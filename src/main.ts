@@ -31,6 +31,14 @@ const host: Host = {
   },
 };
 
+for (const output of [process.stdout, process.stderr]) {
+  output.on('error', (error: NodeJS.ErrnoException) => {
+    // Whoever has read enough, as `head` does, wants to hear no more: not even that there was nobody to hear it.
+    if (error.code === 'EPIPE') process.exit(exitCode.outputClosed);
+    throw error;
+  });
+}
+
 // Each command loads only what it needs: the first leader of the demo is on the screen that much sooner.
 process.exitCode = await createProgram({
   version,

@@ -10,4 +10,6 @@ export const exitCode = {
   errorsFound: 3,
   /** doctor found something amiss, but no error. */
   warningsFound: 4,
+  /** Nobody reads the output any more: as a shell shows that SIGPIPE has ended a program. */
+  outputClosed: 141,
 } as const;

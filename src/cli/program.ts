@@ -64,7 +64,8 @@ Exit codes:
   1  failed; the error output says why
   2  the command line or the environment cannot be used as given
   3  doctor found errors
-  4  doctor found warnings, but no errors`;
+  4  doctor found warnings, but no errors
+  141  nobody reads the output any more`;
 
 const AFTER_PLUGIN_HELP = `
 Examples:
