@@ -1,5 +1,5 @@
 import { formatMicroTime } from '../coordination/micro-time.ts';
-import { isJsonObject } from '../kubernetes/json.ts';
+import { specOf, textField } from '../coordination/raw-object.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
 
 /** What every identity of this program's replicas begins with; any other is the built-in controller's. */
@@ -40,9 +40,9 @@ export function readLockRecord(lease: KubernetesObject): LockRecord {
   const spec = specOf(lease);
   const seconds = spec['leaseDurationSeconds'];
   return {
-    holder: text(spec['holderIdentity']) ?? '',
+    holder: textField(spec, 'holderIdentity') ?? '',
     leaseDurationMs: typeof seconds === 'number' && seconds > 0 ? seconds * 1000 : undefined,
-    renewTime: text(spec['renewTime']),
+    renewTime: textField(spec, 'renewTime'),
     leaseTransitions: transitionsOf(spec),
   };
 }
@@ -68,7 +68,7 @@ function changedFields(
   spec: Readonly<Record<string, unknown>>,
   change: RecordChange,
 ): Record<string, unknown> {
-  const formerHolder = text(spec['holderIdentity']) ?? '';
+  const formerHolder = textField(spec, 'holderIdentity') ?? '';
   const written = formatMicroTime(change.wallTime);
   // A clock that was set back, or is coarse, must not make a renewal look like none: others judge by the change.
   const renewTime = written === spec['renewTime'] ? formatMicroTime(change.wallTime + 1n) : written;
@@ -86,13 +86,4 @@ function changedFields(
 function transitionsOf(spec: Readonly<Record<string, unknown>>): number {
   const transitions = spec['leaseTransitions'];
   return typeof transitions === 'number' && transitions >= 0 ? transitions : 0;
-}
-
-function specOf(lease: KubernetesObject): Readonly<Record<string, unknown>> {
-  const spec = lease['spec'];
-  return isJsonObject(spec) ? spec : {};
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }

@@ -26,7 +26,7 @@ export function identityOf({ metadata }: RawObject) {
 }
 
 /** The object's spec; empty where it has none, as a CRD or an old server may let through. */
-export function specOf(object: RawObject): Fields {
+export function specOf(object: Fields): Fields {
   const spec = object['spec'];
   return isFields(spec) ? spec : {};
 }

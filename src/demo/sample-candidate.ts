@@ -3,10 +3,10 @@ import { isNotNewer } from '../controller/lock-storage.ts';
 import { resourcePaths } from '../controller/resource-paths.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
+import { specOf } from '../coordination/raw-object.ts';
 import { Backoff } from '../kubernetes/backoff.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
-import { isJsonObject } from '../kubernetes/json.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
 import { Reflector } from '../kubernetes/reflector.ts';
 import { PauseGate } from './pause-gate.ts';
@@ -187,11 +187,6 @@ function newLeaseCandidate(identity: SampleIdentity, renewTime: string) {
     metadata: { namespace, name },
     spec: { leaseName, binaryVersion, emulationVersion, strategy, renewTime },
   };
-}
-
-function specOf(object: KubernetesObject) {
-  const spec = object['spec'];
-  return isJsonObject(spec) ? spec : {};
 }
 
 /** True when it was asked for a sign of life after its last one. */

@@ -1,8 +1,9 @@
 import { type Clock, type Instant, sleep } from '../clock.ts';
 import { resourcePaths } from '../controller/resource-paths.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
+import { specOf } from '../coordination/raw-object.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
-import { isJsonObject, type JsonObject } from '../kubernetes/json.ts';
+import type { JsonObject } from '../kubernetes/json.ts';
 import type { PauseGate } from './pause-gate.ts';
 import type { SampleIdentity, SampleTiming } from './sample-identity.ts';
 
@@ -132,9 +133,4 @@ export class SampleElector {
     const { client, timing } = this.#parts;
     return client.request({ ...request, signal, deadlineMs: timing.renewDeadlineMs / 2 });
   }
-}
-
-function specOf(lease: JsonObject): JsonObject {
-  const spec = lease['spec'];
-  return isJsonObject(spec) ? spec : {};
 }
