@@ -5,6 +5,7 @@ import type { Instant } from '../election/time.ts';
 import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
 import { DecisionReport } from './decision-report.ts';
+import type { ElectionTraces } from './election-traces.ts';
 import type { LeaseEvent } from './lease-event.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
@@ -26,15 +27,26 @@ export function createControllerReport(parts: {
   readonly isDryRun: boolean;
   /** Undefined where no Events are written. */
   readonly recordEvent?: ((event: LeaseEvent) => void) | undefined;
+  /** Undefined where no traces are made. */
+  readonly traces?: ElectionTraces | undefined;
 }): ControllerObserver {
-  const { logger, metrics, now, isDryRun, recordEvent = () => {} } = parts;
+  const { logger, metrics, now, isDryRun, recordEvent = () => {}, traces } = parts;
   const decisions = new DecisionReport({ logger, metrics: metrics.elections, now, isDryRun, recordEvent });
   const isNew = createThrottle(now);
   return {
-    decided: (key, decision, input) => decisions.decided(key, decision, input),
-    written: (...told) => decisions.written(...told),
+    decided(...told) {
+      decisions.decided(...told);
+      traces?.decided(...told);
+    },
+    written(...told) {
+      decisions.written(...told);
+      traces?.written(...told);
+    },
     applied: (...told) => decisions.applied(...told),
-    forgotten: (key) => decisions.forgotten(key),
+    forgotten(key) {
+      decisions.forgotten(key);
+      traces?.forgotten(key);
+    },
     synced: (version) => logger.info({ version }, 'Watching LeaseCandidates'),
     notServed: () => logger.error(NOT_SERVED_ADVICE),
     discoveryFailed: (error) => {
@@ -60,15 +72,19 @@ export function createLockReport({
   logger,
   metrics,
   now,
+  traces,
 }: {
   logger: Logger;
   metrics: Metrics;
   now: () => Instant;
+  /** Undefined where no traces are made. */
+  traces?: Pick<ElectionTraces, 'standDown'> | undefined;
 }) {
   const isNew = createThrottle(now);
   return {
     changed(state: LockState): void {
       metrics.lock.changed(state);
+      if (state.kind !== 'active') traces?.standDown();
       const { activeAt } = state;
       const startsInMs = activeAt === undefined ? undefined : Math.max(0, Math.round(activeAt - now()));
       logger.info({ state: state.kind, holder: state.holder, startsInMs }, 'The coordinator lock changed');
@@ -103,6 +119,15 @@ export function createEventFailureReport({ logger, now }: { logger: Logger; now:
           ? error.code
           : error;
     if (isNew('event', kind)) logger.warn({ err: error }, 'Writing an Event failed');
+  };
+}
+
+/** Logs that traces could not be handed over, by what went wrong and not by how many they were. */
+export function createTraceFailureReport({ logger, now }: { logger: Logger; now: () => Instant }) {
+  const isNew = createThrottle(now);
+  return (error: unknown): void => {
+    const kind = String(error).replaceAll(/\d+/g, 'n');
+    if (isNew('traces', kind)) logger.warn({ err: error }, 'Exporting traces failed');
   };
 }
 

@@ -7,6 +7,7 @@ import { explainCandidates } from '../election/explain.ts';
 import type { Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import type { Instant } from '../election/time.ts';
+import { describeAction } from './action-text.ts';
 import type { ElectionMetrics } from './election-metrics.ts';
 import { isLeaseWrite, isSkewPrevention, isUndecided, resultOf } from './election-result.ts';
 import { createElectionTimer } from './election-times.ts';
@@ -152,13 +153,7 @@ function describe(key: string, decision: Decision, input: ElectionInput) {
     preferredHolder: preferredBy(decision),
     strategy: 'strategy' in outcome ? outcome.strategy : undefined,
     conflictingStrategies: outcome.kind === 'conflict' ? outcome.strategies : undefined,
-    actions: actions.map((action) =>
-      'name' in action
-        ? `${action.kind} ${action.name}`
-        : action.kind === 'UpdateLease'
-          ? `${action.kind} ${action.change.kind}`
-          : action.kind,
-    ),
+    actions: actions.map(describeAction),
     candidates: explainCandidates(decision),
   };
 }

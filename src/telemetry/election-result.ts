@@ -1,6 +1,7 @@
 import type { Action, Decision, Reason } from '../election/decision.ts';
 import { grantOf, preferredBy } from '../election/decision-result.ts';
 import { strategies } from '../election/strategies.ts';
+import type { ElectionInput } from '../election/survey.ts';
 import { parseVersion } from '../election/version.ts';
 
 /**
@@ -28,7 +29,7 @@ export const electionResults = {
 export type ElectionResult = keyof typeof electionResults;
 
 /** What has come of an election once the decision's writes have succeeded; undefined when it elected nobody. */
-export function resultOf(decision: Decision): ElectionResult | undefined {
+export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided' | 'failed'> | undefined {
   if (grantOf(decision)) return 'granted';
   if (preferredBy(decision) !== undefined) return 'preferred';
   const isDelegation = decision.reason === 'ThirdPartyStrategy' && decision.actions.some(isLeaseWrite);
@@ -39,6 +40,13 @@ export function resultOf(decision: Decision): ElectionResult | undefined {
 export function isUndecided(reason: Reason): boolean {
   const undecided: readonly Reason[] = electionResults.undecided;
   return undecided.includes(reason);
+}
+
+/** Whom a decision that grants a Lease gives it away from, where that is known; undefined when it grants none. */
+export function formerHolderOf(decision: Decision, { memory }: ElectionInput): string | undefined {
+  const grant = grantOf(decision);
+  const released = decision.reason === 'LeaseReleased' ? memory.withdrawal?.holder : undefined;
+  return grant && (grant.former?.holder ?? released);
 }
 
 export function isLeaseWrite({ kind }: Action): boolean {

@@ -12,9 +12,15 @@ export interface ElectionTimes {
   readonly expiryToHolderMs: number | undefined;
 }
 
+/** When it was last found that no election was needed, or none possible. */
+export interface Rest {
+  readonly at: Instant;
+  /** True when nobody could have been elected then, had there been a need. */
+  readonly isFruitless: boolean;
+}
+
 interface Course {
-  /** When it was last found that no election was needed, or none possible. */
-  readonly restedAt: Instant | undefined;
+  readonly rest: Rest | undefined;
   readonly neededSince: Instant | undefined;
   readonly decidedAt: Instant;
 }
@@ -24,26 +30,25 @@ export function createElectionTimer() {
   const courses = new Map<string, Course>();
   return {
     decided(key: string, decision: Decision, input: ElectionInput, at: Instant): void {
-      const { restedAt, neededSince } = courses.get(key) ?? {};
+      const { rest, neededSince } = courses.get(key) ?? {};
       const isOn = decision.reason === 'AwaitingAcks' || elects(decision);
       courses.set(
         key,
         isOn
-          ? { restedAt, neededSince: neededSince ?? needSince(restedAt, input, at), decidedAt: at }
-          : { restedAt: at, neededSince: undefined, decidedAt: at },
+          ? { rest, neededSince: neededSince ?? needSince(rest, input, at), decidedAt: at }
+          : { rest: restAt(decision, input, at), neededSince: undefined, decidedAt: at },
       );
     },
     /** Undefined when the decision elected nobody. */
     applied(key: string, decision: Decision, input: ElectionInput, at: Instant): ElectionTimes | undefined {
       const course = courses.get(key);
       if (!elects(decision) || !course) return undefined;
-      courses.set(key, { restedAt: at, neededSince: undefined, decidedAt: at });
-      const { restedAt, neededSince, decidedAt } = course;
+      courses.set(key, { rest: { at, isFruitless: false }, neededSince: undefined, decidedAt: at });
+      const { rest, neededSince = course.decidedAt, decidedAt } = course;
       const expiredAt = decision.reason === 'LeaseExpired' ? vacantSince(input, decidedAt) : undefined;
       return {
-        needToDecisionMs: decidedAt - (neededSince ?? decidedAt),
-        expiryToHolderMs:
-          expiredAt === undefined ? undefined : at - Math.max(expiredAt, restedAt ?? expiredAt),
+        needToDecisionMs: decidedAt - neededSince,
+        expiryToHolderMs: expiredAt === undefined ? undefined : at - (rest ? neededSince : expiredAt),
       };
     },
     forgotten(key: string): void {
@@ -56,9 +61,17 @@ function elects(decision: Decision): boolean {
   return grantOf(decision) !== undefined || preferredBy(decision) !== undefined;
 }
 
-/** A Lease that this process has not decided on before may have been without candidates for hours. */
-function needSince(restedAt: Instant | undefined, input: ElectionInput, at: Instant): Instant {
-  return restedAt === undefined ? at : Math.max(restedAt, vacantSince(input, at) ?? at);
+/** How a Lease rests, once it was found at `at` that no election is needed, or none possible. */
+export function restAt({ reason }: Decision, input: ElectionInput, at: Instant): Rest {
+  return { at, isFruitless: reason === 'NoCandidates' || surveyTenure(input, at).kind === 'vacant' };
+}
+
+/**
+ * Since when the election that is found at `at` to be needed has been needed, and possible. A Lease that this process has
+ * not decided on before may have been without candidates for hours, as may one that nobody could be elected for.
+ */
+export function needSince(rest: Rest | undefined, input: ElectionInput, at: Instant): Instant {
+  return rest === undefined || rest.isFruitless ? at : Math.max(rest.at, vacantSince(input, at) ?? at);
 }
 
 function vacantSince(input: ElectionInput, at: Instant): Instant | undefined {

@@ -2,6 +2,7 @@ import type { Action, Decision, Reason } from '../election/decision.ts';
 import { grantOf, preferredBy } from '../election/decision-result.ts';
 import type { Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/survey.ts';
+import { formerHolderOf } from './election-result.ts';
 
 /** Happenings that are no reason of a decision: they are what came of one. */
 type Happening =
@@ -107,13 +108,12 @@ function describeAction(action: Action, decision: Decision, input: ElectionInput
   }
 }
 
-function describeGrant(decision: Decision, { memory }: ElectionInput): Told | undefined {
+function describeGrant(decision: Decision, input: ElectionInput): Told | undefined {
   const grant = grantOf(decision);
   if (!grant) return undefined;
   const { holder, isPreemption } = grant;
   const { outcome, reason } = decision;
-  const released = reason === 'LeaseReleased' ? memory.withdrawal?.holder : undefined;
-  const former = grant.former?.holder ?? released;
+  const former = formerHolderOf(decision, input);
   const how = former === undefined ? '' : former === holder ? ' again' : ` after ${former}`;
   const under = 'strategy' in outcome ? ` under ${outcome.strategy}` : '';
   return {

@@ -64,6 +64,7 @@ const stopped: readonly (Row & { readonly want: string })[] = [
   { at: 'main.ts', code: "import { Command } from 'commander';", want: 'Only src/cli/' },
   { at: 'controller/', code: "import type { Logger } from 'pino';", want: 'Only src/telemetry/' },
   { at: 'controller/', code: "import { Counter } from 'prom-client';", want: 'Only src/telemetry/' },
+  { at: 'controller/', code: "import { trace } from '@opentelemetry/api';", want: 'Only src/telemetry/' },
 
   { at: 'controller/', code: 'export const a: any = 1;', want: 'lint/suspicious/noExplicitAny' },
   { at: 'controller/', code: 'export const a = [1][0]!;', want: 'lint/style/noNonNullAssertion' },

@@ -4,6 +4,7 @@ import {
   createControllerReport,
   createEventFailureReport,
   createLockReport,
+  createTraceFailureReport,
   NOT_SERVED_ADVICE,
 } from '../../src/telemetry/controller-report.ts';
 import { makeReportedWorld, makeTelemetry } from './make-reported.ts';
@@ -108,6 +109,17 @@ describe('the coordinator lock', () => {
     ]);
   });
 
+  test('that this replica has no longer ends the traces of its elections', () => {
+    const telemetry = makeTelemetry();
+    let ended = 0;
+    const traces = { standDown: () => ended++ };
+    const lock = createLockReport({ ...telemetry, now: () => 0, traces });
+    lock.changed({ kind: 'active', holder: 'us', since: 0 });
+    expect(ended).toBe(0);
+    lock.changed({ kind: 'standby', holder: 'them', since: 0 });
+    expect(ended).toBe(1);
+  });
+
   test('taken over and lost is worth a warning', () => {
     const { lock, lines } = makeReport();
     lock.happened({ kind: 'claimedByForce', from: 'apiserver-x' });
@@ -146,6 +158,20 @@ describe('Events that cannot be written', () => {
       { status: 500 },
       { message: 'a was reset' },
       { message: 'not a function' },
+    ]);
+  });
+});
+
+describe('traces that cannot be handed over', () => {
+  test('are told of once for each way in which that fails, however many they were', () => {
+    const telemetry = makeTelemetry();
+    const failed = createTraceFailureReport({ ...telemetry, now: () => 0 });
+    for (const message of ['connect ECONNREFUSED', 'Dropped 7 spans', 'Dropped 29 spans']) {
+      failed(new Error(message));
+    }
+    expect(telemetry.linesOf('Exporting traces failed').map(({ err }) => err)).toMatchObject([
+      { message: 'connect ECONNREFUSED' },
+      { message: 'Dropped 7 spans' },
     ]);
   });
 });

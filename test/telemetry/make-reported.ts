@@ -1,9 +1,11 @@
 import type { ElectionControllerParts } from '../../src/controller/election-controller.ts';
 import { isJsonObject, type JsonObject } from '../../src/kubernetes/json.ts';
 import { createControllerReport } from '../../src/telemetry/controller-report.ts';
+import { createElectionTraces } from '../../src/telemetry/election-traces.ts';
 import type { LeaseEvent } from '../../src/telemetry/lease-event.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
+import type { TraceSpan } from '../../src/telemetry/trace-span.ts';
 import { ControllerWorld } from '../controller/make-controller.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -42,12 +44,15 @@ export function makeReportedWorld(parts: Partial<ElectionControllerParts> = {}) 
   const { isDryRun = false } = parts;
   let now = () => 0;
   const events: LeaseEvent[] = [];
+  const traces: TraceSpan[] = [];
+  const tracer = createElectionTraces({ now: () => now(), isDryRun, emit: (trace) => traces.push(trace) });
   const observer = createControllerReport({
     logger,
     metrics,
     now: () => now(),
     isDryRun,
     recordEvent: (event) => events.push(event),
+    traces: tracer,
   });
   const world = new ControllerWorld({ observer, ...parts });
   now = () => world.clock.now();
@@ -55,6 +60,8 @@ export function makeReportedWorld(parts: Partial<ElectionControllerParts> = {}) 
     world,
     ...telemetry,
     events,
+    traces,
+    tracer,
     /** Each Event as `LeaderElected: a leads`. */
     told: () => events.map(({ reason, message }) => `${reason}: ${message}`),
   };

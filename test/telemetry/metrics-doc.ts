@@ -9,7 +9,7 @@ const BEGIN = '<!-- The table is made from the code, by `npm run docs:metrics`. 
 const END = '<!-- End of the table. -->\n';
 
 /** A metric as its registry has it; prom-client's types leave out what it is made of. */
-interface Metric {
+export interface Metric {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
@@ -38,7 +38,8 @@ async function table(): Promise<string> {
   return lines.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
 }
 
-async function registeredMetrics(): Promise<Metric[]> {
+/** All metrics but those of the process, with samples for each value of a label whose values are a closed set. */
+export async function registeredMetrics(): Promise<Metric[]> {
   const metrics = createMetrics({ version: '0.0.0', clock: new VirtualClock() });
   metrics.workqueue.observer('leases');
   metrics.survey.watch(() => surveyElections([]));

@@ -1,0 +1,39 @@
+import type { Clock } from '../clock.ts';
+import { createTraceFailureReport } from './controller-report.ts';
+import { createElectionTraces, type ElectionTraces } from './election-traces.ts';
+import type { Logger } from './logger.ts';
+import type { OtlpSettings } from './otlp-settings.ts';
+
+/** Traces of elections that go to an OTLP receiver. */
+export interface ExportedTraces extends ElectionTraces {
+  /** Ends the traces of elections under way and hands over all there are, for about a second at most. */
+  stop(): Promise<void>;
+}
+
+/** Starts to trace elections; what that takes is not even loaded before. */
+export async function startExportedTraces(
+  settings: OtlpSettings,
+  parts: {
+    readonly clock: Clock;
+    readonly logger: Logger;
+    readonly version: string;
+    /** Where this process runs. */
+    readonly host: string;
+    readonly isDryRun: boolean;
+  },
+): Promise<ExportedTraces> {
+  const { clock, logger, version, host, isDryRun } = parts;
+  const { startOtlpTraces } = await import('./otlp-traces.ts');
+  const onFailure = createTraceFailureReport({ logger, now: clock.now });
+  const exporter = startOtlpTraces({ settings, clock, version, host, onFailure });
+  const traces = createElectionTraces({ now: clock.now, isDryRun, emit: exporter.emit });
+  // The rest of the URL may hold what is nobody else's business.
+  logger.info({ receiver: new URL(settings.url).host }, 'Exporting traces');
+  return {
+    ...traces,
+    async stop() {
+      traces.standDown();
+      await exporter.stop();
+    },
+  };
+}

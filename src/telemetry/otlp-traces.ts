@@ -1,0 +1,140 @@
+import {
+  type Attributes,
+  type Context,
+  DiagLogLevel,
+  diag,
+  type HrTime,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
+import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
+import { type Clock, type Instant, sleep } from '../clock.ts';
+import type { OtlpSettings } from './otlp-settings.ts';
+import type { TraceAttributes, TraceSpan } from './trace-span.ts';
+
+// Nothing but this file knows OpenTelemetry, and it is loaded only where traces have somewhere to go.
+
+/** Hands traces over to an OTLP receiver, a few seconds after they have ended. */
+export interface OtlpTraces {
+  /** Neither throws nor waits. */
+  emit(trace: TraceSpan): void;
+  /** Hands over what there still is, for about a second at most. */
+  stop(): Promise<void>;
+}
+
+/** What {@link startOtlpTraces} needs. */
+export interface OtlpTracesParts {
+  readonly settings: OtlpSettings;
+  readonly clock: Clock;
+  readonly version: string;
+  /** Where this process runs. */
+  readonly host: string;
+  /** Traces were not taken, and are lost; or are not complete. */
+  readonly onFailure: (error: unknown) => void;
+  /** Takes the place of the one for `settings.url`. */
+  readonly exporter?: SpanExporter;
+}
+
+const NAME = 'coordinated-leader-election';
+/** Spans that wait to be handed over; what is beyond that is dropped. A mass expiry of a thousand Leases fits. */
+const MAX_WAITING = 8192;
+const FLUSH_MS = 1000;
+
+/** Starts to hand traces over to `settings.url`. */
+export function startOtlpTraces(parts: OtlpTracesParts): OtlpTraces {
+  const { settings, clock, version, host, onFailure } = parts;
+  // Partial successes and dropped spans are only told this way; failed exports, told as errors, are known already.
+  const ignore = () => {};
+  const warn = (message: string, ...more: unknown[]) => onFailure(new Error([message, ...more].join(' ')));
+  diag.setLogger(
+    { error: ignore, warn, info: ignore, debug: ignore, verbose: ignore },
+    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+  );
+  const exporter =
+    parts.exporter ??
+    new OTLPTraceExporter({
+      url: settings.url,
+      headers: { ...settings.headers },
+      timeoutMillis: settings.timeoutMs,
+    });
+  const provider = new TracerProvider({
+    resource: defaultResource().merge(
+      resourceFromAttributes({
+        'service.name': NAME,
+        'service.version': version,
+        'host.name': host,
+        ...settings.attributes,
+      }),
+    ),
+    spanProcessors: [
+      new BatchSpanProcessor({ exporter: reporting(exporter, onFailure), maxQueueSize: MAX_WAITING }),
+    ],
+  });
+  const tracer = provider.getTracer(NAME, version);
+  return {
+    emit(root) {
+      // Read once for the whole trace: what jumps meanwhile, or between two spans, must not tear it apart.
+      const [now, wallTime] = [clock.now(), clock.wallTime()];
+      startSpan(tracer, root, ROOT_CONTEXT, (at) =>
+        toHrTime(wallTime - BigInt(Math.round((now - at) * 1000))),
+      );
+    },
+    async stop() {
+      const waiting = new AbortController();
+      // What could not be handed over was told to onFailure.
+      const flushed = provider.shutdown().catch(ignore);
+      await Promise.race([flushed, sleep(clock, FLUSH_MS, waiting.signal)]);
+      waiting.abort();
+      diag.disable();
+    },
+  };
+}
+
+function startSpan(tracer: Tracer, span: TraceSpan, parent: Context, timeOf: (at: Instant) => HrTime): void {
+  const started = tracer.startSpan(
+    span.name,
+    {
+      startTime: timeOf(span.startedAt),
+      kind: span.isCall ? SpanKind.CLIENT : SpanKind.INTERNAL,
+      attributes: toAttributes(span.attributes),
+    },
+    parent,
+  );
+  for (const { name, at, attributes } of span.events) {
+    started.addEvent(name, toAttributes(attributes), timeOf(at));
+  }
+  if (span.error !== undefined) started.setStatus({ code: SpanStatusCode.ERROR, message: span.error });
+  const context = trace.setSpan(parent, started);
+  for (const child of span.children) startSpan(tracer, child, context, timeOf);
+  started.end(timeOf(span.endedAt));
+}
+
+function toAttributes(attributes: TraceAttributes): Attributes {
+  return Object.fromEntries(
+    Object.entries(attributes).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, typeof value === 'object' ? [...value] : value]],
+    ),
+  );
+}
+
+/** Seconds since the epoch, and nanoseconds. */
+function toHrTime(micros: bigint): HrTime {
+  return [Number(micros / 1_000_000n), Number(micros % 1_000_000n) * 1000];
+}
+
+function reporting(exporter: SpanExporter, onFailure: (error: unknown) => void): SpanExporter {
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        if (result.error) onFailure(result.error);
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+  };
+}
