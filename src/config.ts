@@ -31,6 +31,8 @@ export interface RunSettings {
   readonly workers: number;
   /** Undefined: no HTTP server. */
   readonly listen: ListenAddress | undefined;
+  /** Serve the status page too, on `listen`. */
+  readonly statusPage: boolean;
   readonly logLevel: LogLevel;
   /** Have series of their own for each Lease in /metrics. */
   readonly leaseMetrics: boolean;
@@ -144,6 +146,13 @@ const settings: SettingsTable<RunSettings>['settings'] = {
     group: 'Observation:',
     parse: boolean,
   },
+  statusPage: {
+    flag: 'status-page',
+    default: 'false',
+    description: 'serve a page there that shows every Lease, its candidates and recent elections',
+    group: 'Observation:',
+    parse: boolean,
+  },
   logLevel: {
     flag: 'log-level',
     placeholder: '<level>',
@@ -176,6 +185,11 @@ function contradictionsIn(given: RunSettings): string[] {
   if (given.candidateGcAfterMs <= given.candidateValidityMs) {
     contradictions.push(
       `${collection} must be longer than ${validity}: a candidate that still counts must not be deleted`,
+    );
+  }
+  if (given.statusPage && given.listen === undefined) {
+    contradictions.push(
+      `--${settings.statusPage.flag} needs an address, and --${settings.listen.flag} is off`,
     );
   }
   return contradictions;

@@ -11,12 +11,15 @@ import {
   createControllerReport,
   createEventFailureReport,
   createLockReport,
+  NOT_SERVED_ADVICE,
 } from './telemetry/controller-report.ts';
 import { createEventRecorder } from './telemetry/event-recorder.ts';
+import { startExportedTraces } from './telemetry/exported-traces.ts';
 import { type HealthCheck, startHttpServer } from './telemetry/http-server.ts';
 import { registerLeaseMetrics } from './telemetry/lease-metrics.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from './telemetry/metrics.ts';
+import { readOtlpSettings } from './telemetry/otlp-settings.ts';
 import { version } from './version.ts';
 
 /** Events are written one after the other; they share no connection with elections or with the lock. */
@@ -25,10 +28,12 @@ const EVENT_CONNECTIONS = 1;
 /**
  * Runs the coordinator, with logs, metrics and health checks, until the process is asked to stop.
  *
- * @throws {Error} when there is no cluster to talk to, or the address for metrics is not to be had.
+ * @throws {Error} when there is no cluster to talk to, the address for metrics is not to be had, or what is to become of
+ *   traces cannot be told.
  */
 export async function runCoordinator(settings: RunSettings, host: Host): Promise<void> {
   const { clock, env } = host;
+  const otlp = readOtlpSettings(env);
   const kubeConfig = loadKubeConfig({
     ...(settings.kubeconfig !== undefined && { kubeconfig: settings.kubeconfig }),
     ...(settings.context !== undefined && { context: settings.context }),
@@ -50,21 +55,34 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   const events = settings.dryRun
     ? undefined
     : startEvents(connect(EVENT_CONNECTIONS), logger, metrics, clock);
+  const traces =
+    otlp &&
+    (await startExportedTraces(otlp, {
+      clock,
+      logger,
+      version,
+      host: hostname(),
+      isDryRun: settings.dryRun,
+    }));
+  const statusPage = settings.statusPage ? await createStatusPage(settings, clock, logger) : undefined;
+  const report = createControllerReport({
+    logger,
+    metrics,
+    now: clock.now,
+    isDryRun: settings.dryRun,
+    recordEvent: events?.record,
+    traces,
+  });
   const coordinator = assembleCoordinator({
     clock,
     settings,
     connect,
-    observer: createControllerReport({
-      logger,
-      metrics,
-      now: clock.now,
-      isDryRun: settings.dryRun,
-      recordEvent: events?.record,
-    }),
-    lockObserver: createLockReport({ logger, metrics, now: clock.now }),
+    observer: statusPage?.overhear(report) ?? report,
+    lockObserver: createLockReport({ logger, metrics, now: clock.now, traces }),
     workqueueObserver: metrics.workqueue.observer('leases'),
   });
   const { controller, lock } = coordinator;
+  statusPage?.watch(coordinator);
   metrics.workqueue.watch('leases', controller.queue);
   metrics.survey.watch(() => controller.survey());
   if (lock) metrics.lock.changed(lock.state);
@@ -77,6 +95,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
       livenessChecks: () => [],
       readinessChecks: () => readinessChecks(controller, lock),
       metrics: metrics.registry,
+      statusPage,
     }));
   logger.info(
     { version, server: coordinator.server, listen: server?.address, dryRun: settings.dryRun },
@@ -87,9 +106,21 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   await untilAborted(stop);
   logger.info({ signal: stop.reason }, 'Stopping');
   await coordinator.stop();
-  await events?.stop();
+  await Promise.all([events?.stop(), traces?.stop()]);
   await server?.close();
   logger.info('Stopped');
+}
+
+/** Loaded only where it is asked for. */
+async function createStatusPage({ namespaces }: RunSettings, clock: Clock, logger: Logger) {
+  const { StatusPage } = await import('./status-page/status-page.ts');
+  return new StatusPage({
+    clock,
+    version,
+    namespaces,
+    notServedAdvice: NOT_SERVED_ADVICE,
+    onError: (error) => logger.error({ err: error }, 'The status page failed'),
+  });
 }
 
 function startEvents(client: KubernetesClient, logger: Logger, metrics: Metrics, clock: Clock) {

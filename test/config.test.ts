@@ -40,6 +40,7 @@ describe('settings', () => {
       context: undefined,
       namespaces: [],
       dryRun: false,
+      statusPage: false,
       takeOver: true,
       workers: 32,
       electionDurationMs: 5000,
@@ -133,6 +134,10 @@ describe('settings', () => {
       want: '--listen: "localhost:70000" is not host:port; give e.g. 0.0.0.0:8080, [::]:8080 or off',
     },
     { flags: { logLevel: 'loud' }, want: '--log-level: "loud" is none of debug, info, warn, error' },
+    {
+      flags: { statusPage: 'true', listen: 'off' },
+      want: '--status-page needs an address, and --listen is off',
+    },
   ])('refuse $flags', ({ flags, want }) => {
     expect(problemsOf(flags)).toEqual([want]);
   });
@@ -235,7 +240,12 @@ describe("serve's settings", () => {
 
 describe("the demo's settings", () => {
   test('have defaults that need nothing to be given', () => {
-    expect(resolveSettings(demoSettings, {}, {})).toEqual({ once: false, logFormat: 'text' });
+    expect(resolveSettings(demoSettings, {}, {})).toEqual({
+      once: false,
+      logFormat: 'text',
+      listen: { host: '127.0.0.1', port: 0 },
+      open: true,
+    });
   });
 
   test('refuse a format that there is not', () => {

@@ -55,6 +55,9 @@ export interface ElectionControllerParts {
   readonly workqueueObserver?: WorkqueueObserver;
 }
 
+/** Told that something about a Lease, or a candidate for it, was seen to change; most often that its holder has renewed it. */
+export type SeenListener = (key: LeaseKey, isMereRenewal: boolean) => void;
+
 /** While one of these is the state of a Lease, a renewal by its holder is no news: the next look is planned already. */
 const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);
 
@@ -70,6 +73,7 @@ export class ElectionController {
   readonly #leases: readonly Reflector<Lease>[];
   readonly #candidates: CandidateWatch;
   readonly #lastReasons = new Map<LeaseKey, Reason>();
+  #onSeen: SeenListener | undefined;
   #workers: Promise<void> | undefined;
 
   constructor(parts: ElectionControllerParts) {
@@ -162,6 +166,21 @@ export class ElectionController {
     );
   }
 
+  /** Every Lease that an election is about or was. */
+  coordinatedLeases(): Iterable<LeaseKey> {
+    return this.#records.coordinatedLeases();
+  }
+
+  /** What is known of one Lease: all that a decision about it would be made on. */
+  look(key: LeaseKey): ElectionInput {
+    return this.#records.gather(key);
+  }
+
+  /** Tells `listener`, and nobody else any more, of what is seen; it must neither throw nor take long. */
+  tellSeen(listener: SeenListener | undefined): void {
+    this.#onSeen = listener;
+  }
+
   /**
    * When the server last sent anything about a resource, bookmarks included, on the monotonic clock; of several
    * namespaces, the one longest without news. Undefined while any has never been heard of.
@@ -195,8 +214,10 @@ export class ElectionController {
 
   #onLease({ type, object, previous }: ReflectorEvent<Lease>): void {
     const key = leaseKey(object.namespace, object.name);
-    const isRenewal = type === 'modified' && isMereRenewal(previous, object) && this.#isSettled(key);
+    const isMere = type === 'modified' && isMereRenewal(previous, object);
+    const isRenewal = isMere && this.#isSettled(key);
     this.#records.seeLease(key, type === 'deleted' ? undefined : object, this.#now());
+    this.#onSeen?.(key, isMere);
     const isForgotten = type === 'deleted' && this.#lastReasons.has(key);
     const concernsUs = this.#records.hasCandidates(key) || object.isPreferredHolderOurs || isForgotten;
     if (concernsUs && !isRenewal) this.queue.add(key);
@@ -210,13 +231,21 @@ export class ElectionController {
     // leaseName is immutable; where a server let it change, the candidate has left its former Lease.
     if (previous && previous.leaseName !== object.leaseName) this.#dropCandidate(previous);
     if (type === 'deleted') this.#dropCandidate(object);
-    else this.#records.seeCandidate(object, this.#now());
-    this.queue.add(leaseKey(object.namespace, object.leaseName));
+    else {
+      this.#records.seeCandidate(object, this.#now());
+      this.#candidateSeen(object);
+    }
   }
 
   #dropCandidate(candidate: LeaseCandidate): void {
     this.#records.dropCandidate(candidate, this.#now());
-    this.queue.add(leaseKey(candidate.namespace, candidate.leaseName));
+    this.#candidateSeen(candidate);
+  }
+
+  #candidateSeen({ namespace, leaseName }: LeaseCandidate): void {
+    const key = leaseKey(namespace, leaseName);
+    this.queue.add(key);
+    this.#onSeen?.(key, false);
   }
 
   #isSettled(key: LeaseKey): boolean {

@@ -82,6 +82,15 @@ export class ElectionRecords {
     for (const [key, lease] of this.#leases) if (lease.isPreferredHolderOurs) yield key;
   }
 
+  /** Every Lease that an election is about or was: it names a strategy or a preferredHolder, or somebody is a candidate. */
+  *coordinatedLeases(): IterableIterator<LeaseKey> {
+    yield* this.#candidates.keys();
+    for (const [key, { strategy, preferredHolder }] of this.#leases) {
+      const isNamed = strategy !== undefined || preferredHolder !== undefined;
+      if (isNamed && !this.#candidates.has(key)) yield key;
+    }
+  }
+
   /** The Leases that somebody is a candidate for, existing or not. */
   contestedLeases(): IterableIterator<LeaseKey> {
     return this.#candidates.keys();

@@ -3,6 +3,7 @@ import type { RunSettings } from '../config.ts';
 import { leaseKey } from '../controller/lease-key.ts';
 import { assembleCoordinator, type Coordinator } from '../coordinator.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
+import type { StatusPage } from '../status-page/status-page.ts';
 import { candidateRow, compareForElection } from './candidate-row.ts';
 import { CoordinatorReport } from './coordinator-report.ts';
 import type { CandidateRow, DemoState, LeaseState } from './demo-state.ts';
@@ -18,6 +19,8 @@ export interface DemoWorldParts {
   readonly connect: (connections: number) => KubernetesClient;
   readonly settings: RunSettings;
   readonly timing: SampleTiming;
+  /** Shows the coordinator, if given. */
+  readonly statusPage?: StatusPage | undefined;
 }
 
 /** The one Lease that the demo is about. */
@@ -42,12 +45,14 @@ export class DemoWorld {
   #isStopping = false;
 
   constructor(parts: DemoWorldParts) {
-    const { clock, connect, settings, timing } = parts;
+    const { clock, connect, settings, timing, statusPage } = parts;
     this.#parts = parts;
     this.#client = connect(CONNECTIONS);
     this.#report = new CoordinatorReport(this.tell, leaseKey(NAMESPACE, LEASE_NAME));
-    const { observer, lockObserver } = this.#report;
+    const { lockObserver } = this.#report;
+    const observer = statusPage?.overhear(this.#report.observer) ?? this.#report.observer;
     this.#coordinator = assembleCoordinator({ clock, connect, settings, observer, lockObserver });
+    statusPage?.watch(this.#coordinator);
     const onChange = () => this.#changed();
     const ours = { client: this.#client, clock, namespace: NAMESPACE, leaseName: LEASE_NAME, onChange };
     this.#view = new ElectionView(ours);

@@ -7,10 +7,13 @@ import { type Host, untilAborted } from '../host.ts';
 import { createClient } from '../kubernetes/client.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
 import { resolveSettings } from '../settings-table.ts';
+import { StatusPage } from '../status-page/status-page.ts';
 import { version } from '../version.ts';
+import { type DemoPage, servePage } from './demo-page.ts';
 import { type DemoServer, startDemoServer } from './demo-server.ts';
 import { DemoWorld } from './demo-world.ts';
 import { openLines } from './happening-lines.ts';
+import { openBrowser } from './open-browser.ts';
 import type { SampleTiming } from './sample-identity.ts';
 import { showLive } from './show-live.ts';
 import { runTour } from './tour.ts';
@@ -34,27 +37,55 @@ const TIMING: SampleTiming = {
 export async function runDemo(settings: DemoSettings, host: Host): Promise<void> {
   const stop = host.stopOn('SIGTERM', 'SIGINT', 'SIGHUP');
   let world: DemoWorld | undefined;
-  const server = await startDemoServer(host, (error) => {
-    world?.tell({ who: 'server', text: `should never have: ${String(error)}`, isTrouble: true });
-  });
+  const tellError = (who: string) => (error: unknown) => {
+    world?.tell({ who, text: `should never have: ${String(error)}`, isTrouble: true });
+  };
+  const server = await startDemoServer(host, tellError('server'));
+  let page: DemoPage | undefined;
   try {
-    world = createWorld(server, host);
-    const hints = hintsFor(server, host);
-    if (settings.once) await playTour(world, server, settings, host, stop);
-    else if (canShowLive(settings, host))
-      await showLive({ world, host, stop, surroundings: { server: server.url, hints } });
-    else await tellLines(world, server, hints, settings, host, stop);
+    if (settings.once) {
+      world = createWorld(server, host, undefined);
+      await playTour(world, server, settings, host, stop);
+    } else {
+      const statusPage = createPage(host, tellError('status page'));
+      page = await servePage(statusPage, settings.listen);
+      world = createWorld(server, host, statusPage);
+      await showWorld(world, { server, page }, settings, host, stop);
+    }
   } finally {
     await world?.stop();
+    await page?.close();
     await server.close();
   }
+}
+
+function createPage({ clock }: Host, onError: (error: unknown) => void): StatusPage {
+  const notServedAdvice = 'The server of the demo should serve LeaseCandidates.';
+  return new StatusPage({ clock, version, namespaces: [], notServedAdvice, onError });
+}
+
+/** Live where that can be, else line by line. */
+async function showWorld(
+  world: DemoWorld,
+  { server, page }: { readonly server: DemoServer; readonly page: DemoPage },
+  settings: DemoSettings,
+  host: Host,
+  stop: AbortSignal,
+): Promise<void> {
+  const hints = hintsFor(server, host);
+  if (!canShowLive(settings, host)) {
+    await tellLines(world, { server, page }, hints, settings, host, stop);
+    return;
+  }
+  if (settings.open) openBrowser(page.url, host.env);
+  await showLive({ world, host, stop, surroundings: { address: page.url, hints } });
 }
 
 function canShowLive({ logFormat }: DemoSettings, { stdin, stdout, env }: Host): boolean {
   return stdin.isTTY && stdout.isTTY && env['TERM'] !== 'dumb' && logFormat === 'text';
 }
 
-function createWorld(server: DemoServer, { clock }: Host): DemoWorld {
+function createWorld(server: DemoServer, { clock }: Host, statusPage: StatusPage | undefined): DemoWorld {
   const kubeConfig = loadKubeConfig({ kubeconfig: server.kubeconfig, env: {} });
   const given = {
     leaseDurationSeconds: `${LEASE_SECONDS}s`,
@@ -63,6 +94,7 @@ function createWorld(server: DemoServer, { clock }: Host): DemoWorld {
   };
   return new DemoWorld({
     clock,
+    statusPage,
     timing: TIMING,
     settings: resolveSettings(runSettings, given, {}),
     connect: (connections) =>
@@ -91,7 +123,7 @@ async function playTour(
 
 async function tellLines(
   world: DemoWorld,
-  server: DemoServer,
+  { server, page }: { readonly server: DemoServer; readonly page: DemoPage },
   hints: readonly string[],
   settings: DemoSettings,
   { stdout }: Host,
@@ -99,6 +131,7 @@ async function tellLines(
 ): Promise<void> {
   const lines = await openLines(settings.logFormat, stdout);
   lines.say(`A coordination API server of the demo's own listens at ${server.url}.`);
+  lines.say(`Watch it in a browser: ${page.url}`);
   for (const hint of hints) lines.say(hint);
   lines.say('In a terminal this is a live view, with keys to kill the leader and the like.');
   world.onHappening(lines.happened);

@@ -11,7 +11,8 @@ export interface FrameSize {
 
 /** What surrounds the election on the screen and never changes. */
 export interface FrameSurroundings {
-  readonly server: string;
+  /** Where to see the same in a browser. */
+  readonly address: string;
   /** How to go on from here, one hint a line. */
   readonly hints: readonly string[];
 }
@@ -76,11 +77,11 @@ export function renderFrame(
     .map((line) => cutLine(line, size.columns));
 }
 
-function titleOf({ server }: FrameSurroundings, { columns }: FrameSize): StyledLine {
+function titleOf(surroundings: FrameSurroundings, { columns }: FrameSize): StyledLine {
   const title = 'coordinated-leader-election: demo';
-  const address = harmless(server);
+  const address = harmless(surroundings.address);
   const spaces = ' '.repeat(Math.max(2, columns - title.length - address.length));
-  return [span(title, 'title'), span(spaces), span(address, 'dim')];
+  return [span(title, 'title'), span(spaces), span(address, 'strong')];
 }
 
 function leaseLines({ leaseKey, lease, reason }: DemoState, { columns }: FrameSize): readonly StyledLine[] {

@@ -25,10 +25,12 @@ const LOSSES: Readonly<Record<string, string>> = {
   noneElectable: 'a version is missing or cannot be read',
 };
 
+/** Every word that `CandidateAccount.lostBy` can be, with what it means. */
+export const lossTexts: Readonly<Record<string, string>> = { ...stateTexts, ...LOSSES };
+
 /** Why a candidate lost, in words; see `CandidateAccount.lostBy`. */
 export function describeLoss(lostBy: string): string {
-  const states: Readonly<Record<string, string>> = stateTexts;
-  return LOSSES[lostBy] ?? states[lostBy] ?? lostBy;
+  return lossTexts[lostBy] ?? lostBy;
 }
 
 /** `binary 1.36.0, emulation 1.35.0` */

@@ -1,14 +1,10 @@
-import { sinceRenewalMs } from '../election/candidate-observation.ts';
 import { decideElection } from '../election/decide.ts';
 import type { Decision, Reason } from '../election/decision.ts';
-import { explainCandidates } from '../election/explain.ts';
 import type { LeaseCandidate } from '../election/model.ts';
-import { decideOutcome } from '../election/outcome.ts';
 import { resolveStrategy } from '../election/resolve-strategy.ts';
-import { strategies } from '../election/strategies.ts';
-import { type CandidateState, type Standing, surveyTenure } from '../election/survey.ts';
+import { surveyTenure } from '../election/survey.ts';
 import type { Now } from '../election/time.ts';
-import { possibleCandidates, surveyElection } from '../election/view.ts';
+import { type RankedCandidate, rank, supposeAnswers, verdictOn } from './candidate-ranking.ts';
 import { describeLoss, stateTexts } from './candidate-text.ts';
 import type { LockHolder } from './coordinator-lock.ts';
 import type { ObservedElection } from './elections.ts';
@@ -16,21 +12,6 @@ import { ownersOf } from './field-owner.ts';
 import { type LeaseStatus, listed, statusOf } from './lease-status.ts';
 import { reasonTexts } from './reason-text.ts';
 import { type Rehearsal, rehearse } from './rehearsal.ts';
-
-/** One candidate, in the order in which they would lead. */
-export interface RankedCandidate {
-  readonly name: string;
-  readonly binaryVersion: string | undefined;
-  readonly emulationVersion: string | undefined;
-  readonly state: CandidateState;
-  readonly renewedSecondsAgo: number;
-  readonly isHolder: boolean;
-  readonly isPreferred: boolean;
-  /** The criterion by which it lost, or the state that keeps it out; undefined for the best. */
-  readonly lostBy: string | undefined;
-  /** The same in words. */
-  readonly why: string;
-}
 
 /** Something that stands in the way of an election, and what to do about it. */
 export interface Blocker {
@@ -72,9 +53,9 @@ export interface LeaseAccount {
 export function accountFor(election: ObservedElection, coordinator: LockHolder, now: Now): LeaseAccount {
   const { input, rawLease } = election;
   const decision = decideElection(input, now);
-  const supposed = supposeAnswers(election, decision, now);
+  const supposed = supposeAnswers(input, decision, now);
   const tenure = surveyTenure(input, now.monotonic);
-  const candidates = rank(supposed, decision, election, now);
+  const candidates = rank(supposed, decision, input, now);
   const holder = tenure.kind === 'held' ? tenure.holder : undefined;
   return {
     status: statusOf(election, now),
@@ -87,69 +68,6 @@ export function accountFor(election: ObservedElection, coordinator: LockHolder, 
     blockers: blockersOf(decision, candidates, coordinator),
     ifLeaderDied: holder === undefined ? undefined : rehearse(input, now, [{ kind: 'crash', name: holder }]),
   };
-}
-
-/** The decision that all candidates would be part of whose answers are still to come: most have not renewed just now. */
-function supposeAnswers({ input }: ObservedElection, decision: Decision, now: Now): Decision {
-  const possible = possibleCandidates(surveyElection(input, now));
-  const standings = decision.standings.map(
-    (standing): Standing =>
-      possible.includes(standing.candidate) ? { ...standing, state: 'Live' } : standing,
-  );
-  return { ...decision, actions: [], outcome: decideOutcome(possible), standings };
-}
-
-function rank(
-  supposed: Decision,
-  { standings }: Decision,
-  { input }: ObservedElection,
-  now: Now,
-): readonly RankedCandidate[] {
-  const accounts = new Map(explainCandidates(supposed).map((account) => [account.name, account]));
-  const order = supposed.outcome.kind === 'leader' ? strategies.get(supposed.outcome.strategy) : undefined;
-  const placeOf = ({ state, candidate }: Standing) =>
-    state !== 'Live' ? 2 : order === undefined || order.isElectable(candidate) ? 0 : 1;
-  const compare = (a: Standing, b: Standing): number => {
-    const places = placeOf(a) - placeOf(b);
-    if (places !== 0 || placeOf(a) > 0) return places;
-    return order?.compare(a.candidate, b.candidate) ?? 0;
-  };
-  return [...supposed.standings]
-    .sort(compare)
-    .map(({ candidate, isHolder, observation }): RankedCandidate => {
-      const state = standings.find((one) => one.candidate === candidate)?.state ?? 'Idle';
-      const lostBy = accounts.get(candidate.name)?.lostBy;
-      return {
-        name: candidate.name,
-        binaryVersion: candidate.binaryVersion,
-        emulationVersion: candidate.emulationVersion,
-        state,
-        renewedSecondsAgo: sinceRenewalMs(observation, now.monotonic) / 1000,
-        isHolder,
-        isPreferred: input.lease?.preferredHolder === candidate.name,
-        lostBy,
-        why: lostBy === undefined ? 'the best candidate' : describeLoss(lostBy),
-      };
-    });
-}
-
-function verdictOn(
-  holder: string | undefined,
-  { outcome, standings }: Decision,
-  { reason }: Decision,
-): string {
-  const { meaning } = reasonTexts[reason];
-  if (outcome.kind !== 'leader') {
-    return holder === undefined ? `Nobody leads. ${meaning}` : `${holder} leads. ${meaning}`;
-  }
-  const best = outcome.leader.name;
-  if (holder === undefined) return `Nobody leads. ${meaning} ${best} is the best candidate.`;
-  if (holder === best) {
-    return `${holder} leads, as it is the best candidate under ${outcome.strategy}.`;
-  }
-  const isCandidate = standings.some(({ candidate }) => candidate.name === holder);
-  if (!isCandidate) return `${holder} leads and is no candidate; ${best} is the best candidate. ${meaning}`;
-  return `${holder} leads, but ${best} is better under ${outcome.strategy}. ${meaning}`;
 }
 
 function strategyOf(

@@ -20,6 +20,18 @@ export interface HttpServerParts {
   /** Fail these and the process cannot do its work yet, or at present. */
   readinessChecks(): readonly HealthCheck[];
   readonly metrics: { readonly contentType: string; metrics(): Promise<string> };
+  /** Undefined: it was not asked for. */
+  readonly statusPage?: ServedPage | undefined;
+}
+
+/** A page that answers for paths of its own. */
+export interface ServedPage {
+  /** Whether a path, without its query, is one of its. */
+  has(path: string): boolean;
+  /** Answers a GET or HEAD of such a path. */
+  answer(request: IncomingMessage, response: ServerResponse): void;
+  /** Ends answers that would go on for ever. */
+  close(): void;
 }
 
 /** A server that accepts requests until it is closed. */
@@ -37,12 +49,17 @@ interface Answer {
 }
 
 /**
- * Serves `/metrics`, `/livez` and `/readyz` on one port.
+ * Serves `/metrics`, `/livez` and `/readyz` on one port, and the status page where there is one.
  *
  * @throws {Error} that names the address and what to do, when it cannot listen there.
  */
 export async function startHttpServer(listen: ListenAddress, parts: HttpServerParts): Promise<HttpServer> {
   const server = createServer((request, response) => {
+    const page = parts.statusPage;
+    if (page?.has(pathOf(request)) && isReading(request)) {
+      page.answer(request, response);
+      return;
+    }
     const reply = (answer: Answer) => send(response, answer, { isLast: !server.listening });
     answerTo(request, parts).then(reply, (error: unknown) =>
       reply({ status: 500, body: `cannot collect: ${String(error)}\n` }),
@@ -58,18 +75,31 @@ export async function startHttpServer(listen: ListenAddress, parts: HttpServerPa
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
+        parts.statusPage?.close();
       }),
   };
 }
 
 async function answerTo(request: IncomingMessage, parts: HttpServerParts): Promise<Answer> {
-  const path = (request.url ?? '/').split('?', 1)[0];
-  const page = path === undefined ? undefined : pages[path];
-  if (page === undefined) return { status: 404, body: 'not found; there are /metrics, /livez and /readyz\n' };
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
-    return { status: 405, body: 'only GET and HEAD\n' };
-  }
+  const path = pathOf(request);
+  const page = pages[path];
+  if (page === undefined && !parts.statusPage?.has(path)) return notFound(path, parts);
+  if (page === undefined || !isReading(request)) return { status: 405, body: 'only GET and HEAD\n' };
   return page(parts);
+}
+
+function notFound(path: string, { statusPage }: HttpServerParts): Answer {
+  if (statusPage) return { status: 404, body: 'not found; there are /, /metrics, /livez and /readyz\n' };
+  const what = path === '/' ? 'the status page is off, --status-page turns it on' : 'not found';
+  return { status: 404, body: `${what}; there are /metrics, /livez and /readyz\n` };
+}
+
+function pathOf({ url = '/' }: IncomingMessage): string {
+  return url.split('?', 1)[0] ?? '/';
+}
+
+function isReading({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 const pages: Readonly<Record<string, (parts: HttpServerParts) => Promise<Answer>>> = {

@@ -28,6 +28,19 @@ describe('the index by Lease', () => {
     expect([...records.contestedLeases()]).toEqual([KEY, 'kube-system/other', 'default/scheduler']);
   });
 
+  test('tells which Leases an election is about, or was', () => {
+    records.seeCandidate(makeCandidate('a').build(), makeNow(0));
+    records.seeLease(KEY, makeLease('a').build(), makeNow(0));
+    records.seeLease('default/abandoned', makeLease('x').build(), makeNow(0));
+    records.seeLease(
+      'default/preferring',
+      makeLease('x').strategy(undefined).preferring('y').build(),
+      makeNow(0),
+    );
+    records.seeLease('default/foreign', makeLease('x').strategy(undefined).build(), makeNow(0));
+    expect([...records.coordinatedLeases()]).toEqual([KEY, 'default/abandoned', 'default/preferring']);
+  });
+
   test('is the same as a scan of everything, whatever comes and goes', () => {
     const step = fc.record({
       name: fc.constantFrom('a', 'b', 'c', 'd'),

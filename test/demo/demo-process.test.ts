@@ -59,6 +59,12 @@ describe.concurrent('the program with nothing configured', { timeout: 90_000 }, 
     const [, kubeconfig = ''] = /kubectl --kubeconfig (\S+) get/.exec(program.said.out) ?? [];
     expect(statSync(kubeconfig).mode & 0o777).toBe(0o600);
     await program.says(/sample-3 leads\n/);
+    const [, page = ''] = /Watch it in a browser: (\S+)\n/.exec(program.said.out) ?? [];
+    const answer = await fetch(page);
+    expect({ status: answer.status, title: /<title>(.*)<\/title>/.exec(await answer.text())?.[1] }).toEqual({
+      status: 200,
+      title: 'Leader elections',
+    });
     program.kill('SIGTERM');
     expect(await program.ended).toBe(0);
     expect(program.said.err).toBe('');

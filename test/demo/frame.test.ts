@@ -5,7 +5,7 @@ import { textOf } from '../../src/demo/styled-line.ts';
 import { makeHappening, makeLease, makeRow, makeState } from './make-state.ts';
 
 const surroundings = {
-  server: 'https://127.0.0.1:41234',
+  address: 'http://127.0.0.1:41234/',
   hints: [
     'kubectl --kubeconfig /tmp/cle-demo-Ab12Cd/kubeconfig get leases,leasecandidates',
     'On a cluster of yours: npm start -- run --kubeconfig FILE --dry-run',

@@ -21,7 +21,7 @@ function show({ env = {}, stopping = new AbortController() } = {}) {
       return () => undos.delete(undo);
     },
   } as unknown as Host;
-  const surroundings = { server: 'https://127.0.0.1:1', hints: ['a hint'] };
+  const surroundings = { address: 'http://127.0.0.1:1/', hints: ['a hint'] };
   const end = showLive({ world: demo.world, host, surroundings, stop: stopping.signal }).then(
     () => undefined,
     (error: unknown) => error,

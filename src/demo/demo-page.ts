@@ -1,0 +1,42 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { listenError } from '../listen-error.ts';
+import type { ListenAddress } from '../setting-values.ts';
+import type { StatusPage } from '../status-page/status-page.ts';
+
+/** The status page of the demo, served. */
+export interface DemoPage {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Serves the page and nothing else.
+ *
+ * @throws {Error} that names the address and what to do, when it cannot listen there.
+ */
+export async function servePage(page: StatusPage, listen: ListenAddress): Promise<DemoPage> {
+  const server = createServer((request, response) => {
+    const [path = ''] = (request.url ?? '').split('?', 1);
+    if ((request.method === 'GET' || request.method === 'HEAD') && page.has(path)) {
+      page.answer(request, response);
+    } else {
+      response.writeHead(404, { 'Content-Type': 'text/plain; charset=utf-8' }).end('not found; there is /\n');
+    }
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(listenError(error, listen)));
+    server.listen(listen.port, listen.host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
+  return {
+    url: `http://${host}:${port}/`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        page.close();
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,26 @@
+import type { Reason } from '../election/decision.ts';
+import { lossTexts, stateTexts } from '../inspection/candidate-text.ts';
+import { reasonTexts } from '../inspection/reason-text.ts';
+import { isStep, reasons, troubleLevel } from '../telemetry/reason-table.ts';
+import type { HelloMessage, ReasonEntry } from './wire.ts';
+
+/** What every word means that the page shows. */
+export const catalogue: Pick<HelloMessage, 'reasons' | 'states' | 'losses'> = {
+  reasons: Object.fromEntries(reasons.map((reason) => [reason, reasonEntry(reason)])) as Record<
+    Reason,
+    ReasonEntry
+  >,
+  states: stateTexts,
+  losses: lossTexts,
+};
+
+function reasonEntry(reason: Reason): ReasonEntry {
+  const { meaning, advice } = reasonTexts[reason];
+  const trouble = troubleLevel(reason);
+  return {
+    meaning,
+    ...(advice !== undefined && { advice }),
+    ...(trouble !== undefined && { trouble }),
+    ...(isStep(reason) && { isStep: true }),
+  };
+}

@@ -1,0 +1,85 @@
+import { unledSince } from '../controller/elections-survey.ts';
+import { leaseKey } from '../controller/lease-key.ts';
+import { decideElection } from '../election/decide.ts';
+import type { Reason } from '../election/decision.ts';
+import type { ElectionInput } from '../election/survey.ts';
+import { earliest, type Instant, type Now } from '../election/time.ts';
+import { endsOfWords, surveyElection } from '../election/view.ts';
+import { type RankedCandidate, rank, supposeAnswers, verdictOn } from '../inspection/candidate-ranking.ts';
+import { statusOf } from '../inspection/lease-status.ts';
+import type { CandidateEntry, LeaseEntry } from './wire.ts';
+
+/** A Lease as the page shows it, and until when that holds if nothing is seen to change. */
+export interface LookedAtLease {
+  readonly entry: LeaseEntry;
+  /** Undefined: until something changes. */
+  readonly until: Instant | undefined;
+}
+
+/** What these wait for is told with the seconds that are left. */
+const COUNTING_DOWN: ReadonlySet<Reason> = new Set(['PreemptionPending', 'HolderLate']);
+const COUNTDOWN_MS = 1000;
+
+/** Whether an election is about this Lease, or was. */
+export function isCoordinated({ lease, candidates }: ElectionInput): boolean {
+  return candidates.length > 0 || lease?.strategy !== undefined || lease?.preferredHolder !== undefined;
+}
+
+/**
+ * Judges one Lease by the controller's own decision.
+ *
+ * @param wallOffsetMs what to add to an instant of the monotonic clock to have it in milliseconds since the Unix epoch:
+ *   always the same, so that what has not changed looks as it did.
+ */
+export function lookAtLease(input: ElectionInput, now: Now, wallOffsetMs: number): LookedAtLease {
+  const { namespace, name, lease } = input;
+  const decision = decideElection(input, now);
+  const supposed = supposeAnswers(input, decision, now);
+  const { holder, isHeld, preferredHolder, strategy, reason, waitingFor, leaseTransitions } = statusOf(
+    { input, rawLease: undefined },
+    now,
+  );
+  const view = surveyElection(input, now);
+  const isUnled = view.tenure.kind === 'vacant' && input.candidates.length > 0;
+  const since = view.tenure.kind === 'vacant' && isUnled ? unledSince(input, view.tenure) : undefined;
+  const atWall = (at: Instant) => Math.round(at + wallOffsetMs);
+  const ends = [
+    decision.requeue.kind === 'at' ? decision.requeue.time : undefined,
+    view.tenure.kind === 'held' ? view.tenure.expiresAt : view.tenure.reservation?.until,
+    ...endsOfWords(view),
+    ...(COUNTING_DOWN.has(reason) ? [now.monotonic + COUNTDOWN_MS] : []),
+  ];
+  return {
+    entry: {
+      key: leaseKey(namespace, name),
+      holder,
+      isHeld,
+      ...(isUnled && { isUnled }),
+      ...(since !== undefined && { unledSince: atWall(since) }),
+      ...(preferredHolder !== '' && { preferredHolder }),
+      strategy,
+      reason,
+      ...(waitingFor !== undefined && { waitingFor }),
+      verdict: verdictOn(isHeld ? lease?.holderIdentity : undefined, supposed, decision),
+      transitions: leaseTransitions,
+      candidates: rank(supposed, decision, input, now).map((ranked) =>
+        candidateEntry(ranked, atWall(now.monotonic - ranked.renewedSecondsAgo * 1000)),
+      ),
+    },
+    until: earliest(ends.map((at) => (at !== undefined && at > now.monotonic ? at : undefined))),
+  };
+}
+
+function candidateEntry(ranked: RankedCandidate, renewedAt: number): CandidateEntry {
+  const { name, binaryVersion, emulationVersion, state, lostBy, isHolder, isPreferred } = ranked;
+  return {
+    name,
+    ...(binaryVersion !== undefined && { binary: binaryVersion }),
+    ...(emulationVersion !== undefined && { emulation: emulationVersion }),
+    state,
+    ...(lostBy !== undefined && { lostBy }),
+    ...(isHolder && { isHolder }),
+    ...(isPreferred && { isPreferred }),
+    renewedAt,
+  };
+}

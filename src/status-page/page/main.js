@@ -1,0 +1,280 @@
+import { connect } from './connection.js';
+import { find, make, setAttribute, setText } from './dom.js';
+import { Elections } from './election-list.js';
+import { LeaseGrid } from './lease-grid.js';
+import { LeaseList } from './lease-list.js';
+import { emptyTexts, noticeElement, noticesFor } from './notices.js';
+import { Detail, Timeline } from './side.js';
+import { toneOf } from './words.js';
+
+/**
+ * @typedef {import('../wire.ts').HelloMessage} HelloMessage
+ * @typedef {import('../wire.ts').StateMessage} StateMessage
+ * @typedef {import('./connection.js').Connection} Connection
+ * @typedef {import('./lease-list.js').Filter} Filter
+ */
+
+const leases = new LeaseList();
+const elections = new Elections();
+
+/** @type {HelloMessage | undefined} */
+let words;
+/** @type {StateMessage | undefined} */
+let state;
+/** @type {Connection} */
+let connection = { kind: 'connecting' };
+/** Whether all there was to tell has been told once. */
+let isComplete = false;
+/** What to add to this machine's clock to have the replica's. */
+let clockOffsetMs = 0;
+/** @type {Filter} */
+let filter = 'all';
+/** The Lease whose details are shown. @type {string | undefined} */
+let openKey = keyInAddress();
+let isRenderPlanned = false;
+
+const body = document.body;
+const search = find('search', HTMLInputElement);
+const gridRoot = find('leases', HTMLElement);
+const detail = new Detail(find('detail', HTMLElement));
+const timelineRoot = find('elections', HTMLElement);
+const timeline = new Timeline(timelineRoot);
+const side = find('side', HTMLElement);
+const board = find('board', HTMLElement);
+/** The details take the whole screen. */
+const isNarrow = window.matchMedia('(max-width: 64rem)');
+
+const grid = new LeaseGrid(gridRoot, (key, isByKey) => open(key, isByKey));
+
+/** @type {readonly (readonly [Filter, string, string])[]} */
+const FILTERS = [
+  ['all', 'All', 'Every Lease'],
+  ['unled', 'No leader', 'Leases that have candidates but no valid holder'],
+  ['conflict', 'Conflict', 'Leases whose candidates disagree about the strategy'],
+  ['changing', 'Changing', 'Leases whose holder was asked to yield to a better candidate'],
+  ['silent', 'Silent', 'Leases with candidates that answer nobody'],
+];
+const filterButtons = FILTERS.map(([name, label, title]) => {
+  const number = make('b', {}, '0');
+  const button = make('button', {
+    type: 'button',
+    'data-filter': name,
+    title,
+    'aria-pressed': String(name === filter),
+  });
+  button.append(make('span', {}, label), ' ', number);
+  button.addEventListener('click', () => {
+    filter = name;
+    grid.toTop();
+    plan();
+  });
+  return { name, button, number };
+});
+find('filters', HTMLElement).append(...filterButtons.map(({ button }) => button));
+
+connect(
+  {
+    hello: (message) => {
+      words = message;
+      isComplete = false;
+      leases.beginAnew();
+      elections.clear();
+      plan();
+    },
+    state: (message) => {
+      state = message;
+      plan();
+    },
+    leases: (message) => {
+      leases.take(message, isUrgent);
+      plan();
+    },
+    elections: (entries) => {
+      elections.add(entries);
+      plan();
+    },
+    complete: () => {
+      leases.endAnew();
+      isComplete = true;
+      plan();
+    },
+    beat: ({ now }) => {
+      clockOffsetMs = now - Date.now();
+    },
+  },
+  (next) => {
+    connection = next;
+    plan();
+  },
+);
+
+search.addEventListener('input', () => {
+  grid.toTop();
+  plan();
+});
+search.addEventListener('keydown', (event) => {
+  if (event.key === 'Escape' && search.value !== '') {
+    search.value = '';
+    event.stopPropagation();
+    plan();
+  } else if (event.key === 'Enter' || event.key === 'ArrowDown') {
+    event.preventDefault();
+    gridRoot.focus();
+  }
+});
+document.addEventListener('keydown', (event) => {
+  const isTyping = event.target instanceof HTMLInputElement;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === '/' && !isTyping) {
+    event.preventDefault();
+    showTab('leases');
+    search.focus();
+    search.select();
+  } else if (event.key === 'Escape' && openKey !== undefined) close();
+});
+for (const button of document.querySelectorAll('.tabs button')) {
+  button.addEventListener('click', () => {
+    if (button instanceof HTMLElement) showTab(button.dataset['tab'] ?? 'leases');
+  });
+}
+side.addEventListener('click', ({ target }) => {
+  if (!(target instanceof Element)) return;
+  const link = target.closest('[data-key]');
+  if (target.closest('.close')) close();
+  else if (link instanceof HTMLElement && link.dataset['key']) open(link.dataset['key'], true);
+});
+window.addEventListener('hashchange', () => {
+  openKey = keyInAddress();
+  plan();
+});
+isNarrow.addEventListener('change', () => plan());
+setInterval(() => plan(), 1000);
+
+/** @param {import('../wire.ts').LeaseEntry} entry */
+function isUrgent(entry) {
+  const tone = words && toneOf(entry, words);
+  return tone === 'bad' || tone === 'warn';
+}
+
+/** The Lease that the address names, as `#namespace/name`. */
+function keyInAddress() {
+  const key = decodeURIComponent(location.hash.slice(1));
+  return key.includes('/') ? key : undefined;
+}
+
+/**
+ * @param {string} key
+ * @param {boolean} isByKey the focus follows
+ */
+function open(key, isByKey) {
+  openKey = key;
+  history.replaceState(null, '', `#${encodeURIComponent(key).replace('%2F', '/')}`);
+  grid.reveal(key);
+  render();
+  side.scrollTop = 0;
+  if (isByKey || isNarrow.matches) document.getElementById('detail-title')?.focus();
+}
+
+function close() {
+  openKey = undefined;
+  history.replaceState(null, '', location.pathname + location.search);
+  render();
+  gridRoot.focus();
+}
+
+/** @param {string} tab */
+function showTab(tab) {
+  body.dataset['tab'] = tab;
+  for (const button of document.querySelectorAll('.tabs button')) {
+    if (button instanceof HTMLElement)
+      setAttribute(button, 'aria-pressed', String(button.dataset['tab'] === tab));
+  }
+}
+
+/** However much is told at once is shown once. */
+function plan() {
+  if (isRenderPlanned) return;
+  isRenderPlanned = true;
+  requestAnimationFrame(() => {
+    isRenderPlanned = false;
+    render();
+  });
+}
+
+function render() {
+  const now = Date.now() + clockOffsetMs;
+  renderConnection(now);
+  if (!words) return;
+  const { shown, counts } = leases.select(search.value, filter);
+  for (const { name, button, number } of filterButtons) {
+    setText(number, counts[name].toLocaleString());
+    setAttribute(button, 'aria-pressed', String(name === filter));
+    button.classList.toggle('some', name !== 'all' && counts[name] > 0);
+  }
+  setText(
+    find('count', HTMLElement),
+    shown.length === leases.size
+      ? `${leases.size.toLocaleString()} ${leases.size === 1 ? 'Lease' : 'Leases'}`
+      : `${shown.length.toLocaleString()} of ${leases.size.toLocaleString()} Leases`,
+  );
+  grid.show(shown, { openKey, now, words });
+  renderEmpty(shown.length === 0, leases.size > 0, words);
+  renderSide(words, now);
+}
+
+/** @param {number} now */
+function renderConnection(now) {
+  const { kind } = connection;
+  body.dataset['connection'] = kind;
+  const loading = kind === 'live' && !isComplete;
+  const texts = { connecting: 'Connecting', live: loading ? 'Loading' : 'Live', lost: 'Connection lost' };
+  setText(find('connection-text', HTMLElement), texts[kind]);
+  const replicas = {
+    active: 'Active: decides elections',
+    standby: 'Standby',
+    waiting: 'Waiting',
+    settling: 'Taking over',
+    dryRun: 'Dry run',
+  };
+  const replica = find('replica', HTMLElement);
+  setText(replica, state && words ? `${replicas[state.replica]} · ${words.version}` : '');
+  replica.dataset['kind'] = state?.replica ?? '';
+  const notices = noticesFor(connection, state, words, now);
+  const box = find('notices', HTMLElement);
+  const told = notices.map(({ title, text }) => `${title} ${text}`).join('\n');
+  if (box.dataset['told'] === told) return;
+  box.dataset['told'] = told;
+  box.replaceChildren(...notices.map(noticeElement));
+}
+
+/**
+ * @param {boolean} isEmpty
+ * @param {boolean} isFiltered
+ * @param {HelloMessage} hello
+ */
+function renderEmpty(isEmpty, isFiltered, { namespaces }) {
+  const box = find('empty', HTMLElement);
+  box.hidden = !isEmpty;
+  if (!isEmpty) return;
+  const texts = emptyTexts(state, isComplete, isFiltered, namespaces);
+  if (box.textContent === texts.join('')) return;
+  box.replaceChildren(...texts.map((text, index) => make(index === 0 ? 'strong' : 'p', {}, text)));
+}
+
+/**
+ * @param {HelloMessage} hello
+ * @param {number} now
+ */
+function renderSide(hello, now) {
+  body.toggleAttribute('data-open', openKey !== undefined);
+  // On a small screen the details cover everything else.
+  board.inert = isNarrow.matches && openKey !== undefined;
+  detail.show(
+    openKey === undefined
+      ? undefined
+      : { key: openKey, entry: leases.get(openKey), elections: elections.of(openKey), words: hello },
+    now,
+  );
+  timelineRoot.hidden = openKey !== undefined;
+  timeline.show(elections.all, hello, now);
+}

@@ -1,0 +1,25 @@
+/**
+ * How long ago something was, in the largest unit that fits: `4 s`, `12 min`, `3 h`, `2 d`.
+ *
+ * @param {number} durationMs
+ */
+export function durationText(durationMs) {
+  const seconds = Math.max(0, Math.floor(durationMs / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86_400)} d`;
+}
+
+/**
+ * The time of day as whoever looks reads it, with the day where it is another.
+ *
+ * @param {number} at in milliseconds since the Unix epoch
+ * @param {number} now
+ */
+export function clockText(at, now) {
+  const date = new Date(at);
+  const time = date.toLocaleTimeString(undefined, { hour12: false });
+  const isToday = date.toDateString() === new Date(now).toDateString();
+  return isToday ? time : `${date.toLocaleDateString(undefined, { month: 'short', day: 'numeric' })} ${time}`;
+}

@@ -1,0 +1,195 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../clock.ts';
+import type { ControllerObserver, WatchedResource } from '../controller/election-controller.ts';
+import type { LockState } from '../controller/lock-state.ts';
+import { isAllowedHost } from './allowed-host.ts';
+import { ASSETS_PATH, type Asset, loadAssets } from './assets.ts';
+import { Board, type LeaseSource } from './board.ts';
+import { Broadcast, MOST_VIEWERS } from './broadcast.ts';
+import { catalogue } from './catalogue.ts';
+import { acceptsGzip, streamEncodingFor } from './stream-encoding.ts';
+import { Timeline } from './timeline.ts';
+import type { HelloMessage, StateMessage } from './wire.ts';
+
+/** What the page tells of: the parts of a coordinator, as far as it asks them. */
+export interface WatchedCoordinator {
+  readonly controller: LeaseSource & {
+    hasSynced(resource: WatchedResource): boolean;
+  };
+  /** Undefined in a dry run. */
+  readonly lock: { readonly state: Pick<LockState, 'kind' | 'holder'> } | undefined;
+}
+
+/** What a {@link StatusPage} is made of. */
+export interface StatusPageParts {
+  readonly clock: Clock;
+  readonly version: string;
+  readonly namespaces: readonly string[];
+  /** What to do where the API server does not serve LeaseCandidates. */
+  readonly notServedAdvice: string;
+  /** Told of what should never happen. */
+  readonly onError: (error: unknown) => void;
+}
+
+const EVENTS_PATH = `${ASSETS_PATH}events`;
+
+/** Nothing but the page's own files and its own stream; no markup can be made of text. */
+const HEADERS: Readonly<Record<string, string>> = {
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; '),
+  'Cache-Control': 'no-store',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+};
+
+/** A page that shows what a coordinator knows and does. It only reads. */
+export class StatusPage {
+  readonly #clock: Clock;
+  readonly #onError: (error: unknown) => void;
+  readonly #timeline: Timeline;
+  readonly #assets: ReadonlyMap<string, Asset> = loadAssets();
+  readonly #hello: Omit<HelloMessage, 'dryRun'>;
+  #board: Board | undefined;
+  #broadcast: Broadcast | undefined;
+  #api: StateMessage['api'] = 'unknown';
+
+  constructor({ clock, version, namespaces, notServedAdvice, onError }: StatusPageParts) {
+    this.#clock = clock;
+    this.#onError = onError;
+    this.#timeline = new Timeline(clock);
+    const startedAt = Number(clock.wallTime() / 1000n);
+    this.#hello = { version, startedAt, namespaces, notServedAdvice, ...catalogue };
+  }
+
+  /** Tells `observer` everything, and learns of it. */
+  overhear(observer: ControllerObserver): ControllerObserver {
+    const timeline = this.#timeline;
+    return {
+      ...observer,
+      decided: (key, decision, input) => {
+        observer.decided(key, decision, input);
+        timeline.decided(key, decision, input);
+        this.#board?.touch(key);
+      },
+      written: (key, ...told) => {
+        observer.written(key, ...told);
+        this.#board?.touch(key);
+      },
+      applied: (key, decision, input, lease) => {
+        observer.applied(key, decision, input, lease);
+        timeline.applied(key, decision, input, lease);
+      },
+      forgotten: (key) => {
+        observer.forgotten(key);
+        timeline.forgotten(key);
+        this.#board?.touch(key);
+      },
+      synced: (version) => {
+        observer.synced(version);
+        this.#api = 'served';
+      },
+      notServed: () => {
+        observer.notServed();
+        this.#api = 'notServed';
+      },
+    };
+  }
+
+  /** Says whom to ask; until then there is nothing to see. */
+  watch({ controller, lock }: WatchedCoordinator): void {
+    const board = new Board(this.#clock, controller);
+    this.#board = board;
+    this.#broadcast = new Broadcast({
+      clock: this.#clock,
+      board,
+      onError: this.#onError,
+      timeline: this.#timeline,
+      hello: { ...this.#hello, dryRun: lock === undefined },
+      state: () => ({
+        replica: lock?.state.kind ?? 'dryRun',
+        ...(lock?.state.holder !== undefined && { lockHolder: lock.state.holder }),
+        api: this.#api,
+        hasSynced: controller.hasSynced('leases') && controller.hasSynced('leasecandidates'),
+      }),
+    });
+  }
+
+  /** Whether a path, without its query, is one of the page's. */
+  has(path: string): boolean {
+    return path === EVENTS_PATH || this.#assets.has(path);
+  }
+
+  /** Answers a GET or HEAD of one of its paths. */
+  answer(request: IncomingMessage, response: ServerResponse): void {
+    for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+    const [path = ''] = (request.url ?? '').split('?', 1);
+    const asset = this.#assets.get(path);
+    if (!isAllowedHost(request.headers.host)) {
+      refuse(response, 421, 'ask for this page by an address, or by a name that is not public');
+    } else if (asset) {
+      sendAsset(request, response, asset);
+    } else {
+      this.#stream(request, response);
+    }
+  }
+
+  /** Ends all streams. */
+  close(): void {
+    this.#broadcast?.close();
+  }
+
+  #stream(request: IncomingMessage, response: ServerResponse): void {
+    const encoding = streamEncodingFor(request.headers['accept-encoding']);
+    const begin = () => {
+      response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
+      // For proxies that would gather a stream before they pass it on.
+      response.setHeader('X-Accel-Buffering', 'no');
+      // A server that closes has not to wait for what might be asked for after the stream.
+      response.setHeader('Connection', 'close');
+      response.setHeader('Vary', 'Accept-Encoding');
+      if (encoding.name) response.setHeader('Content-Encoding', encoding.name);
+    };
+    if (request.method === 'HEAD') {
+      begin();
+      response.end();
+      return;
+    }
+    if (!this.#broadcast || this.#broadcast.viewers >= MOST_VIEWERS) {
+      response.setHeader('Retry-After', '10');
+      refuse(response, 503, `${MOST_VIEWERS} pages are open already`);
+      return;
+    }
+    begin();
+    response.flushHeaders();
+    const leave = this.#broadcast.join(response, encoding);
+    response.once('close', () => leave?.());
+  }
+}
+
+function sendAsset(request: IncomingMessage, response: ServerResponse, asset: Asset): void {
+  const isGzipped = acceptsGzip(request.headers['accept-encoding']);
+  const body = isGzipped ? asset.gzipped : asset.body;
+  response.setHeader('Content-Type', asset.contentType);
+  response.setHeader('Content-Length', body.length);
+  response.setHeader('Vary', 'Accept-Encoding');
+  if (isGzipped) response.setHeader('Content-Encoding', 'gzip');
+  response.end(body);
+}
+
+function refuse(response: ServerResponse, status: number, why: string): void {
+  response.statusCode = status;
+  response.setHeader('Content-Type', 'text/plain; charset=utf-8');
+  response.end(`${why}\n`);
+}

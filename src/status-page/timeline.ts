@@ -1,0 +1,105 @@
+import type { Clock } from '../clock.ts';
+import type { LeaseKey } from '../controller/lease-key.ts';
+import type { Decision } from '../election/decision.ts';
+import { changesCluster } from '../election/decision-result.ts';
+import { explainCandidates } from '../election/explain.ts';
+import type { Lease } from '../election/model.ts';
+import type { ElectionInput } from '../election/survey.ts';
+import { resultOf } from '../telemetry/election-result.ts';
+import { changeEvents, type LeaseEvent, resolutionEvent, troubleEvent } from '../telemetry/lease-event.ts';
+import { isStep, troubleLevel } from '../telemetry/reason-table.ts';
+import type { ElectionEntry, PassedOver } from './wire.ts';
+
+/** How much is remembered. */
+export interface TimelineLimits {
+  readonly entries: number;
+  /** Candidates told of in one entry; of the others only their number is. */
+  readonly candidates: number;
+}
+
+const DEFAULT_LIMITS: TimelineLimits = { entries: 200, candidates: 12 };
+
+/** The last things that this replica decided and did, and the troubles that began or ended meanwhile. */
+export class Timeline {
+  readonly #clock: Pick<Clock, 'wallTime'>;
+  readonly #limits: TimelineLimits;
+  #entries: readonly ElectionEntry[] = [];
+  #lastId = 0;
+  /** The trouble that was last told of each Lease. */
+  readonly #troubles = new Map<LeaseKey, string>();
+  readonly #conflicting = new Set<LeaseKey>();
+
+  constructor(clock: Pick<Clock, 'wallTime'>, limits: TimelineLimits = DEFAULT_LIMITS) {
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  /** Of the newest entry; 0 when there is none. */
+  get lastId(): number {
+    return this.#lastId;
+  }
+
+  /** Those that came after the entry of that id, as far as they are remembered, the oldest first. */
+  after(id: number): readonly ElectionEntry[] {
+    return this.#entries.filter((entry) => entry.id > id);
+  }
+
+  /** The writes of a decision have succeeded; see `DecisionObserver`. */
+  applied(key: LeaseKey, decision: Decision, input: ElectionInput, lease: Lease | undefined): void {
+    if (!changesCluster(decision)) return;
+    if (resultOf(decision) === 'granted') this.#troubles.delete(key);
+    for (const event of changeEvents(decision, input, lease)) this.#add(key, event, decision);
+  }
+
+  /** A decision was made: a trouble is told once, when it begins. */
+  decided(key: LeaseKey, decision: Decision, input: ElectionInput): void {
+    const { reason, outcome, conflict = '' } = decision;
+    if (isStep(reason)) return;
+    if (reason === 'StrategyConflict') this.#conflicting.add(key);
+    else if ('strategy' in outcome && this.#conflicting.delete(key)) {
+      this.#add(key, resolutionEvent(outcome.strategy, input), decision);
+    }
+    const level = troubleLevel(reason);
+    const trouble = `${reason} ${conflict}`;
+    if (level === undefined) this.#troubles.delete(key);
+    else if (this.#troubles.get(key) !== trouble) {
+      this.#troubles.set(key, trouble);
+      // What is about to be written is told once it is.
+      if (!resultOf(decision)) this.#add(key, troubleEvent(decision, input, level), decision);
+    }
+  }
+
+  forgotten(key: LeaseKey): void {
+    this.#troubles.delete(key);
+    this.#conflicting.delete(key);
+  }
+
+  #add(key: LeaseKey, { type, reason: what, message }: LeaseEvent, decision: Decision): void {
+    const passedOver = explainCandidates(decision).flatMap(
+      ({ name, lostBy, binaryVersion, emulationVersion }): PassedOver[] =>
+        lostBy === undefined
+          ? []
+          : [
+              {
+                name,
+                lostBy,
+                ...(binaryVersion !== undefined && { binary: binaryVersion }),
+                ...(emulationVersion !== undefined && { emulation: emulationVersion }),
+              },
+            ],
+    );
+    const { entries, candidates } = this.#limits;
+    const entry: ElectionEntry = {
+      id: ++this.#lastId,
+      at: Number(this.#clock.wallTime() / 1000n),
+      key,
+      what,
+      isWarning: type === 'Warning',
+      reason: decision.reason,
+      text: message,
+      passedOver: passedOver.slice(0, candidates),
+      more: Math.max(0, passedOver.length - candidates),
+    };
+    this.#entries = [...this.#entries, entry].slice(-entries);
+  }
+}

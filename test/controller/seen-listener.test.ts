@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { ControllerWorld } from './make-controller.ts';
+import { makeCandidateObject } from './make-objects.ts';
+
+const KEY = 'default/scheduler';
+
+async function makeWatchedWorld() {
+  const world = await new ControllerWorld().start();
+  const seen: string[] = [];
+  world.controller.tellSeen((key, isMereRenewal) => seen.push(`${key}${isMereRenewal ? ' renewed' : ''}`));
+  return { world, seen };
+}
+
+test('whoever listens is told of every change that is seen, and which are mere renewals', async () => {
+  const { world, seen } = await makeWatchedWorld();
+  world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+  await world.clock.advance(2000);
+  expect(seen).toEqual([KEY, KEY]);
+  world.mayWrite = false;
+  world.renewLease(KEY);
+  await world.clock.advance(0);
+  world.change('leases', KEY, { holderIdentity: 'b' });
+  await world.clock.advance(0);
+  world.remove('leasecandidates', 'default/a');
+  world.remove('leases', KEY);
+  await world.clock.advance(0);
+  expect(seen.slice(2)).toEqual([`${KEY} renewed`, KEY, KEY, KEY]);
+});
+
+test('what is looked at is what was seen last', async () => {
+  const { world, seen } = await makeWatchedWorld();
+  world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+  await world.clock.advance(2000);
+  expect([...world.controller.coordinatedLeases()]).toEqual([KEY]);
+  expect(world.controller.look(KEY).lease?.holderIdentity).toBe('a');
+  world.controller.tellSeen(undefined);
+  world.renewLease(KEY);
+  await world.clock.advance(0);
+  expect(seen).toHaveLength(2);
+});

@@ -1,0 +1,385 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { startEmbeddedPlane } from '../control-plane/embedded-plane.ts';
+import { readLease } from './cluster-objects.ts';
+import { eventually } from './coordinator.ts';
+import { openPage, startBrowser, type WatchedPage } from './status-page/browser.ts';
+import { type Cast, type Member, pageUrl, startCast, startPagedCoordinator } from './status-page/cast.ts';
+import { type Crowd, leaseName, startCrowd } from './status-page/crowd.ts';
+
+const DESKTOP: BrowserContextOptions = { viewport: { width: 1440, height: 900 } };
+const PHONE: BrowserContextOptions = {
+  viewport: { width: 390, height: 780 },
+  deviceScaleFactor: 2,
+  isMobile: true,
+  hasTouch: true,
+};
+/** What a slow machine may take until something is seen. */
+const SOON = { timeout: 20_000 };
+
+let browser: Browser;
+const pages: WatchedPage[] = [];
+
+beforeAll(async () => {
+  browser = await startBrowser();
+}, 60_000);
+afterAll(() => browser?.close());
+afterEach(async () => {
+  await Promise.all(pages.splice(0).map((each) => each.close()));
+});
+
+async function open(url: string, options: BrowserContextOptions = DESKTOP): Promise<WatchedPage> {
+  const opened = await openPage(browser, url, options);
+  pages.push(opened);
+  return opened;
+}
+
+function row(page: Page, lease: string) {
+  return page.getByRole('row', { name: new RegExp(`^${lease},`) });
+}
+
+async function see(page: Page, text: string | RegExp): Promise<void> {
+  await page.getByText(text).first().waitFor(SOON);
+}
+
+interface AccessibilityReport {
+  /** What is wrong, and where. */
+  readonly problems: readonly string[];
+  /** How many rules there was something to examine by. */
+  readonly examined: number;
+}
+
+/** What axe-core finds; its script gets in only where the page's policy is not enforced. */
+async function examineAccessibility(
+  url: string,
+  options: BrowserContextOptions,
+  prepare: (page: Page) => Promise<void>,
+): Promise<AccessibilityReport> {
+  const { page } = await open(url, { ...options, bypassCSP: true });
+  await prepare(page);
+  const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+  await page.evaluate(await readFile(axe, 'utf8'));
+  return page.evaluate(`axe.run(document).then(({ violations, passes }) => ({
+    examined: violations.length + passes.length,
+    problems: violations.map(({ id, nodes }) =>
+      id + ': ' + nodes.map(({ html, failureSummary }) => html + failureSummary).join(' | ')),
+  }))`);
+}
+
+it('says what to do where there is no Lease yet, and shows the first one at once', async () => {
+  const cast = await startCast();
+  try {
+    const { page, complaints } = await open(cast.url);
+    await see(page, 'No component is a candidate for a Lease yet.');
+    await see(page, /^Active: decides elections/);
+    await cast.join('shop/checkout', 'checkout-a 1.2.0');
+    await cast.join('shop/checkout', 'checkout-b 1.3.0');
+    await row(page, 'shop/checkout').getByText('LeaderOptimal').waitFor(SOON);
+    expect(await row(page, 'shop/checkout').innerText()).toMatch(/checkout-a/);
+    expect(complaints).toEqual([]);
+  } finally {
+    await cast.stop();
+  }
+});
+
+describe('the page of a real coordinator', () => {
+  let cast: Cast;
+
+  beforeAll(async () => {
+    cast = await startCast();
+    await cast.join('shop/cart', 'cart-a 1.0.0');
+    await cast.join('shop/wishes', 'wishes-a 1.0.0');
+    await startFailover('shop/stock', 'stock');
+  });
+  afterAll(() => cast?.stop());
+
+  /** Three candidates of a Lease; the first leads, and can be made to die. */
+  async function startElection(lease: string, name: string): Promise<Member> {
+    const leader = await cast.join(lease, `${name}-a 1.2.0`);
+    await cast.join(lease, `${name}-b 1.3.0`);
+    await cast.join(lease, `${name}-c 1.4.0`);
+    // It has found that it leads: until then its Lease would not outlive it for as long.
+    await eventually(async () => {
+      const [namespace = '', leaseName = ''] = lease.split('/');
+      const { spec } = (await readLease(cast.plane, { namespace, name: leaseName })) ?? {};
+      return spec?.holderIdentity === `${name}-a` && spec.renewTime !== spec.acquireTime ? spec : undefined;
+    }, `${name}-a leads`);
+    return leader;
+  }
+
+  /** Its leader dies, and the second takes over. */
+  async function startFailover(lease: string, name: string): Promise<void> {
+    const leader = await startElection(lease, name);
+    await leader.crash();
+    await cast.coordinator.waitForLog((line) => line.lease === lease && line.holder === `${name}-b`);
+  }
+
+  it('shows an election as it happens, its reason and why the others lost', async () => {
+    const { page, complaints } = await open(cast.url);
+    const leader = await startElection('shop/orders', 'orders');
+    await row(page, 'shop/orders').getByText('orders-a').waitFor(SOON);
+    await leader.crash();
+    await row(page, 'shop/orders').getByText('orders-b').waitFor(SOON);
+    const told = page.getByRole('listitem').filter({ hasText: 'orders-b leads after orders-a' });
+    await told.getByText('Why not the 2 others').click(SOON);
+    await told.getByText('orders-c 1.4.0 its emulationVersion is higher').waitFor(SOON);
+    await row(page, 'shop/orders').getByText('3, 1 silent').waitFor(SOON);
+    expect(complaints).toEqual([]);
+  });
+
+  it('finds Leases by anything about them, and those in trouble by one click', async () => {
+    await cast.join('shop/prices', 'prices-a 2.0.0');
+    await cast.coordinator.waitForLog(
+      ({ lease, holder }) => lease === 'shop/prices' && holder === 'prices-a',
+    );
+    await cast.join('shop/prices', 'prices-b 2.0.0', 'example.com/Newest');
+    const { page, complaints } = await open(cast.url);
+    await row(page, 'shop/prices').getByText('StrategyConflict').waitFor(SOON);
+    const search = page.getByRole('searchbox');
+    await search.fill('stock-c');
+    await see(page, /^1 of \d+ Leases$/);
+    expect(await page.getByRole('row').count()).toBe(2);
+    await search.fill('nothing like it');
+    await see(page, 'No Lease matches.');
+    await search.fill('');
+    await page.getByRole('button', { name: 'Conflict' }).click();
+    await expect.poll(() => page.locator('.body [role=row]').count()).toBe(1);
+    await page.getByRole('button', { name: 'All' }).click();
+    expect(await page.locator('.body [role=row]').first().getAttribute('data-tone')).toBe('warn');
+    expect(complaints).toEqual([]);
+  });
+
+  it('can be used with a keyboard alone', async () => {
+    const { page, complaints } = await open(cast.url);
+    await row(page, 'shop/stock').waitFor(SOON);
+    const focused = () => page.evaluate('document.activeElement.id');
+
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the Leases');
+    await page.keyboard.press('/');
+    expect(await focused()).toBe('search');
+    await page.keyboard.type('shop');
+    await see(page, /^\d+ (of \d+ )?Leases$/);
+    await page.keyboard.press('Enter');
+    expect(await focused()).toBe('leases');
+    await page.keyboard.press('Home');
+    await page.keyboard.press('j');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('k');
+    const id = await page.locator('#leases').getAttribute('aria-activedescendant');
+    expect(id).toBe('lease-1');
+    expect(await page.locator(`#${id}`).getAttribute('class')).toContain('active');
+    expect(await page.evaluate("getComputedStyle(document.querySelector('#leases')).outlineStyle")).toBe(
+      'solid',
+    );
+    const lease = await page.locator(`#${id} .cell.lease`).getAttribute('aria-label');
+    await page.keyboard.press('Enter');
+    expect(await focused()).toBe('detail-title');
+    expect(await page.locator('#detail-title').innerText()).toBe(lease?.split(',')[0]);
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.className')).toBe('close');
+    await page.keyboard.press('Escape');
+    expect(await focused()).toBe('leases');
+    expect(await page.locator('#detail').isVisible()).toBe(false);
+    await page.keyboard.press('/');
+    await page.keyboard.press('Escape');
+    expect(await page.getByRole('searchbox').inputValue()).toBe('');
+    expect(complaints).toEqual([]);
+  });
+
+  it('ranks the candidates of a Lease, says why each lost, and is found again by its address', async () => {
+    const { page } = await open(`${cast.url}#shop/stock`);
+    const ranking = page.locator('.ranking > li');
+    await ranking.first().waitFor(SOON);
+    expect(await page.locator('.ranking .candidate').allInnerTexts()).toEqual([
+      'stock-b',
+      'stock-c',
+      'stock-a',
+    ]);
+    expect(await ranking.nth(0).innerText()).toMatch(/leads.*binary 1\.3\.0.*the best candidate/s);
+    expect(await ranking.nth(1).innerText()).toMatch(/its emulationVersion is higher/);
+    expect(await ranking.nth(2).innerText()).toMatch(/Unresponsive/);
+    expect(await page.locator('#detail .election').count()).toBeGreaterThan(0);
+  });
+
+  it('fits on a phone', async () => {
+    const { page, complaints } = await open(cast.url, PHONE);
+    await row(page, 'shop/stock').waitFor(SOON);
+    const overflow = () => page.evaluate('document.documentElement.scrollWidth - innerWidth');
+    expect(await overflow()).toBe(0);
+    await row(page, 'shop/stock').tap();
+    await page.locator('.ranking > li').first().waitFor(SOON);
+    expect(await page.locator('#side').boundingBox()).toMatchObject({ x: 0, y: 0, width: 390 });
+    expect(await overflow()).toBe(0);
+    await page.getByRole('button', { name: 'Close' }).tap();
+    await page.getByRole('button', { name: 'Recent elections' }).tap();
+    await page.locator('#elections').getByText('stock-b leads after stock-a').waitFor(SOON);
+    expect(await overflow()).toBe(0);
+    const small = await page.evaluate(`[...document.querySelectorAll('.tabs button, .filters button, input')]
+      .filter((each) => each.offsetParent && each.getBoundingClientRect().height < 40).length`);
+    expect(small).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  it('is dark for who wants it dark, and keeps still for who wants it still', async () => {
+    const lightness = async (options: BrowserContextOptions) => {
+      const { page } = await open(cast.url, { ...DESKTOP, ...options });
+      await row(page, 'shop/stock').waitFor(SOON);
+      const [red = 0] =
+        (await page.evaluate<string>('getComputedStyle(document.body).backgroundColor')).match(/\d+/) ?? [];
+      return { red: Number(red), animations: await page.evaluate('document.getAnimations().length') };
+    };
+    expect(await lightness({ colorScheme: 'light', reducedMotion: 'no-preference' })).toEqual({
+      red: 244,
+      animations: 1,
+    });
+    expect(await lightness({ colorScheme: 'dark', reducedMotion: 'reduce' })).toEqual({
+      red: 13,
+      animations: 0,
+    });
+  });
+
+  it.each<{ name: string; options: BrowserContextOptions; opens: boolean }>([
+    { name: 'in the light', options: { ...DESKTOP, colorScheme: 'light' }, opens: false },
+    { name: 'in the dark, with details', options: { ...DESKTOP, colorScheme: 'dark' }, opens: true },
+    { name: 'in the light, with details', options: { ...DESKTOP, colorScheme: 'light' }, opens: true },
+    { name: 'in the dark', options: { ...DESKTOP, colorScheme: 'dark' }, opens: false },
+    { name: 'on a phone', options: PHONE, opens: false },
+    { name: 'on a phone, with details', options: PHONE, opens: true },
+  ])('has no accessibility problem that axe-core knows, $name', async ({ options, opens }) => {
+    const { problems, examined } = await examineAccessibility(cast.url, options, async (page) => {
+      await row(page, 'shop/stock').waitFor(SOON);
+      if (!opens) return;
+      await row(page, 'shop/stock').click();
+      await page.locator('.ranking > li').first().waitFor(SOON);
+    });
+    expect(problems).toEqual([]);
+    expect(examined).toBeGreaterThan(20);
+  });
+
+  it('says of a standby that it is one, and who decides', async () => {
+    const standby = await startPagedCoordinator(cast.plane);
+    try {
+      const { page, complaints } = await open(await pageUrl(standby));
+      await row(page, 'shop/stock').getByText('stock-b').waitFor(SOON);
+      await see(page, 'This replica stands by');
+      expect(await page.locator('#notices').innerText()).toMatch(
+        /coordinated-leader-election_\S+ holds the lock/,
+      );
+      expect(complaints).toEqual([]);
+    } finally {
+      await standby.stop();
+    }
+  });
+
+  it('says when the connection is lost that all is old, and recovers by itself', async () => {
+    const first = await startPagedCoordinator(cast.plane);
+    const url = await pageUrl(first);
+    const { page } = await open(url);
+    await row(page, 'shop/stock').waitFor(SOON);
+    await first.kill();
+    await see(page, /What is shown is from \d\d:\d\d:\d\d, and may be wrong by now/);
+    expect(await page.evaluate('document.body.dataset.connection')).toBe('lost');
+    expect(await row(page, 'shop/stock').isVisible()).toBe(true);
+    const second = await startPagedCoordinator(cast.plane, [`--listen=${new URL(url).host}`]);
+    try {
+      await expect.poll(() => page.evaluate('document.body.dataset.connection'), SOON).toBe('live');
+      await expect.poll(() => page.locator('#notices').innerText(), SOON).not.toMatch(/Connection lost/);
+    } finally {
+      await second.stop();
+    }
+  });
+});
+
+it('says where the API is not served, and how to turn it on', async () => {
+  const plane = await startEmbeddedPlane({ leaseCandidateVersions: ['none'], keepsData: false });
+  const coordinator = await startPagedCoordinator(plane);
+  try {
+    const { page, complaints } = await open(await pageUrl(coordinator));
+    await see(page, 'LeaseCandidates are not served');
+    await see(page, /--feature-gates=CoordinatedLeaderElection=true/);
+    await see(page, 'Nothing can be coordinated yet.');
+    expect(complaints).toEqual([]);
+  } finally {
+    await coordinator.stop();
+    await plane.stop();
+  }
+});
+
+describe('with 10,000 Leases', () => {
+  const COUNT = 10_000;
+  const LAST = COUNT - 1;
+  let crowd: Crowd;
+
+  beforeAll(async () => {
+    crowd = await startCrowd(COUNT);
+  }, 60_000);
+  afterAll(() => crowd?.stop());
+
+  it('shows the first at once and all of them soon, and only those in sight are in the document', async () => {
+    const startedAt = performance.now();
+    const { page, complaints } = await open(crowd.url);
+    await row(page, `kube-system/${leaseName(0)}`).waitFor(SOON);
+    const firstMs = performance.now() - startedAt;
+    await see(page, /^10,000 Leases$/);
+    const allMs = performance.now() - startedAt;
+    expect(firstMs).toBeLessThan(10_000);
+    expect(allMs).toBeLessThan(30_000);
+    expect(await page.getByRole('row').count()).toBeLessThan(60);
+    expect(await page.locator('#leases').getAttribute('aria-rowcount')).toBe(String(COUNT + 1));
+
+    const slowestFrameMs = await page.evaluate<number>(`(async () => {
+      const grid = document.querySelector('#leases');
+      let slowest = 0;
+      let before = performance.now();
+      for (let step = 0; step < 60; step++) {
+        grid.scrollTop += 6000;
+        await new Promise(requestAnimationFrame);
+        slowest = Math.max(slowest, performance.now() - before);
+        before = performance.now();
+      }
+      return slowest;
+    })()`);
+    expect(slowestFrameMs).toBeLessThan(1000);
+    expect(await page.getByRole('row').count()).toBeLessThan(60);
+    console.log(
+      `first row ${firstMs.toFixed()} ms, all ${allMs.toFixed()} ms, slowest frame of a scroll ${slowestFrameMs.toFixed()} ms`,
+    );
+
+    await page.locator('#leases').focus();
+    await page.keyboard.press('End');
+    await row(page, `kube-system/${leaseName(LAST)}`).waitFor(SOON);
+    expect(await page.locator('#leases').getAttribute('aria-activedescendant')).toBe(`lease-${LAST}`);
+    await page.getByRole('searchbox').fill(`${leaseName(1234)}-c`);
+    await see(page, /^1 of 10,000 Leases$/);
+    expect(complaints).toEqual([]);
+  });
+
+  it('shows what changes among them, wherever they are looked at', async () => {
+    const { page } = await open(crowd.url);
+    await see(page, /^10,000 Leases$/);
+    await page.locator('#leases').focus();
+    await page.keyboard.press('End');
+    crowd.leases.seeLease(leaseName(LAST), { holderIdentity: 'somebody-else', leaseDurationSeconds: 3600 });
+    await row(page, `kube-system/${leaseName(LAST)}`)
+      .getByText('somebody-else')
+      .waitFor(SOON);
+  });
+
+  it('shows names as they are, whatever they look like', async () => {
+    const odd = '<img src=x onerror="document.title=1">';
+    crowd.leases.seeLease(leaseName(7), { holderIdentity: odd, strategy: odd, leaseDurationSeconds: 3600 });
+    crowd.leases.seeCandidate(leaseName(7), odd, { preference: { kind: 'strategy', strategy: odd } });
+    const { page, complaints } = await open(`${crowd.url}#kube-system/${leaseName(7)}`);
+    await page.locator('#detail .candidate').getByText(odd).first().waitFor(SOON);
+    await row(page, `kube-system/${leaseName(7)}`)
+      .getByText(odd)
+      .first()
+      .waitFor(SOON);
+    expect(await page.locator('main img').count()).toBe(0);
+    expect(await page.title()).toBe('Leader elections');
+    expect(complaints).toEqual([]);
+  });
+});

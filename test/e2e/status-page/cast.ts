@@ -1,0 +1,104 @@
+import { SampleCandidate } from '../../../src/demo/sample-candidate.ts';
+import type { SampleIdentity, SampleTiming } from '../../../src/demo/sample-identity.ts';
+import { createClient } from '../../../src/kubernetes/client.ts';
+import { loadKubeConfig } from '../../../src/kubernetes/kubeconfig.ts';
+import { systemClock } from '../../../src/system-clock.ts';
+import type { CoordinationServer } from '../../control-plane/coordination-plane.ts';
+import { type EmbeddedPlane, startEmbeddedPlane } from '../../control-plane/embedded-plane.ts';
+import { createNamespaces } from '../cluster-objects.ts';
+import { type Coordinator, startCoordinator, untilActive } from '../coordinator.ts';
+
+/** A program that takes part in an election. */
+export type Member = Pick<SampleCandidate, 'crash' | 'leave' | 'identity'>;
+
+/** The embedded server, the coordinator with its page, and programs that take part in elections. */
+export interface Cast {
+  readonly plane: EmbeddedPlane;
+  readonly coordinator: Coordinator;
+  /** Of the status page. */
+  readonly url: string;
+  /** Starts a program: `cp-1 1.36.3/1.36.0` runs 1.36.3 and emulates 1.36.0. Resolves once its LeaseCandidate is there. */
+  join(lease: string, program: string, strategy?: string): Promise<Member>;
+  stop(): Promise<void>;
+}
+
+/** Quicker than any real one, in the proportions of the real ones. */
+const TIMING: SampleTiming = {
+  leaseDurationSeconds: 4,
+  renewDeadlineMs: 2500,
+  retryPeriodMs: 700,
+  candidateRenewalMs: 600_000,
+};
+
+/** Starts the server and the coordinator; nobody takes part yet. */
+export async function startCast(args: readonly string[] = []): Promise<Cast> {
+  const plane = await startEmbeddedPlane({ keepsData: false });
+  const coordinator = await startPagedCoordinator(plane, args);
+  await untilActive(coordinator);
+  const client = createClient({
+    kubeConfig: loadKubeConfig({ kubeconfig: plane.kubeconfig, env: {} }),
+    clock: systemClock,
+    userAgent: 'cast',
+    connections: 16,
+  });
+  const members: SampleCandidate[] = [];
+  const namespaces = new Map<string, Promise<void>>();
+  return {
+    plane,
+    coordinator,
+    url: await pageUrl(coordinator),
+    async join(lease, program, strategy = 'OldestEmulationVersion') {
+      const [namespace = '', leaseName = ''] = lease.split('/');
+      await ensureNamespace(plane, namespaces, namespace);
+      const identity = { namespace, leaseName, strategy, ...identityOf(program) };
+      const member = new SampleCandidate({
+        client,
+        clock: systemClock,
+        identity,
+        timing: TIMING,
+        onLeading() {},
+      });
+      members.push(member);
+      await member.start();
+      return member;
+    },
+    async stop() {
+      await Promise.all(members.map((member) => member.crash()));
+      await client.close();
+      await coordinator.stop();
+      await plane.stop();
+    },
+  };
+}
+
+/** A replica that serves the page. */
+export function startPagedCoordinator(
+  plane: EmbeddedPlane,
+  args: readonly string[] = [],
+): Promise<Coordinator> {
+  const quick = ['--lease-duration=4s', '--election-duration=1s'];
+  return startCoordinator(plane.coordinatorKubeconfig, ['--status-page', ...quick, ...args]);
+}
+
+/** Where a replica serves its page. */
+export async function pageUrl(coordinator: Coordinator): Promise<string> {
+  const { listen } = await coordinator.waitForLog(({ msg }) => msg === 'Started');
+  return `http://127.0.0.1:${(listen as { port: number }).port}/`;
+}
+
+async function ensureNamespace(
+  plane: CoordinationServer,
+  known: Map<string, Promise<void>>,
+  namespace: string,
+): Promise<void> {
+  if (namespace === 'kube-system' || namespace === 'default') return;
+  const created = known.get(namespace) ?? createNamespaces(plane, namespace);
+  known.set(namespace, created);
+  await created;
+}
+
+function identityOf(program: string): Pick<SampleIdentity, 'name' | 'binaryVersion' | 'emulationVersion'> {
+  const [name = '', versions = ''] = program.split(' ');
+  const [binaryVersion = '', emulationVersion = binaryVersion] = versions.split('/');
+  return { name, binaryVersion, emulationVersion };
+}

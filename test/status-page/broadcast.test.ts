@@ -1,0 +1,304 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { Board } from '../../src/status-page/board.ts';
+import { Broadcast, MOST_VIEWERS } from '../../src/status-page/broadcast.ts';
+import { catalogue } from '../../src/status-page/catalogue.ts';
+import { streamEncodingFor } from '../../src/status-page/stream-encoding.ts';
+import type { ElectionEntry, StateMessage } from '../../src/status-page/wire.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { SimLeases } from './make-leases.ts';
+import { SimReader } from './sim-reader.ts';
+
+const PLAIN = streamEncodingFor(undefined);
+const MIB = 1024 * 1024;
+
+let clock: VirtualClock;
+let leases: SimLeases;
+let broadcast: Broadcast;
+let state: StateMessage;
+let elections: ElectionEntry[];
+let errors: unknown[];
+
+beforeEach(() => build());
+
+function build(): void {
+  clock = new VirtualClock();
+  leases = new SimLeases(clock);
+  state = { replica: 'active', api: 'served', hasSynced: true };
+  elections = [];
+  errors = [];
+  broadcast = new Broadcast({
+    clock,
+    board: new Board(clock, leases),
+    timeline: {
+      get lastId() {
+        return elections.at(-1)?.id ?? 0;
+      },
+      after: (id) => elections.filter((entry) => entry.id > id),
+    },
+    hello: {
+      version: 'test',
+      startedAt: 0,
+      dryRun: false,
+      namespaces: [],
+      notServedAdvice: 'turn it on',
+      ...catalogue,
+    },
+    state: () => state,
+    onError: (error) => errors.push(error),
+  });
+}
+
+function join(reader = new SimReader()): { reader: SimReader; leave: () => void } {
+  const leave = broadcast.join(reader, PLAIN);
+  if (!leave) throw new Error('there should be room for another');
+  return { reader, leave };
+}
+
+function election(id: number): ElectionEntry {
+  return {
+    id,
+    at: 0,
+    key: 'kube-system/one',
+    what: 'LeaderElected',
+    isWarning: false,
+    reason: 'LeaseExpired',
+    text: `election ${id}`,
+    passedOver: [],
+    more: 0,
+  };
+}
+
+describe('whoever joins', () => {
+  test('is told what words mean, then everything, and then that this was everything', async () => {
+    for (const name of ['a', 'b', 'c']) leases.seeLed(name);
+    elections = [election(1), election(2)];
+    const { reader } = join();
+    await clock.advance(250);
+    const events = reader.told.map(({ event }) => event);
+    expect(events).toEqual(['hello', 'beat', 'state', 'elections', 'leases', 'complete']);
+    expect(reader.of('complete')).toEqual([{ leases: 3 }]);
+    expect([...reader.shown.keys()]).toEqual(['kube-system/a', 'kube-system/b', 'kube-system/c']);
+    expect(reader.of('elections')).toEqual([elections]);
+  });
+
+  test('is told of thousands of Leases in pieces, at once and not four times a second', async () => {
+    for (let index = 0; index < 2000; index++) leases.seeLed(`lease-${index}`);
+    const { reader } = join();
+    await clock.advance(249);
+    expect(reader.shown.size).toBe(2000);
+    expect(reader.of('complete')).toEqual([{ leases: 2000 }]);
+    expect(reader.of('leases').every(({ changed }) => changed.length <= 250)).toBe(true);
+  });
+
+  test('finds no room where there are too many already, until one leaves', () => {
+    const joined = Array.from({ length: MOST_VIEWERS }, () => join());
+    expect(broadcast.join(new SimReader(), PLAIN)).toBeUndefined();
+    joined[0]?.leave();
+    expect(broadcast.join(new SimReader(), PLAIN)).toBeDefined();
+  });
+});
+
+describe('whoever has caught up', () => {
+  test('is told of changes four times a second at most, and of the last one only', async () => {
+    leases.seeLed('one');
+    const { reader } = join();
+    await clock.advance(250);
+    const before = reader.of('leases').length;
+    for (let at = 0; at < 1000; at += 10) {
+      leases.seeCandidate('one', 'one-c', { binaryVersion: `1.36.${at}` });
+      await clock.advance(10);
+    }
+    await clock.advance(250);
+    const told = reader.of('leases').slice(before);
+    expect(told.length).toBeGreaterThan(1);
+    expect(told.length).toBeLessThanOrEqual(5);
+    expect(reader.shown.get('kube-system/one')?.candidates).toContainEqual(
+      expect.objectContaining({ name: 'one-c', binary: '1.36.990' }),
+    );
+  });
+
+  test('is told of each election once', async () => {
+    elections = [election(1)];
+    const { reader } = join();
+    await clock.advance(250);
+    elections.push(election(2), election(3));
+    await clock.advance(250);
+    expect(reader.of('elections').map((entries) => entries.map(({ id }) => id))).toEqual([[1], [2, 3]]);
+  });
+
+  test('is told when the replica comes to stand elsewhere, and only then', async () => {
+    const { reader } = join();
+    await clock.advance(1000);
+    state = { replica: 'standby', lockHolder: 'other', api: 'served', hasSynced: true };
+    await clock.advance(1000);
+    expect(reader.of('state')).toEqual([{ replica: 'active', api: 'served', hasSynced: true }, state]);
+  });
+
+  test('hears something every ten seconds though nothing happens', async () => {
+    const { reader } = join();
+    await clock.advance(60_000);
+    // One at the start tells what time it is.
+    expect(reader.of('beat')).toHaveLength(1 + 6);
+  });
+
+  test('is encoded for once, however many they are', async () => {
+    let encoded = 0;
+    const counting = {
+      ...PLAIN,
+      encode(text: string) {
+        encoded++;
+        return PLAIN.encode(text);
+      },
+    };
+    leases.seeLed('one');
+    for (let index = 0; index < 10; index++) broadcast.join(new SimReader(), counting);
+    await clock.advance(1000);
+    encoded = 0;
+    leases.seeCandidate('one', 'one-c');
+    await clock.advance(250);
+    expect(encoded).toBe(1);
+  });
+});
+
+describe('whoever is slow', () => {
+  test('is told nothing until there is room, and then how things are now', async () => {
+    leases.seeLed('one');
+    const { reader } = join();
+    await clock.advance(250);
+    reader.isFast = false;
+    reader.writableLength = MIB;
+    for (let minor = 0; minor < 8; minor++) {
+      leases.seeCandidate('one', 'one-c', { binaryVersion: `1.${minor}.0` });
+      leases.seeLed(`new-${minor}`);
+      await clock.advance(1000);
+    }
+    expect(reader.shown.size).toBe(1);
+    reader.drain();
+    await clock.advance(250);
+    expect(reader.shown.size).toBe(9);
+    expect(reader.shown.get('kube-system/one')?.candidates).toContainEqual(
+      expect.objectContaining({ name: 'one-c', binary: '1.7.0' }),
+    );
+  });
+
+  test('never has more than so much before it, however much there is to tell', async () => {
+    for (let index = 0; index < 3000; index++) leases.seeLed(`lease-${index}`);
+    const reader = new SimReader();
+    reader.isFast = false;
+    join(reader);
+    await clock.advance(2000);
+    expect(reader.writableLength).toBeLessThan(MIB);
+    expect(reader.shown.size).toBeLessThan(3000);
+    for (let turn = 0; turn < 100 && reader.of('complete').length === 0; turn++) {
+      reader.drain();
+      await clock.advance(250);
+    }
+    expect(reader.shown.size).toBe(3000);
+  });
+
+  test('is cut off after half a minute, and the others are not', async () => {
+    const slow = join().reader;
+    const { reader } = join();
+    await clock.advance(250);
+    slow.writableLength = MIB;
+    await clock.advance(29_500);
+    expect(slow.isCut).toBe(false);
+    await clock.advance(1000);
+    expect({ slow: slow.isCut, other: reader.isCut, viewers: broadcast.viewers }).toEqual({
+      slow: true,
+      other: false,
+      viewers: 1,
+    });
+  });
+});
+
+describe('while nobody looks', () => {
+  test('nothing is done, before the first and after the last', async () => {
+    for (let index = 0; index < 500; index++) leases.seeLed(`lease-${index}`);
+    expect(clock.pendingTimers).toBe(0);
+    const { leave } = join();
+    await clock.advance(20);
+    leave();
+    leases.looks = 0;
+    await clock.advance(60_000);
+    expect({ timers: clock.pendingTimers, looks: leases.looks, isListenedTo: leases.isListenedTo }).toEqual({
+      timers: 0,
+      looks: 0,
+      isListenedTo: false,
+    });
+  });
+
+  test('what has changed is not missed by the next to come', async () => {
+    leases.seeLed('one');
+    join().leave();
+    leases.seeLed('two');
+    const { reader } = join();
+    await clock.advance(250);
+    expect([...reader.shown.keys()].toSorted()).toEqual(['kube-system/one', 'kube-system/two']);
+  });
+});
+
+test('what should never happen ends the streams and nothing else, and is told', async () => {
+  const { reader } = join();
+  await clock.advance(250);
+  const failure = new Error('broken');
+  leases.look = () => {
+    throw failure;
+  };
+  leases.seeLed('one');
+  await clock.advance(250);
+  expect(errors).toEqual([failure]);
+  expect({ isEnded: reader.isEnded, timers: clock.pendingTimers }).toEqual({ isEnded: true, timers: 0 });
+});
+
+test('closing ends all streams, and waits for nobody to take what was written', async () => {
+  const { reader } = join();
+  const slow = join().reader;
+  await clock.advance(250);
+  slow.writableLength = MIB;
+  broadcast.close();
+  expect({ isEnded: slow.isEnded, isCut: slow.isCut }).toEqual({ isEnded: false, isCut: true });
+  expect({ isEnded: reader.isEnded, viewers: broadcast.viewers, timers: clock.pendingTimers }).toEqual({
+    isEnded: true,
+    viewers: 0,
+    timers: 0,
+  });
+});
+
+test('however slow readers are and whenever they come, all end up with the same', async () => {
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('change' as const), lease: fc.nat(400), minor: fc.nat(40) }),
+    fc.record({ kind: fc.constant('drop' as const), lease: fc.nat(400) }),
+    fc.record({ kind: fc.constant('wait' as const), ms: fc.nat(600) }),
+    fc.record({ kind: fc.constant('join' as const), isFast: fc.boolean() }),
+    fc.record({ kind: fc.constant('drain' as const) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+      build();
+      for (let index = 0; index < 300; index++) leases.seeCandidate(`lease-${index}`, 'a');
+      const readers: SimReader[] = [];
+      for (const each of steps) {
+        if (each.kind === 'change') {
+          leases.seeCandidate(`lease-${each.lease}`, 'a', { binaryVersion: `1.${each.minor}.0` });
+        } else if (each.kind === 'drop') leases.dropCandidate(`lease-${each.lease}`, 'a');
+        else if (each.kind === 'wait') await clock.advance(each.ms);
+        else if (each.kind === 'drain') for (const reader of readers) reader.drain();
+        else if (readers.length < MOST_VIEWERS) {
+          const { reader } = join();
+          reader.isFast = each.isFast;
+          readers.push(reader);
+        }
+      }
+      const witness = join().reader;
+      for (let turn = 0; turn < 8; turn++) {
+        for (const reader of readers) reader.drain();
+        await clock.advance(250);
+      }
+      const sorted = (reader: SimReader) => Object.fromEntries([...reader.shown].toSorted());
+      for (const reader of readers) expect(sorted(reader)).toEqual(sorted(witness));
+    }),
+    { numRuns: 30 },
+  );
+});

@@ -1,0 +1,79 @@
+import type { SeenListener } from '../../src/controller/election-controller.ts';
+import { ElectionRecords } from '../../src/controller/election-records.ts';
+import { type LeaseKey, leaseKey } from '../../src/controller/lease-key.ts';
+import type { Lease, LeaseCandidate } from '../../src/election/model.ts';
+import type { ElectionInput } from '../../src/election/survey.ts';
+import type { LeaseSource } from '../../src/status-page/board.ts';
+import { defaultSettings, makeCandidate, makeLease, wallAt } from '../support/election-builders.ts';
+import type { VirtualClock } from '../support/virtual-clock.ts';
+
+/** Leases and candidates as a controller knows them, changed by hand. */
+export class SimLeases implements LeaseSource {
+  readonly #clock: Pick<VirtualClock, 'now' | 'wallTime'>;
+  readonly #records = new ElectionRecords(defaultSettings);
+  #listener: SeenListener | undefined;
+  /** How many looks at a Lease there have been. */
+  looks = 0;
+
+  constructor(clock: Pick<VirtualClock, 'now' | 'wallTime'>) {
+    this.#clock = clock;
+  }
+
+  get isListenedTo(): boolean {
+    return this.#listener !== undefined;
+  }
+
+  coordinatedLeases(): Iterable<LeaseKey> {
+    return this.#records.coordinatedLeases();
+  }
+
+  look(key: LeaseKey): ElectionInput {
+    this.looks++;
+    return this.#records.gather(key);
+  }
+
+  tellSeen(listener: SeenListener | undefined): void {
+    this.#listener = listener;
+  }
+
+  /** A Lease is seen, renewed just now. */
+  seeLease(name: string, fields: Partial<Lease> = {}, isMereRenewal = false): void {
+    const lease = makeLease()
+      .with({ name, uid: `uid-of-${name}`, renewTime: this.#clock.wallTime(), ...fields })
+      .build();
+    const key = leaseKey(lease.namespace, name);
+    this.#records.seeLease(key, lease, this.#now());
+    this.#listener?.(key, isMereRenewal);
+  }
+
+  dropLease(name: string, namespace = 'kube-system'): void {
+    const key = leaseKey(namespace, name);
+    this.#records.seeLease(key, undefined, this.#now());
+    this.#listener?.(key, false);
+  }
+
+  /** A candidate is seen, renewed just now. */
+  seeCandidate(leaseName: string, name: string, fields: Partial<LeaseCandidate> = {}): void {
+    const candidate = makeCandidate(name)
+      .with({ leaseName, renewTime: this.#clock.wallTime(), ...fields })
+      .build();
+    this.#records.seeCandidate(candidate, this.#now());
+    this.#listener?.(leaseKey(candidate.namespace, leaseName), false);
+  }
+
+  dropCandidate(leaseName: string, name: string): void {
+    this.#records.dropCandidate(makeCandidate(name).with({ leaseName }).build(), this.#now());
+    this.#listener?.(leaseKey('kube-system', leaseName), false);
+  }
+
+  /** A Lease with a leader and another candidate. */
+  seeLed(name: string): void {
+    this.seeCandidate(name, `${name}-a`);
+    this.seeCandidate(name, `${name}-b`, { binaryVersion: '1.36.1', creationTimestamp: wallAt(0) });
+    this.seeLease(name, { holderIdentity: `${name}-a` });
+  }
+
+  #now() {
+    return { monotonic: this.#clock.now(), wall: this.#clock.wallTime() };
+  }
+}

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest';
+import { catalogue } from '../../../src/status-page/catalogue.ts';
+import { emptyTexts, noticesFor } from '../../../src/status-page/page/notices.js';
+import { durationText } from '../../../src/status-page/page/time-text.js';
+import { splitKey, toneOf, versionText } from '../../../src/status-page/page/words.js';
+import type { HelloMessage, LeaseEntry, StateMessage } from '../../../src/status-page/wire.ts';
+
+const words: HelloMessage = {
+  version: '1.2.3',
+  startedAt: 0,
+  dryRun: false,
+  namespaces: [],
+  notServedAdvice: 'Turn the API on.',
+  ...catalogue,
+};
+const active: StateMessage = { replica: 'active', api: 'served', hasSynced: true };
+const live = { kind: 'live' } as const;
+
+describe('the tone of a Lease', () => {
+  test.each<[Partial<LeaseEntry>, string]>([
+    [{}, 'good'],
+    [{ isHeld: false, isUnled: true, reason: 'LeaseExpired' }, 'bad'],
+    [{ isHeld: false, isUnled: true, reason: 'StrategyConflict' }, 'bad'],
+    [{ reason: 'StrategyConflict' }, 'warn'],
+    [{ reason: 'PreemptionPending', preferredHolder: 'x' }, 'busy'],
+    [{ reason: 'PreferredHolderLeads', preferredHolder: 'x' }, 'busy'],
+    [{ reason: 'HolderLate' }, 'busy'],
+    [{ reason: 'NoCandidates' }, 'quiet'],
+    [{ reason: 'ThirdPartyStrategy', isHeld: true }, 'quiet'],
+  ])('of %j is %s', (fields, want) => {
+    const entry: LeaseEntry = {
+      key: 'a/a',
+      holder: 'x',
+      isHeld: true,
+      strategy: '',
+      reason: 'LeaderOptimal',
+      verdict: '',
+      transitions: 0,
+      candidates: [],
+      ...fields,
+    };
+    expect(toneOf(entry, words)).toBe(want);
+  });
+});
+
+describe('what must be known first', () => {
+  test.each<{ name: string; state: StateMessage; want: readonly RegExp[] }>([
+    { name: 'the active replica', state: active, want: [] },
+    {
+      name: 'a standby',
+      state: { ...active, replica: 'standby', lockHolder: 'cle-1' },
+      want: [/^This replica stands by cle-1 holds the lock/],
+    },
+    {
+      name: 'a standby behind nobody',
+      state: { ...active, replica: 'standby' },
+      want: [/Nobody is known to hold the lock/],
+    },
+    {
+      name: 'one behind the built-in coordinator',
+      state: { ...active, replica: 'waiting', lockHolder: 'apiserver-1' },
+      want: [/^Another coordinator decides apiserver-1 .*built into kube-apiserver/],
+    },
+    { name: 'one that takes over', state: { ...active, replica: 'settling' }, want: [/^Taking over/] },
+    { name: 'a dry run', state: { ...active, replica: 'dryRun' }, want: [/^Dry run/] },
+    {
+      name: 'one whose API server lacks the API',
+      state: { ...active, api: 'notServed' },
+      want: [/^LeaseCandidates are not served Turn the API on\.$/],
+    },
+  ])('about $name is told', ({ state, want }) => {
+    const told = noticesFor(live, state, words, 0).map(({ title, text }) => `${title} ${text}`);
+    expect(told).toHaveLength(want.length);
+    for (const [index, pattern] of want.entries()) expect(told[index]).toMatch(pattern);
+  });
+
+  test('when the connection is lost is how old all of it is, and what the server says', () => {
+    const [notice] = noticesFor(
+      { kind: 'lost', since: 0, why: '16 pages are open already' },
+      active,
+      words,
+      0,
+    );
+    expect(notice?.title).toBe('Connection lost');
+    expect(notice?.text).toMatch(
+      /^What is shown is from .* The coordinator says: 16 pages are open already\. Trying again\.$/,
+    );
+  });
+});
+
+describe('an empty list', () => {
+  test.each<{
+    name: string;
+    state: StateMessage | undefined;
+    isComplete: boolean;
+    isFiltered: boolean;
+    want: string;
+  }>([
+    {
+      name: 'that is still read',
+      state: active,
+      isComplete: false,
+      isFiltered: false,
+      want: 'Reading the Leases.',
+    },
+    {
+      name: 'of a replica that has not listed yet',
+      state: { ...active, hasSynced: false },
+      isComplete: true,
+      isFiltered: false,
+      want: 'Reading the Leases from the API server.',
+    },
+    {
+      name: 'that a search made',
+      state: active,
+      isComplete: true,
+      isFiltered: true,
+      want: 'No Lease matches.',
+    },
+    {
+      name: 'without the API',
+      state: { ...active, api: 'notServed', hasSynced: false },
+      isComplete: true,
+      isFiltered: false,
+      want: 'Nothing can be coordinated yet.',
+    },
+    {
+      name: 'of two namespaces',
+      state: active,
+      isComplete: true,
+      isFiltered: false,
+      want: 'No component is a candidate for a Lease in a, b yet.',
+    },
+  ])('$name says $want', ({ state, isComplete, isFiltered, want }) => {
+    expect(emptyTexts(state, isComplete, isFiltered, ['a', 'b'])[0]).toBe(want);
+  });
+});
+
+test.each([
+  [-5000, '0 s'],
+  [999, '0 s'],
+  [59_999, '59 s'],
+  [60_000, '1 min'],
+  [3_600_000, '1 h'],
+  [172_800_000, '2 d'],
+])('%d ms are told as %s', (durationMs, want) => {
+  expect(durationText(durationMs)).toBe(want);
+});
+
+test('versions are told shortly', () => {
+  expect(
+    [{ binary: '1.36.0', emulation: '1.36.0' }, { binary: '1.36.0', emulation: '1.35.0' }, {}].map(
+      versionText,
+    ),
+  ).toEqual(['1.36.0', '1.36.0 as 1.35.0', 'no version as none']);
+  expect(splitKey('kube-system/a')).toEqual({ namespace: 'kube-system/', name: 'a' });
+});

@@ -1,0 +1,216 @@
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { createGunzip, gunzipSync } from 'node:zlib';
+import { afterEach, describe, expect, test } from 'vitest';
+import { MOST_VIEWERS } from '../../src/status-page/broadcast.ts';
+import { StatusPage } from '../../src/status-page/status-page.ts';
+import { systemClock } from '../../src/system-clock.ts';
+import { type HttpServer, startHttpServer } from '../../src/telemetry/http-server.ts';
+import { SimLeases } from './make-leases.ts';
+
+const servers: HttpServer[] = [];
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+async function start({ isOn = true } = {}) {
+  const leases = new SimLeases(systemClock);
+  const page = new StatusPage({
+    clock: systemClock,
+    version: 'test',
+    namespaces: [],
+    notServedAdvice: 'turn it on',
+    onError: (error) => {
+      throw error;
+    },
+  });
+  page.watch({
+    controller: Object.assign(leases, { hasSynced: () => true }),
+    lock: { state: { kind: 'active', holder: 'us' } },
+  });
+  const server = await startHttpServer(
+    { host: '127.0.0.1', port: 0 },
+    {
+      livenessChecks: () => [],
+      readinessChecks: () => [],
+      metrics: { contentType: 'text/plain', metrics: async () => '' },
+      ...(isOn && { statusPage: page }),
+    },
+  );
+  servers.push(server);
+  return { leases, server };
+}
+
+/** The head of an answer; the rest is for the caller to read or to destroy. */
+function ask(
+  server: HttpServer,
+  path: string,
+  {
+    method = 'GET',
+    headers = {},
+    agent = false,
+  }: { method?: string; headers?: Record<string, string>; agent?: Agent | false } = {},
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request({ ...server.address, path, method, headers, agent }, resolve)
+      .on('error', reject)
+      .end();
+  });
+}
+
+async function bodyOf(answer: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of answer) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+/** Reads until `text` has come. */
+async function readUntil(stream: NodeJS.ReadableStream, text: string): Promise<string> {
+  let read = '';
+  for await (const chunk of stream.setEncoding('utf8')) {
+    read += String(chunk);
+    if (read.includes(text)) return read;
+  }
+  throw new Error(`the stream ended without ${text}: ${read}`);
+}
+
+describe('the page', () => {
+  test('is not there unless it is asked for, and the answer says how to have it', async () => {
+    const { server } = await start({ isOn: false });
+    const answer = await ask(server, '/');
+    expect(answer.statusCode).toBe(404);
+    expect((await bodyOf(answer)).toString()).toBe(
+      'the status page is off, --status-page turns it on; there are /metrics, /livez and /readyz\n',
+    );
+    expect((await ask(server, '/status/events')).statusCode).toBe(404);
+  });
+
+  test('allows itself its own files and its own stream, and nothing else', async () => {
+    const { server } = await start();
+    const answer = await ask(server, '/?q=1');
+    expect(answer.statusCode).toBe(200);
+    expect(answer.headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy':
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; " +
+        "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-resource-policy': 'same-origin',
+      'cache-control': 'no-store',
+    });
+    expect(answer.headers).not.toHaveProperty('access-control-allow-origin');
+  });
+
+  test('refers to files that it serves, below its own path, and to no others', async () => {
+    const { server } = await start();
+    const html = (await bodyOf(await ask(server, '/'))).toString();
+    const references = [...html.matchAll(/(?:href|src)="([^"#][^"]*)"/g)].map(([, path]) => path ?? '');
+    expect(references.length).toBeGreaterThan(5);
+    for (const path of references) {
+      expect(path).toMatch(/^status\/[\w-]+\.(css|js|svg)$/);
+      expect((await ask(server, `/${path}`)).statusCode).toBe(200);
+    }
+    expect(html).not.toMatch(/<style|<script(?![^>]*src=)|\son\w+=|style="/);
+  });
+
+  test('is compressed for who can read that', async () => {
+    const { server } = await start();
+    const plain = await bodyOf(await ask(server, '/status/main.js'));
+    const answer = await ask(server, '/status/main.js', { headers: { 'accept-encoding': 'gzip' } });
+    expect(answer.headers['content-encoding']).toBe('gzip');
+    expect(gunzipSync(await bodyOf(answer)).equals(plain)).toBe(true);
+  });
+
+  test.each([
+    { path: '/', method: 'HEAD', want: 200 },
+    { path: '/status/events', method: 'HEAD', want: 200 },
+    { path: '/', method: 'POST', want: 405 },
+    { path: '/status/events', method: 'DELETE', want: 405 },
+    { path: '/status/', method: 'GET', want: 404 },
+    { path: '/status/../page.html', method: 'GET', want: 404 },
+    { path: '/status/tsconfig.json', method: 'GET', want: 404 },
+  ])('answers $method $path with $want', async ({ path, method, want }) => {
+    const { server } = await start();
+    const answer = await ask(server, path, { method });
+    expect(answer.statusCode).toBe(want);
+    if (method === 'HEAD') expect(await bodyOf(answer)).toHaveLength(0);
+  });
+
+  test.each(['/', '/status/main.js', '/status/events'])(
+    'does not answer %s by a public name',
+    async (path) => {
+      const { server } = await start();
+      const answer = await ask(server, path, { headers: { host: 'rebound.example.com' } });
+      expect(answer.statusCode).toBe(421);
+      expect((await bodyOf(answer)).toString()).toMatch(/by an address, or by a name that is not public/);
+    },
+  );
+
+  test('is told by the other paths, which stay what they are', async () => {
+    const { server } = await start();
+    expect((await ask(server, '/livez')).statusCode).toBe(200);
+    expect((await bodyOf(await ask(server, '/nothing'))).toString()).toBe(
+      'not found; there are /, /metrics, /livez and /readyz\n',
+    );
+  });
+});
+
+describe('the stream', () => {
+  test('tells all there is, and then what changes', async () => {
+    const { server, leases } = await start();
+    leases.seeLed('one');
+    const answer = await ask(server, '/status/events');
+    expect(answer.headers).toMatchObject({ 'content-type': 'text/event-stream; charset=utf-8' });
+    const change = readUntil(answer, '"key":"kube-system/two"');
+    leases.seeLed('two');
+    expect(await change).toMatch(
+      /^event: hello\ndata: \{"version":"test".*event: state\ndata: \{"replica":"active"/s,
+    );
+  });
+
+  test('is compressed for who can read that', async () => {
+    const { server, leases } = await start();
+    leases.seeLed('one');
+    const answer = await ask(server, '/status/events', { headers: { 'accept-encoding': 'gzip' } });
+    expect(answer.headers['content-encoding']).toBe('gzip');
+    expect(await readUntil(answer.pipe(createGunzip()), 'event: complete')).toContain('kube-system/one');
+    answer.destroy();
+  });
+
+  test('is refused to one too many, who is told why, and not to the next after another has left', async () => {
+    const { server } = await start();
+    const answers = await Promise.all(
+      Array.from({ length: MOST_VIEWERS }, () => ask(server, '/status/events')),
+    );
+    const refused = await ask(server, '/status/events');
+    expect({ status: refused.statusCode, retry: refused.headers['retry-after'] }).toEqual({
+      status: 503,
+      retry: '10',
+    });
+    expect((await bodyOf(refused)).toString()).toBe('16 pages are open already\n');
+    answers[0]?.destroy();
+    await expect
+      .poll(async () => {
+        const again = await ask(server, '/status/events');
+        again.destroy();
+        return again.statusCode;
+      })
+      .toBe(200);
+    for (const each of answers) each.destroy();
+  });
+
+  test('ends when the server closes, which waits for nobody', async () => {
+    const { server, leases } = await start();
+    const agent = new Agent({ keepAlive: true });
+    const answer = await ask(server, '/status/events', { agent });
+    const rest = bodyOf(answer);
+    const startedAt = performance.now();
+    await server.close();
+    // Node would keep an idle connection for 5 s.
+    expect(performance.now() - startedAt).toBeLessThan(4000);
+    expect((await rest).toString()).toContain('event: hello');
+    expect(leases.isListenedTo).toBe(false);
+    agent.destroy();
+  });
+});

@@ -1,0 +1,122 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { decideElection } from '../../src/election/decide.ts';
+import type { Decision } from '../../src/election/decision.ts';
+import type { ElectionInput } from '../../src/election/survey.ts';
+import { Timeline } from '../../src/status-page/timeline.ts';
+import {
+  type InputBuilder,
+  makeCandidate,
+  makeInput,
+  makeLease,
+  makeNow,
+} from '../support/election-builders.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const KEY = 'kube-system/scheduler';
+
+const older = makeCandidate('older').versions('1.35.0');
+const newer = makeCandidate('newer').versions('1.36.0', '1.35.0');
+const dissenter = makeCandidate('dissenter').versions('1.36.0').wants('example.com/other');
+
+let clock: VirtualClock;
+let timeline: Timeline;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  timeline = new Timeline(clock);
+});
+
+/** A decision is made and its writes succeed. */
+function elect(builder: InputBuilder, at = 1000): void {
+  const { input, decision } = decide(builder, at);
+  timeline.decided(KEY, decision, input);
+  timeline.applied(KEY, decision, input, undefined);
+}
+
+function decide(builder: InputBuilder, at: number): { input: ElectionInput; decision: Decision } {
+  const input = builder.build();
+  return { input, decision: decideElection(input, makeNow(at)) };
+}
+
+const vacant = makeInput().candidates(older.seenAt(0).renewedAt(900), newer.seenAt(0).renewedAt(900));
+const optimal = makeInput().sees(makeLease('older'), 0).candidates(older.seenAt(0), newer.seenAt(0));
+const conflict = makeInput()
+  .sees(makeLease('newer'), 0)
+  .candidates(newer.seenAt(0), dissenter.seenAt(0).renewedAt(900));
+
+describe('the timeline', () => {
+  test('tells who was elected, when, why, and why not the others', () => {
+    elect(vacant);
+    expect(timeline.after(0)).toEqual([
+      {
+        id: 1,
+        at: Number(clock.wallTime() / 1000n),
+        key: KEY,
+        what: 'LeaderElected',
+        isWarning: false,
+        reason: 'LeaseMissing',
+        text: 'older leads under OldestEmulationVersion: LeaseMissing',
+        passedOver: [{ name: 'newer', lostBy: 'HigherBinaryVersion', binary: '1.36.0', emulation: '1.35.0' }],
+        more: 0,
+      },
+    ]);
+  });
+
+  test('tells nothing of decisions that change nothing', () => {
+    elect(optimal);
+    expect(timeline.after(0)).toEqual([]);
+  });
+
+  test('tells of a conflict when it begins, once, and when it is over', () => {
+    elect(conflict);
+    elect(conflict, 1500);
+    elect(makeInput().sees(makeLease('newer'), 0).candidates(newer.seenAt(0)), 2000);
+    expect(timeline.after(0).map(({ what, isWarning }) => [what, isWarning])).toEqual([
+      ['StrategyConflict', true],
+      ['StrategyResolved', false],
+    ]);
+  });
+
+  test('tells of a trouble again when it begins again', () => {
+    elect(conflict);
+    elect(makeInput().sees(makeLease('newer'), 0).candidates(newer.seenAt(0)), 2000);
+    elect(conflict, 3000);
+    expect(timeline.after(0).map(({ what }) => what)).toEqual([
+      'StrategyConflict',
+      'StrategyResolved',
+      'StrategyConflict',
+    ]);
+  });
+
+  test('tells of a trouble again after its Lease was forgotten', () => {
+    elect(conflict);
+    timeline.forgotten(KEY);
+    elect(conflict);
+    expect(timeline.after(0)).toHaveLength(2);
+  });
+
+  test('does not tell of writes that failed', () => {
+    const { input, decision } = decide(vacant, 1000);
+    timeline.decided(KEY, decision, input);
+    expect(timeline.after(0)).toEqual([]);
+  });
+
+  test('gives what came after an entry that is known', () => {
+    elect(vacant);
+    elect(vacant);
+    elect(vacant);
+    expect(timeline.after(1).map(({ id }) => id)).toEqual([2, 3]);
+    expect(timeline.after(3)).toEqual([]);
+    expect(timeline.lastId).toBe(3);
+  });
+
+  test('remembers so many entries, and of each so many candidates', () => {
+    timeline = new Timeline(clock, { entries: 3, candidates: 2 });
+    const many = Array.from({ length: 6 }, (_, at) =>
+      makeCandidate(`c${at}`).versions(`1.36.${at}`).seenAt(0).renewedAt(900),
+    );
+    for (let count = 0; count < 10; count++) elect(makeInput().candidates(...many));
+    expect(timeline.after(0).map(({ id }) => id)).toEqual([8, 9, 10]);
+    expect(timeline.after(9)).toMatchObject([{ passedOver: [{ name: 'c1' }, { name: 'c2' }], more: 3 }]);
+  });
+});
