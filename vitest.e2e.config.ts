@@ -13,6 +13,11 @@ const timeouts = {
 /** Needs root and Debian's buildah: `npm run test:image`. */
 const image = 'test/e2e/image.e2e.test.ts';
 
+/** Need root, and Debian's prometheus, chromium, zsh and fish: `npm run test:operations`. */
+const operations = ['completion', 'monitoring', 'runbooks', 'operations', 'status-page'].map(
+  (name) => `test/e2e/${name}.e2e.test.ts`,
+);
+
 export default defineConfig({
   test: {
     fileParallelism,
@@ -21,7 +26,7 @@ export default defineConfig({
         test: {
           name: 'kubernetes',
           include: ['test/**/*.e2e.test.ts'],
-          exclude: [image],
+          exclude: [image, ...operations],
           fileParallelism,
           ...timeouts,
         },
@@ -38,6 +43,7 @@ export default defineConfig({
           ...timeouts,
         },
       },
+      { test: { name: 'operations', include: operations, fileParallelism, ...timeouts } },
       { test: { name: 'image', include: [image], fileParallelism, ...timeouts } },
     ],
   },

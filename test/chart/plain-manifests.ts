@@ -42,6 +42,26 @@ export function kustomizeBase(objects: readonly Labelled[]): Readonly<Record<str
   return Object.fromEntries([...files, ['kustomization.yaml', origin + stringify(kustomization)]]);
 }
 
+/**
+ * The files of a kustomize base for the alerts and the dashboard, each by its name. The dashboard's text is not among them:
+ * it is in `dashboard.json` beside them.
+ */
+export function monitoringBase(rule: Labelled, dashboard: Labelled & { readonly data: object }) {
+  const { name, namespace, labels } = withoutHelm(dashboard).metadata;
+  const files = Object.keys(dashboard.data).map((key) => `${key}=dashboard.json`);
+  const options = { disableNameSuffixHash: true, labels };
+  const kustomization = {
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    resources: ['prometheus-rule.yaml'],
+    configMapGenerator: [{ name, namespace, files, options }],
+  };
+  return {
+    'prometheus-rule.yaml': plainManifest([rule]),
+    'kustomization.yaml': origin + stringify(kustomization),
+  };
+}
+
 /** Everything in one file, for `kubectl apply`. */
 export function plainManifest(objects: readonly Labelled[]): string {
   return origin + sortedYaml(objects.map(withoutHelm));

@@ -6,7 +6,14 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import type { JsonSchema } from '../chart/json-schema.ts';
-import { keyOf, kustomizeBase, plainManifest, sorted, sortedYaml } from '../chart/plain-manifests.ts';
+import {
+  keyOf,
+  kustomizeBase,
+  monitoringBase,
+  plainManifest,
+  sorted,
+  sortedYaml,
+} from '../chart/plain-manifests.ts';
 import { valuesOf } from '../chart/values-arbitrary.ts';
 import { binary } from '../control-plane/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
@@ -39,6 +46,33 @@ async function valuesIn(file: string): Promise<unknown> {
   return parse(await readFile(join(valuesFolder, file), 'utf8'));
 }
 
+interface Dashboard extends ChartObject {
+  readonly data: Readonly<Record<string, string>>;
+}
+
+/** What the chart renders for those who have the Prometheus operator and Grafana's sidecar. */
+async function monitoringObjects(values: object) {
+  const objects = await helm.render({
+    ...values,
+    prometheusRule: { enabled: true },
+    dashboard: { enabled: true },
+  });
+  const rule = objects.find(({ kind }) => kind === 'PrometheusRule');
+  const dashboard = objects.find(({ kind }) => kind === 'ConfigMap');
+  if (!rule || !dashboard) throw new Error('the chart renders no PrometheusRule, or no dashboard');
+  return { rule: rule as ChartObject & { spec: unknown }, dashboard: dashboard as Dashboard };
+}
+
+/** The dashboard is in a file of its own, and too long to be read here. */
+function withDashboardTitle(object: ChartObject): ChartObject {
+  if (object.kind !== 'ConfigMap') return object;
+  const titles = Object.entries((object as Dashboard).data).map(([key, text]) => [
+    key,
+    (JSON.parse(text) as { title: string }).title,
+  ]);
+  return { ...object, data: Object.fromEntries(titles) } as Dashboard;
+}
+
 let helm: Helm;
 beforeAll(async () => {
   helm = await startHelm();
@@ -59,8 +93,10 @@ describe('the chart', () => {
   );
 
   it.for(valuesFiles)('renders what is kept in test/chart/rendered: %s', async (file) => {
-    const rendered = sortedYaml(await helm.render(await valuesIn(file)));
-    await expect(rendered).toMatchFileSnapshot(join(repository, 'test/chart/rendered', file));
+    const objects = await helm.render(await valuesIn(file));
+    await expect(sortedYaml(objects.map(withDashboardTitle))).toMatchFileSnapshot(
+      join(repository, 'test/chart/rendered', file),
+    );
   });
 
   it.for([
@@ -112,6 +148,23 @@ describe('the chart', () => {
     expect(refusal).toContain(want);
   });
 
+  it('has the alerts as they are, but for where their runbooks are', async () => {
+    const file = await readFile(join(chartFolder, 'files/alerts.yaml'), 'utf8');
+    const { rule } = await monitoringObjects({ runbookBaseUrl: 'https://example.com/books/' });
+    const want = file.replaceAll('runbook_url: docs/runbooks/', 'runbook_url: https://example.com/books/');
+    expect(want).not.toBe(file);
+    expect(rule.spec).toEqual(parse(want));
+  });
+
+  it('has the dashboard as it is, but for where its runbooks are', async () => {
+    const file = await readFile(join(chartFolder, 'files/dashboard.json'), 'utf8');
+    const { dashboard } = await monitoringObjects({ runbookBaseUrl: 'https://example.com/books/' });
+    const want = file.replace('"docs/runbooks"', '"https://example.com/books"');
+    expect(want).not.toBe(file);
+    expect(dashboard.data).toEqual({ 'coordinated-leader-election.json': want.trimEnd() });
+    expect(dashboard.metadata.labels).toMatchObject({ grafana_dashboard: '1' });
+  });
+
   it('allows what deploy/rbac.yaml allows, no more and no less', async () => {
     const known = objectsIn(
       await readFile(join(repository, 'deploy/rbac.yaml'), 'utf8'),
@@ -135,6 +188,7 @@ describe('the chart', () => {
 
 describe('deploy/, made from the chart', () => {
   const base = join(repository, 'deploy/base');
+  const monitoring = join(repository, 'deploy/monitoring');
 
   it('has the plain manifests', async () => {
     const manifest = plainManifest(await helm.render({}));
@@ -147,6 +201,24 @@ describe('deploy/, made from the chart', () => {
       await expect(text).toMatchFileSnapshot(join(base, name));
     }
     expect((await readdir(base)).sort()).toEqual(Object.keys(files).sort());
+  });
+
+  it('has a kustomize base with the alerts and the dashboard', async () => {
+    const { rule, dashboard } = await monitoringObjects({});
+    const files = monitoringBase(rule, dashboard);
+    for (const [name, text] of Object.entries(files)) {
+      await expect(text).toMatchFileSnapshot(join(monitoring, name));
+    }
+    const beside = ['alerts.yaml', 'dashboard.json'];
+    expect((await readdir(monitoring)).sort()).toEqual([...beside, ...Object.keys(files)].sort());
+    const kubectl = await kubectlFor('');
+    onTestFinished(() => kubectl.remove());
+    const { stdout, stderr } = await kubectl.run(['kustomize', monitoring]);
+    expect(stderr).toBe('');
+    const [, made] = sorted(objectsIn(stdout)) as readonly [ChartObject, Dashboard];
+    const [, plain] = objectsIn(plainManifest([rule, dashboard])) as readonly [ChartObject, Dashboard];
+    expect(made.metadata).toEqual(plain.metadata);
+    expect(made.data).toEqual(plain.data);
   });
 
   it('has a kustomize base that comes to the plain manifests', async () => {
@@ -174,7 +246,7 @@ describe('on a real kube-apiserver', () => {
     await createNamespaces(plane, 'team-a', 'team-b');
     const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
     await plane.request('POST', '/api/v1/namespaces', { metadata: { name: restricted, labels } });
-    for (const kind of ['ServiceMonitor', 'PodMonitor']) {
+    for (const kind of ['ServiceMonitor', 'PodMonitor', 'PrometheusRule']) {
       await plane.request(
         'POST',
         '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
@@ -362,7 +434,7 @@ const ownValues = valuesOf({
   ),
 });
 
-/** Stands for the Prometheus operator's definition of a monitor, and takes whatever fields it has. */
+/** Stands for the Prometheus operator's definition of a kind, and takes whatever fields it has. */
 function monitorDefinition(kind: string): unknown {
   const group = 'monitoring.coreos.com';
   const plural = `${kind.toLowerCase()}s`;

@@ -1,0 +1,39 @@
+import type { Dashboard, Panel, RowPanel } from '@grafana/grafana-foundation-sdk/dashboard';
+
+/** Something that a dashboard asks Prometheus. */
+export interface DashboardQuery {
+  /** The title of its panel, or the name of its variable or annotation. */
+  readonly of: string;
+  /** An expression as Grafana has it, with its variables; or `label_values(...)` of a variable. */
+  readonly expression: string;
+  /** Asked for one moment only, not for a range. */
+  readonly isInstant: boolean;
+}
+
+/** All panels but rows, those within rows too. */
+export function panelsOf({ panels = [] }: Dashboard): readonly Panel[] {
+  return panels.flatMap((each): readonly Panel[] => (isRow(each) ? each.panels : [each]));
+}
+
+/** Everything that a dashboard asks Prometheus. */
+export function dashboardQueries(dashboard: Dashboard): readonly DashboardQuery[] {
+  const ofPanels = panelsOf(dashboard).flatMap(({ title = '', targets = [] }) =>
+    targets.map((target) => {
+      const { expr = '', instant = false } = target as { expr?: string; instant?: boolean };
+      return { of: title, expression: expr, isInstant: instant };
+    }),
+  );
+  const ofVariables = (dashboard.templating.list ?? [])
+    .filter(({ type }) => String(type) === 'query')
+    .map(({ name, query }) => ({ of: name, expression: String(query), isInstant: true }));
+  const ofAnnotations = (dashboard.annotations.list ?? []).map(({ name, expr }) => ({
+    of: name,
+    expression: expr ?? '',
+    isInstant: false,
+  }));
+  return [...ofVariables, ...ofAnnotations, ...ofPanels];
+}
+
+function isRow(panel: Panel | RowPanel): panel is RowPanel {
+  return panel.type === 'row';
+}

@@ -1,0 +1,99 @@
+import * as units from '@grafana/grafana-foundation-sdk/units';
+import { heatmap, lines, parts, type Query, type Row } from './panels.ts';
+import { buckets, perMinute, quantile } from './queries.ts';
+
+function quantiles(histogram: string): readonly Query[] {
+  return [0.5, 0.9, 0.99].map((q): Query => [`p${q * 100}`, quantile(q, histogram)]);
+}
+
+/** How many elections there are, why, and how long they take. */
+export const elections: Row = {
+  title: 'Elections',
+  panels: [
+    parts(
+      {
+        title: 'Elections by result',
+        description: 'Elections that ended: granted and preferred are those in which somebody was elected.',
+        unit: units.CountsPerMinute,
+      },
+      ['{{result}}', perMinute('cle_elections_total', { by: 'result' })],
+    ),
+    parts(
+      {
+        title: 'Elections by reason',
+        description: 'Why elections were held.',
+        unit: units.CountsPerMinute,
+      },
+      ['{{reason}}', `${perMinute('cle_elections_total', { by: 'reason' })} > 0`],
+    ),
+    lines(
+      {
+        title: 'Leader changes and preemptions',
+        description:
+          'Leases given to another holder; holders asked to yield to a better candidate; elections in which the newest binary stood back (skew preventions).',
+        unit: units.CountsPerMinute,
+      },
+      ['leader changes', perMinute('cle_leader_changes_total')],
+      ['preemptions', perMinute('cle_preemptions_total')],
+      ['skew preventions', perMinute('cle_skew_preventions_total')],
+    ),
+    lines(
+      {
+        title: 'From expiry to the new holder',
+        description:
+          'Time from when a Lease expired, or from when anybody could be elected after that, to its new holder; over 15 minutes.',
+        unit: units.Seconds,
+        thresholds: { red: 5 },
+        alert: 'LeaseElectionsSlow',
+      },
+      ...quantiles('cle_expiry_to_holder_seconds'),
+    ),
+    heatmap(
+      {
+        title: 'From expiry to the new holder, each election',
+        description: 'How many elections took how long.',
+        unit: units.Seconds,
+        alert: 'LeaseElectionsSlow',
+      },
+      buckets('cle_expiry_to_holder_seconds'),
+    ),
+    lines(
+      {
+        title: 'Elections in vain',
+        description:
+          'Preferred holders taken off again as they failed, and Leases whose candidates came to disagree.',
+        unit: units.CountsPerMinute,
+      },
+      ['{{reason}}', perMinute('cle_preemptions_failed_total', { by: 'reason' })],
+      ['strategy conflicts', perMinute('cle_strategy_conflicts_total')],
+    ),
+    lines(
+      {
+        title: 'From need to decision',
+        description:
+          'Time from when an election was needed, and anybody could be elected, to its decision, waiting for answers included; over 15 minutes.',
+        unit: units.Seconds,
+        thresholds: { red: 10 },
+        alert: 'LeaseElectionsSlow',
+      },
+      ...quantiles('cle_need_to_decision_seconds'),
+    ),
+    heatmap(
+      {
+        title: 'From need to decision, each election',
+        description: 'How many elections took how long.',
+        unit: units.Seconds,
+        alert: 'LeaseElectionsSlow',
+      },
+      buckets('cle_need_to_decision_seconds'),
+    ),
+    parts(
+      {
+        title: 'Decisions by reason',
+        description: 'All decisions, those that nothing is to be done among them.',
+        unit: units.CountsPerMinute,
+      },
+      ['{{reason}}', `${perMinute('cle_decisions_total', { by: 'reason' })} > 0`],
+    ),
+  ],
+};

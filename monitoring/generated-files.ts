@@ -1,0 +1,38 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { alertRules, alertsFile } from './alert-rules.ts';
+import { withAlertsTable } from './alerts-table.ts';
+import { makeDashboard } from './dashboard/dashboard.ts';
+
+/** A file that is made from others. */
+export interface GeneratedFile {
+  /** From the root of the repository. */
+  readonly path: string;
+  readonly content: string;
+}
+
+const repository = new URL('../', import.meta.url);
+
+/** All that is made from the alerts of the chart and from the dashboard's code, as it should be. */
+export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
+  const rules = await alertRules();
+  const alerts = await readFile(alertsFile, 'utf8');
+  const dashboard = `${JSON.stringify(makeDashboard(rules.map(({ alert }) => alert)), undefined, 2)}\n`;
+  const page = 'docs/monitoring.md';
+  return [
+    { path: 'charts/coordinated-leader-election/files/dashboard.json', content: dashboard },
+    { path: 'deploy/monitoring/dashboard.json', content: dashboard },
+    { path: 'deploy/monitoring/alerts.yaml', content: alerts },
+    { path: page, content: withAlertsTable(await readFile(new URL(page, repository), 'utf8'), rules) },
+  ];
+}
+
+/** The file as it is; empty when it is missing. */
+export async function currentContent({ path }: GeneratedFile): Promise<string> {
+  return readFile(new URL(path, repository), 'utf8').catch(() => '');
+}
+
+if (import.meta.main) {
+  for (const { path, content } of await generatedFiles()) {
+    await writeFile(new URL(path, repository), content);
+  }
+}

@@ -1,0 +1,60 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { type AlertRule, alertRules } from '../../monitoring/alert-rules.ts';
+
+const rules = await alertRules();
+const runbooks = new URL('../../docs/runbooks/', import.meta.url);
+const cases = new URL('alerts/', import.meta.url);
+
+interface PromtoolFile {
+  readonly rule_files: readonly string[];
+  readonly tests: readonly {
+    readonly alert_rule_test: readonly {
+      readonly alertname: string;
+      readonly exp_alerts: readonly object[];
+    }[];
+  }[];
+}
+
+describe.for<AlertRule>([...rules])('$alert', ({ alert, labels, annotations }) => {
+  it('says how bad it is, what it is about, and where to read on', () => {
+    expect(labels).toEqual({ severity: expect.stringMatching(/^(?:warning|critical)$/) });
+    expect(annotations).toEqual({
+      summary: expect.stringMatching(/^[A-Z].{10,80}\.$/),
+      description: expect.stringMatching(/^.{20,200}\.$/),
+      runbook_url: `docs/runbooks/${alert}.md`,
+    });
+  });
+
+  it('has a runbook with the sections that all have', async () => {
+    const runbook = await readFile(new URL(`${alert}.md`, runbooks), 'utf8');
+    const headings = [...runbook.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);
+    expect(headings[0]).toBe(alert);
+    expect(headings).toEqual(expect.arrayContaining(['Meaning', 'Impact', 'Diagnosis', 'Mitigation']));
+  });
+
+  it('has cases for promtool, in which it fires and in which it must not', async () => {
+    const { rule_files, tests } = parse(
+      await readFile(new URL(`${alert}.yaml`, cases), 'utf8'),
+    ) as PromtoolFile;
+    expect(rule_files).toEqual(['../../../charts/coordinated-leader-election/files/alerts.yaml']);
+    const checks = tests.flatMap((each) => each.alert_rule_test);
+    expect(new Set(checks.map(({ alertname }) => alertname))).toEqual(new Set([alert]));
+    const fires = checks.map(({ exp_alerts }) => exp_alerts.length > 0);
+    expect(new Set(fires)).toEqual(new Set([true, false]));
+  });
+});
+
+describe('nothing is left of alerts that there are no more', () => {
+  const names = rules.map(({ alert }) => alert).sort();
+
+  it('in the runbooks', async () => {
+    const files = (await readdir(runbooks)).filter((name) => name.endsWith('.md') && name !== 'README.md');
+    expect(files.sort()).toEqual(names.map((name) => `${name}.md`));
+  });
+
+  it('in the cases for promtool', async () => {
+    expect((await readdir(cases)).sort()).toEqual(names.map((name) => `${name}.yaml`));
+  });
+});

@@ -1,0 +1,10 @@
+import { expect, it } from 'vitest';
+import { currentContent, generatedFiles } from '../../monitoring/generated-files.ts';
+
+it.for([...(await generatedFiles())])(
+  '$path is as alerts and dashboard have it (npm run monitoring brings it up to date)',
+  async (file) => {
+    expect(file.content.length).toBeGreaterThan(1000);
+    expect(await currentContent(file)).toBe(file.content);
+  },
+);

@@ -1,0 +1,112 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type AlertRule, alertRules } from '../../monitoring/alert-rules.ts';
+import { makeDashboard } from '../../monitoring/dashboard/dashboard.ts';
+import { dashboardQueries, panelsOf } from '../../monitoring/dashboard/dashboard-queries.ts';
+import { knownSeries, unknownIn } from './known-series.ts';
+import { readPromql } from './promql.ts';
+
+const rules = await alertRules();
+const dashboard = makeDashboard(rules.map(({ alert }) => alert));
+let known: Awaited<ReturnType<typeof knownSeries>>;
+beforeAll(async () => {
+  known = await knownSeries();
+});
+
+const unknown = (expression: string) => unknownIn(readPromql(expression), known);
+
+describe('what is read from an expression', () => {
+  it('is its metrics, what it asks of their labels, and what it groups by', () => {
+    const expression =
+      'sum by (le) (rate(a_bucket{x="1",y=~"2|3"}[5m])) / on (job) group_left (z) absent(b) or c > 0';
+    expect(readPromql(expression)).toEqual({
+      selectors: [
+        {
+          metric: 'a_bucket',
+          matchers: [
+            { label: 'x', operator: '=', value: '1' },
+            { label: 'y', operator: '=~', value: '2|3' },
+          ],
+        },
+        { metric: 'b', matchers: [] },
+        { metric: 'c', matchers: [] },
+      ],
+      groupingLabels: ['le', 'job', 'z'],
+    });
+  });
+
+  it.for(['sum(', 'rate(a[1x])', 'a{b=c}'])('is nothing when it is no PromQL: %s', (expression) => {
+    expect(() => readPromql(expression)).toThrow(SyntaxError);
+  });
+
+  it.for([
+    ['a metric that there is not', 'cle_leases_total', 'cle_leases_total'],
+    ['a label that a metric does not have', 'cle_leases{state="Live"}', 'cle_leases{state=""}'],
+    ['a value that a label does not have', 'cle_candidates{state="Alive"}', 'cle_candidates{state="Alive"}'],
+    ['one of several', 'cle_lock_holder{holder=~"self|us"}', 'cle_lock_holder{holder=~"us"}'],
+    ['a label to group by', 'sum by (lease) (cle_leases)', 'by lease'],
+    ['a bucket of what is no histogram', 'cle_pings_total_bucket', 'cle_pings_total_bucket'],
+    ['a histogram as such', 'cle_need_to_decision_seconds', 'cle_need_to_decision_seconds'],
+    ['what is there only when asked for', 'cle_lease_info', 'cle_lease_info'],
+  ])('tells %s', ([, expression = '', want]) => {
+    expect(unknown(expression)).toEqual([want]);
+  });
+});
+
+describe('an alert reads nothing but what coordinators show', () => {
+  it.for<AlertRule>([...rules])('$alert', ({ expr }) => {
+    expect(unknown(expr)).toEqual([]);
+  });
+});
+
+describe('the dashboard reads nothing but what coordinators show', () => {
+  /** An expression as Prometheus gets it, in all that matters for its reading. */
+  const plain = (expression: string) => expression.replaceAll('$__rate_interval', '1m');
+
+  it.for(dashboardQueries(dashboard).filter(({ expression }) => !expression.startsWith('label_values')))(
+    '$of: $expression',
+    ({ expression }) => {
+      expect(unknown(plain(expression))).toEqual([]);
+    },
+  );
+
+  it('in its variables', () => {
+    const asked = dashboardQueries(dashboard).flatMap(
+      ({ expression }) => /^label_values\((.*), \w+\)$/.exec(expression)?.[1] ?? [],
+    );
+    expect(asked.flatMap(unknown)).toEqual([]);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('of no coordinators but those that are chosen at its top', () => {
+    const others = dashboardQueries(dashboard)
+      .filter(({ expression }) => !expression.startsWith('label_values'))
+      .flatMap(({ of, expression }) =>
+        readPromql(plain(expression)).selectors.map((each) => ({ of, ...each })),
+      )
+      .filter(({ metric }) => metric !== 'ALERTS')
+      .filter(
+        ({ matchers }) => !['cluster', 'job'].every((label) => matchers.some((each) => each.label === label)),
+      );
+    expect(others).toEqual([]);
+  });
+
+  it('and names series by labels that are left of them', () => {
+    const lost = panelsOf(dashboard).flatMap(({ title, targets = [] }) =>
+      targets.flatMap((target) => {
+        const { expr = '', legendFormat = '' } = target as { expr?: string; legendFormat?: string };
+        const named = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
+        const { selectors, groupingLabels } = readPromql(plain(expr));
+        const isGrouped = /\bby \(/.test(expr);
+        const left = isGrouped
+          ? groupingLabels
+          : [
+              ...selectors.flatMap(({ metric }) => [...(known.get(metric)?.keys() ?? [])]),
+              'instance',
+              'cluster',
+            ];
+        return named.filter((label) => !left.includes(label)).map((label) => `${title}: ${label}`);
+      }),
+    );
+    expect(lost).toEqual([]);
+  });
+});
