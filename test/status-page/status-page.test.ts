@@ -2,10 +2,8 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { createGunzip, gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import { MOST_VIEWERS } from '../../src/status-page/broadcast.ts';
-import { StatusPage } from '../../src/status-page/status-page.ts';
-import { systemClock } from '../../src/system-clock.ts';
-import { type HttpServer, startHttpServer } from '../../src/telemetry/http-server.ts';
-import { SimLeases } from './make-leases.ts';
+import type { HttpServer } from '../../src/telemetry/http-server.ts';
+import { servePage } from './serve-page.ts';
 
 const servers: HttpServer[] = [];
 
@@ -13,32 +11,10 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.close()));
 });
 
-async function start({ isOn = true } = {}) {
-  const leases = new SimLeases(systemClock);
-  const page = new StatusPage({
-    clock: systemClock,
-    version: 'test',
-    namespaces: [],
-    notServedAdvice: 'turn it on',
-    onError: (error) => {
-      throw error;
-    },
-  });
-  page.watch({
-    controller: Object.assign(leases, { hasSynced: () => true }),
-    lock: { state: { kind: 'active', holder: 'us' } },
-  });
-  const server = await startHttpServer(
-    { host: '127.0.0.1', port: 0 },
-    {
-      livenessChecks: () => [],
-      readinessChecks: () => [],
-      metrics: { contentType: 'text/plain', metrics: async () => '' },
-      ...(isOn && { statusPage: page }),
-    },
-  );
-  servers.push(server);
-  return { leases, server };
+async function start(options?: { isOn?: boolean }) {
+  const served = await servePage(options);
+  servers.push(served.server);
+  return served;
 }
 
 /** The head of an answer; the rest is for the caller to read or to destroy. */

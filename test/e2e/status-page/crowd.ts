@@ -1,7 +1,5 @@
-import { StatusPage } from '../../../src/status-page/status-page.ts';
-import { systemClock } from '../../../src/system-clock.ts';
-import { startHttpServer } from '../../../src/telemetry/http-server.ts';
-import { SimLeases } from '../../status-page/make-leases.ts';
+import type { SimLeases } from '../../status-page/make-leases.ts';
+import { servePage } from '../../status-page/serve-page.ts';
 
 /** The page of a coordinator that knows as many Leases as a test wants, without a cluster. */
 export interface Crowd {
@@ -17,34 +15,12 @@ export function leaseName(index: number): string {
 
 /** `count` Leases in kube-system, each with a leader and two more candidates. */
 export async function startCrowd(count: number): Promise<Crowd> {
-  const leases = new SimLeases(systemClock);
+  const { leases, server } = await servePage();
   for (let index = 0; index < count; index++) {
     const name = leaseName(index);
     leases.seeLed(name);
     leases.seeCandidate(name, `${name}-c`, { binaryVersion: '1.36.2' });
     leases.seeLease(name, { holderIdentity: `${name}-a`, leaseDurationSeconds: 3600 });
   }
-  const page = new StatusPage({
-    clock: systemClock,
-    version: 'test',
-    namespaces: [],
-    notServedAdvice: '',
-    onError: (error) => {
-      throw error;
-    },
-  });
-  page.watch({
-    controller: Object.assign(leases, { hasSynced: () => true }),
-    lock: { state: { kind: 'active', holder: 'us' } },
-  });
-  const server = await startHttpServer(
-    { host: '127.0.0.1', port: 0 },
-    {
-      livenessChecks: () => [],
-      readinessChecks: () => [],
-      metrics: { contentType: 'text/plain', metrics: async () => '' },
-      statusPage: page,
-    },
-  );
   return { url: `http://127.0.0.1:${server.address.port}/`, leases, stop: () => server.close() };
 }

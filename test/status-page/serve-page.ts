@@ -1,0 +1,36 @@
+import { StatusPage } from '../../src/status-page/status-page.ts';
+import { systemClock } from '../../src/system-clock.ts';
+import { type HttpServer, startHttpServer } from '../../src/telemetry/http-server.ts';
+import { SimLeases } from './make-leases.ts';
+
+/** The server of a coordinator that holds the lock and knows what Leases it is told of, with its page unless told otherwise. */
+export async function servePage({
+  isOn = true,
+}: {
+  isOn?: boolean;
+} = {}): Promise<{ leases: SimLeases; server: HttpServer }> {
+  const leases = new SimLeases(systemClock);
+  const page = new StatusPage({
+    clock: systemClock,
+    version: 'test',
+    namespaces: [],
+    notServedAdvice: 'turn it on',
+    onError: (error) => {
+      throw error;
+    },
+  });
+  page.watch({
+    controller: Object.assign(leases, { hasSynced: () => true }),
+    lock: { state: { kind: 'active', holder: 'us' } },
+  });
+  const server = await startHttpServer(
+    { host: '127.0.0.1', port: 0 },
+    {
+      livenessChecks: () => [],
+      readinessChecks: () => [],
+      metrics: { contentType: 'text/plain', metrics: async () => '' },
+      statusPage: isOn ? page : undefined,
+    },
+  );
+  return { leases, server };
+}
