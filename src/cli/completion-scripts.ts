@@ -26,6 +26,7 @@ complete -o default -F _cle_complete ${NAME} ${PLUGIN}
 _cle_complete() {
   local -a lines
   lines=("\${(@f)$("\${words[1]}" ${COMPLETE} "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if (( \${lines[(Ie):0]} )); then _files; return; fi
   lines=("\${(@)lines:#:*}")
   compadd -- "\${(@)lines%%$'\\t'*}"
 }
@@ -33,9 +34,11 @@ compdef _cle_complete ${NAME} ${PLUGIN}
 `,
   fish: `function __cle_complete
   set -l words (commandline -opc) (commandline -ct)
-  $words[1] ${COMPLETE} $words[2..-1] 2>/dev/null | string match -v -r '^:'
+  $words[1] ${COMPLETE} $words[2..-1] 2>/dev/null
 end
-complete -c ${NAME} -f -a '(__cle_complete)'
-complete -c ${PLUGIN} -f -a '(__cle_complete)'
+for program in ${NAME} ${PLUGIN}
+  complete -c $program -f -a '(__cle_complete | string match -v -r "^:")'
+  complete -c $program -n '__cle_complete | string match -q ":0"' -F
+end
 `,
 };
