@@ -1,6 +1,7 @@
 import { humanDuration } from '../apiserver/resources/age.ts';
+import type { RankedCandidate } from '../inspection/candidate-ranking.ts';
 import type { LockHolder } from '../inspection/coordinator-lock.ts';
-import type { LeaseAccount, RankedCandidate, StrategyAccount } from '../inspection/lease-account.ts';
+import type { LeaseAccount, StrategyAccount } from '../inspection/lease-account.ts';
 import { listed } from '../inspection/lease-status.ts';
 import type { Paint, Style } from './paint.ts';
 import { stepLines } from './step-lines.ts';

@@ -21,7 +21,7 @@ export function demoCommand(
     .summary('see elections happen: a server, the coordinator and three sample candidates')
     .description(
       'Starts a coordination API server, the coordinator and three sample candidates on one Lease, and shows what ' +
-        'happens: live in a terminal, with keys to kill the leader and the like, else line by line.',
+        'happens: on the status page and live in a terminal, with keys to kill the leader and the like, else line by line.',
     )
     .allowExcessArguments(false)
     .addHelpText('after', EXAMPLES)

@@ -37,11 +37,12 @@ function exitCodeOf(findings: readonly Finding[]): number {
 /** Each finding, with what it means and what to do, and a count of them in the end. */
 export function findingsText(findings: readonly Finding[], { paint, columns }: Layout): string {
   const indent = ' '.repeat(9);
-  const lines = findings.flatMap(({ check, severity, what, meaning, advice }) => [
+  const lines = findings.flatMap(({ check, severity, what, meaning, advice, runbook }) => [
     `${paint(STYLES[severity], severity.toUpperCase().padEnd(7))}  ${paint('strong', check)}`,
     wrapped(what, columns, indent),
     ...(meaning === undefined ? [] : [wrapped(meaning, columns, indent)]),
     ...(advice === undefined ? [] : [wrapped(advice, columns, indent, '-> ')]),
+    ...(runbook === undefined ? [] : [wrapped(`Runbook: ${runbook}`, columns, indent, '-> ')]),
   ]);
   const count = (severity: Severity) => findings.filter((finding) => finding.severity === severity).length;
   return `${[...lines, '', `${counted(count('error'), 'error')}, ${counted(count('warning'), 'warning')}, ${counted(count('ok'), 'check')} passed.`].join('\n')}\n`;

@@ -8,6 +8,7 @@ import type { Finding } from './finding.ts';
 import { counted, listed, statusOf } from './lease-status.ts';
 import { reasonTexts } from './reason-text.ts';
 import { describeRight } from './rights.ts';
+import { runbookForMissing, runbookForReason, runbookPath } from './runbook.ts';
 
 /** Clocks that differ by less do no harm and cannot be told from a slow network, in milliseconds. */
 const SKEW_TOLERATED_MS = 2000;
@@ -60,6 +61,7 @@ function checkApi({ elections, serverVersion }: Evidence): Finding {
       what: `The server (${serverVersion || 'of unknown version'}) serves no LeaseCandidates.`,
       meaning: 'No component can be a candidate, so nothing is coordinated.',
       advice: FLAGS,
+      runbook: runbookPath('LeaseCoordinatorWatchStale'),
     };
   }
   return {
@@ -122,6 +124,7 @@ function checkLock({ lock }: Evidence): Finding {
         meaning: 'Nobody coordinates: a leader that dies is not replaced.',
         advice:
           'Start the coordinator (run) and look at its log; see that it may do what deploy/rbac.yaml grants.',
+        runbook: runbookPath('LeaseCoordinatorAbsent'),
       };
   }
 }
@@ -140,6 +143,7 @@ function checkRights({ missingRights, user }: Evidence): Finding {
       'A coordinator with these credentials could not do its work; other credentials are not examined.',
     advice:
       "Run doctor with the coordinator's own credentials; if it says the same, kubectl apply -f deploy/rbac.yaml.",
+    runbook: runbookForMissing(missingRights),
   };
 }
 
@@ -212,6 +216,7 @@ function checkCandidates({ elections }: Evidence): readonly Finding[] {
         meaning: 'They cannot lead, and the redundancy that they stand for is not there.',
         advice:
           'See whether their processes run and reach the API server; delete the candidates of those that are gone.',
+        runbook: runbookPath('LeaseCandidatesUnresponsive'),
       },
     ];
   });
@@ -235,9 +240,10 @@ function checkLeases({ elections }: Evidence): readonly Finding[] {
     if (PASSING.has(reason) || advice === undefined) return [];
     // A Lease that nobody stands for is what an uninstalled component leaves behind.
     const isLed = reason === 'NoCandidates' || those.every(({ isHeld }) => isHeld);
-    return [
-      { check, severity: isLed ? 'warning' : 'error', what: `${listed(names)}: ${reason}.`, meaning, advice },
-    ];
+    const severity = isLed ? 'warning' : 'error';
+    const runbook = runbookForReason(reason, isLed);
+    const what = `${listed(names)}: ${reason}.`;
+    return [{ check, severity, what, meaning, advice, ...(runbook !== undefined && { runbook }) }];
   });
   if (findings.length > 0) return findings;
   return [

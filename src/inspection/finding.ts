@@ -20,4 +20,6 @@ export interface Finding {
   readonly meaning?: string;
   /** What to do; undefined where nothing needs doing. */
   readonly advice?: string;
+  /** The path of the runbook that helps, in this project's repository; undefined where there is none. */
+  readonly runbook?: string;
 }

@@ -26,6 +26,7 @@ export function apiRequest(
   path: string,
   body?: unknown,
 ): Promise<ApiAnswer> {
+  const content = body === undefined ? undefined : JSON.stringify(body);
   return new Promise((resolve, reject) => {
     const outgoing = request(new URL(path, access.url), {
       method,
@@ -35,7 +36,10 @@ export function apiRequest(
       headers: {
         authorization: `Bearer ${access.token}`,
         accept: 'application/json',
-        ...(body === undefined ? {} : { 'content-type': contentType(method) }),
+        // Without its length Node sends no body with a DELETE.
+        ...(content === undefined
+          ? {}
+          : { 'content-type': contentType(method), 'content-length': Buffer.byteLength(content) }),
       },
     });
     outgoing.once('timeout', () => outgoing.destroy(new Error(`${method} ${path}: no answer in 10 s`)));
@@ -49,7 +53,7 @@ export function apiRequest(
       incoming.once('end', () => resolve({ status: incoming.statusCode ?? 0, text }));
       incoming.once('error', reject);
     });
-    outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+    outgoing.end(content);
   });
 }
 

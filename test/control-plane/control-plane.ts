@@ -31,6 +31,11 @@ export interface ApiServerOptions {
    * LeaseCandidate API that LeaseCandidates are stored in.
    */
   readonly runtimeConfig?: readonly string[];
+  /**
+   * Whether pods are given the token of their ServiceAccount, which has to exist then: a kube-controller-manager makes
+   * the default ones. Default false.
+   */
+  readonly admitsServiceAccounts?: boolean;
   readonly extraApiServerArgs?: readonly string[];
 }
 
@@ -252,8 +257,8 @@ async function startApiServer(
         `--service-account-key-file=${join(directory, 'service-account.pub')}`,
         `--service-account-signing-key-file=${join(directory, 'service-account.key')}`,
         '--service-cluster-ip-range=10.0.0.0/24',
-        // Nothing runs pods here, so that nobody would create the accounts that it waits for.
-        '--disable-admission-plugins=ServiceAccount',
+        // Where nothing runs pods, nobody creates the accounts that it waits for.
+        ...(options.admitsServiceAccounts ? [] : ['--disable-admission-plugins=ServiceAccount']),
         ...coordinationArgs(options),
         ...(options.extraApiServerArgs ?? []),
       ],

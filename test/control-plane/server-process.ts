@@ -31,17 +31,20 @@ export interface ServerCommand {
   readonly logFile: string;
   /** What the process takes to be its own name; by default its path. */
   readonly argv0?: string;
+  /** By default that of this process. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Starts a process that ends with this one at the latest. */
 export function startServer(command: ServerCommand, reaper: Reaper): ServerProcess {
-  const { name, path, args, logFile } = command;
+  const { name, path, args, logFile, argv0, env } = command;
   const log = openSync(logFile, 'a');
   // In a session of its own: Ctrl-C is for us, who stop the servers in order.
   const child = spawn(path, args, {
     detached: true,
     stdio: ['ignore', log, log],
-    ...(command.argv0 === undefined ? {} : { argv0: command.argv0 }),
+    ...(argv0 === undefined ? {} : { argv0 }),
+    ...(env === undefined ? {} : { env }),
   });
   closeSync(log);
   const { pid } = child;

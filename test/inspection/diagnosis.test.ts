@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { diagnose } from '../../src/inspection/diagnosis.ts';
 import type { Evidence } from '../../src/inspection/evidence.ts';
+import { type RunbookName, runbookPath } from '../../src/inspection/runbook.ts';
 import { makeCandidate, makeInput, makeLease, makeNow } from '../support/election-builders.ts';
 
 const NOW = makeNow(10_000);
@@ -38,12 +39,12 @@ describe('a diagnosis', () => {
   test.each<{
     name: string;
     evidence: Partial<Evidence>;
-    want: [check: string, severity: string, what: RegExp];
+    want: [check: string, severity: string, what: RegExp, runbook?: RunbookName];
   }>([
     {
       name: 'the API is not served',
       evidence: { elections: { candidateVersion: undefined, now: NOW, elections: [] } },
-      want: ['APIServed', 'error', /v1.36.3.*serves no LeaseCandidates/],
+      want: ['APIServed', 'error', /v1.36.3.*serves no LeaseCandidates/, 'LeaseCoordinatorWatchStale'],
     },
     {
       name: 'nothing may be listed',
@@ -63,12 +64,12 @@ describe('a diagnosis', () => {
     {
       name: 'nobody has the lock',
       evidence: { lock: { kind: 'nobody', formerHolder: '' } },
-      want: ['CoordinatorLock', 'error', /^Nobody/],
+      want: ['CoordinatorLock', 'error', /^Nobody/, 'LeaseCoordinatorAbsent'],
     },
     {
       name: 'the holder of the lock is gone',
       evidence: { lock: { kind: 'nobody', formerHolder: 'us' } },
-      want: ['CoordinatorLock', 'error', /^us held the lock/],
+      want: ['CoordinatorLock', 'error', /^us held the lock/, 'LeaseCoordinatorAbsent'],
     },
     {
       name: 'the lock may not be read',
@@ -78,7 +79,14 @@ describe('a diagnosis', () => {
     {
       name: 'rights are missing',
       evidence: { missingRights: [{ group: 'coordination.k8s.io', resource: 'leases', verb: 'patch' }] },
-      want: ['Permissions', 'warning', /^admin may not: patch leases\.$/],
+      want: ['Permissions', 'warning', /^admin may not: patch leases\.$/, 'LeaseCoordinatorWriteErrors'],
+    },
+    {
+      name: 'rights to see are missing',
+      evidence: {
+        missingRights: [{ group: 'coordination.k8s.io', resource: 'leasecandidates', verb: 'watch' }],
+      },
+      want: ['Permissions', 'warning', /watch leasecandidates/, 'LeaseCoordinatorWatchStale'],
     },
     {
       name: 'the server is ahead',
@@ -98,7 +106,16 @@ describe('a diagnosis', () => {
     {
       name: 'a candidate does not answer',
       evidence: { elections: sees(led.candidates(makeCandidate('b').seenAt(0).pingedAt(1000))) },
-      want: ['Candidates', 'warning', /^kube-system\/b: did not answer/],
+      want: ['Candidates', 'warning', /^kube-system\/b: did not answer/, 'LeaseCandidatesUnresponsive'],
+    },
+    {
+      name: 'nobody who could lead is alive',
+      evidence: {
+        elections: sees(
+          makeInput().candidates(makeCandidate('b').versions(undefined).renewedAt(9000).seenAt(10_000)),
+        ),
+      },
+      want: ['Leases', 'error', /NoLiveCandidates/, 'LeaseWithoutLeader'],
     },
     {
       name: 'candidates want different strategies, and nobody leads',
@@ -110,14 +127,15 @@ describe('a diagnosis', () => {
           ),
         ),
       },
-      want: ['Leases', 'error', /^kube-system\/scheduler: StrategyConflict/],
+      want: ['Leases', 'error', /^kube-system\/scheduler: StrategyConflict/, 'LeaseStrategyConflict'],
     },
-  ])('says so when $name', ({ evidence, want: [check, severity, what] }) => {
+  ])('says so when $name', ({ evidence, want: [check, severity, what, runbook] }) => {
     const findings = diagnose({ ...well, ...evidence }).filter((finding) => finding.severity !== 'ok');
     expect(findings).toEqual([
       expect.objectContaining({ check, severity, what: expect.stringMatching(what) }),
     ]);
     expect(findings[0]?.meaning).toBeTruthy();
     expect(findings[0]?.advice).toBeTruthy();
+    expect(findings[0]?.runbook).toBe(runbook && runbookPath(runbook));
   });
 });
