@@ -1,6 +1,6 @@
 import { Argument, Command } from 'commander';
 import { COMPLETE, completionScripts, type Shell, shells } from './completion-scripts.ts';
-import type { TextOutput } from './program.ts';
+import type { TextOutput } from './text-output.ts';
 
 export { COMPLETE };
 

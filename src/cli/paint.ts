@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { Environment } from '../settings-table.ts';
-import type { TextOutput } from './program.ts';
+import type { TextOutput } from './text-output.ts';
 
 /** How a piece of text is to stand out. */
 export type Style = 'strong' | 'dim' | 'good' | 'warning' | 'bad';

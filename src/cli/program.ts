@@ -22,13 +22,7 @@ import { NAME, PLUGIN } from './program-name.ts';
 import { runCommand } from './run.ts';
 import { serveCommand } from './serve.ts';
 import { statusCommand } from './status.ts';
-
-/** Where the program writes; a terminal's width and colours are used where it has them. */
-export interface TextOutput {
-  write(text: string): unknown;
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-}
+import type { TextOutput } from './text-output.ts';
 
 /** What {@link createProgram} is made of. Everything the program does to the world goes through here. */
 export interface ProgramParts {
