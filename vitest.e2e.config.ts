@@ -10,11 +10,8 @@ const timeouts = {
   teardownTimeout: 60_000,
 };
 
-/** Needs root and Debian's buildah: `npm run test:image`. */
-const image = 'test/e2e/image.e2e.test.ts';
-
-/** Need root, and Debian's prometheus, chromium, zsh and fish: `npm run test:operations`. */
-const operations = ['completion', 'monitoring', 'runbooks', 'operations', 'status-page'].map(
+/** Need root, and packages of Debian's, which `.ci/install-packages` installs: `npm run test:operations`. */
+const operations = ['completion', 'image', 'monitoring', 'operations', 'runbooks', 'status-page'].map(
   (name) => `test/e2e/${name}.e2e.test.ts`,
 );
 
@@ -26,7 +23,7 @@ export default defineConfig({
         test: {
           name: 'kubernetes',
           include: ['test/**/*.e2e.test.ts'],
-          exclude: [image, ...operations],
+          exclude: operations,
           fileParallelism,
           ...timeouts,
         },
@@ -44,7 +41,6 @@ export default defineConfig({
         },
       },
       { test: { name: 'operations', include: operations, fileParallelism, ...timeouts } },
-      { test: { name: 'image', include: [image], fileParallelism, ...timeouts } },
     ],
   },
 });

@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
@@ -15,7 +13,6 @@ import {
   sortedYaml,
 } from '../chart/plain-manifests.ts';
 import { valuesOf } from '../chart/values-arbitrary.ts';
-import { binary } from '../control-plane/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { freePorts } from '../control-plane/free-port.ts';
 import { type AuditLog, prepareAuditLog } from './audit-log.ts';
@@ -363,10 +360,6 @@ describe('on a real kube-apiserver', () => {
       expect(pods.map((pod) => pod.output()).join('')).not.toMatch(/"level":"(?:error|fatal)"/);
     });
 
-    it('elect who the notes say, by the commands that they give', async () => {
-      await followNotes(await helm.notes({}));
-    });
-
     it('are upgraded and rolled back without a moment of two coordinators', async () => {
       const { strategy } = deploymentIn(await helm.render({})).spec;
       const rollingUpdate = { maxSurge: 1, maxUnavailable: 0 };
@@ -392,24 +385,6 @@ describe('on a real kube-apiserver', () => {
       expect((await readLease(plane, coordinatorLease))?.spec.holderIdentity).toMatch(ourIdentity);
     });
   });
-
-  /** Does what the notes say to see the first election, in a shell. */
-  async function followNotes(notes: string): Promise<void> {
-    const commands = notes
-      .split('\n')
-      .filter((line) => !/^(?:\d\. |And |helm )|rollout status| logs /.test(line));
-    const from = commands.findIndex((line) => line.startsWith('kubectl'));
-    const script = ['set -e', ...commands.slice(from)].join('\n');
-    const path = `${dirname(await binary('kubectl@1.36.3'))}:/usr/bin:/bin`;
-    const { stdout } = await promisify(execFile)('bash', ['-c', script], {
-      env: { PATH: path, KUBECONFIG: plane.kubeconfig, HOME: plane.directory },
-    });
-    expect(stdout).toContain(
-      'leasecandidate.coordination.k8s.io/first-candidate created'.replace('serverside-applied', 'created'),
-    );
-    expect(stdout).toContain('holderIdentity: first-candidate');
-    expect(stdout).toContain('lease.coordination.k8s.io "first-election" deleted');
-  }
 });
 
 /**

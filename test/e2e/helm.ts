@@ -39,8 +39,6 @@ export interface Helm {
    * @throws Error with what helm says when it refuses the values.
    */
   render(values: unknown): Promise<readonly ChartObject[]>;
-  /** What is printed after an install. */
-  notes(values: unknown): Promise<string>;
   /** Removes its folders. */
   remove(): Promise<void>;
 }
@@ -79,10 +77,6 @@ export async function startHelm(): Promise<Helm> {
     run,
     async render(values) {
       return objectsIn(await output(['template', '--skip-tests'], values));
-    },
-    async notes(values) {
-      const text = await output(['install', '--dry-run=client'], values);
-      return text.slice(text.indexOf('NOTES:\n') + 'NOTES:\n'.length);
     },
     remove: () => rm(home, { recursive: true, force: true }),
   };

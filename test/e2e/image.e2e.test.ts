@@ -86,22 +86,27 @@ describe('the image', () => {
       await plane?.stop();
     });
 
-    /** Starts it, with how long it took until it was ready, in milliseconds. */
-    async function start(): Promise<{ readonly running: RunningImage; readonly readyAfterMs: number }> {
+    /** Starts it, with where it listens and how long it took until it was ready, in milliseconds. */
+    async function start(...args: readonly string[]): Promise<{
+      readonly running: RunningImage;
+      readonly url: string;
+      readonly readyAfterMs: number;
+    }> {
       const [port] = await freePorts(1);
+      const url = `http://127.0.0.1:${port}`;
       const started = performance.now();
-      const running = await runImage(image, kubeconfig, ['run', `--listen=127.0.0.1:${port}`]);
+      const running = await runImage(image, kubeconfig, ['run', `--listen=127.0.0.1:${port}`, ...args]);
       onTestFinished(async () => {
         await running.stop();
       });
       const isReady = async () => {
-        const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+        const answer = await fetch(`${url}/readyz`).catch(() => undefined);
         return answer?.ok ? true : undefined;
       };
       await eventually(isReady, 'the image is ready', 30_000, 10).catch((cause: unknown) => {
         throw new Error(running.output(), { cause });
       });
-      return { running, readyAfterMs: performance.now() - started };
+      return { running, url, readyAfterMs: performance.now() - started };
     }
 
     it('coordinates on a root file system that nobody can write to, and ends as process 1 when told to', async () => {
@@ -113,6 +118,14 @@ describe('the image', () => {
       await eventually(holder, 'it holds the lock');
       expect(await running.stop()).toBe(0);
       expect(running.output()).toContain('"msg":"Stopped"');
+    });
+
+    it('has the files of the status page', async () => {
+      const { url } = await start('--status-page');
+      const page = await (await fetch(`${url}/`)).text();
+      const [, script = ''] = /src="([^"]+)"/.exec(page) ?? [];
+      const { status } = await fetch(new URL(script, url));
+      expect({ script, status }).toEqual({ script: expect.stringMatching(/\.js$/), status: 200 });
     });
 
     it('is ready within 2 s', async () => {

@@ -71,7 +71,8 @@ export async function buildImage(): Promise<UnpackedImage> {
   try {
     const buildImageName = await base('build-base', withMachinesPrograms);
     const runtimeImageName = await base('runtime-base', withLibrariesOfNode);
-    const { stdout: npmCache } = await execute('npm', ['config', 'get', 'cache']);
+    const npmSettings = join(folder, 'npmrc');
+    await writeFile(npmSettings, await settingsOfNpm());
     await buildah(
       'build-using-dockerfile',
       '--pull-never',
@@ -81,7 +82,8 @@ export async function buildImage(): Promise<UnpackedImage> {
       '--build-arg=REVISION=0123456789',
       '--volume=/usr:/usr:ro',
       '--volume=/etc/ssl:/etc/ssl:ro',
-      `--volume=${npmCache.trim()}:/root/.npm`,
+      `--volume=${await npmConfig('cache')}:/root/.npm`,
+      `--volume=${npmSettings}:/root/.npmrc:ro`,
       '--tag=localhost/image',
       repository,
     );
@@ -96,10 +98,21 @@ export async function buildImage(): Promise<UnpackedImage> {
   }
 }
 
+async function npmConfig(name: string): Promise<string> {
+  return (await execute('npm', ['config', 'get', name])).stdout.trim();
+}
+
+/** The registry that this machine uses, which is asked only for what `npm ci` has not left in the cache here. */
+async function settingsOfNpm(): Promise<string> {
+  return `registry=${await npmConfig('registry')}\nprefer-offline=true\nupdate-notifier=false\n`;
+}
+
 /** Links to where the build finds this machine's shell and npm. */
 async function withMachinesPrograms(root: string): Promise<void> {
   for (const name of ['bin', 'lib', 'lib64']) await symlink(`usr/${name}`, join(root, name));
   for (const name of ['usr', 'etc', 'tmp', 'root']) await mkdir(join(root, name));
+  // Says where npm finds its settings and its cache.
+  await writeFile(join(root, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\n');
 }
 
 /** The shared libraries that Node is linked to, where it looks for them. */

@@ -1,0 +1,86 @@
+import { dirname } from 'node:path';
+import { binary } from '../control-plane/binaries.ts';
+import {
+  type ControlPlane,
+  type ControlPlaneOptions,
+  startControlPlane,
+} from '../control-plane/control-plane.ts';
+import type { ElectingComponent } from '../control-plane/electing-component.ts';
+import { coordinatorLease, readLease } from './cluster-objects.ts';
+import { eventually } from './coordinator.ts';
+import type { Image } from './process-kubelet/container-process.ts';
+import {
+  ourImage,
+  type ProcessKubelet,
+  type ProcessKubeletOptions,
+  startProcessKubelet,
+} from './process-kubelet.ts';
+
+/** A cluster that runs pods: a real control plane with real controllers and a real scheduler, and process kubelets. */
+export interface PodCluster {
+  readonly plane: ControlPlane;
+  /** A candidate for its Lease, led by whoever coordinates. */
+  readonly controllerManager: ElectingComponent;
+  readonly kubelets: readonly ProcessKubelet[];
+  stop(): Promise<void>;
+}
+
+export interface PodClusterOptions {
+  readonly plane?: ControlPlaneOptions;
+  /** Default: one. */
+  readonly nodes?: readonly ProcessKubeletOptions[];
+  /** False where a node's static pods bring the schedulers; default true. */
+  readonly hasScheduler?: boolean;
+}
+
+/** What pods, Services and releases of Helm need of a kube-controller-manager. */
+const controllers = [
+  'deployment-controller',
+  'disruption-controller',
+  // What the API server's own proxy goes by.
+  'endpoints-controller',
+  'endpointslice-controller',
+  'garbage-collector-controller',
+  'namespace-controller',
+  'node-lifecycle-controller',
+  'pod-garbage-collector-controller',
+  'replicaset-controller',
+  'root-ca-certificate-publisher-controller',
+  'serviceaccount-controller',
+];
+
+/**
+ * Starts it all, and waits until the controller built into the API server coordinates: pods are scheduled, and controllers
+ * act, as soon as that, or whoever takes over from it, has elected their leaders.
+ */
+export async function startPodCluster({
+  plane: planeOptions,
+  nodes = [{}],
+  hasScheduler = true,
+}: PodClusterOptions = {}): Promise<PodCluster> {
+  const plane = await startControlPlane({ ...planeOptions, admitsServiceAccounts: true });
+  const kubelets: ProcessKubelet[] = [];
+  async function stop(): Promise<void> {
+    await Promise.all(kubelets.map((kubelet) => kubelet.stop()));
+    await plane.stop();
+  }
+  try {
+    const extraArgs = [`--controllers=${controllers.join(',')}`, `--root-ca-file=${plane.caFile}`];
+    const controllerManager = await plane.startControllerManager({ name: 'controller-manager', extraArgs });
+    if (hasScheduler) await plane.startScheduler({ name: 'scheduler' });
+    for (const node of nodes) kubelets.push(await startProcessKubelet(plane, node));
+    const isHeld = async () => (await readLease(plane, coordinatorLease))?.spec.holderIdentity;
+    await eventually(isHeld, 'the built-in controller coordinates');
+    return { plane, controllerManager, kubelets, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** This project's image, and Kubernetes' own kube-scheduler's. */
+export async function imagesWithScheduler(): Promise<(name: string) => Image | undefined> {
+  const programs = dirname(await binary('kube-scheduler@1.36.3'));
+  return (name) =>
+    name === 'registry.k8s.io/kube-scheduler:v1.36.3' ? { entrypoint: [], programs } : ourImage(name);
+}

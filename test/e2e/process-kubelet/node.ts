@@ -1,0 +1,50 @@
+/** A Node as a kubelet registers it: in good order, and with room for whatever tests run. */
+export function nodeObject(name: string, address: string, kubeletPort: number): object {
+  const now = new Date().toISOString();
+  const condition = (type: string, status: 'True' | 'False', reason: string) => ({
+    type,
+    status,
+    reason,
+    message: 'a stand-in for a node',
+    lastHeartbeatTime: now,
+    lastTransitionTime: now,
+  });
+  const resources = { cpu: '16', memory: '64Gi', 'ephemeral-storage': '64Gi', pods: '110' };
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name,
+      labels: {
+        'kubernetes.io/hostname': name,
+        'kubernetes.io/os': 'linux',
+        'kubernetes.io/arch': 'amd64',
+      },
+    },
+    status: {
+      capacity: resources,
+      allocatable: resources,
+      conditions: [
+        condition('MemoryPressure', 'False', 'KubeletHasSufficientMemory'),
+        condition('DiskPressure', 'False', 'KubeletHasNoDiskPressure'),
+        condition('PIDPressure', 'False', 'KubeletHasSufficientPID'),
+        condition('Ready', 'True', 'KubeletReady'),
+      ],
+      // No host name, which the API server would prefer: nobody could resolve it.
+      addresses: [{ type: 'InternalIP', address }],
+      daemonEndpoints: { kubeletEndpoint: { Port: kubeletPort } },
+      nodeInfo: {
+        machineID: name,
+        systemUUID: name,
+        bootID: name,
+        kernelVersion: 'unknown',
+        osImage: 'processes',
+        containerRuntimeVersion: 'process://1',
+        kubeletVersion: 'v1.36.3',
+        kubeProxyVersion: '',
+        operatingSystem: 'linux',
+        architecture: 'amd64',
+      },
+    },
+  };
+}
