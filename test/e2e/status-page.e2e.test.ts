@@ -260,7 +260,7 @@ describe('the page of a real coordinator', () => {
   });
 
   it('says of a standby that it is one, and who decides', async () => {
-    const standby = await startPagedCoordinator(cast.plane);
+    const standby = await startPagedCoordinator(cast.coordinatorKubeconfig);
     try {
       const { page, complaints } = await open(await pageUrl(standby));
       await row(page, 'shop/stock').getByText('stock-b').waitFor(SOON);
@@ -275,7 +275,7 @@ describe('the page of a real coordinator', () => {
   });
 
   it('says when the connection is lost that all is old, and recovers by itself', async () => {
-    const first = await startPagedCoordinator(cast.plane);
+    const first = await startPagedCoordinator(cast.coordinatorKubeconfig);
     const url = await pageUrl(first);
     const { page } = await open(url);
     await row(page, 'shop/stock').waitFor(SOON);
@@ -283,7 +283,7 @@ describe('the page of a real coordinator', () => {
     await see(page, /What is shown is from \d\d:\d\d:\d\d, and may be wrong by now/);
     expect(await page.evaluate('document.body.dataset.connection')).toBe('lost');
     expect(await row(page, 'shop/stock').isVisible()).toBe(true);
-    const second = await startPagedCoordinator(cast.plane, [`--listen=${new URL(url).host}`]);
+    const second = await startPagedCoordinator(cast.coordinatorKubeconfig, [`--listen=${new URL(url).host}`]);
     try {
       await expect.poll(() => page.evaluate('document.body.dataset.connection'), SOON).toBe('live');
       await expect.poll(() => page.locator('#notices').innerText(), SOON).not.toMatch(/Connection lost/);
@@ -295,7 +295,7 @@ describe('the page of a real coordinator', () => {
 
 it('says where the API is not served, and how to turn it on', async () => {
   const plane = await startEmbeddedPlane({ leaseCandidateVersions: ['none'], keepsData: false });
-  const coordinator = await startPagedCoordinator(plane);
+  const coordinator = await startPagedCoordinator(plane.coordinatorKubeconfig);
   try {
     const { page, complaints } = await open(await pageUrl(coordinator));
     await see(page, 'LeaseCandidates are not served');

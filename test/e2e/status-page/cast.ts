@@ -4,16 +4,16 @@ import { createClient } from '../../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../../src/kubernetes/kubeconfig.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 import type { CoordinationServer } from '../../control-plane/coordination-plane.ts';
-import { type EmbeddedPlane, startEmbeddedPlane } from '../../control-plane/embedded-plane.ts';
+import { startEmbeddedPlane } from '../../control-plane/embedded-plane.ts';
 import { createNamespaces } from '../cluster-objects.ts';
+import type { CoordinationSite } from '../coordination-site.ts';
 import { type Coordinator, startCoordinator, untilActive } from '../coordinator.ts';
 
 /** A program that takes part in an election. */
 export type Member = Pick<SampleCandidate, 'crash' | 'leave' | 'identity'>;
 
-/** The embedded server, the coordinator with its page, and programs that take part in elections. */
-export interface Cast {
-  readonly plane: EmbeddedPlane;
+/** A server, the coordinator with its page, and programs that take part in elections. */
+export interface Cast extends CoordinationSite {
   readonly coordinator: Coordinator;
   /** Of the status page. */
   readonly url: string;
@@ -30,10 +30,10 @@ const TIMING: SampleTiming = {
   candidateRenewalMs: 600_000,
 };
 
-/** Starts the server and the coordinator; nobody takes part yet. */
-export async function startCast(args: readonly string[] = []): Promise<Cast> {
-  const plane = await startEmbeddedPlane({ keepsData: false });
-  const coordinator = await startPagedCoordinator(plane, args);
+/** Starts the coordinator at a server, an embedded one unless told otherwise; nobody takes part yet. */
+export async function startCast(site?: CoordinationSite): Promise<Cast> {
+  const { plane, coordinatorKubeconfig } = site ?? (await startEmbeddedSite());
+  const coordinator = await startPagedCoordinator(coordinatorKubeconfig);
   await untilActive(coordinator);
   const client = createClient({
     kubeConfig: loadKubeConfig({ kubeconfig: plane.kubeconfig, env: {} }),
@@ -45,6 +45,7 @@ export async function startCast(args: readonly string[] = []): Promise<Cast> {
   const namespaces = new Map<string, Promise<void>>();
   return {
     plane,
+    coordinatorKubeconfig,
     coordinator,
     url: await pageUrl(coordinator),
     async join(lease, program, strategy = 'OldestEmulationVersion') {
@@ -71,13 +72,18 @@ export async function startCast(args: readonly string[] = []): Promise<Cast> {
   };
 }
 
+async function startEmbeddedSite(): Promise<CoordinationSite> {
+  const plane = await startEmbeddedPlane({ keepsData: false });
+  return { plane, coordinatorKubeconfig: plane.coordinatorKubeconfig };
+}
+
 /** A replica that serves the page. */
 export function startPagedCoordinator(
-  plane: EmbeddedPlane,
+  kubeconfig: string,
   args: readonly string[] = [],
 ): Promise<Coordinator> {
   const quick = ['--lease-duration=4s', '--election-duration=1s'];
-  return startCoordinator(plane.coordinatorKubeconfig, ['--status-page', ...quick, ...args]);
+  return startCoordinator(kubeconfig, ['--status-page', ...quick, ...args]);
 }
 
 /** Where a replica serves its page. */

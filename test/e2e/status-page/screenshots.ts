@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { startCoordinationSite } from '../coordination-site.ts';
 import { openPage, startBrowser } from './browser.ts';
 import { startCast } from './cast.ts';
 import { startPlausibleCluster } from './plausible-cluster.ts';
 
-// Writes the pictures of docs/status-page.md: `npm run docs:screenshots`.
+// Writes the pictures of docs/status-page.md, of a real kube-apiserver and made-up programs: `npm run docs:screenshots`.
 
 const folder = new URL('../../../docs/images/', import.meta.url);
 
@@ -30,7 +31,7 @@ const pictures: readonly Picture[] = [
   { name: 'status-page-phone', options: { ...phone, colorScheme: 'light' } },
 ];
 
-const cast = await startCast();
+const cast = await startCast(await startCoordinationSite());
 const browser = await startBrowser();
 try {
   const cluster = await startPlausibleCluster(cast);
