@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RunbookName, runbooks } from '../../src/inspection/runbook.ts';
+import { leaseCandidatesUnresponsive } from './runbooks/scenarios/lease-candidates-unresponsive.ts';
+import { leaseCoordinatorAbsent } from './runbooks/scenarios/lease-coordinator-absent.ts';
+import { leaseCoordinatorApiOff } from './runbooks/scenarios/lease-coordinator-api-off.ts';
+import { leaseCoordinatorLockFlapping } from './runbooks/scenarios/lease-coordinator-lock-flapping.ts';
+import { leaseCoordinatorWatchStale } from './runbooks/scenarios/lease-coordinator-watch-stale.ts';
+import { leaseCoordinatorWriteErrors } from './runbooks/scenarios/lease-coordinator-write-errors.ts';
+import { leaseElectionsSlow } from './runbooks/scenarios/lease-elections-slow.ts';
+import { leaseStrategyConflict } from './runbooks/scenarios/lease-strategy-conflict.ts';
+import { leaseWithoutLeader } from './runbooks/scenarios/lease-without-leader.ts';
+import { PATIENCE_MS, type Site, startSite } from './runbooks/site.ts';
+
+type Scenario = (site: Site) => Promise<void>;
+
+// Most of each scenario is waiting for an alert. For each cluster: what runs there at once, as it leaves the rest alone,
+// and what one after the other. The clusters run at once too.
+const clusters: readonly (readonly (readonly Scenario[])[])[] = [
+  [[leaseCoordinatorWatchStale], [leaseStrategyConflict], [leaseWithoutLeader, leaseCandidatesUnresponsive]],
+  [[leaseElectionsSlow, leaseCoordinatorWriteErrors]],
+  [[leaseCoordinatorLockFlapping, leaseCoordinatorAbsent]],
+  [[leaseCoordinatorApiOff]],
+];
+
+const tests: readonly { readonly alert: RunbookName; readonly when: string; readonly scenario: Scenario }[] =
+  [
+    {
+      alert: 'LeaseWithoutLeader',
+      when: 'all pods of a component hang, and then are removed for good',
+      scenario: leaseWithoutLeader,
+    },
+    {
+      alert: 'LeaseStrategyConflict',
+      when: 'a canary asks for another strategy',
+      scenario: leaseStrategyConflict,
+    },
+    {
+      alert: 'LeaseCandidatesUnresponsive',
+      when: 'all pods but the leader hang',
+      scenario: leaseCandidatesUnresponsive,
+    },
+    {
+      alert: 'LeaseCoordinatorAbsent',
+      when: 'the coordinator is scaled to nothing, and then deleted',
+      scenario: leaseCoordinatorAbsent,
+    },
+    {
+      alert: 'LeaseCoordinatorLockFlapping',
+      when: 'two tools quarrel about the Deployment',
+      scenario: leaseCoordinatorLockFlapping,
+    },
+    {
+      alert: 'LeaseCoordinatorWriteErrors',
+      when: 'a right is taken away, and then admission refuses',
+      scenario: leaseCoordinatorWriteErrors,
+    },
+    {
+      alert: 'LeaseCoordinatorWatchStale',
+      when: 'a role is trimmed, and a pod replaced',
+      scenario: leaseCoordinatorWatchStale,
+    },
+    {
+      alert: 'LeaseCoordinatorWatchStale',
+      when: 'the API is turned off',
+      scenario: leaseCoordinatorApiOff,
+    },
+    {
+      alert: 'LeaseElectionsSlow',
+      when: 'elections wait for a candidate that hangs',
+      scenario: leaseElectionsSlow,
+    },
+  ];
+
+const sites: Promise<Site>[] = [];
+const outcomes = new Map<Scenario, Promise<void>>();
+
+beforeAll(() => {
+  for (const lines of clusters) {
+    const site = startSite();
+    sites.push(site);
+    for (const line of lines) runInTurn(site, line);
+  }
+});
+
+/** Each goes on where the one before it has ended, whatever came of that. */
+function runInTurn(site: Promise<Site>, scenarios: readonly Scenario[]): void {
+  let previous: Promise<unknown> = site;
+  for (const scenario of scenarios) {
+    const outcome = Promise.allSettled([previous]).then(async () => scenario(await site));
+    outcome.catch(() => {}); // its own test tells
+    outcomes.set(scenario, outcome);
+    previous = outcome;
+  }
+}
+
+async function startedSites(): Promise<readonly Site[]> {
+  const started = await Promise.allSettled(sites);
+  return started.flatMap((site) => (site.status === 'fulfilled' ? site.value : []));
+}
+
+afterAll(async () => {
+  await Promise.allSettled(outcomes.values());
+  await Promise.all((await startedSites()).map((site) => site.stop()));
+}, 300_000);
+
+describe('an alert fires, and its runbook leads to the cause and has it clear', () => {
+  it.each(tests)(
+    '$alert: $when',
+    async ({ scenario }) => {
+      await outcomes.get(scenario);
+    },
+    3 * PATIENCE_MS,
+  );
+});
+
+describe('every command is run', () => {
+  it.each(runbooks)('of %s', async (name) => {
+    const opened = await Promise.all((await startedSites()).map((site) => site.runbook(name)));
+    const [first = [], ...others] = opened.map((runbook) => runbook.left());
+    expect(first.filter((command) => others.every((left) => left.includes(command)))).toEqual([]);
+  });
+});

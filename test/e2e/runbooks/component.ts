@@ -1,0 +1,62 @@
+// A component with coordinated elections, as a program for a pod: it takes part in the election of the Lease that LEASE
+// names, leads while it is elected, and lets go when it is told to end.
+
+import { resourcePaths } from '../../../src/controller/resource-paths.ts';
+import { formatMicroTime } from '../../../src/coordination/micro-time.ts';
+import { SampleCandidate } from '../../../src/demo/sample-candidate.ts';
+import { createClient } from '../../../src/kubernetes/client.ts';
+import { loadKubeConfig } from '../../../src/kubernetes/kubeconfig.ts';
+import { systemClock as clock } from '../../../src/system-clock.ts';
+
+function variable(name: string): string {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set`);
+  return value;
+}
+
+const namespace = variable('NAMESPACE');
+const leaseName = variable('LEASE');
+const kubeConfig = loadKubeConfig({ env: process.env });
+const client = createClient({ kubeConfig, clock, userAgent: leaseName, connections: 4 });
+const candidate = new SampleCandidate({
+  client,
+  clock,
+  identity: {
+    namespace,
+    leaseName,
+    name: variable('HOSTNAME'),
+    binaryVersion: '1.36.0',
+    emulationVersion: '1.36.0',
+    strategy: process.env['STRATEGY'] ?? 'OldestEmulationVersion',
+  },
+  timing: {
+    retryPeriodMs: 2000,
+    renewDeadlineMs: 10_000,
+    leaseDurationSeconds: 15,
+    candidateRenewalMs: 3_600_000,
+  },
+  onLeading: (isLeading) => console.log(isLeading ? 'leading' : 'no longer leading'),
+});
+
+async function end(): Promise<void> {
+  const hasLed = candidate.isLeading;
+  await candidate.leave();
+  if (hasLed) {
+    // As client-go releases a Lease: it has hardly begun, and is over.
+    const spec = {
+      holderIdentity: '',
+      leaseDurationSeconds: 1,
+      renewTime: formatMicroTime(clock.wallTime()),
+    };
+    await client.request({
+      method: 'PATCH',
+      path: resourcePaths.lease(namespace, leaseName),
+      body: { spec },
+      contentType: 'application/merge-patch+json',
+    });
+  }
+  process.exit();
+}
+
+process.once('SIGTERM', () => void end());
+await candidate.start();

@@ -1,0 +1,26 @@
+import type { Site } from '../site.ts';
+
+const ALERT = 'LeaseCoordinatorWatchStale';
+
+/** The API server is started anew without the flags that turn the API on, as upgrades do that forget them. */
+export async function leaseCoordinatorApiOff(site: Site): Promise<void> {
+  const { plane } = site.cluster;
+  const runbook = await site.runbook(ALERT);
+  await plane.restartApiServer({ coordinatedLeaderElection: false });
+  await site.untilFiring(ALERT);
+
+  await runbook.follow(
+    'kubectl get pods --namespace "$NAMESPACE" --selector app.kubernetes.io/instance="$RELEASE"\n',
+    /^\S+ +0\/1 +Running .*\n\S+ +0\/1 +Running /m,
+  );
+  await runbook.follow(
+    'for POD in',
+    /staleness_seconds\{resource="leasecandidates"\} (?:1[5-9]\d|[2-9]\d\d)/,
+  );
+  await runbook.follow('kubectl logs', /The API server does not serve LeaseCandidates/);
+  await runbook.follow('kubectl api-resources', /^(?![\s\S]*leasecandidates)[\s\S]*\bleases\b/);
+  // The flags of an API server are not a matter of kubectl.
+  await plane.restartApiServer({ coordinatedLeaderElection: true });
+  await runbook.follow('kubectl rollout status', /successfully rolled out/);
+  await site.untilClear(ALERT);
+}
