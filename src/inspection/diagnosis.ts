@@ -5,7 +5,7 @@ import { stateTexts } from './candidate-text.ts';
 import type { ObservedElections } from './elections.ts';
 import type { Evidence } from './evidence.ts';
 import type { Finding } from './finding.ts';
-import { counted, listed, statusOf } from './lease-status.ts';
+import { counted, type LeaseStatus, listed, statusOf } from './lease-status.ts';
 import { reasonTexts } from './reason-text.ts';
 import { describeRight } from './rights.ts';
 import { runbookForMissing, runbookForReason, runbookPath } from './runbook.ts';
@@ -233,16 +233,17 @@ function checkLeases({ elections }: Evidence): readonly Finding[] {
   if (elections === undefined) return [];
   const check = 'Leases';
   const statuses = elections.elections.map((election) => statusOf(election, elections.now));
-  const byReason = Map.groupBy(statuses, ({ reason }) => reason);
+  const byReason = Map.groupBy(statuses, troubleOf);
   const findings = [...byReason].flatMap(([reason, those]): Finding[] => {
     const { meaning, advice } = reasonTexts[reason];
     const names = those.map(({ namespace, name }) => `${namespace}/${name}`);
+    const isSupposed = reason === 'StrategyConflict' && those.some((one) => one.reason !== reason);
     if (PASSING.has(reason) || advice === undefined) return [];
     // A Lease that nobody stands for is what an uninstalled component leaves behind.
     const isLed = reason === 'NoCandidates' || those.every(({ isHeld }) => isHeld);
     const severity = isLed ? 'warning' : 'error';
     const runbook = runbookForReason(reason, isLed);
-    const what = `${listed(names)}: ${reason}.`;
+    const what = `${listed(names)}: ${reason}${isSupposed ? ', if all candidates live that have not renewed just now' : ''}.`;
     return [{ check, severity, what, meaning, advice, ...(runbook !== undefined && { runbook }) }];
   });
   if (findings.length > 0) return findings;
@@ -253,4 +254,9 @@ function checkLeases({ elections }: Evidence): readonly Finding[] {
       what: `${counted(statuses.length, 'coordinated Lease')}, each as it should be.`,
     },
   ];
+}
+
+/** One look finds most candidates silent; that they disagree shows before they are asked, and lasts after they were. */
+function troubleOf({ reason, conflictingStrategies }: LeaseStatus): Reason {
+  return reason === 'AwaitingAcks' && conflictingStrategies ? 'StrategyConflict' : reason;
 }

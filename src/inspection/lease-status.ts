@@ -21,6 +21,8 @@ export interface LeaseStatus {
   /** What the Lease names; where it names none, what the candidates come to. */
   readonly strategy: string;
   readonly candidates: Readonly<Partial<Record<CandidateState, number>>>;
+  /** The strategies that the candidates disagree about, if all that have not been heard of lately live; else undefined. */
+  readonly conflictingStrategies: readonly string[] | undefined;
   /** Why the coordinator would do what it would do now. */
   readonly reason: Reason;
   /** Undefined: nothing. */
@@ -60,6 +62,7 @@ export function statusOf(election: ObservedElection, now: Now): LeaseStatus {
     preferredHolder: lease?.preferredHolder ?? '',
     strategy: lease?.strategy || ('strategy' in outcome ? outcome.strategy : ''),
     candidates: countStates(decision),
+    conflictingStrategies: outcome.kind === 'conflict' ? outcome.strategies : undefined,
     reason: decision.reason,
     waitingFor: waitingFor(decision, outcome, tenure, now),
     leaseTransitions: lease?.leaseTransitions ?? 0,
@@ -84,7 +87,8 @@ function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: N
         state === 'Awaiting' ? [candidate.name] : [],
       );
       const names = [...new Set([...awaited, ...asked])].sort();
-      return names.length === 0 ? general : `${listed(names)} to answer`;
+      const answers = names.length === 0 ? general : `${listed(names)} to answer`;
+      return outcome.kind === 'conflict' ? `${answers}, and ${agreementOn(outcome.strategies)}` : answers;
     }
     case 'PreemptionPending':
     case 'HolderLate': {
@@ -95,12 +99,16 @@ function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: N
         : `${tenure.holder} to let it run out, in ${seconds}s`;
     }
     case 'StrategyConflict':
-      return outcome.kind === 'conflict' ? `agreement on ${outcome.strategies.join(' or ')}` : general;
+      return outcome.kind === 'conflict' ? agreementOn(outcome.strategies) : general;
     default: {
       const grant = grantOf(decision);
       return grant ? `the coordinator to give it to ${grant.holder}` : general;
     }
   }
+}
+
+function agreementOn(strategies: readonly string[]): string {
+  return `agreement on ${strategies.join(' or ')}`;
 }
 
 /** `1 Lease`, `2 Leases` */

@@ -127,7 +127,19 @@ describe('a diagnosis', () => {
           ),
         ),
       },
-      want: ['Leases', 'error', /^kube-system\/scheduler: StrategyConflict/, 'LeaseStrategyConflict'],
+      want: ['Leases', 'error', /^kube-system\/scheduler: StrategyConflict\.$/, 'LeaseStrategyConflict'],
+    },
+    {
+      name: 'candidates want different strategies, as far as one look can tell, and one leads',
+      evidence: {
+        elections: sees(led.candidates(makeCandidate('c').wants('example.com/x').seenAt(0))),
+      },
+      want: [
+        'Leases',
+        'warning',
+        /^kube-system\/scheduler: StrategyConflict, if all candidates live/,
+        'LeaseStrategyConflict',
+      ],
     },
   ])('says so when $name', ({ evidence, want: [check, severity, what, runbook] }) => {
     const findings = diagnose({ ...well, ...evidence }).filter((finding) => finding.severity !== 'ok');

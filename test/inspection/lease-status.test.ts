@@ -37,6 +37,12 @@ describe('what a Lease waits for', () => {
       want: 'agreement on OldestEmulationVersion or x.io/y',
     },
     {
+      name: 'its holder leads, and strategies conflict if the others live',
+      lease: makeLease('a'),
+      candidates: [a, b.versions('1.36.0').wants('x.io/y')],
+      want: 'b to answer, and agreement on OldestEmulationVersion or x.io/y',
+    },
+    {
       name: 'a third party decides',
       lease: makeLease('').strategy('x.io/y'),
       candidates: [a.wants('x.io/y')],
