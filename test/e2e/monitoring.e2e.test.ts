@@ -102,6 +102,7 @@ describe('a Prometheus that scrapes two replicas, while Leases expire and candid
       'increase(cle_elections_total{pod="standby", reason="LeaseExpired", result="granted"}[10s]) >= 1',
     );
     await seen('ALERTS{alertname="LeaseStrategyConflict"}');
+    await eventually(hasCollectedGarbage, 'garbage was collected', 60_000, 10);
   });
 
   afterAll(async () => {
@@ -125,6 +126,12 @@ describe('a Prometheus that scrapes two replicas, while Leases expire and candid
   async function seen(expression: string): Promise<void> {
     const isSeen = async () => (await prometheus.query(expression)).length > 0 || undefined;
     await eventually(isSeen, expression, 60_000, 250);
+  }
+
+  /** Nothing is told of it before the first time, and little is left to collect but what answers are made of. */
+  async function hasCollectedGarbage(): Promise<true | undefined> {
+    await (coordinators[1] as Coordinator).get('/metrics');
+    return (await prometheus.query('rate(nodejs_gc_duration_seconds_sum[5s])')).length > 0 || undefined;
   }
 
   it('gets metrics that promtool has nothing to object to', async () => {
