@@ -7,7 +7,7 @@ import type { Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import { resultOf } from '../telemetry/election-result.ts';
 import { changeEvents, type LeaseEvent, resolutionEvent, troubleEvent } from '../telemetry/lease-event.ts';
-import { isStep, troubleLevel } from '../telemetry/reason-table.ts';
+import { TroubleWatch } from '../telemetry/trouble-watch.ts';
 import type { ElectionEntry, PassedOver } from './wire.ts';
 
 /** How much is remembered. */
@@ -25,9 +25,7 @@ export class Timeline {
   readonly #limits: TimelineLimits;
   #entries: readonly ElectionEntry[] = [];
   #lastId = 0;
-  /** The trouble that was last told of each Lease. */
-  readonly #troubles = new Map<LeaseKey, string>();
-  readonly #conflicting = new Set<LeaseKey>();
+  readonly #troubles = new TroubleWatch();
 
   constructor(clock: Pick<Clock, 'wallTime'>, limits: TimelineLimits = DEFAULT_LIMITS) {
     this.#clock = clock;
@@ -47,31 +45,22 @@ export class Timeline {
   /** The writes of a decision have succeeded; see `DecisionObserver`. */
   applied(key: LeaseKey, decision: Decision, input: ElectionInput, lease: Lease | undefined): void {
     if (!changesCluster(decision)) return;
-    if (resultOf(decision) === 'granted') this.#troubles.delete(key);
+    if (resultOf(decision) === 'granted') this.#troubles.granted(key);
     for (const event of changeEvents(decision, input, lease)) this.#add(key, event, decision);
   }
 
   /** A decision was made: a trouble is told once, when it begins. */
   decided(key: LeaseKey, decision: Decision, input: ElectionInput): void {
-    const { reason, outcome, conflict = '' } = decision;
-    if (isStep(reason)) return;
-    if (reason === 'StrategyConflict') this.#conflicting.add(key);
-    else if ('strategy' in outcome && this.#conflicting.delete(key)) {
-      this.#add(key, resolutionEvent(outcome.strategy, input), decision);
-    }
-    const level = troubleLevel(reason);
-    const trouble = `${reason} ${conflict}`;
-    if (level === undefined) this.#troubles.delete(key);
-    else if (this.#troubles.get(key) !== trouble) {
-      this.#troubles.set(key, trouble);
-      // What is about to be written is told once it is.
-      if (!resultOf(decision)) this.#add(key, troubleEvent(decision, input, level), decision);
+    const { resolvedTo, began } = this.#troubles.decided(key, decision);
+    if (resolvedTo !== undefined) this.#add(key, resolutionEvent(resolvedTo, input), decision);
+    // What is about to be written is told once it is.
+    if (began !== undefined && !resultOf(decision)) {
+      this.#add(key, troubleEvent(decision, input, began), decision);
     }
   }
 
   forgotten(key: LeaseKey): void {
-    this.#troubles.delete(key);
-    this.#conflicting.delete(key);
+    this.#troubles.forgotten(key);
   }
 
   #add(key: LeaseKey, { type, reason: what, message }: LeaseEvent, decision: Decision): void {

@@ -13,7 +13,7 @@ import { isLeaseWrite, isSkewPrevention, isUndecided, resultOf } from './electio
 import { createElectionTimer } from './election-times.ts';
 import { changeEvents, type LeaseEvent, resolutionEvent, troubleEvent } from './lease-event.ts';
 import type { Logger } from './logger.ts';
-import { isStep, troubleLevel } from './reason-table.ts';
+import { TroubleWatch } from './trouble-watch.ts';
 
 interface ReportParts {
   readonly logger: Logger;
@@ -32,10 +32,9 @@ interface ReportParts {
 export class DecisionReport implements DecisionObserver {
   readonly #parts: ReportParts;
   readonly #timer = createElectionTimer();
-  /** The trouble, or in a dry run the decision, that was last told of each Lease. */
-  readonly #told = new Map<string, string>();
-  /** Leases whose candidates disagree, as far as was told. */
-  readonly #conflicting = new Set<string>();
+  readonly #troubles = new TroubleWatch();
+  /** In a dry run: the decision that was last told of each Lease. */
+  readonly #planned = new Map<string, string>();
   readonly #countedPings = new WeakSet<Ping>();
 
   constructor(parts: ReportParts) {
@@ -48,10 +47,7 @@ export class DecisionReport implements DecisionObserver {
     this.#timer.decided(key, decision, input, now());
     this.#countUnanswered(decision, input);
     logger.debug({ lease: key, reason: decision.reason, actions: decision.actions.length }, 'Decided');
-    if (isDryRun)
-      this.#tellOnce(key, describePlan(decision), () =>
-        logger.info(describe(key, decision, input), 'Would act'),
-      );
+    if (isDryRun) this.#tellPlan(key, decision, input);
     else this.#tellTrouble(key, decision, input);
   }
 
@@ -79,43 +75,35 @@ export class DecisionReport implements DecisionObserver {
     if (times) metrics.decidedAfterNeed(times.needToDecisionMs);
     if (times?.expiryToHolderMs !== undefined) metrics.filledAfterExpiry(times.expiryToHolderMs);
     if (grant && grant.holder !== (input.lease?.holderIdentity ?? '')) metrics.leaderChanged();
-    if (grant) this.#told.delete(key);
+    if (grant) this.#troubles.granted(key);
     logger.info(describe(key, decision, input), 'Changed a Lease');
     for (const event of changeEvents(decision, input, lease)) recordEvent(event);
   }
 
   forgotten(key: string): void {
-    this.#told.delete(key);
-    this.#conflicting.delete(key);
+    this.#troubles.forgotten(key);
+    this.#planned.delete(key);
     this.#timer.forgotten(key);
+  }
+
+  #tellPlan(key: string, decision: Decision, input: ElectionInput): void {
+    const plan = describePlan(decision);
+    if (this.#planned.get(key) === plan) return;
+    this.#planned.set(key, plan);
+    this.#parts.logger.info(describe(key, decision, input), 'Would act');
   }
 
   #tellTrouble(key: string, decision: Decision, input: ElectionInput): void {
     const { logger, metrics, recordEvent } = this.#parts;
     const { reason } = decision;
-    if (isStep(reason)) return;
-    if (reason === 'StrategyConflict') this.#conflicting.add(key);
-    else if ('strategy' in decision.outcome && this.#conflicting.delete(key)) {
-      recordEvent(resolutionEvent(decision.outcome.strategy, input));
-    }
-    const level = troubleLevel(reason);
-    if (level === undefined) {
-      this.#told.delete(key);
-      return;
-    }
-    this.#tellOnce(key, `${reason} ${decision.conflict ?? ''}`, () => {
-      if (reason === 'StrategyConflict') metrics.strategyConflicted();
-      if (isUndecided(reason)) metrics.ended('undecided', reason);
-      logger[level](describe(key, decision, input), 'Left a Lease as it is');
-      // What is about to be written is told once it is.
-      if (!resultOf(decision)) recordEvent(troubleEvent(decision, input, level));
-    });
-  }
-
-  #tellOnce(key: string, what: string, tell: () => void): void {
-    if (this.#told.get(key) === what) return;
-    this.#told.set(key, what);
-    tell();
+    const { resolvedTo, began } = this.#troubles.decided(key, decision);
+    if (resolvedTo !== undefined) recordEvent(resolutionEvent(resolvedTo, input));
+    if (began === undefined) return;
+    if (reason === 'StrategyConflict') metrics.strategyConflicted();
+    if (isUndecided(reason)) metrics.ended('undecided', reason);
+    logger[began](describe(key, decision, input), 'Left a Lease as it is');
+    // What is about to be written is told once it is.
+    if (!resultOf(decision)) recordEvent(troubleEvent(decision, input, began));
   }
 
   #countUnanswered({ standings }: Decision, { settings }: ElectionInput): void {
