@@ -7,49 +7,37 @@ import type { SurveyedElection } from '../controller/elections-survey.ts';
  */
 export function registerLeaseMetrics(registry: Registry, elections: () => Iterable<SurveyedElection>): void {
   const registers = [registry];
+  const labelNames = ['lease_namespace', 'lease'] as const;
   new Gauge({
     name: 'cle_lease_info',
     help: 'Always 1; its labels tell how a Lease stands. Only with --lease-metrics',
-    labelNames: ['lease_namespace', 'lease', 'holder', 'preferred_holder', 'strategy', 'reason'],
+    labelNames: [...labelNames, 'holder', 'preferred_holder', 'strategy', 'reason'],
     registers,
+    // A registry collects in the order in which gauges were registered: the first looks at all Leases once, for all three.
     collect() {
-      this.reset();
-      for (const { input, tenure, reason = '' } of elections()) {
+      for (const gauge of [this, leaders, candidates]) gauge.reset();
+      for (const { input, tenure, standings, reason = '' } of elections()) {
         const { lease } = input;
-        this.set(
-          {
-            ...nameOf(input),
-            holder: tenure.kind === 'held' ? tenure.holder : '',
-            preferred_holder: lease?.preferredHolder ?? '',
-            strategy: lease?.strategy ?? '',
-            reason,
-          },
-          1,
-        );
+        const name = nameOf(input);
+        const holder = tenure.kind === 'held' ? tenure.holder : '';
+        const preferred_holder = lease?.preferredHolder ?? '';
+        this.set({ ...name, holder, preferred_holder, strategy: lease?.strategy ?? '', reason }, 1);
+        leaders.set(name, tenure.kind === 'held' ? 1 : 0);
+        for (const { state } of standings) candidates.inc({ ...name, state });
       }
     },
   });
-  new Gauge({
+  const leaders = new Gauge({
     name: 'cle_lease_has_leader',
     help: 'Whether a Lease has a valid holder (1) or not (0). Only with --lease-metrics',
-    labelNames: ['lease_namespace', 'lease'],
+    labelNames,
     registers,
-    collect() {
-      this.reset();
-      for (const { input, tenure } of elections()) this.set(nameOf(input), tenure.kind === 'held' ? 1 : 0);
-    },
   });
-  new Gauge({
+  const candidates = new Gauge({
     name: 'cle_lease_candidates',
     help: 'The candidates of a Lease by what they count for right now; states without any are left out. Only with --lease-metrics',
-    labelNames: ['lease_namespace', 'lease', 'state'],
+    labelNames: [...labelNames, 'state'],
     registers,
-    collect() {
-      this.reset();
-      for (const { input, standings } of elections()) {
-        for (const { state } of standings) this.inc({ ...nameOf(input), state });
-      }
-    },
   });
 }
 
