@@ -1,7 +1,7 @@
 import { type CandidateObservation, observeCandidate } from '../election/candidate-observation.ts';
 import { type LeaseMemory, noMemory, observeLease } from '../election/lease-memory.ts';
 import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
-import type { ElectionInput, ObservedCandidate } from '../election/survey.ts';
+import { type ElectionInput, type ObservedCandidate, showsElection } from '../election/survey.ts';
 import type { Now } from '../election/time.ts';
 import { DeadlineHeap } from './deadline-heap.ts';
 import { type LeaseKey, leaseKey, splitLeaseKey } from './lease-key.ts';
@@ -85,9 +85,8 @@ export class ElectionRecords {
   /** Every Lease that an election is about or was: it names a strategy or a preferredHolder, or somebody is a candidate. */
   *coordinatedLeases(): IterableIterator<LeaseKey> {
     yield* this.#candidates.keys();
-    for (const [key, { strategy, preferredHolder }] of this.#leases) {
-      const isNamed = strategy !== undefined || preferredHolder !== undefined;
-      if (isNamed && !this.#candidates.has(key)) yield key;
+    for (const [key, lease] of this.#leases) {
+      if (showsElection(lease) && !this.#candidates.has(key)) yield key;
     }
   }
 

@@ -68,6 +68,11 @@ export type Tenure =
       readonly reservation: Reservation | undefined;
     };
 
+/** Whether an election is about this Lease or was, candidates or not: it names a strategy or a preferredHolder. */
+export function showsElection(lease: Lease | undefined): boolean {
+  return lease?.strategy !== undefined || lease?.preferredHolder !== undefined;
+}
+
 const LAPSES_ALLOWED = 1;
 const LAPSE_BACKOFF_CAP_MS = 10 * 60_000;
 

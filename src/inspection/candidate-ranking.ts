@@ -5,7 +5,7 @@ import { decideOutcome } from '../election/outcome.ts';
 import { strategies } from '../election/strategies.ts';
 import type { CandidateState, ElectionInput, Standing } from '../election/survey.ts';
 import type { Now } from '../election/time.ts';
-import { possibleCandidates, surveyElection } from '../election/view.ts';
+import { possibleCandidates, type View } from '../election/view.ts';
 import { describeLoss } from './candidate-text.ts';
 import { reasonTexts } from './reason-text.ts';
 
@@ -25,8 +25,8 @@ export interface RankedCandidate {
 }
 
 /** The decision that all candidates would be part of whose answers are still to come: most have not renewed just now. */
-export function supposeAnswers(input: ElectionInput, decision: Decision, now: Now): Decision {
-  const possible = possibleCandidates(surveyElection(input, now));
+export function supposeAnswers(view: View, decision: Decision): Decision {
+  const possible = possibleCandidates(view);
   const standings = decision.standings.map(
     (standing): Standing =>
       possible.includes(standing.candidate) ? { ...standing, state: 'Live' } : standing,

@@ -79,11 +79,7 @@ export function electionsIn(
   rawLeases: ReadonlyMap<LeaseKey, KubernetesObject>,
   asked: readonly LeaseKey[] = [],
 ): readonly ObservedElection[] {
-  const coordinated = [...rawLeases.keys()].filter((key) => {
-    const lease = records.lease(key);
-    return lease?.strategy !== undefined || lease?.preferredHolder !== undefined;
-  });
-  const keys = [...new Set([...asked, ...coordinated, ...records.contestedLeases()])];
+  const keys = [...new Set([...asked, ...records.coordinatedLeases()])];
   return keys
     .sort((a, b) => compareKeys(a, b))
     .map((key) => ({ input: records.gather(key), rawLease: rawLeases.get(key) }));

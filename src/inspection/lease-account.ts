@@ -2,14 +2,14 @@ import { decideElection } from '../election/decide.ts';
 import type { Decision, Reason } from '../election/decision.ts';
 import type { LeaseCandidate } from '../election/model.ts';
 import { resolveStrategy } from '../election/resolve-strategy.ts';
-import { surveyTenure } from '../election/survey.ts';
 import type { Now } from '../election/time.ts';
+import { surveyElection } from '../election/view.ts';
 import { type RankedCandidate, rank, supposeAnswers, verdictOn } from './candidate-ranking.ts';
 import { describeLoss, stateTexts } from './candidate-text.ts';
 import type { LockHolder } from './coordinator-lock.ts';
 import type { ObservedElection } from './elections.ts';
 import { ownersOf } from './field-owner.ts';
-import { type LeaseStatus, listed, statusOf } from './lease-status.ts';
+import { describeStatus, type LeaseStatus, listed } from './lease-status.ts';
 import { reasonTexts } from './reason-text.ts';
 import { type Rehearsal, rehearse } from './rehearsal.ts';
 
@@ -53,12 +53,13 @@ export interface LeaseAccount {
 export function accountFor(election: ObservedElection, coordinator: LockHolder, now: Now): LeaseAccount {
   const { input, rawLease } = election;
   const decision = decideElection(input, now);
-  const supposed = supposeAnswers(input, decision, now);
-  const tenure = surveyTenure(input, now.monotonic);
+  const view = surveyElection(input, now);
+  const { tenure } = view;
+  const supposed = supposeAnswers(view, decision);
   const candidates = rank(supposed, decision, input, now);
   const holder = tenure.kind === 'held' ? tenure.holder : undefined;
   return {
-    status: statusOf(election, now),
+    status: describeStatus(election, decision, view, now),
     verdict: verdictOn(holder, supposed, decision),
     expiresInSeconds: tenure.kind === 'held' ? (tenure.expiresAt - now.monotonic) / 1000 : undefined,
     reason: decision.reason,

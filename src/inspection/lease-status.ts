@@ -5,7 +5,7 @@ import { grantOf } from '../election/decision-result.ts';
 import { decideOutcome, type Outcome } from '../election/outcome.ts';
 import type { CandidateState, Tenure } from '../election/survey.ts';
 import type { Now } from '../election/time.ts';
-import { possibleCandidates, surveyElection } from '../election/view.ts';
+import { possibleCandidates, surveyElection, type View } from '../election/view.ts';
 import type { ObservedElection } from './elections.ts';
 import { reasonTexts } from './reason-text.ts';
 
@@ -46,10 +46,18 @@ const STATES: readonly CandidateState[] = [
 
 /** Judges one Lease by the controller's own decision. */
 export function statusOf(election: ObservedElection, now: Now): LeaseStatus {
-  const { input, rawLease } = election;
+  const { input } = election;
+  return describeStatus(election, decideElection(input, now), surveyElection(input, now), now);
+}
+
+/** The same for whoever has the decision, and the view that it is made on, already. */
+export function describeStatus(
+  { input, rawLease }: ObservedElection,
+  decision: Decision,
+  view: View,
+  now: Now,
+): LeaseStatus {
   const { lease } = input;
-  const decision = decideElection(input, now);
-  const view = surveyElection(input, now);
   const { tenure } = view;
   // Most candidates have not renewed just now: what they would come to is what matters.
   const outcome = decideOutcome(possibleCandidates(view));

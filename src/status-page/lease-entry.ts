@@ -2,11 +2,11 @@ import { unledSince } from '../controller/elections-survey.ts';
 import { leaseKey } from '../controller/lease-key.ts';
 import { decideElection } from '../election/decide.ts';
 import type { Reason } from '../election/decision.ts';
-import type { ElectionInput } from '../election/survey.ts';
+import { type ElectionInput, showsElection } from '../election/survey.ts';
 import { earliest, type Instant, type Now } from '../election/time.ts';
 import { endsOfWords, surveyElection } from '../election/view.ts';
 import { type RankedCandidate, rank, supposeAnswers, verdictOn } from '../inspection/candidate-ranking.ts';
-import { statusOf } from '../inspection/lease-status.ts';
+import { describeStatus } from '../inspection/lease-status.ts';
 import type { CandidateEntry, LeaseEntry } from './wire.ts';
 
 /** A Lease as the page shows it, and until when that holds if nothing is seen to change. */
@@ -22,7 +22,7 @@ const COUNTDOWN_MS = 1000;
 
 /** Whether an election is about this Lease, or was. */
 export function isCoordinated({ lease, candidates }: ElectionInput): boolean {
-  return candidates.length > 0 || lease?.strategy !== undefined || lease?.preferredHolder !== undefined;
+  return candidates.length > 0 || showsElection(lease);
 }
 
 /**
@@ -34,12 +34,14 @@ export function isCoordinated({ lease, candidates }: ElectionInput): boolean {
 export function lookAtLease(input: ElectionInput, now: Now, wallOffsetMs: number): LookedAtLease {
   const { namespace, name, lease } = input;
   const decision = decideElection(input, now);
-  const supposed = supposeAnswers(input, decision, now);
-  const { holder, isHeld, preferredHolder, strategy, reason, waitingFor, leaseTransitions } = statusOf(
+  const view = surveyElection(input, now);
+  const supposed = supposeAnswers(view, decision);
+  const { holder, isHeld, preferredHolder, strategy, reason, waitingFor, leaseTransitions } = describeStatus(
     { input, rawLease: undefined },
+    decision,
+    view,
     now,
   );
-  const view = surveyElection(input, now);
   const isUnled = view.tenure.kind === 'vacant' && input.candidates.length > 0;
   const since = view.tenure.kind === 'vacant' && isUnled ? unledSince(input, view.tenure) : undefined;
   const atWall = (at: Instant) => Math.round(at + wallOffsetMs);
