@@ -1,22 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { isPing } from '../controller/make-controller.ts';
 import { makeCandidateObject } from '../controller/make-objects.ts';
-import { makeReportedWorld } from './make-reported.ts';
+import { makeLedWorld, makeReportedWorld } from './make-reported.ts';
 
 const KEY = 'default/scheduler';
 const CHANGED = 'Changed a Lease';
 const LEFT = 'Left a Lease as it is';
-
-async function makeLedWorld() {
-  const reported = makeReportedWorld();
-  const { world } = reported;
-  await world.start();
-  world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
-  await world.clock.advance(2000);
-  world.change('leases', KEY, { renewTime: world.wallText, leaseDurationSeconds: 15 });
-  await world.clock.advance(0);
-  return reported;
-}
 
 describe('a decision that changed something', () => {
   test('is one line: the reason, the Lease, its holder, the candidates, and why the others lost', async () => {
@@ -51,7 +40,7 @@ describe('a decision that changed something', () => {
   });
 
   test('says who held the Lease before', async () => {
-    const { world, linesOf, measure } = await makeLedWorld();
+    const { world, linesOf, measure } = await makeLedWorld(KEY);
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.37.0' }));
     await world.clock.advance(10_500);
     world.renew('default/b');
@@ -63,7 +52,7 @@ describe('a decision that changed something', () => {
   });
 
   test('says whom it prefers', async () => {
-    const { world, linesOf, measure } = await makeLedWorld();
+    const { world, linesOf, measure } = await makeLedWorld(KEY);
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.35.0' }));
     await world.clock.advance(100);
     world.renew('default/b');
@@ -100,7 +89,7 @@ describe('what changes nothing', () => {
   });
 
   test('is not a leader change when the same holder gets its Lease anew', async () => {
-    const { world, linesOf, measure } = await makeLedWorld();
+    const { world, linesOf, measure } = await makeLedWorld(KEY);
     await world.clock.advance(10_500);
     world.renew('default/a');
     await world.clock.advance(5000);

@@ -1,23 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { makeCandidateObject } from '../controller/make-objects.ts';
 import { OLDEST } from '../support/election-builders.ts';
-import { makeReportedWorld } from './make-reported.ts';
+import { makeLedWorld, makeReportedWorld } from './make-reported.ts';
 
 const KEY = 'default/scheduler';
 
-async function makeLedWorld() {
-  const reported = makeReportedWorld();
-  const { world } = reported;
-  await world.start();
-  world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
-  await world.clock.advance(2000);
-  world.change('leases', KEY, { renewTime: world.wallText, leaseDurationSeconds: 15 });
-  await world.clock.advance(0);
-  return reported;
-}
-
 async function makePreferringWorld() {
-  const reported = await makeLedWorld();
+  const reported = await makeLedWorld(KEY);
   const { world } = reported;
   world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.35.0' }));
   await world.clock.advance(100);
@@ -28,7 +17,7 @@ async function makePreferringWorld() {
 
 describe('an Event on a Lease', () => {
   test('names the Lease that was made, and who leads by what strategy for what reason', async () => {
-    const { world, events } = await makeLedWorld();
+    const { world, events } = await makeLedWorld(KEY);
     expect(events).toEqual([
       {
         lease: {
@@ -46,7 +35,7 @@ describe('an Event on a Lease', () => {
   });
 
   test('says after whom, when the leader changes', async () => {
-    const { world, told } = await makeLedWorld();
+    const { world, told } = await makeLedWorld(KEY);
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.37.0' }));
     await world.clock.advance(10_500);
     world.renew('default/b');
@@ -55,7 +44,7 @@ describe('an Event on a Lease', () => {
   });
 
   test('says so when the same leader is granted its Lease anew', async () => {
-    const { world, told } = await makeLedWorld();
+    const { world, told } = await makeLedWorld(KEY);
     await world.clock.advance(10_500);
     world.renew('default/a');
     await world.clock.advance(5000);
@@ -134,7 +123,7 @@ describe('an Event on a Lease', () => {
       ],
     },
   ])('tells when $name', async ({ happens, want }) => {
-    const { world, events } = await makeLedWorld();
+    const { world, events } = await makeLedWorld(KEY);
     if (happens === 'remove') world.remove('leasecandidates', 'default/a');
     if (happens === 'expire') await world.clock.advance(30_000);
     if (happens === 'spoil') world.change('leasecandidates', 'default/a', { emulationVersion: 'none' });
@@ -143,7 +132,7 @@ describe('an Event on a Lease', () => {
   });
 
   test('tells of a candidate that was collected', async () => {
-    const { world, told } = await makeLedWorld();
+    const { world, told } = await makeLedWorld(KEY);
     const renewAll = () => {
       world.renewLease(KEY);
       world.renew('default/a');
@@ -162,7 +151,7 @@ describe('an Event on a Lease', () => {
   });
 
   test('is not made of what is only routine, nor of anything in a dry run', async () => {
-    const { world, told } = await makeLedWorld();
+    const { world, told } = await makeLedWorld(KEY);
     for (let second = 0; second < 30; second += 2) {
       world.renewLease(KEY);
       await world.clock.advance(2000);

@@ -7,6 +7,7 @@ import { createLogger } from '../../src/telemetry/logger.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import type { TraceSpan } from '../../src/telemetry/trace-span.ts';
 import { ControllerWorld } from '../controller/make-controller.ts';
+import { makeCandidateObject } from '../controller/make-objects.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 /** A logger, its lines parsed, and metrics to read values of. */
@@ -65,4 +66,16 @@ export function makeReportedWorld(parts: Partial<ElectionControllerParts> = {}) 
     /** Each Event as `LeaderElected: a leads`. */
     told: () => events.map(({ reason, message }) => `${reason}: ${message}`),
   };
+}
+
+/** The same with a Lease whose only candidate `a` leads it. @param key of that Lease. */
+export async function makeLedWorld(key: string) {
+  const reported = makeReportedWorld();
+  const { world } = reported;
+  await world.start();
+  world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+  await world.clock.advance(2000);
+  world.change('leases', key, { renewTime: world.wallText, leaseDurationSeconds: 15 });
+  await world.clock.advance(0);
+  return reported;
 }
