@@ -6,7 +6,7 @@ import { kubeconfigText } from './apiserver/access/kubeconfig.ts';
 import { type ApiServer, startApiServer } from './apiserver/api-server.ts';
 import { blaming } from './blame.ts';
 import { type Host, untilAborted } from './host.ts';
-import { listenError } from './listen-error.ts';
+import { listenError } from './listen.ts';
 import { writePrivateFile } from './private-file.ts';
 import type { ServeSettings } from './serve-config.ts';
 import { obtainCredentials, type ServerCredentials } from './server-credentials.ts';

@@ -1,6 +1,5 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { listenError } from '../listen-error.ts';
+import { listenOn } from '../listen.ts';
 import type { ListenAddress } from '../setting-values.ts';
 import type { StatusPage } from '../status-page/status-page.ts';
 
@@ -24,11 +23,7 @@ export async function servePage(page: StatusPage, listen: ListenAddress): Promis
       response.writeHead(404, { 'Content-Type': 'text/plain; charset=utf-8' }).end('not found; there is /\n');
     }
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(listenError(error, listen)));
-    server.listen(listen.port, listen.host, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOn(server, listen);
   const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
   return {
     url: `http://${host}:${port}/`,

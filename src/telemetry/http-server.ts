@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { ListenAddress } from '../config.ts';
-import { listenError } from '../listen-error.ts';
+import { listenOn } from '../listen.ts';
 
 /** One line of a health report. */
 export interface HealthCheck {
@@ -65,11 +64,7 @@ export async function startHttpServer(listen: ListenAddress, parts: HttpServerPa
       reply({ status: 500, body: `cannot collect: ${String(error)}\n` }),
     );
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(listenError(error, listen)));
-    server.listen(listen.port, listen.host, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOn(server, listen);
   return {
     address: { host: listen.host, port },
     close: () =>

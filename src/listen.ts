@@ -1,3 +1,4 @@
+import type { AddressInfo, Server } from 'node:net';
 import type { ListenAddress } from './setting-values.ts';
 
 /** What went wrong with `--listen`, and what to do about it. */
@@ -15,4 +16,17 @@ export function listenError(error: Error, { host, port }: ListenAddress): Error 
   return reason === undefined
     ? new Error(`--listen ${where}`, { cause: error })
     : new Error(`--listen ${where}: ${reason}`);
+}
+
+/**
+ * Has `server` accept connections; resolves to the port, which was taken if any free one was asked for.
+ *
+ * @throws {Error} that names the address and what to do, when it cannot listen there.
+ */
+export async function listenOn(server: Server, { host, port }: ListenAddress): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(listenError(error, { host, port })));
+    server.listen(port, host, resolve);
+  });
+  return (server.address() as AddressInfo).port;
 }
