@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { runCommand } from '../../src/cli/run.ts';
 import type { RunSettings } from '../../src/config.ts';
+import { watchChild } from './child-output.ts';
 import type { ChartObject } from './helm.ts';
 
 /** The chart's Deployment, as much as these tests look at. */
@@ -85,18 +85,10 @@ export function runContainer(container: ChartContainer, kubeconfig: string): Run
     env: { ...Object.fromEntries(given), KUBECONFIG: kubeconfig },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  // A test that crashes must leave nothing behind.
-  process.once('exit', () => child.kill('SIGKILL'));
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-  }
-  const ended = once(child, 'exit').then(([code]) => code as number | null);
+  const { output, ended } = watchChild(child);
   const [port] = container.ports;
   return {
-    output: () => output,
+    output,
     async get(path) {
       try {
         const response = await fetch(`http://127.0.0.1:${port?.containerPort}${path}`);

@@ -1,9 +1,9 @@
 import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { watchChild } from './child-output.ts';
 import { eventually } from './coordinator.ts';
 
 const execute = promisify(execFile);
@@ -156,16 +156,9 @@ export async function runImage(
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );
-  process.once('exit', () => child.kill('SIGKILL'));
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-  }
-  const ended = once(child, 'exit').then(([code]) => code as number | null);
+  const { output, ended } = watchChild(child);
   return {
-    output: () => output,
+    output,
     async stop() {
       if (child.exitCode !== null) return ended;
       const program = await eventually(async () => {
