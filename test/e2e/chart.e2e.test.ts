@@ -1,4 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -274,6 +275,25 @@ describe('on a real kube-apiserver', () => {
     const result = await applied(objects);
     expect(result.trim().split('\n')).toHaveLength(objects.length);
     await kubectl.run(['delete', '--wait=false', '--filename', '-'], { input: sortedYaml(objects) });
+  });
+
+  it.for([
+    { what: 'a name with dots', name: 'leader.election' },
+    { what: 'the longest name', name: 'x'.repeat(53) },
+    // As Flux makes them of the revisions of a repository.
+    { what: 'a version with build metadata', version: '0.1.0+5b1c2d3e4f5a' },
+  ])('is taken with its test under $what', async ({ name = release.name, version = '0.1.0' }) => {
+    const folder = await mkdtemp(join(tmpdir(), 'packaged-chart-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await helm.run(['package', chartFolder, '--version', version, '--destination', folder]);
+    const packaged = join(folder, `coordinated-leader-election-${version}.tgz`);
+    const { stdout: rendered } = await helm.run(['template', name, packaged, '--namespace', 'team-a']);
+    const { code, stderr } = await kubectl.run(
+      ['apply', '--server-side', '--dry-run=server', '--filename', '-'],
+      { input: rendered },
+    );
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
   });
 
   /** What the server says to the Deployment's pod, where the restricted standard is enforced. */
