@@ -122,6 +122,17 @@ describe('the chart', () => {
       want: "missing property 'runAsNonRoot'",
     },
     {
+      name: 'no word on security at all',
+      values: { podSecurityContext: null },
+      want: "missing property 'podSecurityContext'",
+    },
+    { name: 'a part that is nothing', values: { image: null }, want: "missing property 'image'" },
+    {
+      name: 'an image of no name',
+      values: { image: { repository: null } },
+      want: "missing property 'repository'",
+    },
+    {
       name: 'a privileged container',
       values: { securityContext: { privileged: true } },
       want: "'privileged' not allowed",
@@ -181,6 +192,50 @@ describe('the chart', () => {
     );
     expect(permissionsOf(limited)).toEqual(want.sort());
     expect(limited.filter(({ kind }) => kind.startsWith('Cluster'))).toEqual([]);
+  });
+});
+
+describe('what helm prints after an install', () => {
+  async function notes(...args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await helm.run([
+      'install',
+      ...[release.name, chartFolder, '--namespace', release.namespace],
+      ...args,
+    ]);
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    return stdout.slice(stdout.indexOf('NOTES:'));
+  }
+
+  it.for(['1.36.3', '1.32.13', '1.31.4'] as const)(
+    'has a LeaseCandidate that Kubernetes takes: %s',
+    async (version) => {
+      const plane = await startControlPlane({ version });
+      onTestFinished(() => plane.stop());
+      const kubectl = await kubectlFor(plane.kubeconfig);
+      onTestFinished(() => kubectl.remove());
+      const text = await notes('--dry-run=server', '--kubeconfig', plane.kubeconfig);
+      const [, candidate = ''] = /<<EOF\n(.*)\nEOF\n/s.exec(text) ?? [];
+      const input = candidate.replace(/\$\(date .*\)/, '2026-11-21T00:00:00.000000Z');
+      const { code, stderr } = await kubectl.run(['create', '--dry-run=server', '--filename', '-'], {
+        input,
+      });
+      expect(stderr.replace(/^Warning: .* is deprecated .*$/m, '').trim()).toBe('');
+      expect(code).toBe(0);
+    },
+  );
+
+  it('waits for no election in a dry run', async () => {
+    const text = await notes('--dry-run=client', '--set', 'config.dryRun=true');
+    expect(text).toContain("grep 'Would act'");
+    expect(text).not.toContain('first-election');
+  });
+
+  it('says that nobody elects where it does not', async () => {
+    const text = await notes('--dry-run=client', '--set', 'namespaces={team-a,team-b}');
+    expect(text).toContain(
+      'elects leaders in team-a, team-b. As there is one coordinator per cluster, nobody',
+    );
   });
 });
 
