@@ -70,13 +70,14 @@ function commentAbove(keyLine: number, lines: readonly string[]) {
 
 /** The chart's values.schema.json, in the layout that the formatter keeps. */
 export function valuesSchema(text: string): string {
-  const { properties } = objectOf(documentedValues(text));
+  const { properties, required = [] } = objectOf(documentedValues(text));
   const schema: JsonSchema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Values of the chart coordinated-leader-election',
     type: 'object',
     additionalProperties: false,
     properties: { ...properties, global: globalValues },
+    required,
     $defs: kubernetesDefinitions,
   };
   return `${JSON.stringify(schema, undefined, 2).replaceAll(shortList, onOneLine)}\n`;
@@ -103,7 +104,14 @@ const globalValues: JsonSchema = {
 
 function objectOf(values: readonly DocumentedValue[]): JsonSchema {
   const properties = Object.fromEntries(values.map((value) => [value.name, schemaOf(value)]));
-  return { type: 'object', additionalProperties: false, properties };
+  // Templates look into each part, and a part that is null, and so away, would take with it what the schema insists on.
+  const required = values.flatMap(({ name, children }) => (children ? [name] : []));
+  return {
+    type: 'object',
+    additionalProperties: false,
+    properties,
+    ...(required.length > 0 && { required }),
+  };
 }
 
 function schemaOf({
