@@ -7,11 +7,12 @@ export interface JsonSchema {
   readonly description?: string;
   readonly default?: unknown;
   readonly examples?: readonly unknown[];
-  readonly type?: 'array' | 'boolean' | 'integer' | 'object' | 'string';
+  readonly type?: 'array' | 'boolean' | 'integer' | 'number' | 'object' | 'string';
   readonly anyOf?: readonly JsonSchema[];
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly pattern?: string;
+  readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly items?: JsonSchema;

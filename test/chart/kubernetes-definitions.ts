@@ -8,9 +8,23 @@ const labelValue: JsonSchema = {
   type: 'string',
   pattern: '^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$',
 };
-const part = '[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?';
-const qualifiedName = `^(${part}([.]${part}){0,4}/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`;
-const label: JsonSchema = { type: 'string', pattern: '^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$' };
+const part = '[a-z0-9]([a-z0-9-]*[a-z0-9])?';
+const qualifiedName: JsonSchema = {
+  type: 'string',
+  pattern: `^(${part}([.]${part})*/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`,
+  maxLength: 317,
+};
+const label: JsonSchema = { type: 'string', pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' };
+const subdomain: JsonSchema = { type: 'string', pattern: `^${part}([.]${part})*$`, maxLength: 253 };
+const dataKey: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9._-]+$', maxLength: 253 };
+const quantity: JsonSchema = {
+  anyOf: [
+    { type: 'number', minimum: 0 },
+    { type: 'string', pattern: '^[0-9]+([.][0-9]+)?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$' },
+  ],
+};
+const registry = `(\\[[A-Fa-f0-9:]+\\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)(:[0-9]+)?`;
+const pathPart = '[a-z0-9]+(([.]|_|__|-+)[a-z0-9]+)*';
 const mode: JsonSchema = { type: 'integer', minimum: 0, maximum: 511 };
 
 function object(
@@ -40,37 +54,41 @@ const fieldRef = object(
   {
     apiVersion: { const: 'v1' },
     fieldPath: {
-      enum: [
-        'metadata.name',
-        'metadata.namespace',
-        'metadata.uid',
-        'spec.nodeName',
-        'spec.serviceAccountName',
-        'status.podIP',
-        'status.hostIP',
-      ],
+      type: 'string',
+      pattern: `^(${[
+        'metadata[.](name|namespace|uid)',
+        "metadata[.](labels|annotations)\\['[^']+'\\]",
+        'spec[.](nodeName|serviceAccountName)',
+        'status[.](podIPs?|hostIPs?)',
+      ].join('|')})$`,
     },
   },
   'fieldPath',
 );
-const keyRef = object(
-  { name: label, key: { type: 'string', pattern: '^[a-z][a-z0-9._-]{0,62}$' }, optional: flag },
-  'name',
-  'key',
+const resourceFieldRef = object(
+  {
+    containerName: label,
+    resource: { type: 'string', pattern: '^(limits|requests)[.](cpu|memory|ephemeral-storage)$' },
+    divisor: quantity,
+  },
+  'resource',
 );
+const keyRef = object({ name: subdomain, key: dataKey, optional: flag }, 'name', 'key');
 const taint: Readonly<Record<string, JsonSchema>> = {
-  key: { type: 'string', pattern: qualifiedName },
+  key: qualifiedName,
   effect: { enum: ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] },
 };
-const files = list(object({ key: label, path: label, mode }, 'key', 'path'));
+const files = list(object({ key: dataKey, path: text, mode }, 'key', 'path'));
 
 /** What values of the chart are that Kubernetes has names for; `$defs` of the chart's schema. */
 export const kubernetesDefinitions: Readonly<Record<string, JsonSchema>> = {
   name: label,
   optionalName: { type: 'string', pattern: '^([a-z]([a-z0-9-]{0,51}[a-z0-9])?)?$' },
-  stringMap: { type: 'object', propertyNames: { pattern: qualifiedName }, additionalProperties: text },
-  labels: { type: 'object', propertyNames: { pattern: qualifiedName }, additionalProperties: labelValue },
-  localObjectReference: object({ name: label }, 'name'),
+  optionalObjectName: { type: 'string', pattern: `^(${part}([.]${part})*)?$`, maxLength: 253 },
+  stringMap: { type: 'object', propertyNames: qualifiedName, additionalProperties: text },
+  labels: { type: 'object', propertyNames: qualifiedName, additionalProperties: labelValue },
+  imageName: { type: 'string', pattern: `^(${registry}/)?${pathPart}(/${pathPart})*$` },
+  localObjectReference: object({ name: subdomain }, 'name'),
   countOrPercentage: {
     anyOf: [
       { type: 'integer', minimum: 0, maximum: 9 },
@@ -87,17 +105,18 @@ export const kubernetesDefinitions: Readonly<Record<string, JsonSchema>> = {
   quantities: {
     type: 'object',
     propertyNames: { enum: ['cpu', 'memory', 'ephemeral-storage'] },
-    additionalProperties: { type: 'string', pattern: '^[1-9][0-9]{0,4}(m|Ki|Mi|Gi)?$' },
+    additionalProperties: quantity,
   },
   envVar: {
     anyOf: [
-      object({ name: { $ref: '#/$defs/envName' }, value: text }, 'name', 'value'),
+      object({ name: { $ref: '#/$defs/envName' }, value: text }, 'name'),
       object(
         {
           name: { $ref: '#/$defs/envName' },
           valueFrom: {
             anyOf: [
               object({ fieldRef }, 'fieldRef'),
+              object({ resourceFieldRef }, 'resourceFieldRef'),
               object({ secretKeyRef: keyRef }, 'secretKeyRef'),
               object({ configMapKeyRef: keyRef }, 'configMapKeyRef'),
             ],
@@ -108,7 +127,7 @@ export const kubernetesDefinitions: Readonly<Record<string, JsonSchema>> = {
       ),
     ],
   },
-  envName: { type: 'string', pattern: '^[A-Z][A-Z0-9_]{0,62}$' },
+  envName: { type: 'string', pattern: '^[A-Za-z._-][A-Za-z0-9._-]*$' },
   probe: object(
     {
       httpGet: object({ path: { enum: ['/livez', '/readyz'] }, port: { const: 'http' } }, 'path', 'port'),
@@ -128,15 +147,27 @@ export const kubernetesDefinitions: Readonly<Record<string, JsonSchema>> = {
         'operator',
         'effect',
       ),
+      object(
+        {
+          ...taint,
+          operator: { const: 'Equal' },
+          value: labelValue,
+          effect: { const: 'NoExecute' },
+          tolerationSeconds: whole,
+        },
+        'key',
+        'effect',
+      ),
     ],
   },
   topologySpreadConstraint: object(
     {
       maxSkew: positive,
-      topologyKey: { type: 'string', pattern: qualifiedName },
+      minDomains: positive,
+      topologyKey: qualifiedName,
       whenUnsatisfiable: { enum: ['DoNotSchedule', 'ScheduleAnyway'] },
       labelSelector,
-      matchLabelKeys: { type: 'array', items: { type: 'string', pattern: qualifiedName }, uniqueItems: true },
+      matchLabelKeys: { type: 'array', items: qualifiedName, uniqueItems: true },
       nodeAffinityPolicy: { enum: ['Honor', 'Ignore'] },
       nodeTaintsPolicy: { enum: ['Honor', 'Ignore'] },
     },
@@ -161,11 +192,15 @@ export const kubernetesDefinitions: Readonly<Record<string, JsonSchema>> = {
   }),
   volume: {
     anyOf: [
-      object({ name: label, emptyDir: object({ medium: { enum: ['', 'Memory'] } }) }, 'name', 'emptyDir'),
+      object(
+        { name: label, emptyDir: object({ medium: { enum: ['', 'Memory'] }, sizeLimit: quantity }) },
+        'name',
+        'emptyDir',
+      ),
       object(
         {
           name: label,
-          configMap: object({ name: label, optional: flag, defaultMode: mode, items: files }, 'name'),
+          configMap: object({ name: subdomain, optional: flag, defaultMode: mode, items: files }, 'name'),
         },
         'name',
         'configMap',
@@ -174,7 +209,7 @@ export const kubernetesDefinitions: Readonly<Record<string, JsonSchema>> = {
         {
           name: label,
           secret: object(
-            { secretName: label, optional: flag, defaultMode: mode, items: files },
+            { secretName: subdomain, optional: flag, defaultMode: mode, items: files },
             'secretName',
           ),
         },
@@ -191,13 +226,16 @@ export const kubernetesDefinitions: Readonly<Record<string, JsonSchema>> = {
         'name',
         'projected',
       ),
+      object({ name: label, downwardAPI: kubernetes({}) }, 'name', 'downwardAPI'),
+      object({ name: label, ephemeral: kubernetes({}) }, 'name', 'ephemeral'),
+      object({ name: label, persistentVolumeClaim: kubernetes({}) }, 'name', 'persistentVolumeClaim'),
     ],
   },
   volumeMount: object(
     {
       name: label,
-      mountPath: { type: 'string', pattern: '^(/[a-z0-9]{1,12}){1,4}$' },
-      subPath: { type: 'string', pattern: '^[a-z0-9]{1,12}$' },
+      mountPath: { type: 'string', pattern: '^/[^:]*$' },
+      subPath: text,
       readOnly: flag,
     },
     'name',

@@ -20,7 +20,7 @@ export function valuesOf(schema: JsonSchema, root: JsonSchema = schema): fc.Arbi
     case 'string':
       return schema.pattern === undefined
         ? fc.string({ unit: 'grapheme', maxLength: 20 })
-        : fc.stringMatching(new RegExp(schema.pattern));
+        : fc.stringMatching(new RegExp(schema.pattern), { maxLength: schema.maxLength ?? 1_000 });
     case 'array': {
       const bounds = { maxLength: Math.min(schema.maxItems ?? 3, 3) };
       const items = made(itemsOf(schema));

@@ -133,6 +133,11 @@ describe('the chart', () => {
       want: "missing property 'repository'",
     },
     {
+      name: 'a tag in the name of the image',
+      values: { image: { repository: 'registry.example:5000/cle:0.1.0' } },
+      want: '/image/repository',
+    },
+    {
       name: 'a privileged container',
       values: { securityContext: { privileged: true } },
       want: "'privileged' not allowed",
@@ -296,7 +301,7 @@ describe('on a real kube-apiserver', () => {
     audit = await prepareAuditLog();
     plane = await startControlPlane({ extraApiServerArgs: audit.apiServerArgs });
     kubectl = await kubectlFor(plane.kubeconfig);
-    await createNamespaces(plane, 'team-a', 'team-b');
+    await createNamespaces(plane, 'team-a', 'team-b', '1st-team');
     const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
     await plane.request('POST', '/api/v1/namespaces', { metadata: { name: restricted, labels } });
     for (const kind of ['ServiceMonitor', 'PodMonitor', 'PrometheusRule']) {
