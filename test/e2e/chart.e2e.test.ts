@@ -179,6 +179,25 @@ describe('the chart', () => {
     expect(dashboard.metadata.labels).toMatchObject({ grafana_dashboard: '1' });
   });
 
+  it('lets its own test connect, whoever else may not', async () => {
+    const from = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }];
+    const { stdout } = await helm.run(
+      ['template', release.name, chartFolder, '--values', '-'],
+      JSON.stringify({ networkPolicy: { enabled: true, from } }),
+    );
+    const objects = objectsIn(stdout);
+    const test = objects.find(({ kind }) => kind === 'Pod');
+    const policy = objects.find(({ kind }) => kind === 'NetworkPolicy');
+    const name = test?.metadata.labels?.['app.kubernetes.io/name'];
+    expect(policy).toMatchObject({
+      spec: {
+        ingress: [{ from: [...from, { podSelector: { matchLabels: { 'app.kubernetes.io/name': name } } }] }],
+      },
+    });
+    // And the Service does not lead to it.
+    expect(name).not.toBe(deploymentIn(objects).metadata.labels?.['app.kubernetes.io/name']);
+  });
+
   it('allows what deploy/rbac.yaml allows, no more and no less', async () => {
     const known = objectsIn(
       await readFile(join(repository, 'deploy/rbac.yaml'), 'utf8'),

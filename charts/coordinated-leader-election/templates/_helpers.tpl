@@ -33,6 +33,11 @@ app.kubernetes.io/name: {{ include "coordinated-leader-election.name" . | quote 
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
+{{/* Name of the pod of `helm test`, and the label that it is known by. */}}
+{{- define "coordinated-leader-election.testName" -}}
+{{- include "coordinated-leader-election.fullname" . | trunc 52 | trimSuffix "-" }}-test-ready
+{{- end }}
+
 {{- define "coordinated-leader-election.serviceAccountName" -}}
 {{- if .Values.serviceAccount.create }}
 {{- default (include "coordinated-leader-election.fullname" .) .Values.serviceAccount.name }}
