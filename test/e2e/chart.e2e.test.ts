@@ -1,6 +1,6 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
@@ -16,6 +16,7 @@ import {
 import { valuesOf } from '../chart/values-arbitrary.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { freePorts } from '../control-plane/free-port.ts';
+import { blocksIn } from '../support/command-blocks.ts';
 import { type AuditLog, prepareAuditLog } from './audit-log.ts';
 import {
   containerOf,
@@ -296,6 +297,29 @@ describe('deploy/, made from the chart', () => {
     const [, plain] = objectsIn(plainManifest([rule, dashboard])) as readonly [ChartObject, Dashboard];
     expect(made.metadata).toEqual(plain.metadata);
     expect(made.data).toEqual(plain.data);
+  });
+
+  it('has a kustomize base that the overlay of docs/operations.md brings where the chart would be', async () => {
+    const guide = await readFile(join(repository, 'docs/operations.md'), 'utf8');
+    const overlay = blocksIn(guide).find(({ heading }) => heading === 'Without Helm')?.text ?? '';
+    const folder = await mkdtemp(join(tmpdir(), 'overlay-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const kustomization = overlay.replace(
+      '../coordinated-leader-election/deploy/base',
+      relative(folder, base),
+    );
+    await writeFile(join(folder, 'kustomization.yaml'), kustomization);
+    const kubectl = await kubectlFor('');
+    onTestFinished(() => kubectl.remove());
+    const { stdout, stderr } = await kubectl.run(['kustomize', folder]);
+    expect(stderr).toBe('');
+    const chart = await helm.run([
+      'template',
+      ...[release.name, chartFolder, '--skip-tests', '--namespace', 'leader-election'],
+      ...['--set', `image.repository=registry.example.com/${release.name}`],
+    ]);
+    const want = objectsIn(plainManifest(objectsIn(chart.stdout)));
+    expect(sorted(objectsIn(stdout))).toEqual(sorted(want));
   });
 
   it('has a kustomize base that comes to the plain manifests', async () => {
