@@ -76,7 +76,7 @@ export function valuesSchema(text: string): string {
     title: 'Values of the chart coordinated-leader-election',
     type: 'object',
     additionalProperties: false,
-    properties: { ...properties, global: globalValues },
+    properties: { ...properties, ...valuesOfParents },
     required,
     $defs: kubernetesDefinitions,
   };
@@ -94,12 +94,18 @@ function onOneLine(list: string): string {
   return line.length <= 110 ? line : list;
 }
 
-/** Helm hands these to every chart, and charts that have this one as a part set them; it uses none. */
-const globalValues: JsonSchema = {
-  description: 'Values for all charts of a release; this one uses none.',
-  type: 'object',
-  additionalProperties: true,
-  examples: [{}],
+/** What charts that have this one as a part say to Helm in its values; it uses none of it. */
+const valuesOfParents: Readonly<Record<string, JsonSchema>> = {
+  global: {
+    description: 'Values for all charts of a release; this one uses none.',
+    type: 'object',
+    additionalProperties: true,
+    examples: [{}],
+  },
+  enabled: {
+    description: 'For the `condition` of a chart that has this one as a part; by itself it says nothing.',
+    type: 'boolean',
+  },
 };
 
 function objectOf(values: readonly DocumentedValue[]): JsonSchema {

@@ -1,9 +1,9 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import type { JsonSchema } from '../chart/json-schema.ts';
 import {
   keyOf,
@@ -161,6 +161,21 @@ describe('the chart', () => {
   ])('refuses $name', async ({ values, want }) => {
     const refusal = await helm.render(values).catch((error: Error) => error.message);
     expect(refusal).toContain(want);
+  });
+
+  it.for([true, false])('is a part of another chart on its condition: %s', async (enabled) => {
+    const whole = await mkdtemp(join(tmpdir(), 'whole-chart-'));
+    onTestFinished(() => rm(whole, { recursive: true }));
+    const part = { name: release.name, version: '0.1.0', alias: 'elector', condition: 'elector.enabled' };
+    const chart = { apiVersion: 'v2', name: 'whole', version: '1.0.0', dependencies: [part] };
+    await writeFile(join(whole, 'Chart.yaml'), stringify(chart));
+    await cp(chartFolder, join(whole, 'charts', release.name), { recursive: true });
+    const { stdout, stderr } = await helm.run(
+      ['template', 'platform', whole, '--values', '-'],
+      JSON.stringify({ global: { imageRegistry: 'registry.example.com' }, elector: { enabled } }),
+    );
+    expect(stderr).toBe('');
+    expect(objectsIn(stdout).some(({ kind }) => kind === 'Deployment')).toBe(enabled);
   });
 
   it('has the alerts as they are, but for where their runbooks are', async () => {
