@@ -25,6 +25,7 @@ export interface ChartContainer {
   readonly args: readonly string[];
   readonly env?: readonly { readonly name: string; readonly value?: string }[];
   readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly resources?: unknown;
   readonly livenessProbe: { readonly httpGet: { readonly path: string } };
   readonly readinessProbe: { readonly httpGet: { readonly path: string } };
 }

@@ -195,6 +195,15 @@ describe('the chart', () => {
     expect(dashboard.metadata.labels).toMatchObject({ grafana_dashboard: '1' });
   });
 
+  it('asks for CPU and memory for its test as for its pods, which a ResourceQuota may insist on', async () => {
+    const { stdout } = await helm.run(['template', release.name, chartFolder]);
+    const objects = objectsIn(stdout);
+    const test = objects.find(({ kind }) => kind === 'Pod');
+    const { resources } = containerOf(deploymentIn(objects));
+    expect(resources).toMatchObject({ requests: {}, limits: {} });
+    expect(test).toMatchObject({ spec: { containers: [{ resources }] } });
+  });
+
   it('lets its own test connect, whoever else may not', async () => {
     const from = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }];
     const { stdout } = await helm.run(
