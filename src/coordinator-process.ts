@@ -92,6 +92,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   const server =
     settings.listen &&
     (await startHttpServer(settings.listen, {
+      clock,
       livenessChecks: () => [],
       readinessChecks: () => readinessChecks(controller, lock),
       metrics: metrics.registry,

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Clock } from '../clock.ts';
 import type { ListenAddress } from '../config.ts';
 import { listenOn } from '../listen.ts';
 
@@ -14,6 +15,7 @@ export interface HealthCheck {
 
 /** What the server serves. The functions are called anew for every request. */
 export interface HttpServerParts {
+  readonly clock: Clock;
   /** Fail these and the process should be restarted. That an answer comes at all shows that the event loop turns. */
   livenessChecks(): readonly HealthCheck[];
   /** Fail these and the process cannot do its work yet, or at present. */
@@ -37,9 +39,12 @@ export interface ServedPage {
 export interface HttpServer {
   /** Where it listens, with the port that was taken if any free one was asked for. */
   readonly address: ListenAddress;
-  /** Ends idle and keep-alive connections at once, waits for answers under way. */
+  /** Ends idle connections at once, waits for answers under way, and cuts what has not ended after a second. */
   close(): Promise<void>;
 }
+
+/** Nothing that is asked for here is worth keeping a pod that is to end. */
+const CLOSE_WITHIN_MS = 1000;
 
 interface Answer {
   readonly status: number;
@@ -69,7 +74,12 @@ export async function startHttpServer(listen: ListenAddress, parts: HttpServerPa
     address: { host: listen.host, port },
     close: () =>
       new Promise((resolve) => {
-        server.close(() => resolve());
+        // Node counts a connection over which nothing was ever sent, as browsers open in advance, among those in use.
+        const cancel = parts.clock.setTimer(() => server.closeAllConnections(), CLOSE_WITHIN_MS);
+        server.close(() => {
+          cancel();
+          resolve();
+        });
         parts.statusPage?.close();
       }),
   };

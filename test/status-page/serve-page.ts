@@ -26,6 +26,7 @@ export async function servePage({
   const server = await startHttpServer(
     { host: '127.0.0.1', port: 0 },
     {
+      clock: systemClock,
       livenessChecks: () => [],
       readinessChecks: () => [],
       metrics: { contentType: 'text/plain', metrics: async () => '' },

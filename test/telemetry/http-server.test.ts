@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/system-clock.ts';
 import {
   type HealthCheck,
   type HttpServer,
@@ -13,6 +15,7 @@ const started: HttpServer[] = [];
 
 async function start(parts: Partial<HttpServerParts> = {}): Promise<HttpServer> {
   const server = await startHttpServer(anyPort, {
+    clock: systemClock,
     livenessChecks: () => [],
     readinessChecks: () => [],
     metrics: { contentType: 'text/plain; version=0.0.4', metrics: async () => 'up 1\n' },
@@ -166,6 +169,20 @@ describe('the HTTP server', () => {
     agent.destroy();
   });
 
+  test.each([
+    { name: 'has sent nothing yet', sent: '' },
+    { name: 'stopped in the middle of its request', sent: 'GET /livez HTTP/1.1\r\nHost: localhost\r\n' },
+  ])('does not wait for a client that $name', async ({ sent }) => {
+    const server = await start();
+    const client = connect(server.address);
+    await once(client, 'connect');
+    client.on('error', () => {});
+    client.write(sent);
+    await ask(server, '/livez');
+    await expect(settledWithin(3000, server.close())).resolves.toBe('settled');
+    client.destroy();
+  });
+
   test('accepts nothing more once it is closed', async () => {
     const server = await start();
     await server.close();
@@ -177,6 +194,7 @@ describe('the HTTP server', () => {
   test('says which flag to change when its address is taken', async () => {
     const { address } = await start();
     const second = startHttpServer(address, {
+      clock: systemClock,
       livenessChecks: () => [],
       readinessChecks: () => [],
       metrics: { contentType: 'text/plain', metrics: async () => '' },
