@@ -76,6 +76,8 @@ export class Reflector<T> {
   #running: Promise<void> | undefined;
   #synced = false;
   #lastActivity: Instant | undefined;
+  /** A watch fell silent, and nothing has come since: that the server accepts another one then tells nothing. */
+  #hasStalled = false;
   /** Where a watch goes on from; undefined when everything has to be listed. */
   #resourceVersion: string | undefined;
   #refusals = 0;
@@ -191,7 +193,7 @@ export class Reflector<T> {
         signal: this.#stopping.signal,
         onOpen: () => {
           openedAt = clock.now();
-          this.#noteActivity();
+          if (!this.#hasStalled) this.#noteActivity();
           this.#backoff.succeeded();
           this.#guard(() => observe?.({ type: 'watchStarted' }));
         },
@@ -201,6 +203,7 @@ export class Reflector<T> {
     } finally {
       if (openedAt !== undefined) this.#guard(() => observe?.({ type: 'watchEnded', how }));
     }
+    if (how === 'stalled') this.#hasStalled = true;
     const short = openedAt !== undefined && clock.now() - openedAt < SHORT_WATCH_MS;
     if (how === 'closed' && short && this.#resourceVersion === resourceVersion) {
       throw new ConnectionError(`GET ${path}: the watch was closed as soon as it was opened`, {
@@ -239,6 +242,7 @@ export class Reflector<T> {
 
   #noteActivity(): void {
     this.#lastActivity = this.#options.clock.now();
+    this.#hasStalled = false;
   }
 
   readonly #isUsable = (item: unknown): item is KubernetesObject => {

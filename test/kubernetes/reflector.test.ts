@@ -255,6 +255,33 @@ describe('watching', () => {
     await reflector.stop();
   });
 
+  it('takes it for no sign of life that the server accepts watches, once one of them has fallen silent', async () => {
+    const client = new ScriptedClient();
+    const { reflector, clock } = makeReflector(client);
+    reflector.start();
+    await clock.advance(200_000);
+    client.watch.end();
+    await clock.advance(10_000);
+    expect([client.watches.length, reflector.lastActivity]).toEqual([4, 0]);
+    client.watch.bookmark('8');
+    await settle();
+    expect(reflector.lastActivity).toBe(210_000);
+    await reflector.stop();
+  });
+
+  it('takes it for a sign of life that the server accepts a watch in place of one that was cut while idle', async () => {
+    const client = new ScriptedClient();
+    const { reflector, clock } = makeReflector(client);
+    reflector.start();
+    for (const time of [35_000, 70_000, 105_000]) {
+      await clock.advance(35_000);
+      client.watch.end();
+      await settle();
+      expect(reflector.lastActivity).toBe(time);
+    }
+    await reflector.stop();
+  });
+
   it('does not spin when the server ends every watch at once', async () => {
     const client = new ScriptedClient();
     const { reflector, clock, errors } = makeReflector(client);
