@@ -55,7 +55,7 @@ export function overview(alerts: readonly string[]): Row {
           thresholds: { orange: 1 },
           alert: 'LeaseCandidatesUnresponsive',
         },
-        `sum(${ofTheActive('cle_leases_without_successor')})`,
+        `sum(${asTheActiveSees('cle_leases_without_successor')})`,
       ),
       names(
         {

@@ -15,6 +15,9 @@ import type { LeaseKey } from './lease-key.ts';
 /** What a candidate counts for that can lead, or may turn out to be able to. */
 const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle', 'Withdrawn', 'Lapsed']);
 
+/** What a candidate counts for that has stopped answering, be it long ago. */
+const SILENT: ReadonlySet<CandidateState> = new Set(['Unresponsive', 'Expired']);
+
 /** A Lease that has candidates but no valid holder. */
 export interface UnledLease {
   readonly key: LeaseKey;
@@ -73,11 +76,13 @@ export function surveyElections(elections: Iterable<SurveyedElection>): Election
   let leases = 0;
   let withoutSuccessor = 0;
   for (const { key, input, tenure, standings, reason } of elections) {
+    for (const { state } of standings) candidates[state]++;
+    if (reason) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    // What only finalizers keep is nobody's candidate any more.
+    if (standings.every(({ state }) => state === 'Deleting')) continue;
     leases++;
     if (tenure.kind === 'vacant') unled.push({ key, since: unledSince(input, tenure) });
     if (lacksSuccessor(standings)) withoutSuccessor++;
-    if (reason) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-    for (const { state } of standings) candidates[state]++;
   }
   return { leases, unled, withoutSuccessor, reasons, candidates };
 }
@@ -85,7 +90,7 @@ export function surveyElections(elections: Iterable<SurveyedElection>): Election
 /** A component that runs only once has no successor either, but nobody who fails to answer. */
 function lacksSuccessor(standings: readonly Standing[]): boolean {
   return (
-    standings.some(({ state }) => state === 'Unresponsive') &&
+    standings.some(({ state }) => SILENT.has(state)) &&
     standings.every(({ state, isHolder }) => isHolder || !MAY_LEAD.has(state))
   );
 }

@@ -20,6 +20,7 @@ function survey(builder: InputBuilder) {
 
 const idle = (name: string) => makeCandidate(name).seenAt(0);
 const silent = (name: string) => idle(name).pingedAt(0);
+const gone = (name: string) => makeCandidate(name).deleting().seenAt(0);
 const expired = (name: string) => makeCandidate(name).renewedAt(-3_600_000).seenAt(0);
 const held = makeInput().sees(makeLease('holder'), 0);
 
@@ -42,9 +43,9 @@ describe('a Lease', () => {
       want: 0,
     },
     {
-      name: 'held, with others that went long ago',
+      name: 'held, with the only other one silent for so long that it is not valid any more',
       input: held.candidates(idle('holder'), expired('a')),
-      want: 0,
+      want: 1,
     },
     {
       name: 'held by somebody who is no candidate, with the only candidate silent',
@@ -59,5 +60,12 @@ describe('a Lease', () => {
     },
   ])('has a successor unless those who could be it are silent: $name', ({ input, want }) => {
     expect(survey(input).withoutSuccessor).toBe(want);
+  });
+
+  test('has no candidates where only finalizers keep those that there were', () => {
+    const left = makeInput().candidates(gone('a'), gone('b'));
+    expect(survey(left)).toMatchObject({ leases: 0, unled: [], candidates: { Deleting: 2 } });
+    const alive = makeInput().candidates(gone('a'), idle('b'));
+    expect(survey(alive)).toMatchObject({ leases: 1, unled: [{ key: 'kube-system/scheduler' }] });
   });
 });
