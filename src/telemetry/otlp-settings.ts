@@ -67,9 +67,9 @@ export function readOtlpSettings(env: Environment): OtlpSettings | undefined {
   };
   if (problems.length > 0 || !url) throw new SettingsError(problems);
   // The one for traces is taken as it is, the one for everything is where each kind has a path below it.
-  const isForTraces = endpoint.includes('TRACES');
+  if (!endpoint.includes('TRACES')) url.pathname = `${url.pathname.replace(/\/*$/, '/')}${TRACES_PATH}`;
   return {
-    url: isForTraces ? url.href : `${url.href.replace(/\/*$/, '/')}${TRACES_PATH}`,
+    url: url.href,
     headers,
     timeoutMs: timeoutMs ?? TIMEOUT_MS,
     attributes,

@@ -31,6 +31,11 @@ describe('where traces go', () => {
       want: { url: 'https://collector.example/otlp/v1/traces' },
     },
     {
+      name: 'is below the path of that endpoint, whatever its query',
+      env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example/otlp?tenant=a/b' },
+      want: { url: 'https://collector.example/otlp/v1/traces?tenant=a/b' },
+    },
+    {
       name: 'is the very endpoint of traces, where that is named',
       env: { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://traces:4318/here' },
       want: { url: 'http://traces:4318/here' },
