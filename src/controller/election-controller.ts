@@ -155,8 +155,9 @@ export class ElectionController {
     return surveyElections(this.elections());
   }
 
-  /** Each Lease that somebody is a candidate for, as it stands now. */
+  /** Each Lease that somebody is a candidate for, as it stands now; none before all Leases have been listed. */
   elections(): Iterable<SurveyedElection> {
+    if (!this.hasSynced('leases')) return [];
     // What was decided before the right to write went is of no account any more.
     const isDeciding = this.#parts.mayWrite();
     return surveyEach(

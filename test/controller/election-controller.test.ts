@@ -331,6 +331,21 @@ describe('Leases without a valid holder', () => {
     });
   });
 
+  test('are not counted before Leases have been listed: those that were never seen may well be held', async () => {
+    const world = new ControllerWorld();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    world.create('leases', makeLeaseObject('a', 0));
+    let isRefused = true;
+    world.fate = ({ path }) => (isRefused && path.endsWith('/leases') ? { outcome: 403 } : {});
+    await world.start();
+    await world.clock.advance(60_000);
+    expect(world.controller.hasSynced('leasecandidates')).toBe(true);
+    expect(world.controller.survey()).toMatchObject({ leases: 0, unled: [], candidates: { Live: 0 } });
+    isRefused = false;
+    await world.clock.advance(10_000);
+    expect(world.controller.survey()).toMatchObject({ leases: 1, unled: [] });
+  });
+
   test('are without one since they expired, were released or deleted, by what was seen', async () => {
     const world = await makeLedWorld();
     await world.clock.advance(1000);
