@@ -78,7 +78,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
     settings,
     connect,
     observer: statusPage?.overhear(report) ?? report,
-    lockObserver: createLockReport({ logger, metrics, now: clock.now, traces }),
+    lockObserver: createLockReport({ logger, metrics, now: clock.now, report }),
     workqueueObserver: metrics.workqueue.observer('leases'),
   });
   const { controller, lock } = coordinator;

@@ -19,6 +19,12 @@ export const NOT_SERVED_ADVICE =
 /** Errors of one kind are logged when they begin and then at most this often, in milliseconds. */
 const REPEAT_AFTER_MS = 60_000;
 
+/** The observer of a controller. */
+export interface ControllerReport extends ControllerObserver {
+  /** This process decides no longer, for now or for ever: what it has begun, others end. */
+  standDown(): void;
+}
+
 /** Logs, measures and makes Events of what happens in a controller. */
 export function createControllerReport(parts: {
   readonly logger: Logger;
@@ -29,7 +35,7 @@ export function createControllerReport(parts: {
   readonly recordEvent?: ((event: LeaseEvent) => void) | undefined;
   /** Undefined where no traces are made. */
   readonly traces?: ElectionTraces | undefined;
-}): ControllerObserver {
+}): ControllerReport {
   const { logger, metrics, now, isDryRun, recordEvent = () => {}, traces } = parts;
   const decisions = new DecisionReport({ logger, metrics: metrics.elections, now, isDryRun, recordEvent });
   const isNew = createThrottle(now);
@@ -64,6 +70,10 @@ export function createControllerReport(parts: {
       metrics.elections.reconcileFailed();
       logger.error({ lease: key, err: error }, 'Reconciling a Lease failed');
     },
+    standDown() {
+      decisions.standDown();
+      traces?.standDown();
+    },
   };
 }
 
@@ -72,19 +82,19 @@ export function createLockReport({
   logger,
   metrics,
   now,
-  traces,
+  report,
 }: {
   logger: Logger;
   metrics: Metrics;
   now: () => Instant;
-  /** Undefined where no traces are made. */
-  traces?: Pick<ElectionTraces, 'standDown'> | undefined;
+  /** Of the controller that may write while the lock is held. */
+  report: Pick<ControllerReport, 'standDown'>;
 }) {
   const isNew = createThrottle(now);
   return {
     changed(state: LockState): void {
       metrics.lock.changed(state);
-      if (state.kind !== 'active') traces?.standDown();
+      if (state.kind !== 'active') report.standDown();
       const { activeAt } = state;
       const startsInMs = activeAt === undefined ? undefined : Math.max(0, Math.round(activeAt - now()));
       logger.info({ state: state.kind, holder: state.holder, startsInMs }, 'The coordinator lock changed');

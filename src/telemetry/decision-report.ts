@@ -86,6 +86,11 @@ export class DecisionReport implements DecisionObserver {
     this.#timer.forgotten(key);
   }
 
+  /** This process decides no longer, for now or for ever. */
+  standDown(): void {
+    this.#timer.standDown();
+  }
+
   #tellPlan(key: string, decision: Decision, input: ElectionInput): void {
     const plan = describePlan(decision);
     if (this.#planned.get(key) === plan) return;

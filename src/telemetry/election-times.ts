@@ -48,11 +48,17 @@ export function createElectionTimer() {
       const expiredAt = decision.reason === 'LeaseExpired' ? vacantSince(input, decidedAt) : undefined;
       return {
         needToDecisionMs: decidedAt - neededSince,
-        expiryToHolderMs: expiredAt === undefined ? undefined : at - (rest ? neededSince : expiredAt),
+        // Before the expiry it may have been needed for another reason, as somebody better was there.
+        expiryToHolderMs:
+          expiredAt === undefined ? undefined : at - Math.max(expiredAt, rest ? neededSince : expiredAt),
       };
     },
     forgotten(key: string): void {
       courses.delete(key);
+    },
+    /** Somebody else decides from now on: what was on ends unseen. */
+    standDown(): void {
+      courses.clear();
     },
   };
 }

@@ -75,18 +75,19 @@ export function startCoordinator(
       metrics: metrics.events,
       onFailure: createEventFailureReport({ logger, now: clock.now }),
     });
+  const report = createControllerReport({
+    logger,
+    metrics,
+    now: clock.now,
+    isDryRun: effective.dryRun,
+    recordEvent: recorder?.record,
+  });
   const coordinator = assembleCoordinator({
     clock,
     settings: effective,
     connect,
-    observer: createControllerReport({
-      logger,
-      metrics,
-      now: clock.now,
-      isDryRun: effective.dryRun,
-      recordEvent: recorder?.record,
-    }),
-    lockObserver: createLockReport({ logger, metrics, now: clock.now }),
+    observer: report,
+    lockObserver: createLockReport({ logger, metrics, now: clock.now, report }),
     workqueueObserver: metrics.workqueue.observer('leases'),
   });
   coordinator.start();

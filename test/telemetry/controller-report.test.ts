@@ -13,10 +13,11 @@ function makeReport() {
   let at = 0;
   const telemetry = makeTelemetry();
   const parts = { ...telemetry, now: () => at, isDryRun: false };
+  const report = createControllerReport(parts);
   return {
     ...telemetry,
-    report: createControllerReport(parts),
-    lock: createLockReport(parts),
+    report,
+    lock: createLockReport({ ...parts, report }),
     passes: (ms: number) => {
       at += ms;
     },
@@ -109,11 +110,11 @@ describe('the coordinator lock', () => {
     ]);
   });
 
-  test('that this replica has no longer ends the traces of its elections', () => {
+  test('that this replica has no longer ends what it tells of its elections', () => {
     const telemetry = makeTelemetry();
     let ended = 0;
-    const traces = { standDown: () => ended++ };
-    const lock = createLockReport({ ...telemetry, now: () => 0, traces });
+    const report = { standDown: () => ended++ };
+    const lock = createLockReport({ ...telemetry, now: () => 0, report });
     lock.changed({ kind: 'active', holder: 'us', since: 0 });
     expect(ended).toBe(0);
     lock.changed({ kind: 'standby', holder: 'them', since: 0 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { makeCandidateObject } from '../controller/make-objects.ts';
+import { makeCandidateObject, makeLeaseObject } from '../controller/make-objects.ts';
 import { makeReportedWorld } from './make-reported.ts';
 
 const KEY = 'default/scheduler';
@@ -178,5 +178,45 @@ describe('the times of an election', () => {
     await expect(measure(`${EXPIRY}_sum`)).resolves.toBeGreaterThan(0);
     await expect(measure(`${EXPIRY}_sum`)).resolves.toBeLessThan(0.1);
     await expect(measure('cle_elections_total{result="failed",reason="LeaseExpired"}')).resolves.toBe(1);
+  });
+
+  test('count from the expiry where somebody better was being asked before it', async () => {
+    const { world, measure } = await makeElectedWorld({ name: 'a', binary: '1.36.0' });
+    // The Lease expires after 10 s.
+    await world.clock.advance(8000);
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: -60_000, version: '1.35.0' }));
+    await world.clock.advance(3000);
+    world.renew('default/b');
+    await world.clock.advance(0);
+    expect(world.leaseSpec()['holderIdentity']).toBe('b');
+    await expect(measure(`${EXPIRY}_count`)).resolves.toBe(1);
+    await expect(measure(`${EXPIRY}_sum`)).resolves.toBe(1);
+  });
+
+  test('leave out what other replicas did since this one stood down in the middle of an election', async () => {
+    const { world, report, measure } = await makeElectedWorld({
+      name: 'a',
+      binary: '1.36.0',
+      renewedAt: -60_000,
+    });
+    await world.clock.advance(1000);
+    world.mayWrite = false;
+    report.standDown();
+    world.renew('default/a');
+    world.create('leases', makeLeaseObject('a', world.clock.now()));
+    for (let renewal = 0; renewal < 60; renewal++) {
+      await world.clock.advance(10_000);
+      world.renewLease(KEY);
+    }
+    world.remove('leasecandidates', 'default/a');
+    // It expires after 15 s, just before this replica takes over again.
+    await world.clock.advance(15_500);
+    world.mayWrite = true;
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: world.clock.now() }));
+    await world.clock.advance(0);
+    expect(world.leaseSpec()['holderIdentity']).toBe('b');
+    await expect(measure(`${NEED}_count`)).resolves.toBe(1);
+    await expect(measure(`${NEED}_sum`)).resolves.toBe(0);
+    await expect(measure(`${EXPIRY}_sum`)).resolves.toBe(0.5);
   });
 });

@@ -47,7 +47,7 @@ export function makeReportedWorld(parts: Partial<ElectionControllerParts> = {}) 
   const events: LeaseEvent[] = [];
   const traces: TraceSpan[] = [];
   const tracer = createElectionTraces({ now: () => now(), isDryRun, emit: (trace) => traces.push(trace) });
-  const observer = createControllerReport({
+  const report = createControllerReport({
     logger,
     metrics,
     now: () => now(),
@@ -55,10 +55,11 @@ export function makeReportedWorld(parts: Partial<ElectionControllerParts> = {}) 
     recordEvent: (event) => events.push(event),
     traces: tracer,
   });
-  const world = new ControllerWorld({ observer, ...parts });
+  const world = new ControllerWorld({ observer: report, ...parts });
   now = () => world.clock.now();
   return {
     world,
+    report,
     ...telemetry,
     events,
     traces,
