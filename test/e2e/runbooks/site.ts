@@ -72,7 +72,7 @@ function assemble(cluster: PodCluster, shell: Shell, prometheus: Prometheus, pod
       return opened;
     },
     configure: (...values) =>
-      helm(shell, `upgrade --reuse-values ${values.map((value) => `--set ${value}`).join(' ')}`),
+      helm(shell, `upgrade --reset-then-reuse-values ${values.map((value) => `--set ${value}`).join(' ')}`),
     async untilFiring(name) {
       const { annotations } = await prometheus.untilAlert(name, 'firing', PATIENCE_MS);
       const url = annotations['runbook_url'] ?? '';
