@@ -57,7 +57,7 @@ export class CandidateWatch {
   }
 
   /** One for each namespace watched; none while no version is served. */
-  get reflectors(): readonly Pick<Reflector<LeaseCandidate>, 'lastActivity'>[] {
+  get reflectors(): readonly Pick<Reflector<LeaseCandidate>, 'lastActivity' | 'unwatchedSince'>[] {
     return this.#reflectors;
   }
 

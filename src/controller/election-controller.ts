@@ -192,6 +192,12 @@ export class ElectionController {
     return heard.includes(undefined) ? undefined : earliest(heard);
   }
 
+  /** Since when changes of anything watched are not seen, on the monotonic clock; undefined while all are. */
+  unwatchedSince(): Instant | undefined {
+    const reflectors = [...this.#leases, ...this.#candidates.reflectors];
+    return earliest(reflectors.map(({ unwatchedSince }) => unwatchedSince));
+  }
+
   async #process(key: LeaseKey): Promise<void> {
     // What was never listed cannot be told from what does not exist. Whoever completes the list looks again.
     if (!this.hasSynced('leases') || !this.hasSynced('leasecandidates')) return;

@@ -78,6 +78,7 @@ export class Reflector<T> {
   #lastActivity: Instant | undefined;
   /** A watch fell silent, and nothing has come since: that the server accepts another one then tells nothing. */
   #hasStalled = false;
+  #unwatchedSince: Instant | undefined;
   /** Where a watch goes on from; undefined when everything has to be listed. */
   #resourceVersion: string | undefined;
   #refusals = 0;
@@ -98,6 +99,11 @@ export class Reflector<T> {
     return this.#lastActivity;
   }
 
+  /** Since when no watch is open, so that changes are not seen; undefined while one is, and before the start. */
+  get unwatchedSince(): Instant | undefined {
+    return this.#unwatchedSince;
+  }
+
   /** Whether the first list is in the store and handled. */
   hasSynced(): boolean {
     return this.#synced;
@@ -105,6 +111,7 @@ export class Reflector<T> {
 
   /** Starts it, once; it cannot be started again after {@link Reflector.stop}. */
   start(): void {
+    this.#unwatchedSince ??= this.#options.clock.now();
     this.#running ??= this.#run();
   }
 
@@ -193,6 +200,7 @@ export class Reflector<T> {
         signal: this.#stopping.signal,
         onOpen: () => {
           openedAt = clock.now();
+          this.#unwatchedSince = undefined;
           if (!this.#hasStalled) this.#noteActivity();
           this.#backoff.succeeded();
           this.#guard(() => observe?.({ type: 'watchStarted' }));
@@ -201,6 +209,7 @@ export class Reflector<T> {
         onEvent: (event) => this.#take(event),
       });
     } finally {
+      this.#unwatchedSince ??= clock.now();
       if (openedAt !== undefined) this.#guard(() => observe?.({ type: 'watchEnded', how }));
     }
     if (how === 'stalled') this.#hasStalled = true;

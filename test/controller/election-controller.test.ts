@@ -378,6 +378,15 @@ test('the server counts as last heard of when it last sent anything in the names
   expect(world.controller.lastHeard('leasecandidates')).toBe(1000);
 });
 
+test('changes are seen once everything is watched', async () => {
+  const world = new ControllerWorld({ namespaces: ['default', 'other'] });
+  expect(world.controller.unwatchedSince()).toBeUndefined();
+  world.controller.start();
+  expect(world.controller.unwatchedSince()).toBe(0);
+  await world.clock.advance(1000);
+  expect(world.controller.unwatchedSince()).toBeUndefined();
+});
+
 test('settings reach the Lease that is written', async () => {
   const world = await new ControllerWorld({
     settings: { ...defaultSettings, leaseDurationSeconds: 7 },

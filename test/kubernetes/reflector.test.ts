@@ -282,6 +282,29 @@ describe('watching', () => {
     await reflector.stop();
   });
 
+  it('knows since when it has no watch, through all that fails, until one is open again', async () => {
+    const client = new ScriptedClient();
+    const { reflector, clock } = makeReflector(client);
+    expect(reflector.unwatchedSince).toBeUndefined();
+    reflector.start();
+    expect(reflector.unwatchedSince).toBe(0);
+    await clock.advance(5000);
+    expect(reflector.unwatchedSince).toBeUndefined();
+    let refused = 0;
+    client.onWatch = () => {
+      refused++;
+      throw new ConnectionError('refused', { code: 'ECONNREFUSED' });
+    };
+    client.watch.fail(new ConnectionError('reset', { code: 'ECONNRESET' }));
+    await clock.advance(20_000);
+    expect(refused).toBeGreaterThan(3);
+    expect(reflector.unwatchedSince).toBe(5000);
+    client.onWatch = () => {};
+    await clock.advance(20_000);
+    expect(reflector.unwatchedSince).toBeUndefined();
+    await reflector.stop();
+  });
+
   it('does not spin when the server ends every watch at once', async () => {
     const client = new ScriptedClient();
     const { reflector, clock, errors } = makeReflector(client);
