@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock } from '../clock.ts';
+import type { Clock, Instant } from '../clock.ts';
 import type { ControllerObserver, WatchedResource } from '../controller/election-controller.ts';
 import type { LockState } from '../controller/lock-state.ts';
 import { isAllowedHost } from './allowed-host.ts';
@@ -15,6 +15,7 @@ import type { HelloMessage, StateMessage } from './wire.ts';
 export interface WatchedCoordinator {
   readonly controller: LeaseSource & {
     hasSynced(resource: WatchedResource): boolean;
+    unwatchedSince(): Instant | undefined;
   };
   /** Undefined in a dry run. */
   readonly lock: { readonly state: Pick<LockState, 'kind' | 'holder'> } | undefined;
@@ -32,6 +33,9 @@ export interface StatusPageParts {
 }
 
 const EVENTS_PATH = `${ASSETS_PATH}events`;
+
+/** A watch that ends is begun anew in less than this; longer, what it has seen may be wrong by now. */
+const BLINK_MS = 3000;
 
 /** Nothing but the page's own files and its own stream; no markup can be made of text. */
 const HEADERS: Readonly<Record<string, string>> = {
@@ -64,6 +68,8 @@ export class StatusPage {
   #board: Board | undefined;
   #broadcast: Broadcast | undefined;
   #api: StateMessage['api'] = 'unknown';
+  /** Since when no changes are seen, on the monotonic clock and in milliseconds since the Unix epoch. */
+  #blind: { readonly since: Instant; readonly at: number } | undefined;
 
   constructor({ clock, version, namespaces, notServedAdvice, onError }: StatusPageParts) {
     this.#clock = clock;
@@ -121,7 +127,7 @@ export class StatusPage {
         replica: lock?.state.kind ?? 'dryRun',
         ...(lock?.state.holder !== undefined && { lockHolder: lock.state.holder }),
         api: this.#api,
-        hasSynced: controller.hasSynced('leases') && controller.hasSynced('leasecandidates'),
+        ...this.#sight(controller),
       }),
     });
   }
@@ -148,6 +154,18 @@ export class StatusPage {
   /** Ends all streams. */
   close(): void {
     this.#broadcast?.close();
+  }
+
+  #sight(controller: WatchedCoordinator['controller']): Pick<StateMessage, 'hasSynced' | 'blindSince'> {
+    const hasSynced = controller.hasSynced('leases') && controller.hasSynced('leasecandidates');
+    const since = controller.unwatchedSince();
+    const blindMs = since === undefined ? 0 : this.#clock.now() - since;
+    if (!hasSynced || since === undefined || blindMs < BLINK_MS) return { hasSynced };
+    // Worked out once: the clocks drift apart, and a state that is another is told again.
+    if (this.#blind?.since !== since) {
+      this.#blind = { since, at: Math.round(Number(this.#clock.wallTime() / 1000n) - blindMs) };
+    }
+    return { hasSynced, blindSince: this.#blind.at };
   }
 
   #stream(request: IncomingMessage, response: ServerResponse): void {

@@ -99,6 +99,8 @@ export interface StateMessage {
   readonly api: 'unknown' | 'served' | 'notServed';
   /** Whether it has listed all there is. */
   readonly hasSynced: boolean;
+  /** Since when it sees no changes, in milliseconds since the Unix epoch; absent while it does, and before it has synced. */
+  readonly blindSince?: number;
 }
 
 /** Leases that are new or have changed, and those that are gone. */

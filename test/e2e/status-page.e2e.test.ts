@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { catalogue } from '../../src/status-page/catalogue.ts';
 import { startEmbeddedPlane } from '../control-plane/embedded-plane.ts';
 import { readLease } from './cluster-objects.ts';
 import { eventually } from './coordinator.ts';
@@ -306,6 +307,136 @@ it('says where the API is not served, and how to turn it on', async () => {
     await coordinator.stop();
     await plane.stop();
   }
+});
+
+it('says that all is old when the coordinator has lost the API server, and not who decides', async () => {
+  const plane = await startEmbeddedPlane({ keepsData: false });
+  const coordinator = await startPagedCoordinator(plane.coordinatorKubeconfig);
+  try {
+    const { page } = await open(await pageUrl(coordinator));
+    await see(page, /^Live$/);
+    await plane.stop();
+    await see(page, /^API server lost$/);
+    // It has lost the lock, too, and does not know yet that it holds it no longer.
+    await see(page, /^Standby/);
+    expect(await page.locator('#notices').innerText()).toMatch(
+      /^The API server is out of reach This replica has seen no changes since \d\d:\d\d:\d\d: [^\n]*$/,
+    );
+  } finally {
+    await coordinator.stop();
+    await plane.stop();
+  }
+});
+
+describe('whatever becomes of the browser and the connection', () => {
+  let crowd: Crowd;
+
+  beforeAll(async () => {
+    crowd = await startCrowd(40);
+  });
+  afterAll(() => crowd?.stop());
+
+  /** A page that is told these things and nothing more, until the route is taken away. */
+  async function openTold(hash: string, version: string): Promise<Page> {
+    const { page } = await open('about:blank');
+    const hello = { version, startedAt: 0, dryRun: false, namespaces: [], notServedAdvice: '', ...catalogue };
+    const body = `event: hello\ndata: ${JSON.stringify(hello)}\n\n`;
+    await page.route('**/status/events', (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body }),
+    );
+    await page.goto(`${crowd.url}${hash}`);
+    return page;
+  }
+
+  it.each(['#50%/off', '#kube-system%2', '#%ff/%fe', '#leases'])(
+    'shows the Leases by the address %s, which names none',
+    async (hash) => {
+      const { page, complaints } = await open(`${crowd.url}${hash}`);
+      await row(page, `kube-system/${leaseName(0)}`).waitFor(SOON);
+      expect(await page.locator('#detail').isVisible()).toBe(false);
+      expect(complaints).toEqual([]);
+    },
+  );
+
+  it('says of no Lease that it is not there before all are known', async () => {
+    const page = await openTold('#shop/cart', 'test');
+    await page.locator('#detail').getByText('Reading the Leases.').waitFor(SOON);
+    await page.unroute('**/status/events');
+    await page.locator('#detail').getByText('There is no such Lease now.').waitFor(SOON);
+  });
+
+  it('becomes the page of the version that it is told by', async () => {
+    const page = await openTold('', 'older');
+    await page.getByText('Connection lost').first().waitFor(SOON);
+    await page.evaluate('window.isOld = true');
+    await page.unroute('**/status/events');
+    await see(page, /^Live$/);
+    expect(await page.evaluate('window.isOld')).toBeUndefined();
+  });
+
+  it('says after a sleep from when it is what it shows, by the clock of the coordinator', async () => {
+    const { page } = await open('about:blank', { ...DESKTOP, locale: 'en-GB', timezoneId: 'UTC' });
+    const startedAt = Date.now();
+    await page.clock.install({ time: startedAt + 7 * 60_000 });
+    await page.goto(crowd.url);
+    await see(page, /^Live$/);
+    const shownAt = Date.now();
+    await page.route('**/status/events', (route) => route.abort());
+    await page.clock.fastForward(24 * 3_600_000);
+    await see(page, 'Connection lost');
+    const told = await page.locator('#notices').innerText();
+    const [, day, month, time] =
+      /What is shown is from (\d+) (\w+),? (\d\d:\d\d:\d\d), and may/.exec(told) ?? [];
+    const year = new Date(startedAt).getUTCFullYear();
+    const toldAt = Date.parse(`${day} ${month} ${year} ${time} UTC`);
+    expect(toldAt).toBeGreaterThan(startedAt - 2000);
+    expect(toldAt).toBeLessThan(shownAt + 11_000);
+    // What was told as a time of today is one of another day now.
+    expect(await page.locator('#elections').innerText()).toContain(
+      `this replica started, at ${day} ${month} `,
+    );
+  });
+
+  it('lets a seventh tab of one browser have its connection when the others are hidden', async () => {
+    const { page, context } = await open(crowd.url);
+    const tabs = [page, ...(await Promise.all(Array.from({ length: 5 }, () => context.newPage())))];
+    const turn = (tab: Page, hidden: boolean) =>
+      tab.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'))`);
+    for (const tab of tabs) {
+      if (tab !== page) await tab.goto(crowd.url);
+      await see(tab, /^Live$/);
+      await turn(tab, true);
+    }
+    const seventh = await context.newPage();
+    await seventh.goto(crowd.url, SOON);
+    await see(seventh, /^Live$/);
+    expect(await page.locator('#connection').innerText()).toBe('Connecting');
+    await turn(page, false);
+    await see(page, /^Live$/);
+  });
+
+  it('has room for Leases when it is zoomed in four times', async () => {
+    const { page, complaints } = await open(crowd.url, { viewport: { width: 320, height: 225 } });
+    await row(page, `kube-system/${leaseName(1)}`).click(SOON);
+    await page.locator('.ranking > li').first().waitFor(SOON);
+    await page.getByRole('button', { name: 'Close' }).click();
+    expect((await page.locator('#leases').boundingBox())?.height).toBeGreaterThan(150);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
+    expect(complaints).toEqual([]);
+  });
+
+  it('is at the first of what is shown after a search has ended', async () => {
+    const { page } = await open(crowd.url);
+    await row(page, `kube-system/${leaseName(0)}`).waitFor(SOON);
+    await page.keyboard.press('/');
+    await page.keyboard.type(leaseName(30));
+    await see(page, /^1 of 40 Leases$/);
+    await page.keyboard.press('Escape');
+    await see(page, /^40 Leases$/);
+    await page.keyboard.press('Enter');
+    expect(await page.locator('#leases').getAttribute('aria-activedescendant')).toBe('lease-0');
+  });
 });
 
 describe('with 10,000 Leases', () => {

@@ -1,3 +1,4 @@
+import type { Instant } from '../../src/clock.ts';
 import { StatusPage } from '../../src/status-page/status-page.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { type HttpServer, startHttpServer } from '../../src/telemetry/http-server.ts';
@@ -6,8 +7,10 @@ import { SimLeases } from './make-leases.ts';
 /** The server of a coordinator that holds the lock and knows what Leases it is told of, with its page unless told otherwise. */
 export async function servePage({
   isOn = true,
+  unwatchedSince = () => undefined,
 }: {
   isOn?: boolean;
+  unwatchedSince?: () => Instant | undefined;
 } = {}): Promise<{ leases: SimLeases; server: HttpServer }> {
   const leases = new SimLeases(systemClock);
   const page = new StatusPage({
@@ -20,7 +23,7 @@ export async function servePage({
     },
   });
   page.watch({
-    controller: Object.assign(leases, { hasSynced: () => true }),
+    controller: Object.assign(leases, { hasSynced: () => true, unwatchedSince }),
     lock: { state: { kind: 'active', holder: 'us' } },
   });
   const server = await startHttpServer(

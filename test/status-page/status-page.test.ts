@@ -2,6 +2,7 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { createGunzip, gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import { MOST_VIEWERS } from '../../src/status-page/broadcast.ts';
+import { systemClock } from '../../src/system-clock.ts';
 import type { HttpServer } from '../../src/telemetry/http-server.ts';
 import { servePage } from './serve-page.ts';
 
@@ -11,7 +12,7 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.close()));
 });
 
-async function start(options?: { isOn?: boolean }) {
+async function start(options?: Parameters<typeof servePage>[0]) {
   const served = await servePage(options);
   servers.push(served.server);
   return served;
@@ -143,6 +144,23 @@ describe('the stream', () => {
     expect(await change).toMatch(
       /^event: hello\ndata: \{"version":"test".*event: state\ndata: \{"replica":"active"/s,
     );
+  });
+
+  test('tells since when changes are not seen, the same each time, and no more once they are', async () => {
+    const cutAt = systemClock.now() - 60_000;
+    const cutAtWall = Date.now() - 60_000;
+    let since: number | undefined = cutAt;
+    const { server } = await start({ unwatchedSince: () => since });
+    const answer = await ask(server, '/status/events');
+    setTimeout(() => {
+      since = systemClock.now() - 100;
+    }, 600);
+    const states = (await readUntil(answer, '"hasSynced":true}')).match(/(?<=event: state\ndata: ).*/g) ?? [];
+    const [told, later] = states.map((state): { blindSince?: number } => JSON.parse(state));
+    expect(Math.abs((told?.blindSince ?? 0) - cutAtWall)).toBeLessThan(100);
+    // A watch that has just ended is most likely begun anew at once.
+    expect(later).not.toHaveProperty('blindSince');
+    expect(states).toHaveLength(2);
   });
 
   test('is compressed for who can read that', async () => {

@@ -8,9 +8,11 @@ const EVENTS = 'status/events';
 /** The server says something every 10 s at least. */
 const LONGEST_SILENCE_MS = 25_000;
 const RETRY_MS = { first: 1000, longest: 10_000 };
+const LOOK_MS = 1000;
 
 /**
- * Keeps a connection to the stream of messages, for as long as the page is open.
+ * Keeps a connection to the stream of messages while the page can be seen. One that is hidden needs none, and a browser
+ * has no more than six for all pages of a server, over all of its tabs.
  *
  * @param {Handlers} handlers
  * @param {(connection: Connection) => void} onChange
@@ -20,20 +22,32 @@ export function connect(handlers, onChange) {
   let retryMs = RETRY_MS.first;
   /** @type {number | undefined} */
   let lostAt;
+  /** Of the last message. @type {number | undefined} */
+  let heardAt;
+  /** Since when there has been silence. */
+  let silentSince = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
   /** @type {EventSource | undefined} */
   let source;
+  let asking = new AbortController();
+
+  function close() {
+    clearTimeout(timer);
+    asking.abort();
+    source?.close();
+    source = undefined;
+  }
 
   function open() {
-    clearTimeout(timer);
-    source?.close();
+    close();
+    if (document.hidden) return;
     const opened = new EventSource(EVENTS);
     source = opened;
     for (const event of events) {
       opened.addEventListener(event, ({ data }) => {
         if (source !== opened) return;
-        expectMore();
+        heardAt = silentSince = Date.now();
         dispatch(event, data);
         if (event !== 'hello') return;
         retryMs = RETRY_MS.first;
@@ -44,7 +58,7 @@ export function connect(handlers, onChange) {
     opened.addEventListener('error', () => {
       if (source === opened) void lose();
     });
-    expectMore();
+    silentSince = Date.now();
   }
 
   /**
@@ -56,23 +70,26 @@ export function connect(handlers, onChange) {
     handlers[event](/** @type {Messages[E]} */ (JSON.parse(data)));
   }
 
-  function expectMore() {
-    clearTimeout(timer);
-    timer = setTimeout(() => void lose(), LONGEST_SILENCE_MS);
-  }
-
   async function lose() {
-    clearTimeout(timer);
-    source?.close();
-    source = undefined;
-    lostAt ??= Date.now();
+    close();
+    lostAt ??= heardAt ?? Date.now();
     const since = lostAt;
     timer = setTimeout(open, retryMs);
     retryMs = Math.min(RETRY_MS.longest, retryMs * 1.6);
     onChange({ kind: 'lost', since, why: '' });
-    const why = await whyRefused();
+    asking = new AbortController();
+    const why = await whyRefused(asking);
     if (why !== '' && lostAt === since) onChange({ kind: 'lost', since, why });
   }
+
+  // By the wall clock: timers stand still while a machine sleeps, and what was shown before is old when it wakes.
+  setInterval(() => {
+    if (source && Math.abs(Date.now() - silentSince) > LONGEST_SILENCE_MS) void lose();
+  }, LOOK_MS);
+  document.addEventListener('visibilitychange', () => {
+    if (lostAt === undefined) onChange({ kind: 'connecting' });
+    open();
+  });
 
   window.addEventListener('online', open);
   // A browser that brings a page back as it was has ended its connections.
@@ -83,9 +100,12 @@ export function connect(handlers, onChange) {
   open();
 }
 
-/** What the server says to a connection that it refuses; '' where it does not answer, or does not refuse. */
-async function whyRefused() {
-  const looking = new AbortController();
+/**
+ * What the server says to a connection that it refuses; '' where it does not answer, or does not refuse.
+ *
+ * @param {AbortController} looking
+ */
+async function whyRefused(looking) {
   try {
     const answer = await fetch(EVENTS, { signal: looking.signal, cache: 'no-store' });
     return answer.ok ? '' : (await answer.text()).trim();

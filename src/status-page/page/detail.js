@@ -8,7 +8,7 @@ import { candidateTone, splitKey, toneOf, toneTexts } from './words.js';
  * @typedef {import('../wire.ts').CandidateEntry} CandidateEntry
  * @typedef {import('../wire.ts').ElectionEntry} ElectionEntry
  * @typedef {import('../wire.ts').HelloMessage} HelloMessage
- * @typedef {{ words: HelloMessage, now: number, elections: readonly ElectionEntry[] }} DetailContext
+ * @typedef {{ words: HelloMessage, now: number, isAllKnown: boolean, elections: readonly ElectionEntry[] }} DetailContext
  */
 
 /**
@@ -19,13 +19,15 @@ import { candidateTone, splitKey, toneOf, toneTexts } from './words.js';
  * @param {DetailContext} context
  */
 export function detailOf(key, entry, context) {
-  const { words, now, elections } = context;
+  const { words, now, isAllKnown, elections } = context;
   const told = elections.map((election) => electionItem(election, words, now, true));
   return [
     headOf(key),
     ...(entry
       ? standingOf(entry, context)
-      : [make('p', { class: 'verdict' }, 'There is no such Lease now.')]),
+      : [
+          make('p', { class: 'verdict' }, isAllKnown ? 'There is no such Lease now.' : 'Reading the Leases.'),
+        ]),
     make('h3', {}, 'Recent elections of this Lease'),
     told.length > 0
       ? make('ol', { class: 'timeline' }, ...told)

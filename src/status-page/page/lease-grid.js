@@ -103,8 +103,8 @@ export class LeaseGrid {
   toTop() {
     this.#root.scrollTop = 0;
     this.#activeIndex = 0;
-    this.#activeKey = this.#entries[0]?.key;
-    this.#render();
+    // Whichever is first of those that are shown next.
+    this.#activeKey = undefined;
   }
 
   #measure() {

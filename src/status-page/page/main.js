@@ -5,7 +5,8 @@ import { LeaseGrid } from './lease-grid.js';
 import { LeaseList } from './lease-list.js';
 import { emptyTexts, noticeElement, noticesFor } from './notices.js';
 import { Detail, Timeline } from './side.js';
-import { toneOf } from './words.js';
+import { dayOf } from './time-text.js';
+import { keyInHash, toneOf } from './words.js';
 
 /**
  * @typedef {import('../wire.ts').HelloMessage} HelloMessage
@@ -30,7 +31,7 @@ let clockOffsetMs = 0;
 /** @type {Filter} */
 let filter = 'all';
 /** The Lease whose details are shown. @type {string | undefined} */
-let openKey = keyInAddress();
+let openKey = keyInHash(location.hash);
 let isRenderPlanned = false;
 
 const body = document.body;
@@ -75,6 +76,8 @@ find('filters', HTMLElement).append(...filterButtons.map(({ button }) => button)
 connect(
   {
     hello: (message) => {
+      // The page of another version may not understand what this one tells.
+      if (words && words.version !== message.version) location.reload();
       words = message;
       isComplete = false;
       leases.beginAnew();
@@ -103,7 +106,8 @@ connect(
     },
   },
   (next) => {
-    connection = next;
+    // Every time that is shown is one of the replica's clock.
+    connection = next.kind === 'lost' ? { ...next, since: next.since + clockOffsetMs } : next;
     plan();
   },
 );
@@ -116,6 +120,7 @@ search.addEventListener('keydown', (event) => {
   if (event.key === 'Escape' && search.value !== '') {
     search.value = '';
     event.stopPropagation();
+    grid.toTop();
     plan();
   } else if (event.key === 'Enter' || event.key === 'ArrowDown') {
     event.preventDefault();
@@ -144,7 +149,7 @@ side.addEventListener('click', ({ target }) => {
   else if (link instanceof HTMLElement && link.dataset['key']) open(link.dataset['key'], true);
 });
 window.addEventListener('hashchange', () => {
-  openKey = keyInAddress();
+  openKey = keyInHash(location.hash);
   plan();
 });
 isNarrow.addEventListener('change', () => plan());
@@ -154,12 +159,6 @@ setInterval(() => plan(), 1000);
 function isUrgent(entry) {
   const tone = words && toneOf(entry, words);
   return tone === 'bad' || tone === 'warn';
-}
-
-/** The Lease that the address names, as `#namespace/name`. */
-function keyInAddress() {
-  const key = decodeURIComponent(location.hash.slice(1));
-  return key.includes('/') ? key : undefined;
 }
 
 /**
@@ -224,10 +223,15 @@ function render() {
 
 /** @param {number} now */
 function renderConnection(now) {
-  const { kind } = connection;
+  const isBlind = state?.blindSince !== undefined;
+  const kind = connection.kind === 'live' && isBlind ? 'blind' : connection.kind;
   body.dataset['connection'] = kind;
-  const loading = kind === 'live' && !isComplete;
-  const texts = { connecting: 'Connecting', live: loading ? 'Loading' : 'Live', lost: 'Connection lost' };
+  const texts = {
+    connecting: 'Connecting',
+    live: isComplete ? 'Live' : 'Loading',
+    blind: 'API server lost',
+    lost: 'Connection lost',
+  };
   setText(find('connection-text', HTMLElement), texts[kind]);
   const replicas = {
     active: 'Active: decides elections',
@@ -272,7 +276,14 @@ function renderSide(hello, now) {
   detail.show(
     openKey === undefined
       ? undefined
-      : { key: openKey, entry: leases.get(openKey), elections: elections.of(openKey), words: hello },
+      : {
+          key: openKey,
+          entry: leases.get(openKey),
+          isAllKnown: isComplete && state?.hasSynced === true,
+          elections: elections.of(openKey),
+          words: hello,
+          day: dayOf(now),
+        },
     now,
   );
   timelineRoot.hidden = openKey !== undefined;

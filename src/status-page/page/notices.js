@@ -34,6 +34,14 @@ export function noticesFor(connection, state, words, now) {
   if (state.api === 'notServed') {
     notices.push({ tone: 'bad', title: 'LeaseCandidates are not served', text: words.notServedAdvice });
   }
+  if (state.blindSince !== undefined) {
+    notices.push({
+      tone: 'bad',
+      title: 'The API server is out of reach',
+      text: `This replica has seen no changes since ${clockText(state.blindSince, now)}: what is shown may be wrong by now, and so may who decides. It tries again.`,
+    });
+    return notices;
+  }
   const notice = lockNotice(state);
   return notice ? [...notices, notice] : notices;
 }

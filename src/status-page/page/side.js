@@ -1,13 +1,13 @@
 import { detailOf } from './detail.js';
 import { make, setText } from './dom.js';
 import { electionItem } from './election-list.js';
-import { clockText, durationText } from './time-text.js';
+import { clockText, dayOf, durationText } from './time-text.js';
 
 /**
  * @typedef {import('../wire.ts').LeaseEntry} LeaseEntry
  * @typedef {import('../wire.ts').ElectionEntry} ElectionEntry
  * @typedef {import('../wire.ts').HelloMessage} HelloMessage
- * @typedef {{ key: string, entry: LeaseEntry | undefined, elections: readonly ElectionEntry[], words: HelloMessage }} Shown
+ * @typedef {{ key: string, entry: LeaseEntry | undefined, isAllKnown: boolean, elections: readonly ElectionEntry[], words: HelloMessage, day: string }} Shown
  */
 
 /** The details of one Lease, which are made anew only when something about it has changed. */
@@ -46,6 +46,8 @@ export class Timeline {
   /** @type {HelloMessage | undefined} */
   #words;
   #newest = -1;
+  /** Times of another day are told with it. */
+  #day = '';
 
   /** @param {HTMLElement} root */
   constructor(root) {
@@ -59,8 +61,10 @@ export class Timeline {
    */
   show(elections, words, now) {
     const newest = elections[0]?.id ?? 0;
-    if (newest === this.#newest && words === this.#words) return;
+    const day = dayOf(now);
+    if (newest === this.#newest && words === this.#words && day === this.#day) return;
     this.#newest = newest;
+    this.#day = day;
     this.#words = words;
     const none = `None since this replica started, at ${clockText(words.startedAt, now)}.`;
     keepingPlace(this.#root, () => {
@@ -88,6 +92,8 @@ function isSame(one, other) {
     one.key === other.key &&
     one.entry === other.entry &&
     one.words === other.words &&
+    one.isAllKnown === other.isAllKnown &&
+    one.day === other.day &&
     one.elections.length === other.elections.length &&
     one.elections[0]?.id === other.elections[0]?.id
   );

@@ -12,6 +12,15 @@ export function durationText(durationMs) {
 }
 
 /**
+ * Tells days apart as whoever looks has them.
+ *
+ * @param {number} at in milliseconds since the Unix epoch
+ */
+export function dayOf(at) {
+  return new Date(at).toDateString();
+}
+
+/**
  * The time of day as whoever looks reads it, with the day where it is another.
  *
  * @param {number} at in milliseconds since the Unix epoch
@@ -20,6 +29,7 @@ export function durationText(durationMs) {
 export function clockText(at, now) {
   const date = new Date(at);
   const time = date.toLocaleTimeString(undefined, { hour12: false });
-  const isToday = date.toDateString() === new Date(now).toDateString();
-  return isToday ? time : `${date.toLocaleDateString(undefined, { month: 'short', day: 'numeric' })} ${time}`;
+  return dayOf(at) === dayOf(now)
+    ? time
+    : `${date.toLocaleDateString(undefined, { month: 'short', day: 'numeric' })} ${time}`;
 }

@@ -72,3 +72,18 @@ export function splitKey(key) {
   const slash = key.indexOf('/') + 1;
   return { namespace: key.slice(0, slash), name: key.slice(slash) };
 }
+
+/**
+ * The Lease that the fragment of an address names, as `#namespace/name`.
+ *
+ * @param {string} hash
+ */
+export function keyInHash(hash) {
+  try {
+    const key = decodeURIComponent(hash.slice(1));
+    return key.includes('/') ? key : undefined;
+  } catch {
+    // Whoever passed it on cut it off, or encoded it otherwise.
+    return undefined;
+  }
+}

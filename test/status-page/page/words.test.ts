@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { catalogue } from '../../../src/status-page/catalogue.ts';
 import { emptyTexts, noticesFor } from '../../../src/status-page/page/notices.js';
 import { durationText } from '../../../src/status-page/page/time-text.js';
-import { splitKey, toneOf, versionText } from '../../../src/status-page/page/words.js';
+import { keyInHash, splitKey, toneOf, versionText } from '../../../src/status-page/page/words.js';
 import type { HelloMessage, LeaseEntry, StateMessage } from '../../../src/status-page/wire.ts';
 
 const words: HelloMessage = {
@@ -67,6 +67,13 @@ describe('what must be known first', () => {
       name: 'one whose API server lacks the API',
       state: { ...active, api: 'notServed' },
       want: [/^LeaseCandidates are not served Turn the API on\.$/],
+    },
+    {
+      name: 'a standby that has lost the API server, and does not know who decides now',
+      state: { ...active, replica: 'standby', lockHolder: 'cle-1', blindSince: 0 },
+      want: [
+        /^The API server is out of reach This replica has seen no changes since [^.]*\. It tries again\.$/,
+      ],
     },
   ])('about $name is told', ({ state, want }) => {
     const told = noticesFor(live, state, words, 0).map(({ title, text }) => `${title} ${text}`);
@@ -145,6 +152,17 @@ test.each([
   [172_800_000, '2 d'],
 ])('%d ms are told as %s', (durationMs, want) => {
   expect(durationText(durationMs)).toBe(want);
+});
+
+test.each([
+  ['', undefined],
+  ['#', undefined],
+  ['#leases', undefined],
+  ['#shop/cart', 'shop/cart'],
+  ['#shop%2Fcart', 'shop/cart'],
+  ['#shop/50%', undefined],
+])('the address %j names the Lease %j', (hash, want) => {
+  expect(keyInHash(hash)).toBe(want);
 });
 
 test('versions are told shortly', () => {
