@@ -6,6 +6,7 @@ import { generateCertificate } from '../apiserver/access/certificates.ts';
 import { kubeconfigText } from '../apiserver/access/kubeconfig.ts';
 import { generateToken } from '../apiserver/access/token-file.ts';
 import { startApiServer } from '../apiserver/api-server.ts';
+import { blaming } from '../blame.ts';
 import type { Host } from '../host.ts';
 
 /** The server of the demo, with a way in. */
@@ -24,9 +25,16 @@ const HOST = '127.0.0.1';
  * ends.
  *
  * @param onError told of what should never happen.
+ * @throws {Error} that names the temporary directory, when nothing can be kept there.
  */
 export async function startDemoServer(host: Host, onError: (error: unknown) => void): Promise<DemoServer> {
   const { clock } = host;
+  // Nobody else can look into such a directory.
+  const directory = blaming(`The temporary directory ${tmpdir()}`, () =>
+    mkdtempSync(join(tmpdir(), 'cle-demo-')),
+  );
+  const remove = () => rmSync(directory, { recursive: true, force: true });
+  const forgetExit = host.beforeExit(remove);
   const { ca, cert, key } = await generateCertificate([HOST], clock);
   const token = generateToken(randomBytes(16));
   const server = await startApiServer({
@@ -36,19 +44,19 @@ export async function startDemoServer(host: Host, onError: (error: unknown) => v
     tokens: [{ token, user: { name: 'demo', groups: [] }, rules: 'admin' }],
     onError,
   });
-  // Nobody else can look into such a directory.
-  const directory = mkdtempSync(join(tmpdir(), 'cle-demo-'));
-  const remove = () => rmSync(directory, { recursive: true, force: true });
-  const forgetExit = host.beforeExit(remove);
-  const kubeconfig = join(directory, 'kubeconfig');
-  writeFileSync(kubeconfig, kubeconfigText({ server: server.url, ca, token }), { mode: 0o600 });
-  return {
-    url: server.url,
-    kubeconfig,
-    async close() {
-      await server.close();
-      remove();
-      forgetExit();
-    },
+  const close = async () => {
+    await server.close();
+    remove();
+    forgetExit();
   };
+  const kubeconfig = join(directory, 'kubeconfig');
+  try {
+    const text = kubeconfigText({ server: server.url, ca, token });
+    blaming(kubeconfig, () => writeFileSync(kubeconfig, text, { mode: 0o600 }));
+  } catch (error) {
+    // A server that goes on to listen would keep the process from its end.
+    await close();
+    throw error;
+  }
+  return { url: server.url, kubeconfig, close };
 }

@@ -4,9 +4,13 @@ import { existsSync, statSync } from 'node:fs';
 import { describe, type TestContext, test } from 'vitest';
 
 /** The program as a process of its own, whose output is no terminal, with nothing in its environment. */
-function startProgram({ onTestFinished }: TestContext, ...args: readonly string[]) {
+function startProgram(
+  { onTestFinished }: TestContext,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+) {
   const main = new URL('../../src/main.ts', import.meta.url).pathname;
-  const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: {} });
+  const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env });
   const said = { out: '', err: '' };
   const ended = once(child, 'close').then(([code]): unknown => code);
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -37,15 +41,24 @@ function startProgram({ onTestFinished }: TestContext, ...args: readonly string[
 describe.concurrent('the program with nothing configured', { timeout: 90_000 }, () => {
   test('plays its tour to the end', async (context) => {
     const { expect } = context;
-    const program = startProgram(context, '--once');
+    const program = startProgram(context, ['--once']);
     expect(await program.ended).toBe(0);
     expect(program.said.err).toBe('');
     expect(program.said.out).toMatch(/\nAll 5 steps came out as expected, in \d+\.\d s\.\n$/);
   });
 
+  test('ends, and says why, where it has no place for its kubeconfig', async (context) => {
+    const { expect } = context;
+    const program = startProgram(context, ['--once'], { TMPDIR: '/nowhere' });
+    expect(await program.ended).toBe(1);
+    expect(program.said.err).toMatch(
+      /^error: The temporary directory \/nowhere cannot be used: ENOENT: .*\n$/,
+    );
+  });
+
   test('says where its tour was when it is interrupted, and fails', async (context) => {
     const { expect } = context;
-    const program = startProgram(context, 'demo', '--once');
+    const program = startProgram(context, ['demo', '--once']);
     await program.says(/came out/);
     program.kill('SIGINT');
     expect(await program.ended).toBe(1);
