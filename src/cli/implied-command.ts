@@ -5,12 +5,13 @@ import { type Environment, envName, rowsOf, SettingsError, type SettingsTable } 
 
 /**
  * The command that is meant where none is named. Options tell, as long as they are those of one command; without any,
- * only an environment that names a cluster means to have it coordinated: ~/.kube/config may be any cluster at all.
+ * only an environment made for `run` means to have a cluster coordinated: what KUBECONFIG and ~/.kube/config name is
+ * whichever cluster somebody looked at last.
  *
  * @throws {SettingsError} when the options given belong to different commands, or to one that has to be named.
  */
 export function impliedCommand(args: readonly string[], env: Environment): 'run' | 'demo' {
-  if (args.length === 0) return namesCluster(env) ? 'run' : 'demo';
+  if (args.length === 0) return isMadeForRun(env) ? 'run' : 'demo';
   const given = optionsAmong(args);
   const ofRun = given.filter((flag) => isOption(flag, runSettings));
   const [ofDemo] = given.filter((flag) => isOption(flag, demoSettings) && !isOption(flag, runSettings));
@@ -24,9 +25,9 @@ export function impliedCommand(args: readonly string[], env: Environment): 'run'
   ]);
 }
 
-function namesCluster(env: Environment): boolean {
+function isMadeForRun(env: Environment): boolean {
   const names = rowsOf(runSettings).map(([, setting]) => envName(runSettings, setting));
-  return ['KUBECONFIG', 'KUBERNETES_SERVICE_HOST', ...names].some((name) => Boolean(env[name]));
+  return ['KUBERNETES_SERVICE_HOST', ...names].some((name) => Boolean(env[name]));
 }
 
 /** The long options, and the short ones, as they are spelled in the help. */

@@ -69,8 +69,8 @@ Examples:
 ${EXIT_CODES}`;
 
 const AFTER_HELP = `
-Without a command it is the demo, unless the environment names a cluster to run on: by KUBECONFIG, as in a pod, or
-by a variable of run. Options without a command are those of run, or of the demo if only that has them.
+Without a command it is the demo, which touches no cluster, unless this is a pod or a variable of run is set.
+Options without a command are those of run, or of the demo if only that has them.
 
 Examples:
   $ npm start                                         the demo

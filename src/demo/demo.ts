@@ -142,9 +142,11 @@ async function tellLines(
 function hintsFor({ kubeconfig }: DemoServer, { env }: Host): readonly string[] {
   const ownFile = join('.kube', 'config');
   const hasOwn = existsSync(join(env['HOME'] || homedir(), ownFile));
-  const own = hasOwn ? 'npm start -- run --dry-run' : 'npm start -- run --kubeconfig FILE --dry-run';
+  const found = env['KUBECONFIG'] ? 'KUBECONFIG' : hasOwn ? `~/${ownFile}` : undefined;
   return [
     `kubectl --kubeconfig ${kubeconfig} get leases,leasecandidates`,
-    `On a cluster of yours${hasOwn ? `, the one of ~/${ownFile}` : ''}: ${own}`,
+    found === undefined
+      ? 'On a cluster of yours: npm start -- run --kubeconfig FILE --dry-run'
+      : `On a cluster of yours, the one of ${found}: npm start -- run --dry-run`,
   ];
 }

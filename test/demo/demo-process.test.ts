@@ -67,10 +67,14 @@ describe.concurrent('the program with nothing configured', { timeout: 90_000 }, 
 
   test('elects a leader and goes on until it is told to stop, and leaves nothing behind', async (context) => {
     const { expect } = context;
-    const program = startProgram(context);
+    // Whatever cluster that is of, it is left alone.
+    const program = startProgram(context, [], { KUBECONFIG: '/somewhere/kubeconfig' });
     await program.says(/coordinator LeaseMissing: sample-3 gets the Lease/);
     const [, kubeconfig = ''] = /kubectl --kubeconfig (\S+) get/.exec(program.said.out) ?? [];
     expect(statSync(kubeconfig).mode & 0o777).toBe(0o600);
+    expect(program.said.out).toContain(
+      'On a cluster of yours, the one of KUBECONFIG: npm start -- run --dry-run\n',
+    );
     await program.says(/sample-3 leads\n/);
     const [, page = ''] = /Watch it in a browser: (\S+)\n/.exec(program.said.out) ?? [];
     const answer = await fetch(page);
