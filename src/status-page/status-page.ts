@@ -37,6 +37,10 @@ const EVENTS_PATH = `${ASSETS_PATH}events`;
 /** A watch that ends is begun anew in less than this; longer, what it has seen may be wrong by now. */
 const BLINK_MS = 3000;
 
+/** What kubectl proxy passes on is the name of the API server, which may be public. */
+const NOT_ALLOWED_HOST =
+  'ask for this page by an address, or by a name that is not public, as through kubectl port-forward';
+
 /** Nothing but the page's own files and its own stream; no markup can be made of text. */
 const HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy': [
@@ -143,7 +147,7 @@ export class StatusPage {
     const [path = ''] = (request.url ?? '').split('?', 1);
     const asset = this.#assets.get(path);
     if (!isAllowedHost(request.headers.host)) {
-      refuse(response, 421, 'ask for this page by an address, or by a name that is not public');
+      refuse(response, 421, NOT_ALLOWED_HOST);
     } else if (asset) {
       sendAsset(request, response, asset);
     } else {

@@ -120,7 +120,9 @@ describe('the page', () => {
       const { server } = await start();
       const answer = await ask(server, path, { headers: { host: 'rebound.example.com' } });
       expect(answer.statusCode).toBe(421);
-      expect((await bodyOf(answer)).toString()).toMatch(/by an address, or by a name that is not public/);
+      expect((await bodyOf(answer)).toString()).toMatch(
+        /by an address, or by a name that is not public, as through kubectl port-forward/,
+      );
     },
   );
 
