@@ -5,6 +5,7 @@ import { rehearse } from '../inspection/rehearsal.ts';
 import type { PlanSettings } from '../inspection/settings.ts';
 import { withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
+import { printable } from './printable.ts';
 import { findElection } from './show-explanation.ts';
 import { layoutFor } from './show-status.ts';
 import { stepLines } from './step-lines.ts';
@@ -24,7 +25,7 @@ export async function showPlan(leaseName: string, settings: PlanSettings, host: 
     }
     const { paint } = layoutFor(host);
     const before = input.lease?.holderIdentity || 'nobody';
-    const title = `${input.namespace}/${input.name}, held by ${before}. Nothing is changed; this is what would happen:`;
+    const title = `${input.namespace}/${input.name}, held by ${printable(before)}. Nothing is changed; this is what would happen:`;
     host.stdout.write(`${[paint('strong', title), ...stepLines(rehearsal, paint)].join('\n')}\n`);
     return exitCode.ok;
   });

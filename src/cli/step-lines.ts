@@ -1,5 +1,6 @@
 import type { Rehearsal } from '../inspection/rehearsal.ts';
 import type { Paint } from './paint.ts';
+import { printable } from './printable.ts';
 import { tableLines } from './text-table.ts';
 
 /** What would happen, a line each, and where it ends. */
@@ -13,6 +14,6 @@ export function stepLines(rehearsal: Rehearsal, paint: Paint): readonly string[]
     ]),
     paint,
   );
-  const end = holder === '' ? 'Nobody leads in the end' : `${holder} leads in the end`;
+  const end = holder === '' ? 'Nobody leads in the end' : `${printable(holder)} leads in the end`;
   return [...lines, `  ${end} (${reason})${isSettled ? '.' : '; it was still going on after 3 minutes.'}`];
 }

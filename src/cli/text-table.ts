@@ -1,4 +1,5 @@
 import type { Paint, Style } from './paint.ts';
+import { printable } from './printable.ts';
 
 /** A cell; text alone, or text that is to stand out. */
 export type Cell = string | { readonly text: string; readonly style: Style };
@@ -44,11 +45,11 @@ export function widthsOf(rows: readonly (readonly Cell[])[]): readonly number[] 
 /** Breaks text between words into lines of at most `columns`, indented alike; a longer word stands alone. */
 export function wrapped(text: string, columns: number | undefined, indent: string, bullet = ''): string {
   const start = `${indent}${bullet}`;
-  if (columns === undefined) return `${start}${text}`;
+  if (columns === undefined) return `${start}${printable(text)}`;
   const width = Math.max(20, columns - start.length);
   const lines: string[] = [];
   let line = '';
-  for (const word of text.split(' ')) {
+  for (const word of printable(text).split(' ')) {
     if (line !== '' && line.length + 1 + word.length > width) {
       lines.push(line);
       line = word;
@@ -58,5 +59,5 @@ export function wrapped(text: string, columns: number | undefined, indent: strin
 }
 
 function textOf(cell: Cell): string {
-  return typeof cell === 'string' ? cell : cell.text;
+  return printable(typeof cell === 'string' ? cell : cell.text);
 }

@@ -142,10 +142,32 @@ describe('status', () => {
   });
 });
 
+describe('a name that means something to a terminal', () => {
+  test('is shown, and not obeyed', async () => {
+    const odd = await startLookingSite();
+    onTestFinished(() => odd.stop());
+    const holderIdentity = 'a\u001b[31m\nb\u009b2J';
+    await odd.putLease('default', 'x', { holderIdentity, strategy: STRATEGY, leaseDurationSeconds: 15 });
+    const candidate = { leaseName: 'x', binaryVersion: '1.0.0', emulationVersion: '1.0.0' };
+    await odd.putCandidate('default', 'x-1', candidate);
+    const all = lookingSettings(odd.kubeconfig);
+    const shown = await Promise.all([
+      look((host) => showStatus({ ...all, allNamespaces: true, watch: false }, host)),
+      look((host) => showExplanation('x', all, host)),
+      look((host) => showPlan('x', { ...all, add: [], remove: ['x-1'], file: undefined }, host)),
+    ]);
+    for (const { out } of shown) {
+      expect(out).toContain('a^[[31m^Jb\\x9b2J');
+      expect(out.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+    }
+  });
+});
+
 describe('explain', () => {
   test.each([
     { name: 'scheduler', want: 'there is one with -n kube-system' },
     { name: 'nothing', want: 'status -A shows all there are' },
+    { name: 'a,b=c', want: 'status -A shows all there are' },
   ])('says where to look for $name', async ({ name, want }) => {
     const looking = showExplanation(name, settings(), makeLookingHost());
     await expect(looking).rejects.toThrow(`there is no Lease ${name} in default namespace`);
