@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { resolveSettings, type SettingsTable } from '../settings-table.ts';
 import type { Invocation } from './invocation.ts';
 import { givenFlags, settingOptions } from './setting-options.ts';
@@ -29,10 +29,21 @@ export function leaseCommand<S>(
   run: (lease: string, settings: S) => Promise<number>,
 ): Command {
   return commandOf(parts)
-    .argument('<lease>', 'name of the Lease')
+    .argument('<lease>', 'name of the Lease', leaseName)
     .action(async (lease: string, values: Record<string, unknown>) => {
       parts.invocation.exitCode = await run(lease, settingsOf(parts, values));
     });
+}
+
+// As kubectl writes names with -o name, and takes them.
+const RESOURCE = /^leases?(?:\.(?:v1\.)?coordination\.k8s\.io)?\//;
+
+function leaseName(given: string): string {
+  const name = given.replace(RESOURCE, '');
+  // An empty one is what a script passes on whose variable is not set; the server would take it for any Lease.
+  if (name === '') throw new InvalidArgumentError('Give the name of a Lease.');
+  if (name.includes('/')) throw new InvalidArgumentError('Give the name alone, and its namespace with -n.');
+  return name;
 }
 
 function commandOf<S>({ name, summary, description, examples, table }: InspectionCommandParts<S>): Command {

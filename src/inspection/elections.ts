@@ -49,7 +49,7 @@ export async function lookAtElections(request: LookRequest): Promise<ObservedEle
   const { client, clock, settings, namespace, leaseName, signal } = request;
   const candidateVersion = await discoverLeaseCandidateVersion(client, signal);
   const [leases, candidates] = await Promise.all([
-    list(request, resourcePaths.leases(namespace), leaseName && `metadata.name=${leaseName}`),
+    list(request, resourcePaths.leases(namespace), leaseName && `metadata.name=${escaped(leaseName)}`),
     candidateVersion === undefined
       ? []
       : list(request, resourcePaths.candidates(candidateVersion, namespace)),
@@ -71,6 +71,11 @@ export async function lookAtElections(request: LookRequest): Promise<ObservedEle
   }
   const asked = leaseName === undefined ? [] : [leaseKey(namespace, leaseName)];
   return { candidateVersion, now, elections: electionsIn(records, rawLeases, asked) };
+}
+
+/** A candidate may name a Lease by what means something else in a selector. */
+function escaped(value: string): string {
+  return value.replace(/[\\,=]/g, '\\$&');
 }
 
 /** The elections among what is recorded, and those asked for by name. */

@@ -191,6 +191,8 @@ describe('the command line', () => {
     { args: ['status', '-n', 'a', '-w'], want: { status: { namespace: 'a', watch: true, output: 'table' } } },
     { args: ['status'], env: { CLE_STATUS_NAMESPACE: 'b' }, want: { status: { namespace: 'b' } } },
     { args: ['explain', 'x', '--context', 'c'], want: { explain: 'x', settings: { context: 'c' } } },
+    { args: ['explain', 'lease/x'], want: { explain: 'x' } },
+    { args: ['explain', 'lease.coordination.k8s.io/x'], want: { explain: 'x' } },
     {
       args: ['plan', 'x', '--add', 'a=1.0.0', '--add', 'b=1.0.0/0.9.0', '--remove=c', '-f', '-'],
       want: { plan: 'x', settings: { add: ['a=1.0.0', 'b=1.0.0/0.9.0'], remove: ['c'], file: '-' } },
@@ -210,6 +212,11 @@ describe('the command line', () => {
 
   test.each([
     { args: ['explain'], want: "missing required argument 'lease'" },
+    { args: ['explain', ''], want: 'Give the name of a Lease' },
+    {
+      args: ['plan', 'kube-system/x', '--remove', 'a'],
+      want: 'Give the name alone, and its namespace with -n',
+    },
     {
       args: ['plan', 'x'],
       want: 'nothing is planned: give --add name=binary/emulation, --remove name or -f file',
