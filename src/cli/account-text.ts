@@ -3,6 +3,7 @@ import type { RankedCandidate } from '../inspection/candidate-ranking.ts';
 import type { LockHolder } from '../inspection/coordinator-lock.ts';
 import type { LeaseAccount, StrategyAccount } from '../inspection/lease-account.ts';
 import { listed } from '../inspection/lease-status.ts';
+import type { Rehearsal } from '../inspection/rehearsal.ts';
 import type { Paint, Style } from './paint.ts';
 import { stepLines } from './step-lines.ts';
 import { type Cell, type Layout, tableLines, wrapped } from './text-table.ts';
@@ -31,7 +32,12 @@ export function accountText(account: LeaseAccount, layout: Layout): string {
       'Strategy',
       strategySentences(strategy).map((sentence) => paragraph(sentence)),
     ),
-    ...(ifLeaderDied ? section('If the leader died now', stepLines(ifLeaderDied, paint)) : []),
+    ...(ifLeaderDied
+      ? section('If the leader died now', [
+          ...reservation(coordinator, ifLeaderDied).map((sentence) => paragraph(sentence)),
+          ...stepLines(ifLeaderDied, paint),
+        ])
+      : []),
     ...section(
       'What stands in the way',
       blockers.length === 0
@@ -68,6 +74,16 @@ function coordinatorText(lock: LockHolder): string {
     case 'unknown':
       return 'unknown, the lock in kube-system may not be read';
   }
+}
+
+/** What follows is what this program would do: whether it is the one that does it is another question. */
+function reservation({ kind }: LockHolder, { holder }: Rehearsal): readonly string[] {
+  if (holder === '') return [];
+  if (kind === 'nobody') return ['Nothing at all, as nobody coordinates. With a coordinator:'];
+  if (kind === 'builtIn') {
+    return ['By the rules of this program; the built-in coordinator, which decides here, takes longer.'];
+  }
+  return [];
 }
 
 function candidateLines(candidates: readonly RankedCandidate[], paint: Paint): readonly string[] {

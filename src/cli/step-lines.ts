@@ -1,3 +1,4 @@
+import { humanDuration } from '../apiserver/resources/age.ts';
 import type { Rehearsal } from '../inspection/rehearsal.ts';
 import type { Paint } from './paint.ts';
 import { printable } from './printable.ts';
@@ -5,15 +6,31 @@ import { tableLines } from './text-table.ts';
 
 /** What would happen, a line each, and where it ends. */
 export function stepLines(rehearsal: Rehearsal, paint: Paint): readonly string[] {
-  const { steps, holder, reason, isSettled } = rehearsal;
   const lines = tableLines(
-    steps.map(({ atMs, text, reason: why }) => [
+    rehearsal.steps.map(({ atMs, text, reason: why }) => [
       `  +${(atMs / 1000).toFixed(1)}s`,
       text,
       { text: why ?? '', style: 'dim' },
     ]),
     paint,
   );
-  const end = holder === '' ? 'Nobody leads in the end' : `${printable(holder)} leads in the end`;
-  return [...lines, `  ${end} (${reason})${isSettled ? '.' : '; it was still going on after 3 minutes.'}`];
+  return [...lines, `  ${endOf(rehearsal)}`];
+}
+
+function endOf({ holder, reason, isSettled, tookMs }: Rehearsal): string {
+  if (!isSettled) {
+    const lasted = humanDuration(tookMs / 1000);
+    return `It still goes on after ${lasted}, and ${printable(holder) || 'nobody'} holds the Lease (${reason}).`;
+  }
+  if (holder !== '') return `${printable(holder)} leads in the end (${reason}).`;
+  switch (reason) {
+    case 'NoCandidates':
+      return `No candidate is there to lead in the end (${reason}); a program that takes Leases by itself may.`;
+    case 'ThirdPartyStrategy':
+      return `Another controller says who leads in the end (${reason}).`;
+    case 'CoordinatorLease':
+      return `Another coordinator takes it by itself (${reason}).`;
+    default:
+      return `Nobody leads in the end (${reason}).`;
+  }
 }

@@ -46,6 +46,8 @@ const ANSWER_MS = 50;
 /** Without a holder nothing is over for good: a candidate may come back. So long without news counts as settled. */
 const QUIET_MS = 20_000;
 const HORIZON_MS = 180_000;
+/** A Lease that nobody renews is waited for beyond the horizon, as some last for minutes; but not for ever. */
+const LONGEST_WAIT_MS = 3_600_000;
 const DECISIONS_AT_ONE_INSTANT = 20;
 
 /**
@@ -138,9 +140,12 @@ class Rehearsing {
 
   runUntilSettled(): void {
     this.#newsAt = this.#world.now.monotonic;
-    const endsAt = this.#newsAt + HORIZON_MS;
+    const beganAt = this.#newsAt;
+    let endsAt = beganAt + HORIZON_MS;
     this.#isSettled = false;
     while (this.#world.now.monotonic < endsAt) {
+      const runsOutAt = Math.min(this.#runsOutAt() ?? beganAt, beganAt + LONGEST_WAIT_MS);
+      endsAt = Math.max(endsAt, runsOutAt + HORIZON_MS);
       this.#decide();
       if (this.#hasSettled()) {
         this.#isSettled = true;
@@ -153,6 +158,15 @@ class Rehearsing {
       this.#world.advanceTo(Math.min(...next.map((at) => (at > monotonic ? at : Number.POSITIVE_INFINITY))));
       this.#play();
     }
+  }
+
+  /** When the Lease is over, if nobody renews it any more. */
+  #runsOutAt(): Instant | undefined {
+    const { input, lease, now } = this.#world;
+    const tenure = surveyTenure(input, now.monotonic);
+    if (tenure.kind !== 'held') return undefined;
+    const isRunningOut = this.#silent.has(tenure.holder) || lease?.preferredHolder !== undefined;
+    return isRunningOut ? tenure.expiresAt : undefined;
   }
 
   #decide(): void {

@@ -82,6 +82,16 @@ describe('a rehearsal', () => {
     expect(lines).toEqual(wantSteps.map((want) => expect.stringMatching(want)));
   });
 
+  test.each([
+    { seconds: 270, want: { holder: 'young', reason: 'LeaderOptimal', isSettled: true } },
+    { seconds: 2 ** 31 - 1, want: { holder: 'old', isSettled: false } },
+  ])('waits for a Lease that lasts $seconds s, within reason', ({ seconds, want }) => {
+    const lasting = makeInput()
+      .sees(makeLease('old').with({ acquireTime: undefined }).lasting(seconds), 0)
+      .candidates(old.seenAt(0), young.seenAt(0));
+    expect(rehearse(lasting.build(), makeNow(0), [{ kind: 'crash', name: 'old' }])).toMatchObject(want);
+  });
+
   test('makes a crash at once, even when the holder has missed renewals already', () => {
     const { steps } = rehearse(led.build(), makeNow(12_000), [{ kind: 'crash', name: 'old' }]);
     expect(steps[0]).toMatchObject({ atMs: 0, text: expect.stringMatching(/^old dies/) });
