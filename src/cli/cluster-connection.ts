@@ -1,4 +1,5 @@
 import type { Host } from '../host.ts';
+import { ClusterClock, skewOf } from '../inspection/cluster-clock.ts';
 import type { InspectionSettings } from '../inspection/settings.ts';
 import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
@@ -8,6 +9,7 @@ import { version } from '../version.ts';
 /** A cluster to look at. */
 export interface ClusterConnection {
   readonly client: KubernetesClient;
+  readonly clock: ClusterClock;
   /** The one asked for, else the context's, else `default`. */
   readonly namespace: string;
 }
@@ -28,18 +30,26 @@ export async function withCluster<T>(
     env: host.env,
   });
   const context = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
+  const clock = new ClusterClock(host.clock);
   const client = createClient({
     kubeConfig,
     clock: host.clock,
+    hear: (heard) => clock.hear(heard),
     userAgent: `coordinated-leader-election/${version}`,
   });
   try {
-    return await look({ client, namespace: settings.namespace ?? (context?.namespace || 'default') });
+    return await look({ client, clock, namespace: settings.namespace ?? (context?.namespace || 'default') });
   } catch (error) {
     throw withNextStep(error, client.server);
   } finally {
     await client.close();
   }
+}
+
+/** Says so where times are not judged by this machine's clock. */
+export function tellOfSkew({ serverAheadMs }: ClusterClock, { stderr }: Host): void {
+  const skew = skewOf(serverAheadMs);
+  if (skew) stderr.write(`warning: ${skew.text}, by which times are judged here\n`);
 }
 
 function withNextStep(error: unknown, server: string): unknown {

@@ -1,12 +1,13 @@
 import type { Now } from '../election/time.ts';
 import type { Host } from '../host.ts';
+import type { ClusterClock } from '../inspection/cluster-clock.ts';
 import { lookAtLock } from '../inspection/coordinator-lock.ts';
 import { lookAtElections, type ObservedElection } from '../inspection/elections.ts';
 import { accountFor } from '../inspection/lease-account.ts';
 import type { ExplainSettings, InspectionSettings } from '../inspection/settings.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { accountText } from './account-text.ts';
-import { type ClusterConnection, withCluster } from './cluster-connection.ts';
+import { type ClusterConnection, tellOfSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { layoutFor, NOT_SERVED } from './show-status.ts';
 import { structured } from './structured-output.ts';
@@ -15,9 +16,10 @@ import { structured } from './structured-output.ts';
 export function showExplanation(leaseName: string, settings: ExplainSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
     const [{ election, now }, lock] = await Promise.all([
-      findElection(leaseName, settings, host, connection),
-      lookAtLock(connection.client, host.clock.wallTime()),
+      findElection(leaseName, settings, connection),
+      lookAtLock(connection.client, connection.clock),
     ]);
+    tellOfSkew(connection.clock, host);
     const account = accountFor(election, lock, now);
     const { output } = settings;
     host.stdout.write(
@@ -37,8 +39,7 @@ export function showExplanation(leaseName: string, settings: ExplainSettings, ho
 export async function findElection(
   leaseName: string,
   settings: InspectionSettings,
-  { clock }: Host,
-  { client, namespace }: ClusterConnection,
+  { client, clock, namespace }: ClusterConnection,
 ): Promise<{ readonly election: ObservedElection; readonly now: Now }> {
   const look = { client, clock, settings, namespace, leaseName };
   const { candidateVersion, elections, now } = await lookAtElections(look);
@@ -54,7 +55,7 @@ async function elsewhere(
   leaseName: string,
   settings: InspectionSettings,
   client: KubernetesClient,
-  clock: Host['clock'],
+  clock: ClusterClock,
 ): Promise<string> {
   const hint = '; status -A shows all there are';
   try {

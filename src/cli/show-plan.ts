@@ -3,7 +3,7 @@ import type { Host } from '../host.ts';
 import { plannedChanges } from '../inspection/planned-changes.ts';
 import { rehearse } from '../inspection/rehearsal.ts';
 import type { PlanSettings } from '../inspection/settings.ts';
-import { withCluster } from './cluster-connection.ts';
+import { tellOfSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { printable } from './printable.ts';
 import { findElection } from './show-explanation.ts';
@@ -16,7 +16,8 @@ export async function showPlan(leaseName: string, settings: PlanSettings, host: 
   const { file, add, remove, output } = settings;
   const manifests = file === undefined ? undefined : await readManifests(file, host);
   return await withCluster(settings, host, async (connection) => {
-    const { election, now } = await findElection(leaseName, settings, host, connection);
+    const { election, now } = await findElection(leaseName, settings, connection);
+    tellOfSkew(connection.clock, host);
     const { input } = election;
     const rehearsal = rehearse(input, now, plannedChanges({ add, remove, manifests }, input));
     if (output === 'json' || output === 'yaml') {

@@ -4,7 +4,7 @@ import { lookAtElections, type ObservedElections } from '../inspection/elections
 import { type LeaseStatus, statusOf } from '../inspection/lease-status.ts';
 import type { StatusSettings } from '../inspection/settings.ts';
 import { discoverLeaseCandidateVersion } from '../kubernetes/discovery.ts';
-import { type ClusterConnection, withCluster } from './cluster-connection.ts';
+import { type ClusterConnection, tellOfSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { paintFor } from './paint.ts';
 import { type StatusColumns, statusHeader, statusRow } from './status-rows.ts';
@@ -17,10 +17,11 @@ export const NOT_SERVED =
 
 /** Shows how each Lease stands, once or until it is told to stop; resolves to an exit code. */
 export function showStatus(settings: StatusSettings, host: Host): Promise<number> {
-  return withCluster(settings, host, async ({ client, namespace }) => {
+  return withCluster(settings, host, async ({ client, clock, namespace }) => {
     const place = settings.allNamespaces ? '' : namespace;
-    if (settings.watch) return await followStatus(settings, host, { client, namespace: place });
-    const found = await lookAtElections({ client, clock: host.clock, settings, namespace: place });
+    if (settings.watch) return await followStatus(settings, host, { client, clock, namespace: place });
+    const found = await lookAtElections({ client, clock, settings, namespace: place });
+    tellOfSkew(clock, host);
     const statuses = found.elections.map((election) => statusOf(election, found.now));
     const { output } = settings;
     if (output === 'json' || output === 'yaml') host.stdout.write(structured({ items: statuses }, output));
@@ -52,7 +53,7 @@ function sayWhatIsMissing(
 async function followStatus(
   settings: StatusSettings,
   host: Host,
-  { client, namespace }: ClusterConnection,
+  { client, clock, namespace }: ClusterConnection,
 ): Promise<number> {
   const columns = columnsOf(settings);
   const { paint } = layoutFor(host);
@@ -62,8 +63,9 @@ async function followStatus(
     host.stderr.write(`error: ${NOT_SERVED}\n`);
     return exitCode.failure;
   }
+  tellOfSkew(clock, host);
   const watch = {
-    ...{ client, clock: host.clock, settings, namespace },
+    ...{ client, clock, settings, namespace },
     signal: host.stopOn('SIGTERM', 'SIGINT'),
     onError: (error: unknown) =>
       host.stderr.write(`warning: ${error instanceof Error ? error.message : error}\n`),

@@ -14,7 +14,7 @@ export function statusCommand(
       summary: 'show who leads, and what each Lease is waiting for',
       description:
         'Shows every Lease that has candidates or names a strategy. It looks once: what is said of time rests on ' +
-        "renewTimes and this machine's clock.",
+        "renewTimes and the server's clock.",
       examples:
         '  $ kubectl cle status -n kube-system\n  $ kubectl cle status -A -o wide\n  $ kubectl cle status -A --watch',
       table: statusSettings,

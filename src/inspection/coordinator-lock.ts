@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts';
 import { isForeign, readLockRecord } from '../controller/lock-record.ts';
 import { resourcePaths } from '../controller/resource-paths.ts';
 import { decodeLease } from '../coordination/lease.ts';
@@ -17,13 +18,13 @@ export type LockHolder =
 /** Reads the lock. Rejects as the client does, but for a refusal: whoever asks may not be entitled to know. */
 export async function lookAtLock(
   client: KubernetesClient,
-  wallTime: bigint,
+  clock: Clock,
   signal?: AbortSignal,
 ): Promise<LockHolder> {
   const path = resourcePaths.lease(coordinatorLease.namespace, coordinatorLease.name);
   try {
     const lease = await client.request({ method: 'GET', path, ...(signal && { signal }) });
-    return isKubernetesObject(lease) ? lockHolderOf(lease, wallTime) : { kind: 'unknown' };
+    return isKubernetesObject(lease) ? lockHolderOf(lease, clock.wallTime()) : { kind: 'unknown' };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.status === 404) return { kind: 'nobody', formerHolder: '' };

@@ -2,6 +2,7 @@ import type { Reason } from '../election/decision.ts';
 import type { MicroTime } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
 import { stateTexts } from './candidate-text.ts';
+import { type ServerAhead, SKEW_TOLERATED_MS, skewOf } from './cluster-clock.ts';
 import type { ObservedElections } from './elections.ts';
 import type { Evidence } from './evidence.ts';
 import type { Finding } from './finding.ts';
@@ -9,9 +10,6 @@ import { counted, type LeaseStatus, listed, statusOf } from './lease-status.ts';
 import { reasonTexts } from './reason-text.ts';
 import { describeRight } from './rights.ts';
 import { runbookForMissing, runbookForReason, runbookPath } from './runbook.ts';
-
-/** Clocks that differ by less do no harm and cannot be told from a slow network, in milliseconds. */
-const SKEW_TOLERATED_MS = 2000;
 
 /** What is part of any election and passes, if somebody coordinates: one look cannot tell how long it has been so. */
 const PASSING: ReadonlySet<Reason> = new Set<Reason>([
@@ -78,7 +76,7 @@ function checkGate({ trial }: Evidence): Finding {
       check,
       severity: 'warning',
       what: `A Lease could not be created for trial: ${trial.message}`,
-      meaning: 'It is not known whether Leases keep their strategy, nor what time it is on the server.',
+      meaning: 'It is not known whether Leases keep their strategy.',
       advice: 'Use credentials that may create leases; nothing is kept of the trial.',
     };
   }
@@ -147,36 +145,31 @@ function checkRights({ missingRights, user }: Evidence): Finding {
   };
 }
 
-function checkClocks({ trial, elections }: Evidence): readonly Finding[] {
+function checkClocks({ serverAheadMs, elections }: Evidence): readonly Finding[] {
   const check = 'Clocks';
-  const ahead = trial.kind === 'created' ? trial.serverAheadMs : undefined;
-  const isOff = ahead !== undefined && (ahead.min > SKEW_TOLERATED_MS || ahead.max < -SKEW_TOLERATED_MS);
+  const skew = skewOf(serverAheadMs);
   const findings: Finding[] = [];
-  if (isOff) {
-    const skewMs = ahead.min > 0 ? ahead.min : -ahead.max;
+  if (skew !== undefined) {
     findings.push({
       check,
       severity: 'warning',
-      what: `The server's clock is ${(skewMs / 1000).toFixed(1)} s ${ahead.min > 0 ? 'ahead of' : 'behind'} this machine's.`,
-      meaning: 'Ages shown here are wrong by as much; elections do not compare clocks.',
+      what: `${skew.text}.`,
+      meaning: "Times are judged by the server's here; elections do not compare clocks.",
       advice: 'Set both clocks by NTP.',
     });
   }
-  if (elections !== undefined) findings.push(...checkRenewTimes(elections, ahead));
+  if (elections !== undefined) findings.push(...checkRenewTimes(elections, serverAheadMs));
   if (findings.length > 0) return findings;
-  const what =
-    ahead === undefined
-      ? "No renewTime lies ahead of this machine's clock."
-      : 'No clock is off by more than 2 s.';
-  return [{ check, severity: 'ok', what }];
+  return [{ check, severity: 'ok', what: 'No clock is off by more than 2 s.' }];
 }
 
-/** Against the later of the server's clock, as far as it is known, and ours: either may be the one that is behind. */
+/** Against the later of the server's clock and ours, one of which `now` is: either may be the one that is behind. */
 function checkRenewTimes(
   { elections, now }: ObservedElections,
-  ahead: { readonly max: number } | undefined,
+  ahead: ServerAhead | undefined,
 ): readonly Finding[] {
-  const latest = now.wall + BigInt(Math.round((Math.max(0, ahead?.max ?? 0) + SKEW_TOLERATED_MS) * 1000));
+  const otherIsAheadMs = skewOf(ahead) === undefined ? ahead?.max : ahead && -ahead.min;
+  const latest = now.wall + BigInt(Math.round((Math.max(0, otherIsAheadMs ?? 0) + SKEW_TOLERATED_MS) * 1000));
   const isAhead = (time: MicroTime | undefined) => time !== undefined && time > latest;
   const names = elections.flatMap(({ input }) => [
     ...(isAhead(input.lease?.renewTime) ? [`the holder of ${input.namespace}/${input.name}`] : []),

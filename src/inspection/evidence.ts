@@ -1,11 +1,11 @@
-import type { Clock } from '../clock.ts';
 import { resourcePaths } from '../controller/resource-paths.ts';
-import { specOf, timeField } from '../coordination/raw-object.ts';
+import { specOf } from '../coordination/raw-object.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import { isJsonObject } from '../kubernetes/json.ts';
 import { isKubernetesObject } from '../kubernetes/objects.ts';
+import type { ClusterClock, ServerAhead } from './cluster-clock.ts';
 import { type LockHolder, lookAtLock } from './coordinator-lock.ts';
 import { lookAtElections, type ObservedElections } from './elections.ts';
 import { type Right, rights } from './rights.ts';
@@ -21,22 +21,19 @@ export interface Evidence {
   readonly lock: LockHolder;
   readonly trial: TrialLease;
   readonly missingRights: readonly Right[];
+  /** Undefined: the server does not tell its time. */
+  readonly serverAheadMs: ServerAhead | undefined;
 }
 
 /** What became of a Lease that was created for trial: as a dry run, so that nothing of it was kept. */
 export type TrialLease =
-  | {
-      readonly kind: 'created';
-      readonly keepsStrategy: boolean;
-      /** How far the server's clock is ahead of ours, in milliseconds: between the two, as it tells whole seconds. */
-      readonly serverAheadMs: { readonly min: number; readonly max: number } | undefined;
-    }
+  | { readonly kind: 'created'; readonly keepsStrategy: boolean }
   | { readonly kind: 'refused'; readonly message: string };
 
 /** What to examine. */
 export interface ExaminationRequest {
   readonly client: KubernetesClient;
-  readonly clock: Clock;
+  readonly clock: ClusterClock;
   readonly settings: ElectionSettings;
   /** Where the trial is made. */
   readonly namespace: string;
@@ -53,7 +50,7 @@ export async function gatherEvidence(request: ExaminationRequest): Promise<Evide
   const [user, elections, lock, trial, missingRights] = await Promise.all([
     whoAmI(client),
     unlessForbidden(lookAtElections({ ...request, namespace: '' })),
-    lookAtLock(client, clock.wallTime()),
+    lookAtLock(client, clock),
     tryLease(request),
     missingAmong(client, rights),
   ]);
@@ -65,6 +62,7 @@ export async function gatherEvidence(request: ExaminationRequest): Promise<Evide
     lock,
     trial,
     missingRights,
+    serverAheadMs: clock.serverAheadMs,
   };
 }
 
@@ -91,14 +89,13 @@ async function whoAmI(client: KubernetesClient): Promise<string> {
   }
 }
 
-async function tryLease({ client, clock, namespace }: ExaminationRequest): Promise<TrialLease> {
+async function tryLease({ client, namespace }: ExaminationRequest): Promise<TrialLease> {
   const body = {
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
     metadata: { generateName: 'doctor-', namespace },
     spec: { holderIdentity: '', strategy: 'OldestEmulationVersion' },
   };
-  const sentAt = clock.wallTime();
   try {
     const lease = await client.request({
       method: 'POST',
@@ -106,26 +103,12 @@ async function tryLease({ client, clock, namespace }: ExaminationRequest): Promi
       query: { dryRun: 'All' },
       body,
     });
-    const answeredAt = clock.wallTime();
     if (!isKubernetesObject(lease)) return { kind: 'refused', message: 'the answer is no Lease' };
-    const created = timeField(lease.metadata, 'creationTimestamp');
-    return {
-      kind: 'created',
-      keepsStrategy: specOf(lease)['strategy'] !== undefined,
-      serverAheadMs: created === undefined ? undefined : aheadMs(created, sentAt, answeredAt),
-    };
+    return { kind: 'created', keepsStrategy: specOf(lease)['strategy'] !== undefined };
   } catch (error) {
     if (error instanceof ApiError) return { kind: 'refused', message: error.message };
     throw error;
   }
-}
-
-/** The server wrote `created`, cut to the second, at some moment between the two. */
-function aheadMs(created: bigint, sentAt: bigint, answeredAt: bigint) {
-  return {
-    min: Number(created - answeredAt) / 1000,
-    max: Number(created + 1_000_000n - sentAt) / 1000,
-  };
 }
 
 async function missingAmong(client: KubernetesClient, asked: readonly Right[]): Promise<readonly Right[]> {

@@ -7,7 +7,7 @@ import type { MicroTime, Now } from '../election/time.ts';
 /**
  * Takes in a Lease that was never seen before as if it had been watched since its holder renewed it: a coordinator would
  * give it its whole duration from first sight (rule 8), which is right for whoever may give it away, and tells whoever
- * only looks nothing. It is the one place where this machine's clock is held against a holder's.
+ * only looks nothing. It is the one place where a clock is held against a holder's.
  */
 export function seeLeaseFirst(records: ElectionRecords, lease: Lease, now: Now): void {
   records.seeLease(leaseKey(lease.namespace, lease.name), lease, past(now, lease.renewTime));

@@ -15,7 +15,7 @@ export interface LeaseStatus {
   readonly name: string;
   /** Whoever the Lease names, valid or not; '' for nobody. */
   readonly holder: string;
-  /** Whether the holder's time is not over, by its renewTime and this machine's clock. */
+  /** Whether the holder's time is not over, by its renewTime and the clock of whoever looks. */
   readonly isHeld: boolean;
   readonly preferredHolder: string;
   /** What the Lease names; where it names none, what the candidates come to. */

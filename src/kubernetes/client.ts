@@ -38,6 +38,14 @@ export interface ApiCallObservation {
   readonly durationMs: number;
 }
 
+/** What the server's clock said in an answer, and when the call was sent and answered by ours, in microseconds. */
+export interface HeardDate {
+  /** As HTTP has it: cut to the second. */
+  readonly date: string;
+  readonly sentAt: bigint;
+  readonly answeredAt: bigint;
+}
+
 /** Talks to one API server. */
 export interface KubernetesClient {
   /** The server's URL. */
@@ -63,6 +71,8 @@ export interface ClientOptions {
   readonly connections?: number;
   /** Must not throw. */
   readonly observe?: (call: ApiCallObservation) => void;
+  /** Told the time of each answer that has one. Must not throw. */
+  readonly hear?: (heard: HeardDate) => void;
 }
 
 const DEFAULT_DEADLINE_MS = 10_000;
@@ -158,6 +168,8 @@ class HttpClient implements KubernetesClient {
     const { headers, connection } = await deadline.race(this.#authenticate(request));
     // Closed meanwhile, it would open connections that nobody closes.
     this.#assertOpen(request);
+    const { clock, hear } = this.#options;
+    const sentAt = clock.wallTime();
     // Raced as well: an abort does not reach a request that still waits for a connection.
     const response = await deadline.race(
       send(`${this.server}${pathWithQuery(request.path, request.query)}`, {
@@ -168,6 +180,8 @@ class HttpClient implements KubernetesClient {
         signal: deadline.signal,
       }),
     );
+    const [date] = [response.headers['date']].flat();
+    if (date !== undefined) hear?.({ date, sentAt, answeredAt: clock.wallTime() });
     // Redirects are not followed, as they could take credentials elsewhere.
     if (response.statusCode < 300) return response;
     if (response.statusCode === 401) this.#credentials.invalidate();

@@ -142,6 +142,24 @@ describe('status', () => {
   });
 });
 
+describe('a clock that is wrong', () => {
+  test.each([
+    { aheadSeconds: 300, want: "s ahead of the server's" },
+    { aheadSeconds: -300, want: "s behind the server's" },
+  ])('by $aheadSeconds s does not make a leader look dead', async ({ aheadSeconds, want }) => {
+    const { out, err } = await look(status({ output: 'json' }), { aheadSeconds });
+    expect(JSON.parse(out).items.at(-1)).toMatchObject({ name: 'scheduler', isHeld: true });
+    expect(err).toContain(want);
+    const examined = await look((host) => showDiagnosis({ ...settings(), output: 'json' }, host), {
+      aheadSeconds,
+    });
+    const findings = JSON.parse(examined.out).findings;
+    expect(findings).toContainEqual(
+      expect.objectContaining({ check: 'Clocks', what: expect.stringContaining(want) }),
+    );
+  });
+});
+
 describe('a name that means something to a terminal', () => {
   test('is shown, and not obeyed', async () => {
     const odd = await startLookingSite();

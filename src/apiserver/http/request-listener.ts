@@ -85,17 +85,17 @@ function writeOutcome(
   outcome: Outcome,
   request: IncomingMessage,
   response: ServerResponse,
-  { streams, isClosing }: ListenerParts,
+  { clock, streams, isClosing }: ListenerParts,
 ): void {
   if (outcome.kind === 'gone' || response.destroyed) return;
-  const isLast = isClosing();
+  const head = { isLast: isClosing(), wallTime: clock.wallTime() };
   if (outcome.kind === 'answer') {
-    writeAnswer(request, response, outcome.answer, isLast);
+    writeAnswer(request, response, outcome.answer, head);
     return;
   }
-  writeStreamHead(request, response, outcome.headers ?? [], isLast);
+  writeStreamHead(request, response, outcome.headers ?? [], head);
   streams.add(response);
   response.once('close', () => streams.delete(response));
   outcome.reply.start(streamSink(response));
-  if (isLast) response.end();
+  if (head.isLast) response.end();
 }

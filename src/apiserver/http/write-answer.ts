@@ -6,14 +6,21 @@ import type { Answer } from './answer.ts';
 /** Answers that are longer are compressed, if the client can read that. */
 const MIN_GZIP_BYTES = 128 * 1024;
 
-/** Writes an answer. `isLast`: the connection is not used again. */
+/** What the head of every answer tells. */
+export interface HeadFacts {
+  /** The connection is not used again. */
+  readonly isLast: boolean;
+  readonly wallTime: bigint;
+}
+
+/** Writes an answer. */
 export function writeAnswer(
   request: IncomingMessage,
   response: ServerResponse,
   { code, contentType, body, headers = [], cacheControl }: Answer,
-  isLast: boolean,
+  facts: HeadFacts,
 ): void {
-  const all = [...commonHeaders(request, isLast, cacheControl), ...headers];
+  const all = [...commonHeaders(request, facts, cacheControl), ...headers];
   if (contentType === '') {
     response.writeHead(code, all).end();
     return;
@@ -39,16 +46,16 @@ export function writeStreamHead(
   request: IncomingMessage,
   response: ServerResponse,
   headers: readonly string[],
-  isLast: boolean,
+  facts: HeadFacts,
 ): void {
   const type = ['Content-Type', 'application/json'];
-  response.writeHead(200, [...commonHeaders(request, isLast), ...type, ...headers]);
+  response.writeHead(200, [...commonHeaders(request, facts), ...type, ...headers]);
   response.flushHeaders();
 }
 
 function commonHeaders(
   { headers }: IncomingMessage,
-  isLast: boolean,
+  { isLast, wallTime }: HeadFacts,
   cacheControl = 'no-cache, private',
 ): string[] {
   const auditId = headers['audit-id'];
@@ -57,6 +64,8 @@ function commonHeaders(
     typeof auditId === 'string' && auditId !== '' ? auditId : randomUUID(),
     'Cache-Control',
     cacheControl,
+    'Date',
+    new Date(Number(wallTime / 1000n)).toUTCString(),
     ...(isLast ? ['Connection', 'close'] : []),
   ];
 }
