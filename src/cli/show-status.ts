@@ -4,6 +4,7 @@ import { lookAtElections, type ObservedElections } from '../inspection/elections
 import { type LeaseStatus, statusOf } from '../inspection/lease-status.ts';
 import type { StatusSettings } from '../inspection/settings.ts';
 import { discoverLeaseCandidateVersion } from '../kubernetes/discovery.ts';
+import { ApiError } from '../kubernetes/errors.ts';
 import { type ClusterConnection, tellOfSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { paintFor } from './paint.ts';
@@ -14,6 +15,8 @@ import { type Cell, type Layout, tableLines, widthsOf } from './text-table.ts';
 /** The message for a server without the API; what else could be said of elections there would mislead. */
 export const NOT_SERVED =
   'the server serves no LeaseCandidates, so nothing is coordinated: doctor says how to turn them on';
+
+const WARNING_PERIOD_MS = 60_000;
 
 /** Shows how each Lease stands, once or until it is told to stop; resolves to an exit code. */
 export function showStatus(settings: StatusSettings, host: Host): Promise<number> {
@@ -64,11 +67,16 @@ async function followStatus(
     return exitCode.failure;
   }
   tellOfSkew(clock, host);
+  const refused = new AbortController();
+  const warn = warningsTo(host);
   const watch = {
     ...{ client, clock, settings, namespace },
-    signal: host.stopOn('SIGTERM', 'SIGINT'),
-    onError: (error: unknown) =>
-      host.stderr.write(`warning: ${error instanceof Error ? error.message : error}\n`),
+    signal: AbortSignal.any([host.stopOn('SIGTERM', 'SIGINT'), refused.signal]),
+    onError: (error: unknown) => {
+      // Once something was shown, a server that refuses is one that has just been started.
+      if (widths === undefined && isRefusal(error)) refused.abort(error);
+      else warn(error);
+    },
   };
   for await (const { elections, now } of watchElections(watch)) {
     const rows: (readonly Cell[])[] = [];
@@ -89,7 +97,24 @@ async function followStatus(
     widths ??= widthsOf(table);
     host.stdout.write(text(tableLines(table, paint, widths)));
   }
+  refused.signal.throwIfAborted();
   return exitCode.ok;
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 401 || error.status === 403);
+}
+
+/** What goes wrong again and again is said once a minute. */
+function warningsTo({ stderr, clock }: Host): (error: unknown) => void {
+  const saidAt = new Map<string, number>();
+  return (error) => {
+    const message = error instanceof Error ? error.message : String(error);
+    const now = clock.now();
+    if (now - (saidAt.get(message) ?? Number.NEGATIVE_INFINITY) < WARNING_PERIOD_MS) return;
+    saidAt.set(message, now);
+    stderr.write(`warning: ${message}\n`);
+  };
 }
 
 function columnsOf({ allNamespaces, output }: StatusSettings): StatusColumns {
