@@ -41,7 +41,7 @@ export function diagnose(evidence: Evidence): readonly Finding[] {
   ];
 }
 
-function checkApi({ elections, serverVersion }: Evidence): Finding {
+function checkApi({ elections, serverVersion, limitedTo }: Evidence): Finding {
   const check = 'APIServed';
   if (elections === undefined) {
     return {
@@ -49,7 +49,9 @@ function checkApi({ elections, serverVersion }: Evidence): Finding {
       severity: 'warning',
       what: 'Leases or LeaseCandidates may not be listed with these credentials.',
       meaning: 'Neither candidates nor Leases can be examined.',
-      advice: 'Use credentials that may list leases and leasecandidates in every namespace.',
+      advice:
+        'Use credentials that may list leases and leasecandidates in every namespace, or name one that these may ' +
+        'look into with --namespace.',
     };
   }
   if (elections.candidateVersion === undefined) {
@@ -65,7 +67,9 @@ function checkApi({ elections, serverVersion }: Evidence): Finding {
   return {
     check,
     severity: 'ok',
-    what: `${serverVersion} serves LeaseCandidate ${elections.candidateVersion}.`,
+    what:
+      `${serverVersion} serves LeaseCandidate ${elections.candidateVersion}.` +
+      (limitedTo.elections === undefined ? '' : ` Only namespace ${limitedTo.elections} may be examined.`),
   };
 }
 
@@ -127,11 +131,12 @@ function checkLock({ lock }: Evidence): Finding {
   }
 }
 
-function checkRights({ missingRights, user }: Evidence): Finding {
+function checkRights({ missingRights, user, limitedTo }: Evidence): Finding {
   const check = 'Permissions';
   const who = user || 'this user';
   if (missingRights.length === 0) {
-    return { check, severity: 'ok', what: `${who} may do all that a coordinator does.` };
+    const limit = limitedTo.rights === undefined ? '' : ` that is limited to namespace ${limitedTo.rights}`;
+    return { check, severity: 'ok', what: `${who} may do all that a coordinator${limit} does.` };
   }
   return {
     check,
@@ -140,7 +145,8 @@ function checkRights({ missingRights, user }: Evidence): Finding {
     meaning:
       'A coordinator with these credentials could not do its work; other credentials are not examined.',
     advice:
-      "Run doctor with the coordinator's own credentials; if it says the same, kubectl apply -f deploy/rbac.yaml.",
+      "Run doctor with the coordinator's own credentials, and with --namespace if it is limited to some; if it says " +
+      'the same, kubectl apply -f deploy/rbac.yaml.',
     runbook: runbookForMissing(missingRights),
   };
 }

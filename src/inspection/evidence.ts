@@ -18,6 +18,8 @@ export interface Evidence {
   readonly user: string;
   /** Undefined: these credentials may not read Leases or LeaseCandidates. */
   readonly elections: ObservedElections | undefined;
+  /** The namespace that these credentials are limited to, as a coordinator's may be; undefined: to none. */
+  readonly limitedTo: { readonly elections: string | undefined; readonly rights: string | undefined };
   readonly lock: LockHolder;
   readonly trial: TrialLease;
   readonly missingRights: readonly Right[];
@@ -35,7 +37,7 @@ export interface ExaminationRequest {
   readonly client: KubernetesClient;
   readonly clock: ClusterClock;
   readonly settings: ElectionSettings;
-  /** Where the trial is made. */
+  /** Where the trial is made, and what is examined where not every namespace may be. */
   readonly namespace: string;
   readonly signal?: AbortSignal;
 }
@@ -45,23 +47,30 @@ const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 
 /** Examines a cluster without changing anything. Rejects as the client does when the server cannot be talked to. */
 export async function gatherEvidence(request: ExaminationRequest): Promise<Evidence> {
-  const { client, clock } = request;
+  const { client, clock, namespace } = request;
   const version = await unlessForbidden(client.request({ method: 'GET', path: '/version' }));
-  const [user, elections, lock, trial, missingRights] = await Promise.all([
+  const [user, everywhere, lock, trial, missingEverywhere] = await Promise.all([
     whoAmI(client),
     unlessForbidden(lookAtElections({ ...request, namespace: '' })),
     lookAtLock(client, clock),
     tryLease(request),
     missingAmong(client, rights),
   ]);
+  const here = everywhere ? undefined : await unlessForbidden(lookAtElections(request));
+  const missingHere = await missingIn(client, namespace, missingEverywhere);
+  const hasMoreHere = missingHere.length < missingEverywhere.length;
   const gitVersion = version?.['gitVersion'];
   return {
     serverVersion: typeof gitVersion === 'string' ? gitVersion : '',
     user,
-    elections,
+    elections: everywhere ?? here,
+    limitedTo: {
+      elections: here && namespace,
+      rights: hasMoreHere ? namespace : undefined,
+    },
     lock,
     trial,
-    missingRights,
+    missingRights: hasMoreHere ? missingHere : missingEverywhere,
     serverAheadMs: clock.serverAheadMs,
   };
 }
@@ -114,6 +123,18 @@ async function tryLease({ client, namespace }: ExaminationRequest): Promise<Tria
 async function missingAmong(client: KubernetesClient, asked: readonly Right[]): Promise<readonly Right[]> {
   const allowed = await Promise.all(asked.map((right) => isAllowed(client, right)));
   return asked.filter((_, index) => allowed[index] === false);
+}
+
+/** Those among `missing` that are missing in one namespace, too. */
+function missingIn(
+  client: KubernetesClient,
+  namespace: string,
+  missing: readonly Right[],
+): Promise<readonly Right[]> {
+  return missingAmong(
+    client,
+    missing.map((right) => ({ namespace, ...right })),
+  );
 }
 
 async function isAllowed(client: KubernetesClient, right: Right): Promise<boolean> {

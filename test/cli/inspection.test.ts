@@ -233,6 +233,43 @@ describe('doctor', () => {
   });
 });
 
+describe('whoever is limited to one namespace', () => {
+  const limited = (namespace: string) => ({ ...lookingSettings(site.limitedKubeconfig), namespace });
+
+  test('has it examined by doctor, with the rights of a coordinator that is limited to it', async () => {
+    const { out } = await look((host) => showDiagnosis({ ...limited('kube-system'), output: 'json' }, host));
+    const whatOf = Object.fromEntries(
+      JSON.parse(out).findings.map(({ check, what }: { check: string; what: string }) => [check, what]),
+    );
+    expect(whatOf).toMatchObject({
+      APIServed: expect.stringContaining('Only namespace kube-system may be examined.'),
+      Permissions: 'limited may do all that a coordinator that is limited to namespace kube-system does.',
+      Leases: 'kube-system/controllers: StrategyConflict.',
+    });
+  });
+
+  test('is told by doctor what is missing in another', async () => {
+    const { out } = await look((host) => showDiagnosis({ ...limited('default'), output: 'json' }, host));
+    expect(JSON.parse(out).findings).toMatchObject([
+      { check: 'APIServed', severity: 'warning', advice: expect.stringContaining('--namespace') },
+      { check: 'FeatureGate', severity: 'warning' },
+      { check: 'CoordinatorLock' },
+      {
+        check: 'Permissions',
+        severity: 'warning',
+        what: expect.stringContaining('limited may not: list leases'),
+      },
+      { check: 'Clocks', severity: 'ok' },
+    ]);
+  });
+
+  test('cannot watch all of them, and is told what to do instead', async () => {
+    const watching = { ...limited('default'), allNamespaces: true, watch: true };
+    const refused = showStatus(watching, makeLookingHost());
+    await expect(refused).rejects.toThrow(/403 Forbidden.*name a namespace that you may read/);
+  });
+});
+
 describe('a server with the feature gate off', () => {
   let gateless: LookingSite;
   beforeAll(async () => {

@@ -16,6 +16,7 @@ import { WALL_START } from '../support/election-builders.ts';
 
 const ADMIN = 'admin-token';
 const READER = 'reader-token';
+const LIMITED = 'limited-token';
 
 /** Timers run as they do; the clocks stand still, so that what is shown of time is the same in every run. */
 const stillClock = { ...systemClock, now: () => 0, wallTime: () => WALL_START };
@@ -27,6 +28,8 @@ export interface LookingSite {
   /** Paths of kubeconfigs. */
   readonly kubeconfig: string;
   readonly readOnlyKubeconfig: string;
+  /** Of somebody who may do in `kube-system` what a coordinator does, and nothing elsewhere. */
+  readonly limitedKubeconfig: string;
   putLease(namespace: string, name: string, spec: object): Promise<void>;
   putCandidate(namespace: string, name: string, spec: object): Promise<void>;
   stop(): Promise<void>;
@@ -50,6 +53,11 @@ export async function startLookingSite(
     tokens: [
       { token: ADMIN, user: { name: 'admin', groups: [] }, rules: 'admin' },
       { token: READER, user: { name: 'reader', groups: [] }, rules: 'read-only' },
+      {
+        token: LIMITED,
+        user: { name: 'limited', groups: [] },
+        rules: [{ verbs: ['*'], groups: ['*'], resources: ['*'], namespaces: ['kube-system'] }],
+      },
     ],
     ...options,
   });
@@ -63,6 +71,7 @@ export async function startLookingSite(
   return {
     kubeconfig: await write('admin', ADMIN),
     readOnlyKubeconfig: await write('reader', READER),
+    limitedKubeconfig: await write('limited', LIMITED),
     putLease: (namespace, name, spec) =>
       post(access, `v1/namespaces/${namespace}/leases`, {
         apiVersion: 'coordination.k8s.io/v1',

@@ -24,6 +24,7 @@ const well: Evidence = {
   trial: { kind: 'created', keepsStrategy: true },
   serverAheadMs: { min: -900, max: 100 },
   missingRights: [],
+  limitedTo: { elections: undefined, rights: undefined },
 };
 
 describe('a diagnosis', () => {
