@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Host } from '../host.ts';
-import { plannedChanges } from '../inspection/planned-changes.ts';
+import { type Manifest, plannedChanges } from '../inspection/planned-changes.ts';
 import { rehearse } from '../inspection/rehearsal.ts';
 import type { PlanSettings } from '../inspection/settings.ts';
 import { tellOfSkew, withCluster } from './cluster-connection.ts';
@@ -14,7 +14,9 @@ import { structured } from './structured-output.ts';
 /** Shows what changes of the candidates would come to, step by step, without making any; resolves to an exit code. */
 export async function showPlan(leaseName: string, settings: PlanSettings, host: Host): Promise<number> {
   const { file, add, remove, output } = settings;
-  const manifests = file === undefined ? undefined : await readManifests(file, host);
+  // One after the other: the standard input is read once, however often it is named.
+  const manifests: Manifest[] = [];
+  for (const path of new Set(file)) manifests.push({ path, text: await readManifest(path, host) });
   return await withCluster(settings, host, async (connection) => {
     const { election, now } = await findElection(leaseName, settings, connection);
     tellOfSkew(connection.clock, host);
@@ -32,12 +34,12 @@ export async function showPlan(leaseName: string, settings: PlanSettings, host: 
   });
 }
 
-async function readManifests(file: string, { stdin }: Host): Promise<string> {
+async function readManifest(file: string, { stdin }: Host): Promise<string> {
   if (file !== '-') {
     try {
       return readFileSync(file, 'utf8');
     } catch (error) {
-      throw new Error(`cannot read the file given with -f`, { cause: error });
+      throw new Error('cannot read the file given with -f', { cause: error });
     }
   }
   let text = '';

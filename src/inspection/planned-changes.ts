@@ -13,13 +13,21 @@ export interface PlanRequest {
   /** `name=binaryVersion/emulationVersion` each. */
   readonly add: readonly string[];
   readonly remove: readonly string[];
-  /** LeaseCandidates in YAML or JSON, as many documents or lists as there are. */
-  readonly manifests: string | undefined;
+  readonly manifests: readonly Manifest[];
 }
 
-const DEFAULT_PREFERENCE: StrategyPreference = { kind: 'strategy', strategy: 'OldestEmulationVersion' };
+/** LeaseCandidates in YAML or JSON, as many documents or lists as there are. */
+export interface Manifest {
+  /** As it was given. */
+  readonly path: string;
+  readonly text: string;
+}
+
+const DEFAULT_STRATEGY = 'OldestEmulationVersion';
+const DEFAULT_PREFERENCE: StrategyPreference = { kind: 'strategy', strategy: DEFAULT_STRATEGY };
 // As the API server has it for LeaseCandidates.
 const CANDIDATE_NAME = /^[-._a-zA-Z0-9]+$/;
+const ADDED = /^([^=]*)=([^/]*)(?:\/(.*))?$/s;
 
 /**
  * The changes in the order in which they are to be made: first what appears, then what is stopped, as in a rolling
@@ -31,21 +39,22 @@ export function plannedChanges(request: PlanRequest, input: ElectionInput): read
   const problems: string[] = [];
   const added = [
     ...request.add.flatMap((text) => read(() => addedCandidate(text, input), problems)),
-    ...(request.manifests === undefined
-      ? []
-      : read(() => manifestCandidates(request.manifests ?? '', input), problems).flat()),
+    ...request.manifests.flatMap((manifest) =>
+      read(() => manifestCandidates(manifest, input), problems).flat(),
+    ),
   ];
   const names = new Set([
     ...input.candidates.map(({ candidate }) => candidate.name),
     ...added.map(({ name }) => name),
   ]);
-  for (const name of request.remove.filter((one) => !names.has(one))) {
+  const removed = [...new Set(request.remove)];
+  for (const name of removed.filter((one) => !names.has(one))) {
     problems.push(`--remove: ${name} is no candidate of ${input.namespace}/${input.name}${known(names)}`);
   }
   if (problems.length > 0) throw new SettingsError(problems);
   return [
     ...added.map((candidate): Change => ({ kind: 'add', candidate })),
-    ...request.remove.map((name): Change => ({ kind: 'remove', name })),
+    ...removed.map((name): Change => ({ kind: 'remove', name })),
   ];
 }
 
@@ -64,8 +73,7 @@ function read<T>(parse: () => T, problems: string[]): T[] {
 }
 
 function addedCandidate(text: string, input: ElectionInput): LeaseCandidate {
-  const [name = '', versions = ''] = text.split('=', 2);
-  const [binaryVersion = '', emulationVersion = binaryVersion] = versions.split('/', 2);
+  const [, name = '', binaryVersion = '', emulationVersion = binaryVersion] = ADDED.exec(text) ?? ['', text];
   const problem = (what: string) =>
     new SettingsError([`--add: "${text}" ${what}; give e.g. scheduler-c=1.36.0/1.35.0`]);
   if (!CANDIDATE_NAME.test(name)) throw problem('names no candidate');
@@ -91,33 +99,47 @@ function addedCandidate(text: string, input: ElectionInput): LeaseCandidate {
   };
 }
 
-function manifestCandidates(text: string, input: ElectionInput): readonly LeaseCandidate[] {
+function manifestCandidates({ path, text }: Manifest, input: ElectionInput): readonly LeaseCandidate[] {
+  const problem = (what: string) => new SettingsError([`-f ${path}: ${what}`]);
   const objects = parseAllDocuments(text).flatMap((document) => {
     const [error] = document.errors;
-    if (error) throw new SettingsError([`-f: this is no YAML: ${error.message}`]);
+    if (error) throw problem(`this is no YAML: ${error.message}`);
     const value: unknown = document.toJS();
     if (value === null || value === undefined) return [];
     if (isJsonObject(value) && Array.isArray(value['items'])) return value['items'] as unknown[];
     return [value];
   });
-  if (objects.length === 0) throw new SettingsError(['-f: there is no LeaseCandidate in it']);
+  if (objects.length === 0) throw problem('there is no LeaseCandidate in it');
   return objects.map((object) => {
     if (!isKubernetesObject(object) || object.kind !== 'LeaseCandidate') {
-      throw new SettingsError(['-f: holds something that is no LeaseCandidate']);
+      throw problem('holds something that is no LeaseCandidate');
     }
     const candidate = decodeLeaseCandidate(object);
+    const { name, leaseName } = candidate;
     const namespace = candidate.namespace || input.namespace;
-    if (candidate.leaseName !== input.name || namespace !== input.namespace) {
-      throw new SettingsError([
-        `-f: ${candidate.name} is a candidate for ${namespace}/${candidate.leaseName}, not for ${input.namespace}/${input.name}`,
-      ]);
+    if (leaseName !== input.name || namespace !== input.namespace) {
+      throw problem(
+        `${name} is a candidate for ${namespace}/${leaseName}, not for ${input.namespace}/${input.name}`,
+      );
     }
-    return {
-      ...candidate,
-      namespace,
-      uid: `planned-${candidate.name}`,
-      isDeleting: false,
-      pingTime: undefined,
-    };
+    const flaw = flawOf(candidate);
+    if (flaw !== undefined) throw problem(`the server would refuse ${name}, as ${flaw}`);
+    return { ...candidate, namespace, uid: `planned-${name}`, isDeleting: false, pingTime: undefined };
   });
+}
+
+/** What the API server refuses a candidate for; a plan with it would show what cannot happen. */
+function flawOf({ name, binaryVersion, emulationVersion, preference }: LeaseCandidate): string | undefined {
+  const strategies = preference.kind === 'strategy' ? [preference.strategy] : preference.strategies;
+  const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
+  const hasVersions = strategies.includes(DEFAULT_STRATEGY);
+  if (!CANDIDATE_NAME.test(name)) return 'that is no name of one';
+  if (preference.kind === 'strategy' && preference.strategy === '') return 'it asks for no strategy';
+  if (!binary && (hasVersions || binaryVersion !== undefined)) return 'its binaryVersion is not like 1.36.0';
+  if (!emulation && (hasVersions || emulationVersion !== undefined)) {
+    return 'its emulationVersion is not like 1.36.0';
+  }
+  if (binary && emulation && emulation.compare(binary) > 0)
+    return 'it emulates a version newer than its binary';
+  return undefined;
 }

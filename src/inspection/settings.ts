@@ -1,6 +1,6 @@
 import { runSettings } from '../config.ts';
 import type { ElectionSettings } from '../election/model.ts';
-import { boolean, namespaces, type Parser, text } from '../setting-values.ts';
+import { boolean, namespaces, type Parser } from '../setting-values.ts';
 import type { Setting, SettingsTable } from '../settings-table.ts';
 
 /** How what was found is written. */
@@ -34,8 +34,8 @@ export interface PlanSettings extends InspectionSettings {
   /** `name=binaryVersion/emulationVersion` each. */
   readonly add: readonly string[];
   readonly remove: readonly string[];
-  /** Path of a file of LeaseCandidates, `-` for the standard input. */
-  readonly file: string | undefined;
+  /** Paths of files of LeaseCandidates, `-` for the standard input. */
+  readonly file: readonly string[];
 }
 
 /** Everything the `doctor` command can be told, validated. */
@@ -166,16 +166,18 @@ export const planSettings: SettingsTable<PlanSettings> = {
       flag: 'file',
       short: 'f',
       placeholder: '<path>',
-      default: undefined,
+      repeatable: true,
+      default: '',
       defaultNote: 'none',
-      description: 'LeaseCandidates that appear, as YAML or JSON; - is the standard input',
+      description:
+        'LeaseCandidates that appear, as YAML or JSON; - is the standard input; may be given several times',
       group: 'Changes:',
-      parse: text,
+      parse: names,
     },
     output: outputRow('table', 'json', 'yaml'),
   },
   contradictionsIn: ({ add, remove, file }) =>
-    add.length + remove.length === 0 && file === undefined
+    add.length + remove.length + file.length === 0
       ? ['nothing is planned: give --add name=binary/emulation, --remove name or -f file']
       : [],
 };

@@ -96,7 +96,7 @@ describe('what is shown', () => {
             namespace: 'kube-system',
             add: ['scheduler-d=1.37.0/1.34.0'],
             remove: ['scheduler-a'],
-            file: undefined,
+            file: [],
           },
           host,
         ),
@@ -172,7 +172,7 @@ describe('a name that means something to a terminal', () => {
     const shown = await Promise.all([
       look((host) => showStatus({ ...all, allNamespaces: true, watch: false }, host)),
       look((host) => showExplanation('x', all, host)),
-      look((host) => showPlan('x', { ...all, add: [], remove: ['x-1'], file: undefined }, host)),
+      look((host) => showPlan('x', { ...all, add: [], remove: ['x-1'], file: [] }, host)),
     ]);
     for (const { out } of shown) {
       expect(out).toContain('a^[[31m^Jb\\x9b2J');
@@ -205,7 +205,7 @@ spec: { leaseName: scheduler, binaryVersion: 1.30.0, emulationVersion: 1.30.0, s
       namespace: 'kube-system',
       add: [],
       remove: [],
-      file: '-',
+      file: ['-'],
       output: 'json' as const,
     };
     const { out } = await look((host) => showPlan('scheduler', planned, host), { stdin });
