@@ -16,7 +16,7 @@ export function completionLines(words: readonly string[], program: Command): str
   if (command === undefined)
     return first === undefined ? lines(typed, commandsOf(program)) : lines(typed, []);
   const valued = command.options.find((option) => option.required && isCalled(option, rest.at(-1)));
-  if (valued) return lines(typed, choicesOf(valued), valued.argChoices === undefined);
+  if (valued) return lines(typed, choicesOf(valued), valued.flags.includes('<path>'));
   if (typed.startsWith('-')) return lines(typed, optionsOf(command));
   const argument = command.registeredArguments[rest.length];
   const choices = argument?.argChoices ?? [];

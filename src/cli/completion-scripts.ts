@@ -15,6 +15,7 @@ export const completionScripts: Readonly<Record<Shell, string>> = {
   COMPREPLY=()
   while IFS= read -r line; do
     case "$line" in
+      :4) compopt +o default 2>/dev/null ;; # bash 3 cannot, and offers the names of files
       :*) ;;
       *) COMPREPLY+=("\${line%%$'\\t'*}") ;;
     esac

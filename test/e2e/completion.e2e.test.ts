@@ -54,7 +54,8 @@ async function typed(command: string, setUp: string, keys: string, shows: string
     env: { HOME: home, PATH: `${home}:/usr/bin:/bin`, TERM: 'dumb' },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  process.once('exit', () => terminal.kill('SIGKILL'));
+  const end = () => terminal.kill('SIGKILL');
+  process.once('exit', end);
   let screen = '';
   terminal.stdout.setEncoding('utf8').on('data', (text: string) => {
     screen += text;
@@ -73,7 +74,8 @@ async function typed(command: string, setUp: string, keys: string, shows: string
     await until(shows).catch(() => {});
     return stripVTControlCharacters(screen);
   } finally {
-    terminal.kill('SIGKILL');
+    process.off('exit', end);
+    end();
   }
 }
 
@@ -87,6 +89,13 @@ describe.each(shells)('completion in $shell', ({ command, setUp }) => {
       expect(screen).toContain('--all-namespaces');
     },
   );
+
+  it('offers no names of files where none would do', async () => {
+    const program = 'coordinated-leader-election';
+    const keys = `${program} status -n ./settings-\t_\n`;
+    const refusal = 'names a namespace that cannot exist: ./settings-_';
+    expect(await typed(command, setUp(program), keys, refusal)).toContain(refusal);
+  });
 
   it('completes the names of files where an option takes one', async () => {
     const program = 'coordinated-leader-election';
