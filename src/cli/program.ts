@@ -162,5 +162,6 @@ function report(error: unknown, stderr: TextOutput): number {
 }
 
 function messageWithCauses(error: Error): string {
-  return error.cause instanceof Error ? `${error.message}: ${messageWithCauses(error.cause)}` : error.message;
+  if (!(error.cause instanceof Error) || error.message.includes(error.cause.message)) return error.message;
+  return `${error.message}: ${messageWithCauses(error.cause)}`;
 }

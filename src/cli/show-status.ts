@@ -123,7 +123,8 @@ function columnsOf({ allNamespaces, output }: StatusSettings): StatusColumns {
 
 /** Sentences are broken for a terminal only: whoever reads them from a pipe searches for them. */
 export function layoutFor({ stdout, env }: Host): Layout {
-  return { columns: stdout.isTTY ? stdout.columns : undefined, paint: paintFor(stdout, env) };
+  // A terminal that does not know its width has 0 columns.
+  return { columns: (stdout.isTTY && stdout.columns) || undefined, paint: paintFor(stdout, env) };
 }
 
 function text(lines: readonly string[]): string {

@@ -82,6 +82,11 @@ describe('what is shown', () => {
       terminal: { columns: 60, env: { NO_COLOR: '1' } },
     },
     {
+      file: 'explain',
+      run: (host: Host) => showExplanation('scheduler', { ...settings(), namespace: 'kube-system' }, host),
+      terminal: { columns: 0, env: { NO_COLOR: '1' } },
+    },
+    {
       file: 'explain-conflict',
       run: (host: Host) => showExplanation('controllers', { ...settings(), namespace: 'kube-system' }, host),
       terminal: {},

@@ -135,6 +135,14 @@ describe('the command line', () => {
     expect(await execute(['run'], { run: async () => 1 })).toMatchObject({ exitCode: 1, stderr: '' });
   });
 
+  test('says once what a cause says, too', async () => {
+    const cause = new Error('no such file');
+    const { stderr } = await execute(['run'], {
+      run: () => Promise.reject(new Error(`cannot read x: ${cause.message}`, { cause })),
+    });
+    expect(stderr).toBe('error: cannot read x: no such file\n');
+  });
+
   test("reports a command's error with its causes and ends in 1", async () => {
     const run = async () => {
       throw new Error('no cluster to talk to', { cause: new Error('connection refused') });
@@ -265,6 +273,7 @@ describe('the command line', () => {
     { words: ['__complete', 'completion', ''], want: 'bash\nzsh\nfish\n:4\n' },
     { words: ['__complete', 'status', '--all'], want: /^--all-namespaces\t.*\n:4\n$/ },
     { words: ['__complete', 'status', '--kubeconfig', ''], want: ':0\n' },
+    { words: ['__complete', 'status', '-n', ''], want: ':4\n' },
     { words: ['__complete', 'nothing', ''], want: ':4\n' },
     { words: ['__complete', 'explain', 'x', '--no'], want: ':4\n' },
   ])('completes $words', async ({ words, want }) => {
