@@ -57,7 +57,11 @@ function holderText({ status, expiresInSeconds }: LeaseAccount): string {
   const { holder, renewedSecondsAgo } = status;
   if (holder === '') return '<none>';
   const renewed =
-    renewedSecondsAgo === undefined ? 'never renewed' : `renewed ${humanDuration(renewedSecondsAgo)} ago`;
+    renewedSecondsAgo === undefined
+      ? 'never renewed'
+      : renewedSecondsAgo < -1
+        ? 'renewed at a time that has yet to come'
+        : `renewed ${humanDuration(renewedSecondsAgo)} ago`;
   const left =
     expiresInSeconds === undefined ? 'expired' : `expires in ${humanDuration(Math.ceil(expiresInSeconds))}`;
   return `${holder} (${renewed}, ${left})`;

@@ -81,7 +81,9 @@ function checkGate({ trial }: Evidence): Finding {
       severity: 'warning',
       what: `A Lease could not be created for trial: ${trial.message}`,
       meaning: 'It is not known whether Leases keep their strategy.',
-      advice: 'Use credentials that may create leases; nothing is kept of the trial.',
+      advice:
+        'Use credentials that may create leases, and with --namespace a namespace that exists; nothing is kept of the ' +
+        'trial.',
     };
   }
   if (trial.keepsStrategy)

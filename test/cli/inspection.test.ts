@@ -165,6 +165,15 @@ describe('a clock that is wrong', () => {
   });
 });
 
+test('a holder that renewed in the future is told of as such', async () => {
+  const early = await startLookingSite();
+  onTestFinished(() => early.stop());
+  const spec = { holderIdentity: 'a', leaseDurationSeconds: 15, renewTime: timeAt(3600) };
+  await early.putLease('default', 'x', spec);
+  const { out } = await look((host) => showExplanation('x', lookingSettings(early.kubeconfig), host));
+  expect(out).toContain('a (renewed at a time that has yet to come, expires in 15s)');
+});
+
 describe('a name that means something to a terminal', () => {
   test('is shown, and not obeyed', async () => {
     const odd = await startLookingSite();
