@@ -93,13 +93,18 @@ export function createProgram(parts: ProgramParts): Program {
         return exitCode.ok;
       }
       try {
-        await program.parseAsync(withCommand(args, parts), { from: 'user' });
+        await program.parseAsync(withCommand(args.map(withoutEqualsSign), parts), { from: 'user' });
         return invocation.exitCode;
       } catch (error) {
         return report(error, parts.stderr);
       }
     },
   };
+}
+
+/** kubectl takes `-o=json` for `-o json`; to commander the sign would be part of the value. */
+function withoutEqualsSign(arg: string): string {
+  return arg.replace(/^(-[A-Za-z])=/, '$1');
 }
 
 /**

@@ -199,6 +199,7 @@ describe('the command line', () => {
     { args: ['status', '-n', 'a', '-w'], want: { status: { namespace: 'a', watch: true, output: 'table' } } },
     { args: ['status'], env: { CLE_STATUS_NAMESPACE: 'b' }, want: { status: { namespace: 'b' } } },
     { args: ['explain', 'x', '--context', 'c'], want: { explain: 'x', settings: { context: 'c' } } },
+    { args: ['status', '-n=a', '-o=json'], want: { status: { namespace: 'a', output: 'json' } } },
     { args: ['explain', 'lease/x'], want: { explain: 'x' } },
     { args: ['explain', 'lease.coordination.k8s.io/x'], want: { explain: 'x' } },
     {
