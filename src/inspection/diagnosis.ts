@@ -231,7 +231,7 @@ function checkCandidates({ elections }: Evidence): readonly Finding[] {
 
 /** Leases whose election is held up. */
 function checkLeases({ elections }: Evidence): readonly Finding[] {
-  if (elections === undefined) return [];
+  if (elections?.candidateVersion === undefined) return [];
   const check = 'Leases';
   const statuses = elections.elections.map((election) => statusOf(election, elections.now));
   const byReason = Map.groupBy(statuses, troubleOf);
@@ -248,13 +248,11 @@ function checkLeases({ elections }: Evidence): readonly Finding[] {
     return [{ check, severity, what, meaning, advice, ...(runbook !== undefined && { runbook }) }];
   });
   if (findings.length > 0) return findings;
-  return [
-    {
-      check,
-      severity: 'ok',
-      what: `${counted(statuses.length, 'coordinated Lease')}, each as it should be.`,
-    },
-  ];
+  const what =
+    statuses.length === 0
+      ? 'There are no coordinated Leases.'
+      : `${counted(statuses.length, 'coordinated Lease')}, each as it should be.`;
+  return [{ check, severity: 'ok', what }];
 }
 
 /** One look finds most candidates silent; that they disagree shows before they are asked, and lasts after they were. */

@@ -32,6 +32,14 @@ describe('a diagnosis', () => {
     expect(diagnose(well).filter(({ severity }) => severity !== 'ok')).toEqual([]);
   });
 
+  test.each([
+    { name: 'there are', candidateVersion: 'v1beta1', want: ['There are no coordinated Leases.'] },
+    { name: 'can be', candidateVersion: undefined, want: [] },
+  ] as const)('does not praise Leases where none $name', ({ candidateVersion, want }) => {
+    const findings = diagnose({ ...well, elections: { candidateVersion, now: NOW, elections: [] } });
+    expect(findings.filter(({ check }) => check === 'Leases').map(({ what }) => what)).toEqual(want);
+  });
+
   test.each<{
     name: string;
     evidence: Partial<Evidence>;
