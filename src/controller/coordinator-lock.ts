@@ -9,7 +9,14 @@ import {
   type LockRules,
   observeLock,
 } from './lock-decision.ts';
-import { isForeign, newLockLease, type RecordChange, readLockRecord, withRecord } from './lock-record.ts';
+import {
+  isForeign,
+  newLockLease,
+  type RecordChange,
+  readLockRecord,
+  release,
+  withRecord,
+} from './lock-record.ts';
 import {
   type CoordinatorLockOptions,
   checkLockSettings,
@@ -40,7 +47,7 @@ export class CoordinatorLock {
   #observation: LockObservation | undefined;
   /** Whether `#lease` is recent enough to decide on. */
   #fresh = false;
-  /** While we hold the lock: when the last renewal that succeeded was sent. */
+  /** While we hold it: when the last renewal that succeeded was sent. */
   #renewedAt: Instant | undefined;
   /** Whether the Lease may name us: a claim was sent, be it that its answer never came. */
   #mayHold = false;
@@ -177,8 +184,7 @@ export class CoordinatorLock {
 
   /** Only a record that still is ours is emptied: another's must not be touched. */
   async #release(): Promise<void> {
-    // While settling, somebody else may still act; whoever found the lock released would not know to wait for that.
-    if (!this.#mayHold || this.#options.clock.now() < this.#actFrom) return;
+    if (!this.#mayHold) return;
     try {
       await this.#empty().catch((error) => {
         if (isConflict(error)) return this.#empty();
@@ -192,7 +198,7 @@ export class CoordinatorLock {
   async #empty(): Promise<void> {
     await this.#look();
     if (this.#observation?.record?.holder !== this.#rules.identity) return;
-    this.#see(await this.#write({ holder: '', leaseDurationMs: 1000 }));
+    this.#see(await this.#write(release(this.#rules.identity, this.#actFrom - this.#options.clock.now())));
   }
 
   #write(change: Omit<RecordChange, 'wallTime'>): Promise<KubernetesObject> {

@@ -5,6 +5,8 @@ import type { KubernetesObject } from '../kubernetes/objects.ts';
 /** What every identity of this program's replicas begins with; any other is the built-in controller's. */
 export const IDENTITY_PREFIX = 'coordinated-leader-election_';
 
+const RELEASED = { holder: '', leaseDurationMs: 1000 };
+
 /** The identity of one replica; `uuid` tells it from an earlier run on the same host. */
 export function replicaIdentity(hostname: string, uuid: string): string {
   return `${IDENTITY_PREFIX}${hostname}_${uuid}`;
@@ -49,7 +51,15 @@ export function readLockRecord(lease: KubernetesObject): LockRecord {
 
 /** Whether this is how client-go and this program let go: a holder that stopped, not a Lease that somebody emptied. */
 export function isReleased(record: LockRecord): boolean {
-  return record.holder === '' && record.leaseDurationMs === 1000;
+  return record.holder === '' && record.leaseDurationMs === RELEASED.leaseDurationMs;
+}
+
+/**
+ * How `holder` lets go: at once or, where somebody ousted may act for another `settlingMs`, by letting it expire then:
+ * whoever found the lock released would not know to wait for that.
+ */
+export function release(holder: string, settlingMs: number): Omit<RecordChange, 'wallTime'> {
+  return settlingMs > 0 ? { holder, leaseDurationMs: settlingMs } : RELEASED;
 }
 
 /** A Lease for a lock that has none. */

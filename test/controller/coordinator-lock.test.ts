@@ -461,14 +461,18 @@ describe('stopping', () => {
     expect(kinds()).not.toContain('active');
   });
 
-  test('while settling leaves the Lease to expire, as the one ousted may still act', async () => {
+  test('while settling lets the Lease expire at the moment from which the one ousted cannot act', async () => {
     const { clock, server, makeLock } = makeWorld();
     keepRenewing(server, clock);
     const { lock } = makeLock({ takeOver: true });
+    const { lock: next } = makeLock({ takeOver: true, identity: B });
     lock.start();
-    await clock.advance(5000);
+    await clock.advance(5400);
+    next.start();
     await lock.stop();
-    expect(server.spec['holderIdentity']).toBe(A);
+    expect(server.spec).toMatchObject({ holderIdentity: A, leaseDurationSeconds: 10 });
+    await clock.runUntil(() => next.isActive());
+    expect(clock.now()).toBe(15_400);
   });
 
   test('leaves alone a Lease that is not ours', async () => {
