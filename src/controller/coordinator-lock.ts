@@ -82,7 +82,9 @@ export class CoordinatorLock {
 
   /** Whether a write may begin now. False from the moment at which somebody else might be the coordinator. */
   isActive(): boolean {
-    return this.#state.kind === 'active' && this.#isRenewed();
+    // Not left to the timer, which may come after a renewal that ends this: whoever is refused waits for `onChange`.
+    if (this.#state.kind === 'active' && !this.#isRenewed()) this.#refreshState();
+    return this.#state.kind === 'active';
   }
 
   /** Begins to watch and to claim the lock. Without effect when already started, or after `stop`. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { CoordinatorLock } from '../../src/controller/coordinator-lock.ts';
 import type { LockEvent, LockTiming } from '../../src/controller/lock-settings.ts';
 import type { LockState } from '../../src/controller/lock-state.ts';
+import { SimProcess } from '../simulation/sim-process.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { type SimFate, SimLockServer } from './sim-lock-server.ts';
 
@@ -16,17 +17,19 @@ interface LockOverrides {
   readonly watchDelayMs?: number;
   readonly fate?: () => SimFate;
   readonly timing?: Partial<LockTiming>;
+  /** Whose clock the lock goes by; the world's when absent. */
+  readonly process?: SimProcess;
 }
 
 function makeWorld() {
   const clock = new VirtualClock({ random: () => 0 });
   const server = new SimLockServer();
   const makeLock = (overrides: LockOverrides = {}) => {
-    const { identity = A, takeOver = false, hasWatch = true, timing, ...connection } = overrides;
+    const { identity = A, takeOver = false, hasWatch = true, timing, process, ...connection } = overrides;
     const states: LockState[] = [];
     const events: LockEvent[] = [];
     const lock = new CoordinatorLock({
-      clock,
+      clock: process ?? clock,
       storage: server.connect({ clock, ...connection }, hasWatch),
       identity,
       takeOver,
@@ -107,6 +110,25 @@ describe('a holder', () => {
     await clock.advance(1);
     expect(lock.isActive()).toBe(false);
     expect(states.at(-1)).toEqual({ kind: 'standby', holder: A, since: 12_000 });
+  });
+
+  test('that could not act for a moment says so, even if a renewal ends that before any timer notices', async () => {
+    const { clock, makeLock } = makeWorld();
+    const process = new SimProcess(clock);
+    let fate: SimFate = {};
+    const { lock, kinds } = makeLock({ process, fate: () => fate });
+    lock.start();
+    await clock.advance(1999);
+    fate = { answerMs: 8100 };
+    await clock.advance(1);
+    // It is stopped, and what the network has for it is handled before the timers that are overdue.
+    process.pause(8200);
+    await clock.advance(8050);
+    expect(lock.isActive()).toBe(false);
+    await clock.advance(50);
+    expect(lock.isActive()).toBe(true);
+    // Whoever was refused looks again when it is told of this.
+    expect(kinds()).toEqual(['active', 'standby', 'active']);
   });
 
   test('counts a slow renewal from when it was sent', async () => {
