@@ -9,7 +9,12 @@ import { ApiError } from '../kubernetes/errors.ts';
 import type { ActionWriter } from './apply.ts';
 import type { ElectionRecords } from './election-records.ts';
 import type { LeaseKey } from './lease-key.ts';
-import { recordIntent, recordLeaseWritten, recordPingNotSent } from './record-outcome.ts';
+import {
+  recordDeletionFailed,
+  recordIntent,
+  recordLeaseWritten,
+  recordPingNotSent,
+} from './record-outcome.ts';
 import type { WriteBarrier, WrittenObject } from './write-barrier.ts';
 
 /** Told of every decision and of what became of it. */
@@ -19,8 +24,8 @@ export interface DecisionObserver {
   /** A write was answered, or not; `error` is undefined when it succeeded. */
   written(key: LeaseKey, action: Action, error: unknown, decision: Decision): void;
   /**
-   * The writes of a decision have all succeeded, but perhaps for pings. `lease` is the Lease as the server has it now, where
-   * the decision wrote it.
+   * A decision was applied, but perhaps for some pings and deletions, which `decision` then lacks. `lease` is the Lease as
+   * the server has it now, where the decision wrote it.
    */
   applied(key: LeaseKey, decision: Decision, input: ElectionInput, lease: Lease | undefined): void;
   /** There is neither a Lease of that name any more nor a candidate for it. */
@@ -62,15 +67,19 @@ export async function reconcile(key: LeaseKey, parts: ReconcilerParts): Promise<
   if (!parts.writer) return again;
 
   const { failures, lease } = await applyDecision(key, input, decision, parts.writer, parts);
-  if (failures.every(({ action }) => action.kind === 'PingCandidate')) {
-    observer.applied(key, decision, input, lease);
+  const failed = failures.map(({ action }) => action);
+  if (!failed.some(isLeaseWrite)) {
+    const actions = decision.actions.filter((action) => !failed.includes(action));
+    observer.applied(key, { ...decision, actions }, input, lease);
   }
-  if (failures.length === 0) {
+  // A candidate that cannot be deleted, perhaps for good, must not hold elections up; it is tried again in its own time.
+  const repeated = failures.filter(({ action }) => action.kind !== 'DeleteCandidate');
+  if (repeated.length === 0) {
     barrier.succeeded(key);
     // Should the watch never show a write, as what was written is gone again by the next list, time has to tell.
     return earliest([again, barrier.closedUntil(key)]);
   }
-  const errors = failures.map(({ error }) => error);
+  const errors = repeated.map(({ error }) => error);
   const floorMs = Math.max(
     0,
     ...errors.map((error) => (error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0)),
@@ -104,6 +113,7 @@ async function applyDecision(
         if (action.kind === 'PingCandidate' && !isRefusedForGood(error)) {
           recordPingNotSent(parts.records, key, action, at);
         }
+        if (action.kind === 'DeleteCandidate') recordDeletionFailed(parts.records, key, action, at);
         parts.observer.written(key, action, error, decision);
         failures.push({ action, error });
         return undefined;
@@ -129,15 +139,18 @@ async function applyAction(
   const basedOn = action.kind === 'CreateLease' ? undefined : action.resourceVersion;
   try {
     const answer = await writer.write(input.namespace, input.name, action);
-    const isLeaseWritten = action.kind === 'CreateLease' || action.kind === 'UpdateLease';
-    const lease = isLeaseWritten && answer ? decodeLease(answer) : undefined;
-    if (isLeaseWritten && lease) recordLeaseWritten(records, key, action, lease, clock.now());
+    const lease = isLeaseWrite(action) && answer ? decodeLease(answer) : undefined;
+    if (isLeaseWrite(action) && lease) recordLeaseWritten(records, key, action, lease, clock.now());
     barrier.expectChange(key, target, basedOn);
     return lease;
   } catch (error) {
     if (isConflict(error)) barrier.expectChange(key, target, basedOn);
     throw error;
   }
+}
+
+function isLeaseWrite(action: Action): action is Extract<Action, { kind: 'CreateLease' | 'UpdateLease' }> {
+  return action.kind === 'CreateLease' || action.kind === 'UpdateLease';
 }
 
 /** The lock went to somebody else, or may have, between the decision and the write. */

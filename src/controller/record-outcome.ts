@@ -47,6 +47,16 @@ export function recordPingNotSent(
   );
 }
 
+/** Notes that a candidate was not deleted after all. */
+export function recordDeletionFailed(
+  records: ElectionRecords,
+  key: LeaseKey,
+  action: Extract<Action, { kind: 'DeleteCandidate' }>,
+  at: Instant,
+): void {
+  records.updateObservation(key, action, (known) => ({ ...known, deletionFailedAt: at }));
+}
+
 /** Notes what a write to the Lease has come to; `answer` is the Lease as the server has it now. */
 export function recordLeaseWritten(
   records: ElectionRecords,

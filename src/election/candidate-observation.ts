@@ -28,6 +28,8 @@ export interface CandidateObservation {
   readonly ping: Ping | undefined;
   /** Pings in a row that went unanswered, the one still open not among them. */
   readonly unansweredPings: number;
+  /** When it was last to be deleted, and the server did not do so. */
+  readonly deletionFailedAt: Instant;
 }
 
 /** The observation after seeing `candidate` at `now`; `previous` is undefined at first sight. */
@@ -48,6 +50,7 @@ export function observeCandidate(
     freshUntil: monotonic + settings.electionDurationMs,
     ping: previous.ping && { ...previous.ping, ackedAt: previous.ping.ackedAt ?? monotonic },
     unansweredPings: 0,
+    deletionFailedAt: previous.deletionFailedAt,
   };
 }
 
@@ -64,6 +67,7 @@ function firstSight(candidate: LeaseCandidate, now: Now, settings: ElectionSetti
     freshUntil: isFresh ? now.monotonic + settings.electionDurationMs : Number.NEGATIVE_INFINITY,
     ping: undefined,
     unansweredPings: 0,
+    deletionFailedAt: Number.NEGATIVE_INFINITY,
   };
 }
 

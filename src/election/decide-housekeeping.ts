@@ -4,6 +4,9 @@ import type { Standing } from './survey.ts';
 import type { Instant } from './time.ts';
 import { isPingPending, pingEach, type Verdict, type View } from './view.ts';
 
+/** How long after a deletion that failed it is tried again, in milliseconds: nobody waits for it. */
+const COLLECTION_RETRY_MS = 10 * 60_000;
+
 /**
  * What is due to candidates whatever becomes of the election (rule 1): those still valid are asked for a sign of life
  * half way through their validity, those that stopped renewing hours ago are asked once more and then deleted.
@@ -53,10 +56,15 @@ function decideCollection(view: View, standing: Standing, collectAt: Instant): D
   if (isPingPending(view, standing)) {
     return { actions: [], recheckAt: [(observation.ping?.sentAt ?? view.at) + settings.electionDurationMs] };
   }
+  const retryAt = observation.deletionFailedAt + COLLECTION_RETRY_MS;
+  if (view.at < retryAt) return { actions: [], recheckAt: [retryAt] };
   const hadItsChance = observation.ping !== undefined && observation.ping.sentAt >= collectAt;
   if (hadItsChance && isUnanswered(observation, view.at, settings)) {
     const { name, uid, resourceVersion } = candidate;
-    return { actions: [{ kind: 'DeleteCandidate', name, uid, resourceVersion }], recheckAt: [] };
+    return {
+      actions: [{ kind: 'DeleteCandidate', name, uid, resourceVersion }],
+      recheckAt: [view.at + COLLECTION_RETRY_MS],
+    };
   }
   return {
     actions: pingEach(view, [standing], 'collection'),

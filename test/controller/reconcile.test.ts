@@ -277,6 +277,32 @@ describe('a ping', () => {
   });
 });
 
+describe('a deletion', () => {
+  test('that is refused for good neither holds an election up nor keeps it from being told', async () => {
+    const world = new ControllerWorld();
+    const asked: number[] = [];
+    world.fate = ({ method }) => {
+      if (method !== 'DELETE') return {};
+      asked.push(world.clock.now());
+      return { outcome: 403 };
+    };
+    world.create('leasecandidates', makeCandidateObject('dead', { renewedAt: -3 * 3_600_000 }));
+    world.create('leases', makeLeaseObject('gone', 0, { leaseDurationSeconds: 900 }));
+    await world.start();
+    await world.clock.advance(3 * 60_000);
+    world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
+    makeFreshCandidate(world);
+    await world.clock.advance(0);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+    expect(world.applied).toContain(`${KEY} LeaseReleased`);
+    for (let second = 0; second < 12 * 60; second++) {
+      world.renewLease(KEY);
+      await world.clock.advance(1000);
+    }
+    expect(asked).toEqual([5000, 605_000]);
+  });
+});
+
 describe('the right to write', () => {
   test('is asked for again before each single write', async () => {
     const world = new ControllerWorld();

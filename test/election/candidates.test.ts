@@ -348,6 +348,16 @@ describe('collecting candidates (rule 1)', () => {
       observed: dead.pingedAt(due, 'election'),
       want: 'delete dead',
     },
+    {
+      name: 'leaves one alone for ten minutes that it could not delete',
+      observed: dead.pingedAt(due, 'collection').notDeletedAt(at - 10 * MINUTE + 1),
+      want: '',
+    },
+    {
+      name: 'tries again then, without asking again',
+      observed: dead.pingedAt(due, 'collection').notDeletedAt(at - 10 * MINUTE),
+      want: 'delete dead',
+    },
   ])('$name', ({ observed, want }) => {
     expect(actionsOf(held.candidates(observed), at)).toBe(want);
   });

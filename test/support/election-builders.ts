@@ -108,6 +108,11 @@ export class ObservedBuilder {
     return this.#next(recordPing(this.#observed.observation, purpose, at, this.#settings));
   }
 
+  /** It was to be deleted at `at`, and was not. */
+  notDeletedAt(at: Instant): ObservedBuilder {
+    return this.#next({ ...this.#observed.observation, deletionFailedAt: at });
+  }
+
   /** Seen renewed: the answer to a ping, if there was one. */
   renewedAt(at: Instant): ObservedBuilder {
     const candidate = { ...this.#observed.candidate, renewTime: wallAt(at) };
