@@ -70,11 +70,11 @@ export class SimReplica {
           check.decided(key, decision, input, process.now());
           if (decision.actions.length > 0) trace(`${name} ${key} ${describe(decision)}`);
         },
-        written: (key, action, error) => {
-          if (error !== undefined)
-            trace(`${name} ${key} ${action.kind} failed: ${String(error).slice(0, 100)}`);
+        written: (key, action, error, decision) => {
+          if (error === undefined) check.written(key, action, decision, process.now());
+          else trace(`${name} ${key} ${action.kind} failed: ${String(error).slice(0, 100)}`);
         },
-        applied: (key, decision) => check.applied(key, decision, process.now()),
+        applied: () => {},
         forgotten: () => {},
         synced: () => trace(`${name} synced`),
         notServed: () => {},

@@ -1,4 +1,4 @@
-import type { Decision } from '../../src/election/decision.ts';
+import type { Action, Decision } from '../../src/election/decision.ts';
 import { grantOf, preferredBy } from '../../src/election/decision-result.ts';
 import type { ElectionInput } from '../../src/election/survey.ts';
 import type { Instant } from '../../src/election/time.ts';
@@ -9,7 +9,7 @@ import type { Instant } from '../../src/election/time.ts';
  */
 export class SpentAckCheck {
   readonly #onViolation: (what: string) => void;
-  /** By Lease: when its last election ended in a write. */
+  /** By Lease: when the write that ended its last election was answered. */
   readonly #decidedAt = new Map<string, Instant>();
 
   constructor(onViolation: (what: string) => void) {
@@ -28,7 +28,9 @@ export class SpentAckCheck {
     );
   }
 
-  applied(key: string, decision: Decision, at: Instant): void {
+  /** A write of `decision` was answered at `at`; what is seen from then on, while its pings are still under way, is news. */
+  written(key: string, action: Action, decision: Decision, at: Instant): void {
+    if (action.kind === 'PingCandidate' || action.kind === 'DeleteCandidate') return;
     if (grantOf(decision) || preferredBy(decision)) this.#decidedAt.set(key, at);
   }
 }
