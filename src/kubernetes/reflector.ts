@@ -57,8 +57,13 @@ const DEFAULT_STALL_MS = 90_000;
 const PAGE_DEADLINE_MS = 60_000;
 /** A watch that the server closes within this many milliseconds, without news, counts as failed: else we would spin. */
 const SHORT_WATCH_MS = 1_000;
-/** After so many refusals to go on from one state, that state itself is suspect (an etcd restored from a backup). */
+/** After so many refusals to go on from one state, that state itself is suspect. */
 const MAX_REFUSALS = 5;
+/**
+ * So is a state from which so many watches in a row were silent: of an etcd restored from a backup, a server says nothing
+ * at all, bookmarks included, until it has written as much again as was lost.
+ */
+const MAX_STALLS = 2;
 /** The longest delay is kept short: a coordinator that does not see cannot elect. */
 const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
 /** A server that forgets each state at once says so more often than this, in milliseconds, however long we wait. */
@@ -76,12 +81,12 @@ export class Reflector<T> {
   #running: Promise<void> | undefined;
   #synced = false;
   #lastActivity: Instant | undefined;
-  /** A watch fell silent, and nothing has come since: that the server accepts another one then tells nothing. */
-  #hasStalled = false;
   #unwatchedSince: Instant | undefined;
   /** Where a watch goes on from; undefined when everything has to be listed. */
   #resourceVersion: string | undefined;
   #refusals = 0;
+  /** Watches in a row that fell silent. Until one is not, it tells nothing that the server answers otherwise. */
+  #stalls = 0;
   /** When the server last said that it has forgotten where the watch was. */
   #forgottenAt: Instant | undefined;
 
@@ -94,7 +99,10 @@ export class Reflector<T> {
     return this.#store;
   }
 
-  /** When the server last sent anything, on the monotonic clock; undefined before it has. */
+  /**
+   * When the server last sent anything, on the monotonic clock; undefined before it has. Once a watch has fallen silent,
+   * only what comes over one counts.
+   */
   get lastActivity(): Instant | undefined {
     return this.#lastActivity;
   }
@@ -171,7 +179,7 @@ export class Reflector<T> {
       pageSize,
       deadlineMs: PAGE_DEADLINE_MS,
       signal: this.#stopping.signal,
-      onPage: () => this.#noteActivity(),
+      onPage: () => this.#noteAnswer(),
     });
     // An answer can arrive in the same turn as stop() is called.
     if (this.#stopping.signal.aborted) return;
@@ -201,18 +209,21 @@ export class Reflector<T> {
         onOpen: () => {
           openedAt = clock.now();
           this.#unwatchedSince = undefined;
-          if (!this.#hasStalled) this.#noteActivity();
+          this.#noteAnswer();
           this.#backoff.succeeded();
           this.#guard(() => observe?.({ type: 'watchStarted' }));
         },
-        onActivity: () => this.#noteActivity(),
+        onActivity: () => {
+          this.#stalls = 0;
+          this.#noteAnswer();
+        },
         onEvent: (event) => this.#take(event),
       });
     } finally {
       this.#unwatchedSince ??= clock.now();
       if (openedAt !== undefined) this.#guard(() => observe?.({ type: 'watchEnded', how }));
     }
-    if (how === 'stalled') this.#hasStalled = true;
+    if (how === 'stalled' && ++this.#stalls % MAX_STALLS === 0) this.#resourceVersion = undefined;
     const short = openedAt !== undefined && clock.now() - openedAt < SHORT_WATCH_MS;
     if (how === 'closed' && short && this.#resourceVersion === resourceVersion) {
       throw new ConnectionError(`GET ${path}: the watch was closed as soon as it was opened`, {
@@ -249,9 +260,8 @@ export class Reflector<T> {
     }
   }
 
-  #noteActivity(): void {
-    this.#lastActivity = this.#options.clock.now();
-    this.#hasStalled = false;
+  #noteAnswer(): void {
+    if (this.#stalls === 0) this.#lastActivity = this.#options.clock.now();
   }
 
   readonly #isUsable = (item: unknown): item is KubernetesObject => {

@@ -302,6 +302,24 @@ describe('watching', () => {
     client.onWatch = () => {};
     await clock.advance(20_000);
     expect(reflector.unwatchedSince).toBeUndefined();
+      await reflector.stop();
+  });
+
+  it('lists again after a second silent watch, as an etcd restored from a backup may be behind where it was', async () => {
+    const client = new ScriptedClient();
+    client.onRequest = () => makeList([makeObject('a', '300')], '300');
+    const { reflector, clock, events } = makeReflector(client);
+    reflector.start();
+    await clock.advance(60_000);
+    client.onRequest = () => makeList([makeObject('b', '200')], '200');
+    await clock.advance(90_000 + 30_000 - 1);
+    expect(client.requests).toHaveLength(1);
+    await clock.advance(1);
+    expect(client.requests).toHaveLength(2);
+    expect(client.watch.resourceVersion).toBe('200');
+    expect(events.slice(1)).toEqual(['added default/b@200', 'deleted default/a@300']);
+    await clock.advance(90_000);
+    expect(client.requests).toHaveLength(2);
     await reflector.stop();
   });
 
