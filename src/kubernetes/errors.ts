@@ -19,7 +19,7 @@ export class ApiError extends Error {
   readonly status: number;
   /** The server's word for it (`Conflict`, `NotFound`, `Expired`, ...); '' when it gave none. */
   readonly reason: string;
-  /** How long the server asks to be left alone, in milliseconds. */
+  /** How long the server asks to be left alone, in milliseconds; two minutes at most. */
   readonly retryAfterMs: number | undefined;
 
   constructor(fields: ApiErrorFields) {
@@ -52,6 +52,9 @@ export class ConnectionError extends Error {
 
 /** How long a server's own explanation may be before it is cut, in characters: proxies answer with whole pages. */
 const MAX_MESSAGE = 500;
+
+/** An absurd Retry-After must not leave us blind, or a Lease without a leader, for hours. In milliseconds. */
+const MAX_RETRY_AFTER_MS = 120_000;
 
 /** Reads an error out of a response: a `Status` object where there is one, else whatever text came. */
 export function apiErrorFromResponse(
@@ -100,6 +103,6 @@ function parseObject(text: string): JsonObject | undefined {
 /** Kubernetes always gives seconds; the header's other form, a date, would need the server's clock to be ours. */
 function secondsToMs(seconds: string | undefined): number | undefined {
   return seconds !== undefined && /^\d+$/.test(seconds.trim()) && Number(seconds) > 0
-    ? Number(seconds) * 1000
+    ? Math.min(Number(seconds) * 1000, MAX_RETRY_AFTER_MS)
     : undefined;
 }

@@ -14,9 +14,6 @@ export interface Recovery {
   readonly minDelayMs: number;
 }
 
-/** An absurd Retry-After must not leave us blind for hours. In milliseconds. */
-const MAX_RETRY_AFTER_MS = 120_000;
-
 /** Decides how to go on after a failure. */
 export function decideRecovery(error: unknown): Recovery {
   if (error instanceof ApiError) {
@@ -25,7 +22,7 @@ export function decideRecovery(error: unknown): Recovery {
       forgotten: isForgotten(error),
       notServed: error.status === 404,
       refused: error.status !== 429,
-      minDelayMs: Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS),
+      minDelayMs: error.retryAfterMs ?? 0,
     };
   }
   // A connection that broke says nothing about our place; an answer that made no sense may have hidden an event.

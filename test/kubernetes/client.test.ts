@@ -136,6 +136,7 @@ describe('what goes wrong', () => {
       headers: { 'retry-after': '3' },
       wantMs: 3000,
     },
+    { name: 'an absurd one', body: {}, headers: { 'retry-after': '86400' }, wantMs: 120_000 },
     {
       name: 'no date',
       body: {},
