@@ -222,10 +222,7 @@ export function recordGrant(memory: LeaseMemory, grant: Grant, at: Instant): Lea
       former && former.holder !== holder
         ? Math.max(memory.releaseDoubtedUntil, at + former.beliefMs)
         : memory.releaseDoubtedUntil,
-    lapses:
-      former && grant.hasFormerLapsed
-        ? new Map(memory.lapses).set(former.holder, again(memory.lapses.get(former.holder) ?? NONE, at))
-        : memory.lapses,
+    lapses: former && grant.hasFormerLapsed ? withLapse(memory.lapses, former.holder, at) : memory.lapses,
     written: {},
     ignoredWrites: NONE,
     preemptedAt: grant.isPreemption ? at : isEarlyLoss ? Number.NEGATIVE_INFINITY : memory.preemptedAt,
@@ -273,6 +270,12 @@ export function recordConflict(memory: LeaseMemory, parties: string): LeaseMemor
 
 function again(attempts: Attempts, lastAt: Instant): Attempts {
   return { count: lastAt - attempts.lastAt > ATTEMPTS_DECAY_MS ? 1 : attempts.count + 1, lastAt };
+}
+
+/** Those of long ago are forgotten: a program in a crash loop comes back under a new name each time. */
+function withLapse(lapses: LeaseMemory['lapses'], holder: string, at: Instant): LeaseMemory['lapses'] {
+  const recent = [...lapses].filter(([, { lastAt }]) => at - lastAt <= ATTEMPTS_DECAY_MS);
+  return new Map(recent).set(holder, again(lapses.get(holder) ?? NONE, at));
 }
 
 function without<K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> {

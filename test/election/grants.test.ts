@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
+import { noMemory, recordGrant } from '../../src/election/lease-memory.ts';
 import {
   makeCandidate,
   makeInput,
@@ -370,6 +371,17 @@ describe('a candidate that takes up no grants (rule 7)', () => {
     const sim = new SimElection().add('a', { looksAtMs: 11_000 }).run(12_000);
     expect(sim.memory.lapses.has('a')).toBe(false);
     expect(sim.believers).toEqual(['a']);
+  });
+
+  test('is forgotten in time, so that nothing grows while one crashes under a new name each time', () => {
+    let memory = noMemory;
+    for (let life = 0; life < 1000; life++) {
+      const former = { holder: `crasher-${life}`, beliefMs: 10_000 };
+      const rest = { renewTime: wallAt(0), hasFormerLapsed: true, isPreemption: false };
+      memory = recordGrant(memory, { holder: `crasher-${life + 1}`, former, ...rest }, life * 60_000);
+    }
+    expect(memory.lapses.size).toBeLessThan(20);
+    expect(memory.lapses.has('crasher-999')).toBe(true);
   });
 
   test('has not let a grant run out when the Lease was deleted under it, or released', () => {
