@@ -36,9 +36,28 @@ function decideOne(view: View, standing: Standing): Due {
   const recheckAt = [refreshAt, expiresAt, collectAt];
 
   if (view.at >= collectAt) return decideCollection(view, standing, collectAt);
+  const askAgainAt = observation.ping && observation.ping.sentAt + settings.electionDurationMs;
+  if (isClockSetBack(view, standing)) {
+    const isDue = askAgainAt === undefined || view.at >= askAgainAt;
+    return {
+      actions: isDue ? pingEach(view, [standing], 'validity') : [],
+      recheckAt: [...recheckAt, askAgainAt],
+    };
+  }
   const isAsked = observation.ping !== undefined && observation.ping.ackedAt === undefined;
   const isRefreshDue = view.at >= refreshAt && view.at < expiresAt && !isAsked;
   return { actions: isRefreshDue ? pingEach(view, [standing], 'validity') : [], recheckAt };
+}
+
+/**
+ * Whether a candidate has just renewed, but to long before its last ping: its clock was set back. client-go's then renews
+ * without a pause, until its clock has caught up with that ping or gets one that is behind it again (rule 2). A ping that
+ * is merely unanswered is no further ahead than the renewal is old.
+ */
+function isClockSetBack({ at, input }: View, { candidate, observation }: Standing): boolean {
+  const { renewTime, pingTime } = candidate;
+  if (renewTime === undefined || pingTime === undefined || at >= observation.freshUntil) return false;
+  return pingTime - renewTime > BigInt(input.settings.electionDurationMs) * 1000n;
 }
 
 /** Spread over a tenth of the time, by uid: candidates that were all seen first at one moment are not pinged at one. */

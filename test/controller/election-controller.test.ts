@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { SimCandidate } from '../simulation/sim-candidate.ts';
+import { SimConnection } from '../simulation/sim-connection.ts';
+import { SimProcess } from '../simulation/sim-process.ts';
 import { defaultSettings } from '../support/election-builders.ts';
 import { ControllerWorld, isLeaseWrite, isPing, sentSpec } from './make-controller.ts';
 import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
@@ -296,6 +299,27 @@ describe('namespaces', () => {
     expect(world.leaseSpec('second/scheduler')).toMatchObject({ holderIdentity: 'a' });
     expect(world.leaseSpec('third/scheduler')).toEqual({});
     expect(world.ourRequests.some((request) => /third|\/v1\/leases$/.test(request))).toBe(false);
+  });
+});
+
+describe('a candidate whose clock is an hour ahead, and is then put right', () => {
+  test('does not renew without a pause until it has caught up with the pings of that hour', async () => {
+    const world = await new ControllerWorld().start();
+    const process = new SimProcess(world.clock, { wallMs: 3_600_000 });
+    const versions = { binaryVersion: '1.36.0', emulationVersion: '1.36.0' };
+    const identity = { namespace: 'default', leaseName: 'scheduler', name: 'a', ...versions };
+    const connection = new SimConnection(world.api, process, 'a');
+    const hooks = { onExit: () => {}, mayReleaseAnothers: () => false, trace: () => {} };
+    new SimCandidate(identity, process, connection, hooks).start();
+    await world.clock.advance(10 * 60_000);
+    expect(world.candidateSpec('default/a')).toHaveProperty('pingTime');
+    const before = world.api.writes.length;
+    process.jumpWallClock(-3_600_000);
+    await world.clock.advance(10 * 60_000);
+    const renewals = world.api.writes
+      .slice(before)
+      .filter(({ writer, resource }) => writer === 'a' && resource === 'leasecandidates');
+    expect(renewals.length).toBeLessThan(10);
   });
 });
 

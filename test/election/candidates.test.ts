@@ -8,6 +8,7 @@ import {
   makeLease,
   makeNow,
   type ObservedBuilder,
+  wallAt,
 } from '../support/election-builders.ts';
 import { describeActions, SimElection } from '../support/sim-election.ts';
 
@@ -261,6 +262,22 @@ describe('keeping candidates valid (rule 1)', () => {
     expect(actionsOf(held.candidates(spare.pingedAt(1000).renewedAt(2000)), at)).toBe(
       'ping spare (validity)',
     );
+  });
+
+  test('asks one whose clock was set back, in its new time, as it would renew all the time for the sake of a ping of before', () => {
+    const at = MINUTE;
+    const pingTime = wallAt(HOUR);
+    const holder = makeCandidate('holder').renewedAt(at).seenAt(at).build();
+    const renewed = spare.pingedAt(at - 6000).renewedAt(at - 1000);
+    const actionsWith = (fields: { pingTime: bigint }) => {
+      const { candidate, observation } = renewed.build();
+      const input = makeInput()
+        .sees(makeLease('holder'), at - 1000)
+        .with({ candidates: [holder, { candidate: { ...candidate, ...fields }, observation }] });
+      return decideElection(input.build(), makeNow(at)).actions;
+    };
+    expect(actionsWith({ pingTime })).toMatchObject([{ kind: 'PingCandidate', pingTime: wallAt(at) }]);
+    expect(actionsWith({ pingTime: wallAt(at - 1000 + 5000) })).toEqual([]);
   });
 
   test('does not wake up again for one that was asked and does not answer, before it expires', () => {

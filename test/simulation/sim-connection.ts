@@ -9,7 +9,10 @@ import { SimWatch } from './sim-watch.ts';
 export interface SimFate {
   readonly requestMs?: number;
   readonly answerMs?: number;
-  /** `lost`: carried out, but never answered. `dropped`: neither. A number: refused with that status. */
+  /**
+   * `lost`: carried out, but never answered. `dropped`: neither. A number: refused with that status, but for a write that
+   * is answered 504: carried out all the same, as by a server that did not hear from its storage in time.
+   */
   readonly outcome?: 'lost' | 'dropped' | number;
 }
 
@@ -124,9 +127,10 @@ export class SimConnection implements KubernetesClient {
       // What was given up before it arrived was never sent on.
       if (isOver || outcome === 'dropped') return;
       const answer = settled(() => {
-        if (typeof outcome === 'number')
-          throw new ApiError({ method, path, status: outcome, message: 'simulated' });
-        return carryOut();
+        if (typeof outcome !== 'number') return carryOut();
+        if (outcome === 504 && method !== 'GET') carryOut();
+        const retryAfterMs = outcome === 429 ? 1000 : undefined;
+        throw new ApiError({ method, path, status: outcome, message: 'simulated', retryAfterMs });
       });
       if (outcome === 'lost') return;
       later(this.#process, answerMs, () => {

@@ -10,13 +10,15 @@ export interface SimSkew {
 /** A process with clocks of its own, that can stop dead for a while, or for good, while time goes on. */
 export class SimProcess implements Clock {
   readonly world: VirtualClock;
-  readonly #skew: Required<SimSkew>;
+  readonly #monotonicSkewMs: number;
+  #wallSkewMs: number;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #isAlive = true;
 
   constructor(world: VirtualClock, { monotonicMs = 0, wallMs = 0 }: SimSkew = {}) {
     this.world = world;
-    this.#skew = { monotonicMs, wallMs };
+    this.#monotonicSkewMs = monotonicMs;
+    this.#wallSkewMs = wallMs;
   }
 
   /** False once it was killed. */
@@ -29,15 +31,20 @@ export class SimProcess implements Clock {
   }
 
   get wallSkewMs(): number {
-    return this.#skew.wallMs;
+    return this.#wallSkewMs;
+  }
+
+  /** As an administrator or NTP does. */
+  jumpWallClock(byMs: number): void {
+    this.#wallSkewMs += byMs;
   }
 
   now(): number {
-    return this.world.now() + this.#skew.monotonicMs;
+    return this.world.now() + this.#monotonicSkewMs;
   }
 
   wallTime(): bigint {
-    return this.world.wallTime() + BigInt(Math.round(this.#skew.wallMs * 1000));
+    return this.world.wallTime() + BigInt(Math.round(this.#wallSkewMs * 1000));
   }
 
   random(): number {

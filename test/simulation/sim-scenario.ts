@@ -7,6 +7,7 @@ const STEP_MS = 4000;
 const STEPS = 75;
 /** How soon after the trouble every Lease has to be led, in milliseconds. */
 const RECOVERY_MS = 60_000;
+const HOUR_MS = 3_600_000;
 /** While nothing happens at all, in milliseconds. */
 const QUIET_MS = 60_000;
 /** A preferredHolder is asked every two seconds or so while its preemption is pending (rule 7). */
@@ -58,6 +59,7 @@ export class SimScenario {
         world.note(`${identity.name} stops`);
         void candidate.stop();
       } else if (world.chance(0.05)) connection.breakWatches();
+      else if (world.chance(0.01)) process.jumpWallClock(world.upTo(HOUR_MS) - HOUR_MS / 2);
     }
     for (const name of LEASES) {
       if (world.chance(0.06) && world.isRunningFor(name).length < 5) world.startCandidate(name);
@@ -80,6 +82,7 @@ export class SimScenario {
     const { world } = this;
     if (world.chance(0.06)) replica.client.breakWatches();
     if (world.chance(0.06)) replica.lockClient.breakWatches();
+    if (world.chance(0.03)) replica.process.jumpWallClock(world.upTo(6 * HOUR_MS) - 3 * HOUR_MS);
     const fortune = world.clock.random();
     if (fortune < 0.03) {
       const ms = world.upTo(40_000);

@@ -26,7 +26,7 @@ const VERSIONS = [
 export interface SimWeather {
   /** The longest that a request or its answer usually travels, in milliseconds. */
   readonly latencyMs: number;
-  /** The share of requests that is lost, or answered 500. */
+  /** The share of requests that is lost, or answered with an error. */
   readonly loss: number;
   /** The longest that a watch event travels, in milliseconds. */
   readonly watchDelayMs: number;
@@ -234,7 +234,7 @@ export class SimWorld {
     const slow = loss > 0 && this.chance(0.05) ? 2 * deadlineMs : latencyMs;
     const times = { requestMs: 1 + this.upTo(slow), answerMs: 1 + this.upTo(slow) };
     if (!this.chance(loss)) return times;
-    const outcome = this.pick(['lost', 'lost', 'dropped', 500] as const);
+    const outcome = this.pick(['lost', 'lost', 'dropped', 500, 504, 429] as const);
     return outcome === undefined ? times : { ...times, outcome };
   }
 
