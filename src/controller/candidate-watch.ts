@@ -18,7 +18,7 @@ export interface CandidateWatchParts {
   readonly clock: Clock;
   /** Empty: all. */
   readonly namespaces: readonly string[];
-  readonly handler: (event: Pick<ReflectorEvent<LeaseCandidate>, 'type' | 'object' | 'previous'>) => void;
+  readonly handler: (event: Omit<ReflectorEvent<LeaseCandidate>, 'key'>) => void;
   /** All candidates are known, in `version`. */
   readonly onSynced: (version: LeaseCandidateVersion) => void;
   /** No version is served: told once, each time that it comes to be so. */
@@ -119,8 +119,10 @@ export class CandidateWatch {
     this.#reflectors = [];
     this.#version = undefined;
     await Promise.all(reflectors.map((reflector) => reflector.stop()));
+    const { handler } = this.#parts;
     for (const { store } of reflectors) {
-      for (const object of store.values()) this.#parts.handler({ type: 'deleted', object, previous: object });
+      for (const object of store.values())
+        handler({ type: 'deleted', object, previous: object, initial: false });
     }
   }
 

@@ -230,16 +230,12 @@ export class ElectionController {
     if (concernsUs && !isRenewal) this.queue.add(key);
   }
 
-  #onCandidate({
-    type,
-    object,
-    previous,
-  }: Pick<ReflectorEvent<LeaseCandidate>, 'type' | 'object' | 'previous'>): void {
+  #onCandidate({ type, object, previous, initial }: Omit<ReflectorEvent<LeaseCandidate>, 'key'>): void {
     // leaseName is immutable; where a server let it change, the candidate has left its former Lease.
     if (previous && previous.leaseName !== object.leaseName) this.#dropCandidate(previous);
     if (type === 'deleted') this.#dropCandidate(object);
     else {
-      this.#records.seeCandidate(object, this.#now());
+      this.#records.seeCandidate(object, this.#now(), type === 'added' && !initial);
       this.#candidateSeen(object);
     }
   }

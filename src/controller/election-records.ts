@@ -30,12 +30,12 @@ export class ElectionRecords {
     this.#forgetIfGone(key, now);
   }
 
-  /** Takes in a candidate as it is now. */
-  seeCandidate(candidate: LeaseCandidate, now: Now): void {
+  /** Takes in a candidate as it is now; `isNew` when it was created just now. */
+  seeCandidate(candidate: LeaseCandidate, now: Now, isNew = false): void {
     const key = leaseKey(candidate.namespace, candidate.leaseName);
     const candidates = this.#candidates.get(key) ?? new Map<string, ObservedCandidate>();
     const known = candidates.get(candidate.name)?.observation;
-    const observation = observeCandidate(known, candidate, now, this.#settings);
+    const observation = observeCandidate(known, candidate, now, this.#settings, isNew);
     this.#candidates.set(key, candidates.set(candidate.name, { candidate, observation }));
   }
 

@@ -21,7 +21,7 @@ export interface CandidateObservation {
   readonly renewTime: MicroTime | undefined;
   /** Since when this process has seen this renewTime. */
   readonly unchangedSince: Instant;
-  /** How old the renewTime was at first sight by our wall clock, in milliseconds; 0 once it was seen to change. */
+  /** How old the renewTime was at first sight, in milliseconds; 0 once it was seen to change. */
   readonly ageAtFirstSightMs: number;
   /** Until when its last renewal lets it be trusted without a ping; before `unchangedSince` when it does not. */
   readonly freshUntil: Instant;
@@ -32,15 +32,19 @@ export interface CandidateObservation {
   readonly deletionFailedAt: Instant;
 }
 
-/** The observation after seeing `candidate` at `now`; `previous` is undefined at first sight. */
+/**
+ * The observation after seeing `candidate` at `now`; `previous` is undefined at first sight, and `isNew` when it was not
+ * there a moment ago: it was created just now.
+ */
 export function observeCandidate(
   previous: CandidateObservation | undefined,
   candidate: LeaseCandidate,
   now: Now,
   settings: ElectionSettings,
+  isNew = false,
 ): CandidateObservation {
   const { monotonic } = now;
-  if (previous?.uid !== candidate.uid) return firstSight(candidate, now, settings);
+  if (previous?.uid !== candidate.uid) return firstSight(candidate, now, settings, isNew);
   if (previous.renewTime === candidate.renewTime) return previous;
   return {
     uid: candidate.uid,
@@ -54,7 +58,12 @@ export function observeCandidate(
   };
 }
 
-function firstSight(candidate: LeaseCandidate, now: Now, settings: ElectionSettings): CandidateObservation {
+function firstSight(
+  candidate: LeaseCandidate,
+  now: Now,
+  settings: ElectionSettings,
+  isNew: boolean,
+): CandidateObservation {
   const claimed = candidate.renewTime ?? candidate.creationTimestamp;
   // Here alone another machine's clock is compared with ours (rules 1 and 3): there is nothing else to go by yet.
   const ageMs = claimed === undefined ? 0 : Number(now.wall - claimed) / 1000;
@@ -63,12 +72,18 @@ function firstSight(candidate: LeaseCandidate, now: Now, settings: ElectionSetti
     uid: candidate.uid,
     renewTime: candidate.renewTime,
     unchangedSince: now.monotonic,
-    ageAtFirstSightMs: Math.max(0, ageMs),
+    ageAtFirstSightMs: Math.max(0, isNew ? Math.min(ageMs, oldestAtCreationMs(candidate)) : ageMs),
     freshUntil: isFresh ? now.monotonic + settings.electionDurationMs : Number.NEGATIVE_INFINITY,
     ping: undefined,
     unansweredPings: 0,
     deletionFailedAt: Number.NEGATIVE_INFINITY,
   };
+}
+
+/** The server has written when a candidate was created, to the second: if that was just now, our own clock may be wrong. */
+function oldestAtCreationMs({ creationTimestamp, renewTime }: LeaseCandidate): number {
+  if (creationTimestamp === undefined || renewTime === undefined) return Number.POSITIVE_INFINITY;
+  return Number(creationTimestamp - renewTime) / 1000 + 1000;
 }
 
 /** The observation once a ping is on its way. */

@@ -302,6 +302,22 @@ describe('namespaces', () => {
   });
 });
 
+describe('a candidate that is created while we watch', () => {
+  test('is no older than the server says, whatever our own clock makes of it', async () => {
+    const world = await new ControllerWorld().start();
+    const ageOf = (leaseName: string) =>
+      world.controller.look(`default/${leaseName}`).candidates[0]?.observation.ageAtFirstSightMs;
+    world.watchDelayMs = 60_000;
+    const renewedAt = world.clock.now();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt }));
+    await world.clock.advance(60_000);
+    expect(ageOf('scheduler')).toBe(1000);
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt, leaseName: 'webhook' }));
+    await world.clock.advance(60_000);
+    expect(ageOf('webhook')).toBe(61_000);
+  });
+});
+
 describe('a candidate whose clock is an hour ahead, and is then put right', () => {
   test('does not renew without a pause until it has caught up with the pings of that hour', async () => {
     const world = await new ControllerWorld().start();

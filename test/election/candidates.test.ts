@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { observeCandidate } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
+import type { LeaseCandidate } from '../../src/election/model.ts';
 import {
   type CandidateBuilder,
+  defaultSettings,
   type InputBuilder,
   makeCandidate,
   makeInput,
@@ -377,6 +380,18 @@ describe('collecting candidates (rule 1)', () => {
     },
   ])('$name', ({ observed, want }) => {
     expect(actionsOf(held.candidates(observed), at)).toBe(want);
+  });
+
+  test('goes by the server’s clock, not by ours, for one that was created just now', () => {
+    const hoursAhead = makeNow(at, 5 * HOUR);
+    const observe = (candidate: LeaseCandidate) => ({
+      candidate,
+      observation: observeCandidate(undefined, candidate, hoursAhead, defaultSettings, true),
+    });
+    const started = observe(makeCandidate('started').versions('1.37.0').createdAt(at).renewedAt(at).build());
+    expect(actionsOf(held.with({ candidates: [leader.build(), started] }), at)).toBe('');
+    const stale = observe(makeCandidate('stale').versions('1.37.0').createdAt(at).renewedAt(0).build());
+    expect(actionsOf(held.with({ candidates: [leader.build(), stale] }), at)).toBe('ping stale (collection)');
   });
 
   test('names uid and resourceVersion as preconditions', () => {
