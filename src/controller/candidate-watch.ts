@@ -65,6 +65,11 @@ export class CandidateWatch {
     return this.#reflectors.length > 0 && this.#reflectors.every((reflector) => reflector.hasSynced());
   }
 
+  /** See {@link Reflector.relist}. */
+  relist(): void {
+    for (const reflector of this.#reflectors) reflector.relist();
+  }
+
   start(): void {
     this.#running ??= this.#run();
   }

@@ -25,7 +25,7 @@ import { type LeaseKey, leaseKey } from './lease-key.ts';
 import { type DecisionObserver, type ReconcilerParts, reconcile } from './reconcile.ts';
 import { resourcePaths } from './resource-paths.ts';
 import { Workqueue, type WorkqueueObserver } from './workqueue.ts';
-import { WriteBarrier } from './write-barrier.ts';
+import { WriteBarrier, type WrittenObject } from './write-barrier.ts';
 
 /** What a controller watches. */
 export type WatchedResource = 'leases' | 'leasecandidates';
@@ -102,7 +102,7 @@ export class ElectionController {
       clock,
       settings,
       records: this.#records,
-      barrier: new WriteBarrier(clock, this.#records),
+      barrier: new WriteBarrier(clock, this.#records, (kind) => this.#relist(kind)),
       writer: parts.isDryRun ? undefined : createActionWriter(client, () => this.#candidates.version),
       mayWrite: parts.mayWrite,
       observer: this.#decisionObserver(),
@@ -203,6 +203,11 @@ export class ElectionController {
     if (!this.hasSynced('leases') || !this.hasSynced('leasecandidates')) return;
     this.queue.requeue(key, await reconcile(key, this.#reconciler));
     this.queue.forget(key);
+  }
+
+  #relist(kind: WrittenObject['kind']): void {
+    if (kind === 'candidate') this.#candidates.relist();
+    else for (const reflector of this.#leases) reflector.relist();
   }
 
   #leaseReflector(namespace: string): Reflector<Lease> {

@@ -34,12 +34,18 @@ const BACKOFF_CAP_MS = 30_000;
 export class WriteBarrier {
   readonly #clock: Clock;
   readonly #records: ElectionRecords;
+  readonly #onUnexplained: (kind: WrittenObject['kind']) => void;
   readonly #expectations = new Map<LeaseKey, Expectation[]>();
   readonly #failures = new Map<LeaseKey, Failures>();
 
-  constructor(clock: Clock, records: ElectionRecords) {
+  /**
+   * @param onUnexplained the cache goes on showing what a write is known to have found outdated: it has missed something,
+   *   as happens when etcd is restored from a backup, and may go on missing it.
+   */
+  constructor(clock: Clock, records: ElectionRecords, onUnexplained: (kind: WrittenObject['kind']) => void) {
     this.#clock = clock;
     this.#records = records;
+    this.#onUnexplained = onUnexplained;
   }
 
   /** When the Lease may be decided on, unless the cache catches up before; undefined when it may be right now. */
@@ -87,9 +93,11 @@ export class WriteBarrier {
   }
 
   #isOpen(key: LeaseKey, { object, resourceVersion, expiresAt }: Expectation, now: Instant): boolean {
-    if (now >= expiresAt) return false;
     const cached =
       object.kind === 'lease' ? this.#records.lease(key) : this.#records.candidate(key, object.name);
-    return cached?.resourceVersion === resourceVersion;
+    if (cached?.resourceVersion !== resourceVersion) return false;
+    if (now < expiresAt) return true;
+    this.#onUnexplained(object.kind);
+    return false;
   }
 }

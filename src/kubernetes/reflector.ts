@@ -66,6 +66,8 @@ const MAX_REFUSALS = 5;
 const MAX_STALLS = 2;
 /** The longest delay is kept short: a coordinator that does not see cannot elect. */
 const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
+/** Evidence that comes sooner after a list is not acted on, in milliseconds: should it be wrong, lists cost little. */
+const RELIST_INTERVAL_MS = 60_000;
 /** A server that forgets each state at once says so more often than this, in milliseconds, however long we wait. */
 const FORGOTTEN_ANEW_MS = 2 * BACKOFF.maxMs;
 
@@ -87,6 +89,9 @@ export class Reflector<T> {
   #refusals = 0;
   /** Watches in a row that fell silent. Until one is not, it tells nothing that the server answers otherwise. */
   #stalls = 0;
+  #listedAt: Instant | undefined;
+  /** Ends the watch that is under way. */
+  #watching: AbortController | undefined;
   /** When the server last said that it has forgotten where the watch was. */
   #forgottenAt: Instant | undefined;
 
@@ -127,6 +132,17 @@ export class Reflector<T> {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
+  }
+
+  /**
+   * Lists everything anew, as there is evidence that the store is not in step with the server and does not come to be so
+   * by the watch. Without effect where that was done a moment ago.
+   */
+  relist(): void {
+    const { clock } = this.#options;
+    if (this.#listedAt === undefined || clock.now() - this.#listedAt < RELIST_INTERVAL_MS) return;
+    this.#resourceVersion = undefined;
+    this.#watching?.abort();
   }
 
   async #run(): Promise<void> {
@@ -183,6 +199,7 @@ export class Reflector<T> {
     });
     // An answer can arrive in the same turn as stop() is called.
     if (this.#stopping.signal.aborted) return;
+    this.#listedAt = startedAt;
     const changes = this.#store.replace(items.filter(this.#isUsable), this.#decode);
     this.#backoff.succeeded();
     this.#advanceTo(resourceVersion);
@@ -197,6 +214,7 @@ export class Reflector<T> {
 
   async #watch(resourceVersion: string): Promise<void> {
     const { client, clock, path, query = {}, stallMs = DEFAULT_STALL_MS, observe } = this.#options;
+    this.#watching = new AbortController();
     let openedAt: Instant | undefined;
     let how: WatchEnd | 'failed' = 'failed';
     try {
@@ -205,7 +223,7 @@ export class Reflector<T> {
         query,
         resourceVersion,
         stallMs,
-        signal: this.#stopping.signal,
+        signal: AbortSignal.any([this.#stopping.signal, this.#watching.signal]),
         onOpen: () => {
           openedAt = clock.now();
           this.#unwatchedSince = undefined;

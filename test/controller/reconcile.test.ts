@@ -277,6 +277,31 @@ describe('a ping', () => {
   });
 });
 
+describe('a cache that is not in step with the server', () => {
+  test('is found out by a write, and put right, though the watch never tells', async () => {
+    const world = new ControllerWorld();
+    world.create('leasecandidates', makeCandidateObject('holder', { renewedAt: 0, version: '1.20.0' }));
+    world.create('leasecandidates', makeCandidateObject('lost', { renewedAt: -60_000, version: '1.30.0' }));
+    world.create('leases', makeLeaseObject('holder', 0, { leaseDurationSeconds: 600 }));
+    await world.start();
+    await world.clock.advance(120_000);
+    world.api.store.lose('leasecandidates', 'default/lost');
+    world.remove('leasecandidates', 'default/holder');
+    world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
+    makeFreshCandidate(world);
+    for (let second = 0; second < 20; second++) {
+      await world.clock.advance(1000);
+      world.renew('default/a');
+    }
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+    expect(
+      world.ourRequests.filter((request) =>
+        request.endsWith('GET /apis/coordination.k8s.io/v1beta1/leasecandidates'),
+      ),
+    ).toHaveLength(2);
+  });
+});
+
 describe('a deletion', () => {
   test('that is refused for good neither holds an election up nor keeps it from being told', async () => {
     const world = new ControllerWorld();

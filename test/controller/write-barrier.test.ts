@@ -10,12 +10,14 @@ const LEASE = { kind: 'lease' } as const;
 let clock: VirtualClock;
 let records: ElectionRecords;
 let barrier: WriteBarrier;
+let unexplained: string[];
 
 beforeEach(() => {
   // The longest of each jittered delay.
   clock = new VirtualClock({ random: () => 1 });
   records = new ElectionRecords(defaultSettings);
-  barrier = new WriteBarrier(clock, records);
+  unexplained = [];
+  barrier = new WriteBarrier(clock, records, (kind) => unexplained.push(kind));
 });
 
 function seeLease(resourceVersion: string | undefined): void {
@@ -69,13 +71,15 @@ describe('a barrier', () => {
     expect(barrier.closedUntil(KEY)).toBeUndefined();
   });
 
-  test('gives a stalled watch ten seconds', async () => {
+  test('gives a stalled watch ten seconds, and then says that the cache has missed something', async () => {
     seeLease('7');
     barrier.expectChange(KEY, LEASE, '7');
     await clock.advance(9999);
     expect(barrier.closedUntil(KEY)).toBe(10_000);
+    expect(unexplained).toEqual([]);
     await clock.advance(1);
     expect(barrier.closedUntil(KEY)).toBeUndefined();
+    expect(unexplained).toEqual(['lease']);
   });
 
   test('of one Lease has nothing to do with another', () => {
@@ -105,7 +109,7 @@ describe('failures', () => {
 
   test('are spread by chance, over the second half of the delay', () => {
     clock = new VirtualClock({ random: () => 0 });
-    barrier = new WriteBarrier(clock, records);
+    barrier = new WriteBarrier(clock, records, (kind) => unexplained.push(kind));
     expect(barrier.failed(KEY, 0, false)).toBe(10);
   });
 

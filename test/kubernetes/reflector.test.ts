@@ -323,6 +323,26 @@ describe('watching', () => {
     await reflector.stop();
   });
 
+  it('lists again when told that its store is not in step, but not more than once a minute', async () => {
+    const client = new ScriptedClient();
+    client.onRequest = () => makeList([makeObject('a', '5'), makeObject('b', '6')], '6');
+    const { reflector, clock, events, errors } = makeReflector(client);
+    reflector.start();
+    await clock.advance(59_999);
+    reflector.relist();
+    await clock.advance(1);
+    expect(client.requests).toHaveLength(1);
+    client.onRequest = () => makeList([makeObject('b', '6')], '7');
+    reflector.relist();
+    reflector.relist();
+    await clock.advance(0);
+    expect(client.requests).toHaveLength(2);
+    expect(client.watch.resourceVersion).toBe('7');
+    expect(events.at(-1)).toBe('deleted default/a@5');
+    expect(errors).toEqual([]);
+    await reflector.stop();
+  });
+
   it('does not spin when the server ends every watch at once', async () => {
     const client = new ScriptedClient();
     const { reflector, clock, errors } = makeReflector(client);

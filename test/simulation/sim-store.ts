@@ -57,6 +57,11 @@ export class SimStore {
     return this.#tell('DELETED', resource, object);
   }
 
+  /** Makes an object vanish without any news of it, as when storage is restored from a backup. */
+  lose(resource: SimResource, key: string): void {
+    this.#objects.delete(`${resource} ${key}`);
+  }
+
   /** Forgets what was: a watch that would go on from before now has to begin anew (410). */
   compact(): void {
     this.#history = [];
