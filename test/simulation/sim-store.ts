@@ -68,12 +68,30 @@ export class SimStore {
     this.#forgottenUpTo = this.revision;
   }
 
-  /** Tells of everything after `revision`, past and to come, until the returned function is called. */
+  /** Takes a backup: restoring it undoes, untold, all that is written from now on, revisions included. */
+  backUp(): () => void {
+    const objects = [...this.#objects];
+    const { revision } = this;
+    return () => {
+      this.#objects.clear();
+      for (const [key, object] of objects) this.#objects.set(key, object);
+      this.revision = revision;
+      this.compact();
+    };
+  }
+
+  /**
+   * Tells of everything after `revision`, past and to come, until the returned function is called. As on a real server, a
+   * revision that is yet to come is waited for.
+   */
   watch(revision: number, listener: (change: SimChange) => void): () => void {
     if (revision < this.#forgottenUpTo) throw refusal(410, 'Expired', `revision ${revision} is too old`);
     for (const change of this.#history) if (change.revision > revision) listener(change);
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    const laterOn = (change: SimChange) => {
+      if (change.revision > revision) listener(change);
+    };
+    this.#listeners.add(laterOn);
+    return () => this.#listeners.delete(laterOn);
   }
 
   #put(type: 'ADDED' | 'MODIFIED', resource: SimResource, object: KubernetesObject): KubernetesObject {

@@ -51,8 +51,11 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
   begin(api: SimApiServer): void {
     this.#stop = api.watch(this.#request, ({ type, object }) => this.#send({ type, object }));
     const { world } = this.#process;
+    const from = Number(this.#request.query?.['resourceVersion']);
     const bookmark = () => {
-      this.#send({ type: 'BOOKMARK', object: { metadata: { resourceVersion: `${api.store.revision}` } } });
+      // A real server sends none to whoever is ahead of it.
+      if (api.store.revision >= from)
+        this.#send({ type: 'BOOKMARK', object: { metadata: { resourceVersion: `${api.store.revision}` } } });
       this.#cancels[0] = world.setTimer(bookmark, BOOKMARK_MS);
     };
     this.#cancels[0] = world.setTimer(bookmark, BOOKMARK_MS);
