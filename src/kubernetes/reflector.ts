@@ -5,6 +5,7 @@ import { ConnectionError } from './errors.ts';
 import { listAllPages } from './list-pages.ts';
 import { isKubernetesObject, type KubernetesObject } from './objects.ts';
 import { decideRecovery } from './recovery.ts';
+import { ServerContact } from './server-contact.ts';
 import { type Decoder, ObjectStore, type ReadonlyStore, type StoreChange } from './store.ts';
 import type { WatchEvent } from './watch-event.ts';
 import { runWatch, type WatchEnd } from './watch-stream.ts';
@@ -59,11 +60,6 @@ const PAGE_DEADLINE_MS = 60_000;
 const SHORT_WATCH_MS = 1_000;
 /** After so many refusals to go on from one state, that state itself is suspect. */
 const MAX_REFUSALS = 5;
-/**
- * So is a state from which so many watches in a row were silent: of an etcd restored from a backup, a server says nothing
- * at all, bookmarks included, until it has written as much again as was lost.
- */
-const MAX_STALLS = 2;
 /** The longest delay is kept short: a coordinator that does not see cannot elect. */
 const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
 /** Evidence that comes sooner after a list is not acted on, in milliseconds: should it be wrong, lists cost little. */
@@ -80,15 +76,12 @@ export class Reflector<T> {
   readonly #store = new ObjectStore<T>();
   readonly #stopping = new AbortController();
   readonly #backoff: Backoff;
+  readonly #contact: ServerContact;
   #running: Promise<void> | undefined;
   #synced = false;
-  #lastActivity: Instant | undefined;
-  #unwatchedSince: Instant | undefined;
   /** Where a watch goes on from; undefined when everything has to be listed. */
   #resourceVersion: string | undefined;
   #refusals = 0;
-  /** Watches in a row that fell silent. Until one is not, it tells nothing that the server answers otherwise. */
-  #stalls = 0;
   #listedAt: Instant | undefined;
   /** Ends the watch that is under way. */
   #watching: AbortController | undefined;
@@ -98,6 +91,7 @@ export class Reflector<T> {
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
     this.#backoff = new Backoff(BACKOFF, options.clock);
+    this.#contact = new ServerContact(options.clock);
   }
 
   get store(): ReadonlyStore<T> {
@@ -109,12 +103,12 @@ export class Reflector<T> {
    * only what comes over one counts.
    */
   get lastActivity(): Instant | undefined {
-    return this.#lastActivity;
+    return this.#contact.lastActivity;
   }
 
   /** Since when no watch is open, so that changes are not seen; undefined while one is, and before the start. */
   get unwatchedSince(): Instant | undefined {
-    return this.#unwatchedSince;
+    return this.#contact.unwatchedSince;
   }
 
   /** Whether the first list is in the store and handled. */
@@ -124,7 +118,7 @@ export class Reflector<T> {
 
   /** Starts it, once; it cannot be started again after {@link Reflector.stop}. */
   start(): void {
-    this.#unwatchedSince ??= this.#options.clock.now();
+    this.#contact.watchWanted();
     this.#running ??= this.#run();
   }
 
@@ -195,7 +189,7 @@ export class Reflector<T> {
       pageSize,
       deadlineMs: PAGE_DEADLINE_MS,
       signal: this.#stopping.signal,
-      onPage: () => this.#noteAnswer(),
+      onPage: () => this.#contact.answered(),
     });
     // An answer can arrive in the same turn as stop() is called.
     if (this.#stopping.signal.aborted) return;
@@ -226,22 +220,17 @@ export class Reflector<T> {
         signal: AbortSignal.any([this.#stopping.signal, this.#watching.signal]),
         onOpen: () => {
           openedAt = clock.now();
-          this.#unwatchedSince = undefined;
-          this.#noteAnswer();
+          this.#contact.watchOpened();
           this.#backoff.succeeded();
           this.#guard(() => observe?.({ type: 'watchStarted' }));
         },
-        onActivity: () => {
-          this.#stalls = 0;
-          this.#noteAnswer();
-        },
+        onActivity: () => this.#contact.heard(),
         onEvent: (event) => this.#take(event),
       });
     } finally {
-      this.#unwatchedSince ??= clock.now();
+      if (this.#contact.watchEnded(how)) this.#resourceVersion = undefined;
       if (openedAt !== undefined) this.#guard(() => observe?.({ type: 'watchEnded', how }));
     }
-    if (how === 'stalled' && ++this.#stalls % MAX_STALLS === 0) this.#resourceVersion = undefined;
     const short = openedAt !== undefined && clock.now() - openedAt < SHORT_WATCH_MS;
     if (how === 'closed' && short && this.#resourceVersion === resourceVersion) {
       throw new ConnectionError(`GET ${path}: the watch was closed as soon as it was opened`, {
@@ -276,10 +265,6 @@ export class Reflector<T> {
       if (this.#stopping.signal.aborted) return;
       this.#guard(() => this.#options.handler({ ...change, initial }));
     }
-  }
-
-  #noteAnswer(): void {
-    if (this.#stalls === 0) this.#lastActivity = this.#options.clock.now();
   }
 
   readonly #isUsable = (item: unknown): item is KubernetesObject => {

@@ -302,7 +302,7 @@ describe('watching', () => {
     client.onWatch = () => {};
     await clock.advance(20_000);
     expect(reflector.unwatchedSince).toBeUndefined();
-      await reflector.stop();
+    await reflector.stop();
   });
 
   it('lists again after a second silent watch, as an etcd restored from a backup may be behind where it was', async () => {
