@@ -53,7 +53,7 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
   const { clock, connect, settings, observer, workqueueObserver } = parts;
   const client = connect(CONNECTIONS);
   const locking = settings.dryRun ? undefined : { client: connect(LOCK_CONNECTIONS) };
-  const lock = locking && assembleLock(parts, locking.client, () => controller.reconsiderAll());
+  const lock = locking && assembleLock(parts, locking.client, () => controller);
   const controller = new ElectionController({
     client,
     clock,
@@ -63,6 +63,7 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
     isDryRun: settings.dryRun,
     mayWrite: () => lock === undefined || lock.isActive(),
     observer,
+    onSighted: () => lock?.reconsider(),
     ...(workqueueObserver && { workqueueObserver }),
   });
   return {
@@ -87,17 +88,18 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
 function assembleLock(
   { clock, settings, lockObserver }: CoordinatorParts,
   client: KubernetesClient,
-  whenActive: () => void,
+  controller: () => ElectionController,
 ): CoordinatorLock {
   return new CoordinatorLock({
     clock,
     storage: createApiLockStorage(client, clock, coordinatorLease, lockObserver.watchFailed),
     identity: replicaIdentity(hostname(), randomUUID()),
     takeOver: settings.takeOver,
+    mayClaim: () => controller().canElect(),
     onEvent: lockObserver.happened,
     onChange: (state) => {
       lockObserver.changed(state);
-      if (state.kind === 'active') whenActive();
+      if (state.kind === 'active') controller().reconsiderAll();
     },
   });
 }

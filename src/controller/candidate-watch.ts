@@ -10,6 +10,7 @@ import {
   type ReflectorEvent,
   type ReflectorObservation,
 } from '../kubernetes/reflector.ts';
+import { NamespacedReflectors } from './namespaced-reflectors.ts';
 import { resourcePaths } from './resource-paths.ts';
 
 /** What a {@link CandidateWatch} needs. Callbacks must not throw. */
@@ -19,7 +20,7 @@ export interface CandidateWatchParts {
   /** Empty: all. */
   readonly namespaces: readonly string[];
   readonly handler: (event: Omit<ReflectorEvent<LeaseCandidate>, 'key'>) => void;
-  /** All candidates are known, in `version`. */
+  /** All candidates of one namespace more are known, in `version`. */
   readonly onSynced: (version: LeaseCandidateVersion) => void;
   /** No version is served: told once, each time that it comes to be so. */
   readonly onNotServed: () => void;
@@ -43,7 +44,8 @@ export class CandidateWatch {
   readonly #backoff: Backoff;
   #running: Promise<void> | undefined;
   #version: LeaseCandidateVersion | undefined;
-  #reflectors: readonly Reflector<LeaseCandidate>[] = [];
+  /** Undefined while no version is served. */
+  #reflectors: NamespacedReflectors<LeaseCandidate> | undefined;
   #wasToldNotServed = false;
 
   constructor(parts: CandidateWatchParts) {
@@ -58,16 +60,26 @@ export class CandidateWatch {
 
   /** One for each namespace watched; none while no version is served. */
   get reflectors(): readonly Pick<Reflector<LeaseCandidate>, 'lastActivity' | 'unwatchedSince'>[] {
-    return this.#reflectors;
+    return this.#reflectors?.all ?? [];
+  }
+
+  /** Whether the server was found to serve no version. */
+  get isNotServed(): boolean {
+    return this.#wasToldNotServed;
+  }
+
+  /** Whether all candidates of `namespace` are known. */
+  knows(namespace: string): boolean {
+    return this.#reflectors?.knows(namespace) ?? false;
   }
 
   hasSynced(): boolean {
-    return this.#reflectors.length > 0 && this.#reflectors.every((reflector) => reflector.hasSynced());
+    return this.#reflectors?.knowAll() ?? false;
   }
 
   /** See {@link Reflector.relist}. */
   relist(): void {
-    for (const reflector of this.#reflectors) reflector.relist();
+    this.#reflectors?.relist();
   }
 
   start(): void {
@@ -112,20 +124,20 @@ export class CandidateWatch {
     const end = () => gone.resolve();
     signal.addEventListener('abort', end, { once: true });
     this.#version = version;
-    this.#reflectors = this.#parts.namespaces
-      .concat(this.#parts.namespaces.length === 0 ? [''] : [])
-      .map((namespace) => this.#reflector(version, namespace, end));
-    for (const reflector of this.#reflectors) reflector.start();
+    const reflectors = new NamespacedReflectors(this.#parts.namespaces, (namespace) =>
+      this.#reflector(version, namespace, end),
+    );
+    this.#reflectors = reflectors;
+    reflectors.start();
     if (signal.aborted) end();
     await gone.promise;
     signal.removeEventListener('abort', end);
 
-    const reflectors = this.#reflectors;
-    this.#reflectors = [];
+    this.#reflectors = undefined;
     this.#version = undefined;
-    await Promise.all(reflectors.map((reflector) => reflector.stop()));
+    await reflectors.stop();
     const { handler } = this.#parts;
-    for (const { store } of reflectors) {
+    for (const { store } of reflectors.all) {
       for (const object of store.values())
         handler({ type: 'deleted', object, previous: object, initial: false });
     }
@@ -147,8 +159,7 @@ export class CandidateWatch {
       observe,
       onNotServed,
       onSynced: () => {
-        if (!this.hasSynced()) return;
-        this.#backoff.succeeded();
+        if (this.hasSynced()) this.#backoff.succeeded();
         onSynced(version);
       },
     });

@@ -26,6 +26,7 @@ import {
 } from './lock-settings.ts';
 import { isSameState, type LockState, stateOf } from './lock-state.ts';
 import { isConflict, isNotNewer } from './lock-storage.ts';
+import { Rest } from './rest.ts';
 
 /** Calls of replicas that started together drift apart by up to this fraction of the retry period. */
 const JITTER = 0.1;
@@ -38,6 +39,7 @@ export class CoordinatorLock {
   readonly #options: CoordinatorLockOptions;
   readonly #timing: LockTiming;
   readonly #rules: LockRules;
+  readonly #rest: Rest;
   /** Between claims by force, so that we and another that claims by force do not oust each other all the time. */
   readonly #forceBackoff: Backoff;
   #forceNotBefore: Instant = Number.NEGATIVE_INFINITY;
@@ -56,8 +58,6 @@ export class CoordinatorLock {
   /** Set when somebody else was seen to hold the lock during a write of ours, whose answer is then outdated. */
   #contested = false;
   #stopping = false;
-  #wakeRequested = false;
-  #wake: (() => void) | undefined;
   #cancelBoundary: (() => void) | undefined;
   #stopWatch: (() => void) | undefined;
   #running: Promise<void> | undefined;
@@ -69,6 +69,7 @@ export class CoordinatorLock {
     this.#options = options;
     this.#timing = { ...DEFAULT_LOCK_TIMING, ...options.timing };
     checkLockSettings(identity, this.#timing);
+    this.#rest = new Rest(clock);
     const { leaseDurationMs } = this.#timing;
     this.#rules = { identity, leaseDurationMs, takeOver };
     const maxMs = 32 * leaseDurationMs;
@@ -85,6 +86,11 @@ export class CoordinatorLock {
     // Not left to the timer, which may come after a renewal that ends this: whoever is refused waits for `onChange`.
     if (this.#state.kind === 'active' && !this.#isRenewed()) this.#refreshState();
     return this.#state.kind === 'active';
+  }
+
+  /** Looks at the lock at once, as what `mayClaim` says has changed. */
+  reconsider(): void {
+    this.#rest.end();
   }
 
   /** Begins to watch and to claim the lock. Without effect when already started, or after `stop`. */
@@ -109,7 +115,7 @@ export class CoordinatorLock {
     this.#stopWatch?.();
     this.#renewedAt = undefined;
     this.#refreshState();
-    this.#requestWake();
+    this.#rest.end();
     await this.#running;
     await this.#release();
     this.#refreshState();
@@ -119,8 +125,7 @@ export class CoordinatorLock {
     while (!this.#stopping) {
       const next = await this.#attempt();
       this.#refreshState();
-      if (!this.#wakeRequested) await this.#sleepUntil(next);
-      this.#wakeRequested = false;
+      await this.#rest.until(next);
     }
   }
 
@@ -142,18 +147,19 @@ export class CoordinatorLock {
   }
 
   async #advance(): Promise<Instant> {
+    const { clock, mayClaim = () => true } = this.#options;
     await this.#look();
     // Taken only now, as the watch may tell more during any wait: what is decided on is what the write is based on.
     const observation = this.#observation;
     if (this.#stopping || observation === undefined) return Number.POSITIVE_INFINITY;
-    const decision = decideLock(observation, this.#rules, this.#options.clock.now(), this.#forceNotBefore);
-    if (decision.kind !== 'wait') {
+    const decision = decideLock(observation, this.#rules, clock.now(), this.#forceNotBefore);
+    if (decision.kind !== 'wait' && (decision.kind === 'renew' || mayClaim())) {
       await this.#take(decision);
       return Number.POSITIVE_INFINITY;
     }
     // Unless the watch tells more by then, the next decision needs another look.
     this.#fresh = false;
-    return decision.until;
+    return decision.kind === 'wait' ? decision.until : Number.POSITIVE_INFINITY;
   }
 
   /** Looks at the server, unless the last answer or watch event still stands. */
@@ -235,7 +241,7 @@ export class CoordinatorLock {
     if (record?.holder === this.#rules.identity) return;
     this.#contested = true;
     this.#refreshState();
-    this.#requestWake();
+    this.#rest.end();
   }
 
   #see(lease: KubernetesObject | undefined): LockObservation {
@@ -289,19 +295,5 @@ export class CoordinatorLock {
     if (isSameState(this.#state, next)) return;
     this.#state = next;
     this.#options.onChange?.(next);
-  }
-
-  #requestWake(): void {
-    this.#wakeRequested = true;
-    this.#wake?.();
-  }
-
-  async #sleepUntil(until: Instant): Promise<void> {
-    const { clock } = this.#options;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wake = resolve;
-    const cancel = clock.setTimer(resolve, Math.ceil(until - clock.now()));
-    await promise;
-    cancel();
   }
 }

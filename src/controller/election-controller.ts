@@ -21,7 +21,9 @@ import {
   surveyEach,
   surveyElections,
 } from './elections-survey.ts';
-import { type LeaseKey, leaseKey } from './lease-key.ts';
+import { type LeaseKey, leaseKey, splitLeaseKey } from './lease-key.ts';
+import { isMereRenewal } from './mere-renewal.ts';
+import { NamespacedReflectors } from './namespaced-reflectors.ts';
 import { type DecisionObserver, type ReconcilerParts, reconcile } from './reconcile.ts';
 import { resourcePaths } from './resource-paths.ts';
 import { Workqueue, type WorkqueueObserver } from './workqueue.ts';
@@ -53,6 +55,8 @@ export interface ElectionControllerParts {
   readonly mayWrite: () => boolean;
   readonly observer: ControllerObserver;
   readonly workqueueObserver?: WorkqueueObserver;
+  /** What {@link ElectionController.canElect} says may have changed. */
+  readonly onSighted?: () => void;
 }
 
 /** Told that something about a Lease, or a candidate for it, was seen to change; most often that its holder has renewed it. */
@@ -70,7 +74,7 @@ export class ElectionController {
   readonly #parts: ElectionControllerParts;
   readonly #records: ElectionRecords;
   readonly #reconciler: ReconcilerParts;
-  readonly #leases: readonly Reflector<Lease>[];
+  readonly #leases: NamespacedReflectors<Lease>;
   readonly #candidates: CandidateWatch;
   readonly #lastReasons = new Map<LeaseKey, Reason>();
   #onSeen: SeenListener | undefined;
@@ -81,19 +85,20 @@ export class ElectionController {
     this.#parts = parts;
     this.queue = new Workqueue({ clock, ...(workqueueObserver && { observer: workqueueObserver }) });
     this.#records = new ElectionRecords(settings);
-    this.#leases = (namespaces.length === 0 ? [''] : namespaces).map((namespace) =>
-      this.#leaseReflector(namespace),
-    );
+    this.#leases = new NamespacedReflectors(namespaces, (namespace) => this.#leaseReflector(namespace));
     this.#candidates = new CandidateWatch({
       client,
       clock,
       namespaces,
       handler: (event) => this.#onCandidate(event),
       onSynced: (version) => {
-        observer.synced(version);
-        this.reconsiderAll();
+        if (this.#candidates.hasSynced()) observer.synced(version);
+        this.#sighted();
       },
-      onNotServed: () => observer.notServed(),
+      onNotServed: () => {
+        observer.notServed();
+        this.#sighted();
+      },
       onDiscoveryError: (error) => observer.discoveryFailed(error),
       onError: (error, context) => observer.reflectorFailed(error, context),
       observe: observer.reflectorObserver('leasecandidates'),
@@ -110,7 +115,7 @@ export class ElectionController {
   }
 
   start(): void {
-    for (const reflector of this.#leases) reflector.start();
+    this.#leases.start();
     this.#candidates.start();
     const { workers, observer } = this.#parts;
     this.#workers = this.queue.run({
@@ -131,7 +136,7 @@ export class ElectionController {
 
   async stop(): Promise<void> {
     await this.drain();
-    await Promise.all([this.#candidates.stop(), ...this.#leases.map((reflector) => reflector.stop())]);
+    await Promise.all([this.#candidates.stop(), this.#leases.stop()]);
   }
 
   /** Looks at every Lease again: the right to write has come, or candidates have. */
@@ -142,7 +147,17 @@ export class ElectionController {
 
   hasSynced(resource: WatchedResource): boolean {
     if (resource === 'leasecandidates') return this.#candidates.hasSynced();
-    return this.#leases.every((reflector) => reflector.hasSynced());
+    return this.#leases.knowAll();
+  }
+
+  /**
+   * Whether there is a namespace in which this process can elect, or nothing to elect anywhere. One that may not see
+   * anything should leave the lock to whoever does.
+   */
+  canElect(): boolean {
+    const { namespaces } = this.#parts;
+    if (this.#candidates.isNotServed) return true;
+    return namespaces.length === 0 ? this.#knows('') : namespaces.some((namespace) => this.#knows(namespace));
   }
 
   /** The version in which LeaseCandidates are watched; undefined while none is served. */
@@ -155,16 +170,15 @@ export class ElectionController {
     return surveyElections(this.elections());
   }
 
-  /** Each Lease that somebody is a candidate for, as it stands now; none before all Leases have been listed. */
+  /** Each Lease that somebody is a candidate for, as it stands now; none of a namespace that is not known yet. */
   elections(): Iterable<SurveyedElection> {
-    if (!this.hasSynced('leases')) return [];
     // What was decided before the right to write went is of no account any more.
     const isDeciding = this.#parts.mayWrite();
     return surveyEach(
       this.#records,
       (key) => (isDeciding ? this.#lastReasons.get(key) : undefined),
       this.#now(),
-    );
+    ).filter(({ input }) => this.#knows(input.namespace));
   }
 
   /** Every Lease that an election is about or was. */
@@ -187,27 +201,37 @@ export class ElectionController {
    * namespaces, the one longest without news. Undefined while any has never been heard of.
    */
   lastHeard(resource: WatchedResource): Instant | undefined {
-    const reflectors = resource === 'leases' ? this.#leases : this.#candidates.reflectors;
+    const reflectors = resource === 'leases' ? this.#leases.all : this.#candidates.reflectors;
     const heard = reflectors.map(({ lastActivity }) => lastActivity);
     return heard.includes(undefined) ? undefined : earliest(heard);
   }
 
   /** Since when changes of anything watched are not seen, on the monotonic clock; undefined while all are. */
   unwatchedSince(): Instant | undefined {
-    const reflectors = [...this.#leases, ...this.#candidates.reflectors];
+    const reflectors = [...this.#leases.all, ...this.#candidates.reflectors];
     return earliest(reflectors.map(({ unwatchedSince }) => unwatchedSince));
   }
 
   async #process(key: LeaseKey): Promise<void> {
     // What was never listed cannot be told from what does not exist. Whoever completes the list looks again.
-    if (!this.hasSynced('leases') || !this.hasSynced('leasecandidates')) return;
+    if (!this.#knows(splitLeaseKey(key).namespace)) return;
     this.queue.requeue(key, await reconcile(key, this.#reconciler));
     this.queue.forget(key);
   }
 
+  /** Whether all Leases and candidates of a namespace are known. */
+  #knows(namespace: string): boolean {
+    return this.#leases.knows(namespace) && this.#candidates.knows(namespace);
+  }
+
+  #sighted(): void {
+    this.reconsiderAll();
+    this.#parts.onSighted?.();
+  }
+
   #relist(kind: WrittenObject['kind']): void {
     if (kind === 'candidate') this.#candidates.relist();
-    else for (const reflector of this.#leases) reflector.relist();
+    else this.#leases.relist();
   }
 
   #leaseReflector(namespace: string): Reflector<Lease> {
@@ -218,7 +242,7 @@ export class ElectionController {
       path: resourcePaths.leases(namespace),
       decode: decodeLease,
       handler: (event) => this.#onLease(event),
-      onSynced: () => this.reconsiderAll(),
+      onSynced: () => this.#sighted(),
       onError: (error, context) => observer.reflectorFailed(error, context),
       observe: observer.reflectorObserver('leases'),
     });
@@ -282,17 +306,4 @@ export class ElectionController {
     const { clock } = this.#parts;
     return { monotonic: clock.now(), wall: clock.wallTime() };
   }
-}
-
-/** True when the holder has renewed and done nothing else. */
-function isMereRenewal(before: Lease | undefined, after: Lease): boolean {
-  return (
-    before !== undefined &&
-    before.uid === after.uid &&
-    before.holderIdentity === after.holderIdentity &&
-    before.leaseDurationSeconds === after.leaseDurationSeconds &&
-    before.preferredHolder === after.preferredHolder &&
-    before.isPreferredHolderOurs === after.isPreferredHolderOurs &&
-    before.strategy === after.strategy
-  );
 }

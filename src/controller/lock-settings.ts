@@ -32,6 +32,8 @@ export interface CoordinatorLockOptions {
   readonly identity: string;
   /** Whether to oust a holder without our prefix, rather than wait until the lock is free or has expired. */
   readonly takeOver: boolean;
+  /** Asked before a lock is taken that is not ours; yes by default. One that is ours is kept. */
+  readonly mayClaim?: () => boolean;
   readonly timing?: Partial<LockTiming>;
   /** The Lease, `kube-system/leader-election-controller` by default; others are for tests. */
   readonly namespace?: string;

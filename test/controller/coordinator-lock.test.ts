@@ -13,6 +13,7 @@ const BUILT_IN = 'apiserver-x';
 interface LockOverrides {
   readonly identity?: string;
   readonly takeOver?: boolean;
+  readonly mayClaim?: () => boolean;
   readonly hasWatch?: boolean;
   readonly watchDelayMs?: number;
   readonly fate?: () => SimFate;
@@ -25,7 +26,15 @@ function makeWorld() {
   const clock = new VirtualClock({ random: () => 0 });
   const server = new SimLockServer();
   const makeLock = (overrides: LockOverrides = {}) => {
-    const { identity = A, takeOver = false, hasWatch = true, timing, process, ...connection } = overrides;
+    const {
+      identity = A,
+      takeOver = false,
+      hasWatch = true,
+      mayClaim,
+      timing,
+      process,
+      ...connection
+    } = overrides;
     const states: LockState[] = [];
     const events: LockEvent[] = [];
     const lock = new CoordinatorLock({
@@ -33,6 +42,7 @@ function makeWorld() {
       storage: server.connect({ clock, ...connection }, hasWatch),
       identity,
       takeOver,
+      ...(mayClaim && { mayClaim }),
       ...(timing && { timing }),
       onChange: (state) => states.push(state),
       onEvent: (event) => events.push(event),
@@ -77,6 +87,36 @@ describe('a free lock', () => {
     await clock.advance(0);
     expect(lock.isActive()).toBe(true);
     expect(server.lease).toMatchObject({ future: 'kept', spec: { holderIdentity: A, leaseTransitions: 5 } });
+  });
+
+  test.each([
+    { whose: 'nobody', holderIdentity: '', leaseDurationSeconds: 1 },
+    { whose: 'the built-in controller', holderIdentity: BUILT_IN, leaseDurationSeconds: 3600 },
+    { whose: 'a replica that is gone', holderIdentity: B, leaseDurationSeconds: 15 },
+  ])('of $whose is not claimed before it may be, and then at once', async ({ whose: _, ...record }) => {
+    const { clock, server, makeLock } = makeWorld();
+    server.put({ ...record, renewTime: 'r' });
+    let mayClaim = false;
+    const { lock } = makeLock({ takeOver: true, mayClaim: () => mayClaim });
+    lock.start();
+    await clock.advance(60_000);
+    expect(server.spec).toMatchObject(record);
+    mayClaim = true;
+    lock.reconsider();
+    await clock.advance(0);
+    expect(server.spec['holderIdentity']).toBe(A);
+  });
+
+  test('is kept by who holds it, though it might not be claimed any more', async () => {
+    const { clock, makeLock } = makeWorld();
+    let mayClaim = true;
+    const { lock, kinds } = makeLock({ mayClaim: () => mayClaim });
+    lock.start();
+    await clock.advance(0);
+    mayClaim = false;
+    await clock.advance(60_000);
+    expect(lock.isActive()).toBe(true);
+    expect(kinds()).toEqual(['active']);
   });
 
   test('goes to one of two that claim it at once', async () => {

@@ -300,6 +300,60 @@ describe('namespaces', () => {
     expect(world.leaseSpec('third/scheduler')).toEqual({});
     expect(world.ourRequests.some((request) => /third|\/v1\/leases$/.test(request))).toBe(false);
   });
+
+  test.each(['leases', 'leasecandidates'])(
+    'elect where they can be seen, whatever becomes of those whose %s cannot',
+    async (resource) => {
+      const world = new ControllerWorld({ namespaces: ['default', 'second'] });
+      world.fate = ({ path }) => (path.endsWith(`/second/${resource}`) ? { outcome: 403 } : {});
+      await world.start();
+      for (const namespace of ['default', 'second']) {
+        world.create('leasecandidates', makeCandidateObject('a', { namespace, renewedAt: 0 }));
+      }
+      await world.clock.advance(0);
+      expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+      expect(world.leaseSpec('second/scheduler')).toEqual({});
+      expect(world.controller.survey()).toMatchObject({ leases: 1, unled: [] });
+      world.fate = () => ({});
+      await world.clock.advance(15_000);
+      world.renew('second/a');
+      await world.clock.advance(0);
+      expect(world.leaseSpec('second/scheduler')).toMatchObject({ holderIdentity: 'a' });
+    },
+  );
+});
+
+describe('a controller can elect', () => {
+  const everything = { namespaces: [] };
+  const some = { namespaces: ['default', 'second'] };
+  test.each([
+    { where: everything, refused: /\/leases$/, want: false },
+    { where: everything, refused: /\/leasecandidates$/, want: false },
+    { where: some, refused: /\/leases$/, want: false },
+    { where: some, refused: /default\/leases$|second\/leasecandidates$/, want: false },
+    { where: some, refused: /second\/leases$/, want: true },
+  ])('in $where.namespaces without $refused: $want', async ({ where, refused, want }) => {
+    let sighted = 0;
+    const world = new ControllerWorld({ ...where, onSighted: () => sighted++ });
+    world.fate = ({ path }) => (refused.test(path) ? { outcome: 403 } : {});
+    await world.start();
+    expect(world.controller.canElect()).toBe(want);
+    const before = sighted;
+    world.fate = () => ({});
+    await world.clock.advance(15_000);
+    expect(world.controller.canElect()).toBe(true);
+    expect(sighted).toBeGreaterThan(before);
+  });
+
+  test('where no LeaseCandidates are served, as nobody else could either', async () => {
+    let sighted = 0;
+    const world = new ControllerWorld({ onSighted: () => sighted++ });
+    world.api.candidateVersions = [];
+    expect(world.controller.canElect()).toBe(false);
+    await world.start();
+    expect(world.controller.canElect()).toBe(true);
+    expect(sighted).toBeGreaterThan(0);
+  });
 });
 
 describe('a candidate that is created while we watch', () => {

@@ -238,6 +238,36 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
     expect(await replica.stop()).toBe(0);
   });
 
+  it('to take the lock: who can see nothing leaves it to who can', async () => {
+    await eventually(
+      async () => (await readLease(plane, coordinatorLease))?.spec.holderIdentity || undefined,
+      'the built-in has the lock',
+    );
+    const holder = async () => (await readLease(plane, coordinatorLease))?.spec.holderIdentity;
+    const builtIn = await holder();
+    await createNamespaces(plane, 'dark', 'unlit');
+    const kubeconfig = await account('blind', { [system]: lockRules });
+    const replica = await start(kubeconfig, '--take-over', '--namespace', 'dark,unlit');
+    await Promise.all(
+      ['dark', 'unlit'].map((namespace) =>
+        untilRefused(replica, 'list leases', namespace, 'Watching failed'),
+      ),
+    );
+    await replica.waitForLog(({ state }) => state === 'waiting');
+    expect(await holder()).toBe(builtIn);
+    // One namespace is enough, though the other one remains unseen.
+    await grant('blind', 'dark', electionRules);
+    await replica.waitForLog(({ state }) => state === 'active');
+    await createCandidate(plane, { namespace: 'dark', lease: 'web', name: 'candidate' });
+    const lease = await eventually(
+      () => readLease(plane, { namespace: 'dark', name: 'web' }),
+      'an election where it may see',
+    );
+    expect(lease.spec.holderIdentity).toBe('candidate');
+    expect((await replica.get('/readyz')).status).toBe(503);
+    expect(await replica.stop()).toBe(0);
+  });
+
   it('to write: without one, an error names it, and other namespaces are served all the same', async () => {
     const permissions = [...Object.keys(writes), ...Object.keys(tells)];
     const namespaces = [...permissions.map(namespaceWithout), 'complete'];

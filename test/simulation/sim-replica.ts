@@ -52,6 +52,7 @@ export class SimReplica {
       storage: createApiLockStorage(lockClient, process, coordinatorLease, () => {}),
       identity: replicaIdentity(name, '1'),
       takeOver,
+      mayClaim: () => this.controller.canElect(),
       onChange: (state) => {
         trace(`${name} ${state.kind}`);
         if (state.kind === 'active') this.controller.reconsiderAll();
@@ -65,6 +66,7 @@ export class SimReplica {
       workers: 8,
       isDryRun: false,
       mayWrite: () => this.lock.isActive(),
+      onSighted: () => this.lock.reconsider(),
       observer: {
         decided: (key, decision, input) => {
           check.decided(key, decision, input, process.now());
