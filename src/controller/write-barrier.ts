@@ -53,9 +53,9 @@ export class WriteBarrier {
     const now = this.#clock.now();
     const { retryAt = now } = this.#failures.get(key) ?? {};
     if (retryAt > now) return retryAt;
-    const open = (this.#expectations.get(key) ?? []).filter((expectation) =>
-      this.#isOpen(key, expectation, now),
-    );
+    const unmet = (this.#expectations.get(key) ?? []).filter((each) => this.#isUnmet(key, each));
+    const open = unmet.filter(({ expiresAt }) => now < expiresAt);
+    for (const { object, expiresAt } of unmet) if (now >= expiresAt) this.#onUnexplained(object.kind);
     if (open.length === 0) {
       this.#expectations.delete(key);
       return undefined;
@@ -92,12 +92,9 @@ export class WriteBarrier {
     this.#failures.delete(key);
   }
 
-  #isOpen(key: LeaseKey, { object, resourceVersion, expiresAt }: Expectation, now: Instant): boolean {
+  #isUnmet(key: LeaseKey, { object, resourceVersion }: Expectation): boolean {
     const cached =
       object.kind === 'lease' ? this.#records.lease(key) : this.#records.candidate(key, object.name);
-    if (cached?.resourceVersion !== resourceVersion) return false;
-    if (now < expiresAt) return true;
-    this.#onUnexplained(object.kind);
-    return false;
+    return cached?.resourceVersion === resourceVersion;
   }
 }
