@@ -6,5 +6,7 @@ export default defineConfig({
     exclude: ['**/*.e2e.test.ts'],
     // Many tests wait for processes and real time: one worker less than there are processors would leave small machines idle.
     maxWorkers: '100%',
+    // What they wait for takes a second or two; a machine that is busy with other things must not make them fail.
+    testTimeout: 30_000,
   },
 });
