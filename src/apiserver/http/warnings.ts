@@ -1,8 +1,7 @@
 const MAX_CHARACTERS = 4096;
 const MAX_CHARACTERS_EACH = 256;
 /** What a header cannot hold. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are meant
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+const CONTROL = /\p{Cc}/u;
 
 /**
  * Warning headers, names and values in turn. Each text is told once. Where there is too much of it, every text is cut, and
