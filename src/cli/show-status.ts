@@ -5,6 +5,7 @@ import { type LeaseStatus, statusOf } from '../inspection/lease-status.ts';
 import type { StatusSettings } from '../inspection/settings.ts';
 import { discoverLeaseCandidateVersion } from '../kubernetes/discovery.ts';
 import { ApiError } from '../kubernetes/errors.ts';
+import { createThrottle } from '../throttle.ts';
 import { type ClusterConnection, tellOfSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { paintFor } from './paint.ts';
@@ -15,8 +16,6 @@ import { type Cell, type Layout, tableLines, widthsOf } from './text-table.ts';
 /** The message for a server without the API; what else could be said of elections there would mislead. */
 export const NOT_SERVED =
   'the server serves no LeaseCandidates, so nothing is coordinated: doctor says how to turn them on';
-
-const WARNING_PERIOD_MS = 60_000;
 
 /** Shows how each Lease stands, once or until it is told to stop; resolves to an exit code. */
 export function showStatus(settings: StatusSettings, host: Host): Promise<number> {
@@ -107,13 +106,10 @@ function isRefusal(error: unknown): boolean {
 
 /** What goes wrong again and again is said once a minute. */
 function warningsTo({ stderr, clock }: Host): (error: unknown) => void {
-  const saidAt = new Map<string, number>();
+  const isNew = createThrottle(() => clock.now());
   return (error) => {
     const message = error instanceof Error ? error.message : String(error);
-    const now = clock.now();
-    if (now - (saidAt.get(message) ?? Number.NEGATIVE_INFINITY) < WARNING_PERIOD_MS) return;
-    saidAt.set(message, now);
-    stderr.write(`warning: ${message}\n`);
+    if (isNew(message, error)) stderr.write(`warning: ${message}\n`);
   };
 }
 

@@ -4,6 +4,7 @@ import type { LockState } from '../controller/lock-state.ts';
 import type { Instant } from '../election/time.ts';
 import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
+import { createThrottle } from '../throttle.ts';
 import { DecisionReport } from './decision-report.ts';
 import type { ElectionTraces } from './election-traces.ts';
 import type { LeaseEvent } from './lease-event.ts';
@@ -15,9 +16,6 @@ export const NOT_SERVED_ADVICE =
   'The API server does not serve LeaseCandidates. Start every kube-apiserver with ' +
   '--feature-gates=CoordinatedLeaderElection=true and --runtime-config=coordination.k8s.io/v1beta1=true (Kubernetes 1.33 ' +
   'and later), coordination.k8s.io/v1alpha2=true (1.32) or coordination.k8s.io/v1alpha1=true (1.31). Looking again every 10 s.';
-
-/** Errors of one kind are logged when they begin and then at most this often, in milliseconds. */
-const REPEAT_AFTER_MS = 60_000;
 
 /** The observer of a controller. */
 export interface ControllerReport extends ControllerObserver {
@@ -138,17 +136,5 @@ export function createTraceFailureReport({ logger, now }: { logger: Logger; now:
   return (error: unknown): void => {
     const kind = String(error).replaceAll(/\d+/g, 'n');
     if (isNew('traces', kind)) logger.warn({ err: error }, 'Exporting traces failed');
-  };
-}
-
-/** Tells a first failure, or another one than before, from what an outage repeats every few seconds. */
-function createThrottle(now: () => Instant): (what: string, error: unknown) => boolean {
-  const told = new Map<string, { readonly message: string; readonly at: Instant }>();
-  return (what, error) => {
-    const message = error instanceof Error ? error.message : String(error);
-    const last = told.get(what);
-    if (last && last.message === message && now() - last.at < REPEAT_AFTER_MS) return false;
-    told.set(what, { message, at: now() });
-    return true;
   };
 }
