@@ -46,7 +46,7 @@ export class CandidateWatch {
   #version: LeaseCandidateVersion | undefined;
   /** Undefined while no version is served. */
   #reflectors: NamespacedReflectors<LeaseCandidate> | undefined;
-  #wasToldNotServed = false;
+  #isNotServed = false;
 
   constructor(parts: CandidateWatchParts) {
     this.#parts = parts;
@@ -65,7 +65,7 @@ export class CandidateWatch {
 
   /** Whether the server was found to serve no version. */
   get isNotServed(): boolean {
-    return this.#wasToldNotServed;
+    return this.#isNotServed;
   }
 
   /** Whether all candidates of `namespace` are known. */
@@ -109,8 +109,9 @@ export class CandidateWatch {
     const { client, onDiscoveryError, onNotServed } = this.#parts;
     try {
       const version = await discoverLeaseCandidateVersion(client, this.#stopping.signal);
-      if (version === undefined && !this.#wasToldNotServed) onNotServed();
-      this.#wasToldNotServed = version === undefined;
+      const isNews = version === undefined && !this.#isNotServed;
+      this.#isNotServed = version === undefined;
+      if (isNews) onNotServed();
       return version;
     } catch (error) {
       if (!this.#stopping.signal.aborted) onDiscoveryError(error);

@@ -155,9 +155,8 @@ export class ElectionController {
    * anything should leave the lock to whoever does.
    */
   canElect(): boolean {
-    const { namespaces } = this.#parts;
     if (this.#candidates.isNotServed) return true;
-    return namespaces.length === 0 ? this.#knows('') : namespaces.some((namespace) => this.#knows(namespace));
+    return this.#leases.namespaces.some((namespace) => this.#knows(namespace));
   }
 
   /** The version in which LeaseCandidates are watched; undefined while none is served. */

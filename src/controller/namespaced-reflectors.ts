@@ -11,6 +11,11 @@ export class NamespacedReflectors<T> {
     this.#byNamespace = new Map(watched.map((namespace) => [namespace, make(namespace)]));
   }
 
+  /** Those that are watched, '' being all. */
+  get namespaces(): readonly string[] {
+    return [...this.#byNamespace.keys()];
+  }
+
   get all(): readonly Reflector<T>[] {
     return [...this.#byNamespace.values()];
   }

@@ -239,12 +239,8 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
   });
 
   it('to take the lock: who can see nothing leaves it to who can', async () => {
-    await eventually(
-      async () => (await readLease(plane, coordinatorLease))?.spec.holderIdentity || undefined,
-      'the built-in has the lock',
-    );
-    const holder = async () => (await readLease(plane, coordinatorLease))?.spec.holderIdentity;
-    const builtIn = await holder();
+    const holder = async () => (await readLease(plane, coordinatorLease))?.spec.holderIdentity || undefined;
+    const builtIn = await eventually(holder, 'the built-in has the lock');
     await createNamespaces(plane, 'dark', 'unlit');
     const kubeconfig = await account('blind', { [system]: lockRules });
     const replica = await start(kubeconfig, '--take-over', '--namespace', 'dark,unlit');
