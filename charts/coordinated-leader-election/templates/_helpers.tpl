@@ -28,6 +28,11 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 
+{{/* The labels above beside those of the values, which may be none and cannot replace any: list of the context and these. */}}
+{{- define "coordinated-leader-election.labelsBeside" -}}
+{{- mustMergeOverwrite (dict) (last . | default dict) (fromYaml (include "coordinated-leader-election.labels" (first .))) | toYaml }}
+{{- end }}
+
 {{- define "coordinated-leader-election.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "coordinated-leader-election.name" . | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
