@@ -1,5 +1,5 @@
 import type { DecisionObserver } from '../controller/reconcile.ts';
-import { isConflict, LockLostError } from '../controller/reconcile.ts';
+import { isConflict, LockLostError } from '../controller/sender.ts';
 import { isUnanswered, type Ping } from '../election/candidate-observation.ts';
 import type { Action, Decision } from '../election/decision.ts';
 import { changesCluster, grantOf, preferredBy } from '../election/decision-result.ts';

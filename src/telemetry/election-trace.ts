@@ -1,4 +1,4 @@
-import { isConflict } from '../controller/reconcile.ts';
+import { isConflict } from '../controller/sender.ts';
 import type { Ping } from '../election/candidate-observation.ts';
 import type { Action, Decision } from '../election/decision.ts';
 import { grantOf, preferredBy } from '../election/decision-result.ts';
@@ -17,6 +17,7 @@ import type { TraceAttributes, TraceEvent, TraceSpan } from './trace-span.ts';
  */
 export const tracedResults = [
   'granted',
+  'revised',
   'preferred',
   'delegated',
   'undecided',
@@ -121,7 +122,8 @@ export function electionTrace(course: ElectionCourse, result: TracedResult, at: 
   const { outcome, standings, reason } = decision;
   const pings = [...pingSpans(course, at), ...failedPings];
   // What was decided and could not be written is told by the decision alone.
-  const isDone = result === 'granted' || result === 'preferred' || result === 'planned';
+  const isDone =
+    result === 'granted' || result === 'revised' || result === 'preferred' || result === 'planned';
   const accounts = explainCandidates(decision).slice(0, MOST_OF_A_KIND).map(describeAccount);
   return {
     name: 'election',
