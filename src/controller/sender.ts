@@ -78,9 +78,12 @@ export class Sender {
     input: ElectionInput,
     sentAt: Instant,
   ): Promise<boolean> {
-    const { observer } = this.#parts;
+    const { writer, observer, mayWrite } = this.#parts;
     try {
-      const lease = await this.#write(key, action, input, sentAt);
+      if (!mayWrite()) throw new LockLostError();
+      const answer = await writer.write(input.namespace, input.name, action, this.#giveUp.signal);
+      const lease = isLeaseWrite(action) && answer ? decodeLease(answer) : undefined;
+      this.#succeeded(key, action, lease, sentAt);
       observer.written(key, action, undefined, decision);
       if (action.kind !== 'PingCandidate') {
         observer.applied(key, { ...decision, actions: [action] }, input, lease);
@@ -93,22 +96,13 @@ export class Sender {
     }
   }
 
-  /** Resolves to the Lease as the server has it now, where it was written. */
-  async #write(
-    key: LeaseKey,
-    action: Action,
-    { namespace, name }: ElectionInput,
-    sentAt: Instant,
-  ): Promise<Lease | undefined> {
-    const { writer, records, barrier, clock, mayWrite } = this.#parts;
-    if (!mayWrite()) throw new LockLostError();
-    const answer = await writer.write(namespace, name, action, this.#giveUp.signal);
-    const lease = isLeaseWrite(action) && answer ? decodeLease(answer) : undefined;
+  /** `lease` is the Lease as the server has it now, where it was written. */
+  #succeeded(key: LeaseKey, action: Action, lease: Lease | undefined, sentAt: Instant): void {
+    const { records, barrier, clock } = this.#parts;
     if (isLeaseWrite(action) && lease) recordLeaseWritten(records, key, action, lease, clock.now());
     if (action.kind === 'PingCandidate') recordDelivered(records, key, action, sentAt, clock.now());
     barrier.succeeded(key, targetOf(action));
     barrier.expectChange(key, targetOf(action), basisOf(action));
-    return lease;
   }
 
   #failed(key: LeaseKey, action: Action, error: unknown, sentAt: Instant): void {
