@@ -2,6 +2,7 @@ import type { Clock, Instant } from '../../src/clock.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import { isJsonObject, type JsonObject } from '../../src/kubernetes/json.ts';
 import { isKubernetesObject, type KubernetesObject } from '../../src/kubernetes/objects.ts';
+import type { SimCapacity } from './sim-capacity.ts';
 import { applyMergePatch, keyOf, refusal, type SimChange, type SimResource, SimStore } from './sim-store.ts';
 
 /** One request that reached the server and changed something, or would have. */
@@ -28,8 +29,8 @@ const MICRO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
 /**
  * The coordination API of an API server, in memory: optimistic concurrency, merge patches, field ownership of
- * preferredHolder, validation as far as it matters here, watches with history. Its answers are immediate; how long they
- * take, and what gets lost, is up to a SimConnection.
+ * preferredHolder, validation as far as it matters here, watches with history. Its answers are immediate, unless it has a
+ * capacity; how long they travel, and what gets lost, is up to a SimConnection.
  */
 export class SimApiServer {
   readonly store: SimStore;
@@ -39,6 +40,8 @@ export class SimApiServer {
   candidateVersions: readonly string[] = ['v1beta1'];
   /** Off, it drops strategy and preferredHolder from Leases. */
   isGateOn = true;
+  /** How many requests it carries out a second; undefined: any number. Watches take nothing of it. */
+  capacity: SimCapacity | undefined;
   /** Told of each write that succeeded. */
   onWrite: (write: SimWrite) => void = () => {};
   readonly #clock: Clock;
@@ -46,6 +49,12 @@ export class SimApiServer {
   constructor(clock: Clock) {
     this.#clock = clock;
     this.store = new SimStore(clock);
+  }
+
+  /** Does what a request that has arrived asks for: at once, or when its turn has come. */
+  serve(work: () => void): void {
+    if (this.capacity) this.capacity.serve(work);
+    else work();
   }
 
   /** Throws what a client would reject with. */
