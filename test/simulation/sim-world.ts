@@ -98,7 +98,7 @@ export class SimWorld {
     const candidate = new SimCandidate(
       { namespace: 'default', leaseName, name, binaryVersion, emulationVersion },
       process,
-      this.#connect(process, name),
+      this.connect(process, name),
       {
         onExit: () => this.#startAgain(candidate),
         mayReleaseAnothers: () => this.#isReleaseDoubted(name) && this.#begTruce(),
@@ -120,8 +120,8 @@ export class SimWorld {
     const replica = new SimReplica({
       name,
       process,
-      client: this.#connect(process, name, new OutdatedWriteCheck(this.clock, onViolation)),
-      lockClient: this.#connect(process, `${name}-lock`),
+      client: this.connect(process, name, new OutdatedWriteCheck(this.clock, onViolation)),
+      lockClient: this.connect(process, `${name}-lock`),
       settings: defaultSettings,
       takeOver,
       trace: (text) => this.note(text),
@@ -137,7 +137,7 @@ export class SimWorld {
     this.crashBuiltIn();
     const name = `apiserver-${++this.#started}`;
     const process = new SimProcess(this.clock);
-    const storage = createApiLockStorage(this.#connect(process, name), process, coordinatorLease, () => {});
+    const storage = createApiLockStorage(this.connect(process, name), process, coordinatorLease, () => {});
     const elector = new SimBuiltIn(process, storage, name);
     this.#builtIn = { name, elector, process };
     void elector.run();
@@ -217,7 +217,7 @@ export class SimWorld {
     return this.clock.now() < this.truceUntil;
   }
 
-  #connect(process: SimProcess, name: string, check?: OutdatedWriteCheck): SimConnection {
+  connect(process: SimProcess, name: string, check?: OutdatedWriteCheck): SimConnection {
     return new SimConnection(this.api, process, name, {
       fate: (request) => {
         check?.sent(request, name);
@@ -255,7 +255,9 @@ export class SimWorld {
     }
     if (isOurs) {
       if (method === 'PATCH' && resource === 'leasecandidates') {
-        this.pings.set(key, [...(this.pings.get(key) ?? []), this.clock.now()]);
+        const times = this.pings.get(key) ?? [];
+        times.push(this.clock.now());
+        this.pings.set(key, times);
       }
       for (const replica of this.replicas) {
         if (replica.name !== writer && replica.isActive())
