@@ -14,6 +14,9 @@ export interface SimWrite {
   readonly key: string;
   readonly body: JsonObject;
   readonly status: number;
+  /** The object as it was, and as it is now. */
+  readonly before: KubernetesObject | undefined;
+  readonly after: KubernetesObject | undefined;
 }
 
 interface Target {
@@ -131,8 +134,10 @@ export class SimApiServer {
     const meta = isJsonObject(body['metadata']) ? body['metadata'] : {};
     const { resource, namespace } = target;
     const key = `${namespace}/${target.name === '' ? String(meta['name']) : target.name}`;
+    const before = this.store.get(resource, key);
     const note = (status: number) => {
-      const write = { at: this.#clock.now(), writer, method, resource, key, body, status };
+      const after = this.store.get(resource, key);
+      const write = { at: this.#clock.now(), writer, method, resource, key, body, status, before, after };
       this.writes.push(write);
       return write;
     };

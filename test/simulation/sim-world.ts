@@ -4,6 +4,8 @@ import { coordinatorLease } from '../../src/election/decide.ts';
 import { SimBuiltIn } from '../controller/sim-built-in.ts';
 import { defaultSettings } from '../support/election-builders.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
+import { CoordinatorDutyCheck } from './coordinator-duty-check.ts';
+import { LeaseHistoryCheck } from './lease-history-check.ts';
 import { OutdatedWriteCheck } from './outdated-write-check.ts';
 import { SimApiServer, type SimWrite, specOf } from './sim-api-server.ts';
 import { SimCandidate } from './sim-candidate.ts';
@@ -54,7 +56,11 @@ export class SimWorld {
   leaderChanges = 0;
   #builtIn: { readonly name: string; readonly elector: SimBuiltIn; readonly process: SimProcess } | undefined;
   readonly #trace: string[] = [];
+  readonly #history: LeaseHistoryCheck;
+  readonly #duty: CoordinatorDutyCheck;
   #lockHolder: unknown;
+  /** What must always hold did not: that was said, and it is not looked at any more. */
+  #isBroken = false;
   /** By Lease: its record as last written. */
   readonly #records = new Map<string, { readonly holder: string; readonly durationMs: number }>();
   /** By candidate that lost its Lease to another: its record's duration from then. */
@@ -64,6 +70,9 @@ export class SimWorld {
   constructor(seed: number, leaseNames: readonly string[]) {
     this.clock = new VirtualClock({ seed });
     this.api = new SimApiServer(this.clock);
+    const onViolation = (what: string) => void this.violations.push(what);
+    this.#history = new LeaseHistoryCheck(onViolation);
+    this.#duty = new CoordinatorDutyCheck(this.clock, defaultSettings.candidateValidityMs, onViolation);
     this.leaseKeys = leaseNames.map((name) => `default/${name}`);
     this.api.onWrite = (write) => this.#onWrite(write);
   }
@@ -168,7 +177,7 @@ export class SimWorld {
   /** Runs on, and looks at what must always hold after every single event. */
   async run(ms: number): Promise<void> {
     await this.clock.advance(ms, () => {
-      if (this.violations.length === 0) this.#check();
+      if (!this.#isBroken) this.#check();
     });
   }
 
@@ -235,7 +244,8 @@ export class SimWorld {
     return outcome === undefined ? times : { ...times, outcome };
   }
 
-  #onWrite({ writer, resource, key, body, status, method }: SimWrite): void {
+  #onWrite(write: SimWrite): void {
+    const { writer, resource, key, body, status, method } = write;
     const isOurs = writer.startsWith('replica-') && !writer.endsWith('-lock');
     const spec = body['spec'];
     const { holderIdentity } = specOf(this.api.lease(LOCK_KEY));
@@ -250,7 +260,10 @@ export class SimWorld {
         this.#doubtedUntil.set(former.holder, this.clock.now() + former.durationMs);
       this.#records.set(key, { holder: String(holder), durationMs: Number(leaseDurationSeconds) * 1000 });
     }
+    if (key !== LOCK_KEY) this.#history.written(write);
+    this.#duty.written(write);
     if (isOurs) {
+      this.#duty.coordinated(write, this.candidates);
       if (method === 'PATCH' && resource === 'leasecandidates') {
         const times = this.pings.get(key) ?? [];
         times.push(this.clock.now());
@@ -282,7 +295,7 @@ export class SimWorld {
     const active = this.replicas.filter((replica) => replica.isActive()).map(({ name }) => name);
     if (this.#builtIn?.elector.isActive()) active.push(this.#builtIn.name);
     if (active.length > 1) this.violations.push(`${active.join(' and ')} both coordinate`);
-    const last = this.violations.at(-1);
-    if (last !== undefined) this.note(`VIOLATION ${last}`);
+    for (const violation of this.violations) this.note(`VIOLATION ${violation}`);
+    this.#isBroken = this.violations.length > 0;
   }
 }
