@@ -1,4 +1,5 @@
 import type { Instant } from '../../src/clock.ts';
+import { QUICK_TIMING } from './sim-candidate.ts';
 import type { SimReplica } from './sim-replica.ts';
 import { CALM, SimWorld } from './sim-world.ts';
 
@@ -21,6 +22,9 @@ export class SimScenario {
   constructor(seed: number) {
     this.world = new SimWorld(seed, LEASES);
     this.#takeOver = seed % 4 !== 0;
+    // Grants that leave a candidate little time to look, and leaders that are soon over when they die.
+    if (seed % 3 === 0) this.world.settings = { ...this.world.settings, leaseDurationSeconds: 6 };
+    this.world.timings.set('webhook', QUICK_TIMING);
   }
 
   /** Resolves to what was wrong; nothing, if all is well. */
@@ -30,7 +34,10 @@ export class SimScenario {
     for (let replica = 0; replica < 2; replica++) world.startReplica(this.#takeOver);
     for (const name of LEASES) {
       const count = 1 + world.upTo(4);
-      for (let started = 0; started < count; started++) world.startCandidate(name);
+      // With the coordinators, or when one of them is there to grant a Lease before the best candidate has come (rule 12).
+      const fromMs = world.chance(0.5) ? 0 : 20_000;
+      for (let started = 0; started < count; started++)
+        world.clock.setTimer(() => world.startCandidate(name), fromMs + world.upTo(2000));
     }
     await world.run(40_000);
     for (let step = 0; step < STEPS && world.violations.length === 0; step++) {

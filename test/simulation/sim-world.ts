@@ -1,6 +1,7 @@
 import type { Instant } from '../../src/clock.ts';
 import { createApiLockStorage } from '../../src/controller/api-lock-storage.ts';
 import { coordinatorLease } from '../../src/election/decide.ts';
+import type { ElectionSettings } from '../../src/election/model.ts';
 import { SimBuiltIn } from '../controller/sim-built-in.ts';
 import { defaultSettings } from '../support/election-builders.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -8,7 +9,7 @@ import { CoordinatorDutyCheck } from './coordinator-duty-check.ts';
 import { LeaseHistoryCheck } from './lease-history-check.ts';
 import { OutdatedWriteCheck } from './outdated-write-check.ts';
 import { SimApiServer, type SimWrite, specOf } from './sim-api-server.ts';
-import { SimCandidate } from './sim-candidate.ts';
+import { SimCandidate, type SimElectorTiming } from './sim-candidate.ts';
 import { SimConnection, type SimFate } from './sim-connection.ts';
 import { SimProcess } from './sim-process.ts';
 import { SimReplica } from './sim-replica.ts';
@@ -45,6 +46,9 @@ export class SimWorld {
   candidates: SimCandidate[] = [];
   replicas: SimReplica[] = [];
   weather: SimWeather = CALM;
+  settings: ElectionSettings = defaultSettings;
+  /** By name of a Lease: how its candidates elect, where that is not as usual. */
+  readonly timings = new Map<string, SimElectorTiming>();
   /** No request arrives before. */
   outageUntil: Instant = Number.NEGATIVE_INFINITY;
   /** Until then no memory may be lost, as rule 8 goes by what a coordinator has seen. */
@@ -113,6 +117,7 @@ export class SimWorld {
         mayReleaseAnothers: () => this.#isReleaseDoubted(name) && this.#begTruce(),
         trace: (text) => this.note(text),
       },
+      this.timings.get(leaseName),
     );
     this.candidates.push(candidate);
     this.note(`${name} starts, ${binaryVersion} as ${emulationVersion}, clock off by ${wallMs} ms`);
@@ -131,7 +136,7 @@ export class SimWorld {
       process,
       client: this.connect(process, name, new OutdatedWriteCheck(this.clock, onViolation)),
       lockClient: this.connect(process, `${name}-lock`),
-      settings: defaultSettings,
+      settings: this.settings,
       takeOver,
       trace: (text) => this.note(text),
       onViolation,
