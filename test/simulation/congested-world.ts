@@ -57,7 +57,7 @@ export class CongestedWorld {
   async start(warmUpMs: number): Promise<void> {
     const { world } = this;
     for (let count = 0; count < 2; count++) world.startReplica(true);
-    while (!world.replicas.some((replica) => replica.isActive())) await world.run(500);
+    while (this.coordinator === undefined) await world.run(500);
     await world.run(warmUpMs);
     this.#from = world.clock.now();
   }
@@ -104,6 +104,11 @@ export class CongestedWorld {
         ? Number.POSITIVE_INFINITY
         : (lasts.get(leaseName) ?? Number.POSITIVE_INFINITY),
     );
+  }
+
+  /** Which replica has the lock. */
+  get coordinator(): string | undefined {
+    return this.world.replicas.find((replica) => replica.isActive())?.name;
   }
 
   /** Leases that went to another than the best of those that live, as if that one were dead. */

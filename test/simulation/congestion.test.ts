@@ -40,6 +40,7 @@ describe('an API server that answers 600 requests a second, and 1,000 Leases on 
       renewEveryMs,
     });
     await congested.start(15_000);
+    const { coordinator } = congested;
     await congested.endLeaders('crash', DEATHS_MS);
     await congested.slowDown(10, 20_000);
     const recoveredAt = congested.world.clock.now();
@@ -48,6 +49,7 @@ describe('an API server that answers 600 requests a second, and 1,000 Leases on 
     const forElections = REQUESTS_PER_SECOND - LEASES / (renewEveryMs / 1000);
     const boundMs = (1000 * REQUESTS_PER_ELECTION * LEASES) / forElections + 5000;
     expect(congested.world.violations).toEqual([]);
+    expect(congested.coordinator).toBe(coordinator);
     expect(Math.max(...congested.ledAgainAfter(recoveredAt)), congested.report).toBeLessThan(boundMs);
     expect(congested.misjudged, congested.report).toEqual([]);
   });
