@@ -102,11 +102,12 @@ export class SimWorld {
     if (this.#trace.length > MAX_TRACE) this.#trace.shift();
   }
 
-  startCandidate(leaseName: string): void {
+  /** Its clock is right, or hours off, as chance has it where it is not said. */
+  startCandidate(leaseName: string, clock?: 'right'): void {
     const [binaryVersion, emulationVersion] = this.pick(VERSIONS) ?? VERSIONS[0];
     const name = `${leaseName}-${++this.#started}`;
     // Hours off, but not so far behind that it looks as if it had not renewed for candidateGcAfter (rule 1).
-    const wallMs = this.chance(0.5) ? 0 : this.upTo(4.5 * HOUR_MS) - 1.5 * HOUR_MS;
+    const wallMs = clock === 'right' || this.chance(0.5) ? 0 : this.upTo(4.5 * HOUR_MS) - 1.5 * HOUR_MS;
     const process = new SimProcess(this.clock, { monotonicMs: this.upTo(1_000_000), wallMs });
     const candidate = new SimCandidate(
       { namespace: 'default', leaseName, name, binaryVersion, emulationVersion },
