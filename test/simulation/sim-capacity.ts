@@ -1,3 +1,4 @@
+import type { Instant } from '../../src/clock.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 
 /**
@@ -10,6 +11,7 @@ export class SimCapacity {
   readonly #waiting: (() => void)[] = [];
   #isBusy = false;
   #slowness = 1;
+  #slowUntil: Instant = Number.NEGATIVE_INFINITY;
 
   constructor(clock: VirtualClock, requestsPerSecond: number) {
     this.#clock = clock;
@@ -25,18 +27,17 @@ export class SimCapacity {
   /** Each request that is begun within the next `ms` takes `factor` times as long. */
   slowDown(factor: number, ms: number): void {
     this.#slowness = factor;
-    this.#clock.setTimer(() => {
-      this.#slowness = 1;
-    }, ms);
+    this.#slowUntil = this.#clock.now() + ms;
   }
 
   #serveNext(): void {
     const work = this.#waiting.shift();
     this.#isBusy = work !== undefined;
     if (!work) return;
+    const slowness = this.#clock.now() < this.#slowUntil ? this.#slowness : 1;
     this.#clock.setTimer(() => {
       work();
       this.#serveNext();
-    }, this.#serviceMs * this.#slowness);
+    }, this.#serviceMs * slowness);
   }
 }
