@@ -53,9 +53,12 @@ interface Plan {
 
 /** What waited longer than this for its turn is decided anew, whether anything has been seen to change or not. */
 const GOOD_MS = 250;
-/** A decision that took so long is about thousands of candidates; then nine tenths of the time belong to the other Leases. */
-const LONG_DECISION_MS = 5;
-const REST_PER_DECISION = 9;
+/**
+ * A decision takes a microsecond or two for each candidate. Those about a crowd come further apart, in milliseconds for
+ * each candidate beyond what is usual, so that they never take more than a fiftieth of the time from other Leases.
+ */
+const USUAL_CANDIDATES = 100;
+const REST_PER_CANDIDATE_MS = 0.1;
 
 /**
  * Gather, decide, apply: brings one Lease after the other a step on. A look decides what is to be done; doing it waits
@@ -144,6 +147,9 @@ export class Reconciler {
     }
     const at = clock.now();
     const input = records.gather(key);
+    const restMs = Math.max(0, input.candidates.length - USUAL_CANDIDATES) * REST_PER_CANDIDATE_MS;
+    if (restMs > 0) this.#restingUntil.set(key, at + restMs);
+    else this.#restingUntil.delete(key);
     const decision = decideElection(input, { monotonic: at, wall: clock.wallTime() });
     const { requeue } = decision;
     const again = requeue.kind === 'at' ? requeue.time : undefined;
@@ -161,19 +167,11 @@ export class Reconciler {
       input,
       actions,
       nextLook: earliest([again, ...opensAt]),
-      goodUntil: Math.min(again ?? Number.POSITIVE_INFINITY, at + GOOD_MS),
+      goodUntil: at + Math.max(GOOD_MS, restMs),
       isTold: false,
     };
     this.#plans.set(key, plan);
-    this.#rest(key, at);
     return plan;
-  }
-
-  #rest(key: LeaseKey, startedAt: Instant): void {
-    const now = this.#parts.clock.now();
-    const tookMs = now - startedAt;
-    if (tookMs > LONG_DECISION_MS) this.#restingUntil.set(key, now + REST_PER_DECISION * tookMs);
-    else this.#restingUntil.delete(key);
   }
 
   #want(key: LeaseKey, plan: Plan): void {
