@@ -1,6 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type Dispatcher, request as send } from 'undici';
-import { type Clock, sleep } from '../clock.ts';
+import { type Clock, within } from '../clock.ts';
 import { describeCall, explainFailure, messageOf } from './call-failure.ts';
 import { ConnectionPools, type Connections } from './connections.ts';
 import { CredentialSource } from './credentials.ts';
@@ -60,10 +60,11 @@ export interface KubernetesClient {
    */
   stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>>;
   /**
-   * Ends streams at once, gives requests under way a second, and aborts those that have not ended then. Calls that have
-   * not been sent fail with `CLIENT_CLOSED`. Once this resolves no call is under way, whatever the server does.
+   * Ends streams at once, gives requests under way `graceMs` (default a second), and aborts those that have not ended then.
+   * Calls that have not been sent fail with `CLIENT_CLOSED`. Once this resolves no call is under way, whatever the server
+   * does.
    */
-  close(): Promise<void>;
+  close(graceMs?: number): Promise<void>;
 }
 
 /** What {@link createClient} needs. */
@@ -82,8 +83,7 @@ export interface ClientOptions {
 
 const DEFAULT_DEADLINE_MS = 10_000;
 const DEFAULT_CONNECTIONS = 16;
-/** What requests under way are given when the client is closed, in milliseconds. */
-const CLOSE_WITHIN_MS = 1000;
+const DEFAULT_GRACE_MS = 1000;
 
 /** A client for the current context's cluster. Throws a {@link ConnectionError} when the context has no cluster. */
 export function createClient(options: ClientOptions): KubernetesClient {
@@ -146,17 +146,15 @@ class HttpClient implements KubernetesClient {
     });
   }
 
-  close(): Promise<void> {
-    this.#closed ??= this.#close();
+  close(graceMs = DEFAULT_GRACE_MS): Promise<void> {
+    this.#closed ??= this.#close(graceMs);
     return this.#closed;
   }
 
-  async #close(): Promise<void> {
+  async #close(graceMs: number): Promise<void> {
     for (const stream of this.#streams) stream.abort();
-    const waiting = new AbortController();
     const ended = Promise.allSettled(this.#calls.values());
-    await Promise.race([ended, sleep(this.#options.clock, CLOSE_WITHIN_MS, waiting.signal)]);
-    waiting.abort();
+    await within(this.#options.clock, graceMs, ended);
     for (const call of this.#calls.keys()) call.abort();
     this.#pools.cut();
     await ended;
