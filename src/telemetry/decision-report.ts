@@ -3,7 +3,6 @@ import { isConflict, LockLostError } from '../controller/reconcile.ts';
 import { isUnanswered, type Ping } from '../election/candidate-observation.ts';
 import type { Action, Decision } from '../election/decision.ts';
 import { changesCluster, grantOf, preferredBy } from '../election/decision-result.ts';
-import { explainCandidates } from '../election/explain.ts';
 import type { Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import type { Instant } from '../election/time.ts';
@@ -13,6 +12,7 @@ import { isLeaseWrite, isSkewPrevention, isUndecided, resultOf } from './electio
 import { createElectionTimer } from './election-times.ts';
 import { changeEvents, type LeaseEvent, resolutionEvent, troubleEvent } from './lease-event.ts';
 import type { Logger } from './logger.ts';
+import { MOST_NAMED, nameCandidates } from './named-candidates.ts';
 import { TroubleWatch } from './trouble-watch.ts';
 
 interface ReportParts {
@@ -138,6 +138,8 @@ function describePlan({ reason, actions }: Decision): string {
 
 function describe(key: string, decision: Decision, input: ElectionInput) {
   const { outcome, actions } = decision;
+  const { named, more } = nameCandidates(decision);
+  const strategies = outcome.kind === 'conflict' ? outcome.strategies : undefined;
   return {
     lease: key,
     reason: decision.reason,
@@ -145,8 +147,16 @@ function describe(key: string, decision: Decision, input: ElectionInput) {
     formerHolder: grantOf(decision)?.former?.holder,
     preferredHolder: preferredBy(decision),
     strategy: 'strategy' in outcome ? outcome.strategy : undefined,
-    conflictingStrategies: outcome.kind === 'conflict' ? outcome.strategies : undefined,
-    actions: actions.map(describeAction),
-    candidates: explainCandidates(decision),
+    conflictingStrategies: strategies?.slice(0, MOST_NAMED),
+    moreConflictingStrategies: beyond(strategies),
+    actions: actions.slice(0, MOST_NAMED).map(describeAction),
+    moreActions: beyond(actions),
+    candidates: named,
+    moreCandidates: more || undefined,
   };
+}
+
+/** How many more there are than are named. */
+function beyond(all: readonly unknown[] | undefined): number | undefined {
+  return all && all.length > MOST_NAMED ? all.length - MOST_NAMED : undefined;
 }
