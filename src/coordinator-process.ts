@@ -40,7 +40,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
     env,
   });
   const stop = host.stopOn('SIGTERM', 'SIGINT');
-  const logger = createLogger({ level: settings.logLevel });
+  const logger = createLogger({ level: settings.logLevel, clock });
   const metrics = createMetrics({ version, clock });
   collectProcessMetrics(metrics.registry);
 
@@ -111,6 +111,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   await within(clock, QUIET_AFTER_MS, stopped);
   await Promise.all([stopped, events?.stop(), traces?.stop(), server?.close()]);
   logger.info('Stopped');
+  logger.end();
 }
 
 /** Loaded only where it is asked for. */

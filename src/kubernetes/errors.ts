@@ -50,6 +50,13 @@ export class ConnectionError extends Error {
   }
 }
 
+/** What went wrong with a call, whatever it was about: the same for what is the same, so that it can be told once. */
+export function kindOfFailure(error: unknown): string {
+  if (error instanceof ApiError) return `${error.method} ${error.status} ${error.reason}`;
+  if (error instanceof ConnectionError) return error.code;
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** How long a server's own explanation may be before it is cut, in characters: proxies answer with whole pages. */
 const MAX_MESSAGE = 500;
 
