@@ -84,7 +84,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   const { controller, lock } = coordinator;
   statusPage?.watch(coordinator);
   metrics.workqueue.watch('leases', controller.queue);
-  metrics.survey.watch(() => controller.survey());
+  metrics.survey.watch((known) => controller.survey(known));
   if (lock) metrics.lock.changed(lock.state);
   if (settings.leaseMetrics) registerLeaseMetrics(metrics.registry, () => controller.elections());
   metrics.api.watchStaleness((resource) => controller.lastHeard(resource));

@@ -164,9 +164,9 @@ export class ElectionController {
     return this.#candidates.version;
   }
 
-  /** All Leases that somebody is a candidate for, as they stand now. Takes time in proportion to their number. */
-  survey(): ElectionsSurvey {
-    return surveyElections(this.elections());
+  /** All Leases that somebody is a candidate for, as they stand now, after `known`. Takes time in proportion to their number. */
+  survey(known?: ElectionsSurvey['redundancy']): ElectionsSurvey {
+    return surveyElections(this.elections(), known);
   }
 
   /** Each Lease that somebody is a candidate for, as it stands now; none of a namespace that is not known yet. */

@@ -37,6 +37,8 @@ export interface LeaseMemory {
   readonly reservation: Reservation | undefined;
   /** The holder that last released the Lease, and when (rule 3). */
   readonly withdrawal: { readonly holder: string; readonly at: Instant } | undefined;
+  /** By holder, when it was last seen to release the Lease; of the last two hours at most. */
+  readonly withdrawals: ReadonlyMap<string, Instant>;
   /** Our last grant, until its holder renews it. */
   readonly unrenewedGrant: { readonly holder: string; readonly renewTime: MicroTime } | undefined;
   /** Until when a release may be the work of the holder that our last grant by expiry replaced (rule 8). */
@@ -63,6 +65,9 @@ const PREEMPTION_PROBATION_MS = 60_000;
 /** Failures further apart than this have nothing to do with each other. */
 const ATTEMPTS_DECAY_MS = 15 * 60_000;
 
+/** How long a release is remembered. */
+const WITHDRAWALS_KEPT_MS = 2 * 60 * 60_000;
+
 const NONE: Attempts = { count: 0, lastAt: Number.NEGATIVE_INFINITY };
 
 /** What is remembered of a Lease never seen before. */
@@ -70,6 +75,7 @@ export const noMemory: LeaseMemory = {
   record: undefined,
   reservation: undefined,
   withdrawal: undefined,
+  withdrawals: new Map(),
   unrenewedGrant: undefined,
   releaseDoubtedUntil: Number.NEGATIVE_INFINITY,
   lapses: new Map(),
@@ -111,7 +117,13 @@ export function observeLease(
     return { ...next, reservation: beliefsIn(memory, monotonic) };
   }
   const reservation = memory.reservation?.holder === record.holder ? undefined : memory.reservation;
-  return { ...next, reservation, withdrawal: { holder: record.holder, at: monotonic } };
+  const withdrawals = withWithdrawal(memory.withdrawals, record.holder, monotonic);
+  return { ...next, reservation, withdrawal: { holder: record.holder, at: monotonic }, withdrawals };
+}
+
+function withWithdrawal(withdrawals: LeaseMemory['withdrawals'], holder: string, at: Instant) {
+  const recent = [...withdrawals].filter(([, releasedAt]) => at - releasedAt <= WITHDRAWALS_KEPT_MS);
+  return new Map(recent).set(holder, at);
 }
 
 function recordOf(lease: Lease, holder: string, since: Instant, settings: ElectionSettings): HolderRecord {
