@@ -80,11 +80,13 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
     observer: statusPage?.overhear(report) ?? report,
     lockObserver: createLockReport({ logger, metrics, now: clock.now, report }),
     workqueueObserver: metrics.workqueue.observer('leases'),
+    writeQueueObserver: metrics.requests,
   });
   const { controller, lock } = coordinator;
   statusPage?.watch(coordinator);
   metrics.workqueue.watch('leases', controller.queue);
-  metrics.survey.watch(() => controller.survey());
+  metrics.requests.watch(controller.writes);
+  metrics.survey.watch((known) => controller.survey(known));
   if (lock) metrics.lock.changed(lock.state);
   if (settings.leaseMetrics) registerLeaseMetrics(metrics.registry, () => controller.elections());
   metrics.api.watchStaleness((resource) => controller.lastHeard(resource));

@@ -9,6 +9,7 @@ import { replicaIdentity } from './controller/lock-record.ts';
 import type { LockEvent } from './controller/lock-settings.ts';
 import type { LockState } from './controller/lock-state.ts';
 import type { WorkqueueObserver } from './controller/workqueue.ts';
+import type { WriteQueueObserver } from './controller/write-queue.ts';
 import { coordinatorLease } from './election/decide.ts';
 import type { ElectionSettings } from './election/model.ts';
 import type { KubernetesClient } from './kubernetes/client.ts';
@@ -43,6 +44,7 @@ export interface CoordinatorParts {
   readonly observer: ControllerObserver;
   readonly lockObserver: LockObserver;
   readonly workqueueObserver?: WorkqueueObserver;
+  readonly writeQueueObserver?: WriteQueueObserver;
 }
 
 /** A controller with the lock that lets it write; in a dry run there is none, as nothing is written. */
@@ -61,7 +63,7 @@ export interface Coordinator {
 
 /** Puts a coordinator together; it does nothing until it is started. */
 export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
-  const { clock, connect, settings, observer, workqueueObserver } = parts;
+  const { clock, connect, settings, observer, workqueueObserver, writeQueueObserver } = parts;
   const client = connect(CONNECTIONS);
   const locking = settings.dryRun ? undefined : { client: connect(LOCK_CONNECTIONS) };
   const lock = locking && assembleLock(parts, locking.client, () => controller);
@@ -76,6 +78,7 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
     observer,
     onSighted: () => lock?.reconsider(),
     ...(workqueueObserver && { workqueueObserver }),
+    ...(writeQueueObserver && { writeQueueObserver }),
   });
   return {
     server: client.server,

@@ -34,8 +34,39 @@ export const apiServer: Row = {
         description: 'How long requests took, a watch until its answer began; over 15 minutes.',
         unit: units.Seconds,
         thresholds: { orange: 1 },
+        alert: 'LeaseApiServerSlow',
       },
       ['{{verb}}', quantile(0.99, 'rest_client_request_duration_seconds', 'verb')],
+    ),
+    lines(
+      {
+        title: 'Requests under way',
+        description:
+          'Requests that are under way at once, and how many may be: fewer the more slowly the API server answers.',
+        unit: units.Short,
+        alert: 'LeaseApiServerSlow',
+      },
+      ['{{instance}}', `sum by (instance) (${series('cle_requests_under_way')})`],
+      ['{{instance}} at most', `sum by (instance) (${series('cle_request_limit')})`],
+    ),
+    parts(
+      {
+        title: 'Leases that wait to write',
+        description: 'Leases that wait for their turn to write, by what for; the most urgent go first.',
+        unit: units.Short,
+        alert: 'LeaseApiServerSlow',
+      },
+      ['{{urgency}}', `sum by (urgency) (${series('cle_leases_waiting_to_write')})`],
+    ),
+    lines(
+      {
+        title: 'Wait for the turn to write (p90)',
+        description: 'How long Leases waited for their turn to write, by what for; over 15 minutes.',
+        unit: units.Seconds,
+        thresholds: { orange: 2 },
+        alert: 'LeaseApiServerSlow',
+      },
+      ['{{urgency}}', quantile(0.9, 'cle_write_wait_seconds', 'urgency')],
     ),
     lines(
       {

@@ -9,13 +9,8 @@ import { resourcePaths } from './resource-paths.ts';
 
 /** Carries out single actions. Every write names the resourceVersion that it was decided on (rule 8). */
 export interface ActionWriter {
-  /** Resolves to the object as the server has it now. Rejects as the client does, and when `signal` aborts. */
-  write(
-    namespace: string,
-    leaseName: string,
-    action: Action,
-    signal: AbortSignal,
-  ): Promise<KubernetesObject | undefined>;
+  /** Resolves to the object as the server has it now. Rejects as the client does. */
+  write(namespace: string, leaseName: string, action: Action): Promise<KubernetesObject | undefined>;
 }
 
 /** An {@link ActionWriter} for a real API server; `candidateVersion` tells in which version it has candidates by now. */
@@ -24,11 +19,11 @@ export function createActionWriter(
   candidateVersion: () => LeaseCandidateVersion | undefined,
 ): ActionWriter {
   return {
-    async write(namespace, leaseName, action, signal) {
+    async write(namespace, leaseName, action) {
       const version = candidateVersion();
       if (version === undefined) throw new Error('no version of LeaseCandidate is served any more');
       const request = requestFor(namespace, leaseName, action, version);
-      const answer = await client.request({ ...request, deadlineMs: LONGEST_WRITE_MS, signal });
+      const answer = await client.request({ ...request, deadlineMs: LONGEST_WRITE_MS });
       return isKubernetesObject(answer) ? answer : undefined;
     },
   };

@@ -142,10 +142,7 @@ export class ElectionController {
     });
   }
 
-  /**
-   * Ends all work: once this resolves, which takes 2 s at the most, no write is waited for and none will follow. Watching
-   * ends with {@link stop}.
-   */
+  /** Ends all work: once this resolves no write is under way and none will follow. Watching ends with {@link stop}. */
   async drain(): Promise<void> {
     await Promise.all([this.queue.shutDown(), this.#reconciler.close()]);
     await this.#workers;
@@ -186,9 +183,9 @@ export class ElectionController {
     return this.#reconciler.writes;
   }
 
-  /** All Leases that somebody is a candidate for, as they stand now. Takes time in proportion to their number. */
-  survey(): ElectionsSurvey {
-    return surveyElections(this.elections());
+  /** All Leases that somebody is a candidate for, as they stand now, after `known`. Takes time in proportion to their number. */
+  survey(known?: ElectionsSurvey['redundancy']): ElectionsSurvey {
+    return surveyElections(this.elections(), known);
   }
 
   /** Each Lease that somebody is a candidate for, as it stands now; none of a namespace that is not known yet. */

@@ -125,9 +125,9 @@ export class Reconciler {
     this.#plans.delete(key);
   }
 
-  /** Sends nothing any more; resolves when nothing is under way any more, be it that it had to be given up. */
+  /** Sends nothing any more; resolves when nothing is under way any more. */
   close(): Promise<void> {
-    return this.#sender?.close() ?? this.writes.close();
+    return this.writes.close();
   }
 
   #drop(key: LeaseKey): void {

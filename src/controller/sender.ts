@@ -37,13 +37,9 @@ export interface SenderParts {
 
 type LeaseWrite = Extract<Action, { kind: 'CreateLease' | 'UpdateLease' }>;
 
-/** So long requests that are under way are waited for at the end, in milliseconds; then they are given up. */
-const LAST_ANSWERS_MS = 2000;
-
 /** Carries out single actions, and keeps the records of what came of them. */
 export class Sender {
   readonly #parts: SenderParts;
-  readonly #giveUp = new AbortController();
 
   constructor(parts: SenderParts) {
     this.#parts = parts;
@@ -62,14 +58,6 @@ export class Sender {
     });
   }
 
-  /** Resolves when no answer is waited for any more. */
-  async close(): Promise<void> {
-    const { clock, writes } = this.#parts;
-    const cancel = clock.setTimer(() => this.#giveUp.abort(), LAST_ANSWERS_MS);
-    await writes.close();
-    cancel();
-  }
-
   /** Resolves to whether the server was up to it. */
   async #carryOut(
     key: LeaseKey,
@@ -81,7 +69,7 @@ export class Sender {
     const { writer, observer, mayWrite } = this.#parts;
     try {
       if (!mayWrite()) throw new LockLostError();
-      const answer = await writer.write(input.namespace, input.name, action, this.#giveUp.signal);
+      const answer = await writer.write(input.namespace, input.name, action);
       const lease = isLeaseWrite(action) && answer ? decodeLease(answer) : undefined;
       this.#succeeded(key, action, lease, sentAt);
       observer.written(key, action, undefined, decision);

@@ -11,6 +11,7 @@ export const runbooks = [
   'LeaseCoordinatorWriteErrors',
   'LeaseCoordinatorWatchStale',
   'LeaseElectionsSlow',
+  'LeaseApiServerSlow',
 ] as const;
 
 /** The name of an alert, which is that of its runbook. */

@@ -4,6 +4,7 @@ import { type ApiMetrics, createApiMetrics } from './api-metrics.ts';
 import { createElectionMetrics, type ElectionMetrics } from './election-metrics.ts';
 import { createEventMetrics, type EventMetrics } from './event-metrics.ts';
 import { createLockMetrics, type LockMetrics } from './lock-metrics.ts';
+import { createWriteQueueMetrics, type WriteQueueMetrics } from './request-metrics.ts';
 import { createSurveyMetrics, type SurveyMetrics } from './survey-metrics.ts';
 import { createWorkqueueMetrics, type WorkqueueMetrics } from './workqueue-metrics.ts';
 
@@ -13,6 +14,7 @@ export interface Metrics {
   readonly registry: Registry;
   readonly workqueue: WorkqueueMetrics;
   readonly api: ApiMetrics;
+  readonly requests: WriteQueueMetrics;
   readonly elections: ElectionMetrics;
   readonly survey: SurveyMetrics;
   readonly events: EventMetrics;
@@ -39,6 +41,7 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
     registry,
     workqueue: createWorkqueueMetrics(registry),
     api: createApiMetrics(registry, clock),
+    requests: createWriteQueueMetrics(registry),
     elections: createElectionMetrics(registry),
     survey: createSurveyMetrics(registry, clock),
     events: createEventMetrics(registry),

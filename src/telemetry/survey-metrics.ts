@@ -5,8 +5,8 @@ import { reasons } from './reason-table.ts';
 
 /** How all Leases stand, asked for whenever metrics are collected. */
 export interface SurveyMetrics {
-  /** Says whom to ask. */
-  watch(survey: () => ElectionsSurvey): void;
+  /** Says whom to ask; `survey` is told what the one before found of the Leases' redundancy. */
+  watch(survey: (known: ElectionsSurvey['redundancy'] | undefined) => ElectionsSurvey): void;
 }
 
 /** Several gauges are collected at once: one survey serves them all, and no crowd of scrapers can ask for more. */
@@ -15,7 +15,7 @@ const SURVEY_AGE_MS = 1000;
 /** Registers the gauges over all Leases in `registry`. */
 export function createSurveyMetrics(registry: Registry, clock: Clock): SurveyMetrics {
   const registers = [registry];
-  let ask: (() => ElectionsSurvey) | undefined;
+  let ask: Parameters<SurveyMetrics['watch']>[0] | undefined;
   let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;
   /** Leases without leader that nobody saw lose one, by when they were first found so. */
   let foundUnled = new Map<string, Instant>();
@@ -23,7 +23,7 @@ export function createSurveyMetrics(registry: Registry, clock: Clock): SurveyMet
   function current() {
     const at = clock.now();
     if (!ask || (last && at - last.at < SURVEY_AGE_MS)) return last;
-    const survey = ask();
+    const survey = ask(last?.survey.redundancy);
     const found = new Map<string, Instant>();
     let oldest = at;
     for (const { key, since } of survey.unled) {
@@ -50,17 +50,17 @@ export function createSurveyMetrics(registry: Registry, clock: Clock): SurveyMet
   gauge('cle_leases', 'Leases that have candidates', ({ survey }) => survey.leases);
   gauge(
     'cle_leases_without_leader',
-    'Leases that have candidates but no valid holder',
+    'Leases that have candidates but no valid holder, but for those whose candidates all ended in good order',
     ({ survey }) => survey.unled.length,
   );
   gauge(
     'cle_oldest_lease_without_leader_seconds',
-    'How long the Lease that has been without a valid holder for longest has been so, as far as this process has seen; 0 when there is none',
+    'How long the one of cle_leases_without_leader that has been so for longest has been so, as far as this process has seen; 0 when there is none',
     ({ oldestMs }) => oldestMs / 1000,
   );
   gauge(
     'cle_leases_without_successor',
-    'Leases of which candidates have stopped answering, and none but the holder is left to lead',
+    'Leases that lost their redundancy within a day: candidates that were there beside another for ten minutes have stopped answering, and none but the holder is left to lead',
     ({ survey }) => survey.withoutSuccessor,
   );
   new Gauge({

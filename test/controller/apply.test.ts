@@ -9,8 +9,6 @@ import { ScriptedClient } from '../kubernetes/scripted-client.ts';
 import { OLDEST, wallAt } from '../support/election-builders.ts';
 import { VirtualClock, waitFor } from '../support/virtual-clock.ts';
 
-const { signal } = new AbortController();
-
 const SERVER = 'https://api.test:6443';
 const GROUP = '/apis/coordination.k8s.io';
 const META = { uid: 'u', resourceVersion: '7' };
@@ -37,7 +35,7 @@ afterEach(() => {
 });
 
 function write(action: Action, version: LeaseCandidateVersion = 'v1beta1') {
-  return createActionWriter(makeClient(), () => version).write('default', 'scheduler', action, signal);
+  return createActionWriter(makeClient(), () => version).write('default', 'scheduler', action);
 }
 
 interface WantedRequest {
@@ -231,7 +229,7 @@ describe('a write', () => {
     { kind: 'DeleteCandidate', name: 'a', ...META } as const,
   ])('ends before another replica may act, whatever it is ($kind)', async (action) => {
     const client = new ScriptedClient();
-    await createActionWriter(client, () => 'v1beta1').write('default', 'scheduler', action, signal);
+    await createActionWriter(client, () => 'v1beta1').write('default', 'scheduler', action);
     expect(client.requests.map(({ deadlineMs }) => deadlineMs)).toEqual([LONGEST_WRITE_MS]);
   });
 
@@ -250,7 +248,6 @@ describe('a write', () => {
       'default',
       'scheduler',
       ping,
-      signal,
     );
     const outcome = answer.catch((error: unknown) => error);
     await waitFor(() => hasArrived);
@@ -260,16 +257,16 @@ describe('a write', () => {
 
   test('is not sent while no version of LeaseCandidate is served', async () => {
     const client = new ScriptedClient();
-    await expect(
-      createActionWriter(client, () => undefined).write('default', 'x', ping, signal),
-    ).rejects.toThrow('no version of LeaseCandidate is served any more');
+    await expect(createActionWriter(client, () => undefined).write('default', 'x', ping)).rejects.toThrow(
+      'no version of LeaseCandidate is served any more',
+    );
     expect(client.requests).toEqual([]);
   });
 
   test('whose answer is no object resolves to nothing', async () => {
     const client = new ScriptedClient();
     client.onRequest = () => ({ kind: 'Status', status: 'Success' });
-    const answer = createActionWriter(client, () => 'v1beta1').write('default', 'x', ping, signal);
+    const answer = createActionWriter(client, () => 'v1beta1').write('default', 'x', ping);
     await expect(answer).resolves.toBeUndefined();
   });
 
@@ -277,9 +274,9 @@ describe('a write', () => {
     const client = new ScriptedClient();
     let version: LeaseCandidateVersion = 'v1alpha2';
     const writer = createActionWriter(client, () => version);
-    await writer.write('default', 'x', ping, signal);
+    await writer.write('default', 'x', ping);
     version = 'v1beta1';
-    await writer.write('default', 'x', ping, signal);
+    await writer.write('default', 'x', ping);
     expect(client.requests.map(({ path }) => path)).toEqual([
       `${GROUP}/v1alpha2/namespaces/default/leasecandidates/a`,
       `${GROUP}/v1beta1/namespaces/default/leasecandidates/a`,

@@ -447,6 +447,9 @@ describe('Leases without a valid holder', () => {
     world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
     await world.clock.advance(1000);
     const releasedAt = world.clock.now() - 1000;
+    // Who released it has not ended.
+    world.renew('default/a');
+    await world.clock.advance(0);
     expect(world.controller.survey().unled).toEqual([{ key: KEY, since: releasedAt }]);
     world.change('leases', KEY, { holderIdentity: 'a', leaseDurationSeconds: 9, renewTime: world.wallText });
     await world.clock.advance(1000);

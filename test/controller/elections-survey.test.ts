@@ -1,71 +1,304 @@
 import { describe, expect, test } from 'vitest';
-import { surveyElections } from '../../src/controller/elections-survey.ts';
+import { type ElectionsSurvey, surveyElections } from '../../src/controller/elections-survey.ts';
+import type { Redundancy } from '../../src/controller/redundancy.ts';
 import { surveyCandidates, surveyTenure } from '../../src/election/survey.ts';
+import type { Instant } from '../../src/election/time.ts';
 import {
   type InputBuilder,
   makeCandidate,
   makeInput,
   makeLease,
   makeNow,
+  type ObservedBuilder,
 } from '../support/election-builders.ts';
 
-const at = 6000;
+const KEY = 'kube-system/scheduler';
+const MINUTE = 60_000;
 
-function survey(builder: InputBuilder) {
+function survey(builder: InputBuilder, at: Instant, known?: Redundancy): ElectionsSurvey {
   const input = builder.build();
   const tenure = surveyTenure(input, at);
-  const standings = surveyCandidates(input, tenure, makeNow(at));
-  return surveyElections([{ key: 'kube-system/scheduler', input, tenure, standings, reason: undefined }]);
+  const now = makeNow(at);
+  const standings = surveyCandidates(input, tenure, now);
+  return surveyElections([{ key: KEY, input, tenure, standings, now, reason: undefined }], known);
 }
 
-const idle = (name: string) => makeCandidate(name).seenAt(0);
-const silent = (name: string) => idle(name).pingedAt(0);
-const gone = (name: string) => makeCandidate(name).deleting().seenAt(0);
-const expired = (name: string) => makeCandidate(name).renewedAt(-3_600_000).seenAt(0);
-const held = makeInput().sees(makeLease('holder'), 0);
+/** There from one minute on, and last heard of in another. */
+function pod(name: string, from: number, heard: number): ObservedBuilder {
+  const born = makeCandidate(name)
+    .createdAt(from * MINUTE)
+    .renewedAt(from * MINUTE)
+    .seenAt(from * MINUTE);
+  return heard === from ? born : born.renewedAt(heard * MINUTE);
+}
+
+/** The same, and asked in vain ever since. */
+function silentPod(name: string, from: number, heard: number): ObservedBuilder {
+  return pod(name, from, heard).pingedAt((heard + 6) * MINUTE);
+}
+
+const heldAt = (holder: string, minute: number) =>
+  makeInput().sees(makeLease(holder).renewedAt(minute * MINUTE), minute * MINUTE);
+
+const releasedBy = (holder: string, minute: number) =>
+  heldAt(holder, minute - 0.1).sees(makeLease().releasedAt(minute * MINUTE), minute * MINUTE);
 
 describe('a Lease', () => {
   test.for([
-    { name: 'held by its only candidate', input: held.candidates(idle('holder')), want: 0 },
+    { name: 'its only candidate leads', input: heldAt('a', 60).candidates(pod('a', 0, 60)), want: 0 },
     {
-      name: 'held, with one that nobody has asked yet',
-      input: held.candidates(idle('holder'), idle('next')),
+      name: 'two lead in turn, both there',
+      input: heldAt('a', 60).candidates(pod('a', 0, 60), pod('b', 0, 60)),
       want: 0,
     },
     {
-      name: 'held, with all others silent',
-      input: held.candidates(idle('holder'), silent('a'), silent('b')),
+      name: 'one of two hangs',
+      input: heldAt('a', 60).candidates(pod('a', 0, 60), silentPod('b', 0, 50)),
       want: 1,
     },
     {
-      name: 'held, with one of the others silent',
-      input: held.candidates(idle('holder'), silent('a'), idle('b')),
+      name: 'two of three hang, or are scaled away: nobody can tell',
+      input: heldAt('a', 60).candidates(pod('a', 0, 60), silentPod('b', 0, 50), silentPod('c', 0, 50)),
+      want: 1,
+    },
+    {
+      name: 'one of three hangs',
+      input: heldAt('a', 60).candidates(pod('a', 0, 60), silentPod('b', 0, 50), pod('c', 0, 60)),
       want: 0,
     },
     {
-      name: 'held, with the only other one silent for so long that it is not valid any more',
-      input: held.candidates(idle('holder'), expired('a')),
+      name: 'one of two hangs for so long that it is not valid any more',
+      input: heldAt('a', 100).candidates(pod('a', 0, 100), silentPod('b', 0, 50)),
+      at: 100,
       want: 1,
     },
     {
-      name: 'held by somebody who is no candidate, with the only candidate silent',
-      input: held.candidates(silent('a')),
-      want: 1,
-    },
-    { name: 'without a Lease, all silent', input: makeInput().candidates(silent('a')), want: 1 },
-    {
-      name: 'without a Lease, one silent',
-      input: makeInput().candidates(silent('a'), idle('b')),
+      name: 'one of two hangs since more than a day',
+      input: heldAt('a', 1500).candidates(pod('a', 0, 1500), silentPod('b', 0, 50)),
+      at: 1500,
       want: 0,
     },
-  ])('has a successor unless those who could be it are silent: $name', ({ input, want }) => {
-    expect(survey(input).withoutSuccessor).toBe(want);
+    {
+      name: 'all hang',
+      input: heldAt('a', 50).candidates(silentPod('a', 0, 50), silentPod('b', 0, 50)),
+      want: 1,
+    },
+    {
+      name: 'the only one crashed, and came back under another name',
+      input: heldAt('b', 60).candidates(silentPod('a', 0, 48), pod('b', 50, 60)),
+      want: 0,
+    },
+    {
+      name: 'the only one crashed again and again, each time under another name',
+      input: heldAt('e', 60).candidates(
+        silentPod('a', 0, 20),
+        silentPod('b', 21, 28),
+        silentPod('c', 29, 35),
+        silentPod('d', 36, 42),
+        pod('e', 43, 60),
+      ),
+      want: 0,
+    },
+    {
+      name: 'the only one was replaced without a release; for minutes both were there',
+      input: heldAt('b', 60).candidates(silentPod('a', 0, 50), pod('b', 46, 60)),
+      want: 0,
+    },
+    {
+      name: 'the only one was replaced, after a release',
+      input: releasedBy('a', 50)
+        .sees(makeLease('b').renewedAt(60 * MINUTE), 60 * MINUTE)
+        .candidates(silentPod('a', 0, 49), pod('b', 49, 60)),
+      want: 0,
+    },
+    {
+      name: 'the leader of two was drained, and the new pod leads, while the other one hangs',
+      input: releasedBy('a', 50)
+        .sees(makeLease('c').renewedAt(60 * MINUTE), 60 * MINUTE)
+        .candidates(silentPod('a', 0, 49), silentPod('b', 0, 40), pod('c', 49, 60)),
+      want: 1,
+    },
+    {
+      name: 'all three were replaced in an update',
+      input: heldAt('d', 60).candidates(
+        silentPod('a', 0, 40),
+        silentPod('b', 0, 40),
+        silentPod('c', 0, 40),
+        pod('d', 39, 60),
+        pod('e', 40, 60),
+        pod('f', 41, 60),
+      ),
+      want: 0,
+    },
+  ])('has lost its redundancy or has not: $name', ({ input, at = 60, want }) => {
+    expect(survey(input, at * MINUTE).withoutSuccessor).toBe(want);
   });
 
-  test('has no candidates where only finalizers keep those that there were', () => {
-    const left = makeInput().candidates(gone('a'), gone('b'));
-    expect(survey(left)).toMatchObject({ leases: 0, unled: [], candidates: { Deleting: 2 } });
-    const alive = makeInput().candidates(gone('a'), idle('b'));
-    expect(survey(alive)).toMatchObject({ leases: 1, unled: [{ key: 'kube-system/scheduler' }] });
+  test('has lost its redundancy also when who was there with a candidate that hangs has gone since', () => {
+    const hung = silentPod('b', 0, 40);
+    const before = survey(heldAt('a', 50).candidates(pod('a', 0, 50), hung), 50 * MINUTE);
+    const after = heldAt('c', 60).candidates(pod('c', 50, 60), hung);
+    expect(survey(after, 60 * MINUTE, before.redundancy).withoutSuccessor).toBe(1);
+    expect(survey(after, 60 * MINUTE).withoutSuccessor).toBe(0);
+  });
+
+  test('has no redundancy to lose once its last candidate has been alone since', () => {
+    const together = heldAt('a', 50).candidates(pod('a', 0, 50), pod('b', 0, 50));
+    const { redundancy } = survey(together, 50 * MINUTE);
+    expect(redundancy.size).toBe(2);
+    const alone = survey(heldAt('a', 70).candidates(pod('a', 0, 70)), 70 * MINUTE, redundancy);
+    expect(alone.redundancy.size).toBe(0);
+    const replaced = heldAt('c', 90).candidates(silentPod('a', 0, 70), pod('c', 72, 90));
+    expect(survey(replaced, 90 * MINUTE, alone.redundancy).withoutSuccessor).toBe(0);
+  });
+
+  test('with thousands of candidates is looked at in no time worth speaking of', () => {
+    const crowd = Array.from({ length: 5000 }, (_, index) =>
+      silentPod(`p${index}`, index / 100, 20 + index / 100),
+    );
+    const input = heldAt('a', 100).candidates(pod('a', 0, 100), ...crowd);
+    const { redundancy, withoutSuccessor } = survey(input, 100 * MINUTE);
+    expect(withoutSuccessor).toBe(1);
+    expect(redundancy.size).toBe(5000);
+  });
+});
+
+describe('a Lease that nobody leads', () => {
+  const gone = (name: string) => makeCandidate(name).deleting().seenAt(0);
+
+  test.for([
+    {
+      name: 'its leader stopped renewing it',
+      input: heldAt('a', 50).candidates(silentPod('a', 0, 48)),
+      wantUnled: 1,
+      wantLost: 0,
+    },
+    {
+      name: 'the only pod was told to end',
+      input: releasedBy('a', 50).candidates(silentPod('a', 0, 48)),
+      wantUnled: 0,
+      wantLost: 0,
+    },
+    {
+      name: 'the only pod was told to end, and has not been asked since',
+      input: releasedBy('a', 59).candidates(pod('a', 0, 55)),
+      wantUnled: 0,
+      wantLost: 0,
+    },
+    {
+      name: 'the only pod released the Lease, and renews its candidate',
+      input: releasedBy('a', 50).candidates(pod('a', 0, 59)),
+      wantUnled: 1,
+      wantLost: 0,
+    },
+    {
+      name: 'the only pod was told to end, and another one is there',
+      input: releasedBy('a', 50).candidates(silentPod('a', 0, 48), pod('b', 59.95, 59.95)),
+      wantUnled: 1,
+      wantLost: 0,
+    },
+    {
+      name: 'three pods were told to end at once',
+      input: releasedBy('a', 50).candidates(
+        silentPod('a', 0, 48),
+        silentPod('b', 0, 46),
+        silentPod('c', 0, 45),
+      ),
+      wantUnled: 0,
+      wantLost: 0,
+    },
+    {
+      name: 'three pods were told to end at once, which happened before this process started',
+      input: makeInput()
+        .sees(makeLease().releasedAt(40 * MINUTE), 59 * MINUTE)
+        .candidates(
+          ...['a', 'b', 'c'].map((name) =>
+            makeCandidate(name)
+              .createdAt(0)
+              .renewedAt(38 * MINUTE)
+              .seenAt(59 * MINUTE)
+              .pingedAt(59 * MINUTE),
+          ),
+        ),
+      wantUnled: 0,
+      wantLost: 0,
+    },
+    {
+      name: 'three pods were told to end at once, and one of them had answered and was granted the Lease',
+      input: releasedBy('a', 50)
+        .sees(makeLease('b').renewedAt(50.01 * MINUTE), 50.01 * MINUTE)
+        .candidates(silentPod('a', 0, 48), silentPod('b', 0, 50.01), silentPod('c', 0, 45)),
+      wantUnled: 0,
+      wantLost: 0,
+    },
+    {
+      name: 'three pods were told to end at once, some time after an update that had replaced three',
+      input: releasedBy('d', 50).candidates(
+        ...['a', 'b', 'c'].map((name) => silentPod(name, 0, 20)),
+        ...['d', 'e', 'f'].map((name) => silentPod(name, 20, 48)),
+      ),
+      wantUnled: 0,
+      wantLost: 0,
+    },
+    {
+      name: 'the only pod was told to end, some time after a crash that left another name behind',
+      input: releasedBy('b', 50).candidates(silentPod('a', 0, 20), silentPod('b', 21, 48)),
+      wantUnled: 0,
+      wantLost: 0,
+    },
+    {
+      name: 'the leader was drained, while the other pod has hung for long',
+      input: releasedBy('a', 50).candidates(silentPod('a', 0, 48), silentPod('b', 0, 30)),
+      wantUnled: 1,
+      wantLost: 1,
+    },
+    {
+      name: 'the leader was drained, and whoever followed it has crashed since',
+      input: releasedBy('a', 40)
+        .sees(makeLease('b').renewedAt(45 * MINUTE), 45 * MINUTE)
+        .candidates(silentPod('a', 0, 38), silentPod('b', 0, 40)),
+      wantUnled: 1,
+      wantLost: 1,
+    },
+    {
+      name: 'all pods hang',
+      input: heldAt('a', 40).candidates(silentPod('a', 0, 38), silentPod('b', 0, 37), silentPod('c', 0, 36)),
+      wantUnled: 1,
+      wantLost: 1,
+    },
+    {
+      name: 'somebody emptied the Lease, and nobody answers',
+      input: heldAt('a', 50)
+        .sees(makeLease('').renewedAt(50 * MINUTE), 50.01 * MINUTE)
+        .candidates(silentPod('a', 0, 48)),
+      wantUnled: 1,
+      wantLost: 0,
+    },
+    {
+      name: 'only finalizers keep the candidates that there were',
+      input: makeInput().candidates(gone('a'), gone('b')),
+      wantUnled: 0,
+      wantLost: 0,
+    },
+    {
+      name: 'only finalizers keep one of the candidates, and another one is there',
+      input: makeInput().candidates(gone('a'), pod('b', 59.95, 59.95)),
+      wantUnled: 1,
+      wantLost: 0,
+    },
+  ])('is an outage, or has nothing to lead any more: $name', ({ input, wantUnled, wantLost }) => {
+    const { unled, withoutSuccessor } = survey(input, 60 * MINUTE);
+    expect({ unled: unled.length, withoutSuccessor }).toEqual({
+      unled: wantUnled,
+      withoutSuccessor: wantLost,
+    });
+  });
+
+  test('counts as a Lease unless only finalizers keep its candidates', () => {
+    expect(survey(makeInput().candidates(gone('a'), gone('b')), 0)).toMatchObject({
+      leases: 0,
+      candidates: { Deleting: 2 },
+    });
+    expect(survey(releasedBy('a', 50).candidates(silentPod('a', 0, 48)), 60 * MINUTE).leases).toBe(1);
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunbookName, runbooks } from '../../src/inspection/runbook.ts';
+import { leaseApiServerSlow } from './runbooks/scenarios/lease-api-server-slow.ts';
 import { leaseCandidatesUnresponsive } from './runbooks/scenarios/lease-candidates-unresponsive.ts';
 import { leaseCoordinatorAbsent } from './runbooks/scenarios/lease-coordinator-absent.ts';
 import { leaseCoordinatorApiOff } from './runbooks/scenarios/lease-coordinator-api-off.ts';
@@ -16,10 +17,15 @@ type Scenario = (site: Site) => Promise<void>;
 // Most of each scenario is waiting for an alert. For each cluster: what runs there at once, as it leaves the rest alone,
 // and what one after the other. The clusters run at once too.
 const clusters: readonly (readonly (readonly Scenario[])[])[] = [
-  [[leaseCoordinatorWatchStale], [leaseStrategyConflict], [leaseWithoutLeader, leaseCandidatesUnresponsive]],
+  [
+    [leaseCoordinatorWatchStale],
+    [leaseStrategyConflict],
+    [leaseWithoutLeader],
+    [leaseCandidatesUnresponsive],
+  ],
   [[leaseElectionsSlow, leaseCoordinatorWriteErrors]],
   [[leaseCoordinatorLockFlapping, leaseCoordinatorAbsent]],
-  [[leaseCoordinatorApiOff]],
+  [[leaseCoordinatorApiOff, leaseApiServerSlow]],
 ];
 
 const tests: readonly { readonly alert: RunbookName; readonly when: string; readonly scenario: Scenario }[] =
@@ -68,6 +74,11 @@ const tests: readonly { readonly alert: RunbookName; readonly when: string; read
       alert: 'LeaseElectionsSlow',
       when: 'elections wait for a candidate that hangs',
       scenario: leaseElectionsSlow,
+    },
+    {
+      alert: 'LeaseApiServerSlow',
+      when: 'a webhook takes its time over every write of a Lease',
+      scenario: leaseApiServerSlow,
     },
   ];
 

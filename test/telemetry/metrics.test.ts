@@ -111,6 +111,35 @@ describe('the metrics', () => {
     });
   });
 
+  test('ask the queue of writes how it is whenever they are collected', async () => {
+    const metrics = make();
+    const waiting = { grant: 3, preference: 0, vacant: 20, expiry: 0, housekeeping: 7 };
+    expect(await samplesOf(metrics, 'cle_request_limit')).toEqual({ cle_request_limit: 0 });
+    const queue = { limit: 8, underWay: 8, waiting: () => waiting };
+    metrics.requests.watch(queue);
+    expect(await samplesOf(metrics, 'cle_request_limit')).toEqual({ cle_request_limit: 8 });
+    queue.underWay = 5;
+    expect(await samplesOf(metrics, 'cle_requests_under_way')).toEqual({ cle_requests_under_way: 5 });
+    expect(await samplesOf(metrics, 'cle_leases_waiting_to_write')).toEqual({
+      'cle_leases_waiting_to_write{urgency="grant"}': 3,
+      'cle_leases_waiting_to_write{urgency="preference"}': 0,
+      'cle_leases_waiting_to_write{urgency="vacant"}': 20,
+      'cle_leases_waiting_to_write{urgency="expiry"}': 0,
+      'cle_leases_waiting_to_write{urgency="housekeeping"}': 7,
+    });
+  });
+
+  test('tell how long Leases waited for their turn to write, each urgency from the start', async () => {
+    const metrics = make();
+    metrics.requests.waited('grant', 1500);
+    expect(await samplesOf(metrics, 'cle_write_wait_seconds')).toMatchObject({
+      'cle_write_wait_seconds_sum{urgency="grant"}': 1.5,
+      'cle_write_wait_seconds_bucket{le="1",urgency="grant"}': 0,
+      'cle_write_wait_seconds_bucket{le="2",urgency="grant"}': 1,
+      'cle_write_wait_seconds_count{urgency="housekeeping"}': 0,
+    });
+  });
+
   test('count requests by their answer, and those without one as errors', async () => {
     const metrics = make();
     const observe: NonNullable<ClientOptions['observe']> = metrics.api.called;
@@ -241,7 +270,9 @@ describe('the metrics', () => {
       .flatMap((metric) => ('labelNames' in metric ? (metric.labelNames as string[]) : []));
     expect(new Set(labels)).toEqual(
       new Set(
-        'version name code method verb resource how during reason action result state call holder'.split(' '),
+        'version name code method verb resource how during reason action result state call holder urgency'.split(
+          ' ',
+        ),
       ),
     );
   });

@@ -14,9 +14,10 @@ function makeSurveyed() {
   const clock = new VirtualClock();
   const registry = new Registry();
   const metrics = createSurveyMetrics(registry, clock);
-  const world: { survey: ElectionsSurvey; asked: number } = {
+  const world: { survey: ElectionsSurvey; asked: number; told: unknown } = {
     survey: NOTHING,
     asked: 0,
+    told: undefined,
   };
   return {
     clock,
@@ -26,8 +27,9 @@ function makeSurveyed() {
       world.survey = { ...world.survey, unled };
     },
     watch: () =>
-      metrics.watch(() => {
+      metrics.watch((known) => {
         world.asked++;
+        world.told = known;
         return world.survey;
       }),
     async measure(series: string): Promise<number | undefined> {
@@ -47,12 +49,13 @@ describe('the gauges over all Leases', () => {
     expect(await measure('cle_candidates{state="Live"}')).toBeUndefined();
   });
 
-  test('are read off one survey each time that metrics are collected', async () => {
+  test('are read off one survey each time that metrics are collected, which knows the one before', async () => {
     const { world, watch, measure, clock } = makeSurveyed();
     world.survey = {
       leases: 7,
       unled: [{ key: 'a/b', since: 0 }],
       withoutSuccessor: 2,
+      redundancy: new Map([['uid-of-a', 0]]),
       reasons: new Map([['StrategyConflict', 4]]),
       candidates: { ...NOTHING.candidates, Live: 3, Idle: 11 },
     };
@@ -66,10 +69,13 @@ describe('the gauges over all Leases', () => {
     expect(await measure('cle_candidates{state="Idle"}')).toBe(11);
     expect(await measure('cle_candidates{state="Expired"}')).toBe(0);
     expect(world.asked).toBe(1);
+    expect(world.told).toBeUndefined();
+    const { redundancy } = world.survey;
     world.survey = { ...world.survey, leases: 8 };
     await clock.advance(1000);
     expect(await measure('cle_leases')).toBe(8);
     expect(world.asked).toBe(2);
+    expect(world.told).toBe(redundancy);
   });
 });
 

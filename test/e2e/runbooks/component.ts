@@ -33,7 +33,7 @@ const candidate = new SampleCandidate({
     retryPeriodMs: 2000,
     renewDeadlineMs: 10_000,
     leaseDurationSeconds: 15,
-    candidateRenewalMs: 3_600_000,
+    candidateRenewalMs: 30_000,
   },
   onLeading: (isLeading) => console.log(isLeading ? 'leading' : 'no longer leading'),
 });

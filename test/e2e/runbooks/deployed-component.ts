@@ -14,10 +14,17 @@ export interface Component {
   freeze(...pods: readonly string[]): void;
   /** Waits until a pod's candidate has not renewed for so long that it is asked before it is elected. */
   untilQuiet(pod: string, forMs: number): Promise<void>;
+  /** Waits until all its pods have been candidates together for so long, as far as their candidates tell. */
+  untilTogether(forMs: number): Promise<void>;
   /** Rolls out another strategy. */
   roll(strategy: string): Promise<void>;
   /** Removes its Deployment. */
   remove(): Promise<void>;
+}
+
+interface CandidateTimes {
+  readonly metadata: { readonly creationTimestamp: string };
+  readonly spec: { readonly renewTime: string };
 }
 
 /** What a component is deployed with. */
@@ -124,6 +131,20 @@ export async function deployComponent(
         return Date.now() - Date.parse(spec.renewTime) > forMs || undefined;
       };
       await eventually(isQuiet, `${pod} has not renewed for ${forMs} ms`, 2 * forMs + 60_000, 500);
+    },
+    async untilTogether(forMs) {
+      const candidates = async () => {
+        const names = await pods();
+        const paths = names.map((pod) => candidatePath({ namespace, name: pod }));
+        return Promise.all(paths.map((path) => plane.request<CandidateTimes>('GET', path)));
+      };
+      const areTogether = async () => {
+        const those = await candidates();
+        const since = Math.max(...those.map(({ metadata }) => Date.parse(metadata.creationTimestamp)));
+        const until = Math.min(...those.map(({ spec }) => Date.parse(spec.renewTime)));
+        return until - since >= forMs || undefined;
+      };
+      await eventually(areTogether, `pods of ${name} are there for ${forMs} ms`, forMs + 120_000, 1000);
     },
     async roll(strategy) {
       await plane.request('PATCH', `${deployments}/${name}`, {

@@ -3,6 +3,9 @@ import type { Site } from '../site.ts';
 
 const ALERT = 'LeaseCandidatesUnresponsive';
 
+/** From then on two candidates are redundant. */
+const TOGETHER_MS = 10 * 60_000;
+
 /** One of two pods hangs; when the other one is drained, nobody but its successor answers. */
 export async function leaseCandidatesUnresponsive(site: Site): Promise<void> {
   const { cluster } = site;
@@ -11,6 +14,7 @@ export async function leaseCandidatesUnresponsive(site: Site): Promise<void> {
   await makeParticipantsNamespace(cluster, namespace);
   const stock = await deployComponent(cluster, { namespace, name: 'stock', replicas: 2 });
   const former = await stock.untilLed();
+  await stock.untilTogether(TOGETHER_MS);
   const [hung = ''] = (await stock.pods()).filter((pod) => pod !== former);
   stock.freeze(hung);
   await stock.untilQuiet(hung, 6_000);
