@@ -1,4 +1,4 @@
-import { type Instant, sleep } from '../clock.ts';
+import type { Instant } from '../clock.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import { isUnsuspected } from '../election/candidate-observation.ts';
 import type { Decision, Reason } from '../election/decision.ts';
@@ -17,6 +17,7 @@ import {
   surveyEach,
   surveyElections,
 } from './elections-survey.ts';
+import { EventLoopShare } from './event-loop-share.ts';
 import { type LeaseKey, leaseKey, splitLeaseKey } from './lease-key.ts';
 import { candidateChange, isMereRenewal } from './mere-renewal.ts';
 import { NamespacedReflectors } from './namespaced-reflectors.ts';
@@ -29,11 +30,6 @@ import type { WriteQueue } from './write-queue.ts';
 /** While one of these is the state of a Lease, a renewal by its holder is no news: the next look is planned already. */
 const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);
 
-/** After so much work in a row everybody else has a turn, in milliseconds. */
-const LONGEST_TURN_MS = 10;
-/** Looks further apart than this, in milliseconds, do not follow upon each other. */
-const PAUSE_MS = 1;
-
 /**
  * Watches Leases and LeaseCandidates and reconciles each Lease that somebody is a candidate for. It watches from the
  * start, whether or not it may write, so that a standby knows since when each record has been as it is (rule 8).
@@ -43,12 +39,11 @@ export class ElectionController {
   readonly #parts: ElectionControllerParts;
   readonly #records: ElectionRecords;
   readonly #reconciler: Reconciler;
+  readonly #share: EventLoopShare;
   readonly #leases: NamespacedReflectors<Lease>;
   readonly #candidates: CandidateWatch;
   readonly #lastReasons = new Map<LeaseKey, Reason>();
   #onSeen: SeenListener | undefined;
-  #busySince: Instant = Number.NEGATIVE_INFINITY;
-  #lookedAt: Instant = Number.NEGATIVE_INFINITY;
   #workers: Promise<void> | undefined;
 
   constructor(parts: ElectionControllerParts) {
@@ -56,6 +51,7 @@ export class ElectionController {
     this.#parts = parts;
     this.queue = new Workqueue({ clock, ...(workqueueObserver && { observer: workqueueObserver }) });
     this.#records = new ElectionRecords(settings);
+    this.#share = new EventLoopShare(clock);
     this.#leases = new NamespacedReflectors(namespaces, (namespace) => this.#leaseReflector(namespace));
     this.#candidates = new CandidateWatch({
       client,
@@ -193,14 +189,10 @@ export class ElectionController {
   async #process(key: LeaseKey): Promise<void> {
     // What was never listed cannot be told from what does not exist. Whoever completes the list looks again.
     if (!this.#knows(splitLeaseKey(key).namespace)) return;
-    const { clock } = this.#parts;
-    const now = clock.now();
-    if (now - this.#lookedAt > PAUSE_MS) this.#busySince = now;
-    this.queue.requeue(key, this.#reconciler.look(key));
-    this.queue.forget(key);
-    this.#lookedAt = clock.now();
-    // Looks at many Leases that follow upon each other must not keep everybody else from the event loop.
-    if (this.#lookedAt - this.#busySince > LONGEST_TURN_MS) await sleep(clock, 0);
+    await this.#share.take(() => {
+      this.queue.requeue(key, this.#reconciler.look(key));
+      this.queue.forget(key);
+    });
   }
 
   /** Whether all Leases and candidates of a namespace are known. */

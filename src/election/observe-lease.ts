@@ -59,7 +59,12 @@ function observe(
     return { ...next, reservation: beliefsIn(memory, monotonic) };
   }
   const reservation = memory.reservation?.holder === record.holder ? undefined : memory.reservation;
-  return { ...next, leader: undefined, reservation, withdrawals: withWithdrawal(memory.withdrawals, record.holder, monotonic) };
+  return {
+    ...next,
+    leader: undefined,
+    reservation,
+    withdrawals: withWithdrawal(memory.withdrawals, record.holder, monotonic),
+  };
 }
 
 function withWithdrawal(
