@@ -30,3 +30,13 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
     signal?.addEventListener('abort', wake, { once: true });
   });
 }
+
+/** Waits until `work` has ended, but no longer than `ms` on `clock`; rejects if `work` does so by then. */
+export async function within(clock: Clock, ms: number, work: Promise<unknown> | undefined): Promise<void> {
+  const waiting = new AbortController();
+  try {
+    await Promise.race([work, sleep(clock, ms, waiting.signal)]);
+  } finally {
+    waiting.abort();
+  }
+}

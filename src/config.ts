@@ -104,7 +104,7 @@ const settings: SettingsTable<RunSettings>['settings'] = {
     default: '5s',
     description: 'how long an election waits for candidates to answer',
     group: 'Coordination:',
-    parse: duration({ min: '100ms' }),
+    parse: duration({ min: '100ms', max: '5m' }),
   },
   leaseDurationSeconds: {
     flag: 'lease-duration',
@@ -112,8 +112,9 @@ const settings: SettingsTable<RunSettings>['settings'] = {
     default: '10s',
     description: 'how long a Lease given to a new leader lasts until its first renewal, in whole seconds',
     group: 'Coordination:',
-    // A candidate looks at its Lease about every 2 s: a shorter one is over before its leader knows of it.
-    parse: wholeSeconds({ min: '3s' }),
+    // A candidate looks at its Lease about every 2 s: a shorter one is over before its leader knows of it. Of a longer one
+    // a leader that dies before it has renewed leaves nobody for all that time.
+    parse: wholeSeconds({ min: '3s', max: '1h' }),
   },
   candidateValidityMs: {
     flag: 'candidate-validity',
@@ -121,7 +122,7 @@ const settings: SettingsTable<RunSettings>['settings'] = {
     default: '30m',
     description: 'how long a candidate counts after it last renewed',
     group: 'Coordination:',
-    parse: duration({ min: '1s' }),
+    parse: duration({ min: '1s', max: '168h' }),
   },
   candidateGcAfterMs: {
     flag: 'candidate-gc-after',
@@ -129,7 +130,7 @@ const settings: SettingsTable<RunSettings>['settings'] = {
     default: '2h',
     description: 'delete a candidate that has not renewed for this long and answers no ping',
     group: 'Coordination:',
-    parse: duration({ min: '1s' }),
+    parse: duration({ min: '1s', max: '720h' }),
   },
   listen: {
     flag: 'listen',

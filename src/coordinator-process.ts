@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
-import type { Clock } from './clock.ts';
+import { type Clock, within } from './clock.ts';
 import type { RunSettings } from './config.ts';
 import type { CoordinatorLock } from './controller/coordinator-lock.ts';
 import type { ElectionController } from './controller/election-controller.ts';
-import { assembleCoordinator } from './coordinator.ts';
+import { assembleCoordinator, QUIET_AFTER_MS } from './coordinator.ts';
 import { type Host, untilAborted } from './host.ts';
 import { createClient, type KubernetesClient } from './kubernetes/client.ts';
 import { loadKubeConfig } from './kubernetes/kubeconfig.ts';
@@ -40,7 +40,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
     env,
   });
   const stop = host.stopOn('SIGTERM', 'SIGINT');
-  const logger = createLogger({ level: settings.logLevel });
+  const logger = createLogger({ level: settings.logLevel, clock });
   const metrics = createMetrics({ version, clock });
   collectProcessMetrics(metrics.registry);
 
@@ -80,10 +80,12 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
     observer: statusPage?.overhear(report) ?? report,
     lockObserver: createLockReport({ logger, metrics, now: clock.now, report }),
     workqueueObserver: metrics.workqueue.observer('leases'),
+    writeQueueObserver: metrics.requests,
   });
   const { controller, lock } = coordinator;
   statusPage?.watch(coordinator);
   metrics.workqueue.watch('leases', controller.queue);
+  metrics.requests.watch(controller.writes);
   metrics.survey.watch((known) => controller.survey(known));
   if (lock) metrics.lock.changed(lock.state);
   if (settings.leaseMetrics) registerLeaseMetrics(metrics.registry, () => controller.elections());
@@ -106,10 +108,12 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
 
   await untilAborted(stop);
   logger.info({ signal: stop.reason }, 'Stopping');
-  await coordinator.stop();
-  await Promise.all([events?.stop(), traces?.stop()]);
-  await server?.close();
+  const stopped = coordinator.stop();
+  // Until then there may be more to tell; the lock need not be waited for.
+  await within(clock, QUIET_AFTER_MS, stopped);
+  await Promise.all([stopped, events?.stop(), traces?.stop(), server?.close()]);
   logger.info('Stopped');
+  logger.end();
 }
 
 /** Loaded only where it is asked for. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Clock } from './clock.ts';
+import { type Clock, within } from './clock.ts';
 import type { RunSettings } from './config.ts';
 import { createApiLockStorage } from './controller/api-lock-storage.ts';
 import { CoordinatorLock } from './controller/coordinator-lock.ts';
@@ -9,6 +9,7 @@ import { replicaIdentity } from './controller/lock-record.ts';
 import type { LockEvent } from './controller/lock-settings.ts';
 import type { LockState } from './controller/lock-state.ts';
 import type { WorkqueueObserver } from './controller/workqueue.ts';
+import type { WriteQueueObserver } from './controller/write-queue.ts';
 import { coordinatorLease } from './election/decide.ts';
 import type { ElectionSettings } from './election/model.ts';
 import type { KubernetesClient } from './kubernetes/client.ts';
@@ -18,6 +19,14 @@ import type { ReflectorErrorContext } from './kubernetes/reflector.ts';
 const CONNECTIONS = 32;
 /** The lock has connections of its own, so that load on elections cannot starve it. */
 const LOCK_CONNECTIONS = 2;
+/** What writes under way are given when the coordinator stops, in milliseconds, before their client is closed. */
+const DRAIN_MS = 1000;
+/** What they are given then. */
+const ABORT_AFTER_MS = 500;
+/** For the lock to be let go, in milliseconds; where that does not do, it expires. */
+const RELEASE_MS = 1500;
+/** Within this many milliseconds of {@link Coordinator.stop} nothing about an election is written any more. */
+export const QUIET_AFTER_MS = DRAIN_MS + ABORT_AFTER_MS;
 
 /** What happens to the coordinator's lock, for whoever logs and measures. Must not throw. */
 export interface LockObserver {
@@ -35,6 +44,7 @@ export interface CoordinatorParts {
   readonly observer: ControllerObserver;
   readonly lockObserver: LockObserver;
   readonly workqueueObserver?: WorkqueueObserver;
+  readonly writeQueueObserver?: WriteQueueObserver;
 }
 
 /** A controller with the lock that lets it write; in a dry run there is none, as nothing is written. */
@@ -44,13 +54,16 @@ export interface Coordinator {
   readonly controller: ElectionController;
   readonly lock: CoordinatorLock | undefined;
   start(): void;
-  /** Ends all work, lets the lock go and closes all connections, in this order. */
+  /**
+   * Ends all work, lets the lock go and closes all connections, in this order, and within 3 s whatever the server does:
+   * what it has not answered by then is given up.
+   */
   stop(): Promise<void>;
 }
 
 /** Puts a coordinator together; it does nothing until it is started. */
 export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
-  const { clock, connect, settings, observer, workqueueObserver } = parts;
+  const { clock, connect, settings, observer, workqueueObserver, writeQueueObserver } = parts;
   const client = connect(CONNECTIONS);
   const locking = settings.dryRun ? undefined : { client: connect(LOCK_CONNECTIONS) };
   const lock = locking && assembleLock(parts, locking.client, () => controller);
@@ -65,6 +78,7 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
     observer,
     onSighted: () => lock?.reconsider(),
     ...(workqueueObserver && { workqueueObserver }),
+    ...(writeQueueObserver && { writeQueueObserver }),
   });
   return {
     server: client.server,
@@ -76,11 +90,10 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
     },
     async stop() {
       // The lock is let go only when no write is under way any more, and then at once: somebody else is waiting for it.
-      await controller.drain();
-      await lock?.stop();
-      await locking?.client.close();
-      await controller.stop();
-      await client.close();
+      await within(clock, DRAIN_MS, controller.stop());
+      await client.close(ABORT_AFTER_MS);
+      await within(clock, RELEASE_MS, lock?.stop());
+      await locking?.client.close(0);
     },
   };
 }

@@ -39,6 +39,14 @@ for (const output of [process.stdout, process.stderr]) {
   });
 }
 
+/** For what is still under way when all is done, in milliseconds: nothing of it matters any more. */
+const LEAVE_AFTER_MS = 250;
+
+/** Does not wait for a name that is being looked up, or a credential plugin that hangs: nothing else could end those. */
+function leaveSoon(): void {
+  setTimeout(() => process.exit(), LEAVE_AFTER_MS).unref();
+}
+
 // Each command loads only what it needs: the first leader of the demo is on the screen that much sooner.
 process.exitCode = await createProgram({
   version,
@@ -50,6 +58,7 @@ process.exitCode = await createProgram({
     async run(settings) {
       const { runCoordinator } = await import('./coordinator-process.ts');
       await runCoordinator(settings, host);
+      leaveSoon();
       return exitCode.ok;
     },
     async serve(settings) {

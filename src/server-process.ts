@@ -32,7 +32,7 @@ interface Kubeconfigs {
 export async function runServer(settings: ServeSettings, host: Host): Promise<void> {
   const stop = host.stopOn('SIGTERM', 'SIGINT');
   const { clock, stdout, stderr } = host;
-  const logger = createLogger({ level: settings.logLevel, destination: stderr });
+  const logger = createLogger({ level: settings.logLevel, clock, destination: stderr });
   if (settings.kubeconfigOut !== undefined) refuseToOverwrite(settings.kubeconfigOut);
   const credentials = await obtainCredentials(settings, clock);
   const place = openPlace(settings, host);
@@ -52,6 +52,7 @@ export async function runServer(settings: ServeSettings, host: Host): Promise<vo
   } finally {
     await server?.close();
     place.remove();
+    logger.end();
   }
   logger.info('Stopped');
 }

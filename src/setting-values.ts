@@ -40,20 +40,28 @@ export function wholeNumber({ min, max }: { min: number; max: number }): Parser<
   };
 }
 
-/** A duration of at least `min`, in milliseconds. */
-export function duration({ min }: { min: string }): Parser<number> {
+/** The shortest and the longest duration that will do, as people write them. */
+interface DurationBounds {
+  readonly min: string;
+  readonly max: string;
+}
+
+/** A duration within bounds, both included, in milliseconds. */
+export function duration({ min, max }: DurationBounds): Parser<number> {
   const minMs = parseDurationMs(min) ?? 0;
+  const maxMs = parseDurationMs(max) ?? 0;
   return (given) => {
     const durationMs = parseDurationMs(given);
     if (durationMs === undefined) return { problem: 'is not a duration; give e.g. 10s or 1500ms' };
     if (durationMs < minMs) return { problem: `is too short; give at least ${formatDurationMs(minMs)}` };
+    if (durationMs > maxMs) return { problem: `is too long; give at most ${formatDurationMs(maxMs)}` };
     return { value: durationMs };
   };
 }
 
-/** A duration of at least `min`, in seconds, for what the API keeps as a whole number of them. */
-export function wholeSeconds({ min }: { min: string }): Parser<number> {
-  const parseMs = duration({ min });
+/** A duration within bounds, both included, in seconds, for what the API keeps as a whole number of them. */
+export function wholeSeconds(bounds: DurationBounds): Parser<number> {
+  const parseMs = duration(bounds);
   return (given) => {
     const result = parseMs(given);
     if ('problem' in result) return result;

@@ -84,6 +84,16 @@ describe('settings', () => {
 
   test.each<{ name: string; flags: RunFlags; want: object }>([
     { name: 'namespaces by commas', flags: { namespaces: 'a, b,a,' }, want: { namespaces: ['a', 'b'] } },
+    {
+      name: 'the longest durations',
+      flags: {
+        electionDurationMs: '5m',
+        leaseDurationSeconds: '1h',
+        candidateValidityMs: '168h',
+        candidateGcAfterMs: '720h',
+      },
+      want: { leaseDurationSeconds: 3600, candidateGcAfterMs: 720 * 3_600_000 },
+    },
     { name: 'a lease in minutes', flags: { leaseDurationSeconds: '1m' }, want: { leaseDurationSeconds: 60 } },
     {
       name: 'a listen address by name',
@@ -120,6 +130,22 @@ describe('settings', () => {
     {
       flags: { leaseDurationSeconds: '2s' },
       want: '--lease-duration: "2s" is too short; give at least 3s',
+    },
+    {
+      flags: { leaseDurationSeconds: '999999999h' },
+      want: '--lease-duration: "999999999h" is too long; give at most 1h',
+    },
+    {
+      flags: { electionDurationMs: '301s', leaseDurationSeconds: '1h' },
+      want: '--election-duration: "301s" is too long; give at most 5m',
+    },
+    {
+      flags: { candidateValidityMs: '169h', candidateGcAfterMs: '720h' },
+      want: '--candidate-validity: "169h" is too long; give at most 168h',
+    },
+    {
+      flags: { candidateGcAfterMs: '720h1s' },
+      want: '--candidate-gc-after: "720h1s" is too long; give at most 720h',
     },
     {
       flags: { namespaces: 'ok,Not_ok' },

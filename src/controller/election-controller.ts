@@ -1,5 +1,6 @@
-import type { Clock, Instant } from '../clock.ts';
+import { type Clock, type Instant, sleep } from '../clock.ts';
 import { decodeLease } from '../coordination/lease.ts';
+import { isUnsuspected } from '../election/candidate-observation.ts';
 import type { Decision, Reason } from '../election/decision.ts';
 import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
 import { type ElectionInput, surveyTenure } from '../election/survey.ts';
@@ -22,12 +23,13 @@ import {
   surveyElections,
 } from './elections-survey.ts';
 import { type LeaseKey, leaseKey, splitLeaseKey } from './lease-key.ts';
-import { isMereRenewal } from './mere-renewal.ts';
+import { candidateChange, isMereRenewal } from './mere-renewal.ts';
 import { NamespacedReflectors } from './namespaced-reflectors.ts';
-import { type DecisionObserver, type ReconcilerParts, reconcile } from './reconcile.ts';
+import { type DecisionObserver, Reconciler } from './reconcile.ts';
 import { resourcePaths } from './resource-paths.ts';
 import { Workqueue, type WorkqueueObserver } from './workqueue.ts';
 import { WriteBarrier, type WrittenObject } from './write-barrier.ts';
+import type { WriteQueue, WriteQueueObserver } from './write-queue.ts';
 
 /** What a controller watches. */
 export type WatchedResource = 'leases' | 'leasecandidates';
@@ -50,11 +52,13 @@ export interface ElectionControllerParts {
   readonly settings: ElectionSettings;
   /** Empty: all. */
   readonly namespaces: readonly string[];
+  /** How many requests may ever be under way at once. */
   readonly workers: number;
   readonly isDryRun: boolean;
   readonly mayWrite: () => boolean;
   readonly observer: ControllerObserver;
   readonly workqueueObserver?: WorkqueueObserver;
+  readonly writeQueueObserver?: WriteQueueObserver;
   /** What {@link ElectionController.canElect} says may have changed. */
   readonly onSighted?: () => void;
 }
@@ -65,6 +69,11 @@ export type SeenListener = (key: LeaseKey, isMereRenewal: boolean) => void;
 /** While one of these is the state of a Lease, a renewal by its holder is no news: the next look is planned already. */
 const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);
 
+/** After so much work in a row everybody else has a turn, in milliseconds. */
+const LONGEST_TURN_MS = 10;
+/** Looks further apart than this, in milliseconds, do not follow upon each other. */
+const PAUSE_MS = 1;
+
 /**
  * Watches Leases and LeaseCandidates and reconciles each Lease that somebody is a candidate for. It watches from the
  * start, whether or not it may write, so that a standby knows since when each record has been as it is (rule 8).
@@ -73,11 +82,13 @@ export class ElectionController {
   readonly queue: Workqueue;
   readonly #parts: ElectionControllerParts;
   readonly #records: ElectionRecords;
-  readonly #reconciler: ReconcilerParts;
+  readonly #reconciler: Reconciler;
   readonly #leases: NamespacedReflectors<Lease>;
   readonly #candidates: CandidateWatch;
   readonly #lastReasons = new Map<LeaseKey, Reason>();
   #onSeen: SeenListener | undefined;
+  #busySince: Instant = Number.NEGATIVE_INFINITY;
+  #lookedAt: Instant = Number.NEGATIVE_INFINITY;
   #workers: Promise<void> | undefined;
 
   constructor(parts: ElectionControllerParts) {
@@ -103,23 +114,26 @@ export class ElectionController {
       onError: (error, context) => observer.reflectorFailed(error, context),
       observe: observer.reflectorObserver('leasecandidates'),
     });
-    this.#reconciler = {
+    this.#reconciler = new Reconciler({
       clock,
       settings,
       records: this.#records,
       barrier: new WriteBarrier(clock, this.#records, (kind) => this.#relist(kind)),
       writer: parts.isDryRun ? undefined : createActionWriter(client, () => this.#candidates.version),
+      mostRequests: parts.workers,
       mayWrite: parts.mayWrite,
       observer: this.#decisionObserver(),
-    };
+      writeQueueObserver: parts.writeQueueObserver,
+      lookAgain: (key, at) => (at === undefined ? this.queue.add(key) : this.queue.addAt(key, at)),
+    });
   }
 
   start(): void {
     this.#leases.start();
     this.#candidates.start();
-    const { workers, observer } = this.#parts;
+    const { observer } = this.#parts;
     this.#workers = this.queue.run({
-      workers,
+      workers: 1,
       process: (key) => this.#process(key),
       onError: (key, error) => {
         observer.reconcileFailed(key, error);
@@ -130,7 +144,7 @@ export class ElectionController {
 
   /** Ends all work: once this resolves no write is under way and none will follow. Watching ends with {@link stop}. */
   async drain(): Promise<void> {
-    await this.queue.shutDown();
+    await Promise.all([this.queue.shutDown(), this.#reconciler.close()]);
     await this.#workers;
   }
 
@@ -162,6 +176,11 @@ export class ElectionController {
   /** The version in which LeaseCandidates are watched; undefined while none is served. */
   get candidateVersion(): LeaseCandidateVersion | undefined {
     return this.#candidates.version;
+  }
+
+  /** The requests that wait or are under way. */
+  get writes(): WriteQueue {
+    return this.#reconciler.writes;
   }
 
   /** All Leases that somebody is a candidate for, as they stand now, after `known`. Takes time in proportion to their number. */
@@ -214,8 +233,14 @@ export class ElectionController {
   async #process(key: LeaseKey): Promise<void> {
     // What was never listed cannot be told from what does not exist. Whoever completes the list looks again.
     if (!this.#knows(splitLeaseKey(key).namespace)) return;
-    this.queue.requeue(key, await reconcile(key, this.#reconciler));
+    const { clock } = this.#parts;
+    const now = clock.now();
+    if (now - this.#lookedAt > PAUSE_MS) this.#busySince = now;
+    this.queue.requeue(key, this.#reconciler.look(key));
     this.queue.forget(key);
+    this.#lookedAt = clock.now();
+    // Looks at many Leases that follow upon each other must not keep everybody else from the event loop.
+    if (this.#lookedAt - this.#busySince > LONGEST_TURN_MS) await sleep(clock, 0);
   }
 
   /** Whether all Leases and candidates of a namespace are known. */
@@ -252,6 +277,7 @@ export class ElectionController {
     const isMere = type === 'modified' && isMereRenewal(previous, object);
     const isRenewal = isMere && this.#isSettled(key);
     this.#records.seeLease(key, type === 'deleted' ? undefined : object, this.#now());
+    this.#reconciler.outdate(key);
     this.#onSeen?.(key, isMere);
     const isForgotten = type === 'deleted' && this.#lastReasons.has(key);
     const concernsUs = this.#records.hasCandidates(key) || object.isPreferredHolderOurs || isForgotten;
@@ -261,11 +287,28 @@ export class ElectionController {
   #onCandidate({ type, object, previous, initial }: Omit<ReflectorEvent<LeaseCandidate>, 'key'>): void {
     // leaseName is immutable; where a server let it change, the candidate has left its former Lease.
     if (previous && previous.leaseName !== object.leaseName) this.#dropCandidate(previous);
-    if (type === 'deleted') this.#dropCandidate(object);
-    else {
-      this.#records.seeCandidate(object, this.#now(), type === 'added' && !initial);
-      this.#candidateSeen(object);
+    if (type === 'deleted') {
+      this.#dropCandidate(object);
+      return;
     }
+    const key = leaseKey(object.namespace, object.leaseName);
+    const change = candidateChange(previous, object);
+    const isRoutine = change === 'ping' || (change === 'renewal' && this.#isRoutine(key, object));
+    this.#records.seeCandidate(object, this.#now(), type === 'added' && !initial);
+    if (change !== 'ping') this.#reconciler.outdate(key);
+    if (!isRoutine || this.#reconciler.isBlocked(key)) this.queue.add(key);
+    this.#onSeen?.(key, false);
+  }
+
+  /** Whether a candidate's renewal changes nothing: it was alive anyway, and its Lease is in good order. */
+  #isRoutine(key: LeaseKey, { name, renewTime = 0n, pingTime = 0n }: LeaseCandidate): boolean {
+    // Before its last ping: its clock was set back, which asks for another one (rule 2).
+    if (pingTime > renewTime) return false;
+    const observation = this.#records.observation(key, name);
+    const { settings, clock } = this.#parts;
+    return (
+      observation !== undefined && isUnsuspected(observation, clock.now(), settings) && this.#isSettled(key)
+    );
   }
 
   #dropCandidate(candidate: LeaseCandidate): void {
@@ -275,6 +318,7 @@ export class ElectionController {
 
   #candidateSeen({ namespace, leaseName }: LeaseCandidate): void {
     const key = leaseKey(namespace, leaseName);
+    this.#reconciler.outdate(key);
     this.queue.add(key);
     this.#onSeen?.(key, false);
   }

@@ -1,6 +1,7 @@
 import { type CandidateObservation, observeCandidate } from '../election/candidate-observation.ts';
-import { type LeaseMemory, noMemory, observeLease } from '../election/lease-memory.ts';
+import { type LeaseMemory, noMemory } from '../election/lease-memory.ts';
 import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
+import { observeLease } from '../election/observe-lease.ts';
 import { type ElectionInput, type ObservedCandidate, showsElection } from '../election/survey.ts';
 import type { Now } from '../election/time.ts';
 import { DeadlineHeap } from './deadline-heap.ts';
@@ -73,6 +74,10 @@ export class ElectionRecords {
     return this.#candidates.get(key)?.get(name)?.candidate;
   }
 
+  observation(key: LeaseKey, name: string): CandidateObservation | undefined {
+    return this.#candidates.get(key)?.get(name)?.observation;
+  }
+
   hasCandidates(key: LeaseKey): boolean {
     return this.#candidates.has(key);
   }
@@ -96,7 +101,9 @@ export class ElectionRecords {
   }
 
   updateMemory(key: LeaseKey, update: (memory: LeaseMemory) => LeaseMemory): void {
-    this.#memories.set(key, update(this.#memories.get(key) ?? noMemory));
+    const memory = this.#memories.get(key) ?? noMemory;
+    const next = update(memory);
+    if (next !== memory) this.#memories.set(key, next);
   }
 
   /** Changes what is known of one candidate, if it is still the one with that uid. */

@@ -175,6 +175,7 @@ export function unledSince(
     case 'LeaseExpired':
       return believesUntil(memory);
     case 'LeaseReleased':
+    case 'GrantRevised':
       return memory.record?.since;
     case 'LeaseMissing':
       return memory.reservation?.from;

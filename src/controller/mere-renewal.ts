@@ -1,4 +1,4 @@
-import type { Lease } from '../election/model.ts';
+import type { Lease, LeaseCandidate } from '../election/model.ts';
 
 /** True when the holder has renewed and done nothing else. */
 export function isMereRenewal(before: Lease | undefined, after: Lease): boolean {
@@ -11,4 +11,28 @@ export function isMereRenewal(before: Lease | undefined, after: Lease): boolean 
     before.isPreferredHolderOurs === after.isPreferredHolderOurs &&
     before.strategy === after.strategy
   );
+}
+
+/**
+ * What has changed about a candidate: `ping` nothing but its pingTime, `renewal` its renewTime as well, `other` anything
+ * that an election goes by.
+ */
+export function candidateChange(
+  before: LeaseCandidate | undefined,
+  after: LeaseCandidate,
+): 'ping' | 'renewal' | 'other' {
+  const isSame =
+    before !== undefined &&
+    before.uid === after.uid &&
+    before.isDeleting === after.isDeleting &&
+    before.leaseName === after.leaseName &&
+    before.binaryVersion === after.binaryVersion &&
+    before.emulationVersion === after.emulationVersion &&
+    wanted(before) === wanted(after);
+  if (!isSame) return 'other';
+  return before.renewTime === after.renewTime ? 'ping' : 'renewal';
+}
+
+function wanted({ preference }: LeaseCandidate): string {
+  return preference.kind === 'strategy' ? preference.strategy : preference.strategies.join();
 }

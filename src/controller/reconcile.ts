@@ -1,21 +1,15 @@
-import type { Clock, Instant } from '../clock.ts';
-import { decodeLease } from '../coordination/lease.ts';
+import type { Instant } from '../clock.ts';
 import { decideElection } from '../election/decide.ts';
 import type { Action, Decision } from '../election/decision.ts';
-import type { ElectionSettings, Lease } from '../election/model.ts';
+import type { Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import { earliest } from '../election/time.ts';
-import { ApiError } from '../kubernetes/errors.ts';
-import type { ActionWriter } from './apply.ts';
-import type { ElectionRecords } from './election-records.ts';
+import { unledSince } from './elections-survey.ts';
 import type { LeaseKey } from './lease-key.ts';
-import {
-  recordDeletionFailed,
-  recordIntent,
-  recordLeaseWritten,
-  recordPingNotSent,
-} from './record-outcome.ts';
-import type { WriteBarrier, WrittenObject } from './write-barrier.ts';
+import { recordDecision } from './record-outcome.ts';
+import { isLeaseWrite, Sender, type SenderParts } from './sender.ts';
+import { type Urgency, urgencyOf } from './urgency.ts';
+import { WriteQueue, type WriteQueueObserver } from './write-queue.ts';
 
 /** Told of every decision and of what became of it. */
 export interface DecisionObserver {
@@ -24,156 +18,216 @@ export interface DecisionObserver {
   /** A write was answered, or not; `error` is undefined when it succeeded. */
   written(key: LeaseKey, action: Action, error: unknown, decision: Decision): void;
   /**
-   * A decision was applied, but perhaps for some pings and deletions, which `decision` then lacks. `lease` is the Lease as
-   * the server has it now, where the decision wrote it.
+   * A decision's write to the Lease, or its deletion of a candidate, succeeded; `decision` has that one action. `lease` is
+   * the Lease as the server has it now, where it was written.
    */
   applied(key: LeaseKey, decision: Decision, input: ElectionInput, lease: Lease | undefined): void;
   /** There is neither a Lease of that name any more nor a candidate for it. */
   forgotten(key: LeaseKey): void;
 }
 
-/** What a reconcile works with. */
-export interface ReconcilerParts {
-  readonly clock: Clock;
-  readonly settings: ElectionSettings;
-  readonly records: ElectionRecords;
-  readonly barrier: WriteBarrier;
+/** What a {@link Reconciler} works with. */
+export interface ReconcilerParts extends Omit<SenderParts, 'writer' | 'writes' | 'onEnded'> {
   /** Undefined in a dry run: decisions are made and reported, nothing is written. */
-  readonly writer: ActionWriter | undefined;
-  /** Whether this replica may write at this very moment (rule 10). */
-  readonly mayWrite: () => boolean;
-  readonly observer: DecisionObserver;
+  readonly writer: SenderParts['writer'] | undefined;
+  /** How many requests may ever be under way at once. */
+  readonly mostRequests: number;
+  readonly writeQueueObserver?: WriteQueueObserver | undefined;
+  /** Asks for a look at the Lease, at once or at `at`. */
+  readonly lookAgain: (key: LeaseKey, at?: Instant) => void;
 }
 
 /** When to look at the Lease again, on the monotonic clock; undefined: when something about it changes. */
 export type NextLook = Instant | undefined;
 
-/** Gather, decide, apply: brings one Lease a step on. Never rejects for what a server may answer. */
-export async function reconcile(key: LeaseKey, parts: ReconcilerParts): Promise<NextLook> {
-  const { clock, records, barrier, observer } = parts;
-  const input = records.gather(key);
-  if (!input.lease && input.candidates.length === 0) {
-    barrier.forget(key);
-    observer.forgotten(key);
-    return undefined;
-  }
-  if (!parts.mayWrite()) return undefined;
-  const closedUntil = barrier.closedUntil(key);
-  if (closedUntil !== undefined) return closedUntil;
-
-  const decision = decideElection(input, { monotonic: clock.now(), wall: clock.wallTime() });
-  observer.decided(key, decision, input);
-  const again = decision.requeue.kind === 'at' ? decision.requeue.time : undefined;
-  if (!parts.writer) return again;
-
-  const { failures, lease } = await applyDecision(key, input, decision, parts.writer, parts);
-  const failed = failures.map(({ action }) => action);
-  if (!failed.some(isLeaseWrite)) {
-    const actions = decision.actions.filter((action) => !failed.includes(action));
-    observer.applied(key, { ...decision, actions }, input, lease);
-  }
-  // A candidate that cannot be deleted, perhaps for good, must not hold elections up; it is tried again in its own time.
-  const repeated = failures.filter(({ action }) => action.kind !== 'DeleteCandidate');
-  if (repeated.length === 0) {
-    barrier.succeeded(key);
-    // Should the watch never show a write, as what was written is gone again by the next list, time has to tell.
-    return earliest([again, barrier.closedUntil(key)]);
-  }
-  const errors = repeated.map(({ error }) => error);
-  const floorMs = Math.max(
-    0,
-    ...errors.map((error) => (error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0)),
-  );
-  return barrier.failed(key, floorMs, errors.every(isConflict));
+/** A decision, and what of it is still to be done. */
+interface Plan {
+  readonly decision: Decision;
+  readonly input: ElectionInput;
+  /** Most urgent first. */
+  readonly actions: readonly Action[];
+  readonly nextLook: NextLook;
+  readonly goodUntil: Instant;
+  readonly isTold: boolean;
 }
 
-interface Failure {
-  readonly action: Action;
-  readonly error: unknown;
-}
-
-async function applyDecision(
-  key: LeaseKey,
-  input: ElectionInput,
-  decision: Decision,
-  writer: ActionWriter,
-  parts: ReconcilerParts,
-): Promise<{ failures: readonly Failure[]; lease: Lease | undefined }> {
-  const at = parts.clock.now();
-  recordIntent(parts.records, key, decision, parts.settings, at);
-  const failures: Failure[] = [];
-  // All writes to one Lease are to different objects. They are sent at once, the Lease's first.
-  const written = await Promise.all(
-    decision.actions.map(async (action) => {
-      try {
-        const lease = await applyAction(key, input, action, writer, parts);
-        parts.observer.written(key, action, undefined, decision);
-        return lease;
-      } catch (error) {
-        if (action.kind === 'PingCandidate' && !isRefusedForGood(error)) {
-          recordPingNotSent(parts.records, key, action, at);
-        }
-        if (action.kind === 'DeleteCandidate') recordDeletionFailed(parts.records, key, action, at);
-        parts.observer.written(key, action, error, decision);
-        failures.push({ action, error });
-        return undefined;
-      }
-    }),
-  );
-  return { failures, lease: written.find((lease) => lease !== undefined) };
-}
-
-/** Resolves to the Lease as the server has it now, where it was written. */
-async function applyAction(
-  key: LeaseKey,
-  input: ElectionInput,
-  action: Action,
-  writer: ActionWriter,
-  { barrier, records, clock, mayWrite }: ReconcilerParts,
-): Promise<Lease | undefined> {
-  if (!mayWrite()) throw new LockLostError();
-  const target: WrittenObject =
-    action.kind === 'PingCandidate' || action.kind === 'DeleteCandidate'
-      ? { kind: 'candidate', name: action.name }
-      : { kind: 'lease' };
-  const basedOn = action.kind === 'CreateLease' ? undefined : action.resourceVersion;
-  try {
-    const answer = await writer.write(input.namespace, input.name, action);
-    const lease = isLeaseWrite(action) && answer ? decodeLease(answer) : undefined;
-    if (isLeaseWrite(action) && lease) recordLeaseWritten(records, key, action, lease, clock.now());
-    barrier.expectChange(key, target, basedOn);
-    return lease;
-  } catch (error) {
-    if (isConflict(error)) barrier.expectChange(key, target, basedOn);
-    throw error;
-  }
-}
-
-function isLeaseWrite(action: Action): action is Extract<Action, { kind: 'CreateLease' | 'UpdateLease' }> {
-  return action.kind === 'CreateLease' || action.kind === 'UpdateLease';
-}
-
-/** The lock went to somebody else, or may have, between the decision and the write. */
-export class LockLostError extends Error {
-  override readonly name = 'LockLostError';
-
-  constructor() {
-    super('the coordinator lock was lost before the write');
-  }
-}
-
-/** Refused because the object is not as it was when it was decided on: changed, deleted, or created meanwhile. */
-export function isConflict(error: unknown): boolean {
-  return (
-    error instanceof ApiError &&
-    (error.status === 409 || (error.status === 404 && error.reason === 'NotFound'))
-  );
-}
+/** What waited longer than this for its turn is decided anew, whether anything has been seen to change or not. */
+const GOOD_MS = 250;
+/**
+ * A decision takes a microsecond or two for each candidate. Those about a crowd come further apart, in milliseconds for
+ * each candidate beyond what is usual, so that they never take more than a fiftieth of the time from other Leases.
+ */
+const USUAL_CANDIDATES = 100;
+const REST_PER_CANDIDATE_MS = 0.1;
 
 /**
- * A candidate that cannot be pinged, as a newer server's validation refuses every change of it, will never answer: it is
- * unresponsive like any other, else its election would wait for it for ever.
+ * Gather, decide, apply: brings one Lease after the other a step on. A look decides what is to be done; doing it waits
+ * for the Lease's turn (rule 9), when it is decided anew if anything has changed.
  */
-function isRefusedForGood(error: unknown): boolean {
-  return error instanceof ApiError && [400, 403, 413, 422].includes(error.status);
+export class Reconciler {
+  readonly #parts: ReconcilerParts;
+  readonly #sender: Sender | undefined;
+  readonly writes: WriteQueue;
+  readonly #plans = new Map<LeaseKey, Plan>();
+  readonly #restingUntil = new Map<LeaseKey, Instant>();
+  readonly #blocked = new Set<LeaseKey>();
+
+  constructor(parts: ReconcilerParts) {
+    const { clock, mostRequests, writer, writeQueueObserver } = parts;
+    this.#parts = parts;
+    this.writes = new WriteQueue({
+      clock,
+      most: mostRequests,
+      serve: (key, urgency, seats) => this.#serve(key, urgency, seats),
+      observer: writeQueueObserver,
+    });
+    this.#sender =
+      writer &&
+      new Sender({
+        ...parts,
+        writer,
+        writes: this.writes,
+        onEnded: (key) => {
+          if (!this.writes.isWaiting(key)) parts.lookAgain(key);
+        },
+      });
+  }
+
+  /** Decides on one Lease; what there is to do about it waits for its turn. */
+  look(key: LeaseKey): NextLook {
+    const { records, barrier, observer } = this.#parts;
+    if (!records.lease(key) && !records.hasCandidates(key)) {
+      barrier.forget(key);
+      this.#drop(key);
+      observer.forgotten(key);
+      return undefined;
+    }
+    const restingUntil = this.#restingUntil.get(key);
+    if (restingUntil !== undefined && this.#parts.clock.now() < restingUntil) return restingUntil;
+    const plan = this.#plan(key);
+    if (typeof plan !== 'object') return plan;
+    if (plan.actions.length > 0 && this.#sender) {
+      this.#want(key, plan);
+    } else {
+      this.writes.drop(key);
+      this.#tell(key, plan);
+    }
+    return plan.nextLook;
+  }
+
+  /** Whether there is something to be done that has to wait until the cache shows what came of an earlier write. */
+  isBlocked(key: LeaseKey): boolean {
+    return this.#blocked.has(key);
+  }
+
+  /** Something about the Lease was seen to change: what was decided on it has to be decided anew. */
+  outdate(key: LeaseKey): void {
+    this.#plans.delete(key);
+  }
+
+  /** Sends nothing any more; resolves when nothing is under way any more. */
+  close(): Promise<void> {
+    return this.writes.close();
+  }
+
+  #drop(key: LeaseKey): void {
+    this.#plans.delete(key);
+    this.#restingUntil.delete(key);
+    this.#blocked.delete(key);
+    this.writes.drop(key);
+  }
+
+  /** What to do about the Lease, or until when there is nothing to be decided. */
+  #plan(key: LeaseKey): Plan | NextLook {
+    const { records, barrier, clock, mayWrite } = this.#parts;
+    const closedUntil = mayWrite() ? barrier.closedUntil(key) : Number.POSITIVE_INFINITY;
+    if (closedUntil !== undefined) {
+      this.#drop(key);
+      return closedUntil === Number.POSITIVE_INFINITY ? undefined : closedUntil;
+    }
+    const at = clock.now();
+    const input = records.gather(key);
+    const restMs = Math.max(0, input.candidates.length - USUAL_CANDIDATES) * REST_PER_CANDIDATE_MS;
+    if (restMs > 0) this.#restingUntil.set(key, at + restMs);
+    else this.#restingUntil.delete(key);
+    const decision = decideElection(input, { monotonic: at, wall: clock.wallTime() });
+    const { requeue } = decision;
+    const again = requeue.kind === 'at' ? requeue.time : undefined;
+    const opensAt: Instant[] = [];
+    const actions = decision.actions.filter((action) => {
+      if (isLeaseWrite(action)) return true;
+      const closed = barrier.candidateClosedUntil(key, action.name);
+      if (closed !== undefined && closed !== Number.POSITIVE_INFINITY) opensAt.push(closed);
+      return closed === undefined;
+    });
+    if (actions.length < decision.actions.length) this.#blocked.add(key);
+    else this.#blocked.delete(key);
+    const plan: Plan = {
+      decision,
+      input,
+      actions,
+      nextLook: earliest([again, ...opensAt]),
+      goodUntil: at + Math.max(GOOD_MS, restMs),
+      isTold: false,
+    };
+    this.#plans.set(key, plan);
+    return plan;
+  }
+
+  #want(key: LeaseKey, plan: Plan): void {
+    const [first] = plan.actions;
+    if (!first) return;
+    this.writes.want(key, urgencyOf(first, plan.decision), neededSince(plan, first, this.#parts.clock.now()));
+  }
+
+  /** The Lease's turn has come: does as much of what is most urgent as there are seats for. */
+  #serve(key: LeaseKey, urgency: Urgency, seats: number): void {
+    const plan = this.#goodPlan(key);
+    if (typeof plan !== 'object') {
+      if (plan !== undefined) this.#parts.lookAgain(key, plan);
+      return;
+    }
+    if (plan.nextLook !== undefined) this.#parts.lookAgain(key, plan.nextLook);
+    const [first] = plan.actions;
+    if (!first) {
+      this.#tell(key, plan);
+      return;
+    }
+    if (urgencyOf(first, plan.decision) !== urgency) {
+      this.#want(key, plan);
+      return;
+    }
+    this.#tell(key, plan);
+    const due = plan.actions.slice(0, seats).filter((action) => urgencyOf(action, plan.decision) === urgency);
+    // What else was decided has to wait until it is known what a write to the Lease has come to.
+    const rest = due.some(isLeaseWrite) ? [] : plan.actions.slice(due.length);
+    const left = { ...plan, actions: rest, isTold: true };
+    if (rest.length > 0) this.#plans.set(key, left);
+    else this.#plans.delete(key);
+    for (const action of due) this.#sender?.send(key, action, plan.decision, plan.input);
+    this.#want(key, left);
+  }
+
+  #goodPlan(key: LeaseKey): Plan | NextLook {
+    const { clock, mayWrite } = this.#parts;
+    const known = this.#plans.get(key);
+    const now = clock.now();
+    if (known && now < known.goodUntil && mayWrite()) return known;
+    const restingUntil = this.#restingUntil.get(key) ?? now;
+    return now < restingUntil ? restingUntil : this.#plan(key);
+  }
+
+  #tell(key: LeaseKey, { decision, input, isTold }: Plan): void {
+    if (isTold) return;
+    const { observer, records, clock } = this.#parts;
+    observer.decided(key, decision, input);
+    if (this.#sender) recordDecision(records, key, decision, clock.now());
+  }
+}
+
+/** Since when an action has been needed: what a Lease without leader needs, since it has had none. */
+function neededSince({ decision, input }: Plan, action: Action, now: Instant): Instant {
+  // Those who were silent before are asked after all those who may be waited for.
+  if (action.kind === 'PingCandidate' && action.purpose === 'revival') return now;
+  return (decision.tenure.kind === 'vacant' ? unledSince(input, decision.tenure) : undefined) ?? now;
 }

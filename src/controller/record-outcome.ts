@@ -1,50 +1,79 @@
-import { recordPing } from '../election/candidate-observation.ts';
-import type { Action, Decision, LeaseChange } from '../election/decision.ts';
+import { recordPing, recordPingDelivered, recordPingNotSent } from '../election/candidate-observation.ts';
+import type { Action, Decision, LeaseChange, PingCandidate } from '../election/decision.ts';
 import { grantIn } from '../election/decision-result.ts';
+import type { ElectionSettings, Lease } from '../election/model.ts';
 import {
+  recordAsked,
+  recordAsking,
   recordConflict,
-  recordGrant,
+  recordGrantAnswered,
+  recordGrantRefused,
+  recordGrantSent,
   recordIgnoredWrite,
   recordPreferenceRemoved,
   recordRound,
   recordWriting,
   recordWritten,
-} from '../election/lease-memory.ts';
-import type { ElectionSettings, Lease } from '../election/model.ts';
+} from '../election/record-writes.ts';
 import type { Instant } from '../election/time.ts';
 import type { ElectionRecords } from './election-records.ts';
 import type { LeaseKey } from './lease-key.ts';
 
-/** Notes what a decision is about to do, before any of it is sent: its effects may be seen before its answers. */
-export function recordIntent(
+/** Notes a decision that is acted upon, even if there is nothing to write. */
+export function recordDecision(
   records: ElectionRecords,
   key: LeaseKey,
-  decision: Decision,
+  { conflict, isRound, isAsking }: Decision,
+  at: Instant,
+): void {
+  if (isRound) records.updateMemory(key, (memory) => recordRound(memory, at));
+  if (conflict !== undefined) records.updateMemory(key, (memory) => recordConflict(memory, conflict));
+  records.updateMemory(key, (memory) => recordAsking(memory, isAsking));
+}
+
+/** Notes an action before it is sent: its effects may be seen before its answer. */
+export function recordSending(
+  records: ElectionRecords,
+  key: LeaseKey,
+  action: Action,
   settings: ElectionSettings,
   at: Instant,
 ): void {
-  const { conflict } = decision;
-  if (decision.isRound) records.updateMemory(key, (memory) => recordRound(memory, at));
-  if (conflict !== undefined) records.updateMemory(key, (memory) => recordConflict(memory, conflict));
-  for (const action of decision.actions) {
-    if (action.kind === 'PingCandidate') {
-      records.updateObservation(key, action, (known) => recordPing(known, action.purpose, at, settings));
-    } else if (action.kind === 'UpdateLease') {
-      records.updateMemory(key, recordWriting);
-    }
+  if (action.kind === 'PingCandidate') {
+    records.updateObservation(key, action, (known) => recordPing(known, action.purpose, at, settings));
   }
+  if (action.kind === 'UpdateLease') records.updateMemory(key, recordWriting);
+  const grant = grantIn(action);
+  if (grant) records.updateMemory(key, (memory) => recordGrantSent(memory, grant));
+}
+
+/** Notes that the server has answered a ping: its time runs from now on. */
+export function recordDelivered(
+  records: ElectionRecords,
+  key: LeaseKey,
+  ping: PingCandidate,
+  sentAt: Instant,
+  at: Instant,
+): void {
+  records.updateObservation(key, ping, (known) => recordPingDelivered(known, sentAt, at));
+  if (ping.purpose !== 'validity' && ping.purpose !== 'collection')
+    records.updateMemory(key, (memory) => recordAsked(memory, at));
 }
 
 /** Notes that a ping was not sent after all. */
-export function recordPingNotSent(
+export function recordNotSent(
   records: ElectionRecords,
   key: LeaseKey,
-  action: Extract<Action, { kind: 'PingCandidate' }>,
+  ping: PingCandidate,
   sentAt: Instant,
 ): void {
-  records.updateObservation(key, action, (known) =>
-    known.ping?.sentAt === sentAt && known.ping.ackedAt === undefined ? { ...known, ping: undefined } : known,
-  );
+  records.updateObservation(key, ping, (known) => recordPingNotSent(known, sentAt));
+}
+
+/** Notes that somebody else wrote first, so that an action was refused for good. */
+export function recordRefused(records: ElectionRecords, key: LeaseKey, action: Action): void {
+  const grant = grantIn(action);
+  if (grant) records.updateMemory(key, (memory) => recordGrantRefused(memory, grant));
 }
 
 /** Notes that a candidate was not deleted after all. */
@@ -66,7 +95,7 @@ export function recordLeaseWritten(
   at: Instant,
 ): void {
   const grant = grantIn(action);
-  if (grant) records.updateMemory(key, (memory) => recordGrant(memory, grant, at));
+  if (grant) records.updateMemory(key, (memory) => recordGrantAnswered(memory, grant, at));
   const change = action.kind === 'UpdateLease' ? action.change : undefined;
   if (change?.kind === 'unprefer') {
     records.updateMemory(key, (memory) => recordPreferenceRemoved(memory, change.hasFailed, at));

@@ -8,15 +8,12 @@ export type WrittenObject =
   | { readonly kind: 'lease' }
   | { readonly kind: 'candidate'; readonly name: string };
 
-interface Expectation {
-  readonly object: WrittenObject;
-  /** What the write was decided on; undefined when the object did not exist. */
-  readonly resourceVersion: string | undefined;
-  readonly expiresAt: Instant;
-}
-
-interface Failures {
-  readonly count: number;
+/** What is known of the writes to one object; absent while nothing keeps it from being written. */
+interface Writes {
+  readonly isUnderWay: boolean;
+  /** What the last write was decided on, where the cache may still show that. */
+  readonly basedOn: { readonly resourceVersion: string | undefined; readonly expiresAt: Instant } | undefined;
+  readonly failures: number;
   readonly retryAt: Instant;
 }
 
@@ -24,9 +21,18 @@ interface Failures {
 const EXPECTATION_MS = 10_000;
 const BACKOFF_BASE_MS = 20;
 const BACKOFF_CAP_MS = 30_000;
+const IDLE: Writes = {
+  isUnderWay: false,
+  basedOn: undefined,
+  failures: 0,
+  retryAt: Number.NEGATIVE_INFINITY,
+};
+/** No candidate has an empty name. */
+const LEASE = '';
 
 /**
- * Keeps a Lease from being decided on again before the cache shows what came of the last decision (rule 8).
+ * Keeps an object from being written again before the cache shows what came of its last write (rule 8): the Lease, and
+ * with it all that is decided about it, or one candidate.
  *
  * Every write is based on one resourceVersion. Whether it succeeded or was refused as a conflict, the object is past
  * that version; so the cache has caught up as soon as it shows any other.
@@ -35,8 +41,7 @@ export class WriteBarrier {
   readonly #clock: Clock;
   readonly #records: ElectionRecords;
   readonly #onUnexplained: (kind: WrittenObject['kind']) => void;
-  readonly #expectations = new Map<LeaseKey, Expectation[]>();
-  readonly #failures = new Map<LeaseKey, Failures>();
+  readonly #writes = new Map<LeaseKey, Map<string, Writes>>();
 
   /**
    * @param onUnexplained the cache goes on showing what a write is known to have found outdated: it has missed something,
@@ -48,53 +53,81 @@ export class WriteBarrier {
     this.#onUnexplained = onUnexplained;
   }
 
-  /** When the Lease may be decided on, unless the cache catches up before; undefined when it may be right now. */
+  /**
+   * When the Lease may be decided on, unless the cache catches up or a write is answered before; undefined when it may
+   * be right now.
+   */
   closedUntil(key: LeaseKey): Instant | undefined {
-    const now = this.#clock.now();
-    const { retryAt = now } = this.#failures.get(key) ?? {};
-    if (retryAt > now) return retryAt;
-    const unmet = (this.#expectations.get(key) ?? []).filter((each) => this.#isUnmet(key, each));
-    const open = unmet.filter(({ expiresAt }) => now < expiresAt);
-    for (const { object, expiresAt } of unmet) if (now >= expiresAt) this.#onUnexplained(object.kind);
-    if (open.length === 0) {
-      this.#expectations.delete(key);
-      return undefined;
-    }
-    this.#expectations.set(key, open);
-    return Math.max(...open.map(({ expiresAt }) => expiresAt));
+    return this.#closedUntil(key, LEASE);
   }
 
-  /** After a write that the server answered: what it was based on is past, whoever changed it. */
+  /** The same for a ping to a candidate, or its deletion. */
+  candidateClosedUntil(key: LeaseKey, name: string): Instant | undefined {
+    return this.#closedUntil(key, name);
+  }
+
+  /** A write is about to be sent. */
+  begin(key: LeaseKey, object: WrittenObject): void {
+    this.#set(key, idOf(object), { isUnderWay: true });
+  }
+
+  /** The server has answered a write: what it was based on is past, whoever changed it. */
   expectChange(key: LeaseKey, object: WrittenObject, resourceVersion: string | undefined): void {
-    const expectation = { object, resourceVersion, expiresAt: this.#clock.now() + EXPECTATION_MS };
-    this.#expectations.set(key, [...(this.#expectations.get(key) ?? []), expectation]);
+    const basedOn = { resourceVersion, expiresAt: this.#clock.now() + EXPECTATION_MS };
+    this.#set(key, idOf(object), { isUnderWay: false, basedOn });
   }
 
-  /** After a decision whose writes did not all succeed. The first conflict costs nothing: it is how races end. */
-  failed(key: LeaseKey, floorMs: number, isConflict: boolean): Instant {
-    const count = (this.#failures.get(key)?.count ?? 0) + 1;
-    const attempt = isConflict ? count - 1 : count;
+  /** A write did not succeed. The first conflict costs nothing: it is how races end. */
+  failed(key: LeaseKey, object: WrittenObject, floorMs: number, isConflict: boolean): void {
+    const id = idOf(object);
+    const failures = (this.#writes.get(key)?.get(id)?.failures ?? 0) + 1;
+    const attempt = isConflict ? failures - 1 : failures;
     const delayMs = attempt === 0 ? 0 : backoffMs(attempt, BACKOFF_BASE_MS, BACKOFF_CAP_MS);
     const jitteredMs = delayMs * (0.5 + 0.5 * this.#clock.random());
     const retryAt = this.#clock.now() + Math.max(floorMs, jitteredMs);
-    this.#failures.set(key, { count, retryAt });
-    return retryAt;
+    this.#set(key, id, { isUnderWay: false, failures, retryAt });
+  }
+
+  /** A write succeeded: the next failure is the first one again. */
+  succeeded(key: LeaseKey, object: WrittenObject): void {
+    this.#set(key, idOf(object), { isUnderWay: false, failures: 0, retryAt: Number.NEGATIVE_INFINITY });
   }
 
   /** There is nothing left to write about. */
   forget(key: LeaseKey): void {
-    this.#expectations.delete(key);
-    this.#failures.delete(key);
+    this.#writes.delete(key);
   }
 
-  /** After a decision that was applied whole. */
-  succeeded(key: LeaseKey): void {
-    this.#failures.delete(key);
+  #closedUntil(key: LeaseKey, id: string): Instant | undefined {
+    const writes = this.#writes.get(key)?.get(id);
+    if (!writes) return undefined;
+    const now = this.#clock.now();
+    const { basedOn, retryAt } = writes;
+    if (writes.isUnderWay) return Number.POSITIVE_INFINITY;
+    if (retryAt > now) return retryAt;
+    if (!basedOn) return undefined;
+    if (this.#cached(key, id) === basedOn.resourceVersion) {
+      if (now < basedOn.expiresAt) return basedOn.expiresAt;
+      this.#onUnexplained(id === LEASE ? 'lease' : 'candidate');
+    }
+    this.#set(key, id, { basedOn: undefined });
+    return undefined;
   }
 
-  #isUnmet(key: LeaseKey, { object, resourceVersion }: Expectation): boolean {
-    const cached =
-      object.kind === 'lease' ? this.#records.lease(key) : this.#records.candidate(key, object.name);
-    return cached?.resourceVersion === resourceVersion;
+  #set(key: LeaseKey, id: string, change: Partial<Writes>): void {
+    const byId = this.#writes.get(key) ?? new Map<string, Writes>();
+    const next = { ...(byId.get(id) ?? IDLE), ...change };
+    if (next.isUnderWay || next.basedOn || next.failures > 0) this.#writes.set(key, byId.set(id, next));
+    else if (byId.delete(id) && byId.size === 0) this.#writes.delete(key);
   }
+
+  #cached(key: LeaseKey, id: string): string | undefined {
+    const { resourceVersion } =
+      (id === LEASE ? this.#records.lease(key) : this.#records.candidate(key, id)) ?? {};
+    return resourceVersion;
+  }
+}
+
+function idOf(object: WrittenObject): string {
+  return object.kind === 'lease' ? LEASE : object.name;
 }

@@ -1,7 +1,8 @@
 import type { Action, Decision } from '../election/decision.ts';
 import { grantIn, grantOf, preferredBy } from '../election/decision-result.ts';
-import { type CandidateAccount, explainCandidates } from '../election/explain.ts';
+import type { CandidateAccount } from '../election/explain.ts';
 import type { ElectionInput } from '../election/survey.ts';
+import { nameCandidates, nameSome } from '../telemetry/named-candidates.ts';
 
 /** What a decision does, and why the others were not chosen, in words that follow its reason. */
 export function describeDecision(decision: Decision, { lease }: ElectionInput): string {
@@ -9,7 +10,7 @@ export function describeDecision(decision: Decision, { lease }: ElectionInput): 
   const holder = lease?.holderIdentity || 'nobody';
   const deeds = actions.flatMap((action) => describeAction(action, holder));
   const asked = actions.flatMap((action) => (action.kind === 'PingCandidate' ? [action.name] : []));
-  if (asked.length > 0) deeds.push(`asks ${asked.join(', ')} for a sign of life`);
+  if (asked.length > 0) deeds.push(`asks ${nameSome(asked)} for a sign of life`);
   if (outcome.kind === 'conflict') deeds.push(`some want ${outcome.strategies.join(', others ')}`);
   if (deeds.length === 0) {
     // By the Lease alone one whose time has run out would hold it still.
@@ -17,10 +18,12 @@ export function describeDecision(decision: Decision, { lease }: ElectionInput): 
     deeds.push(holding === undefined ? 'nothing can be done yet' : `${holding} holds the Lease`);
   }
   const isChoice = (grantOf(decision)?.holder ?? preferredBy(decision)) !== undefined;
-  const passedOver = explainCandidates(decision).flatMap((account) => describeLoss(account));
-  return [...deeds, ...(isChoice && passedOver.length > 0 ? [`not ${passedOver.join(', ')}`] : [])].join(
-    '; ',
-  );
+  const { named, more } = nameCandidates(decision);
+  const passedOver = named.flatMap((account) => describeLoss(account));
+  if (isChoice && passedOver.length > 0) {
+    deeds.push(`not ${passedOver.join(', ')}${more > 0 ? ` and ${more} more` : ''}`);
+  }
+  return deeds.join('; ');
 }
 
 /** A word in CamelCase as separate ones: `HigherBinaryVersion` is "higher binary version". */

@@ -28,7 +28,7 @@ export async function openLines(
   }
   // Only needed for this, and slow to load.
   const { createLogger } = await import('../telemetry/logger.ts');
-  const logger = createLogger({ level: 'info', destination: output });
+  const logger = createLogger({ level: 'debug', destination: output });
   return {
     say: (text) => logger.info({ text }, 'The demo says'),
     happened: ({ who, reason, text, isTrouble }) =>

@@ -1,15 +1,30 @@
 import type { ElectionSettings, LeaseCandidate } from './model.ts';
 import type { Instant, MicroTime, Now } from './time.ts';
 
-/** Why a candidate was pinged. An ack to one purpose answers the others too, but a preemption wants one of its own. */
-export type PingPurpose = 'election' | 'preemption' | 'validity' | 'collection';
+/**
+ * Why a candidate was pinged. An ack to one purpose answers the others too, but a preemption wants one of its own.
+ *
+ * election: its Lease has no holder, and its answer may settle who gets it. expiry: the same, ahead of an expiry.
+ * revival: it was silent before, and nobody leads. preemption: it may be better than the holder. validity: it has been
+ * silent for some minutes. collection: it is to be deleted unless it answers.
+ */
+export type PingPurpose = 'election' | 'expiry' | 'revival' | 'preemption' | 'validity' | 'collection';
 
 /** The last ping this process sent to a candidate. */
 export interface Ping {
   readonly purpose: PingPurpose;
   readonly sentAt: Instant;
+  /** When the server answered that it is written, from when its time runs (rule 9); undefined while it is on its way. */
+  readonly deliveredAt: Instant | undefined;
   /** When the first renewal after it was seen; undefined while unanswered. */
   readonly ackedAt: Instant | undefined;
+}
+
+/** How often a candidate that is to be collected was asked for a sign of life, and when first and last. */
+export interface Collection {
+  readonly pings: number;
+  readonly firstAt: Instant;
+  readonly lastAt: Instant;
 }
 
 /**
@@ -28,6 +43,8 @@ export interface CandidateObservation {
   readonly ping: Ping | undefined;
   /** Pings in a row that went unanswered, the one still open not among them. */
   readonly unansweredPings: number;
+  /** The pings ahead of its deletion, since it last renewed (rule 1). */
+  readonly collection: Collection | undefined;
   /** When it was last to be deleted, and the server did not do so. */
   readonly deletionFailedAt: Instant;
 }
@@ -54,6 +71,7 @@ export function observeCandidate(
     freshUntil: monotonic + settings.electionDurationMs,
     ping: previous.ping && { ...previous.ping, ackedAt: previous.ping.ackedAt ?? monotonic },
     unansweredPings: 0,
+    collection: undefined,
     deletionFailedAt: previous.deletionFailedAt,
   };
 }
@@ -76,6 +94,7 @@ function firstSight(
     freshUntil: isFresh ? now.monotonic + settings.electionDurationMs : Number.NEGATIVE_INFINITY,
     ping: undefined,
     unansweredPings: 0,
+    collection: undefined,
     deletionFailedAt: Number.NEGATIVE_INFINITY,
   };
 }
@@ -95,9 +114,32 @@ export function recordPing(
 ): CandidateObservation {
   return {
     ...observation,
-    ping: { purpose, sentAt, ackedAt: undefined },
+    ping: { purpose, sentAt, deliveredAt: undefined, ackedAt: undefined },
     unansweredPings: observation.unansweredPings + (isUnanswered(observation, sentAt, settings) ? 1 : 0),
   };
+}
+
+/** The observation once the server has answered, at `at`, that the ping sent at `sentAt` is written. */
+export function recordPingDelivered(
+  observation: CandidateObservation,
+  sentAt: Instant,
+  at: Instant,
+): CandidateObservation {
+  const { ping, collection } = observation;
+  if (ping?.sentAt !== sentAt) return observation;
+  const delivered = { ...ping, deliveredAt: at };
+  // An answer that was seen before the server's to us has ended the collection.
+  if (ping.purpose !== 'collection' || ping.ackedAt !== undefined) return { ...observation, ping: delivered };
+  const { pings = 0, firstAt = at } = collection ?? {};
+  return { ...observation, ping: delivered, collection: { pings: pings + 1, firstAt, lastAt: at } };
+}
+
+/** The observation once it is known that the ping sent at `sentAt` was not written, or may not have been. */
+export function recordPingNotSent(observation: CandidateObservation, sentAt: Instant): CandidateObservation {
+  const { ping } = observation;
+  return ping?.sentAt === sentAt && ping.ackedAt === undefined
+    ? { ...observation, ping: undefined }
+    : observation;
 }
 
 /** How long ago the candidate last renewed, in milliseconds: as seen here or, from before that, as it claims (rule 1). */
@@ -105,14 +147,37 @@ export function sinceRenewalMs(observation: CandidateObservation, at: Instant): 
   return at - observation.unchangedSince + observation.ageAtFirstSightMs;
 }
 
-/** True when the last ping was given its whole electionDuration and nothing came back. */
+/** True when the last ping was given its whole electionDuration, from when it was delivered, and nothing came back. */
 export function isUnanswered(
   observation: CandidateObservation,
   at: Instant,
   settings: ElectionSettings,
 ): boolean {
   const { ping } = observation;
-  return ping !== undefined && ping.ackedAt === undefined && at >= ping.sentAt + settings.electionDurationMs;
+  return ping !== undefined && ping.ackedAt === undefined && at >= ackDueAt(ping, settings);
+}
+
+/** True while nothing speaks against the candidate: no ping of ours is open or was in vain, and it is valid. */
+export function isUnsuspected(
+  observation: CandidateObservation,
+  at: Instant,
+  settings: ElectionSettings,
+): boolean {
+  const { ping, unansweredPings } = observation;
+  return (
+    unansweredPings === 0 &&
+    (ping === undefined || ping.ackedAt !== undefined) &&
+    sinceRenewalMs(observation, at) < settings.candidateValidityMs
+  );
+}
+
+/**
+ * When a ping is given up on: its candidate has electionDuration from when it could see it. What the server took to write
+ * the ping it may take once more, to write the answer.
+ */
+export function ackDueAt({ sentAt, deliveredAt }: Ping, settings: ElectionSettings): Instant {
+  if (deliveredAt === undefined) return Number.POSITIVE_INFINITY;
+  return deliveredAt + settings.electionDurationMs + (deliveredAt - sentAt);
 }
 
 /**

@@ -1,4 +1,7 @@
-import { isUnanswered } from './candidate-observation.ts';
+import { nextWaveAt, whomToAsk } from './ask.ts';
+import { askAhead } from './ask-ahead.ts';
+import { ackDueAt, isUnanswered } from './candidate-observation.ts';
+import { decideProvisional, pingGrantee } from './decide-provisional.ts';
 import { decideOutcome, isSettled, type Outcome } from './outcome.ts';
 import { hasAnsweredSince, type Tenure } from './survey.ts';
 import { backoffMs } from './time.ts';
@@ -13,7 +16,6 @@ import {
   possibleCandidates,
   removeOwnPreference,
   returns,
-  staleBy,
   standingsIn,
   updateLease,
   type Verdict,
@@ -29,18 +31,22 @@ const PREEMPTION_BACKOFF_MS = 15_000;
 const IGNORED_WRITE_BACKOFF_MS = 30_000;
 const BACKOFF_CAP_MS = 10 * 60_000;
 
-/** A Lease with a valid holder, which is never replaced, only given a preferredHolder: each policy in turn. */
+/**
+ * A Lease with a valid holder: each policy in turn. One that leads is never replaced, only given a preferredHolder, and
+ * that only for somebody better by version (rule 5).
+ */
 export function decideHeld(view: HeldView): Verdict {
   const standing = decideThirdPartyStanding(view);
   if (standing) return standing;
   const verdict =
+    decideProvisional(view) ??
     decidePending(view) ??
     decideInGoodOrder(view) ??
     decideIgnoredWrites(view) ??
     decideKnownConflict(view) ??
     decidePreemptionBackoff(view) ??
     decideElection(view);
-  return pingAheadOfExpiry(view, verdict);
+  return pingAheadOfExpiry(view, pingGrantee(view, verdict));
 }
 
 /** A Lease that names a strategy of somebody else's is that somebody's, a preferredHolder that we did not set included. */
@@ -74,11 +80,19 @@ function decidePending(view: HeldView): Verdict | undefined {
   }
   const others = view.standings.filter((standing) => standing !== preferred);
   const present = [...candidatesIn(others, 'Live'), preferred.candidate];
-  const outcome = decideOutcome(present);
+  const outcome = decideOutcome(present, preferredHolder);
   const isPreferredBest = outcome.kind === 'leader' && outcome.leader === preferred.candidate;
+  // The holder has to be worse, else it would give way to an equal.
+  const withHolder = decideOutcome(present, holder);
+  const isHolderWorse = withHolder.kind !== 'leader' || withHolder.leader.name !== holder;
   // One that has been silent for a while is no reason to call it off before it was asked.
-  const canChange = !isSettled(present, candidatesIn(others, 'Awaiting', 'Idle'));
-  if (!isPreferredBest && !canChange) {
+  const absent = standingsIn(others, 'Awaiting', 'Idle');
+  const canChange = !isSettled(
+    present,
+    absent.map(({ candidate }) => candidate),
+    preferredHolder,
+  );
+  if (!isHolderWorse || (!isPreferredBest && !canChange)) {
     if (outcome.kind === 'conflict') {
       return { ...remove('StrategyConflict', false), conflict: partiesOf(possibleCandidates(view)) };
     }
@@ -87,21 +101,22 @@ function decidePending(view: HeldView): Verdict | undefined {
   }
 
   const { ping } = preferred.observation;
-  const silentAt = (ping?.sentAt ?? view.at) + view.input.settings.electionDurationMs;
+  const silentAt = ping && ackDueAt(ping, view.input.settings);
   const askAgainAt = (ping?.ackedAt ?? view.at) + PREFERRED_PING_INTERVAL_MS;
   const isDue = ping === undefined || (ping.ackedAt !== undefined && view.at >= askAgainAt);
-  const idle = canChange ? standingsIn(others, 'Idle') : [];
+  const asked = canChange ? whomToAsk(view, present, absent, preferredHolder) : [];
   return {
     reason: 'PreemptionPending',
-    actions: pingEach(view, isDue ? [preferred, ...idle] : idle, 'preemption'),
-    recheckAt: [askAgainAt, silentAt, ackDeadline(view), ...endsOfWords(view)],
+    actions: pingEach(view, isDue ? [preferred, ...asked] : asked, 'preemption'),
+    recheckAt: [askAgainAt, silentAt, ackDeadline(view), nextWaveAt(view), ...endsOfWords(view)],
+    isAsking: canChange,
   };
 }
 
 /** The best candidate leads under the right strategy, or nobody could: nothing to do, and nothing to ask anybody. */
 function decideInGoodOrder(view: HeldView): Verdict | undefined {
   const { lease, holder } = view.tenure;
-  const outcome = decideOutcome(possibleCandidates(view));
+  const outcome = decideOutcome(possibleCandidates(view), holder);
   switch (outcome.kind) {
     case 'nobody':
       return { reason: 'NoLiveCandidates', recheckAt: returns(view) };
@@ -132,7 +147,7 @@ function decideKnownConflict(view: HeldView): Verdict | undefined {
 
 /** A preemption that failed must not be repeated at once: it evicts a healthy leader for nothing. */
 function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
-  const outcome = decideOutcome(possibleCandidates(view));
+  const outcome = decideOutcome(possibleCandidates(view), view.tenure.holder);
   const { count, lastAt } = view.input.memory.failedPreemptions;
   const retryAt = lastAt + backoffMs(count, PREEMPTION_BACKOFF_MS, BACKOFF_CAP_MS);
   if (
@@ -148,16 +163,21 @@ function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
 
 /** Somebody may be better than the holder, or want another strategy: ask, then decide on the answers. */
 function decideElection(view: HeldView): Verdict {
-  const { standings, at, tenure, input, outcome } = view;
-  const idle = standingsIn(standings, 'Idle');
-  const deadlines = [
-    ackDeadline(view),
-    at + input.settings.electionDurationMs,
-    ...endsOfWords(view),
-    ...returns(view),
-  ];
-  if (!isSettled(candidatesIn(standings, 'Live'), candidatesIn(standings, 'Awaiting', 'Idle'))) {
-    return { reason: 'AwaitingAcks', actions: pingEach(view, idle, 'preemption'), recheckAt: deadlines };
+  const { standings, tenure, outcome } = view;
+  const present = candidatesIn(standings, 'Live');
+  const absent = standingsIn(standings, 'Awaiting', 'Idle');
+  const isOpen = !isSettled(
+    present,
+    absent.map(({ candidate }) => candidate),
+    tenure.holder,
+  );
+  if (isOpen) {
+    return {
+      reason: 'AwaitingAcks',
+      actions: pingEach(view, whomToAsk(view, present, absent, tenure.holder), 'preemption'),
+      recheckAt: [ackDeadline(view), nextWaveAt(view), ...endsOfWords(view), ...returns(view)],
+      isAsking: true,
+    };
   }
   switch (outcome.kind) {
     case 'leader':
@@ -201,11 +221,7 @@ function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict
   return {
     reason: 'AwaitingAcks',
     actions: better && !isAsked ? pingEach(view, [better], 'preemption') : [],
-    recheckAt: [
-      at + input.settings.electionDurationMs,
-      ping && ping.sentAt + input.settings.electionDurationMs,
-      ...endsOfWords(view),
-    ],
+    recheckAt: [ping && ackDueAt(ping, input.settings), ...endsOfWords(view)],
   };
 }
 
@@ -226,8 +242,8 @@ function nameStrategy(view: HeldView, strategy: string) {
 }
 
 /**
- * When the holder has missed its renewals, everybody whose word would be stale at the expiry is asked before it, the
- * holder too, so that the new leader is known at that instant (rule 6).
+ * When the holder has missed its renewals, successors are asked before the expiry, so that the new leader is known at
+ * that instant (rule 6). The holder may be the best of them: it keeps the Lease if it answers.
  */
 function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
   const { lateAt, expiresAt } = view.tenure;
@@ -235,11 +251,12 @@ function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
   const asked = new Set(
     verdict.actions?.map((action) => (action.kind === 'PingCandidate' ? action.name : undefined)),
   );
-  const stale = staleBy(view, expiresAt).filter(({ candidate }) => !asked.has(candidate.name));
+  const ahead = askAhead(view, expiresAt).filter(({ name }) => !asked.has(name));
   return {
     ...verdict,
     reason: verdict.reason === 'LeaderOptimal' ? 'HolderLate' : verdict.reason,
-    actions: [...(verdict.actions ?? []), ...pingEach(view, stale, 'election')],
-    recheckAt: [...(verdict.recheckAt ?? []), expiresAt],
+    actions: [...(verdict.actions ?? []), ...ahead],
+    recheckAt: [...(verdict.recheckAt ?? []), expiresAt, ackDeadline(view), nextWaveAt(view)],
+    isAsking: true,
   };
 }

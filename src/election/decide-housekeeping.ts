@@ -1,4 +1,4 @@
-import { isUnanswered } from './candidate-observation.ts';
+import { ackDueAt } from './candidate-observation.ts';
 import type { Action } from './decision.ts';
 import type { Standing } from './survey.ts';
 import type { Instant } from './time.ts';
@@ -8,17 +8,29 @@ import { isPingPending, pingEach, type Verdict, type View } from './view.ts';
 const COLLECTION_RETRY_MS = 10 * 60_000;
 
 /**
- * What is due to candidates whatever becomes of the election (rule 1): those still valid are asked for a sign of life
- * half way through their validity, those that stopped renewing hours ago are asked once more and then deleted.
+ * So often a candidate is asked before it is deleted, and so long it has to be silent to that, in milliseconds (rule 1):
+ * client-go's publishes itself again only minutes later, and its Lease may be without a leader until then.
+ */
+const COLLECTION_PINGS = 3;
+const COLLECTION_WATCH_MS = 10 * 60_000;
+
+/** A candidate that has been silent for longer than client-go's ever are, as they renew every 5 min, is asked why. */
+const SILENT_AFTER_MS = 6 * 60_000;
+
+/**
+ * What is due to candidates whatever becomes of the election (rule 1): those that have missed a renewal are asked for a
+ * sign of life once, those that stopped renewing hours ago, or have said that they go, a few times more and then deleted.
  */
 export function decideHousekeeping(view: View): Pick<Verdict, 'actions' | 'recheckAt'> {
-  const due = view.standings
-    .filter(({ state }) => state !== 'Deleting')
-    .map((standing) => decideOne(view, standing));
-  return {
-    actions: due.flatMap(({ actions }) => actions),
-    recheckAt: due.flatMap(({ recheckAt }) => recheckAt),
-  };
+  const actions: Action[] = [];
+  const recheckAt: (Instant | undefined)[] = [];
+  for (const standing of view.standings) {
+    if (standing.state === 'Deleting') continue;
+    const due = decideOne(view, standing);
+    actions.push(...due.actions);
+    recheckAt.push(...due.recheckAt);
+  }
+  return { actions, recheckAt };
 }
 
 interface Due {
@@ -32,11 +44,11 @@ function decideOne(view: View, standing: Standing): Due {
   const renewedAt = observation.unchangedSince - observation.ageAtFirstSightMs;
   const refreshAt = renewedAt + refreshAfterMs(candidate.uid, settings.candidateValidityMs);
   const expiresAt = renewedAt + settings.candidateValidityMs;
-  const collectAt = renewedAt + settings.candidateGcAfterMs;
+  const collectAt = Math.min(renewedAt + settings.candidateGcAfterMs, goneAt(view, standing));
   const recheckAt = [refreshAt, expiresAt, collectAt];
 
-  if (view.at >= collectAt) return decideCollection(view, standing, collectAt);
-  const askAgainAt = observation.ping && observation.ping.sentAt + settings.electionDurationMs;
+  if (view.at >= collectAt) return decideCollection(view, standing);
+  const askAgainAt = observation.ping && ackDueAt(observation.ping, settings);
   if (isClockSetBack(view, standing)) {
     const isDue = askAgainAt === undefined || view.at >= askAgainAt;
     return {
@@ -60,33 +72,39 @@ function isClockSetBack({ at, input }: View, { candidate, observation }: Standin
   return pingTime - renewTime > BigInt(input.settings.electionDurationMs) * 1000n;
 }
 
+/** From when a candidate that has released the Lease, and not renewed since, is known to go (rules 1 and 3). */
+function goneAt({ input }: View, { candidate, observation }: Standing): Instant {
+  const withdrawnAt = input.memory.withdrawals.get(candidate.name);
+  if (withdrawnAt === undefined || observation.unchangedSince > withdrawnAt) return Number.POSITIVE_INFINITY;
+  return withdrawnAt + input.settings.electionDurationMs;
+}
+
 /** Spread over a tenth of the time, by uid: candidates that were all seen first at one moment are not pinged at one. */
 function refreshAfterMs(uid: string, validityMs: number): number {
   let hash = 0;
   for (const character of uid) hash = (hash * 31 + character.charCodeAt(0)) % 1024;
-  return (validityMs / 2) * (1 - (0.1 * hash) / 1024);
+  return Math.min(validityMs / 2, SILENT_AFTER_MS) * (1 - (0.1 * hash) / 1024);
 }
 
-function decideCollection(view: View, standing: Standing, collectAt: Instant): Due {
+function decideCollection(view: View, standing: Standing): Due {
   const { observation, candidate, isHolder } = standing;
   const { settings } = view.input;
   // A valid holder's candidate stays: the holder's renewals of its Lease are its answer.
   if (isHolder) return { actions: [], recheckAt: [] };
-  if (isPingPending(view, standing)) {
-    return { actions: [], recheckAt: [(observation.ping?.sentAt ?? view.at) + settings.electionDurationMs] };
-  }
+  const { ping, collection } = observation;
+  if (ping && isPingPending(view, standing)) return { actions: [], recheckAt: [ackDueAt(ping, settings)] };
   const retryAt = observation.deletionFailedAt + COLLECTION_RETRY_MS;
   if (view.at < retryAt) return { actions: [], recheckAt: [retryAt] };
-  const hadItsChance = observation.ping !== undefined && observation.ping.sentAt >= collectAt;
-  if (hadItsChance && isUnanswered(observation, view.at, settings)) {
+  if (collection && collection.pings >= COLLECTION_PINGS) {
+    const deletableAt = collection.firstAt + COLLECTION_WATCH_MS;
+    if (view.at < deletableAt) return { actions: [], recheckAt: [deletableAt] };
     const { name, uid, resourceVersion } = candidate;
     return {
       actions: [{ kind: 'DeleteCandidate', name, uid, resourceVersion }],
       recheckAt: [view.at + COLLECTION_RETRY_MS],
     };
   }
-  return {
-    actions: pingEach(view, [standing], 'collection'),
-    recheckAt: [view.at + settings.electionDurationMs],
-  };
+  const askAt = collection ? collection.lastAt + COLLECTION_WATCH_MS / (COLLECTION_PINGS - 1) : view.at;
+  if (view.at < askAt) return { actions: [], recheckAt: [askAt] };
+  return { actions: pingEach(view, [standing], 'collection'), recheckAt: [] };
 }

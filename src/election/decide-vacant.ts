@@ -1,20 +1,25 @@
+import { nextWaveAt, whomToAsk } from './ask.ts';
+import { askAhead } from './ask-ahead.ts';
+import { ackDueAt } from './candidate-observation.ts';
 import type { Action } from './decision.ts';
-import { type Grant, isGrantUnrenewed } from './lease-memory.ts';
+import { grantTo } from './grant.ts';
 import { decideOutcome, isSettled, type Outcome } from './outcome.ts';
+import { reviveSome } from './revival.ts';
 import { hasAnsweredSince, type Standing, type Tenure } from './survey.ts';
-import { backoffMs } from './time.ts';
+import type { Instant } from './time.ts';
 import {
   ackDeadline,
   candidatesIn,
   endsOfWords,
   hasOwnPreference,
   isPingPending,
+  nextRoundAt,
   partiesOf,
   pingEach,
   possibleCandidates,
   removeOwnPreference,
   returns,
-  staleBy,
+  roundBackoffMs,
   standingsIn,
   updateLease,
   type Verdict,
@@ -22,8 +27,6 @@ import {
 } from './view.ts';
 
 type VacantView = View<Extract<Tenure, { kind: 'vacant' }>>;
-
-const ROUND_BACKOFF_CAP_MS = 60_000;
 
 /** A Lease without a valid holder: each policy in turn, until one has a verdict. */
 export function decideVacant(view: VacantView): Verdict {
@@ -67,11 +70,14 @@ function decideReserved(view: VacantView): Verdict | undefined {
   // Successors are asked just in time, so that their answers still count when the wait is over.
   const othersAt = reservation.until - view.input.settings.electionDurationMs;
   const others =
-    view.at < othersAt ? [] : staleBy(view, reservation.until).filter((standing) => standing !== former);
+    view.at < othersAt
+      ? []
+      : askAhead(view, reservation.until).filter(({ name }) => name !== former?.candidate.name);
   return {
     reason: 'AwaitingFormerHolder',
-    actions: pingEach(view, former && !isAsked ? [former, ...others] : others, 'election'),
-    recheckAt: [reservation.until, othersAt, ackDeadline(view), ...endsOfWords(view)],
+    actions: [...pingEach(view, former && !isAsked ? [former] : [], 'election'), ...others],
+    recheckAt: [reservation.until, othersAt, ackDeadline(view), nextWaveAt(view), ...endsOfWords(view)],
+    isAsking: view.at >= othersAt,
   };
 }
 
@@ -86,36 +92,38 @@ function decideKnownConflict(view: VacantView): Verdict | undefined {
 
 function decideElectionOrWait(view: VacantView): Verdict {
   const { standings, at, input } = view;
-  const live = candidatesIn(standings, 'Live');
-  const idle = standingsIn(standings, 'Idle');
   const isRoundDue = at >= nextRoundAt(view);
   const isSameConflict =
     input.memory.conflict !== undefined && input.memory.conflict === partiesOf(possibleCandidates(view));
   // A second look at a conflict must ask those who answered the first one again: a dead party is no party.
-  const parties = isRoundDue && isSameConflict ? standingsIn(standings, 'Live') : [];
-  const stillCounted = live.filter((candidate) => !parties.some((party) => party.candidate === candidate));
-  const awaited = [
-    ...candidatesIn(standings, 'Awaiting', 'Idle'),
-    ...parties.map(({ candidate }) => candidate),
-  ];
+  const live = standingsIn(standings, 'Live');
+  const parties = isRoundDue && isSameConflict ? live : [];
+  const present = (parties.length > 0 ? [] : live).map(({ candidate }) => candidate);
+  const absent = [...standingsIn(standings, 'Awaiting', 'Idle'), ...parties];
+  // Its missing answer was its missed renewals: it takes part when it answers, but nobody waits for it (rule 3).
+  const awaited = absent.filter((standing) => !isJustExpired(view, standing));
+  const isOpen = !isSettled(
+    present,
+    awaited.map(({ candidate }) => candidate),
+  );
+  const verdict = isOpen ? undefined : decideSettled(view, decideOutcome(present));
+  if (verdict) return verdict;
+  if (!isOpen && absent.length === awaited.length) return decideLastResort(view, isRoundDue);
 
-  if (isSettled(stillCounted, awaited)) {
-    const verdict = decideSettled(view, decideOutcome(stillCounted));
-    if (verdict) return verdict;
-  } else {
-    return {
-      reason: 'AwaitingAcks',
-      actions: pingEach(view, [...idle, ...parties, ...(isRoundDue ? unheardOf(view) : [])], 'election'),
-      recheckAt: [
-        ackDeadline(view),
-        at + input.settings.electionDurationMs,
-        ...endsOfWords(view),
-        ...returns(view),
-      ],
-      isRound: isRoundDue,
-    };
-  }
-  return decideLastResort(view, isRoundDue);
+  const asked = whomToAsk(view, present, absent);
+  const revived = isRoundDue ? reviveSome(view) : [];
+  return {
+    reason: 'AwaitingAcks',
+    actions: [...pingEach(view, asked, 'election'), ...pingEach(view, revived, 'revival')],
+    recheckAt: [ackDeadline(view), nextWaveAt(view), ...endsOfWords(view), ...returns(view)],
+    isRound: isRoundDue,
+    isAsking: true,
+  };
+}
+
+/** Whether it held the Lease until it ran out. */
+function isJustExpired({ tenure, input }: VacantView, { candidate }: Standing): boolean {
+  return tenure.need === 'LeaseExpired' && input.memory.record?.holder === candidate.name;
 }
 
 /** What the answers come to, once none that is missing could change it; undefined when nobody can lead. */
@@ -151,7 +159,7 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
       // A party that renewed just before it was asked counts as live for a moment, even if it has died since.
       ...standingsIn(view.standings, 'Live')
         .filter((standing) => isPingPending(view, standing))
-        .map(({ observation: { ping } }) => ping && ping.sentAt + view.input.settings.electionDurationMs),
+        .map(({ observation: { ping } }) => ping && ackDueAt(ping, view.input.settings)),
       ...returns(view),
     ],
     conflict,
@@ -161,12 +169,12 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
 
 /** Those held back may lead if nobody else can; everybody else is asked again, ever more rarely. */
 function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
-  const { standings, input, at } = view;
-  const withdrawnAt = input.memory.withdrawal?.at ?? at;
+  const { standings, at } = view;
   const reserve = standings.filter(
-    ({ state, isAlive, observation }) =>
+    ({ state, isAlive, candidate, observation }) =>
       isAlive &&
-      (state === 'Lapsed' || (state === 'Withdrawn' && hasAnsweredSince(observation, withdrawnAt))),
+      (state === 'Lapsed' ||
+        (state === 'Withdrawn' && hasAnsweredSince(observation, withdrawnAt(view, candidate.name)))),
   );
   const outcome = decideOutcome([
     ...candidatesIn(standings, 'Live'),
@@ -175,58 +183,25 @@ function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
   if (outcome.kind === 'leader') return grantVerdict(view, outcome);
   return {
     reason: view.outcome.kind === 'noneElectable' ? 'NoElectableCandidates' : 'NoLiveCandidates',
-    actions: pingEach(view, [...withdrawnUnasked(view), ...(isRoundDue ? unheardOf(view) : [])], 'election'),
+    actions: [
+      ...pingEach(view, withdrawnUnasked(view), 'election'),
+      ...pingEach(view, isRoundDue ? reviveSome(view) : [], 'revival'),
+    ],
     recheckAt: [isRoundDue ? at + roundBackoffMs(view, 1) : nextRoundAt(view), ...returns(view)],
     isRound: isRoundDue,
   };
 }
 
-/** Those who are asked with every round, but not waited for (rule 3). */
-function unheardOf(view: VacantView): readonly Standing[] {
-  return standingsIn(view.standings, 'Unresponsive', 'Expired', 'Lapsed').filter(
-    (standing) => !standing.isAlive && !isPingPending(view, standing),
-  );
-}
-
 /** Whoever has just let go is not asked while others may lead: it is about to exit, most likely. */
-function withdrawnUnasked({ standings, input, at }: VacantView): readonly Standing[] {
-  const withdrawnAt = input.memory.withdrawal?.at ?? at;
-  return standingsIn(standings, 'Withdrawn').filter(
-    ({ observation: { ping } }) => ping === undefined || ping.sentAt < withdrawnAt,
+function withdrawnUnasked(view: VacantView): readonly Standing[] {
+  return standingsIn(view.standings, 'Withdrawn').filter(
+    ({ candidate, observation: { ping } }) =>
+      ping === undefined || ping.sentAt < withdrawnAt(view, candidate.name),
   );
 }
 
-function nextRoundAt(view: View): number {
-  return view.input.memory.rounds.lastAt + roundBackoffMs(view);
-}
-
-function roundBackoffMs({ input: { memory, settings } }: View, ahead = 0): number {
-  return backoffMs(
-    Math.max(1, memory.rounds.count + ahead),
-    settings.electionDurationMs,
-    ROUND_BACKOFF_CAP_MS,
-  );
-}
-
-function grantTo(view: VacantView, holder: string, strategy: string): readonly Action[] {
-  const { tenure, now, input } = view;
-  const { lease } = tenure;
-  const { record, reservation } = input.memory;
-  const former: Grant['former'] =
-    record && record.holder !== ''
-      ? { holder: record.holder, beliefMs: record.beliefMs }
-      : reservation && { holder: reservation.holder, beliefMs: reservation.beliefMs };
-  const grant = {
-    holder,
-    renewTime: now.wall,
-    former,
-    hasFormerLapsed: isGrantUnrenewed(input.memory),
-    isPreemption: lease?.preferredHolder === holder,
-    leaseDurationSeconds: input.settings.leaseDurationSeconds,
-  };
-  if (!lease) return [{ kind: 'CreateLease', strategy, grant }];
-  const leaseTransitions = lease.leaseTransitions + (lease.holderIdentity === holder ? 0 : 1);
-  return [updateLease(lease, { kind: 'grant', grant, leaseTransitions, strategy })];
+function withdrawnAt({ input, at }: View, name: string): Instant {
+  return input.memory.withdrawals.get(name) ?? at;
 }
 
 function nameStrategy(view: VacantView, strategy: string): readonly Action[] {

@@ -2,6 +2,7 @@ import { decideHeld } from './decide-held.ts';
 import { decideHousekeeping } from './decide-housekeeping.ts';
 import { decideVacant } from './decide-vacant.ts';
 import type { Decision } from './decision.ts';
+import { isLeaseName } from './lease-name.ts';
 import type { ElectionInput } from './survey.ts';
 import type { Now } from './time.ts';
 import {
@@ -25,6 +26,10 @@ export function decideElection(input: ElectionInput, now: Now): Decision {
   const view = surveyElection(input, now);
   if (input.namespace === coordinatorLease.namespace && input.name === coordinatorLease.name) {
     return toDecision(view, { reason: 'CoordinatorLease' }, {});
+  }
+  // A write would be refused, for ever; the candidates are looked after all the same.
+  if (!isLeaseName(input.name)) {
+    return toDecision(view, { reason: 'InvalidLeaseName' }, decideHousekeeping(view));
   }
   return toDecision(view, decideVerdict(view), decideHousekeeping(view));
 }

@@ -1,7 +1,7 @@
 import type { PingPurpose } from './candidate-observation.ts';
 import type { Grant } from './lease-memory.ts';
 import type { Outcome } from './outcome.ts';
-import type { Standing } from './survey.ts';
+import type { Standing, Tenure } from './survey.ts';
 import type { Instant, MicroTime } from './time.ts';
 
 /** Why a decision is what it is. Logs, metrics, Events, the command line and the runbooks all use these words. */
@@ -11,8 +11,10 @@ export type Reason =
   | 'LeaseExpired'
   | 'LeaseReleased'
   | 'FormerHolderAnswered'
+  | 'GrantRevised'
   // The Lease is held, and:
   | 'LeaderOptimal'
+  | 'RevisionPending'
   | 'BetterCandidate'
   | 'PreemptionPending'
   | 'PreemptionBackoff'
@@ -32,6 +34,7 @@ export type Reason =
   | 'NoElectableCandidates'
   | 'StrategyConflict'
   | 'ThirdPartyStrategy'
+  | 'InvalidLeaseName'
   | 'CoordinatorLease';
 
 /** Asks a candidate for a sign of life. Unless `resourceVersion` is still the candidate's, nothing is written. */
@@ -103,12 +106,16 @@ export interface Decision {
    */
   readonly actions: readonly Action[];
   readonly requeue: Requeue;
+  /** Whose the Lease is. */
+  readonly tenure: Tenure;
   /** What an election among those known to be alive comes to. */
   readonly outcome: Outcome;
   /** Every candidate and what it counts for. */
   readonly standings: readonly Standing[];
-  /** Set when the pings are a round to everybody, which later rounds back off from. */
+  /** Set when silent candidates are asked as nobody leads, which later rounds back off from. */
   readonly isRound: boolean;
+  /** Set while answers are waited for that could settle who leads: the longer it takes, the more are asked. */
+  readonly isAsking: boolean;
   /** The parties of a strategy conflict, to tell one that was reported already from a new one. */
   readonly conflict: string | undefined;
 }

@@ -30,7 +30,8 @@ export function explainCandidates(decision: Decision): readonly CandidateAccount
     if (!order.isElectable(candidate)) return 'NotElectable';
     return order.isElectable(winner.candidate) ? order.explain(winner.candidate, candidate) : 'NotChosen';
   };
-  return standings.map((standing) => ({
+  const named = standings.toSorted((a, b) => (a.candidate.name < b.candidate.name ? -1 : 1));
+  return named.map((standing) => ({
     name: standing.candidate.name,
     binaryVersion: standing.candidate.binaryVersion,
     emulationVersion: standing.candidate.emulationVersion,

@@ -4,7 +4,13 @@ import {
   liveUntil,
   sinceRenewalMs,
 } from './candidate-observation.ts';
-import { believesUntil, isGrantUnrenewed, type LeaseMemory, type Reservation } from './lease-memory.ts';
+import {
+  believesUntil,
+  isGrantUnrenewed,
+  isProvisional,
+  type LeaseMemory,
+  type Reservation,
+} from './lease-memory.ts';
 import type { ElectionSettings, Lease, LeaseCandidate } from './model.ts';
 import { backoffMs, type Instant, type Now } from './time.ts';
 
@@ -59,10 +65,13 @@ export type Tenure =
       /** From when the holder has missed so many renewals that successors are pinged (rule 6). */
       readonly lateAt: Instant;
       readonly expiresAt: Instant;
+      /** True while nobody leads yet, by a grant of ours that its holder has still to take up (rule 12). */
+      readonly isProvisional: boolean;
     }
   | {
       readonly kind: 'vacant';
-      readonly need: 'LeaseMissing' | 'LeaseExpired' | 'LeaseReleased';
+      /** GrantRevised: our grant still stands, but its holder is gone or silent and has never taken it up (rule 12). */
+      readonly need: 'LeaseMissing' | 'LeaseExpired' | 'LeaseReleased' | 'GrantRevised';
       readonly lease: Lease | undefined;
       /** Set while a former holder may still believe that the Lease is its own (rule 8). */
       readonly reservation: Reservation | undefined;
@@ -76,35 +85,56 @@ export function showsElection(lease: Lease | undefined): boolean {
 const LAPSES_ALLOWED = 1;
 const LAPSE_BACKOFF_CAP_MS = 10 * 60_000;
 
+/** So long before an expiry successors are asked, in milliseconds: time for three waves of pings (rule 6). */
+const ASK_AHEAD_MS = 3000;
+
 /** Whose the Lease is at `at`, judged only by what this process has seen of it and when. */
-export function surveyTenure({ lease, memory, settings }: ElectionInput, at: Instant): Tenure {
-  const { record, reservation } = memory;
-  const stillReserved = reservation && at < reservation.until ? reservation : undefined;
-  if (!lease) return { kind: 'vacant', need: 'LeaseMissing', lease, reservation: stillReserved };
-  if (!record || record.holder === '') {
-    return { kind: 'vacant', need: 'LeaseReleased', lease, reservation: stillReserved };
-  }
+export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
+  const { lease, memory, settings } = input;
+  const { record } = memory;
+  const reservation = memory.reservation && at < memory.reservation.until ? memory.reservation : undefined;
+  if (!lease) return { kind: 'vacant', need: 'LeaseMissing', lease, reservation };
+  if (!record || record.holder === '') return { kind: 'vacant', need: 'LeaseReleased', lease, reservation };
   const expiresAt = believesUntil(memory);
-  if (at >= expiresAt) return { kind: 'vacant', need: 'LeaseExpired', lease, reservation: stillReserved };
-  const lateAt = Math.max(record.since + (record.beliefMs * 2) / 3, expiresAt - settings.electionDurationMs);
-  return { kind: 'held', lease, holder: record.holder, lateAt, expiresAt };
+  if (at >= expiresAt) return { kind: 'vacant', need: 'LeaseExpired', lease, reservation };
+  const isProvisionalNow = isProvisional(memory, at);
+  if (isProvisionalNow && isGranteeLost(input, record.holder, at)) {
+    return { kind: 'vacant', need: 'GrantRevised', lease, reservation: undefined };
+  }
+  const aheadMs = Math.min(ASK_AHEAD_MS, settings.electionDurationMs);
+  const lateAt = Math.max(record.since + (record.beliefMs * 2) / 3, expiresAt - aheadMs);
+  return {
+    kind: 'held',
+    lease,
+    holder: record.holder,
+    lateAt,
+    expiresAt,
+    isProvisional: isProvisionalNow,
+  };
 }
 
-/** What each candidate counts for, in the order of their names. */
+/** Whether the holder of a grant that nobody has taken up yet is gone, or does not answer. */
+function isGranteeLost({ candidates, settings }: ElectionInput, holder: string, at: Instant): boolean {
+  const grantee = candidates.find(({ candidate }) => candidate.name === holder);
+  if (!grantee || grantee.candidate.isDeleting) return true;
+  return isSilent(grantee.observation, at, settings);
+}
+
+/** Whether it was asked, and let the time for an answer pass, be it a while ago. */
+function isSilent(observation: CandidateObservation, at: Instant, settings: ElectionSettings): boolean {
+  return observation.unansweredPings > 0 || isUnanswered(observation, at, settings);
+}
+
+/** What each candidate counts for, in the order of the input. */
 export function surveyCandidates(input: ElectionInput, tenure: Tenure, now: Now): readonly Standing[] {
   const holder = tenure.kind === 'held' ? tenure.holder : undefined;
-  return input.candidates
-    .map((observed): Standing => {
-      const isHolder = observed.candidate.name === holder;
-      const isAlive = now.monotonic < liveUntil(observed.observation, input.memory.decidedAt, input.settings);
-      return {
-        ...observed,
-        isHolder,
-        isAlive,
-        state: stateOf(observed, isHolder, isAlive, input, now.monotonic),
-      };
-    })
-    .sort((a, b) => (a.candidate.name < b.candidate.name ? -1 : 1));
+  return input.candidates.map((observed): Standing => {
+    const { candidate, observation } = observed;
+    const isHolder = candidate.name === holder;
+    const isAlive = now.monotonic < liveUntil(observation, input.memory.decidedAt, input.settings);
+    const state = stateOf(observed, isHolder, isAlive, input, now.monotonic);
+    return { candidate, observation, isHolder, isAlive, state };
+  });
 }
 
 function stateOf(
@@ -118,15 +148,14 @@ function stateOf(
   if (candidate.isDeleting) return 'Deleting';
   // The renewals of a valid holder are its answer.
   if (isHolder) return 'Live';
-  const { withdrawal } = memory;
-  if (withdrawal?.holder === candidate.name && at < withdrawal.at + settings.electionDurationMs)
-    return 'Withdrawn';
+  const withdrawnAt = memory.withdrawals.get(candidate.name);
+  if (withdrawnAt !== undefined && at < withdrawnAt + settings.electionDurationMs) return 'Withdrawn';
   const trustedAgainAt = lapsedUntil(input, candidate.name, at);
   if (isAlive) return trustedAgainAt !== undefined && at < trustedAgainAt ? 'Lapsed' : 'Live';
   if (sinceRenewalMs(observation, at) >= settings.candidateValidityMs) return 'Expired';
-  const { ping, unansweredPings } = observation;
-  if (unansweredPings > 0 || isUnanswered(observation, at, settings)) return 'Unresponsive';
+  if (isSilent(observation, at, settings)) return 'Unresponsive';
   if (trustedAgainAt !== undefined && at < trustedAgainAt) return 'Lapsed';
+  const { ping } = observation;
   return ping && ping.ackedAt === undefined ? 'Awaiting' : 'Idle';
 }
 

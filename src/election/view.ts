@@ -1,4 +1,4 @@
-import { liveUntil, type PingPurpose, pingTimeFor } from './candidate-observation.ts';
+import { ackDueAt, liveUntil, type PingPurpose, pingTimeFor } from './candidate-observation.ts';
 import type { Action, Decision, PingCandidate, Reason } from './decision.ts';
 import type { LeaseCandidate } from './model.ts';
 import { decideOutcome, type Outcome } from './outcome.ts';
@@ -11,7 +11,7 @@ import {
   surveyTenure,
   type Tenure,
 } from './survey.ts';
-import { earliest, type Instant, type Now } from './time.ts';
+import { backoffMs, earliest, type Instant, type Now } from './time.ts';
 
 /** The input of a decision, looked at from one moment: what each policy is given. */
 export interface View<T extends Tenure = Tenure> {
@@ -31,13 +31,15 @@ export interface Verdict {
   /** Moments at which the verdict may change by itself. */
   readonly recheckAt?: readonly (Instant | undefined)[];
   readonly isRound?: boolean;
+  readonly isAsking?: boolean;
   readonly conflict?: string;
 }
 
 export function surveyElection(input: ElectionInput, now: Now): View {
   const tenure = surveyTenure(input, now.monotonic);
   const standings = surveyCandidates(input, tenure, now);
-  const outcome = decideOutcome(candidatesIn(standings, 'Live'));
+  const incumbent = tenure.kind === 'held' ? tenure.holder : undefined;
+  const outcome = decideOutcome(candidatesIn(standings, 'Live'), incumbent);
   return { input, now, at: now.monotonic, tenure, standings, outcome };
 }
 
@@ -86,31 +88,14 @@ export function pingEach(
 
 /** True while a ping of ours is neither answered nor given up on. */
 export function isPingPending(view: View, { observation: { ping } }: Standing): boolean {
-  return (
-    ping !== undefined &&
-    ping.ackedAt === undefined &&
-    view.at < ping.sentAt + view.input.settings.electionDurationMs
-  );
+  return ping !== undefined && ping.ackedAt === undefined && view.at < ackDueAt(ping, view.input.settings);
 }
 
-/** Those whose word counts now, or could, but will not at `moment` any more: to be asked before it, once (rule 6). */
-export function staleBy(
-  { standings, input: { memory, settings } }: View,
-  moment: Instant,
-): readonly Standing[] {
-  return standingsIn(standings, 'Live', 'Idle', 'Lapsed').filter(
-    ({ observation }) =>
-      !(observation.ping && observation.ping.ackedAt === undefined) &&
-      liveUntil(observation, memory.decidedAt, settings) <= moment,
-  );
-}
-
-/** When the wait for the answers of those awaited is over. */
+/** When the wait for the next of the answers that are awaited is over. */
 export function ackDeadline(view: View): Instant | undefined {
-  const { electionDurationMs } = view.input.settings;
   return earliest(
     standingsIn(view.standings, 'Awaiting').map(
-      ({ observation: { ping } }) => ping && ping.sentAt + electionDurationMs,
+      ({ observation: { ping } }) => ping && ackDueAt(ping, view.input.settings),
     ),
   );
 }
@@ -125,23 +110,41 @@ export function endsOfWords({ standings, input: { memory, settings } }: View): r
 /** Moments at which a candidate that is held back takes part again. */
 export function returns(view: View): readonly (Instant | undefined)[] {
   const { input, at } = view;
-  const withdrawnUntil =
-    input.memory.withdrawal && input.memory.withdrawal.at + input.settings.electionDurationMs;
+  const { withdrawals } = input.memory;
   return [
-    withdrawnUntil,
+    ...standingsIn(view.standings, 'Withdrawn').map(
+      ({ candidate }) => (withdrawals.get(candidate.name) ?? at) + input.settings.electionDurationMs,
+    ),
     ...standingsIn(view.standings, 'Lapsed').map(({ candidate }) => lapsedUntil(input, candidate.name, at)),
   ];
 }
 
+const ROUND_BACKOFF_CAP_MS = 60_000;
+
+/** When silent candidates are asked again, while nobody leads. */
+export function nextRoundAt(view: View): Instant {
+  return view.input.memory.rounds.lastAt + roundBackoffMs(view);
+}
+
+/** How long the round that is `ahead` of the next one comes after the one before it, in milliseconds. */
+export function roundBackoffMs({ input: { memory, settings } }: View, ahead = 0): number {
+  return backoffMs(
+    Math.max(1, memory.rounds.count + ahead),
+    settings.electionDurationMs,
+    ROUND_BACKOFF_CAP_MS,
+  );
+}
+
 /** Tells one set of candidates, with what they ask for, from another. */
 export function partiesOf(candidates: readonly LeaseCandidate[]): string {
-  return JSON.stringify(
-    candidates.map(({ uid, binaryVersion, preference }) => [
+  const parties = candidates.map(({ uid, binaryVersion, preference }) =>
+    JSON.stringify([
       uid,
       binaryVersion,
       preference.kind === 'strategy' ? preference.strategy : preference.strategies,
     ]),
   );
+  return parties.sort().join();
 }
 
 /** A Lease that is left alone must not keep a preferredHolder of ours: its holder would stop renewing for nothing. */
@@ -189,16 +192,18 @@ export function toDecision(
   actions.sort((a, b) => order[a.kind] - order[b.kind]);
   const time = earliest(
     [...(verdict.recheckAt ?? []), ...(housekeeping.recheckAt ?? [])].map((instant) =>
-      instant !== undefined && instant > view.at ? instant : undefined,
+      instant !== undefined && instant > view.at && instant < Number.POSITIVE_INFINITY ? instant : undefined,
     ),
   );
   return {
     reason: verdict.reason,
     actions,
     requeue: time === undefined ? { kind: 'awaitChange' } : { kind: 'at', time },
+    tenure: view.tenure,
     outcome: view.outcome,
     standings: view.standings,
     isRound: verdict.isRound ?? false,
+    isAsking: verdict.isAsking ?? false,
     conflict: verdict.conflict,
   };
 }

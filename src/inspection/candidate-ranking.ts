@@ -27,9 +27,9 @@ export interface RankedCandidate {
 /** The decision that all candidates would be part of whose answers are still to come: most have not renewed just now. */
 export function supposeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
+  const isPossible = new Set(possible);
   const standings = decision.standings.map(
-    (standing): Standing =>
-      possible.includes(standing.candidate) ? { ...standing, state: 'Live' } : standing,
+    (standing): Standing => (isPossible.has(standing.candidate) ? { ...standing, state: 'Live' } : standing),
   );
   return { ...decision, actions: [], outcome: decideOutcome(possible), standings };
 }
@@ -42,6 +42,7 @@ export function rank(
   now: Now,
 ): readonly RankedCandidate[] {
   const accounts = new Map(explainCandidates(supposed).map((account) => [account.name, account]));
+  const states = new Map(standings.map(({ candidate, state }) => [candidate, state]));
   const order = supposed.outcome.kind === 'leader' ? strategies.get(supposed.outcome.strategy) : undefined;
   const placeOf = ({ state, candidate }: Standing) =>
     state !== 'Live' ? 2 : order === undefined || order.isElectable(candidate) ? 0 : 1;
@@ -53,7 +54,7 @@ export function rank(
   return [...supposed.standings]
     .sort(compare)
     .map(({ candidate, isHolder, observation }): RankedCandidate => {
-      const state = standings.find((one) => one.candidate === candidate)?.state ?? 'Idle';
+      const state = states.get(candidate) ?? 'Idle';
       const lostBy = accounts.get(candidate.name)?.lostBy;
       return {
         name: candidate.name,

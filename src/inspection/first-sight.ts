@@ -1,6 +1,6 @@
 import type { ElectionRecords } from '../controller/election-records.ts';
 import { type LeaseKey, leaseKey } from '../controller/lease-key.ts';
-import { recordPing } from '../election/candidate-observation.ts';
+import { recordPing, recordPingDelivered } from '../election/candidate-observation.ts';
 import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
 import type { MicroTime, Now } from '../election/time.ts';
 
@@ -27,8 +27,9 @@ export function seeCandidateFirst(
   const { pingTime, renewTime, namespace, leaseName } = candidate;
   if (pingTime === undefined || (renewTime !== undefined && pingTime <= renewTime)) return;
   const key: LeaseKey = leaseKey(namespace, leaseName);
+  const sentAt = past(now, pingTime).monotonic;
   records.updateObservation(key, candidate, (known) =>
-    recordPing(known, 'election', past(now, pingTime).monotonic, settings),
+    recordPingDelivered(recordPing(known, 'election', sentAt, settings), sentAt, sentAt),
   );
 }
 

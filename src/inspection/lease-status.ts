@@ -115,8 +115,13 @@ function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: N
   }
 }
 
+/** In one line. */
+const MOST_STRATEGIES = 10;
+
 function agreementOn(strategies: readonly string[]): string {
-  return `agreement on ${strategies.join(' or ')}`;
+  const named = strategies.slice(0, MOST_STRATEGIES);
+  const more = strategies.length - named.length;
+  return `agreement on ${[...named, ...(more > 0 ? [`${more} more`] : [])].join(' or ')}`;
 }
 
 /** `1 Lease`, `2 Leases` */

@@ -31,6 +31,18 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
     meaning: 'The last holder may still believe that it leads, and has answered.',
     advice: undefined,
   },
+  GrantRevised: {
+    waitsFor: 'the coordinator to give it to another candidate',
+    meaning:
+      'The Lease was given to a candidate that has not taken it up; that one is gone, or a better one has come.',
+    advice: 'If this lasts, no coordinator is at work: run doctor.',
+  },
+  RevisionPending: {
+    waitsFor: 'the candidates of the first seconds to be complete',
+    meaning:
+      'The new holder has not taken the Lease up yet, and a better candidate has come; it is about to get it.',
+    advice: undefined,
+  },
   LeaderOptimal: { waitsFor: undefined, meaning: 'The best candidate leads.', advice: undefined },
   BetterCandidate: {
     waitsFor: 'the coordinator to prefer the better candidate',
@@ -121,6 +133,12 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
     meaning: 'The strategy is not one that this coordinator carries out.',
     advice:
       'See that the controller for this strategy runs; or have the candidates ask for OldestEmulationVersion.',
+  },
+  InvalidLeaseName: {
+    waitsFor: 'candidates with another leaseName',
+    meaning: 'No Lease can have the name that its candidates ask for.',
+    advice:
+      'Give the candidates a leaseName of lower-case letters, digits, "-" and ".", which begins and ends with a letter or digit and has 253 characters at the most.',
   },
   CoordinatorLease: {
     waitsFor: undefined,

@@ -1,6 +1,11 @@
 import { ElectionRecords } from '../controller/election-records.ts';
 import { leaseKey } from '../controller/lease-key.ts';
-import { recordIntent, recordLeaseWritten } from '../controller/record-outcome.ts';
+import {
+  recordDecision,
+  recordDelivered,
+  recordLeaseWritten,
+  recordSending,
+} from '../controller/record-outcome.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import { leasePatch, newLease } from '../coordination/lease-patch.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
@@ -57,8 +62,11 @@ export class RehearsalWorld {
 
   /** Does what a decision says, as the controller would. Pings are left to whoever plays the candidates. */
   carryOut(decision: Decision): void {
-    recordIntent(this.#records, this.#key, decision, this.#input.settings, this.#at);
-    for (const action of decision.actions) this.#carryOutAction(action);
+    recordDecision(this.#records, this.#key, decision, this.#at);
+    for (const action of decision.actions) {
+      recordSending(this.#records, this.#key, action, this.#input.settings, this.#at);
+      this.#carryOutAction(action);
+    }
   }
 
   /** The holder's program writes its Lease; an undefined field is removed. */
@@ -103,6 +111,7 @@ export class RehearsalWorld {
       case 'PingCandidate': {
         const candidate = this.candidate(action.name);
         if (candidate) this.putCandidate({ ...candidate, pingTime: action.pingTime });
+        recordDelivered(this.#records, this.#key, action, this.#at, this.#at);
         return;
       }
       case 'DeleteCandidate':

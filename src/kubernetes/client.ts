@@ -1,12 +1,14 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type Dispatcher, request as send } from 'undici';
-import type { Clock } from '../clock.ts';
+import { type Clock, within } from '../clock.ts';
+import { describeCall, explainFailure, messageOf } from './call-failure.ts';
 import { ConnectionPools, type Connections } from './connections.ts';
 import { CredentialSource } from './credentials.ts';
 import { Deadline } from './deadline.ts';
 import { ApiError, apiErrorFromResponse, ConnectionError } from './errors.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { describeTarget, pathWithQuery, type Query } from './request-target.ts';
+import { Turns } from './turns.ts';
 
 /** One call to the API server. */
 export interface ApiRequest {
@@ -57,8 +59,12 @@ export interface KubernetesClient {
    * connection stays open. Rejects, and the iteration throws, as {@link KubernetesClient.request} does.
    */
   stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>>;
-  /** Ends streams at once and waits for running requests. Calls made from now on fail with `CLIENT_CLOSED`. */
-  close(): Promise<void>;
+  /**
+   * Ends streams at once, gives requests under way `graceMs` (default a second), and aborts those that have not ended then.
+   * Calls that have not been sent fail with `CLIENT_CLOSED`. Once this resolves no call is under way, whatever the server
+   * does.
+   */
+  close(graceMs?: number): Promise<void>;
 }
 
 /** What {@link createClient} needs. */
@@ -77,19 +83,25 @@ export interface ClientOptions {
 
 const DEFAULT_DEADLINE_MS = 10_000;
 const DEFAULT_CONNECTIONS = 16;
+const DEFAULT_GRACE_MS = 1000;
 
 /** A client for the current context's cluster. Throws a {@link ConnectionError} when the context has no cluster. */
 export function createClient(options: ClientOptions): KubernetesClient {
   return new HttpClient(options);
 }
 
+/** What a call does within its deadline. */
+type Run<T> = (deadline: Deadline) => Promise<{ status: number; result: T }>;
+
 class HttpClient implements KubernetesClient {
   readonly server: string;
   readonly #options: ClientOptions;
   readonly #credentials: CredentialSource;
   readonly #pools: ConnectionPools;
+  readonly #turns: Turns;
+  readonly #calls = new Map<Deadline, Promise<unknown>>();
   readonly #streams = new Set<Deadline>();
-  #closed = false;
+  #closed: Promise<void> | undefined;
 
   constructor(options: ClientOptions) {
     const cluster = options.kubeConfig.getCurrentCluster();
@@ -97,15 +109,22 @@ class HttpClient implements KubernetesClient {
     this.server = cluster.server.replace(/\/+$/, '');
     this.#options = options;
     this.#credentials = new CredentialSource(options.kubeConfig, cluster, options.clock);
-    this.#pools = new ConnectionPools(options.connections ?? DEFAULT_CONNECTIONS);
+    const connections = options.connections ?? DEFAULT_CONNECTIONS;
+    this.#pools = new ConnectionPools(connections);
+    this.#turns = new Turns(connections);
   }
 
   request(request: ApiRequest): Promise<JsonObject> {
     return this.#call(request, async (deadline) => {
-      const response = await this.#send(request, deadline, 'requests');
-      const text = await deadline.race(response.body.text());
-      deadline.dispose();
-      return { status: response.statusCode, result: parseAnswer(request, text) };
+      const endTurn = await this.#turns.take(deadline.signal);
+      try {
+        const response = await this.#send(request, deadline, 'requests');
+        const text = await deadline.race(response.body.text());
+        deadline.dispose();
+        return { status: response.statusCode, result: parseAnswer(request, text) };
+      } finally {
+        endTurn();
+      }
     });
   }
 
@@ -119,7 +138,7 @@ class HttpClient implements KubernetesClient {
         body.once('close', () => this.#endStream(deadline));
         // A failure before anybody iterates must not be an uncaught one; whoever iterates then still gets it.
         body.on('error', () => {});
-        return { status, result: chunksOf(body, (error) => explain(error, request, deadline)) };
+        return { status, result: chunksOf(body, (error) => explainFailure(error, request, deadline)) };
       } catch (error) {
         this.#endStream(deadline);
         throw error;
@@ -127,10 +146,18 @@ class HttpClient implements KubernetesClient {
     });
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
+  close(graceMs = DEFAULT_GRACE_MS): Promise<void> {
+    this.#closed ??= this.#close(graceMs);
+    return this.#closed;
+  }
+
+  async #close(graceMs: number): Promise<void> {
     for (const stream of this.#streams) stream.abort();
-    await this.#pools.close();
+    const ended = Promise.allSettled(this.#calls.values());
+    await within(this.#options.clock, graceMs, ended);
+    for (const call of this.#calls.keys()) call.abort();
+    this.#pools.cut();
+    await ended;
   }
 
   #endStream(deadline: Deadline): void {
@@ -138,14 +165,21 @@ class HttpClient implements KubernetesClient {
     this.#streams.delete(deadline);
   }
 
+  async #call<T>(request: ApiRequest, run: Run<T>): Promise<T> {
+    const { deadlineMs = DEFAULT_DEADLINE_MS, signal } = request;
+    const deadline = new Deadline(this.#options.clock, deadlineMs, signal);
+    const call = this.#carryOut(request, deadline, run);
+    this.#calls.set(deadline, call);
+    try {
+      return await call;
+    } finally {
+      this.#calls.delete(deadline);
+    }
+  }
+
   /** Runs one call within its deadline, turns whatever goes wrong into an error of ours, and observes how it went. */
-  async #call<T>(
-    request: ApiRequest,
-    run: (deadline: Deadline) => Promise<{ status: number; result: T }>,
-  ): Promise<T> {
-    const { clock } = this.#options;
-    const startedAt = clock.now();
-    const deadline = new Deadline(clock, request.deadlineMs ?? DEFAULT_DEADLINE_MS, request.signal);
+  async #carryOut<T>(request: ApiRequest, deadline: Deadline, run: Run<T>): Promise<T> {
+    const startedAt = this.#options.clock.now();
     try {
       this.#assertOpen(request);
       const { status, result } = await run(deadline);
@@ -153,7 +187,7 @@ class HttpClient implements KubernetesClient {
       return result;
     } catch (error) {
       deadline.dispose();
-      const explained = explain(error, request, deadline);
+      const explained = explainFailure(error, request, deadline);
       this.#observe(request, explained instanceof ApiError ? explained.status : 'error', startedAt);
       throw explained;
     }
@@ -193,14 +227,14 @@ class HttpClient implements KubernetesClient {
 
   #assertOpen(request: ApiRequest): void {
     if (!this.#closed) return;
-    throw new ConnectionError(`${describe(request)}: the client is closed`, { code: 'CLIENT_CLOSED' });
+    throw new ConnectionError(`${describeCall(request)}: the client is closed`, { code: 'CLIENT_CLOSED' });
   }
 
   async #authenticate(request: ApiRequest): ReturnType<CredentialSource['get']> {
     try {
       return await this.#credentials.get();
     } catch (error) {
-      const message = `${describe(request)}: no credentials: ${messageOf(error)}`;
+      const message = `${describeCall(request)}: no credentials: ${messageOf(error)}`;
       throw new ConnectionError(message, { code: 'CREDENTIALS', cause: error });
     }
   }
@@ -238,43 +272,12 @@ function parseAnswer(request: ApiRequest, text: string): JsonObject {
     const value: unknown = JSON.parse(text);
     if (isJsonObject(value)) return value;
   } catch (error) {
-    throw new ConnectionError(`${describe(request)}: the answer is not JSON`, {
+    throw new ConnectionError(`${describeCall(request)}: the answer is not JSON`, {
       code: 'MALFORMED_ANSWER',
       cause: error,
     });
   }
-  throw new ConnectionError(`${describe(request)}: the answer is not a JSON object`, {
+  throw new ConnectionError(`${describeCall(request)}: the answer is not a JSON object`, {
     code: 'MALFORMED_ANSWER',
   });
-}
-
-function explain(error: unknown, request: ApiRequest, deadline: Deadline): Error {
-  if (error instanceof ApiError || error instanceof ConnectionError) return error;
-  if (deadline.exceeded) {
-    const waited = request.deadlineMs ?? DEFAULT_DEADLINE_MS;
-    return new ConnectionError(`${describe(request)}: no complete answer in ${waited} ms`, {
-      code: 'DEADLINE_EXCEEDED',
-      cause: error,
-    });
-  }
-  if (deadline.signal.aborted)
-    return new ConnectionError(`${describe(request)}: aborted`, { code: 'ABORTED', cause: error });
-  return new ConnectionError(`${describe(request)}: ${messageOf(error)}`, {
-    code: codeOf(error),
-    cause: error,
-  });
-}
-
-function describe(request: ApiRequest): string {
-  return `${request.method} ${request.path}`;
-}
-
-function messageOf(error: unknown): string {
-  // Node tries every address of a name and reports the failures in a group that has no message of its own.
-  if (error instanceof AggregateError && !error.message) return error.errors.map(messageOf).join(', ');
-  return error instanceof Error && error.message ? error.message : String(error);
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'UNKNOWN';
 }

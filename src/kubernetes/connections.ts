@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DispatcherOptions } from '@kubernetes/client-node';
-import { Agent, type buildConnector, type Dispatcher, type Pool, ProxyAgent, Socks5ProxyAgent } from 'undici';
+import { Agent, buildConnector, type Dispatcher, type Pool, ProxyAgent, Socks5ProxyAgent } from 'undici';
 
 /** The connections to one server under one set of TLS material. */
 export interface Connections {
@@ -10,11 +10,13 @@ export interface Connections {
   readonly streams: Dispatcher;
 }
 
-/** Node's options and undici's are the same, but for whether `undefined` may be written out. */
-type ConnectorOptions = buildConnector.BuildOptions;
+/** Node's options, which undici hands on; its own types know the signal only for connections without TLS. */
+type ConnectorOptions = buildConnector.BuildOptions & { readonly signal: AbortSignal };
 
 /** How long an idle connection is kept, in milliseconds: less than any usual load balancer or API server keeps it. */
 const KEEP_ALIVE_MS = 55_000;
+/** For a connection to a SOCKS proxy, in milliseconds; undici's own default. */
+const SOCKS_TIMEOUT_MS = 5000;
 
 /**
  * Keeps one set of connections for as long as the way to connect stays the same. When it changes (a rotated CA or
@@ -22,7 +24,8 @@ const KEEP_ALIVE_MS = 55_000;
  */
 export class ConnectionPools {
   readonly #maxConnections: number;
-  readonly #closing = new Set<Promise<void>>();
+  /** Ends every connection, those that are only being made among them, which undici would see through to their end. */
+  readonly #cutting = new AbortController();
   #current:
     | { readonly options: DispatcherOptions; readonly fingerprint: string; readonly open: Connections }
     | undefined;
@@ -36,7 +39,7 @@ export class ConnectionPools {
     if (this.#current?.options === options) return this.#current.open;
     const fingerprint = fingerprintOf(options);
     if (this.#current?.fingerprint !== fingerprint) {
-      const open = openConnections(options, this.#maxConnections);
+      const open = openConnections(options, this.#maxConnections, this.#cutting.signal);
       if (this.#current) this.#retire(this.#current.open);
       this.#current = { options, fingerprint, open };
     } else {
@@ -45,26 +48,39 @@ export class ConnectionPools {
     return this.#current.open;
   }
 
-  /** Waits until everything that runs has ended, on retired connections too. */
-  async close(): Promise<void> {
-    if (this.#current) this.#retire(this.#current.open);
+  /** Ends all connections at once, whatever runs on them; none may be used any more. */
+  cut(): void {
+    if (this.#current) for (const each of dispatchersOf(this.#current.open)) void each.destroy();
     this.#current = undefined;
-    await Promise.all(this.#closing);
+    this.#cutting.abort();
   }
 
-  #retire({ requests, streams }: Connections): void {
-    const closed = Promise.allSettled([requests.close(), streams.close()]).then(() => {
-      this.#closing.delete(closed);
-    });
-    this.#closing.add(closed);
+  #retire(connections: Connections): void {
+    for (const each of dispatchersOf(connections)) void each.close();
   }
 }
 
-function openConnections(options: DispatcherOptions, maxConnections: number): Connections {
-  return { requests: openDispatcher(options, maxConnections), streams: openDispatcher(options, null) };
+function dispatchersOf({ requests, streams }: Connections): readonly Dispatcher[] {
+  return [requests, streams];
 }
 
-function openDispatcher(options: DispatcherOptions, connections: number | null): Dispatcher {
+function openConnections(
+  options: DispatcherOptions,
+  maxConnections: number,
+  signal: AbortSignal,
+): Connections {
+  return {
+    requests: openDispatcher(options, maxConnections, signal),
+    streams: openDispatcher(options, null, signal),
+  };
+}
+
+/** @param signal ends its connections, as Node's sockets have it. */
+function openDispatcher(
+  options: DispatcherOptions,
+  connections: number | null,
+  signal: AbortSignal,
+): Dispatcher {
   const pool = {
     connections,
     allowH2: false,
@@ -73,22 +89,24 @@ function openDispatcher(options: DispatcherOptions, connections: number | null):
     headersTimeout: 0,
     bodyTimeout: 0,
   } satisfies Pool.Options;
+  const ending = (connector: object = {}): ConnectorOptions => ({ ...connector, signal });
   switch (options.type) {
     case 'none':
-      return new Agent(pool);
+      return new Agent({ ...pool, connect: ending() });
     case 'agent':
-      return new Agent({ ...pool, connect: options.connect as ConnectorOptions });
+      return new Agent({ ...pool, connect: ending(options.connect) });
     case 'proxy':
       return new ProxyAgent({
         ...pool,
         uri: options.uri,
-        requestTls: options.requestTls as ConnectorOptions,
-        connect: options.connect as ConnectorOptions,
+        requestTls: ending(options.requestTls),
+        proxyTls: ending(options.connect),
       });
     case 'socks':
       return new Socks5ProxyAgent(socks5Uri(options.uri), {
         ...pool,
-        requestTls: options.requestTls as ConnectorOptions,
+        requestTls: ending(options.requestTls),
+        connect: buildConnector({ ...ending(), timeout: SOCKS_TIMEOUT_MS }),
       });
   }
 }

@@ -2,6 +2,8 @@ import type { Clock } from '../clock.ts';
 
 /** Bounds one call: it is aborted when its time is up, or before that by the caller's own signal. */
 export class Deadline {
+  /** How long a call may take, in milliseconds. */
+  readonly durationMs: number;
   readonly #controller = new AbortController();
   readonly #callerSignal: AbortSignal | undefined;
   readonly #aborted: Promise<never>;
@@ -9,6 +11,7 @@ export class Deadline {
   #exceeded = false;
 
   constructor(clock: Clock, durationMs: number, callerSignal: AbortSignal | undefined) {
+    this.durationMs = durationMs;
     this.#callerSignal = callerSignal;
     this.#aborted = new Promise((_, reject) => {
       this.signal.addEventListener('abort', () => reject(this.signal.reason), { once: true });

@@ -37,7 +37,7 @@ export class ApiError extends Error {
  * There was no complete answer: it is not known whether the server acted on the request.
  *
  * `code` is Node's or undici's (`ECONNREFUSED`, `CERT_HAS_EXPIRED`, `UND_ERR_SOCKET`, ...), or one of ours:
- * `DEADLINE_EXCEEDED`, `ABORTED` (by the caller's signal, or a stream by the client's end), `CLIENT_CLOSED`, `CREDENTIALS` (none could be had),
+ * `DEADLINE_EXCEEDED`, `ABORTED` (by the caller's signal or the client's end), `CLIENT_CLOSED` (nothing was sent), `CREDENTIALS` (none could be had),
  * `MALFORMED_ANSWER` (not what the API says), `WATCH_CLOSED_EARLY`.
  */
 export class ConnectionError extends Error {
@@ -48,6 +48,13 @@ export class ConnectionError extends Error {
     super(message, options);
     this.code = options.code;
   }
+}
+
+/** What went wrong with a call, whatever it was about: the same for what is the same, so that it can be told once. */
+export function kindOfFailure(error: unknown): string {
+  if (error instanceof ApiError) return `${error.method} ${error.status} ${error.reason}`;
+  if (error instanceof ConnectionError) return error.code;
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** How long a server's own explanation may be before it is cut, in characters: proxies answer with whole pages. */

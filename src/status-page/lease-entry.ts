@@ -2,7 +2,7 @@ import { unledSince } from '../controller/elections-survey.ts';
 import { leaseKey } from '../controller/lease-key.ts';
 import { decideElection } from '../election/decide.ts';
 import type { Reason } from '../election/decision.ts';
-import { type ElectionInput, showsElection } from '../election/survey.ts';
+import { type CandidateState, type ElectionInput, showsElection } from '../election/survey.ts';
 import { earliest, type Instant, type Now } from '../election/time.ts';
 import { endsOfWords, surveyElection } from '../election/view.ts';
 import { type RankedCandidate, rank, supposeAnswers, verdictOn } from '../inspection/candidate-ranking.ts';
@@ -19,6 +19,8 @@ export interface LookedAtLease {
 /** What these wait for is told with the seconds that are left. */
 const COUNTING_DOWN: ReadonlySet<Reason> = new Set(['PreemptionPending', 'HolderLate']);
 const COUNTDOWN_MS = 1000;
+/** Whoever looks for one among more has the command line. */
+export const MOST_CANDIDATES = 100;
 
 /** Whether an election is about this Lease, or was. */
 export function isCoordinated({ lease, candidates }: ElectionInput): boolean {
@@ -42,6 +44,7 @@ export function lookAtLease(input: ElectionInput, now: Now, wallOffsetMs: number
     view,
     now,
   );
+  const ranked = rank(supposed, decision, input, now);
   const isUnled = view.tenure.kind === 'vacant' && input.candidates.length > 0;
   const since = view.tenure.kind === 'vacant' && isUnled ? unledSince(input, view.tenure) : undefined;
   const atWall = (at: Instant) => Math.round(at + wallOffsetMs);
@@ -64,12 +67,19 @@ export function lookAtLease(input: ElectionInput, now: Now, wallOffsetMs: number
       ...(waitingFor !== undefined && { waitingFor }),
       verdict: verdictOn(isHeld ? lease?.holderIdentity : undefined, supposed, decision),
       transitions: leaseTransitions,
-      candidates: rank(supposed, decision, input, now).map((ranked) =>
-        candidateEntry(ranked, atWall(now.monotonic - ranked.renewedSecondsAgo * 1000)),
-      ),
+      candidates: ranked
+        .slice(0, MOST_CANDIDATES)
+        .map((one) => candidateEntry(one, atWall(now.monotonic - one.renewedSecondsAgo * 1000))),
+      ...(ranked.length > MOST_CANDIDATES && { more: countStates(ranked.slice(MOST_CANDIDATES)) }),
     },
     until: earliest(ends.map((at) => (at !== undefined && at > now.monotonic ? at : undefined))),
   };
+}
+
+function countStates(candidates: readonly RankedCandidate[]): NonNullable<LeaseEntry['more']> {
+  const counts: Partial<Record<CandidateState, number>> = {};
+  for (const { state } of candidates) counts[state] = (counts[state] ?? 0) + 1;
+  return counts;
 }
 
 function candidateEntry(ranked: RankedCandidate, renewedAt: number): CandidateEntry {

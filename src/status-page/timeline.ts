@@ -2,22 +2,22 @@ import type { Clock } from '../clock.ts';
 import type { LeaseKey } from '../controller/lease-key.ts';
 import type { Decision } from '../election/decision.ts';
 import { changesCluster } from '../election/decision-result.ts';
-import { explainCandidates } from '../election/explain.ts';
 import type { Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import { resultOf } from '../telemetry/election-result.ts';
 import { changeEvents, type LeaseEvent, resolutionEvent, troubleEvent } from '../telemetry/lease-event.ts';
+import { MOST_NAMED, nameCandidates } from '../telemetry/named-candidates.ts';
 import { TroubleWatch } from '../telemetry/trouble-watch.ts';
 import type { ElectionEntry, PassedOver } from './wire.ts';
 
 /** How much is remembered. */
 export interface TimelineLimits {
   readonly entries: number;
-  /** Candidates told of in one entry; of the others only their number is. */
+  /** Candidates told of in one entry, whoever was chosen among them; of the others only their number is. */
   readonly candidates: number;
 }
 
-const DEFAULT_LIMITS: TimelineLimits = { entries: 200, candidates: 12 };
+const DEFAULT_LIMITS: TimelineLimits = { entries: 200, candidates: MOST_NAMED };
 
 /** The last things that this replica decided and did, and the troubles that began or ended meanwhile. */
 export class Timeline {
@@ -64,20 +64,20 @@ export class Timeline {
   }
 
   #add(key: LeaseKey, { type, reason: what, message }: LeaseEvent, decision: Decision): void {
-    const passedOver = explainCandidates(decision).flatMap(
-      ({ name, lostBy, binaryVersion, emulationVersion }): PassedOver[] =>
-        lostBy === undefined
-          ? []
-          : [
-              {
-                name,
-                lostBy,
-                ...(binaryVersion !== undefined && { binary: binaryVersion }),
-                ...(emulationVersion !== undefined && { emulation: emulationVersion }),
-              },
-            ],
-    );
     const { entries, candidates } = this.#limits;
+    const { named, more } = nameCandidates(decision, candidates);
+    const passedOver = named.flatMap(({ name, lostBy, binaryVersion, emulationVersion }): PassedOver[] =>
+      lostBy === undefined
+        ? []
+        : [
+            {
+              name,
+              lostBy,
+              ...(binaryVersion !== undefined && { binary: binaryVersion }),
+              ...(emulationVersion !== undefined && { emulation: emulationVersion }),
+            },
+          ],
+    );
     const entry: ElectionEntry = {
       id: ++this.#lastId,
       at: Number(this.#clock.wallTime() / 1000n),
@@ -86,8 +86,8 @@ export class Timeline {
       isWarning: type === 'Warning',
       reason: decision.reason,
       text: message,
-      passedOver: passedOver.slice(0, candidates),
-      more: Math.max(0, passedOver.length - candidates),
+      passedOver,
+      more,
     };
     this.#entries = [...this.#entries, entry].slice(-entries);
   }

@@ -36,8 +36,10 @@ export interface LeaseEntry {
   /** Who leads and why, in words. */
   readonly verdict: string;
   readonly transitions: number;
-  /** In the order in which they would lead. */
+  /** In the order in which they would lead; not more than a page can show. */
   readonly candidates: readonly CandidateEntry[];
+  /** How many there are beyond those, by their state; absent where there are none. */
+  readonly more?: Readonly<Partial<Record<CandidateState, number>>>;
 }
 
 /** Something that happened in an election. */

@@ -2,7 +2,7 @@ import type { ControllerObserver } from '../controller/election-controller.ts';
 import type { LockEvent } from '../controller/lock-settings.ts';
 import type { LockState } from '../controller/lock-state.ts';
 import type { Instant } from '../election/time.ts';
-import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
+import { kindOfFailure } from '../kubernetes/errors.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
 import { createThrottle } from '../throttle.ts';
 import { DecisionReport } from './decision-report.ts';
@@ -120,13 +120,7 @@ export function createLockReport({
 export function createEventFailureReport({ logger, now }: { logger: Logger; now: () => Instant }) {
   const isNew = createThrottle(now);
   return (error: unknown): void => {
-    const kind =
-      error instanceof ApiError
-        ? `${error.method} ${error.status} ${error.reason}`
-        : error instanceof ConnectionError
-          ? error.code
-          : error;
-    if (isNew('event', kind)) logger.warn({ err: error }, 'Writing an Event failed');
+    if (isNew('event', kindOfFailure(error))) logger.warn({ err: error }, 'Writing an Event failed');
   };
 }
 

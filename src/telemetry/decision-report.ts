@@ -1,18 +1,20 @@
 import type { DecisionObserver } from '../controller/reconcile.ts';
-import { isConflict, LockLostError } from '../controller/reconcile.ts';
+import { isConflict, LockLostError } from '../controller/sender.ts';
 import { isUnanswered, type Ping } from '../election/candidate-observation.ts';
 import type { Action, Decision } from '../election/decision.ts';
 import { changesCluster, grantOf, preferredBy } from '../election/decision-result.ts';
-import { explainCandidates } from '../election/explain.ts';
 import type { Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import type { Instant } from '../election/time.ts';
+import { kindOfFailure } from '../kubernetes/errors.ts';
+import { createRepeatCounter } from '../throttle.ts';
 import { describeAction } from './action-text.ts';
 import type { ElectionMetrics } from './election-metrics.ts';
 import { isLeaseWrite, isSkewPrevention, isUndecided, resultOf } from './election-result.ts';
 import { createElectionTimer } from './election-times.ts';
 import { changeEvents, type LeaseEvent, resolutionEvent, troubleEvent } from './lease-event.ts';
 import type { Logger } from './logger.ts';
+import { MOST_NAMED, nameCandidates } from './named-candidates.ts';
 import { TroubleWatch } from './trouble-watch.ts';
 
 interface ReportParts {
@@ -36,9 +38,11 @@ export class DecisionReport implements DecisionObserver {
   /** In a dry run: the decision that was last told of each Lease. */
   readonly #planned = new Map<string, string>();
   readonly #countedPings = new WeakSet<Ping>();
+  readonly #repeatsOf: ReturnType<typeof createRepeatCounter>;
 
   constructor(parts: ReportParts) {
     this.#parts = parts;
+    this.#repeatsOf = createRepeatCounter(parts.now);
   }
 
   decided(key: string, decision: Decision, input: ElectionInput): void {
@@ -60,7 +64,7 @@ export class DecisionReport implements DecisionObserver {
       logger.debug({ lease: key, action: action.kind, err: error }, 'Write refused');
     else if (!(error instanceof LockLostError)) {
       if (isLeaseWrite(action) && resultOf(decision)) metrics.ended('failed', decision.reason);
-      logger.error({ lease: key, action: action.kind, err: error }, 'Write failed');
+      this.#tellFailure(key, action, error);
     }
   }
 
@@ -89,6 +93,22 @@ export class DecisionReport implements DecisionObserver {
   /** This process decides no longer, for now or for ever. */
   standDown(): void {
     this.#timer.standDown();
+  }
+
+  /** A ping or a deletion that fails is told by what went wrong: where one does, all do that are sent meanwhile. */
+  #tellFailure(lease: string, action: Action, error: unknown): void {
+    const { logger } = this.#parts;
+    const told = { lease, action: action.kind, err: error };
+    if (!('name' in action)) {
+      logger.error(told, 'Write failed');
+      return;
+    }
+    const kind = kindOfFailure(error);
+    const repeats = this.#repeatsOf(`${action.kind} ${kind}`, kind);
+    if (repeats !== undefined) {
+      const since = repeats > 0 ? { failedAlikeSince: repeats } : {};
+      logger.error({ ...told, ...since, candidate: action.name }, 'Write failed');
+    }
   }
 
   #tellPlan(key: string, decision: Decision, input: ElectionInput): void {
@@ -138,6 +158,8 @@ function describePlan({ reason, actions }: Decision): string {
 
 function describe(key: string, decision: Decision, input: ElectionInput) {
   const { outcome, actions } = decision;
+  const { named, more } = nameCandidates(decision);
+  const strategies = outcome.kind === 'conflict' ? outcome.strategies : undefined;
   return {
     lease: key,
     reason: decision.reason,
@@ -145,8 +167,16 @@ function describe(key: string, decision: Decision, input: ElectionInput) {
     formerHolder: grantOf(decision)?.former?.holder,
     preferredHolder: preferredBy(decision),
     strategy: 'strategy' in outcome ? outcome.strategy : undefined,
-    conflictingStrategies: outcome.kind === 'conflict' ? outcome.strategies : undefined,
-    actions: actions.map(describeAction),
-    candidates: explainCandidates(decision),
+    conflictingStrategies: strategies?.slice(0, MOST_NAMED),
+    moreConflictingStrategies: beyond(strategies),
+    actions: actions.slice(0, MOST_NAMED).map(describeAction),
+    moreActions: beyond(actions),
+    candidates: named,
+    moreCandidates: more || undefined,
   };
+}
+
+/** How many more there are than are named. */
+function beyond(all: readonly unknown[] | undefined): number | undefined {
+  return all && all.length > MOST_NAMED ? all.length - MOST_NAMED : undefined;
 }

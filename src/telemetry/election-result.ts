@@ -7,12 +7,14 @@ import { parseVersion } from '../election/version.ts';
 /**
  * How an election ended, each with the reasons that a decision can have then.
  *
- * granted: the Lease was given to somebody. preferred: its valid holder was asked to yield to a better candidate.
+ * granted: the Lease was given to somebody. revised: it was given to somebody else before its new holder had taken it up,
+ * as that one was gone or a better candidate had come. preferred: its valid holder was asked to yield to a better candidate.
  * delegated: the strategy is somebody else's, and the Lease says so. undecided: nobody can be elected; counted when it
  * begins. failed: somebody was elected, but the Lease could not be written; it is tried again.
  */
 export const electionResults = {
   granted: ['LeaseMissing', 'LeaseExpired', 'LeaseReleased', 'FormerHolderAnswered'],
+  revised: ['GrantRevised'],
   preferred: ['BetterCandidate'],
   delegated: ['ThirdPartyStrategy'],
   undecided: ['NoLiveCandidates', 'NoElectableCandidates', 'StrategyConflict'],
@@ -21,6 +23,7 @@ export const electionResults = {
     'LeaseExpired',
     'LeaseReleased',
     'FormerHolderAnswered',
+    'GrantRevised',
     'BetterCandidate',
     'ThirdPartyStrategy',
   ],
@@ -30,7 +33,8 @@ export type ElectionResult = keyof typeof electionResults;
 
 /** What has come of an election once the decision's writes have succeeded; undefined when it elected nobody. */
 export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided' | 'failed'> | undefined {
-  if (grantOf(decision)) return 'granted';
+  const grant = grantOf(decision);
+  if (grant) return grant.revises ? 'revised' : 'granted';
   if (preferredBy(decision) !== undefined) return 'preferred';
   const isDelegation = decision.reason === 'ThirdPartyStrategy' && decision.actions.some(isLeaseWrite);
   return isDelegation ? 'delegated' : undefined;
@@ -45,7 +49,7 @@ export function isUndecided(reason: Reason): boolean {
 /** Whom a decision that grants a Lease gives it away from, where that is known; undefined when it grants none. */
 export function formerHolderOf(decision: Decision, { memory }: ElectionInput): string | undefined {
   const grant = grantOf(decision);
-  const released = decision.reason === 'LeaseReleased' ? memory.withdrawal?.holder : undefined;
+  const released = decision.reason === 'LeaseReleased' ? [...memory.withdrawals.keys()].at(-1) : undefined;
   return grant && (grant.former?.holder ?? released);
 }
 

@@ -1,13 +1,14 @@
-import { isConflict } from '../controller/reconcile.ts';
+import { isConflict } from '../controller/sender.ts';
 import type { Ping } from '../election/candidate-observation.ts';
 import type { Action, Decision } from '../election/decision.ts';
 import { grantOf, preferredBy } from '../election/decision-result.ts';
-import { type CandidateAccount, explainCandidates } from '../election/explain.ts';
+import type { CandidateAccount } from '../election/explain.ts';
 import { type ElectionInput, surveyTenure } from '../election/survey.ts';
 import type { Instant } from '../election/time.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import { describeAction } from './action-text.ts';
 import { formerHolderOf, isLeaseWrite } from './election-result.ts';
+import { nameCandidates } from './named-candidates.ts';
 import type { TraceAttributes, TraceEvent, TraceSpan } from './trace-span.ts';
 
 /**
@@ -17,6 +18,7 @@ import type { TraceAttributes, TraceEvent, TraceSpan } from './trace-span.ts';
  */
 export const tracedResults = [
   'granted',
+  'revised',
   'preferred',
   'delegated',
   'undecided',
@@ -41,7 +43,7 @@ export interface ElectionCourse {
   last: { readonly decision: Decision; readonly input: ElectionInput; readonly at: Instant };
 }
 
-/** Of each kind of children and events of a trace, and of candidates listed in it, there are not more. */
+/** Of each kind of children and events of a trace there are not more. */
 export const MOST_OF_A_KIND = 64;
 /** In milliseconds. */
 const LONGEST_PING_MS = 2 * 60_000;
@@ -121,8 +123,9 @@ export function electionTrace(course: ElectionCourse, result: TracedResult, at: 
   const { outcome, standings, reason } = decision;
   const pings = [...pingSpans(course, at), ...failedPings];
   // What was decided and could not be written is told by the decision alone.
-  const isDone = result === 'granted' || result === 'preferred' || result === 'planned';
-  const accounts = explainCandidates(decision).slice(0, MOST_OF_A_KIND).map(describeAccount);
+  const isDone =
+    result === 'granted' || result === 'revised' || result === 'preferred' || result === 'planned';
+  const accounts = nameCandidates(decision).named.map(describeAccount);
   return {
     name: 'election',
     startedAt: Math.min(neededSince, ...pings.map(({ startedAt }) => startedAt)),
@@ -136,7 +139,8 @@ export function electionTrace(course: ElectionCourse, result: TracedResult, at: 
       'cle.former_holder': isDone ? formerHolderOf(decision, input) : undefined,
       'cle.preferred_holder': isDone ? preferredBy(decision) : undefined,
       'cle.strategy': 'strategy' in outcome ? outcome.strategy : undefined,
-      'cle.conflicting_strategies': outcome.kind === 'conflict' ? outcome.strategies : undefined,
+      'cle.conflicting_strategies':
+        outcome.kind === 'conflict' ? outcome.strategies.slice(0, MOST_OF_A_KIND) : undefined,
       'cle.candidate_count': standings.length,
       'cle.attempts': attempts,
     },

@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../clock.ts';
+import { type Clock, sleep, within } from '../clock.ts';
 import { FIELD_MANAGER } from '../coordination/lease.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
 import type { MicroTime } from '../election/time.ts';
@@ -128,9 +128,7 @@ export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
     },
     async stop() {
       isClosed = true;
-      const drained = new AbortController();
-      await Promise.race([writing, sleep(clock, DRAIN_MS, drained.signal)]);
-      drained.abort();
+      await within(clock, DRAIN_MS, writing);
       stopping.abort();
       await writing;
     },

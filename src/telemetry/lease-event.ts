@@ -3,6 +3,7 @@ import { grantOf, preferredBy } from '../election/decision-result.ts';
 import type { Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import { formerHolderOf } from './election-result.ts';
+import { nameSome } from './named-candidates.ts';
 
 /** Happenings that are no reason of a decision: they are what came of one. */
 type Happening =
@@ -130,7 +131,7 @@ function describeDelegation({ reason }: Decision, strategy: string): Told {
 }
 
 function describeTrouble({ reason, outcome }: Decision): string {
-  if (outcome.kind === 'conflict') return `The candidates disagree: ${outcome.strategies.join(', ')}`;
+  if (outcome.kind === 'conflict') return `The candidates disagree: ${nameSome(outcome.strategies)}`;
   if (outcome.kind === 'thirdParty') return thirdPartyMessage(outcome.strategy);
   return TROUBLE_MESSAGES[reason] ?? reason;
 }

@@ -16,6 +16,7 @@ export interface OtlpSettings {
  * wait for an endpoint that is down.
  */
 const TIMEOUT_MS = 2000;
+const MAX_TIMEOUT_MS = 600_000;
 const TRACES_PATH = 'v1/traces';
 const PROTOCOL = 'http/protobuf';
 const DISABLED = 'OTEL_SDK_DISABLED';
@@ -55,7 +56,11 @@ export function readOtlpSettings(env: Environment): OtlpSettings | undefined {
     (text) => (text === PROTOCOL ? text : undefined),
     `is a protocol that is not spoken here; give ${PROTOCOL}, which is the default`,
   );
-  const timeoutMs = read(either('TIMEOUT'), parseTimeout, 'is not a whole number of milliseconds');
+  const timeoutMs = read(
+    either('TIMEOUT'),
+    parseTimeout,
+    `is not a whole number of milliseconds up to ${MAX_TIMEOUT_MS}`,
+  );
   const headers = {
     ...pairs('OTEL_EXPORTER_OTLP_HEADERS'),
     ...pairs('OTEL_EXPORTER_OTLP_TRACES_HEADERS'),
@@ -82,7 +87,8 @@ function parseUrl(text: string): URL | undefined {
 }
 
 function parseTimeout(text: string): number | undefined {
-  return /^[1-9]\d{0,7}$/.test(text) ? Number(text) : undefined;
+  const timeoutMs = /^[1-9]\d*$/.test(text) ? Number(text) : Number.NaN;
+  return timeoutMs <= MAX_TIMEOUT_MS ? timeoutMs : undefined;
 }
 
 /** As W3C baggage has it: values may be percent-encoded. */

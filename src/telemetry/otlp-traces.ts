@@ -13,7 +13,7 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
-import { type Clock, type Instant, sleep } from '../clock.ts';
+import { type Clock, type Instant, within } from '../clock.ts';
 import type { OtlpSettings } from './otlp-settings.ts';
 import type { TraceAttributes, TraceSpan } from './trace-span.ts';
 
@@ -85,11 +85,8 @@ export function startOtlpTraces(parts: OtlpTracesParts): OtlpTraces {
       );
     },
     async stop() {
-      const waiting = new AbortController();
       // What could not be handed over was told to onFailure.
-      const flushed = provider.shutdown().catch(ignore);
-      await Promise.race([flushed, sleep(clock, FLUSH_MS, waiting.signal)]);
-      waiting.abort();
+      await within(clock, FLUSH_MS, provider.shutdown().catch(ignore));
       diag.disable();
     },
   };

@@ -16,7 +16,9 @@ const TABLE: Readonly<Record<Reason, ReasonTraits>> = {
   LeaseExpired: {},
   LeaseReleased: {},
   FormerHolderAnswered: {},
+  GrantRevised: {},
   LeaderOptimal: {},
+  RevisionPending: { isStep: true },
   BetterCandidate: { isStep: true },
   PreemptionPending: { isStep: true },
   PreemptionBackoff: { trouble: 'warn' },
@@ -34,6 +36,7 @@ const TABLE: Readonly<Record<Reason, ReasonTraits>> = {
   NoElectableCandidates: { trouble: 'warn' },
   StrategyConflict: { trouble: 'warn' },
   ThirdPartyStrategy: { trouble: 'info' },
+  InvalidLeaseName: { trouble: 'warn' },
   CoordinatorLease: {},
 };
 

@@ -1,41 +1,21 @@
 import { Gauge, Histogram, type Registry } from 'prom-client';
-
-/** What a write is for, the most urgent first (rule 9). */
-export type Urgency = 'grant' | 'preference' | 'vacant' | 'expiry' | 'housekeeping';
-
-/** What is asked of the requests to the API server whenever metrics are collected. */
-export interface WriteQueue {
-  /** How many requests may be under way at once right now. */
-  readonly limit: number;
-  readonly underWay: number;
-  /** How many Leases wait for their turn. */
-  waiting(): Readonly<Record<Urgency, number>>;
-}
+import { URGENCIES, type Urgency } from '../controller/urgency.ts';
+import type { WriteQueue, WriteQueueObserver } from '../controller/write-queue.ts';
 
 /** The turns that Leases take to write to the API server. */
-export interface WriteQueueMetrics {
+export interface WriteQueueMetrics extends WriteQueueObserver {
   /** Says whom to ask. */
-  watch(queue: WriteQueue): void;
+  watch(queue: Pick<WriteQueue, 'limit' | 'underWay' | 'waiting'>): void;
   /** A Lease that had waited for `ms` got its turn. */
   waited(urgency: Urgency, ms: number): void;
 }
-
-// All that there are, as the type demands.
-const URGENCIES: Readonly<Record<Urgency, true>> = {
-  grant: true,
-  preference: true,
-  vacant: true,
-  expiry: true,
-  housekeeping: true,
-};
-export const urgencies = Object.keys(URGENCIES) as readonly Urgency[];
 
 const WAIT_BUCKETS_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 
 /** Registers the metrics of the turns to write in `registry`. */
 export function createWriteQueueMetrics(registry: Registry): WriteQueueMetrics {
   const registers = [registry];
-  let queue: WriteQueue | undefined;
+  let queue: Parameters<WriteQueueMetrics['watch']>[0] | undefined;
   new Gauge({
     name: 'cle_request_limit',
     help: 'How many requests may be under way to the API server at once; it follows how fast the server answers',
@@ -59,7 +39,7 @@ export function createWriteQueueMetrics(registry: Registry): WriteQueueMetrics {
     registers,
     collect() {
       const waiting = queue?.waiting();
-      for (const urgency of urgencies) this.set({ urgency }, waiting?.[urgency] ?? 0);
+      for (const urgency of URGENCIES) this.set({ urgency }, waiting?.[urgency] ?? 0);
     },
   });
   const waitSeconds = new Histogram({
@@ -69,7 +49,7 @@ export function createWriteQueueMetrics(registry: Registry): WriteQueueMetrics {
     buckets: WAIT_BUCKETS_SECONDS,
     registers,
   });
-  for (const urgency of urgencies) waitSeconds.zero({ urgency });
+  for (const urgency of URGENCIES) waitSeconds.zero({ urgency });
   return {
     watch(asked) {
       queue = asked;

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { runSettings } from '../../src/config.ts';
@@ -36,6 +37,33 @@ describe("the chart's generated files", () => {
 });
 
 describe('values.schema.json', () => {
+  it.each([
+    {
+      name: 'electionDuration',
+      parse: runSettings.settings.electionDurationMs.parse,
+      longest: ['5m', '300s'],
+    },
+    {
+      name: 'leaseDuration',
+      parse: runSettings.settings.leaseDurationSeconds.parse,
+      longest: ['1h', '3600s'],
+    },
+    { name: 'candidateValidity', parse: runSettings.settings.candidateValidityMs.parse, longest: ['168h'] },
+    { name: 'candidateGcAfter', parse: runSettings.settings.candidateGcAfterMs.parse, longest: ['720h'] },
+  ])(
+    'allows no $name that the program refuses, up to the longest that it takes',
+    ({ name, parse, longest }) => {
+      const { pattern = '' } = schema.properties?.['config']?.properties?.[name] ?? {};
+      expect(pattern).not.toBe('');
+      fc.assert(
+        fc.property(fc.stringMatching(new RegExp(pattern)), (text) => {
+          expect(parse(text)).toHaveProperty('value');
+        }),
+      );
+      for (const text of longest) expect(text).toMatch(new RegExp(pattern));
+    },
+  );
+
   it('refuses what it does not know, but in what is made of fields of Kubernetes alone', () => {
     const open = [...schemasIn(schema)].filter(
       ([, { type, additionalProperties }]) =>

@@ -17,6 +17,7 @@ const GRANT = {
   renewTime: wallAt(1500) + 250n,
   former: undefined,
   hasFormerLapsed: false,
+  revises: undefined,
   isPreemption: false,
   leaseDurationSeconds: 10,
 };

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
-import { noMemory, recordRound } from '../../src/election/lease-memory.ts';
+import { noMemory } from '../../src/election/lease-memory.ts';
+import { recordRound } from '../../src/election/record-writes.ts';
 import { defaultSettings, makeCandidate, makeLease, makeNow } from '../support/election-builders.ts';
 
 const KEY = 'kube-system/scheduler';

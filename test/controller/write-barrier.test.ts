@@ -6,6 +6,7 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 
 const KEY = 'kube-system/scheduler';
 const LEASE = { kind: 'lease' } as const;
+const CANDIDATE = { kind: 'candidate', name: 'a' } as const;
 
 let clock: VirtualClock;
 let records: ElectionRecords;
@@ -60,14 +61,22 @@ describe('a barrier', () => {
     expect(barrier.closedUntil(KEY)).toBeUndefined();
   });
 
-  test('waits for all of several writes', () => {
+  test('to a candidate has nothing to do with its Lease, or with another candidate', () => {
     seeLease('7');
     records.seeCandidate(makeCandidate('a').with({ resourceVersion: '3' }).build(), makeNow(0));
-    barrier.expectChange(KEY, LEASE, '7');
-    barrier.expectChange(KEY, { kind: 'candidate', name: 'a' }, '3');
-    seeLease('8');
-    expect(barrier.closedUntil(KEY)).toBe(10_000);
+    barrier.expectChange(KEY, CANDIDATE, '3');
+    expect(barrier.closedUntil(KEY)).toBeUndefined();
+    expect(barrier.candidateClosedUntil(KEY, 'b')).toBeUndefined();
+    expect(barrier.candidateClosedUntil(KEY, 'a')).toBe(10_000);
     records.seeCandidate(makeCandidate('a').with({ resourceVersion: '4' }).build(), makeNow(0));
+    expect(barrier.candidateClosedUntil(KEY, 'a')).toBeUndefined();
+  });
+
+  test('is closed while a write is under way, however long that takes', async () => {
+    barrier.begin(KEY, LEASE);
+    await clock.advance(60_000);
+    expect(barrier.closedUntil(KEY)).toBe(Number.POSITIVE_INFINITY);
+    barrier.succeeded(KEY, LEASE);
     expect(barrier.closedUntil(KEY)).toBeUndefined();
   });
 
@@ -89,45 +98,57 @@ describe('a barrier', () => {
 });
 
 describe('failures', () => {
+  /** Fails once more, and says after how many milliseconds it may be tried again. */
+  function delayAfterFailure(floorMs: number, isConflict: boolean): number {
+    barrier.failed(KEY, LEASE, floorMs, isConflict);
+    return (barrier.closedUntil(KEY) ?? clock.now()) - clock.now();
+  }
+
   test('back off, doubling from 20 ms to half a minute', () => {
-    const delays = Array.from({ length: 14 }, () => barrier.failed(KEY, 0, false) - clock.now());
+    const delays = Array.from({ length: 14 }, () => delayAfterFailure(0, false));
     expect(delays.slice(0, 4)).toEqual([20, 40, 80, 160]);
     expect(delays.at(-1)).toBe(30_000);
   });
 
   test('close the barrier until the retry', async () => {
-    barrier.failed(KEY, 0, false);
+    barrier.failed(KEY, LEASE, 0, false);
     expect(barrier.closedUntil(KEY)).toBe(20);
     await clock.advance(20);
     expect(barrier.closedUntil(KEY)).toBeUndefined();
   });
 
+  test('to write one candidate keep nothing else from being written', () => {
+    barrier.failed(KEY, CANDIDATE, 0, false);
+    expect(barrier.candidateClosedUntil(KEY, 'a')).toBe(20);
+    expect(barrier.candidateClosedUntil(KEY, 'b')).toBeUndefined();
+    expect(barrier.closedUntil(KEY)).toBeUndefined();
+  });
+
   test('that are conflicts cost nothing the first time, then as much as any other', () => {
-    const delays = Array.from({ length: 4 }, () => barrier.failed(KEY, 0, true) - clock.now());
-    expect(delays).toEqual([0, 20, 40, 80]);
+    expect(Array.from({ length: 4 }, () => delayAfterFailure(0, true))).toEqual([0, 20, 40, 80]);
   });
 
   test('are spread by chance, over the second half of the delay', () => {
     clock = new VirtualClock({ random: () => 0 });
     barrier = new WriteBarrier(clock, records, (kind) => unexplained.push(kind));
-    expect(barrier.failed(KEY, 0, false)).toBe(10);
+    expect(delayAfterFailure(0, false)).toBe(10);
   });
 
   test('wait for as long as the server asks', () => {
-    expect(barrier.failed(KEY, 5000, false)).toBe(5000);
-    expect(barrier.failed(KEY, 5000, true)).toBe(5000);
+    expect(delayAfterFailure(5000, false)).toBe(5000);
+    expect(delayAfterFailure(5000, true)).toBe(5000);
   });
 
   test('begin anew after a success', () => {
-    barrier.failed(KEY, 0, false);
-    barrier.failed(KEY, 0, false);
-    barrier.succeeded(KEY);
+    barrier.failed(KEY, LEASE, 0, false);
+    barrier.failed(KEY, LEASE, 0, false);
+    barrier.succeeded(KEY, LEASE);
     expect(barrier.closedUntil(KEY)).toBeUndefined();
-    expect(barrier.failed(KEY, 0, false)).toBe(20);
+    expect(delayAfterFailure(0, false)).toBe(20);
   });
 
   test('and expectations are forgotten with their Lease', () => {
-    barrier.failed(KEY, 0, false);
+    barrier.failed(KEY, LEASE, 0, false);
     barrier.expectChange(KEY, LEASE, undefined);
     barrier.forget(KEY);
     expect(barrier.closedUntil(KEY)).toBeUndefined();

@@ -11,6 +11,7 @@ const grant: NonNullable<CreateLease['grant']> = {
   renewTime: wallAt(1000) + 1n,
   former: { holder: 'a', beliefMs: 15_000 },
   hasFormerLapsed: true,
+  revises: undefined,
   isPreemption: true,
   leaseDurationSeconds: 10,
 };

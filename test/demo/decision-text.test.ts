@@ -25,6 +25,7 @@ const grant = {
   renewTime: 0n,
   former: undefined,
   hasFormerLapsed: false,
+  revises: undefined,
   isPreemption: false,
   leaseDurationSeconds: 4,
 };

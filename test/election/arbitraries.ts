@@ -30,6 +30,7 @@ const orderedList: fc.Arbitrary<StrategyPreference> = fc.record({
 
 function candidatesThatPrefer(
   preference: fc.Arbitrary<StrategyPreference>,
+  maxLength = 5,
 ): fc.Arbitrary<readonly LeaseCandidate[]> {
   const fields = fc.record({
     binaryVersion: fc.constantFrom(...versions),
@@ -37,7 +38,7 @@ function candidatesThatPrefer(
     createdAt: fc.constantFrom(-3000, -2000, undefined),
     preference,
   });
-  return fc.array(fields, { maxLength: 5 }).map((all) =>
+  return fc.array(fields, { maxLength }).map((all) =>
     all.map(({ createdAt, ...rest }, index) =>
       makeCandidate(`c${index}`)
         .with({ ...rest, creationTimestamp: createdAt === undefined ? undefined : wallAt(createdAt) })
@@ -57,4 +58,16 @@ export const someCandidates = fc.oneof(
   candidatesWithStrategy,
   candidatesWithLists,
   candidatesThatPrefer(fc.oneof(oneStrategy, orderedList)),
+);
+
+/** More candidates of one Lease than there are kinds of them. */
+export const manyCandidates = fc.oneof(
+  candidatesThatPrefer(oneStrategy, 30),
+  candidatesThatPrefer(orderedList, 30),
+  candidatesThatPrefer(fc.oneof(oneStrategy, orderedList), 30),
+);
+
+/** Candidates of one Lease that agree on OldestEmulationVersion. */
+export const agreedCandidates = candidatesThatPrefer(
+  fc.constant({ kind: 'strategy', strategy: OLDEST } as const),
 );

@@ -244,20 +244,29 @@ describe('keeping candidates valid (rule 1)', () => {
     );
   const spare = makeCandidate('spare').versions('1.37.0').renewedAt(0).seenAt(0);
 
-  test('asks none before nearly half its validity', () => {
-    const at = 13.5 * MINUTE - 1;
+  test('asks none that has not missed the renewal that client-go makes every 5 min', () => {
+    const at = 5.4 * MINUTE - 1;
     const holder = makeCandidate('holder').renewedAt(at).seenAt(at);
     expect(actionsOf(makeInput().sees(makeLease('holder'), at).candidates(holder, spare), at)).toBe('');
   });
 
-  test('asks each by half its validity, once', () => {
-    const at = 15 * MINUTE;
+  test('asks each that has been silent for 6 min, once', () => {
+    const at = 6 * MINUTE;
     const early = makeInput()
       .sees(makeLease('holder'), at)
       .candidates(makeCandidate('holder').renewedAt(at).seenAt(at));
     expect(actionsOf(early.candidates(spare), at)).toBe('ping spare (validity)');
     expect(actionsOf(early.candidates(spare.pingedAt(at - 1, 'validity')), at)).toBe('');
     expect(actionsOf(early.candidates(spare.pingedAt(at - 6000, 'validity')), at)).toBe('');
+  });
+
+  test('asks each by half its validity, if that is shorter', () => {
+    const at = 2 * MINUTE;
+    const input = makeInput()
+      .sees(makeLease('holder'), at)
+      .candidates(makeCandidate('holder').renewedAt(at).seenAt(at), spare)
+      .settings({ candidateValidityMs: 4 * MINUTE });
+    expect(actionsOf(input, at)).toBe('ping spare (validity)');
   });
 
   test('asks one again that has not been asked since it last answered', () => {
@@ -292,9 +301,9 @@ describe('keeping candidates valid (rule 1)', () => {
     const sim = new SimElection();
     const names = Array.from({ length: 20 }, (_, index) => `c${String(index).padStart(2, '0')}`);
     for (const name of names) sim.add(name, { renewsByItself: false });
-    sim.run(13.5 * MINUTE - 1);
+    sim.run(5.4 * MINUTE - 1);
     const before = sim.pings.length;
-    sim.run(1.5 * MINUTE + 1);
+    sim.run(0.6 * MINUTE + 1);
     const asked = sim.pings.slice(before);
     expect(asked.map(({ name }) => name).sort()).toEqual(names);
     expect(new Set(asked.map(({ at }) => at)).size).toBeGreaterThan(15);
@@ -307,15 +316,15 @@ describe('keeping candidates valid (rule 1)', () => {
       .run(3 * HOUR);
     expect(sim.candidateNames).toEqual(['a', 'b']);
     expect(sim.decide().standings.map(({ state }) => state)).toEqual(['Live', 'Idle']);
-    // One ping in each half of its validity, and no more.
-    expect(sim.pingsTo('b')).toBeGreaterThan(11);
-    expect(sim.pingsTo('b')).toBeLessThan(16);
+    // One ping for each 6 min of silence, and no more.
+    expect(sim.pingsTo('b')).toBeGreaterThan(28);
+    expect(sim.pingsTo('b')).toBeLessThan(36);
   });
 });
 
 describe('collecting candidates (rule 1)', () => {
   const due = 2 * HOUR;
-  const at = due + 10 * MINUTE;
+  const at = due + 10 * MINUTE + 5000;
   const leader = makeCandidate('leader')
     .renewedAt(at - 1000)
     .seenAt(at - 1000);
@@ -323,12 +332,26 @@ describe('collecting candidates (rule 1)', () => {
     .sees(makeLease('leader'), at - 1000)
     .candidates(leader);
   const dead = makeCandidate('dead').versions('1.37.0').renewedAt(0).seenAt(0);
+  const asked = (observed: ObservedBuilder, ...times: readonly number[]) =>
+    times.reduce((known, time) => known.pingedAt(time, 'collection'), observed);
+  const askedOut = asked(dead, due, due + 5 * MINUTE, due + 10 * MINUTE);
   const seenLate = makeCandidate('dead')
     .renewedAt(0)
     .seenAt(at - 2000);
 
   test.each<{ name: string; observed: ObservedBuilder; when?: number; want: string }>([
-    { name: 'asks once more before it deletes', observed: dead, want: 'ping dead (collection)' },
+    { name: 'asks before it deletes', observed: dead, want: 'ping dead (collection)' },
+    {
+      name: 'asks a second time, five minutes after the first',
+      observed: asked(dead, at - 5 * MINUTE),
+      want: 'ping dead (collection)',
+    },
+    { name: 'and not any earlier', observed: asked(dead, at - 5 * MINUTE + 1), want: '' },
+    {
+      name: 'asks a third time',
+      observed: asked(dead, at - 10 * MINUTE, at - 5 * MINUTE),
+      want: 'ping dead (collection)',
+    },
     {
       name: 'asks one first seen when it was due by its renewTime',
       observed: seenLate,
@@ -341,15 +364,16 @@ describe('collecting candidates (rule 1)', () => {
     },
     { name: 'waits for the answer', observed: dead.pingedAt(at - 4999, 'collection'), want: '' },
     {
-      name: 'deletes when nobody answered',
-      observed: dead.pingedAt(at - 5000, 'collection'),
+      name: 'deletes when nobody answered three times, over ten minutes',
+      observed: askedOut,
       want: 'delete dead',
     },
     {
-      name: 'lets one live that answered',
-      observed: dead.pingedAt(at - 5000, 'collection').renewedAt(at - 1),
+      name: 'does not count three pings within less',
+      observed: asked(dead, at - 9 * MINUTE, at - 5 * MINUTE, at - 5000),
       want: '',
     },
+    { name: 'lets one live that answered', observed: askedOut.renewedAt(at - 1), want: '' },
     {
       name: 'leaves one alone until it is due',
       observed: makeCandidate('dead')
@@ -364,18 +388,18 @@ describe('collecting candidates (rule 1)', () => {
       want: '',
     },
     {
-      name: 'takes any ping for it that was sent since it was due',
-      observed: dead.pingedAt(due, 'election'),
-      want: 'delete dead',
+      name: 'does not take a ping of an election for one of the three',
+      observed: asked(dead, due, due + 5 * MINUTE).pingedAt(due + 10 * MINUTE, 'election'),
+      want: 'ping dead (collection)',
     },
     {
       name: 'leaves one alone for ten minutes that it could not delete',
-      observed: dead.pingedAt(due, 'collection').notDeletedAt(at - 10 * MINUTE + 1),
+      observed: askedOut.notDeletedAt(at - 10 * MINUTE + 1),
       want: '',
     },
     {
       name: 'tries again then, without asking again',
-      observed: dead.pingedAt(due, 'collection').notDeletedAt(at - 10 * MINUTE),
+      observed: askedOut.notDeletedAt(at - 10 * MINUTE),
       want: 'delete dead',
     },
   ])('$name', ({ observed, want }) => {
@@ -395,11 +419,8 @@ describe('collecting candidates (rule 1)', () => {
   });
 
   test('names uid and resourceVersion as preconditions', () => {
-    const observed = makeCandidate('dead')
-      .renewedAt(0)
-      .with({ uid: 'u-1', resourceVersion: '42' })
-      .seenAt(0)
-      .pingedAt(due);
+    const known = makeCandidate('dead').renewedAt(0).with({ uid: 'u-1', resourceVersion: '42' }).seenAt(0);
+    const observed = asked(known, due, due + 5 * MINUTE, due + 10 * MINUTE);
     const { actions } = decideElection(held.candidates(observed).build(), makeNow(at));
     expect(actions).toEqual([{ kind: 'DeleteCandidate', name: 'dead', uid: 'u-1', resourceVersion: '42' }]);
   });
@@ -407,16 +428,18 @@ describe('collecting candidates (rule 1)', () => {
   test('never deletes the candidate of a valid holder', () => {
     const input = makeInput()
       .sees(makeLease('dead'), at - 1000)
-      .candidates(dead.pingedAt(at - 6000, 'collection'));
+      .candidates(askedOut);
     expect(actionsOf(input, at)).toBe('');
   });
 
   test('goes by its setting', () => {
-    const input = held.candidates(dead.pingedAt(HOUR)).settings({ candidateGcAfterMs: HOUR });
-    expect(actionsOf(input, at)).toBe('delete dead');
+    const goneAfter = (candidateGcAfterMs: number) =>
+      held.candidates(askedOut).settings({ candidateGcAfterMs });
+    expect(actionsOf(goneAfter(HOUR), at)).toBe('delete dead');
+    expect(actionsOf(goneAfter(3 * HOUR), at)).toBe('');
   });
 
-  test('comes two hours and one ping after the last renewal, and asks once', () => {
+  test('comes two hours and three pings after the last renewal', () => {
     const sim = new SimElection()
       .add('a')
       .add('b')
@@ -425,9 +448,33 @@ describe('collecting candidates (rule 1)', () => {
       .run(2 * HOUR - MINUTE - 1);
     expect(sim.candidateNames).toEqual(['a', 'b']);
     const pings = sim.pingsTo('b');
-    sim.run(5001);
+    sim.run(10 * MINUTE + 5001);
     expect(sim.candidateNames).toEqual(['a']);
-    expect(sim.pingsTo('b') - pings).toBe(1);
+    expect(sim.pingsTo('b') - pings).toBe(3);
+  });
+
+  test('comes ten minutes after a release, for one that is not heard of any more', () => {
+    const sim = new SimElection().add('a').add('b').run(20_000).stopCleanly('a');
+    sim.run(4999);
+    expect(sim.pingsTo('a')).toBe(0);
+    sim.run(1);
+    expect(sim.pingsTo('a')).toBe(1);
+    sim.run(10 * MINUTE);
+    expect(sim.candidateNames).toEqual(['a', 'b']);
+    sim.run(5000);
+    expect(sim.candidateNames).toEqual(['b']);
+    expect(sim.pingsTo('a')).toBe(3);
+  });
+
+  test('does not come for one that released the Lease and lives on', () => {
+    const sim = new SimElection()
+      .add('a')
+      .add('b')
+      .run(20_000)
+      .release('a')
+      .run(20 * MINUTE);
+    expect(sim.candidateNames).toEqual(['a', 'b']);
+    expect(sim.pingsTo('a')).toBe(1);
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
-import { noMemory, recordGrant } from '../../src/election/lease-memory.ts';
+import { noMemory } from '../../src/election/lease-memory.ts';
+import { recordGrant } from '../../src/election/record-writes.ts';
 import {
   makeCandidate,
   makeInput,
@@ -12,8 +13,11 @@ import {
 } from '../support/election-builders.ts';
 import { describeActions, SimElection } from '../support/sim-election.ts';
 
+const MOST = 2 ** 31 - 1;
 const fresh = (name: string) => makeCandidate(name).renewedAt(0).seenAt(0);
 const idle = (name: string) => makeCandidate(name).seenAt(0);
+const better = (name: string) => makeCandidate(name).emulating('1.30.0').seenAt(0);
+const worse = (name: string) => makeCandidate(name).versions('1.37.0').seenAt(0);
 
 describe('an election is needed (rule 6)', () => {
   test.each([
@@ -64,19 +68,29 @@ describe('an election is needed (rule 6)', () => {
     expect(decideElection(input.build(), makeNow(1))).toMatchObject({ reason: 'LeaderOptimal', actions: [] });
   });
 
-  test('when somebody other than the best candidate holds the Lease', () => {
-    const input = makeInput().sees(makeLease('b'), 0).candidates(fresh('a'), fresh('b'));
-    expect(decideElection(input.build(), makeNow(1)).reason).toBe('AwaitingAcks');
+  test.each([
+    { name: 'when somebody better by version is there', emulation: '1.30.0', want: 'AwaitingAcks' },
+    { name: 'not when somebody is merely older, or earlier in the alphabet (rule 5)', want: 'LeaderOptimal' },
+  ])('$name than the holder', ({ emulation = '1.36.0', want }) => {
+    const other = makeCandidate('a').emulating(emulation).createdAt(-60_000).renewedAt(0).seenAt(0);
+    const input = makeInput().sees(makeLease('b'), 0).candidates(other, fresh('b'));
+    expect(decideElection(input.build(), makeNow(1)).reason).toBe(want);
   });
 });
 
 describe('asking the candidates (rules 3 and 6)', () => {
-  const missing = makeInput().sees(undefined, 0);
+  const missing = makeInput().sees(undefined, 0).remembers({ askingSince: 0 });
   test.each<{ name: string; candidates: readonly ObservedBuilder[]; at?: number; want: string }>([
     {
-      name: 'goes to all idle ones at once',
-      candidates: [idle('a'), idle('b')],
+      name: 'goes to the best two at once, and not to the others',
+      candidates: [worse('c'), idle('a'), idle('b')],
       want: 'ping a, b (election)',
+    },
+    {
+      name: 'goes on to the next ones a second later',
+      candidates: [worse('c'), idle('a').pingedAt(0), idle('b').pingedAt(0)],
+      at: 1000,
+      want: 'ping c (election)',
     },
     {
       name: 'is not needed for those that are fresh',
@@ -88,10 +102,15 @@ describe('asking the candidates (rules 3 and 6)', () => {
       candidates: [idle('a').pingedAt(0), idle('b')],
       want: 'ping b (election)',
     },
-    { name: 'waits for the better one', candidates: [idle('a').pingedAt(0), fresh('b')], want: '' },
+    { name: 'waits for a better one', candidates: [better('a').pingedAt(0), fresh('b')], want: '' },
     {
-      name: 'waits no longer than electionDuration for it',
-      candidates: [idle('a').pingedAt(0), idle('b').pingedAt(0).renewedAt(100)],
+      name: 'waits for nobody who is just as good, be it older',
+      candidates: [idle('a').pingedAt(0), fresh('b')],
+      want: `create the Lease for b, ${OLDEST}`,
+    },
+    {
+      name: 'waits no longer than electionDuration for a better one',
+      candidates: [better('a').pingedAt(0), idle('b').pingedAt(0).renewedAt(100)],
       at: 5000,
       want: `create the Lease for b, ${OLDEST}`,
     },
@@ -146,9 +165,9 @@ describe('ahead of the expiry (rule 6)', () => {
       .candidates(idle('x'), makeCandidate('y').versions('1.37.0').seenAt(0));
 
   test.each([
-    { name: '10 s are asked for after 2/3', seconds: 10, wantAt: 20_000 / 3 },
-    { name: '15 s, electionDuration before the end', seconds: 15, wantAt: 10_000 },
-    { name: '60 s too', seconds: 60, wantAt: 55_000 },
+    { name: '10 s are asked for 3 s before the end', seconds: 10, wantAt: 7000 },
+    { name: '15 s too', seconds: 15, wantAt: 12_000 },
+    { name: '60 s too', seconds: 60, wantAt: 57_000 },
     { name: '3 s after 2/3', seconds: 3, wantAt: 2000 },
   ])('successors of a Lease of $name, the holder with them, and not before', ({ seconds, wantAt }) => {
     const before = decideElection(input(seconds).build(), makeNow(wantAt - 1));
@@ -156,26 +175,26 @@ describe('ahead of the expiry (rule 6)', () => {
     expect(before.requeue).toEqual({ kind: 'at', time: wantAt });
     const then = decideElection(input(seconds).build(), makeNow(wantAt));
     expect(then.reason).toBe('HolderLate');
-    expect(describeActions(then.actions)).toBe('ping x, y (election)');
+    expect(describeActions(then.actions)).toBe('ping x, y (expiry)');
   });
 
   test.each([
-    { name: 'one that was asked already', observed: idle('y').pingedAt(6000), want: 'ping x (election)' },
+    { name: 'one that was asked already', observed: idle('y').pingedAt(6000), want: 'ping x (expiry)' },
     {
       name: 'one whose answer will still count',
       observed: idle('y').pingedAt(0).renewedAt(100),
-      want: 'ping x (election)',
+      want: 'ping x (expiry)',
     },
-    { name: 'one known to be silent', observed: idle('y').pingedAt(0), want: 'ping x (election)' },
+    { name: 'one known to be silent', observed: idle('y').pingedAt(0), want: 'ping x (expiry)' },
     {
       name: 'one whose word runs out at the very moment of the expiry',
       observed: makeCandidate('y').seenAt(0).renewedAt(5000),
-      want: 'ping x, y (election)',
+      want: 'ping x, y (expiry)',
     },
     {
       name: 'one whose word outlasts the expiry',
       observed: makeCandidate('y').seenAt(0).renewedAt(5001),
-      want: 'ping x (election)',
+      want: 'ping x (expiry)',
     },
   ])('asks again only whose word is needed: $name', ({ observed, want }) => {
     const worse = observed.build();
@@ -200,6 +219,24 @@ describe('ahead of the expiry (rule 6)', () => {
     expect(sim.lease?.holderIdentity).toBe('x');
     sim.run(1);
     expect(sim.lease).toMatchObject({ holderIdentity: 'y', leaseTransitions: 1, renewTime: wallAt(sim.at) });
+  });
+
+  test('a holder that renews every 10 of 15 s costs no ping', () => {
+    const renewed = makeInput().sees(makeLease('x').lasting(15), 0).candidates(idle('x'), idle('y'));
+    expect(decideElection(renewed.build(), makeNow(11_000)).actions).toEqual([]);
+  });
+
+  test('one who held the Lease until it ran out is not waited for, however good (rule 3)', () => {
+    const expired = (former: ObservedBuilder) =>
+      makeInput()
+        .sees(makeLease('x').lasting(8), 0)
+        .candidates(former, idle('y').pingedAt(5000).renewedAt(5100));
+    const actions = (former: ObservedBuilder) =>
+      describeActions(decideElection(expired(former).build(), makeNow(8000)).actions);
+    expect(actions(better('x').pingedAt(5000))).toBe(`grant the Lease to y, ${OLDEST}, transition 1`);
+    expect(actions(better('x').pingedAt(5000).renewedAt(5200))).toBe(
+      `grant the Lease to x, ${OLDEST}, transition 0`,
+    );
   });
 
   test('a holder that renews after all keeps its Lease', () => {
@@ -244,8 +281,9 @@ describe('what a grant writes (rule 7)', () => {
     { name: 'the same holder again', former: 'a', want: 7 },
     { name: 'a holder after none', former: '', want: 8 },
     { name: 'a holder after a missing field', former: undefined, want: 8 },
-  ])('leaseTransitions for $name', ({ former, want }) => {
-    const lease = makeLease().heldBy(former).with({ leaseTransitions: 7 });
+    { name: 'another holder, at the most that the API allows', former: 'x', transitions: MOST, want: MOST },
+  ])('leaseTransitions for $name', ({ former, transitions = 7, want }) => {
+    const lease = makeLease().heldBy(former).with({ leaseTransitions: transitions });
     expect(grantOn(lease, 10_000)).toMatchObject({ change: { leaseTransitions: want } });
   });
 
@@ -377,7 +415,7 @@ describe('a candidate that takes up no grants (rule 7)', () => {
     let memory = noMemory;
     for (let life = 0; life < 1000; life++) {
       const former = { holder: `crasher-${life}`, beliefMs: 10_000 };
-      const rest = { renewTime: wallAt(0), hasFormerLapsed: true, isPreemption: false };
+      const rest = { renewTime: wallAt(0), hasFormerLapsed: true, revises: undefined, isPreemption: false };
       memory = recordGrant(memory, { holder: `crasher-${life + 1}`, former, ...rest }, life * 60_000);
     }
     expect(memory.lapses.size).toBeLessThan(20);

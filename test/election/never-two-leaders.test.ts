@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
-import { noMemory, recordGrant } from '../../src/election/lease-memory.ts';
+import { noMemory } from '../../src/election/lease-memory.ts';
+import { recordGrant } from '../../src/election/record-writes.ts';
 import {
   type InputBuilder,
   makeCandidate,
@@ -169,7 +170,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     const actionsAt = (at: number) =>
       describeActions(decideElection(deleted.candidates(late).build(), makeNow(at)).actions);
     expect(actionsAt(9999)).toBe('');
-    expect(actionsAt(10_000)).toBe('ping other (election)');
+    expect(actionsAt(10_000)).toBe('ping other (expiry)');
   });
 
   test('asks one whose word would run out before the end, too', () => {
@@ -178,8 +179,8 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
       describeActions(
         decideElection(deleted.candidates(other.renewedAt(renewedAt)).build(), makeNow(10_000)).actions,
       );
-    expect(actionsWith(9000)).toBe('ping other (election)');
-    expect(actionsWith(10_000)).toBe('ping other (election)');
+    expect(actionsWith(9000)).toBe('ping other (expiry)');
+    expect(actionsWith(10_000)).toBe('ping other (expiry)');
   });
 
   test('stays in doubt for the longest that any former holder may take to release it', () => {
@@ -188,6 +189,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
       renewTime: 0n,
       former: { holder: 'a', beliefMs: 1000 },
       hasFormerLapsed: false,
+      revises: undefined,
       isPreemption: false,
     };
     const doubtAfter = (doubted: number, former: typeof grant.former | undefined) =>

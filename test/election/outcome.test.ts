@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LeaseCandidate } from '../../src/election/model.ts';
-import { decideOutcome, isSettled, type Outcome } from '../../src/election/outcome.ts';
+import { decideOutcome, essentials, isSettled, type Outcome } from '../../src/election/outcome.ts';
 import { makeCandidate, OLDEST } from '../support/election-builders.ts';
-import { candidatesWithStrategy, someCandidates } from './arbitraries.ts';
+import { agreedCandidates, candidatesWithStrategy, manyCandidates, someCandidates } from './arbitraries.ts';
 
 // An oracle that shares nothing with the code under test: slow, obvious, by brute force.
 
@@ -119,8 +119,16 @@ function subsets<T>(items: readonly T[]): readonly (readonly T[])[] {
   return subsets(rest).flatMap((others) => [others, [first, ...others]]);
 }
 
+/** Two leaders of the same versions are as good as each other: their builds, age and names do not count (rule 5). */
+function naiveMerit(candidates: readonly LeaseCandidate[]): string {
+  const outcome = naiveOutcome(candidates);
+  const leader = candidates.find(({ name }) => outcome === `leader ${name}`);
+  const version = (text: string | undefined) => JSON.stringify(read(text));
+  return leader ? `leader of ${version(leader.emulationVersion)} ${version(leader.binaryVersion)}` : outcome;
+}
+
 function isNaivelySettled(present: readonly LeaseCandidate[], absent: readonly LeaseCandidate[]): boolean {
-  return new Set(subsets(absent).map((added) => naiveOutcome([...present, ...added]))).size === 1;
+  return new Set(subsets(absent).map((added) => naiveMerit([...present, ...added]))).size === 1;
 }
 
 describe('the outcome of an election, against brute force (rules 4, 5 and 6)', () => {
@@ -152,6 +160,33 @@ describe('the outcome of an election, against brute force (rules 4, 5 and 6)', (
         if (isNaivelySettled(present, absent)) expect(isSettled(present, absent)).toBe(true);
       }),
       { numRuns: 3000 },
+    );
+  });
+
+  test('is the same with those left out who make no difference, whoever else takes part', () => {
+    fc.assert(
+      fc.property(manyCandidates, someCandidates, fc.nat(30), (many, others, incumbent) => {
+        const name = many[incumbent]?.name;
+        const added = others.map((candidate) => ({ ...candidate, name: `other-${candidate.name}` }));
+        expect(decideOutcome([...essentials(many, name), ...added], name)).toEqual(
+          decideOutcome([...many, ...added], name),
+        );
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('leaves the incumbent in place unless somebody is better by version (rule 5)', () => {
+    fc.assert(
+      fc.property(agreedCandidates, fc.nat(5), (candidates, index) => {
+        const incumbent = candidates[index];
+        const outcome = decideOutcome(candidates, incumbent?.name);
+        fc.pre(incumbent !== undefined && outcome.kind === 'leader');
+        const isKept = outcome.kind === 'leader' && outcome.leader === incumbent;
+        const isAsGood = naiveMerit(candidates) === naiveMerit(incumbent ? [incumbent] : []);
+        expect(isKept).toBe(isAsGood);
+      }),
+      { numRuns: 1000 },
     );
   });
 

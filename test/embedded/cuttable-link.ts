@@ -5,6 +5,8 @@ export interface CuttableLink {
   readonly url: string;
   /** Resets all connections; those that come are reset at once. */
   cut(): void;
+  /** Nothing comes through any more, and nobody is told: as when a machine loses its power. */
+  stall(): void;
   mend(): void;
   close(): Promise<void>;
 }
@@ -13,13 +15,15 @@ export interface CuttableLink {
 export async function startCuttableLink(port: number): Promise<CuttableLink> {
   const sockets = new Set<Socket>();
   let isCut = false;
+  let isStalled = false;
   const server = createServer((near) => {
     if (isCut) {
       near.resetAndDestroy();
       return;
     }
     const far = connect(port, '127.0.0.1');
-    near.pipe(far).pipe(near);
+    if (isStalled) near.resume();
+    else near.pipe(far).pipe(near);
     for (const [socket, other] of [
       [near, far],
       [far, near],
@@ -41,6 +45,10 @@ export async function startCuttableLink(port: number): Promise<CuttableLink> {
   return {
     url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
     cut,
+    stall() {
+      isStalled = true;
+      for (const socket of sockets) socket.unpipe().resume();
+    },
     mend() {
       isCut = false;
     },

@@ -2,6 +2,7 @@ import type { Clock, Instant } from '../../src/clock.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import { isJsonObject, type JsonObject } from '../../src/kubernetes/json.ts';
 import { isKubernetesObject, type KubernetesObject } from '../../src/kubernetes/objects.ts';
+import type { SimCapacity } from './sim-capacity.ts';
 import { applyMergePatch, keyOf, refusal, type SimChange, type SimResource, SimStore } from './sim-store.ts';
 
 /** One request that reached the server and changed something, or would have. */
@@ -13,6 +14,9 @@ export interface SimWrite {
   readonly key: string;
   readonly body: JsonObject;
   readonly status: number;
+  /** The object as it was, and as it is now. */
+  readonly before: KubernetesObject | undefined;
+  readonly after: KubernetesObject | undefined;
 }
 
 interface Target {
@@ -28,8 +32,8 @@ const MICRO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
 /**
  * The coordination API of an API server, in memory: optimistic concurrency, merge patches, field ownership of
- * preferredHolder, validation as far as it matters here, watches with history. Its answers are immediate; how long they
- * take, and what gets lost, is up to a SimConnection.
+ * preferredHolder, validation as far as it matters here, watches with history. Its answers are immediate, unless it has a
+ * capacity; how long they travel, and what gets lost, is up to a SimConnection.
  */
 export class SimApiServer {
   readonly store: SimStore;
@@ -39,6 +43,8 @@ export class SimApiServer {
   candidateVersions: readonly string[] = ['v1beta1'];
   /** Off, it drops strategy and preferredHolder from Leases. */
   isGateOn = true;
+  /** How many requests it carries out a second; undefined: any number. Watches take nothing of it. */
+  capacity: SimCapacity | undefined;
   /** Told of each write that succeeded. */
   onWrite: (write: SimWrite) => void = () => {};
   readonly #clock: Clock;
@@ -46,6 +52,12 @@ export class SimApiServer {
   constructor(clock: Clock) {
     this.#clock = clock;
     this.store = new SimStore(clock);
+  }
+
+  /** Does what a request that has arrived asks for: at once, or when its turn has come. */
+  serve(work: () => void): void {
+    if (this.capacity) this.capacity.serve(work);
+    else work();
   }
 
   /** Throws what a client would reject with. */
@@ -122,8 +134,10 @@ export class SimApiServer {
     const meta = isJsonObject(body['metadata']) ? body['metadata'] : {};
     const { resource, namespace } = target;
     const key = `${namespace}/${target.name === '' ? String(meta['name']) : target.name}`;
+    const before = this.store.get(resource, key);
     const note = (status: number) => {
-      const write = { at: this.#clock.now(), writer, method, resource, key, body, status };
+      const after = this.store.get(resource, key);
+      const write = { at: this.#clock.now(), writer, method, resource, key, body, status, before, after };
       this.writes.push(write);
       return write;
     };

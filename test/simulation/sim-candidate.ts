@@ -26,10 +26,17 @@ export interface SimCandidateHooks {
   readonly trace: (text: string) => void;
 }
 
+/** What client-go's elector is configured with. */
+export interface SimElectorTiming {
+  readonly leaseSeconds: number;
+  readonly renewDeadlineMs: number;
+  readonly retryMs: number;
+}
+
+export const USUAL_TIMING: SimElectorTiming = { leaseSeconds: 15, renewDeadlineMs: 10_000, retryMs: 2000 };
+export const QUICK_TIMING: SimElectorTiming = { leaseSeconds: 8, renewDeadlineMs: 5000, retryMs: 1000 };
+
 const RENEW_PERIOD_MS = 5 * 60_000;
-const RETRY_MS = 2000;
-const RENEW_DEADLINE_MS = 10_000;
-const LEASE_SECONDS = 15;
 
 /** A program with client-go's LeaseCandidate and coordinated LeaderElector, as upstream.md has them. */
 export class SimCandidate {
@@ -37,6 +44,7 @@ export class SimCandidate {
   readonly process: SimProcess;
   readonly connection: SimConnection;
   readonly #hooks: SimCandidateHooks;
+  readonly #timing: SimElectorTiming;
   readonly #watch: Reflector<KubernetesObject>;
   #isStopping = false;
   #isRenewing = false;
@@ -58,11 +66,13 @@ export class SimCandidate {
     process: SimProcess,
     connection: SimConnection,
     hooks: SimCandidateHooks,
+    timing: SimElectorTiming = USUAL_TIMING,
   ) {
     this.identity = identity;
     this.process = process;
     this.connection = connection;
     this.#hooks = hooks;
+    this.#timing = timing;
     this.#watch = new Reflector({
       client: connection,
       clock: process,
@@ -194,13 +204,15 @@ export class SimCandidate {
         await this.#giveUp();
         return;
       }
-      const waitMs = this.#givesUpAt === undefined ? RETRY_MS * (1 + 1.2 * this.process.random()) : RETRY_MS;
+      const { retryMs } = this.#timing;
+      const waitMs = this.#givesUpAt === undefined ? retryMs * (1 + 1.2 * this.process.random()) : retryMs;
       await new Promise<void>((resolve) => this.process.setTimer(resolve, waitMs));
     }
   }
 
   async #look(): Promise<void> {
-    const deadlineMs = RENEW_DEADLINE_MS / 2;
+    const { leaseSeconds, renewDeadlineMs, retryMs } = this.#timing;
+    const deadlineMs = renewDeadlineMs / 2;
     const lease = await this.connection.request({ method: 'GET', path: this.#leasePath, deadlineMs });
     if (!isKubernetesObject(lease)) return;
     const spec = specOf(lease);
@@ -212,15 +224,15 @@ export class SimCandidate {
     // It was asked to end meanwhile, or has slept past its time to give up: it must not take the Lease up again.
     if (!this.isRunning || (this.#givesUpAt !== undefined && this.process.now() >= this.#givesUpAt)) return;
     const sentAt = this.process.world.now();
-    const renewed = { ...spec, leaseDurationSeconds: LEASE_SECONDS, renewTime: this.#wall };
+    const renewed = { ...spec, leaseDurationSeconds: leaseSeconds, renewTime: this.#wall };
     const body = { ...lease, spec: renewed };
     await this.connection.request({ method: 'PUT', path: this.#leasePath, body, deadlineMs });
     this.#notice(renewed);
     if (!this.isRunning) return;
     if (!this.leads) this.#hooks.trace(`${this.identity.name} leads ${this.leaseKey}`);
     // At the longest until what it wrote has run out (rule 8).
-    this.#leadsUntil = sentAt + LEASE_SECONDS * 1000;
-    this.#givesUpAt = this.process.now() + RETRY_MS + RENEW_DEADLINE_MS;
+    this.#leadsUntil = sentAt + leaseSeconds * 1000;
+    this.#givesUpAt = this.process.now() + retryMs + renewDeadlineMs;
   }
 
   #notice(spec: Readonly<Record<string, unknown>>): void {

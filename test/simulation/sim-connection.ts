@@ -22,6 +22,8 @@ export interface SimConnectionOptions {
   readonly fate?: (request: ApiRequest) => SimFate;
   /** How long a watch event travels, in milliseconds; by default 0. */
   readonly watchDelayMs?: () => number;
+  /** How many requests are under way at once; more wait, unsent. By default any number. */
+  readonly connections?: number;
   /** Told of each request that was carried out and whose answer has arrived. */
   readonly onAnswer?: (request: ApiRequest) => void;
 }
@@ -38,6 +40,9 @@ export class SimConnection implements KubernetesClient {
   readonly #watches = new Set<SimWatch>();
   /** Makes each call that is under way fail. */
   readonly #pending = new Set<() => void>();
+  /** What waits for a connection. */
+  readonly #unsent = new Set<() => void>();
+  #freeConnections: number;
   /** While true, no watch event arrives; they come when it is false again, in order. */
   #isHeld = false;
 
@@ -46,14 +51,15 @@ export class SimConnection implements KubernetesClient {
     this.#process = process;
     this.#name = name;
     this.#options = options;
+    this.#freeConnections = options.connections ?? Number.POSITIVE_INFINITY;
   }
 
   async request(request: ApiRequest): Promise<JsonObject> {
-    return await this.#call(request, () => this.#api.handle(this.#name, request));
+    return await this.#call(request, 'request', () => this.#api.handle(this.#name, request));
   }
 
   async stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>> {
-    return await this.#call(request, () => {
+    return await this.#call(request, 'watch', () => {
       const watch = new SimWatch(this.#process, request, this.#options.watchDelayMs ?? (() => 0));
       watch.isHeld = this.#isHeld;
       try {
@@ -99,13 +105,15 @@ export class SimConnection implements KubernetesClient {
     for (const watch of this.#watches) watch.isHeld = isHeld;
   }
 
-  #call<T>(request: ApiRequest, carryOut: () => T): Promise<T> {
+  /** Watches have connections of their own, and are the server's business only once they have begun. */
+  #call<T>(request: ApiRequest, kind: 'request' | 'watch', carryOut: () => T): Promise<T> {
     const { signal, deadlineMs = DEFAULT_DEADLINE_MS, method, path } = request;
     const { requestMs = 0, answerMs = 0, outcome } = this.#options.fate?.(request) ?? {};
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const fail = (code: string) => reject(new ConnectionError(`${method} ${path}: ${code}`, { code }));
     if (!this.#process.isAlive) return promise;
     let isOver = false;
+    let hasConnection = false;
     const giveUp = (code: string) => {
       isOver = true;
       finish();
@@ -118,14 +126,17 @@ export class SimConnection implements KubernetesClient {
       cancelDeadline();
       signal?.removeEventListener('abort', onAbort);
       this.#pending.delete(onReset);
+      if (hasConnection) this.#releaseConnection();
+      else this.#unsent.delete(send);
     };
-    this.#pending.add(onReset);
-    signal?.addEventListener('abort', onAbort, { once: true });
-    if (signal?.aborted) onAbort();
 
     const arrive = () => {
       // What was given up before it arrived was never sent on.
       if (isOver || outcome === 'dropped') return;
+      if (kind === 'watch') serve();
+      else this.#api.serve(serve);
+    };
+    const serve = () => {
       const answer = settled(() => {
         if (typeof outcome !== 'number') return carryOut();
         if (outcome === 504 && method !== 'GET') carryOut();
@@ -144,9 +155,34 @@ export class SimConnection implements KubernetesClient {
         }
       });
     };
-    // On its way, it no longer depends on who sent it.
-    later(this.#process.world, requestMs, arrive);
+    const send = () => {
+      hasConnection = kind === 'request';
+      // On its way, it no longer depends on who sent it.
+      later(this.#process.world, requestMs, arrive);
+    };
+    this.#pending.add(onReset);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    if (signal?.aborted) onAbort();
+    else if (kind === 'watch') send();
+    else this.#sendWhenFree(send);
     return promise;
+  }
+
+  #sendWhenFree(send: () => void): void {
+    if (this.#freeConnections === 0) {
+      this.#unsent.add(send);
+      return;
+    }
+    this.#freeConnections--;
+    send();
+  }
+
+  #releaseConnection(): void {
+    this.#freeConnections++;
+    const [next] = this.#unsent;
+    if (!next) return;
+    this.#unsent.delete(next);
+    this.#sendWhenFree(next);
   }
 }
 

@@ -1,4 +1,6 @@
 import type { Instant } from '../../src/clock.ts';
+import { QUICK_TIMING } from './sim-candidate.ts';
+import { SimCapacity } from './sim-capacity.ts';
 import type { SimReplica } from './sim-replica.ts';
 import { CALM, SimWorld } from './sim-world.ts';
 
@@ -8,6 +10,8 @@ const STEPS = 75;
 /** How soon after the trouble every Lease has to be led, in milliseconds. */
 const RECOVERY_MS = 60_000;
 const HOUR_MS = 3_600_000;
+/** Several times what three Leases need. */
+const REQUESTS_PER_SECOND = 50;
 /** While nothing happens at all, in milliseconds. */
 const QUIET_MS = 60_000;
 /** A preferredHolder is asked every two seconds or so while its preemption is pending (rule 7). */
@@ -21,6 +25,10 @@ export class SimScenario {
   constructor(seed: number) {
     this.world = new SimWorld(seed, LEASES);
     this.#takeOver = seed % 4 !== 0;
+    // Grants that leave a candidate little time to look, and leaders that are soon over when they die.
+    if (seed % 3 === 0) this.world.settings = { ...this.world.settings, leaseDurationSeconds: 6 };
+    this.world.timings.set('webhook', QUICK_TIMING);
+    if (seed % 5 === 0) this.world.api.capacity = new SimCapacity(this.world.clock, REQUESTS_PER_SECOND);
   }
 
   /** Resolves to what was wrong; nothing, if all is well. */
@@ -30,7 +38,10 @@ export class SimScenario {
     for (let replica = 0; replica < 2; replica++) world.startReplica(this.#takeOver);
     for (const name of LEASES) {
       const count = 1 + world.upTo(4);
-      for (let started = 0; started < count; started++) world.startCandidate(name);
+      // With the coordinators, or when one of them is there to grant a Lease before the best candidate has come (rule 12).
+      const fromMs = world.chance(0.5) ? 0 : 20_000;
+      for (let started = 0; started < count; started++)
+        world.clock.setTimer(() => world.startCandidate(name), fromMs + world.upTo(2000));
     }
     await world.run(40_000);
     for (let step = 0; step < STEPS && world.violations.length === 0; step++) {
@@ -45,6 +56,7 @@ export class SimScenario {
   #trouble(): void {
     const { world } = this;
     if (world.chance(0.3)) world.weather = this.#weather();
+    if (world.api.capacity && world.chance(0.1)) this.#slowDown(world.api.capacity);
     if (world.chance(0.03)) world.outageUntil = world.clock.now() + world.upTo(30_000);
     for (const candidate of world.candidates.filter(({ isRunning }) => isRunning)) {
       const { identity, process, connection } = candidate;
@@ -99,6 +111,13 @@ export class SimScenario {
     }
   }
 
+  #slowDown(capacity: SimCapacity): void {
+    const { world } = this;
+    const [factor, ms] = [1 + world.upTo(50), world.upTo(20_000)];
+    world.note(`the API server is ${factor} times slower for ${ms} ms`);
+    capacity.slowDown(factor, ms);
+  }
+
   #weather() {
     const { world } = this;
     if (world.chance(0.4)) return CALM;
@@ -117,6 +136,7 @@ export class SimScenario {
     world.note('the trouble is over');
     world.weather = CALM;
     world.outageUntil = Number.NEGATIVE_INFINITY;
+    world.api.capacity?.slowDown(1, 0);
     world.crashBuiltIn();
     for (const { process } of [...world.candidates, ...world.replicas]) process.resume();
     for (const { connection } of world.candidates) connection.reset();

@@ -1,12 +1,15 @@
 import type { Instant } from '../../src/clock.ts';
 import { createApiLockStorage } from '../../src/controller/api-lock-storage.ts';
 import { coordinatorLease } from '../../src/election/decide.ts';
+import type { ElectionSettings } from '../../src/election/model.ts';
 import { SimBuiltIn } from '../controller/sim-built-in.ts';
 import { defaultSettings } from '../support/election-builders.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
+import { CoordinatorDutyCheck } from './coordinator-duty-check.ts';
+import { LeaseHistoryCheck } from './lease-history-check.ts';
 import { OutdatedWriteCheck } from './outdated-write-check.ts';
 import { SimApiServer, type SimWrite, specOf } from './sim-api-server.ts';
-import { SimCandidate } from './sim-candidate.ts';
+import { SimCandidate, type SimElectorTiming } from './sim-candidate.ts';
 import { SimConnection, type SimFate } from './sim-connection.ts';
 import { SimProcess } from './sim-process.ts';
 import { SimReplica } from './sim-replica.ts';
@@ -43,6 +46,9 @@ export class SimWorld {
   candidates: SimCandidate[] = [];
   replicas: SimReplica[] = [];
   weather: SimWeather = CALM;
+  settings: ElectionSettings = defaultSettings;
+  /** By name of a Lease: how its candidates elect, where that is not as usual. */
+  readonly timings = new Map<string, SimElectorTiming>();
   /** No request arrives before. */
   outageUntil: Instant = Number.NEGATIVE_INFINITY;
   /** Until then no memory may be lost, as rule 8 goes by what a coordinator has seen. */
@@ -54,7 +60,11 @@ export class SimWorld {
   leaderChanges = 0;
   #builtIn: { readonly name: string; readonly elector: SimBuiltIn; readonly process: SimProcess } | undefined;
   readonly #trace: string[] = [];
+  readonly #history: LeaseHistoryCheck;
+  readonly #duty: CoordinatorDutyCheck;
   #lockHolder: unknown;
+  /** What must always hold did not: that was said, and it is not looked at any more. */
+  #isBroken = false;
   /** By Lease: its record as last written. */
   readonly #records = new Map<string, { readonly holder: string; readonly durationMs: number }>();
   /** By candidate that lost its Lease to another: its record's duration from then. */
@@ -64,6 +74,9 @@ export class SimWorld {
   constructor(seed: number, leaseNames: readonly string[]) {
     this.clock = new VirtualClock({ seed });
     this.api = new SimApiServer(this.clock);
+    const onViolation = (what: string) => void this.violations.push(what);
+    this.#history = new LeaseHistoryCheck(onViolation);
+    this.#duty = new CoordinatorDutyCheck(this.clock, defaultSettings.candidateValidityMs, onViolation);
     this.leaseKeys = leaseNames.map((name) => `default/${name}`);
     this.api.onWrite = (write) => this.#onWrite(write);
   }
@@ -89,21 +102,23 @@ export class SimWorld {
     if (this.#trace.length > MAX_TRACE) this.#trace.shift();
   }
 
-  startCandidate(leaseName: string): void {
+  /** Its clock is right, or hours off, as chance has it where it is not said. */
+  startCandidate(leaseName: string, clock?: 'right'): void {
     const [binaryVersion, emulationVersion] = this.pick(VERSIONS) ?? VERSIONS[0];
     const name = `${leaseName}-${++this.#started}`;
     // Hours off, but not so far behind that it looks as if it had not renewed for candidateGcAfter (rule 1).
-    const wallMs = this.chance(0.5) ? 0 : this.upTo(4.5 * HOUR_MS) - 1.5 * HOUR_MS;
+    const wallMs = clock === 'right' || this.chance(0.5) ? 0 : this.upTo(4.5 * HOUR_MS) - 1.5 * HOUR_MS;
     const process = new SimProcess(this.clock, { monotonicMs: this.upTo(1_000_000), wallMs });
     const candidate = new SimCandidate(
       { namespace: 'default', leaseName, name, binaryVersion, emulationVersion },
       process,
-      this.#connect(process, name),
+      this.connect(process, name),
       {
         onExit: () => this.#startAgain(candidate),
         mayReleaseAnothers: () => this.#isReleaseDoubted(name) && this.#begTruce(),
         trace: (text) => this.note(text),
       },
+      this.timings.get(leaseName),
     );
     this.candidates.push(candidate);
     this.note(`${name} starts, ${binaryVersion} as ${emulationVersion}, clock off by ${wallMs} ms`);
@@ -120,9 +135,9 @@ export class SimWorld {
     const replica = new SimReplica({
       name,
       process,
-      client: this.#connect(process, name, new OutdatedWriteCheck(this.clock, onViolation)),
-      lockClient: this.#connect(process, `${name}-lock`),
-      settings: defaultSettings,
+      client: this.connect(process, name, new OutdatedWriteCheck(this.clock, onViolation)),
+      lockClient: this.connect(process, `${name}-lock`),
+      settings: this.settings,
       takeOver,
       trace: (text) => this.note(text),
       onViolation,
@@ -137,7 +152,7 @@ export class SimWorld {
     this.crashBuiltIn();
     const name = `apiserver-${++this.#started}`;
     const process = new SimProcess(this.clock);
-    const storage = createApiLockStorage(this.#connect(process, name), process, coordinatorLease, () => {});
+    const storage = createApiLockStorage(this.connect(process, name), process, coordinatorLease, () => {});
     const elector = new SimBuiltIn(process, storage, name);
     this.#builtIn = { name, elector, process };
     void elector.run();
@@ -167,12 +182,9 @@ export class SimWorld {
 
   /** Runs on, and looks at what must always hold after every single event. */
   async run(ms: number): Promise<void> {
-    const until = this.clock.now() + ms;
-    while (this.violations.length === 0 && (this.clock.nextTimerAt ?? until) < until) {
-      await this.clock.advanceToNextTimer();
-      this.#check();
-    }
-    await this.clock.advance(Math.max(0, until - this.clock.now()));
+    await this.clock.advance(ms, () => {
+      if (!this.#isBroken) this.#check();
+    });
   }
 
   leadersOf(key: string): readonly SimCandidate[] {
@@ -217,7 +229,7 @@ export class SimWorld {
     return this.clock.now() < this.truceUntil;
   }
 
-  #connect(process: SimProcess, name: string, check?: OutdatedWriteCheck): SimConnection {
+  connect(process: SimProcess, name: string, check?: OutdatedWriteCheck): SimConnection {
     return new SimConnection(this.api, process, name, {
       fate: (request) => {
         check?.sent(request, name);
@@ -238,7 +250,8 @@ export class SimWorld {
     return outcome === undefined ? times : { ...times, outcome };
   }
 
-  #onWrite({ writer, resource, key, body, status, method }: SimWrite): void {
+  #onWrite(write: SimWrite): void {
+    const { writer, resource, key, body, status, method } = write;
     const isOurs = writer.startsWith('replica-') && !writer.endsWith('-lock');
     const spec = body['spec'];
     const { holderIdentity } = specOf(this.api.lease(LOCK_KEY));
@@ -253,9 +266,14 @@ export class SimWorld {
         this.#doubtedUntil.set(former.holder, this.clock.now() + former.durationMs);
       this.#records.set(key, { holder: String(holder), durationMs: Number(leaseDurationSeconds) * 1000 });
     }
+    if (key !== LOCK_KEY) this.#history.written(write);
+    this.#duty.written(write);
     if (isOurs) {
+      this.#duty.coordinated(write, this.candidates);
       if (method === 'PATCH' && resource === 'leasecandidates') {
-        this.pings.set(key, [...(this.pings.get(key) ?? []), this.clock.now()]);
+        const times = this.pings.get(key) ?? [];
+        times.push(this.clock.now());
+        this.pings.set(key, times);
       }
       for (const replica of this.replicas) {
         if (replica.name !== writer && replica.isActive())
@@ -283,7 +301,7 @@ export class SimWorld {
     const active = this.replicas.filter((replica) => replica.isActive()).map(({ name }) => name);
     if (this.#builtIn?.elector.isActive()) active.push(this.#builtIn.name);
     if (active.length > 1) this.violations.push(`${active.join(' and ')} both coordinate`);
-    const last = this.violations.at(-1);
-    if (last !== undefined) this.note(`VIOLATION ${last}`);
+    for (const violation of this.violations) this.note(`VIOLATION ${violation}`);
+    this.#isBroken = this.violations.length > 0;
   }
 }

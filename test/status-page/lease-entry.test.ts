@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { lookAtLease } from '../../src/status-page/lease-entry.ts';
+import { lookAtLease, MOST_CANDIDATES } from '../../src/status-page/lease-entry.ts';
 import type { LeaseEntry } from '../../src/status-page/wire.ts';
 import {
   type InputBuilder,
@@ -136,4 +136,17 @@ describe('what is shown of a Lease', () => {
     const { entry } = lookAtLease(input, makeNow(1000.123), WALL_OFFSET_MS);
     expect(lookAtLease(input, makeNow(4321.9, 3_600_000), WALL_OFFSET_MS).entry).toEqual(entry);
   });
+});
+
+test('of more candidates than a page can show only the first are told one by one, the others by their states', () => {
+  const many = Array.from({ length: MOST_CANDIDATES + 20 }, (_, at) =>
+    makeCandidate(`c${at}`).versions(`1.36.${at}`).seenAt(0).renewedAt(900),
+  );
+  const input = makeInput()
+    .candidates(...many)
+    .build();
+  const { entry } = lookAtLease(input, makeNow(1000), WALL_OFFSET_MS);
+  expect(entry.candidates).toHaveLength(MOST_CANDIDATES);
+  expect(entry.candidates[0]?.name).toBe('c0');
+  expect(entry.more).toEqual({ Live: 20 });
 });

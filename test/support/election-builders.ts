@@ -3,9 +3,11 @@ import {
   observeCandidate,
   type PingPurpose,
   recordPing,
+  recordPingDelivered,
 } from '../../src/election/candidate-observation.ts';
-import { type LeaseMemory, noMemory, observeLease } from '../../src/election/lease-memory.ts';
+import { type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
 import type { ElectionSettings, Lease, LeaseCandidate } from '../../src/election/model.ts';
+import { observeLease } from '../../src/election/observe-lease.ts';
 import type { ElectionInput, ObservedCandidate } from '../../src/election/survey.ts';
 import type { Instant, MicroTime, Now } from '../../src/election/time.ts';
 
@@ -105,7 +107,8 @@ export class ObservedBuilder {
   }
 
   pingedAt(at: Instant, purpose: PingPurpose = 'election'): ObservedBuilder {
-    return this.#next(recordPing(this.#observed.observation, purpose, at, this.#settings));
+    const asked = recordPing(this.#observed.observation, purpose, at, this.#settings);
+    return this.#next(recordPingDelivered(asked, at, at));
   }
 
   /** It was to be deleted at `at`, and was not. */

@@ -2,23 +2,25 @@ import {
   type CandidateObservation,
   observeCandidate,
   recordPing,
+  recordPingDelivered,
 } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import type { Action, Decision, LeaseChange } from '../../src/election/decision.ts';
+import { type Grant, type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
+import type { ElectionSettings, Lease, LeaseCandidate } from '../../src/election/model.ts';
+import { observeLease } from '../../src/election/observe-lease.ts';
 import {
-  type Grant,
-  type LeaseMemory,
-  noMemory,
-  observeLease,
+  recordAsked,
+  recordAsking,
   recordConflict,
-  recordGrant,
+  recordGrantAnswered,
+  recordGrantSent,
   recordIgnoredWrite,
   recordPreferenceRemoved,
   recordRound,
   recordWriting,
   recordWritten,
-} from '../../src/election/lease-memory.ts';
-import type { ElectionSettings, Lease, LeaseCandidate } from '../../src/election/model.ts';
+} from '../../src/election/record-writes.ts';
 import type { ElectionInput } from '../../src/election/survey.ts';
 import type { Instant, Now } from '../../src/election/time.ts';
 import { defaultSettings, makeCandidate, wallAt } from './election-builders.ts';
@@ -381,7 +383,8 @@ export class SimElection {
     }
   }
 
-  #apply({ actions, isRound, conflict }: Decision): void {
+  #apply({ actions, isRound, isAsking, conflict }: Decision): void {
+    this.memory = recordAsking(this.memory, isAsking);
     if (isRound) this.memory = recordRound(this.memory, this.#at);
     if (conflict !== undefined) {
       if (conflict !== this.memory.conflict) this.conflictsReported++;
@@ -408,11 +411,12 @@ export class SimElection {
       case 'CreateLease': {
         if (this.lease) this.violations.push(`${this.#at}: creates a Lease that exists`);
         const { grant, strategy } = action;
+        if (grant) this.memory = recordGrantSent(this.memory, grant);
         const made = { ...this.#leaseOrNew(), strategy: this.isGateOn ? strategy : undefined };
         this.#commit(
           grant ? { ...made, ...grantFields(grant), leaseTransitions: 0 } : { ...made, holderIdentity: '' },
           () => {
-            if (grant) this.memory = recordGrant(this.memory, grant, this.#at);
+            if (grant) this.memory = recordGrantAnswered(this.memory, grant, this.#at);
           },
         );
         return;
@@ -423,6 +427,7 @@ export class SimElection {
           return;
         }
         this.memory = recordWriting(this.memory);
+        if (action.change.kind === 'grant') this.memory = recordGrantSent(this.memory, action.change.grant);
         this.#commit(this.#changed(this.lease, action.change), () => this.#recordChange(action.change));
       }
     }
@@ -433,7 +438,9 @@ export class SimElection {
     const program = this.#programs.get(name);
     if (!candidate || !program) return;
     this.pings.push({ name, at: this.#at });
-    this.#observations.set(name, recordPing(this.#observation(name), purpose, this.#at, this.settings));
+    const asked = recordPing(this.#observation(name), purpose, this.#at, this.settings);
+    this.#observations.set(name, recordPingDelivered(asked, this.#at, this.#at));
+    if (purpose !== 'validity' && purpose !== 'collection') this.memory = recordAsked(this.memory, this.#at);
     this.#storeCandidate({ ...candidate, pingTime });
     if (candidate.renewTime !== undefined && pingTime <= candidate.renewTime) {
       this.violations.push(`${this.#at}: a ping that ${name} may ignore`);
@@ -482,7 +489,7 @@ export class SimElection {
 
   #recordChange(change: LeaseChange): void {
     const { memory } = this;
-    if (change.kind === 'grant') this.memory = recordGrant(memory, change.grant, this.#at);
+    if (change.kind === 'grant') this.memory = recordGrantAnswered(memory, change.grant, this.#at);
     if (change.kind === 'unprefer') this.memory = recordPreferenceRemoved(memory, change.hasFailed, this.#at);
     if (change.kind !== 'prefer' && change.kind !== 'strategy') return;
     const { kind: _, ...fields } = change;

@@ -76,12 +76,13 @@ export class VirtualClock implements Clock {
     this.#wallOffsetMs += byMs;
   }
 
-  /** Lets `ms` pass and fires what falls due, `ms` from now included. */
-  async advance(ms: number): Promise<void> {
+  /** Lets `ms` pass and fires what falls due, `ms` from now included; `onFired` is called after each timer. */
+  async advance(ms: number, onFired?: () => void): Promise<void> {
     const until = this.#now + ms;
     await settle();
     for (let timer = this.#next(); timer && timer.at <= until; timer = this.#next()) {
       await this.#fire(timer);
+      onFired?.();
     }
     this.#now = until;
     await settle();

@@ -118,6 +118,26 @@ describe('a write that is refused', () => {
     await expect(measure('cle_pings_total')).resolves.toBe(1);
   });
 
+  test('is told once for all pings that fail alike, and after a minute with how many did', async () => {
+    const { world, linesOf, measure } = makeReportedWorld();
+    world.fate = (request) => (isPing(request) ? { outcome: 500 } : {});
+    for (let at = 0; at < 30; at++) {
+      world.create('leasecandidates', makeCandidateObject(`c${at}`, { renewedAt: -60_000 }));
+    }
+    await world.start();
+    const first = linesOf('Write failed');
+    expect(first).toHaveLength(1);
+    expect(first[0]).toMatchObject({ level: 'error', action: 'PingCandidate', lease: KEY });
+    expect(first[0]?.['err']).not.toHaveProperty('stack');
+    await world.clock.advance(50_000);
+    expect(linesOf('Write failed')).toHaveLength(1);
+    await world.clock.advance(100_000);
+    const [, again] = linesOf('Write failed');
+    const failures = await measure('cle_writes_total{action="PingCandidate",result="error"}');
+    expect(again?.['failedAlikeSince']).toBeGreaterThan(1);
+    expect(again?.['failedAlikeSince']).toBeLessThan(failures);
+  });
+
   test('because the lock was lost is no failure to tell of', async () => {
     let asked = 0;
     const { world, linesOf } = makeReportedWorld({ mayWrite: () => ++asked !== 2 });
@@ -199,5 +219,23 @@ describe('a dry run', () => {
       { lease: KEY, reason: 'LeaseMissing', holder: 'a', actions: ['CreateLease'] },
     ]);
     expect(linesOf(CHANGED)).toEqual([]);
+  });
+});
+
+describe('a decision among many', () => {
+  test('names ten candidates in its line, and counts the others', async () => {
+    const { world, linesOf } = makeReportedWorld({ isDryRun: true });
+    for (let at = 0; at < 40; at++) {
+      world.create(
+        'leasecandidates',
+        makeCandidateObject(`c${at}`, { renewedAt: 0, version: `1.36.${40 - at}` }),
+      );
+    }
+    await world.start();
+    const [line] = linesOf('Would act');
+    expect(line).toMatchObject({ holder: 'c39', moreCandidates: 30 });
+    expect(line?.['candidates']).toMatchObject(
+      Array.from({ length: 10 }, (_, place) => ({ name: `c${39 - place}` })),
+    );
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
 import { MOST_OF_A_KIND, tracedResults } from '../../src/telemetry/election-trace.ts';
 import { createElectionTraces } from '../../src/telemetry/election-traces.ts';
+import { MOST_NAMED } from '../../src/telemetry/named-candidates.ts';
 import type { TraceSpan } from '../../src/telemetry/trace-span.ts';
 import { isLeaseWrite, isPing } from '../controller/make-controller.ts';
 import { makeCandidateObject } from '../controller/make-objects.ts';
@@ -355,7 +356,7 @@ describe('a trace is bounded', () => {
     });
     expect(trace?.children.at(-1)).toMatchObject({ attributes: { 'cle.result': 'ok' } });
     expect(trace?.events.at(-1)).toMatchObject({ at: trace?.endedAt });
-    expect(trace?.events.at(-1)?.attributes['cle.candidates']).toHaveLength(MOST_OF_A_KIND);
+    expect(trace?.events.at(-1)?.attributes['cle.candidates']).toHaveLength(MOST_NAMED);
   });
 });
 

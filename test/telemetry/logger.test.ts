@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import { ApiError, ConnectionError } from '../../src/kubernetes/errors.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 
 function captureLog(level: 'debug' | 'info' | 'warn' | 'error') {
   const lines: string[] = [];
-  const logger = createLogger({ level, destination: { write: (line) => lines.push(line) } });
-  return { logger, entries: () => lines.map((line): Record<string, unknown> => JSON.parse(line)) };
+  const clock = new VirtualClock();
+  const logger = createLogger({ level, clock, destination: { write: (line) => lines.push(line) } });
+  return { logger, clock, entries: () => lines.map((line): Record<string, unknown> => JSON.parse(line)) };
 }
 
 describe('the logger', () => {
@@ -39,5 +42,111 @@ describe('the logger', () => {
         err: { type: 'Error', message: 'write failed: reset', stack: expect.stringContaining('logger.test') },
       },
     ]);
+  });
+});
+
+describe('an answer of a server that is an error', () => {
+  test.each([
+    {
+      name: 'a refusal',
+      error: new ApiError({
+        method: 'PATCH',
+        path: '/x',
+        status: 429,
+        reason: 'TooManyRequests',
+        message: 'busy',
+        retryAfterMs: 1000,
+      }),
+      want: {
+        type: 'ApiError',
+        method: 'PATCH',
+        path: '/x',
+        message: 'PATCH /x was answered 429 TooManyRequests: busy',
+        status: 429,
+        reason: 'TooManyRequests',
+        retryAfterMs: 1000,
+      },
+    },
+    {
+      name: 'none at all',
+      error: new ConnectionError('GET /x: reset', { code: 'ECONNRESET', cause: new Error('reset') }),
+      want: { type: 'ConnectionError', message: 'GET /x: reset', code: 'ECONNRESET' },
+    },
+  ])('is told without a stack: $name', ({ error, want }) => {
+    const { logger, entries } = captureLog('info');
+    logger.warn({ err: error }, 'Write failed');
+    expect(entries().map(({ err }) => err)).toEqual([want]);
+  });
+});
+
+describe('under load', () => {
+  const LEFT_OUT = 'Left out lines of which there were too many';
+
+  test('20 lines of a kind are written at once, then one a second, and every 10 s how many were not', async () => {
+    const { logger, clock, entries } = captureLog('info');
+    for (let at = 0; at < 10_000; at++) {
+      logger.info({ lease: `default/l${at}` }, 'Changed a Lease');
+      if (at % 10 === 9) await clock.advance(1);
+    }
+    expect(clock.now()).toBe(1000);
+    expect(entries()).toHaveLength(20);
+    await clock.advance(9010);
+    const told = entries().slice(20);
+    expect(told).toMatchObject([{ level: 'info', msg: LEFT_OUT, lines: { 'Changed a Lease': 9980 } }]);
+    await clock.advance(60_000);
+    expect(entries()).toHaveLength(21);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('an hour of it is a few thousand lines', async () => {
+    const { logger, clock, entries } = captureLog('info');
+    for (let second = 0; second < 3600; second++) {
+      for (let at = 0; at < 5; at++) logger.error({ at }, 'Write failed');
+      await clock.advance(1000);
+    }
+    expect(entries().length).toBeLessThanOrEqual(20 + 3600 + 360);
+  });
+
+  test('what is rare is written all the same', async () => {
+    const { logger, entries } = captureLog('info');
+    for (let at = 0; at < 10_000; at++) logger.info('Changed a Lease');
+    logger.warn({ lease: 'default/a' }, 'Left a Lease as it is');
+    logger.info('Stopping');
+    expect(entries().slice(20)).toMatchObject([
+      { level: 'warn', msg: 'Left a Lease as it is', lease: 'default/a' },
+      { level: 'info', msg: 'Stopping' },
+    ]);
+  });
+
+  test('messages that are not constant do not get around it', () => {
+    const { logger, entries } = captureLog('info');
+    for (let at = 0; at < 10_000; at++) logger.info(`Lease ${at} changed`);
+    expect(entries().length).toBeLessThanOrEqual(120);
+    logger.end();
+    expect(entries().at(-1)).toMatchObject({ msg: LEFT_OUT, lines: { 'other messages': 9880 } });
+  });
+
+  test('what was left out is told by the most severe of its levels, at the end at the latest', () => {
+    const { logger, clock, entries } = captureLog('info');
+    for (let at = 0; at < 30; at++) {
+      logger.info('Changed a Lease');
+      logger.error('Write failed');
+    }
+    logger.end();
+    expect(entries().at(-1)).toMatchObject({
+      level: 'error',
+      msg: LEFT_OUT,
+      lines: { 'Changed a Lease': 10, 'Write failed': 10 },
+    });
+    const { length } = entries();
+    logger.end();
+    expect(entries()).toHaveLength(length);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('whoever asks for everything gets everything', () => {
+    const { logger, entries } = captureLog('debug');
+    for (let at = 0; at < 1000; at++) logger.info('Changed a Lease');
+    expect(entries()).toHaveLength(1000);
   });
 });

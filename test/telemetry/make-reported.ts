@@ -15,6 +15,7 @@ export function makeTelemetry(level: 'debug' | 'info' = 'info') {
   const lines: JsonObject[] = [];
   const logger = createLogger({
     level,
+    clock: new VirtualClock(),
     destination: {
       write: (line: string) => {
         const parsed: unknown = JSON.parse(line);

@@ -86,8 +86,21 @@ describe('a problem', () => {
       text: 'grpc',
       want: 'is a protocol that is not spoken here; give http/protobuf, which is the default',
     },
-    { name: 'OTEL_EXPORTER_OTLP_TIMEOUT', text: '2s', want: 'is not a whole number of milliseconds' },
-    { name: 'OTEL_EXPORTER_OTLP_TIMEOUT', text: '0', want: 'is not a whole number of milliseconds' },
+    {
+      name: 'OTEL_EXPORTER_OTLP_TIMEOUT',
+      text: '2s',
+      want: 'is not a whole number of milliseconds up to 600000',
+    },
+    {
+      name: 'OTEL_EXPORTER_OTLP_TIMEOUT',
+      text: '0',
+      want: 'is not a whole number of milliseconds up to 600000',
+    },
+    {
+      name: 'OTEL_EXPORTER_OTLP_TIMEOUT',
+      text: '600001',
+      want: 'is not a whole number of milliseconds up to 600000',
+    },
     { name: 'OTEL_RESOURCE_ATTRIBUTES', text: '=a', want: 'is not a list like key=value,other=value' },
   ])('is told: $name is $text', ({ name, text, want }) => {
     expect(() => readOtlpSettings({ ...endpoint, [name]: text })).toThrow(

@@ -1,5 +1,6 @@
 import { make } from './dom.js';
 import { electionItem } from './election-list.js';
+import { countCandidates } from './lease-list.js';
 import { durationText } from './time-text.js';
 import { candidateTone, splitKey, toneOf, toneTexts } from './words.js';
 
@@ -53,6 +54,8 @@ function headOf(key) {
 function standingOf(entry, { words, now }) {
   const tone = toneOf(entry, words);
   const { advice } = words.reasons[entry.reason];
+  const beyond = countCandidates(entry) - entry.candidates.length;
+  const rest = beyond > 0 ? [make('li', {}, `and ${beyond} more`)] : [];
   const showsAdvice = advice !== undefined && tone !== 'good';
   return [
     make('p', { class: 'verdict', 'data-tone': tone }, make('span', { class: 'mark' }), entry.verdict),
@@ -60,7 +63,12 @@ function standingOf(entry, { words, now }) {
     make('dl', { class: 'facts' }, ...facts(entry, toneTexts[tone], now)),
     make('h3', {}, `Candidates, in the order in which they would lead`),
     entry.candidates.length > 0
-      ? make('ol', { class: 'ranking' }, ...entry.candidates.map((one) => candidateItem(one, words, now)))
+      ? make(
+          'ol',
+          { class: 'ranking' },
+          ...entry.candidates.map((one) => candidateItem(one, words, now)),
+          ...rest,
+        )
       : make('p', { class: 'muted' }, 'Nobody is a candidate any more.'),
   ];
 }

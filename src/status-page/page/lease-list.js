@@ -27,10 +27,20 @@ export const filters = {
  *
  * @param {LeaseEntry} entry
  */
-export function countSilent({ candidates }) {
+export function countSilent({ candidates, more = {} }) {
   let count = 0;
   for (const { state } of candidates) if (SILENT.has(state)) count++;
+  for (const [state, others] of Object.entries(more)) if (SILENT.has(state)) count += others;
   return count;
+}
+
+/**
+ * How many candidates there are, those beyond what can be shown included.
+ *
+ * @param {LeaseEntry} entry
+ */
+export function countCandidates({ candidates, more = {} }) {
+  return Object.values(more).reduce((count, others) => count + others, candidates.length);
 }
 
 /** Every Lease there is, as far as the page was told: the urgent ones first, then by namespace and name. */

@@ -1,5 +1,5 @@
 import { make, setAttribute, setText } from './dom.js';
-import { countSilent } from './lease-list.js';
+import { countCandidates, countSilent } from './lease-list.js';
 import { durationText } from './time-text.js';
 import { candidateTone, splitKey, toneOf, toneTexts } from './words.js';
 
@@ -76,6 +76,7 @@ export class LeaseRow {
     const { namespace, name } = splitKey(entry.key);
     const tone = toneOf(entry, words);
     const silent = countSilent(entry);
+    const count = countCandidates(entry);
     this.element.dataset['tone'] = tone;
     this.element.title = entry.verdict;
     setAttribute(this.#lease, 'aria-label', `${entry.key}, ${toneTexts[tone]}`);
@@ -85,7 +86,7 @@ export class LeaseRow {
     this.#holder.classList.toggle('none', entry.holder === '' || !entry.isHeld);
     setText(this.#preferred, entry.preferredHolder === undefined ? '' : ` → ${entry.preferredHolder}`);
     setText(this.#reason, entry.reason);
-    setText(this.#candidates, `${entry.candidates.length}${silent > 0 ? `, ${silent} silent` : ''}`);
+    setText(this.#candidates, `${count}${silent > 0 ? `, ${silent} silent` : ''}`);
     setText(this.#strategy, entry.strategy || 'none');
     const dots = entry.candidates.length > MOST_DOTS ? [] : entry.candidates;
     this.#dots.replaceChildren(

@@ -23,7 +23,7 @@ export class SimCoordinator {
     this.name = name;
     const process = new SimProcess(clock);
     const metrics = createMetrics({ version: '0.0.0', clock: process });
-    const logger = createLogger({ level: 'error', destination: { write: () => {} } });
+    const logger = createLogger({ level: 'error', clock: process, destination: { write: () => {} } });
     const now = () => process.now();
     const report = createControllerReport({ logger, metrics, now, isDryRun: false });
     this.#process = process;

@@ -1,5 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type Filter, LeaseList, wordsOf } from '../../../src/status-page/page/lease-list.js';
+import {
+  countCandidates,
+  countSilent,
+  type Filter,
+  LeaseList,
+  wordsOf,
+} from '../../../src/status-page/page/lease-list.js';
 import type { CandidateEntry, LeaseEntry } from '../../../src/status-page/wire.ts';
 
 let list: LeaseList;
@@ -133,4 +139,14 @@ test('filters show what they say, and how many there are within what is searched
 
 test('a query of blanks has no words', () => {
   expect(wordsOf(' \t ')).toEqual([]);
+});
+
+test('candidates are counted with those beyond what can be shown', () => {
+  const crowded = lease('a/a', {
+    candidates: [candidate('x'), candidate('y', { state: 'Expired' })],
+    more: { Unresponsive: 7, Idle: 4 },
+  });
+  expect(countCandidates(crowded)).toBe(13);
+  expect(countSilent(crowded)).toBe(8);
+  expect(countCandidates(lease('b/b', { candidates: [candidate('x')] }))).toBe(1);
 });

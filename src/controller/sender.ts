@@ -1,0 +1,150 @@
+import type { Clock, Instant } from '../clock.ts';
+import { decodeLease } from '../coordination/lease.ts';
+import type { Action, Decision } from '../election/decision.ts';
+import type { ElectionSettings, Lease } from '../election/model.ts';
+import type { ElectionInput } from '../election/survey.ts';
+import { ApiError } from '../kubernetes/errors.ts';
+import type { ActionWriter } from './apply.ts';
+import type { ElectionRecords } from './election-records.ts';
+import type { LeaseKey } from './lease-key.ts';
+import type { DecisionObserver } from './reconcile.ts';
+import {
+  recordDeletionFailed,
+  recordDelivered,
+  recordLeaseWritten,
+  recordNotSent,
+  recordRefused,
+  recordSending,
+} from './record-outcome.ts';
+import type { WriteBarrier, WrittenObject } from './write-barrier.ts';
+import type { WriteQueue } from './write-queue.ts';
+
+/** What a {@link Sender} works with. */
+export interface SenderParts {
+  readonly clock: Clock;
+  readonly settings: ElectionSettings;
+  readonly records: ElectionRecords;
+  readonly barrier: WriteBarrier;
+  readonly writer: ActionWriter;
+  /** Counts what is under way. */
+  readonly writes: WriteQueue;
+  /** Whether this replica may write at this very moment (rule 10). */
+  readonly mayWrite: () => boolean;
+  readonly observer: DecisionObserver;
+  /** A request about the Lease has ended, however. */
+  readonly onEnded: (key: LeaseKey) => void;
+}
+
+type LeaseWrite = Extract<Action, { kind: 'CreateLease' | 'UpdateLease' }>;
+
+/** Carries out single actions, and keeps the records of what came of them. */
+export class Sender {
+  readonly #parts: SenderParts;
+
+  constructor(parts: SenderParts) {
+    this.#parts = parts;
+  }
+
+  /** Sends one action. Never throws, whatever comes of it. */
+  send(key: LeaseKey, action: Action, decision: Decision, input: ElectionInput): void {
+    const { clock, writes, barrier, records, settings } = this.#parts;
+    const sentAt = clock.now();
+    const end = writes.begin(key);
+    barrier.begin(key, targetOf(action));
+    recordSending(records, key, action, settings, sentAt);
+    void this.#carryOut(key, action, decision, input, sentAt).then((isAnswered) => {
+      end(isAnswered);
+      this.#parts.onEnded(key);
+    });
+  }
+
+  /** Resolves to whether the server was up to it. */
+  async #carryOut(
+    key: LeaseKey,
+    action: Action,
+    decision: Decision,
+    input: ElectionInput,
+    sentAt: Instant,
+  ): Promise<boolean> {
+    const { writer, observer, mayWrite } = this.#parts;
+    try {
+      if (!mayWrite()) throw new LockLostError();
+      const answer = await writer.write(input.namespace, input.name, action);
+      const lease = isLeaseWrite(action) && answer ? decodeLease(answer) : undefined;
+      this.#succeeded(key, action, lease, sentAt);
+      observer.written(key, action, undefined, decision);
+      if (action.kind !== 'PingCandidate') {
+        observer.applied(key, { ...decision, actions: [action] }, input, lease);
+      }
+      return true;
+    } catch (error) {
+      this.#failed(key, action, error, sentAt);
+      observer.written(key, action, error, decision);
+      return error instanceof LockLostError || (error instanceof ApiError && !isOverload(error));
+    }
+  }
+
+  /** `lease` is the Lease as the server has it now, where it was written. */
+  #succeeded(key: LeaseKey, action: Action, lease: Lease | undefined, sentAt: Instant): void {
+    const { records, barrier, clock } = this.#parts;
+    if (isLeaseWrite(action) && lease) recordLeaseWritten(records, key, action, lease, clock.now());
+    if (action.kind === 'PingCandidate') recordDelivered(records, key, action, sentAt, clock.now());
+    barrier.succeeded(key, targetOf(action));
+    barrier.expectChange(key, targetOf(action), basisOf(action));
+  }
+
+  #failed(key: LeaseKey, action: Action, error: unknown, sentAt: Instant): void {
+    const { records, barrier, clock } = this.#parts;
+    const target = targetOf(action);
+    if (action.kind === 'PingCandidate') {
+      // One that cannot be pinged, as a newer server's validation refuses every change of it, will never answer: it is
+      // unresponsive like any other, else its election would wait for it for ever.
+      if (isRefusedForGood(error)) recordDelivered(records, key, action, sentAt, clock.now());
+      else recordNotSent(records, key, action, sentAt);
+    }
+    if (action.kind === 'DeleteCandidate') recordDeletionFailed(records, key, action, clock.now());
+    if (isConflict(error)) recordRefused(records, key, action);
+    const floorMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+    barrier.failed(key, target, floorMs, isConflict(error));
+    if (isConflict(error)) barrier.expectChange(key, target, basisOf(action));
+  }
+}
+
+function targetOf(action: Action): WrittenObject {
+  return isLeaseWrite(action) ? { kind: 'lease' } : { kind: 'candidate', name: action.name };
+}
+
+/** The resourceVersion that an action was decided on; undefined for a Lease that did not exist. */
+function basisOf(action: Action): string | undefined {
+  return action.kind === 'CreateLease' ? undefined : action.resourceVersion;
+}
+
+export function isLeaseWrite(action: Action): action is LeaseWrite {
+  return action.kind === 'CreateLease' || action.kind === 'UpdateLease';
+}
+
+/** The lock went to somebody else, or may have, between the decision and the write. */
+export class LockLostError extends Error {
+  override readonly name = 'LockLostError';
+
+  constructor() {
+    super('the coordinator lock was lost before the write');
+  }
+}
+
+/** Refused because the object is not as it was when it was decided on: changed, deleted, or created meanwhile. */
+export function isConflict(error: unknown): boolean {
+  return (
+    error instanceof ApiError &&
+    (error.status === 409 || (error.status === 404 && error.reason === 'NotFound'))
+  );
+}
+
+function isRefusedForGood(error: unknown): boolean {
+  return error instanceof ApiError && [400, 403, 413, 422].includes(error.status);
+}
+
+/** The server has too much to do, or is not what it should be. */
+function isOverload({ status }: ApiError): boolean {
+  return status === 429 || status >= 500;
+}

@@ -1,0 +1,80 @@
+import { sinceRenewalMs } from './candidate-observation.ts';
+import type { LeaseCandidate } from './model.ts';
+import { decideOutcome, decisiveAmong, essentials } from './outcome.ts';
+import { strategies } from './strategies.ts';
+import type { Standing } from './survey.ts';
+import { parseVersion } from './version.ts';
+import { isPingPending, type View } from './view.ts';
+
+/** How many are asked at once, to begin with. */
+const FIRST_ASKED = 2;
+const WAVE_MS = 1000;
+
+/**
+ * Whom to ask next so that the election among `present` can be settled (rule 6): of those of `absent` whose answers could
+ * settle it the best two, and twice as many for every second that the answer has not come. Those who have been asked and
+ * have not answered yet count among them.
+ */
+export function whomToAsk(
+  view: View,
+  present: readonly LeaseCandidate[],
+  absent: readonly Standing[],
+  incumbent?: string,
+): readonly Standing[] {
+  const candidates = absent.map(({ candidate }) => candidate);
+  const decisive = new Set(decisiveAmong(present, candidates, incumbent));
+  const contenders = absent.filter(({ candidate }) => decisive.has(candidate));
+  const { askingSince = view.at } = view.input.memory;
+  const waves = Math.floor((view.at - askingSince) / WAVE_MS);
+  const best = firstOf(contenders, FIRST_ASKED * 2 ** Math.min(waves, 20), comparison(view, contenders));
+  return best.filter((standing) => !isPingPending(view, standing));
+}
+
+/** When the next wave is due; undefined while the server has not yet answered the first ping of the last one. */
+export function nextWaveAt({ at, input: { memory } }: View): number | undefined {
+  if (memory.askingSince === undefined) return undefined;
+  return memory.askingSince + (Math.floor((at - memory.askingSince) / WAVE_MS) + 1) * WAVE_MS;
+}
+
+/**
+ * The best first, by the strategy that they would come to together; by binaryVersion, which decides on the strategy, where
+ * they come to none. Of equals whoever was heard of last comes first: the likeliest to answer.
+ */
+function comparison(view: View, contenders: readonly Standing[]): (a: Standing, b: Standing) => number {
+  const outcome = decideOutcome(essentials(contenders.map(({ candidate }) => candidate)));
+  const order = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
+  const byVersions = (a: LeaseCandidate, b: LeaseCandidate): number => {
+    if (!order) return compareBinaries(b, a);
+    const electable = Number(order.isElectable(b)) - Number(order.isElectable(a));
+    return electable !== 0 || !order.isElectable(a) ? electable : order.compareMerit(a, b);
+  };
+  return (a, b) =>
+    byVersions(a.candidate, b.candidate) ||
+    sinceRenewalMs(a.observation, view.at) - sinceRenewalMs(b.observation, view.at) ||
+    (a.candidate.name < b.candidate.name ? -1 : 1);
+}
+
+function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
+  const [left, right] = [parseVersion(a.binaryVersion), parseVersion(b.binaryVersion)];
+  return left && right ? left.compare(right) : Number(left !== undefined) - Number(right !== undefined);
+}
+
+/** The first `count` of `items` in the order of `compare`, without sorting all of them when only a few are wanted. */
+export function firstOf<T>(
+  items: readonly T[],
+  count: number,
+  compare: (a: T, b: T) => number,
+): readonly T[] {
+  if (items.length <= count) return items.toSorted(compare);
+  if (count > 64) return items.toSorted(compare).slice(0, count);
+  const first: T[] = [];
+  for (const item of items) {
+    const last = first.at(-1);
+    if (first.length >= count && last !== undefined && compare(item, last) >= 0) continue;
+    if (first.length >= count) first.pop();
+    let index = first.length;
+    while (index > 0 && compare(item, first[index - 1] as T) < 0) index--;
+    first.splice(index, 0, item);
+  }
+  return first;
+}

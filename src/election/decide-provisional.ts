@@ -1,0 +1,55 @@
+import { ackDueAt } from './candidate-observation.ts';
+import { grantTo } from './grant.ts';
+import { decideOutcome } from './outcome.ts';
+import type { Tenure } from './survey.ts';
+import type { Instant } from './time.ts';
+import { candidatesIn, pingEach, type Verdict, type View } from './view.ts';
+
+type HeldView = View<Extract<Tenure, { kind: 'held' }>>;
+
+/**
+ * When a component starts, its candidates appear within a second or two, in any order. The first grant and its first
+ * revision are made at once, a third one only when this much has passed since the first and the second: so that three
+ * writes do, and none comes after client-go's elector has first looked, 2 s after its start, in milliseconds.
+ */
+const THIRD_AFTER_FIRST_MS = 2000;
+const THIRD_AFTER_SECOND_MS = 1500;
+
+/**
+ * A grant of ours that its holder has not taken up yet: nobody leads, so that a better candidate gets the Lease at once,
+ * by a write that fails if the holder's first renewal comes before it (rule 12). Nobody has to yield, and age and name
+ * count too.
+ */
+export function decideProvisional(view: HeldView): Verdict | undefined {
+  if (!view.tenure.isProvisional) return undefined;
+  const outcome = decideOutcome(candidatesIn(view.standings, 'Live'));
+  if (outcome.kind !== 'leader' || outcome.leader.name === view.tenure.holder) return undefined;
+  const revisableAt = nextRevisionAt(view);
+  if (view.at < revisableAt) return { reason: 'RevisionPending', recheckAt: [revisableAt] };
+  return { reason: 'GrantRevised', actions: grantTo(view, outcome.leader.name, outcome.strategy) };
+}
+
+/**
+ * Whoever has not taken its grant up after electionDuration, longer than client-go's elector takes to look, has to show
+ * that it is there: a holder that died before it led is replaced at once, and not when the grant has run out.
+ */
+export function pingGrantee(view: HeldView, verdict: Verdict): Verdict {
+  const { record } = view.input.memory;
+  if (!view.tenure.isProvisional || !record) return verdict;
+  const askAt = record.since + view.input.settings.electionDurationMs;
+  if (view.at < askAt) return { ...verdict, recheckAt: [...(verdict.recheckAt ?? []), askAt] };
+  const grantee = view.standings.filter((standing) => standing.isHolder && !standing.isAlive);
+  const [ping] = grantee.flatMap(({ observation }) => observation.ping ?? []);
+  const isAsked = ping !== undefined && ping.sentAt >= askAt;
+  return {
+    ...verdict,
+    actions: [...(verdict.actions ?? []), ...pingEach(view, isAsked ? [] : grantee, 'expiry')],
+    recheckAt: [...(verdict.recheckAt ?? []), ping && ackDueAt(ping, view.input.settings)],
+  };
+}
+
+function nextRevisionAt({ input: { memory } }: HeldView): Instant {
+  const { grantSeries, decidedAt } = memory;
+  if (grantSeries.count < 2) return Number.NEGATIVE_INFINITY;
+  return Math.max(grantSeries.since + THIRD_AFTER_FIRST_MS, decidedAt + THIRD_AFTER_SECOND_MS);
+}

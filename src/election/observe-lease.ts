@@ -1,0 +1,139 @@
+import {
+  believesUntil,
+  type HolderRecord,
+  type LeaseMemory,
+  NO_ATTEMPTS,
+  type Reservation,
+} from './lease-memory.ts';
+import type { ElectionSettings, Lease } from './model.ts';
+import { recordGrant, recordIgnoredWrite } from './record-writes.ts';
+import type { Instant, Now } from './time.ts';
+
+/** A release of longer ago says nothing about a candidate any more that its silence would not say by then. */
+const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
+
+/** The memory after seeing `lease` at `now`; undefined when the Lease was seen to be gone. */
+export function observeLease(
+  memory: LeaseMemory,
+  lease: Lease | undefined,
+  { monotonic }: Now,
+  settings: ElectionSettings,
+): LeaseMemory {
+  const told = lease ? recognizeGrant(memory, lease, monotonic) : memory;
+  return observe(told, lease, monotonic, settings);
+}
+
+/** A grant of ours that the watch shows before the server's answer to it arrives, or instead of that. */
+function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
+  const { grantOnItsWay } = memory;
+  const isSeen =
+    grantOnItsWay?.holder === lease.holderIdentity && grantOnItsWay?.renewTime === lease.renewTime;
+  return grantOnItsWay && isSeen ? recordGrant(memory, grantOnItsWay, at) : memory;
+}
+
+function observe(
+  memory: LeaseMemory,
+  lease: Lease | undefined,
+  monotonic: Instant,
+  settings: ElectionSettings,
+): LeaseMemory {
+  const { record } = memory;
+  if (!lease)
+    return record ? { ...memory, reservation: beliefsIn(memory, monotonic), record: undefined } : memory;
+
+  const holder = lease.holderIdentity ?? '';
+  const isUnchanged =
+    record?.leaseUid === lease.uid &&
+    record.holder === holder &&
+    record.renewTime === lease.renewTime &&
+    record.leaseDurationSeconds === lease.leaseDurationSeconds;
+  const seen = noticeWipedFields(memory, lease, monotonic);
+  if (isUnchanged) return seen;
+
+  const next: LeaseMemory = { ...seen, record: recordOf(lease, holder, monotonic, settings) };
+  if (holder !== '') return settleHolder(next, memory, lease, monotonic);
+  if (!record || record.holder === '') return next;
+  const isRelease =
+    record.leaseUid === lease.uid && record.renewTime !== lease.renewTime && lease.leaseDurationSeconds === 1;
+  if (!isRelease || monotonic < memory.releaseDoubtedUntil) {
+    return { ...next, reservation: beliefsIn(memory, monotonic) };
+  }
+  const reservation = memory.reservation?.holder === record.holder ? undefined : memory.reservation;
+  return { ...next, reservation, withdrawals: withWithdrawal(memory.withdrawals, record.holder, monotonic) };
+}
+
+function withWithdrawal(
+  withdrawals: LeaseMemory['withdrawals'],
+  holder: string,
+  at: Instant,
+): LeaseMemory['withdrawals'] {
+  const kept = [...withdrawals].filter(
+    ([name, earlier]) => name !== holder && at - earlier < WITHDRAWAL_KEPT_MS,
+  );
+  return new Map([...kept, [holder, at]]);
+}
+
+function recordOf(lease: Lease, holder: string, since: Instant, settings: ElectionSettings): HolderRecord {
+  const { renewTime, leaseDurationSeconds } = lease;
+  const seconds =
+    renewTime === undefined || leaseDurationSeconds === undefined
+      ? settings.leaseDurationSeconds
+      : leaseDurationSeconds;
+  return { leaseUid: lease.uid, holder, renewTime, leaseDurationSeconds, since, beliefMs: seconds * 1000 };
+}
+
+/**
+ * What a change of the Lease that is not its holder's own leaves behind: nothing tells the holder, it may lead on until its
+ * own record has run out. Of two such beliefs the longer one counts.
+ */
+function beliefsIn(memory: LeaseMemory, at: Instant): Reservation | undefined {
+  const { record, reservation } = memory;
+  if (!record || record.holder === '') return reservation;
+  const until = believesUntil(memory);
+  if (reservation && reservation.until > until) return reservation;
+  return until > at ? { holder: record.holder, from: at, until, beliefMs: record.beliefMs } : undefined;
+}
+
+function settleHolder(memory: LeaseMemory, previous: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
+  const holder = lease.holderIdentity ?? '';
+  const { unrenewedGrant, lapses } = memory;
+  const { record } = previous;
+  const isOurGrant = unrenewedGrant?.holder === holder && unrenewedGrant.renewTime === lease.renewTime;
+  const isSameHolder = record?.holder === holder;
+  // Somebody's grant is told by its acquireTime: no renewal moves that.
+  const isAcquired = lease.acquireTime !== undefined && lease.acquireTime === lease.renewTime;
+  const isRenewal = isSameHolder && record.renewTime !== lease.renewTime && !isAcquired;
+  const former = record && record.holder !== '' ? record : previous.reservation;
+  return {
+    ...memory,
+    // What a grant of ours leaves behind was recorded with it; this is another coordinator's.
+    releaseDoubtedUntil:
+      isAcquired && !isOurGrant && former && former.holder !== holder
+        ? Math.max(memory.releaseDoubtedUntil, at + former.beliefMs)
+        : memory.releaseDoubtedUntil,
+    reservation: isRenewal || isOurGrant ? memory.reservation : beliefsIn(previous, at),
+    unrenewedGrant: isOurGrant ? unrenewedGrant : undefined,
+    // Only a renewal by the holder itself proves that it has taken the grant up.
+    lapses: isRenewal && lapses.has(holder) ? without(lapses, holder) : lapses,
+    written: isSameHolder ? memory.written : {},
+    ignoredWrites: isSameHolder ? memory.ignoredWrites : NO_ATTEMPTS,
+    rounds: isSameHolder ? memory.rounds : NO_ATTEMPTS,
+    conflict: isSameHolder ? memory.conflict : undefined,
+  };
+}
+
+/** A holder that renews with fields of its own only (a plain elector) wipes preferredHolder and strategy (rule 7). */
+function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
+  const { written, record } = memory;
+  const isSameHolder = record !== undefined && record.holder !== '' && record.holder === lease.holderIdentity;
+  const isWiped =
+    (written.preferredHolder !== undefined && lease.preferredHolder !== written.preferredHolder) ||
+    (written.strategy !== undefined && lease.strategy !== written.strategy);
+  return isSameHolder && isWiped ? recordIgnoredWrite(memory, at) : memory;
+}
+
+function without<K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> {
+  const rest = new Map(map);
+  rest.delete(key);
+  return rest;
+}

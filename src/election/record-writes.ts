@@ -1,0 +1,118 @@
+import { type Attempts, type Grant, type LeaseMemory, NO_ATTEMPTS } from './lease-memory.ts';
+import type { Instant } from './time.ts';
+
+/** A preferredHolder that loses the Lease this soon has not been worth the eviction: a crash loop, most likely. */
+const PREEMPTION_PROBATION_MS = 60_000;
+
+/** Failures further apart than this have nothing to do with each other. */
+const ATTEMPTS_DECAY_MS = 15 * 60_000;
+
+/** After the server's answer, or a holder's renewal, lacked what we wrote. */
+export function recordIgnoredWrite(memory: LeaseMemory, at: Instant): LeaseMemory {
+  return { ...memory, written: {}, ignoredWrites: again(memory.ignoredWrites, at) };
+}
+
+/** Before a grant is sent: the watch may show it before the server's answer arrives, or the answer may never arrive. */
+export function recordGrantSent(memory: LeaseMemory, grant: Grant): LeaseMemory {
+  return { ...memory, grantOnItsWay: grant };
+}
+
+/** After the server refused a grant, for good: somebody else had written first. */
+export function recordGrantRefused(memory: LeaseMemory, grant: Grant): LeaseMemory {
+  return memory.grantOnItsWay === grant ? { ...memory, grantOnItsWay: undefined } : memory;
+}
+
+/** After the server has answered that a grant is written, unless the watch has shown that before. */
+export function recordGrantAnswered(memory: LeaseMemory, grant: Grant, at: Instant): LeaseMemory {
+  return memory.grantOnItsWay === grant ? recordGrant(memory, grant, at) : memory;
+}
+
+/** After the Lease was granted at `at`. */
+export function recordGrant(memory: LeaseMemory, grant: Grant, at: Instant): LeaseMemory {
+  const { former, holder, revises, hasFormerLapsed } = grant;
+  // A winner that is soon overtaken by a better one has not failed: upgrades come in quick succession.
+  const isEarlyLoss =
+    !grant.isPreemption &&
+    revises !== 'holderWorse' &&
+    former?.holder !== holder &&
+    at < memory.preemptedAt + PREEMPTION_PROBATION_MS;
+  // Who never renewed its grant has never led by it, and so has nothing to release late (rule 12).
+  const hadLed = former !== undefined && !hasFormerLapsed && revises === undefined;
+  const { count, since } = memory.grantSeries;
+  return {
+    ...memory,
+    grantOnItsWay: undefined,
+    reservation: memory.reservation?.holder === holder ? memory.reservation : undefined,
+    unrenewedGrant: { holder, renewTime: grant.renewTime },
+    grantSeries: revises ? { count: count + 1, since } : { count: 1, since: at },
+    // A grant to the same holder again settles nothing about the one before it.
+    releaseDoubtedUntil:
+      hadLed && former.holder !== holder
+        ? Math.max(memory.releaseDoubtedUntil, at + former.beliefMs)
+        : memory.releaseDoubtedUntil,
+    lapses: former && hasFormerLapsed ? withLapse(memory.lapses, former.holder, at) : memory.lapses,
+    written: {},
+    ignoredWrites: NO_ATTEMPTS,
+    preemptedAt: grant.isPreemption ? at : isEarlyLoss ? Number.NEGATIVE_INFINITY : memory.preemptedAt,
+    failedPreemptions: isEarlyLoss ? again(memory.failedPreemptions, at) : memory.failedPreemptions,
+    rounds: NO_ATTEMPTS,
+    conflict: undefined,
+    decidedAt: at,
+    askingSince: undefined,
+  };
+}
+
+/**
+ * Before any write to the Lease: the watch may show its effect before the server's answer arrives, and what we change
+ * ourselves must not be taken for something wiped by the holder.
+ */
+export function recordWriting(memory: LeaseMemory): LeaseMemory {
+  return { ...memory, written: {} };
+}
+
+/** After `preferredHolder` and `strategy`, or the strategy alone, were written beside a valid holder. */
+export function recordWritten(
+  memory: LeaseMemory,
+  written: LeaseMemory['written'],
+  at: Instant,
+): LeaseMemory {
+  return { ...memory, written, decidedAt: at };
+}
+
+/** After preferredHolder was taken off again; `hasFailed` when its candidate had not become the holder for a fault of its own. */
+export function recordPreferenceRemoved(memory: LeaseMemory, hasFailed: boolean, at: Instant): LeaseMemory {
+  return {
+    ...memory,
+    failedPreemptions: hasFailed ? again(memory.failedPreemptions, at) : memory.failedPreemptions,
+  };
+}
+
+/** After a round of pings to silent candidates while nobody leads. */
+export function recordRound(memory: LeaseMemory, at: Instant): LeaseMemory {
+  return { ...memory, rounds: again(memory.rounds, at) };
+}
+
+/** After a decision: whether it waits for answers that could settle who leads. */
+export function recordAsking(memory: LeaseMemory, isAsking: boolean): LeaseMemory {
+  return isAsking || memory.askingSince === undefined ? memory : { ...memory, askingSince: undefined };
+}
+
+/** After the server has answered a ping of an election: its first one begins the count of seconds (rule 6). */
+export function recordAsked(memory: LeaseMemory, at: Instant): LeaseMemory {
+  return memory.askingSince === undefined ? { ...memory, askingSince: at } : memory;
+}
+
+/** After a strategy conflict between `parties` was found. */
+export function recordConflict(memory: LeaseMemory, parties: string): LeaseMemory {
+  return { ...memory, conflict: parties };
+}
+
+function again(attempts: Attempts, lastAt: Instant): Attempts {
+  return { count: lastAt - attempts.lastAt > ATTEMPTS_DECAY_MS ? 1 : attempts.count + 1, lastAt };
+}
+
+/** Those of long ago are forgotten: a program in a crash loop comes back under a new name each time. */
+function withLapse(lapses: LeaseMemory['lapses'], holder: string, at: Instant): LeaseMemory['lapses'] {
+  const recent = [...lapses].filter(([, { lastAt }]) => at - lastAt <= ATTEMPTS_DECAY_MS);
+  return new Map(recent).set(holder, again(lapses.get(holder) ?? NO_ATTEMPTS, at));
+}

@@ -1,0 +1,100 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Instant } from '../../src/clock.ts';
+import { type SimWrite, specOf } from './sim-api-server.ts';
+import { SimWorld } from './sim-world.ts';
+
+const LEASES = Array.from({ length: 60 }, (_, index) => `component-${index}`);
+const CANDIDATES_PER_LEASE = 5;
+/** client-go looks for the second time 2.0 to 4.4 s after its start; before that nobody can have taken a grant up. */
+const SECOND_LOOK_MS = { earliest: 2000, latest: 4400 };
+/** Where requests travel for a millisecond, and events not at all. */
+const AT_ONCE_MS = 100;
+
+/** Components whose candidates all start within two seconds, in any order, beside a coordinator that is there already. */
+class FirstStart {
+  readonly world = new SimWorld(1, LEASES);
+  /** Leases that were not their best candidate's when the last one had just started. */
+  readonly wronglyHeld: string[] = [];
+  /** Leases that were not led by their best candidate when it must have looked. */
+  readonly wronglyLed: string[] = [];
+  #stopsAt: Instant = 0;
+
+  async run(): Promise<void> {
+    const { world } = this;
+    world.weather = { latencyMs: 1, loss: 0, watchDelayMs: 1 };
+    world.startReplica(true);
+    await world.run(20_000);
+    for (const name of LEASES) this.#start(name);
+    await world.run(10_000);
+    this.#stopsAt = world.clock.now();
+    for (const key of world.leaseKeys) for (const leader of world.leadersOf(key)) void leader.stop();
+    await world.run(10_000);
+  }
+
+  #start(leaseName: string): void {
+    const { world } = this;
+    const key = `default/${leaseName}`;
+    let lastMs = 0;
+    for (let count = 0; count < CANDIDATES_PER_LEASE; count++) {
+      const ms = world.upTo(SECOND_LOOK_MS.earliest - AT_ONCE_MS);
+      world.clock.setTimer(() => world.startCandidate(leaseName, 'right'), ms);
+      lastMs = Math.max(lastMs, ms);
+    }
+    world.clock.setTimer(() => {
+      const [holder, best] = [world.api.leaseSpec(key)['holderIdentity'], world.bestOf(key)?.identity.name];
+      if (holder !== best) this.wronglyHeld.push(`${key} by ${String(holder)}, not ${best}`);
+    }, lastMs + AT_ONCE_MS);
+    world.clock.setTimer(
+      () => {
+        const leaders = world.leadersOf(key).map(({ identity }) => identity.name);
+        const best = world.bestOf(key)?.identity.name;
+        if (leaders.join() !== best)
+          this.wronglyLed.push(`${key} by ${leaders.join() || 'nobody'}, not ${best}`);
+      },
+      lastMs + SECOND_LOOK_MS.latest + AT_ONCE_MS,
+    );
+  }
+
+  /** What the coordinator wrote before the leaders stopped. */
+  get ourWrites(): readonly SimWrite[] {
+    return this.world.api.writes.filter(
+      ({ at, writer }) => at < this.#stopsAt && /^replica-\d+$/.test(writer),
+    );
+  }
+
+  /** How long each Lease was nobody's after its leader released it; NaN: it was not released. */
+  get waitsMs(): readonly number[] {
+    return this.world.leaseKeys.map((key) => {
+      const writes = this.world.api.writes.filter((write) => write.key === key && write.status < 300);
+      const release = writes.findIndex(({ after }) => specOf(after)['holderIdentity'] === '');
+      return (writes[release + 1]?.at ?? Number.POSITIVE_INFINITY) - (writes[release]?.at ?? Number.NaN);
+    });
+  }
+}
+
+describe('candidates that all start within two seconds', () => {
+  const start = new FirstStart();
+  beforeAll(() => start.run());
+
+  test('have the best of them as holder as soon as the last one is there', () => {
+    expect(start.wronglyHeld).toEqual([]);
+  });
+
+  test('are led by the best of them once it has looked', () => {
+    expect(start.wronglyLed).toEqual([]);
+  });
+
+  test('cost no preferredHolder, and three writes for five candidates at most', () => {
+    const preferences = start.ourWrites.filter(({ after }) => 'preferredHolder' in specOf(after));
+    expect(preferences.map(({ key }) => key)).toEqual([]);
+    expect(start.ourWrites.length).toBeLessThanOrEqual(3 * LEASES.length);
+  });
+
+  test('have a clean release of their leader followed at once', () => {
+    expect(Math.max(...start.waitsMs)).toBeLessThan(AT_ONCE_MS);
+  });
+
+  test('break no rule', () => {
+    expect(start.world.violations).toEqual([]);
+  });
+});

@@ -1,0 +1,43 @@
+import type { Instant } from '../../src/clock.ts';
+import type { VirtualClock } from '../support/virtual-clock.ts';
+
+/**
+ * How fast a simulated API server is. It works on one request at a time, in the order in which they arrive, whoever sent
+ * them; what has arrived is carried out, even when its sender no longer waits for the answer.
+ */
+export class SimCapacity {
+  readonly #clock: VirtualClock;
+  readonly #serviceMs: number;
+  readonly #waiting: (() => void)[] = [];
+  #isBusy = false;
+  #slowness = 1;
+  #slowUntil: Instant = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: VirtualClock, requestsPerSecond: number) {
+    this.#clock = clock;
+    this.#serviceMs = 1000 / requestsPerSecond;
+  }
+
+  /** Carries `work` out once everything that arrived before is done, and the time that it takes has passed. */
+  serve(work: () => void): void {
+    this.#waiting.push(work);
+    if (!this.#isBusy) this.#serveNext();
+  }
+
+  /** Each request that is begun within the next `ms` takes `factor` times as long. */
+  slowDown(factor: number, ms: number): void {
+    this.#slowness = factor;
+    this.#slowUntil = this.#clock.now() + ms;
+  }
+
+  #serveNext(): void {
+    const work = this.#waiting.shift();
+    this.#isBusy = work !== undefined;
+    if (!work) return;
+    const slowness = this.#clock.now() < this.#slowUntil ? this.#slowness : 1;
+    this.#clock.setTimer(() => {
+      work();
+      this.#serveNext();
+    }, this.#serviceMs * slowness);
+  }
+}

@@ -1,0 +1,272 @@
+import type { Instant } from '../../src/clock.ts';
+import { resourcePaths } from '../../src/controller/resource-paths.ts';
+import { formatMicroTime, parseMicroTime } from '../../src/coordination/micro-time.ts';
+import type { JsonObject } from '../../src/kubernetes/json.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
+import { type SimApiServer, specOf } from './sim-api-server.ts';
+import type { SimConnection } from './sim-connection.ts';
+import type { SimProcess } from './sim-process.ts';
+import { keyOf } from './sim-store.ts';
+
+/** One program of a crowd. */
+export interface SimCrowdMember {
+  readonly leaseName: string;
+  readonly name: string;
+  readonly emulationVersion: string;
+  /** One that does not run has left its LeaseCandidate behind. */
+  readonly isRunning: boolean;
+}
+
+/** A Lease is led again after a time without a leader. */
+export interface SimTakeUp {
+  readonly leaseName: string;
+  readonly leader: string;
+  readonly at: Instant;
+  /** Since the last leader released the Lease, or let it run out; negative when it came before that. */
+  readonly vacantForMs: number;
+}
+
+interface MemberState {
+  readonly member: SimCrowdMember;
+  isRunning: boolean;
+  isAcking: boolean;
+}
+
+interface LeaseState {
+  object: KubernetesObject;
+  isWriting: boolean;
+  leader: string;
+  /** Until when the last leader's last renewal lasts. */
+  ledUntil: Instant;
+  cancelRenewal: () => void;
+}
+
+const NAMESPACE = 'default';
+const BINARY_VERSION = '1.36.0';
+const STRATEGY = 'OldestEmulationVersion';
+const LEASE_SECONDS = 15;
+const DEADLINE_MS = 5000;
+const RETRY_MS = 2000;
+/** What exists at the start was renewed so long before it: lately enough to be valid, too long ago to be fresh (rule 3). */
+const LAST_RENEWAL_MS = 60_000;
+
+/**
+ * Thousands of candidates that share one watch. They answer pings and take grants up as soon as they see them, as rule 15
+ * has it, and keep client-go's promises otherwise: they write on the resourceVersion that they have seen, lead only once
+ * that has succeeded, and never renew a Lease that has run out.
+ */
+export class SimCrowd {
+  readonly takeUps: SimTakeUp[] = [];
+  readonly #api: SimApiServer;
+  readonly #process: SimProcess;
+  readonly #connection: SimConnection;
+  readonly #renewEveryMs: number;
+  readonly #members = new Map<string, MemberState>();
+  readonly #leases = new Map<string, LeaseState>();
+
+  constructor(api: SimApiServer, process: SimProcess, connection: SimConnection, renewEveryMs: number) {
+    this.#api = api;
+    this.#process = process;
+    this.#connection = connection;
+    this.#renewEveryMs = renewEveryMs;
+    api.store.watch(api.store.revision, ({ type, resource, object }) => {
+      if (type === 'DELETED') return;
+      if (resource === 'leases') this.#onLease(object);
+      else this.#onCandidate(object);
+    });
+  }
+
+  /** Those that were there before the simulation began: it costs no requests. */
+  add(member: SimCrowdMember): void {
+    const { leaseName, name, emulationVersion, isRunning } = member;
+    this.#members.set(`${NAMESPACE}/${name}`, { member, isRunning, isAcking: false });
+    const renewTime = this.#timeAt(-LAST_RENEWAL_MS);
+    const spec = {
+      leaseName,
+      binaryVersion: BINARY_VERSION,
+      emulationVersion,
+      strategy: STRATEGY,
+      renewTime,
+    };
+    this.#api.store.create('leasecandidates', { metadata: { namespace: NAMESPACE, name }, spec });
+  }
+
+  /** `name` has led the Lease since before the simulation began. Renewals of several Leases are spread over their interval. */
+  lead(leaseName: string, name: string): void {
+    const now = this.#timeAt(0);
+    const spec = {
+      holderIdentity: name,
+      leaseDurationSeconds: LEASE_SECONDS,
+      acquireTime: now,
+      renewTime: now,
+      leaseTransitions: 0,
+      strategy: STRATEGY,
+    };
+    const object = this.#api.store.create('leases', {
+      metadata: { namespace: NAMESPACE, name: leaseName },
+      spec,
+    });
+    const lease = this.#seen(object);
+    lease.leader = name;
+    lease.ledUntil = this.#process.now() + LEASE_SECONDS * 1000;
+    this.#renewIn(lease, this.#process.random() * this.#renewEveryMs);
+  }
+
+  /** The member that leads a Lease, if it still may. */
+  leaderOf(leaseName: string): string | undefined {
+    const lease = this.#leases.get(`${NAMESPACE}/${leaseName}`);
+    if (!lease || !this.#isRunning(lease.leader) || this.#process.now() >= lease.ledUntil) return undefined;
+    return lease.leader;
+  }
+
+  /** Ends at once, and leaves everything as it is. */
+  crash(name: string): void {
+    const state = this.#members.get(`${NAMESPACE}/${name}`);
+    if (state) state.isRunning = false;
+  }
+
+  /** Ends cleanly: releases the Lease, and takes its LeaseCandidate along. */
+  async stopLeader(leaseName: string): Promise<void> {
+    const lease = this.#leases.get(`${NAMESPACE}/${leaseName}`);
+    const leader = this.leaderOf(leaseName);
+    if (!lease || leader === undefined) return;
+    this.crash(leader);
+    // A renewal that is under way makes the first attempt fail.
+    if ((await this.#release(lease)) || (await this.#release(lease))) lease.ledUntil = this.#process.now();
+    // Granted to somebody else before the answer came.
+    this.#onLease(lease.object);
+    const path = resourcePaths.candidate('v1beta1', NAMESPACE, leader);
+    await this.#connection.request({ method: 'DELETE', path }).catch(() => {});
+  }
+
+  #release(lease: LeaseState): Promise<boolean> {
+    const { acquireTime, leaseTransitions } = specOf(lease.object);
+    const renewTime = this.#timeAt(0);
+    const spec = { holderIdentity: '', leaseDurationSeconds: 1, renewTime, acquireTime, leaseTransitions };
+    return this.#write(lease, spec);
+  }
+
+  #isRunning(name: string): boolean {
+    return this.#members.get(`${NAMESPACE}/${name}`)?.isRunning ?? false;
+  }
+
+  #timeAt(inMs: number): string {
+    return formatMicroTime(this.#process.wallTime() + BigInt(Math.round(inMs * 1000)));
+  }
+
+  #onCandidate(object: KubernetesObject): void {
+    const state = this.#members.get(keyOf(object));
+    if (!state?.isRunning || state.isAcking || !isPinged(object)) return;
+    state.isAcking = true;
+    void this.#ack(state, object);
+  }
+
+  async #ack(state: MemberState, object: KubernetesObject): Promise<void> {
+    const path = resourcePaths.candidate('v1beta1', NAMESPACE, state.member.name);
+    const body = { ...object, spec: { ...specOf(object), renewTime: this.#timeAt(0) } };
+    let againInMs = 0;
+    await this.#connection.request({ method: 'PUT', path, body }).catch(() => {
+      againInMs = RETRY_MS;
+    });
+    state.isAcking = false;
+    const again = () => {
+      const current = this.#api.candidate(`${NAMESPACE}/${state.member.name}`);
+      if (current) this.#onCandidate(current);
+    };
+    if (againInMs > 0) this.#process.setTimer(again, againInMs);
+    else again();
+  }
+
+  #onLease(object: KubernetesObject): void {
+    const lease = this.#seen(object);
+    const holder = String(specOf(object)['holderIdentity'] ?? '');
+    if (this.#isRunning(holder) && holder !== this.leaderOf(object.metadata.name)) void this.#renew(lease);
+  }
+
+  /** What a Lease is like by now. */
+  #seen(object: KubernetesObject): LeaseState {
+    const known = this.#leases.get(keyOf(object));
+    const { holderIdentity, renewTime } = specOf(object);
+    if (known) {
+      const isRenewed = holderIdentity === known.leader && renewTime !== specOf(known.object)['renewTime'];
+      // A renewal counts even if its sender did not wait for the answer.
+      if (isRenewed && this.#process.now() < known.ledUntil) known.ledUntil = this.#runsOutAt();
+      known.object = object;
+      return known;
+    }
+    const lease = {
+      object,
+      isWriting: false,
+      leader: '',
+      ledUntil: this.#process.now(),
+      cancelRenewal: () => {},
+    };
+    this.#leases.set(keyOf(object), lease);
+    return lease;
+  }
+
+  #runsOutAt(): Instant {
+    return this.#process.now() + LEASE_SECONDS * 1000;
+  }
+
+  #renewIn(lease: LeaseState, ms: number): void {
+    lease.cancelRenewal();
+    lease.cancelRenewal = this.#process.setTimer(() => void this.#renew(lease), ms);
+  }
+
+  /** The holder takes the Lease up, or renews it. */
+  async #renew(lease: LeaseState): Promise<void> {
+    const { metadata } = lease.object;
+    const spec = specOf(lease.object);
+    const holder = String(spec['holderIdentity'] ?? '');
+    if (!this.#isRunning(holder) || lease.isWriting || isOver(spec, this.#process.wallTime())) return;
+    if (spec['preferredHolder'] !== undefined) {
+      // It gives way. Its Lease runs out if this fails.
+      await this.stopLeader(metadata.name);
+      return;
+    }
+    const renewed = { ...spec, renewTime: this.#timeAt(0), leaseDurationSeconds: LEASE_SECONDS };
+    if (!(await this.#write(lease, renewed))) {
+      this.#renewIn(lease, RETRY_MS);
+      return;
+    }
+    this.#ledBy(lease, holder);
+    this.#renewIn(lease, this.#renewEveryMs);
+  }
+
+  #ledBy(lease: LeaseState, leader: string): void {
+    const at = this.#process.now();
+    const vacantForMs = at - lease.ledUntil;
+    if (leader !== lease.leader || vacantForMs > 0)
+      this.takeUps.push({ leaseName: lease.object.metadata.name, leader, at, vacantForMs });
+    lease.leader = leader;
+    lease.ledUntil = this.#runsOutAt();
+  }
+
+  /** Resolves to whether it succeeded, as far as its writer came to know. */
+  async #write(lease: LeaseState, spec: JsonObject): Promise<boolean> {
+    const path = resourcePaths.lease(NAMESPACE, lease.object.metadata.name);
+    const body = { ...lease.object, spec };
+    lease.isWriting = true;
+    try {
+      await this.#connection.request({ method: 'PUT', path, body, deadlineMs: DEADLINE_MS });
+      return true;
+    } catch {
+      return false;
+    } finally {
+      lease.isWriting = false;
+    }
+  }
+}
+
+/** All clocks of a crowd are right, so that a record's own time tells. */
+function isOver({ renewTime, leaseDurationSeconds }: JsonObject, now: bigint): boolean {
+  const renewedAt = parseMicroTime(String(renewTime)) ?? 0n;
+  return now >= renewedAt + BigInt(Number(leaseDurationSeconds) * 1_000_000);
+}
+
+function isPinged(object: KubernetesObject): boolean {
+  const { pingTime, renewTime } = specOf(object);
+  if (typeof pingTime !== 'string') return false;
+  return (parseMicroTime(pingTime) ?? 0n) > (parseMicroTime(String(renewTime)) ?? 0n);
+}
