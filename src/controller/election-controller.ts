@@ -1,20 +1,15 @@
-import { type Clock, type Instant, sleep } from '../clock.ts';
+import { type Instant, sleep } from '../clock.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import { isUnsuspected } from '../election/candidate-observation.ts';
 import type { Decision, Reason } from '../election/decision.ts';
-import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
+import type { Lease, LeaseCandidate } from '../election/model.ts';
 import { type ElectionInput, surveyTenure } from '../election/survey.ts';
 import { earliest, type Now } from '../election/time.ts';
-import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { LeaseCandidateVersion } from '../kubernetes/discovery.ts';
-import {
-  Reflector,
-  type ReflectorErrorContext,
-  type ReflectorEvent,
-  type ReflectorObservation,
-} from '../kubernetes/reflector.ts';
+import { Reflector, type ReflectorEvent } from '../kubernetes/reflector.ts';
 import { createActionWriter } from './apply.ts';
 import { CandidateWatch } from './candidate-watch.ts';
+import type { ElectionControllerParts, SeenListener, WatchedResource } from './controller-parts.ts';
 import { ElectionRecords } from './election-records.ts';
 import {
   type ElectionsSurvey,
@@ -27,44 +22,9 @@ import { candidateChange, isMereRenewal } from './mere-renewal.ts';
 import { NamespacedReflectors } from './namespaced-reflectors.ts';
 import { type DecisionObserver, Reconciler } from './reconcile.ts';
 import { resourcePaths } from './resource-paths.ts';
-import { Workqueue, type WorkqueueObserver } from './workqueue.ts';
+import { Workqueue } from './workqueue.ts';
 import { WriteBarrier, type WrittenObject } from './write-barrier.ts';
-import type { WriteQueue, WriteQueueObserver } from './write-queue.ts';
-
-/** What a controller watches. */
-export type WatchedResource = 'leases' | 'leasecandidates';
-
-/** What happens in the controller, for whoever logs and measures. Must not throw. */
-export interface ControllerObserver extends DecisionObserver {
-  synced(version: LeaseCandidateVersion): void;
-  notServed(): void;
-  discoveryFailed(error: unknown): void;
-  reflectorFailed(error: unknown, context: ReflectorErrorContext): void;
-  reflectorObserver(resource: WatchedResource): (observation: ReflectorObservation) => void;
-  /** A reconcile ended in a way that nobody foresaw; it is repeated with backoff. */
-  reconcileFailed(key: LeaseKey, error: unknown): void;
-}
-
-/** What an {@link ElectionController} is made of. */
-export interface ElectionControllerParts {
-  readonly client: KubernetesClient;
-  readonly clock: Clock;
-  readonly settings: ElectionSettings;
-  /** Empty: all. */
-  readonly namespaces: readonly string[];
-  /** How many requests may ever be under way at once. */
-  readonly workers: number;
-  readonly isDryRun: boolean;
-  readonly mayWrite: () => boolean;
-  readonly observer: ControllerObserver;
-  readonly workqueueObserver?: WorkqueueObserver;
-  readonly writeQueueObserver?: WriteQueueObserver;
-  /** What {@link ElectionController.canElect} says may have changed. */
-  readonly onSighted?: () => void;
-}
-
-/** Told that something about a Lease, or a candidate for it, was seen to change; most often that its holder has renewed it. */
-export type SeenListener = (key: LeaseKey, isMereRenewal: boolean) => void;
+import type { WriteQueue } from './write-queue.ts';
 
 /** While one of these is the state of a Lease, a renewal by its holder is no news: the next look is planned already. */
 const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);

@@ -1,4 +1,4 @@
-import type { ControllerObserver } from '../controller/election-controller.ts';
+import type { ControllerObserver } from '../controller/controller-parts.ts';
 import type { LeaseKey } from '../controller/lease-key.ts';
 import type { LockObserver } from '../coordinator.ts';
 import type { Decision, Reason } from '../election/decision.ts';

@@ -29,8 +29,7 @@ export function grantTo(view: View, holder: string, strategy: string): readonly 
 
 function formerHolder({ input: { memory } }: View): Grant['former'] {
   const { record, reservation } = memory;
-  if (record && record.holder !== '') return { holder: record.holder, beliefMs: record.beliefMs };
-  return reservation && { holder: reservation.holder, beliefMs: reservation.beliefMs };
+  return record && record.holder !== '' ? record.holder : reservation?.holder;
 }
 
 /** A grant beside a valid record replaces one that nobody has taken up (rule 12); nothing else ever does. */

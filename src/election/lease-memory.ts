@@ -20,8 +20,6 @@ export interface Reservation {
   readonly holder: string;
   readonly from: Instant;
   readonly until: Instant;
-  /** How long the holder believes in a record of its own, in milliseconds. */
-  readonly beliefMs: number;
 }
 
 /** How often something failed in a row, and when last: what a backoff is computed from. */
@@ -42,7 +40,13 @@ export interface LeaseMemory {
   readonly unrenewedGrant: { readonly holder: string; readonly renewTime: MicroTime } | undefined;
   /** Grants of ours that each replaced the one before it, the last one among them, and since when (rule 12). */
   readonly grantSeries: { readonly count: number; readonly since: Instant };
-  /** Until when a release may be the work of the holder that our last grant by expiry replaced (rule 8). */
+  /**
+   * Who was last seen to hold the Lease by more than a grant of ours that nobody took up, and for how long it believed in
+   * its record, in milliseconds; undefined once it has released the Lease, or somebody else was given it. It may wake up
+   * late and release what it finds.
+   */
+  readonly leader: { readonly holder: string; readonly beliefMs: number } | undefined;
+  /** Until when a release may be the work of the leader whose Lease a grant by expiry gave away (rule 8). */
   readonly releaseDoubtedUntil: Instant;
   /** Grants that ran out without ever being renewed, in a row, by holder (rule 7). */
   readonly lapses: ReadonlyMap<string, Attempts>;
@@ -67,8 +71,8 @@ export interface Grant {
   readonly holder: string;
   /** The renewTime that the grant itself writes: any other is the holder's own. */
   readonly renewTime: MicroTime;
-  /** Who had the Lease before, and for how long it believes in a record of its own, in milliseconds. */
-  readonly former: { readonly holder: string; readonly beliefMs: number } | undefined;
+  /** Who had the Lease before. */
+  readonly former: string | undefined;
   /** Set when `former` let a grant run out without ever renewing it: it has never led by it. */
   readonly hasFormerLapsed: boolean;
   /** Set when it replaces a grant that `former` has not renewed, nor let run out, and why (rule 12). */
@@ -87,6 +91,7 @@ export const noMemory: LeaseMemory = {
   grantOnItsWay: undefined,
   unrenewedGrant: undefined,
   grantSeries: { count: 0, since: Number.NEGATIVE_INFINITY },
+  leader: undefined,
   releaseDoubtedUntil: Number.NEGATIVE_INFINITY,
   lapses: new Map(),
   written: {},

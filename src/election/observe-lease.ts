@@ -59,7 +59,7 @@ function observe(
     return { ...next, reservation: beliefsIn(memory, monotonic) };
   }
   const reservation = memory.reservation?.holder === record.holder ? undefined : memory.reservation;
-  return { ...next, reservation, withdrawals: withWithdrawal(memory.withdrawals, record.holder, monotonic) };
+  return { ...next, leader: undefined, reservation, withdrawals: withWithdrawal(memory.withdrawals, record.holder, monotonic) };
 }
 
 function withWithdrawal(
@@ -91,7 +91,7 @@ function beliefsIn(memory: LeaseMemory, at: Instant): Reservation | undefined {
   if (!record || record.holder === '') return reservation;
   const until = believesUntil(memory);
   if (reservation && reservation.until > until) return reservation;
-  return until > at ? { holder: record.holder, from: at, until, beliefMs: record.beliefMs } : undefined;
+  return until > at ? { holder: record.holder, from: at, until } : undefined;
 }
 
 function settleHolder(memory: LeaseMemory, previous: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
@@ -103,14 +103,15 @@ function settleHolder(memory: LeaseMemory, previous: LeaseMemory, lease: Lease, 
   // Somebody's grant is told by its acquireTime: no renewal moves that.
   const isAcquired = lease.acquireTime !== undefined && lease.acquireTime === lease.renewTime;
   const isRenewal = isSameHolder && record.renewTime !== lease.renewTime && !isAcquired;
-  const former = record && record.holder !== '' ? record : previous.reservation;
+  const loser = previous.leader?.holder === holder ? undefined : previous.leader;
   return {
     ...memory,
-    // What a grant of ours leaves behind was recorded with it; this is another coordinator's.
+    // What a grant of ours takes away was recorded with it; this is another coordinator's.
     releaseDoubtedUntil:
-      isAcquired && !isOurGrant && former && former.holder !== holder
-        ? Math.max(memory.releaseDoubtedUntil, at + former.beliefMs)
+      isAcquired && !isOurGrant && loser
+        ? Math.max(memory.releaseDoubtedUntil, at + loser.beliefMs)
         : memory.releaseDoubtedUntil,
+    leader: isOurGrant ? memory.leader : { holder, beliefMs: memory.record?.beliefMs ?? 0 },
     reservation: isRenewal || isOurGrant ? memory.reservation : beliefsIn(previous, at),
     unrenewedGrant: isOurGrant ? unrenewedGrant : undefined,
     // Only a renewal by the holder itself proves that it has taken the grant up.

@@ -22,9 +22,9 @@ export function recordGrantRefused(memory: LeaseMemory, grant: Grant): LeaseMemo
   return memory.grantOnItsWay === grant ? { ...memory, grantOnItsWay: undefined } : memory;
 }
 
-/** After the server has answered that a grant is written, unless the watch has shown that before. */
+/** After the server has answered that a grant is written; the watch may have shown it before. */
 export function recordGrantAnswered(memory: LeaseMemory, grant: Grant, at: Instant): LeaseMemory {
-  return memory.grantOnItsWay === grant ? recordGrant(memory, grant, at) : memory;
+  return memory.grantOnItsWay === grant ? recordGrant(memory, grant, at) : { ...memory, decidedAt: at };
 }
 
 /** After the Lease was granted at `at`. */
@@ -34,10 +34,10 @@ export function recordGrant(memory: LeaseMemory, grant: Grant, at: Instant): Lea
   const isEarlyLoss =
     !grant.isPreemption &&
     revises !== 'holderWorse' &&
-    former?.holder !== holder &&
+    former !== holder &&
     at < memory.preemptedAt + PREEMPTION_PROBATION_MS;
-  // Who never renewed its grant has never led by it, and so has nothing to release late (rule 12).
-  const hadLed = former !== undefined && !hasFormerLapsed && revises === undefined;
+  // Given to the same holder again, the Lease is still to be given away.
+  const loser = memory.leader?.holder === holder ? undefined : memory.leader;
   const { count, since } = memory.grantSeries;
   return {
     ...memory,
@@ -45,12 +45,11 @@ export function recordGrant(memory: LeaseMemory, grant: Grant, at: Instant): Lea
     reservation: memory.reservation?.holder === holder ? memory.reservation : undefined,
     unrenewedGrant: { holder, renewTime: grant.renewTime },
     grantSeries: revises ? { count: count + 1, since } : { count: 1, since: at },
-    // A grant to the same holder again settles nothing about the one before it.
-    releaseDoubtedUntil:
-      hadLed && former.holder !== holder
-        ? Math.max(memory.releaseDoubtedUntil, at + former.beliefMs)
-        : memory.releaseDoubtedUntil,
-    lapses: former && hasFormerLapsed ? withLapse(memory.lapses, former.holder, at) : memory.lapses,
+    leader: loser ? undefined : memory.leader,
+    releaseDoubtedUntil: loser
+      ? Math.max(memory.releaseDoubtedUntil, at + loser.beliefMs)
+      : memory.releaseDoubtedUntil,
+    lapses: former !== undefined && hasFormerLapsed ? withLapse(memory.lapses, former, at) : memory.lapses,
     written: {},
     ignoredWrites: NO_ATTEMPTS,
     preemptedAt: grant.isPreemption ? at : isEarlyLoss ? Number.NEGATIVE_INFINITY : memory.preemptedAt,

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
+import type { SeenListener } from '../controller/controller-parts.ts';
 import { DeadlineHeap } from '../controller/deadline-heap.ts';
-import type { SeenListener } from '../controller/election-controller.ts';
 import type { LeaseKey } from '../controller/lease-key.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import type { Now } from '../election/time.ts';

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Clock, Instant } from '../clock.ts';
-import type { WatchedResource } from '../controller/election-controller.ts';
+import type { WatchedResource } from '../controller/controller-parts.ts';
 import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/reflector.ts';
 
 /** One call to the API server that ended; a watch counts as ended once its answer has begun. */

@@ -1,4 +1,4 @@
-import type { ControllerObserver } from '../controller/election-controller.ts';
+import type { ControllerObserver } from '../controller/controller-parts.ts';
 import type { LockEvent } from '../controller/lock-settings.ts';
 import type { LockState } from '../controller/lock-state.ts';
 import type { Instant } from '../election/time.ts';

@@ -164,7 +164,7 @@ function describe(key: string, decision: Decision, input: ElectionInput) {
     lease: key,
     reason: decision.reason,
     holder: grantOf(decision)?.holder ?? input.lease?.holderIdentity ?? '',
-    formerHolder: grantOf(decision)?.former?.holder,
+    formerHolder: grantOf(decision)?.former,
     preferredHolder: preferredBy(decision),
     strategy: 'strategy' in outcome ? outcome.strategy : undefined,
     conflictingStrategies: strategies?.slice(0, MOST_NAMED),

@@ -1,7 +1,5 @@
-import {
-  ElectionController,
-  type ElectionControllerParts,
-} from '../../src/controller/election-controller.ts';
+import type { ElectionControllerParts } from '../../src/controller/controller-parts.ts';
+import { ElectionController } from '../../src/controller/election-controller.ts';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import { isJsonObject, type JsonObject } from '../../src/kubernetes/json.ts';

@@ -9,7 +9,7 @@ const TIME = '2026-01-01T00:00:01.000001Z';
 const grant: NonNullable<CreateLease['grant']> = {
   holder: 'b',
   renewTime: wallAt(1000) + 1n,
-  former: { holder: 'a', beliefMs: 15_000 },
+  former: 'a',
   hasFormerLapsed: true,
   revises: undefined,
   isPreemption: true,

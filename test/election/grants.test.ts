@@ -414,7 +414,7 @@ describe('a candidate that takes up no grants (rule 7)', () => {
   test('is forgotten in time, so that nothing grows while one crashes under a new name each time', () => {
     let memory = noMemory;
     for (let life = 0; life < 1000; life++) {
-      const former = { holder: `crasher-${life}`, beliefMs: 10_000 };
+      const former = `crasher-${life}`;
       const rest = { renewTime: wallAt(0), hasFormerLapsed: true, revises: undefined, isPreemption: false };
       memory = recordGrant(memory, { holder: `crasher-${life + 1}`, former, ...rest }, life * 60_000);
     }

@@ -1,14 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
-import { noMemory } from '../../src/election/lease-memory.ts';
-import { recordGrant } from '../../src/election/record-writes.ts';
+import { type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
+import { observeLease } from '../../src/election/observe-lease.ts';
+import { recordGrant, recordGrantSent } from '../../src/election/record-writes.ts';
 import {
+  defaultSettings,
   type InputBuilder,
+  type LeaseBuilder,
   makeCandidate,
   makeInput,
   makeLease,
   makeNow,
   type ObservedBuilder,
+  wallAt,
 } from '../support/election-builders.ts';
 import { describeActions, SimElection } from '../support/sim-election.ts';
 
@@ -183,21 +187,48 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(actionsWith(10_000)).toBe('ping other (expiry)');
   });
 
-  test('stays in doubt for the longest that any former holder may take to release it', () => {
+  test('stays in doubt for the longest that any former leader may take to release it', () => {
+    const leader = { holder: 'a', beliefMs: 1000 };
     const grant = {
-      holder: 'b',
       renewTime: 0n,
-      former: { holder: 'a', beliefMs: 1000 },
+      former: 'a',
       hasFormerLapsed: false,
       revises: undefined,
       isPreemption: false,
     };
-    const doubtAfter = (doubted: number, former: typeof grant.former | undefined) =>
-      recordGrant({ ...noMemory, releaseDoubtedUntil: doubted }, { ...grant, former }, 5000)
+    const doubtAfter = (releaseDoubtedUntil: number, led: typeof leader | undefined, holder = 'b') =>
+      recordGrant({ ...noMemory, releaseDoubtedUntil, leader: led }, { ...grant, holder }, 5000)
         .releaseDoubtedUntil;
-    expect(doubtAfter(0, grant.former)).toBe(6000);
-    expect(doubtAfter(9000, grant.former)).toBe(9000);
+    expect(doubtAfter(0, leader)).toBe(6000);
+    expect(doubtAfter(9000, leader)).toBe(9000);
     expect(doubtAfter(9000, undefined)).toBe(9000);
+    // Given to the same holder again, it is still to be given away.
+    expect(doubtAfter(0, leader, 'a')).toBe(0);
+  });
+
+  test('is in doubt after its leader slept through a second grant: it may release late what is another’s by then', () => {
+    /** What is remembered after `holder` is given the Lease at `at` by us, as its former holder let it run out. */
+    const granted = (memory: LeaseMemory, holder: string, at: number, hasFormerLapsed: boolean) => {
+      const grant = { holder, renewTime: wallAt(at), former: 'a', hasFormerLapsed, revises: undefined };
+      const sent = recordGrantSent(memory, { ...grant, isPreemption: false });
+      return seen(
+        sent,
+        makeLease(holder)
+          .renewedAt(at)
+          .with({ acquireTime: wallAt(at) }),
+        at,
+      );
+    };
+    const seen = (memory: LeaseMemory, lease: LeaseBuilder, at: number) =>
+      observeLease(memory, lease.build(), makeNow(at), defaultSettings);
+    const led = seen(noMemory, makeLease('a').lasting(15), 0);
+    const again = granted(led, 'a', 15_000, false);
+    const given = granted(again, 'b', 25_000, true);
+    const taken = seen(given, makeLease('b').lasting(15).renewedAt(26_000), 26_000);
+    const reservedFor = (at: number) => seen(taken, makeLease('b').releasedAt(at), at).reservation?.holder;
+    // Within 15 s of when the Lease was given away, it may be a who has woken up.
+    expect(reservedFor(39_999)).toBe('b');
+    expect(reservedFor(40_000)).toBeUndefined();
   });
 
   test('is decided again at that moment, and at the end', () => {

@@ -1,4 +1,4 @@
-import type { SeenListener } from '../../src/controller/election-controller.ts';
+import type { SeenListener } from '../../src/controller/controller-parts.ts';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
 import { type LeaseKey, leaseKey } from '../../src/controller/lease-key.ts';
 import type { Lease, LeaseCandidate } from '../../src/election/model.ts';

@@ -1,4 +1,4 @@
-import type { ElectionControllerParts } from '../../src/controller/election-controller.ts';
+import type { ElectionControllerParts } from '../../src/controller/controller-parts.ts';
 import { isJsonObject, type JsonObject } from '../../src/kubernetes/json.ts';
 import { createControllerReport } from '../../src/telemetry/controller-report.ts';
 import { createElectionTraces } from '../../src/telemetry/election-traces.ts';
