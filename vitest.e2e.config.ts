@@ -11,9 +11,15 @@ const timeouts = {
 };
 
 /** Need root, and packages of Debian's, which `.ci/install-packages` installs: `npm run test:operations`. */
-const operations = ['completion', 'image', 'monitoring', 'operations', 'runbooks', 'status-page'].map(
-  (name) => `test/e2e/${name}.e2e.test.ts`,
-);
+const operations = [
+  'alert-stories',
+  'completion',
+  'image',
+  'monitoring',
+  'operations',
+  'runbooks',
+  'status-page',
+].map((name) => `test/e2e/${name}.e2e.test.ts`);
 
 export default defineConfig({
   test: {

@@ -1,0 +1,84 @@
+import { assembleCoordinator, type Coordinator } from '../../../src/coordinator.ts';
+import type { ApiRequest, KubernetesClient } from '../../../src/kubernetes/client.ts';
+import { ApiError } from '../../../src/kubernetes/errors.ts';
+import { describeTarget } from '../../../src/kubernetes/request-target.ts';
+import { createControllerReport, createLockReport } from '../../../src/telemetry/controller-report.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { createMetrics, type Metrics } from '../../../src/telemetry/metrics.ts';
+import type { SimApiServer } from '../../simulation/sim-api-server.ts';
+import { SimConnection } from '../../simulation/sim-connection.ts';
+import { SimProcess } from '../../simulation/sim-process.ts';
+import { defaultSettings } from '../../support/election-builders.ts';
+import type { VirtualClock } from '../../support/virtual-clock.ts';
+
+/** A pod of the coordinator: the real one, with its lock and its metrics, put together as the program does it. */
+export class SimCoordinator {
+  readonly name: string;
+  readonly metrics: Metrics;
+  readonly #process: SimProcess;
+  readonly #coordinator: Coordinator;
+  #isRunning = true;
+
+  constructor(name: string, clock: VirtualClock, api: SimApiServer) {
+    this.name = name;
+    const process = new SimProcess(clock);
+    const metrics = createMetrics({ version: '0.0.0', clock: process });
+    const logger = createLogger({ level: 'error', clock: process, destination: { write: () => {} } });
+    const now = () => process.now();
+    const report = createControllerReport({ logger, metrics, now, isDryRun: false });
+    this.#process = process;
+    this.metrics = metrics;
+    this.#coordinator = assembleCoordinator({
+      clock: process,
+      connect: () => measured(new SimConnection(api, process, name), process, metrics),
+      settings: { ...defaultSettings, namespaces: [], workers: 8, dryRun: false, takeOver: true },
+      observer: report,
+      lockObserver: createLockReport({ logger, metrics, now, report }),
+      workqueueObserver: metrics.workqueue.observer('leases'),
+    });
+    const { controller, lock } = this.#coordinator;
+    metrics.survey.watch((known) => controller.survey(known));
+    metrics.api.watchStaleness((resource) => controller.lastHeard(resource));
+    if (lock) metrics.lock.changed(lock.state);
+    this.#coordinator.start();
+  }
+
+  /** Whether it can be scraped. */
+  get isRunning(): boolean {
+    return this.#isRunning;
+  }
+
+  /** SIGTERM: it lets the lock go. */
+  terminate(): void {
+    void this.#coordinator.stop().then(() => this.kill());
+  }
+
+  kill(): void {
+    this.#isRunning = false;
+    this.#process.kill();
+  }
+}
+
+/** Reports each call to the metrics, as the real client does. */
+function measured(client: KubernetesClient, clock: SimProcess, { api }: Metrics): KubernetesClient {
+  async function call<T>(request: ApiRequest, answer: Promise<T>): Promise<T> {
+    const startedAt = clock.now();
+    const { verb } = describeTarget(request.method, request.path, request.query);
+    const tell = (status: number | 'error') =>
+      api.called({ method: request.method, verb, status, durationMs: clock.now() - startedAt });
+    try {
+      const value = await answer;
+      tell(200);
+      return value;
+    } catch (error) {
+      tell(error instanceof ApiError ? error.status : 'error');
+      throw error;
+    }
+  }
+  return {
+    server: client.server,
+    request: (request) => call(request, client.request(request)),
+    stream: (request) => call(request, client.stream(request)),
+    close: () => client.close(),
+  };
+}
