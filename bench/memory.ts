@@ -11,10 +11,11 @@ import { LineSplitter } from '../src/kubernetes/watch-lines.ts';
 import { defaultSettings } from '../test/support/election-builders.ts';
 
 // What an object costs in memory that is kept, `npm run bench:memory`: everything is listed, and then changes twice, as
-// over a watch. Fails when it is more than a Lease or a candidate may cost.
+// over a watch. Fails when it is more than a Lease or a candidate may cost. The number of Leases can be given; there are
+// five candidates for each.
 
-const CANDIDATES = 50_000;
-const LEASES = 10_000;
+const LEASES = Number(process.argv[2] ?? 10_000);
+const CANDIDATES = 5 * LEASES;
 const PAGE = 500;
 const MOST_BYTES = 4096;
 const STARTED_AT = BigInt(Date.UTC(2026, 0, 1)) * 1000n;
