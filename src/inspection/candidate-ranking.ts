@@ -6,6 +6,7 @@ import { strategies } from '../election/strategies.ts';
 import type { CandidateState, ElectionInput, Standing } from '../election/survey.ts';
 import type { Now } from '../election/time.ts';
 import { possibleCandidates, type View } from '../election/view.ts';
+import { firstOf } from '../first-of.ts';
 import { describeLoss } from './candidate-text.ts';
 import { reasonTexts } from './reason-text.ts';
 
@@ -34,14 +35,17 @@ export function supposeAnswers(view: View, decision: Decision): Decision {
   return { ...decision, actions: [], outcome: decideOutcome(possible), standings };
 }
 
-/** Every candidate with what became of it: the best first, those that take no part last, in the order of names. */
+/**
+ * Every candidate, or the first `most` of them, with what became of it: the best first, those that take no part last, in
+ * the order of names.
+ */
 export function rank(
   supposed: Decision,
   { standings }: Decision,
   input: ElectionInput,
   now: Now,
+  most = Number.POSITIVE_INFINITY,
 ): readonly RankedCandidate[] {
-  const accounts = new Map(explainCandidates(supposed).map((account) => [account.name, account]));
   const states = new Map(standings.map(({ candidate, state }) => [candidate, state]));
   const order = supposed.outcome.kind === 'leader' ? strategies.get(supposed.outcome.strategy) : undefined;
   const placeOf = ({ state, candidate }: Standing) =>
@@ -51,23 +55,28 @@ export function rank(
     if (places !== 0 || placeOf(a) > 0) return places;
     return order?.compare(a.candidate, b.candidate) ?? 0;
   };
-  return [...supposed.standings]
-    .sort(compare)
-    .map(({ candidate, isHolder, observation }): RankedCandidate => {
-      const state = states.get(candidate) ?? 'Idle';
-      const lostBy = accounts.get(candidate.name)?.lostBy;
-      return {
-        name: candidate.name,
-        binaryVersion: candidate.binaryVersion,
-        emulationVersion: candidate.emulationVersion,
-        state,
-        renewedSecondsAgo: sinceRenewalMs(observation, now.monotonic) / 1000,
-        isHolder,
-        isPreferred: input.lease?.preferredHolder === candidate.name,
-        lostBy,
-        why: lostBy === undefined ? 'the best candidate' : describeLoss(lostBy),
-      };
-    });
+  const ranked =
+    most < supposed.standings.length
+      ? firstOf(supposed.standings, most, compare)
+      : supposed.standings.toSorted(compare);
+  const accounts = new Map(
+    explainCandidates({ ...supposed, standings: ranked }).map((account) => [account.name, account]),
+  );
+  return ranked.map(({ candidate, isHolder, observation }): RankedCandidate => {
+    const state = states.get(candidate) ?? 'Idle';
+    const lostBy = accounts.get(candidate.name)?.lostBy;
+    return {
+      name: candidate.name,
+      binaryVersion: candidate.binaryVersion,
+      emulationVersion: candidate.emulationVersion,
+      state,
+      renewedSecondsAgo: sinceRenewalMs(observation, now.monotonic) / 1000,
+      isHolder,
+      isPreferred: input.lease?.preferredHolder === candidate.name,
+      lostBy,
+      why: lostBy === undefined ? 'the best candidate' : describeLoss(lostBy),
+    };
+  });
 }
 
 /** Who leads and why, in words. */

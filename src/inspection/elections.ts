@@ -101,13 +101,17 @@ async function list(
   path: string,
   fieldSelector?: string,
 ): Promise<readonly KubernetesObject[]> {
-  const { items } = await listAllPages(client, {
+  let objects: KubernetesObject[] = [];
+  await listAllPages(client, {
     path,
     query: { fieldSelector },
     pageSize: PAGE_SIZE,
     deadlineMs: PAGE_DEADLINE_MS,
     signal,
-    onPage: () => {},
+    begin: () => {
+      objects = [];
+      return (items) => objects.push(...items.filter(isKubernetesObject));
+    },
   });
-  return items.filter(isKubernetesObject);
+  return objects;
 }

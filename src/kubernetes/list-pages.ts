@@ -3,10 +3,8 @@ import { ApiError, ConnectionError } from './errors.ts';
 import { isJsonObject } from './json.ts';
 import type { Query } from './request-target.ts';
 
-/** A complete list. */
+/** A complete list, whose pages have been handed over. */
 export interface ObjectList {
-  /** Not looked at yet. */
-  readonly items: readonly unknown[];
   /** The state of the server that the list shows, and that a watch goes on from. */
   readonly resourceVersion: string;
   readonly pages: number;
@@ -21,8 +19,11 @@ export interface ListRequest {
   /** For each page, in milliseconds. */
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
-  /** Called as each page arrives. */
-  readonly onPage: () => void;
+  /**
+   * Called when the list is begun, and when it is begun anew, so that what was handed over before is void. What it returns
+   * takes each page as it arrives, its items not looked at yet: all of them at once would be several times what is kept.
+   */
+  readonly begin: () => (items: readonly unknown[]) => void;
 }
 
 /**
@@ -53,13 +54,12 @@ function rethrowLostSnapshot(error: unknown): never {
 }
 
 async function listOnce(client: KubernetesClient, request: ListRequest): Promise<ObjectList> {
-  const items: unknown[] = [];
+  const take = request.begin();
   let token: string | undefined;
   for (let pages = 1; ; pages++) {
     const page = await readPage(client, request, token);
-    request.onPage();
-    for (const item of page.items) items.push(item);
-    if (page.token === undefined) return { items, resourceVersion: page.resourceVersion, pages };
+    take(page.items);
+    if (page.token === undefined) return { resourceVersion: page.resourceVersion, pages };
     token = page.token;
   }
 }

@@ -2,9 +2,9 @@ import { type Clock, type Instant, sleep } from '../clock.ts';
 import { Backoff } from './backoff.ts';
 import type { KubernetesClient } from './client.ts';
 import { ConnectionError } from './errors.ts';
-import { listAllPages } from './list-pages.ts';
 import { isKubernetesObject, type KubernetesObject } from './objects.ts';
 import { decideRecovery } from './recovery.ts';
+import { listForStore } from './replacing-list.ts';
 import { ServerContact } from './server-contact.ts';
 import { type Decoder, ObjectStore, type ReadonlyStore, type StoreChange } from './store.ts';
 import type { WatchEvent } from './watch-event.ts';
@@ -183,23 +183,24 @@ export class Reflector<T> {
       onSynced,
     } = this.#options;
     const startedAt = clock.now();
-    const { items, resourceVersion, pages } = await listAllPages(client, {
+    const { resourceVersion, objects, pages, complete } = await listForStore(client, {
       path,
       query,
       pageSize,
       deadlineMs: PAGE_DEADLINE_MS,
       signal: this.#stopping.signal,
+      store: this.#store,
+      decode: this.#decode,
+      isUsable: this.#isUsable,
       onPage: () => this.#contact.answered(),
     });
     // An answer can arrive in the same turn as stop() is called.
     if (this.#stopping.signal.aborted) return;
     this.#listedAt = startedAt;
-    const changes = this.#store.replace(items.filter(this.#isUsable), this.#decode);
+    const changes = complete();
     this.#backoff.succeeded();
     this.#advanceTo(resourceVersion);
-    this.#guard(() =>
-      observe?.({ type: 'listed', objects: items.length, pages, durationMs: clock.now() - startedAt }),
-    );
+    this.#guard(() => observe?.({ type: 'listed', objects, pages, durationMs: clock.now() - startedAt }));
     this.#deliver(changes);
     if (this.#synced || this.#stopping.signal.aborted) return;
     this.#synced = true;

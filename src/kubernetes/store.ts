@@ -29,6 +29,13 @@ interface Entry<T> {
 /** Turns an object of the API into one of the domain; undefined when it cannot be had. */
 export type Decoder<T> = (raw: KubernetesObject) => T | undefined;
 
+/** All objects that there are, on their way into a store. */
+export interface Replacement<T> {
+  add(objects: readonly KubernetesObject[]): void;
+  /** Makes the store hold what was added and nothing else; it must not have changed since the replacement was begun. */
+  complete(): readonly StoreChange<T>[];
+}
+
 /** A store that tells what each update has changed. An object of another uid under the same key is another object. */
 export class ObjectStore<T> implements ReadonlyStore<T> {
   #entries = new Map<string, Entry<T>>();
@@ -76,25 +83,33 @@ export class ObjectStore<T> implements ReadonlyStore<T> {
     return [{ type: 'deleted', key, object: decode(raw) ?? known.object, previous: known.object }];
   }
 
-  /** Makes the store hold these objects and no others. */
-  replace(objects: readonly KubernetesObject[], decode: Decoder<T>): StoreChange<T>[] {
+  /** Begins to take in all that there is, part by part; the store is as it was until that is complete. */
+  beginReplacement(decode: Decoder<T>): Replacement<T> {
     const before = this.#entries;
     const after = new Map<string, Entry<T>>();
-    const changes: StoreChange<T>[] = [];
-    for (const raw of objects) {
-      const key = objectKey(raw.metadata);
-      const known = before.get(key);
-      // An object that cannot be decoded exists all the same: what was known of it stays.
-      const entry = nextEntry(raw, known, decode) ?? known;
-      if (entry === undefined) continue;
-      after.set(key, entry);
-      if (entry !== known) changes.push(...changesBetween(key, known, entry));
-    }
-    for (const [key, { object }] of before) {
-      if (!after.has(key)) changes.push({ type: 'deleted', key, object, previous: object });
-    }
-    this.#entries = after;
-    return changes;
+    return {
+      add(objects) {
+        for (const raw of objects) {
+          const key = objectKey(raw.metadata);
+          const known = before.get(key);
+          // An object that cannot be decoded exists all the same: what was known of it stays.
+          const entry = nextEntry(raw, known, decode) ?? known;
+          if (entry !== undefined) after.set(key, entry);
+        }
+      },
+      complete: () => {
+        this.#entries = after;
+        const changes: StoreChange<T>[] = [];
+        for (const [key, entry] of after) {
+          const known = before.get(key);
+          if (entry !== known) changes.push(...changesBetween(key, known, entry));
+        }
+        for (const [key, { object }] of before) {
+          if (!after.has(key)) changes.push({ type: 'deleted', key, object, previous: object });
+        }
+        return changes;
+      },
+    };
   }
 }
 

@@ -1,7 +1,7 @@
 import { unledSince } from '../controller/elections-survey.ts';
 import { leaseKey } from '../controller/lease-key.ts';
 import { decideElection } from '../election/decide.ts';
-import type { Reason } from '../election/decision.ts';
+import type { Decision, Reason } from '../election/decision.ts';
 import { type CandidateState, type ElectionInput, showsElection } from '../election/survey.ts';
 import { earliest, type Instant, type Now } from '../election/time.ts';
 import { endsOfWords, surveyElection } from '../election/view.ts';
@@ -44,7 +44,7 @@ export function lookAtLease(input: ElectionInput, now: Now, wallOffsetMs: number
     view,
     now,
   );
-  const ranked = rank(supposed, decision, input, now);
+  const ranked = rank(supposed, decision, input, now, MOST_CANDIDATES);
   const isUnled = view.tenure.kind === 'vacant' && input.candidates.length > 0;
   const since = view.tenure.kind === 'vacant' && isUnled ? unledSince(input, view.tenure) : undefined;
   const atWall = (at: Instant) => Math.round(at + wallOffsetMs);
@@ -67,19 +67,24 @@ export function lookAtLease(input: ElectionInput, now: Now, wallOffsetMs: number
       ...(waitingFor !== undefined && { waitingFor }),
       verdict: verdictOn(isHeld ? lease?.holderIdentity : undefined, supposed, decision),
       transitions: leaseTransitions,
-      candidates: ranked
-        .slice(0, MOST_CANDIDATES)
-        .map((one) => candidateEntry(one, atWall(now.monotonic - one.renewedSecondsAgo * 1000))),
-      ...(ranked.length > MOST_CANDIDATES && { more: countStates(ranked.slice(MOST_CANDIDATES)) }),
+      candidates: ranked.map((one) =>
+        candidateEntry(one, atWall(now.monotonic - one.renewedSecondsAgo * 1000)),
+      ),
+      ...(ranked.length < decision.standings.length && { more: countBeyond(ranked, decision) }),
     },
     until: earliest(ends.map((at) => (at !== undefined && at > now.monotonic ? at : undefined))),
   };
 }
 
-function countStates(candidates: readonly RankedCandidate[]): NonNullable<LeaseEntry['more']> {
+/** How many candidates there are beyond those that are shown, by their state. */
+function countBeyond(
+  shown: readonly RankedCandidate[],
+  { standings }: Decision,
+): NonNullable<LeaseEntry['more']> {
   const counts: Partial<Record<CandidateState, number>> = {};
-  for (const { state } of candidates) counts[state] = (counts[state] ?? 0) + 1;
-  return counts;
+  for (const { state } of standings) counts[state] = (counts[state] ?? 0) + 1;
+  for (const { state } of shown) counts[state] = (counts[state] ?? 0) - 1;
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
 }
 
 function candidateEntry(ranked: RankedCandidate, renewedAt: number): CandidateEntry {

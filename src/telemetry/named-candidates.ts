@@ -3,6 +3,7 @@ import { grantOf, preferredBy } from '../election/decision-result.ts';
 import { type CandidateAccount, explainCandidates } from '../election/explain.ts';
 import { strategies } from '../election/strategies.ts';
 import type { Standing } from '../election/survey.ts';
+import { firstOf } from '../first-of.ts';
 
 /** Of candidates, and of whatever else there may be any number of, logs and Events name so many and count the others. */
 export const MOST_NAMED = 10;
@@ -20,15 +21,7 @@ export interface NamedCandidates {
 export function nameCandidates(decision: Decision, most = MOST_NAMED): NamedCandidates {
   const { standings } = decision;
   if (standings.length <= most) return { named: explainCandidates(decision), more: 0 };
-  const first: Standing[] = [];
-  const compare = orderOf(decision);
-  for (const standing of standings) {
-    const last = first.at(-1);
-    if (first.length === most && last && compare(standing, last) >= 0) continue;
-    const place = first.findIndex((other) => compare(standing, other) < 0);
-    first.splice(place === -1 ? first.length : place, 0, standing);
-    if (first.length > most) first.pop();
-  }
+  const first = firstOf(standings, most, orderOf(decision));
   return {
     named: explainCandidates({ ...decision, standings: first }),
     more: standings.length - first.length,

@@ -63,6 +63,30 @@ describe('listing', () => {
     await reflector.stop();
   });
 
+  it('decodes each page as it comes, so that no list is ever in memory as the server sent it', async () => {
+    const client = new ScriptedClient();
+    const decoded: (string | undefined)[] = [];
+    const decodedBefore: number[] = [];
+    client.onRequest = ({ query }) => {
+      decodedBefore.push(decoded.length);
+      return query?.['continue']
+        ? makeList([makeObject('b', '5')], '7')
+        : makeList([makeObject('a', '3')], '7', 'more');
+    };
+    const { reflector, observations } = makeReflector(client, {
+      decode: (raw) => {
+        decoded.push(raw.metadata.name);
+        return raw;
+      },
+    });
+    reflector.start();
+    await settle();
+    expect(decodedBefore).toEqual([0, 1]);
+    expect(decoded).toEqual(['a', 'b']);
+    expect(observations[0]).toMatchObject({ type: 'listed', objects: 2, pages: 2 });
+    await reflector.stop();
+  });
+
   it('begins anew when the server has forgotten what it was to continue with', async () => {
     const client = new ScriptedClient();
     client.onRequest = ({ query }) => {

@@ -1,0 +1,144 @@
+import { ElectionRecords } from '../src/controller/election-records.ts';
+import { leaseKey } from '../src/controller/lease-key.ts';
+import { decodeLease } from '../src/coordination/lease.ts';
+import { decodeLeaseCandidate } from '../src/coordination/lease-candidate.ts';
+import { formatMicroTime } from '../src/coordination/micro-time.ts';
+import type { Lease, LeaseCandidate } from '../src/election/model.ts';
+import type { KubernetesObject } from '../src/kubernetes/objects.ts';
+import { type Decoder, ObjectStore } from '../src/kubernetes/store.ts';
+import { parseWatchEvent } from '../src/kubernetes/watch-event.ts';
+import { LineSplitter } from '../src/kubernetes/watch-lines.ts';
+import { defaultSettings } from '../test/support/election-builders.ts';
+
+// What an object costs in memory that is kept, `npm run bench:memory`: everything is listed, and then changes twice, as
+// over a watch. Fails when it is more than a Lease or a candidate may cost. The number of Leases can be given; there are
+// five candidates for each.
+
+const LEASES = Number(process.argv[2] ?? 10_000);
+const CANDIDATES = 5 * LEASES;
+const PAGE = 500;
+const MOST_BYTES = 4096;
+const STARTED_AT = BigInt(Date.UTC(2026, 0, 1)) * 1000n;
+
+const collectGarbage = globalThis.gc;
+if (!collectGarbage) throw new Error('run it with --expose-gc');
+
+function heapUsed(): number {
+  collectGarbage?.();
+  collectGarbage?.();
+  return process.memoryUsage().heapUsed;
+}
+
+function metadata(name: string, index: number, revision: number, spec: object, manager: string) {
+  const managedFields = [manager, 'coordinated-leader-election'].map((each) => ({
+    manager: each,
+    operation: 'Update',
+    apiVersion: 'coordination.k8s.io/v1beta1',
+    time: '2026-01-01T00:00:00Z',
+    fieldsType: 'FieldsV1',
+    fieldsV1: {
+      'f:spec': Object.fromEntries(
+        ['.', ...Object.keys(spec).map((field) => `f:${field}`)].map((f) => [f, {}]),
+      ),
+    },
+  }));
+  return {
+    name,
+    namespace: `namespace-${index % 20}`,
+    uid: `3d5e9c23-8938-4b66-bfb2-${index.toString(16).padStart(12, '0')}`,
+    resourceVersion: `${1_000_000 + revision * 100_000 + index}`,
+    creationTimestamp: '2026-01-01T00:00:00Z',
+    labels: { 'app.kubernetes.io/name': 'component', 'app.kubernetes.io/instance': `instance-${index}` },
+    annotations: { 'example.com/note': 'x'.repeat(200) },
+    managedFields,
+  };
+}
+
+function candidateObject(index: number, revision: number) {
+  const spec = {
+    leaseName: `component-${Math.floor(index / 20) % (LEASES / 20)}`,
+    binaryVersion: `1.${36 + (index % 3)}.0`,
+    emulationVersion: `1.${35 + (index % 3)}.0`,
+    strategy: 'OldestEmulationVersion',
+    pingTime: formatMicroTime(STARTED_AT + BigInt(revision) * 1_000_000n),
+    renewTime: formatMicroTime(STARTED_AT + BigInt(revision) * 1_000_000n + 5n),
+  };
+  const name = `component-7f5c9b8d6c-${index.toString(36).padStart(5, '0')}`;
+  return { metadata: metadata(name, index, revision, spec, 'component'), spec };
+}
+
+function leaseObject(index: number, revision: number) {
+  const spec = {
+    holderIdentity: `component-7f5c9b8d6c-${index.toString(36).padStart(5, '0')}`,
+    leaseDurationSeconds: 15,
+    acquireTime: formatMicroTime(STARTED_AT),
+    renewTime: formatMicroTime(STARTED_AT + BigInt(revision) * 2_000_000n),
+    leaseTransitions: 3,
+    strategy: 'OldestEmulationVersion',
+  };
+  const name = `component-${Math.floor(index / 20)}`;
+  return { metadata: metadata(name, index, revision, spec, 'component'), spec };
+}
+
+/** Lists `count` objects page by page, then has each change twice by a watch; every text is one that JSON was read from. */
+function fill<T>(
+  count: number,
+  make: (index: number, revision: number) => object,
+  decode: Decoder<T>,
+  take: (object: T, revision: number) => void,
+): ObjectStore<T> {
+  const store = new ObjectStore<T>();
+  const replacement = store.beginReplacement(decode);
+  for (let first = 0; first < count; first += PAGE) {
+    const page = Array.from({ length: Math.min(PAGE, count - first) }, (_, at) => make(first + at, 0));
+    const { items: read } = JSON.parse(JSON.stringify({ items: page })) as { items: KubernetesObject[] };
+    replacement.add(read);
+  }
+  for (const { object } of replacement.complete()) take(object, 0);
+  for (const revision of [1, 2]) {
+    const lines = new LineSplitter(1 << 24);
+    for (let first = 0; first < count; first += 20) {
+      const text = Array.from(
+        { length: Math.min(20, count - first) },
+        (_, at) => `${JSON.stringify({ type: 'MODIFIED', object: make(first + at, revision) })}\n`,
+      ).join('');
+      for (const line of lines.push(Buffer.from(text))) {
+        const event = parseWatchEvent(line, '/');
+        if (event.type === 'BOOKMARK') continue;
+        for (const { object } of store.put(event.object, decode)) take(object, revision);
+      }
+    }
+  }
+  return store;
+}
+
+const records = new ElectionRecords(defaultSettings);
+const now = (revision: number) => ({
+  monotonic: revision * 1000,
+  wall: STARTED_AT + BigInt(revision) * 1_000_000n,
+});
+
+const before = heapUsed();
+const candidates = fill<LeaseCandidate>(
+  CANDIDATES,
+  candidateObject,
+  decodeLeaseCandidate,
+  (candidate, revision) => records.seeCandidate(candidate, now(revision)),
+);
+const between = heapUsed();
+const leases = fill<Lease>(LEASES, leaseObject, decodeLease, (lease, revision) =>
+  records.seeLease(leaseKey(lease.namespace, lease.name), lease, now(revision)),
+);
+const after = heapUsed();
+
+const perCandidate = (between - before) / candidates.size;
+const perLease = (after - between) / leases.size;
+process.stdout.write(
+  `${candidates.size} candidates: ${perCandidate.toFixed(0)} bytes each\n` +
+    `${leases.size} Leases: ${perLease.toFixed(0)} bytes each\n` +
+    `${((after - before) / 1024 / 1024).toFixed(1)} MiB in all; ${records.size} Leases remembered\n`,
+);
+if (Math.max(perCandidate, perLease) > MOST_BYTES) {
+  process.stderr.write(`that is more than ${MOST_BYTES} bytes\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,13 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { firstOf } from '../src/first-of.ts';
+
+test('the first of some are the beginning of all of them sorted', () => {
+  const items = fc.array(fc.record({ rank: fc.nat(5), id: fc.nat() }));
+  fc.assert(
+    fc.property(items, fc.nat(12), (all, most) => {
+      const compare = (a: { rank: number }, b: { rank: number }) => a.rank - b.rank;
+      expect(firstOf(all, most, compare)).toEqual(all.toSorted(compare).slice(0, most));
+    }),
+  );
+});
