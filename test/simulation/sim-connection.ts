@@ -78,9 +78,9 @@ export class SimConnection implements KubernetesClient {
     this.breakWatches();
   }
 
-  /** How many watches are open. */
+  /** How many watches are open and read. */
   get openWatches(): number {
-    return this.#watches.size;
+    return [...this.#watches].filter(({ isRead }) => isRead).length;
   }
 
   /** Whether some event has not arrived yet. */

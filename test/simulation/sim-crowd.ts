@@ -102,13 +102,9 @@ export class SimCrowd {
       leaseTransitions: 0,
       strategy: STRATEGY,
     };
-    const object = this.#api.store.create('leases', {
-      metadata: { namespace: NAMESPACE, name: leaseName },
-      spec,
-    });
-    const lease = this.#seen(object);
-    lease.leader = name;
-    lease.ledUntil = this.#process.now() + LEASE_SECONDS * 1000;
+    const object = { metadata: { namespace: NAMESPACE, name: leaseName }, spec };
+    const lease = this.#track(object, name, this.#runsOutAt());
+    this.#api.store.create('leases', object);
     this.#renewIn(lease, this.#process.random() * this.#renewEveryMs);
   }
 
@@ -194,13 +190,11 @@ export class SimCrowd {
       known.object = object;
       return known;
     }
-    const lease = {
-      object,
-      isWriting: false,
-      leader: '',
-      ledUntil: this.#process.now(),
-      cancelRenewal: () => {},
-    };
+    return this.#track(object, '', this.#process.now());
+  }
+
+  #track(object: KubernetesObject, leader: string, ledUntil: Instant): LeaseState {
+    const lease = { object, isWriting: false, leader, ledUntil, cancelRenewal: () => {} };
     this.#leases.set(keyOf(object), lease);
     return lease;
   }

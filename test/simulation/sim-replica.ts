@@ -100,10 +100,16 @@ export class SimReplica {
     return (
       this.isRunning &&
       !this.process.isPaused &&
-      this.controller.hasSynced('leases') &&
-      this.controller.hasSynced('leasecandidates') &&
+      this.hasSynced &&
       this.client.openWatches === 2 &&
       !this.client.isBehind
+    );
+  }
+
+  /** Whether it runs and has listed everything once: from then on it sees what changes, late perhaps. */
+  get hasSynced(): boolean {
+    return (
+      this.isRunning && this.controller.hasSynced('leases') && this.controller.hasSynced('leasecandidates')
     );
   }
 

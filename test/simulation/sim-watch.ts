@@ -24,6 +24,7 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
   #wake = (): void => {};
   #outcome: { readonly error: Error | undefined } | undefined;
   #isHeld = false;
+  #isRead = false;
   #stop = (): void => {};
   readonly #cancels: (() => void)[] = [];
   onEnd = (): void => {};
@@ -40,7 +41,12 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
   }
 
   get isBehind(): boolean {
-    return this.#travelling.length > 0;
+    return this.#travelling.length > 0 || this.#arrived.length > 0;
+  }
+
+  /** Whether anybody reads it: an answer may be late or lost, and what the server sends with it. */
+  get isRead(): boolean {
+    return this.#isRead;
   }
 
   set isHeld(isHeld: boolean) {
@@ -79,6 +85,7 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    this.#isRead = true;
     try {
       for (;;) {
         for (let chunk = this.#arrived.shift(); chunk; chunk = this.#arrived.shift()) yield chunk;

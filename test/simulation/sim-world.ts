@@ -67,8 +67,11 @@ export class SimWorld {
   #isBroken = false;
   /** By Lease: its record as last written. */
   readonly #records = new Map<string, { readonly holder: string; readonly durationMs: number }>();
-  /** By candidate that lost its Lease to another: its record's duration from then. */
-  readonly #doubtedUntil = new Map<string, Instant>();
+  /** By candidate that lost its Lease to another: its record's duration from then, and the replicas that can tell. */
+  readonly #losses = new Map<
+    string,
+    { readonly until: Instant; readonly witnesses: readonly SimReplica[] }
+  >();
   #started = 0;
 
   constructor(seed: number, leaseNames: readonly string[]) {
@@ -212,9 +215,11 @@ export class SimWorld {
     this.clock.setTimer(() => this.startCandidate(identity.leaseName), 1000 + this.upTo(5000));
   }
 
-  /** Rule 8 doubts a release only so long after another got the Lease; the request needs some of that time. */
+  /** Rule 8 doubts a release only so long after another got the Lease, where that was seen; the request needs some time. */
   #isReleaseDoubted(name: string): boolean {
-    return this.clock.now() + 4000 < (this.#doubtedUntil.get(name) ?? Number.NEGATIVE_INFINITY);
+    const loss = this.#losses.get(name);
+    if (!loss || this.clock.now() + 4000 >= loss.until) return false;
+    return this.replicas.every((replica) => !replica.isRunning || loss.witnesses.includes(replica));
   }
 
   /** Rule 8 protects from what a coordinator could see happen: all have to be awake, and to stay so. */
@@ -263,7 +268,10 @@ export class SimWorld {
       const former = this.#records.get(key);
       const { holderIdentity: holder, leaseDurationSeconds } = specOf(this.api.lease(key));
       if (former && former.holder !== holder)
-        this.#doubtedUntil.set(former.holder, this.clock.now() + former.durationMs);
+        this.#losses.set(former.holder, {
+          until: this.clock.now() + former.durationMs,
+          witnesses: this.replicas.filter(({ hasSynced }) => hasSynced),
+        });
       this.#records.set(key, { holder: String(holder), durationMs: Number(leaseDurationSeconds) * 1000 });
     }
     if (key !== LOCK_KEY) this.#history.written(write);
