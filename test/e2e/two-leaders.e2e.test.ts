@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Electors, Pausable } from '../control-plane/electors.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { leasePath } from './cluster-objects.ts';
 import { type CoordinatedCluster, startCoordinatedCluster } from './coordinated-cluster.ts';
 import { type Coordinator, eventually, startCoordinator } from './coordinator.ts';
@@ -18,17 +19,6 @@ const LEASES = 10;
 const PROGRAMS_PER_LEASE = 3;
 
 type Random = () => number;
-
-/** Mulberry32: small, seeded, and good enough to choose victims. */
-function randomFrom(seed: number): Random {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const between = (random: Random, min: number, max: number) => min + random() * (max - min);
 
@@ -249,14 +239,14 @@ describe('candidates, Leases and coordinators in chaos', () => {
     timeout: CHAOS_MS + SETTLED_WITHIN_MS + 120_000,
   }, async ({ annotate }) => {
     console.info(`CHAOS_SEED=${SEED} CHAOS_SECONDS=${CHAOS_MS / 1000}`);
-    const random = randomFrom(SEED);
+    const random = seededRandom(SEED);
     const leases: readonly TestedLease[] = Array.from({ length: LEASES }, (_, index) => {
       const isReleasing = index % 2 === 0;
       const name = `${isReleasing ? 'releasing' : 'vandalised'}-${index}`;
       const programs = Array.from({ length: PROGRAMS_PER_LEASE }, () => ({
         lease: name,
         isReleasing,
-        random: randomFrom(random() * 2 ** 32),
+        random: seededRandom(random() * 2 ** 32),
         id: '',
       }));
       return { name, isReleasing, programs };
@@ -267,8 +257,8 @@ describe('candidates, Leases and coordinators in chaos', () => {
       each.catch((error: Error) => isOver || tell('*', `a program gave up: ${error}`));
 
     const chaos = [
-      strikeCoordinators(randomFrom(random() * 2 ** 32)),
-      ...leases.map((lease) => strikeAgainAndAgain(lease, randomFrom(random() * 2 ** 32))),
+      strikeCoordinators(seededRandom(random() * 2 ** 32)),
+      ...leases.map((lease) => strikeAgainAndAgain(lease, seededRandom(random() * 2 ** 32))),
     ];
     await sleep(CHAOS_MS);
     isChaos = false;

@@ -1,24 +1,7 @@
-import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
-import { request } from 'node:https';
-import { createInterface, type Interface } from 'node:readline';
 import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
 import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
 import type { Lease } from './cluster-objects.ts';
-
-/** An object as the API server shows it to whoever watches. */
-export interface WatchedObject {
-  readonly metadata: {
-    readonly namespace: string;
-    readonly name: string;
-    readonly uid: string;
-    readonly resourceVersion: string;
-    readonly deletionTimestamp?: string;
-    readonly [field: string]: unknown;
-  };
-  readonly spec: Readonly<Record<string, unknown>>;
-}
+import { type ChangeType, followObjects, type WatchedObject } from './followed-objects.ts';
 
 export interface WatchedLease extends WatchedObject {
   readonly spec: Lease['spec'];
@@ -31,7 +14,7 @@ export interface WatchedCandidate extends WatchedObject {
 
 /** One thing that happened to an object. */
 export interface Change<T extends WatchedObject> {
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly type: ChangeType;
   readonly object: T;
   /** On this process's monotonic clock, in milliseconds: for how long something took. */
   readonly at: number;
@@ -49,7 +32,7 @@ export interface WatchedObjects<T extends WatchedObject> {
   waitFor(
     namespace: string,
     name: string,
-    matches: (object: T, type: Change<T>['type']) => boolean,
+    matches: (object: T, type: ChangeType) => boolean,
     options?: { readonly since?: number; readonly timeoutMs?: number },
   ): Promise<Change<T>>;
   /** Calls `listener` with every change of one object from now on. */
@@ -74,16 +57,11 @@ export function watchCandidates(
   return watchObjects(plane, `/apis/coordination.k8s.io/${version}/leasecandidates`);
 }
 
-/**
- * Watches by requests of its own, so that what a test sees does not depend on the very code it tests. No version of an
- * object is skipped: a server that ends a watch, as it does where a client is too slow, is asked for what came next.
- */
 async function watchObjects<T extends WatchedObject>(
   plane: CoordinationServer,
   collection: string,
 ): Promise<WatchedObjects<T>> {
   const all = new Map<string, Watched<T>>();
-  const stopping = new AbortController();
 
   function watched(namespace: string, name: string): Watched<T> {
     const key = `${namespace}/${name}`;
@@ -92,45 +70,14 @@ async function watchObjects<T extends WatchedObject>(
     return known;
   }
 
-  function see(type: Change<T>['type'], object: T): void {
+  function see(type: ChangeType, object: T): void {
     const { history, listeners } = watched(object.metadata.namespace, object.metadata.name);
     const change = { type, object, at: performance.now(), wallMs: Date.now() };
     history.push(change);
     for (const listener of [...listeners]) listener(change);
   }
 
-  const list = await plane.request<{
-    readonly items: readonly T[];
-    readonly metadata: { readonly resourceVersion: string };
-  }>('GET', collection);
-  for (const object of list.items) see('ADDED', object);
-  let { resourceVersion } = list.metadata;
-
-  const ca = await readFile(plane.caFile, 'utf8');
-  const watchOn = async () => {
-    const path = `${collection}?watch=1&resourceVersion=${resourceVersion}`;
-    const lines = await openWatch(plane, path, ca, stopping.signal);
-    lines.on('line', (line) => {
-      const { type, object } = JSON.parse(line) as { readonly type: string; readonly object: T };
-      // Nobody could tell what was missed: better no result than a wrong one.
-      if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED') throw new Error(`${path}: ${line}`);
-      resourceVersion = object.metadata.resourceVersion;
-      see(type, object);
-    });
-    // A connection that was reset ends it as well.
-    return { ended: once(lines, 'close').catch(() => {}) };
-  };
-  let failure: unknown;
-  let current = await watchOn();
-  void (async () => {
-    for (;;) {
-      await current.ended;
-      if (stopping.signal.aborted) return;
-      current = await watchOn();
-    }
-  })().catch((error: unknown) => {
-    failure = error;
-  });
+  const watch = await followObjects(plane, collection, see);
 
   return {
     history: (namespace, name) => watched(namespace, name).history,
@@ -155,6 +102,7 @@ async function watchObjects<T extends WatchedObject>(
           listeners.delete(listener);
           const seen = history.slice(-4).map(({ type, object }) => `${type} ${JSON.stringify(object.spec)}`);
           late.message += `; of its ${history.length} changes the last ones:\n${seen.join('\n')}`;
+          const failure = watch.failure();
           if (failure !== undefined) late.cause = failure;
           reject(late);
         }, timeoutMs);
@@ -162,31 +110,6 @@ async function watchObjects<T extends WatchedObject>(
       });
     },
     onChange: (namespace, name, listener) => void watched(namespace, name).listeners.add(listener),
-    stop: () => stopping.abort(),
+    stop: () => watch.stop(),
   };
-}
-
-async function openWatch(
-  plane: CoordinationServer,
-  path: string,
-  ca: string,
-  signal: AbortSignal,
-): Promise<Interface> {
-  const outgoing = request(new URL(path, plane.url), {
-    ca,
-    agent: false,
-    signal,
-    headers: { authorization: `Bearer ${plane.adminToken}`, accept: 'application/json' },
-  });
-  const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
-    outgoing.once('response', resolve);
-    outgoing.once('error', reject);
-    outgoing.end();
-  });
-  // How it ends is told by the lines that end.
-  outgoing.on('error', () => {});
-  incoming.on('error', () => {});
-  const lines = createInterface({ input: incoming });
-  lines.on('error', () => lines.close());
-  return lines;
 }

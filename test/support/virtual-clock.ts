@@ -1,4 +1,5 @@
 import type { Clock, Instant } from '../../src/clock.ts';
+import { seededRandom } from './seeded-random.ts';
 
 /** How a {@link VirtualClock} begins. */
 export interface VirtualClockOptions {
@@ -171,15 +172,4 @@ export async function waitFor(predicate: () => boolean, what = 'what was awaited
     if (performance.now() > deadline) throw new Error(`${what} has not come about in 10 s of real time`);
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
-}
-
-/** Mulberry32: small, quick, and the same everywhere. */
-function seededRandom(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

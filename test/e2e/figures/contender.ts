@@ -1,10 +1,11 @@
 import { type ControlPlane, startControlPlane } from '../../control-plane/control-plane.ts';
 import type { Electors } from '../../control-plane/electors.ts';
-import { prepareAuditLog } from '../audit-log.ts';
+import { type AuditedRequest, prepareAuditLog } from '../audit-log.ts';
 import {
   candidatesPath,
   coordinatorAccount,
   coordinatorLease,
+  createNamespaces,
   leasesPath,
   readLease,
 } from '../cluster-objects.ts';
@@ -17,30 +18,38 @@ import {
   watchCandidates,
   watchLeases,
 } from '../watched-objects.ts';
-
-/** Where every scenario plays. */
-export const namespace = 'default';
+import { type SimPrograms, startSimPrograms } from './sim-programs.ts';
 
 const ours = `system:serviceaccount:${coordinatorAccount.namespace}:${coordinatorAccount.name}`;
 
 /** Who is measured. */
 export type ContenderName = 'built-in' | 'this controller';
 
+/** How much a log holds. */
+export interface Logged {
+  readonly lines: number;
+  readonly bytes: number;
+}
+
 /** A coordinator on a control plane of its own, and what it takes to measure it. */
 export interface Contender {
   readonly name: ContenderName;
   readonly plane: ControlPlane;
-  /** Its API calls about Leases and candidates in {@link namespace}, received in [from, to): ms since the epoch. */
-  countCalls(from: number, to: number): Promise<number>;
+  /** Of the process that it runs in: for the built-in one, that is kube-apiserver with all else that it does. */
+  readonly pid: number;
+  /** What that process has logged so far. */
+  logged(): Logged;
+  /** Its requests about Leases and candidates of a namespace, received in [from, to), ms since the epoch; no watches. */
+  calls(namespace: string, from: number, to: number): Promise<readonly AuditedRequest[]>;
+  /** Deletes all Leases and candidates of a namespace. */
+  clear(namespace: string): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** Both start alike; where this controller is measured it then takes over, and the built-in one stands by. */
 export async function startContender(name: ContenderName): Promise<Contender> {
   // What the candidates do is not recorded at all: there is far more of it, and it would slow the server down.
-  const audit = await prepareAuditLog([
-    { level: 'Metadata', users: [builtIn, ours], namespaces: [namespace] },
-  ]);
+  const audit = await prepareAuditLog([{ level: 'Metadata', users: [builtIn, ours] }]);
   const plane = await startControlPlane({ extraApiServerArgs: audit.apiServerArgs });
   const coordinator =
     name === 'this controller'
@@ -48,16 +57,31 @@ export async function startContender(name: ContenderName): Promise<Contender> {
       : undefined;
   if (coordinator) await untilActive(coordinator);
   else await untilBuiltInActs(plane);
-  const counted = name === 'built-in' ? builtIn : ours;
+  const counted = coordinator ? ours : builtIn;
   return {
     name,
     plane,
-    async countCalls(from, to) {
+    pid: coordinator?.pid ?? plane.apiServer.pid,
+    logged() {
+      const text = coordinator
+        ? coordinator.log.map((line) => `${JSON.stringify(line)}\n`).join('')
+        : plane.apiServer.logs();
+      return { lines: text.split('\n').length - 1, bytes: Buffer.byteLength(text) };
+    },
+    async calls(namespace, from, to) {
       const requests = await audit.requests();
       return requests.filter(
-        ({ verb, user, receivedAt }) =>
-          verb !== 'watch' && user === counted && receivedAt >= from && receivedAt < to,
-      ).length;
+        ({ verb, user, receivedAt, ...request }) =>
+          verb !== 'watch' &&
+          user === counted &&
+          request.namespace === namespace &&
+          receivedAt >= from &&
+          receivedAt < to,
+      );
+    },
+    async clear(namespace) {
+      await deleteAll(plane, candidatesPath({ namespace }));
+      await deleteAll(plane, leasesPath(namespace));
     },
     async stop() {
       await coordinator?.stop();
@@ -74,27 +98,77 @@ async function untilBuiltInActs(plane: ControlPlane): Promise<void> {
   }, 'the built-in controller has its lock');
 }
 
-/** Candidates for one scenario, and a view of what becomes of their Leases. */
+/** A namespace for one scenario, and a view of what becomes of its Leases. */
 export interface Stage {
   readonly contender: Contender;
-  readonly electors: Electors;
+  readonly namespace: string;
   readonly leases: WatchedObjects<WatchedLease>;
+}
+
+/** A stage for client-go's own candidates. */
+export interface ElectorStage extends Stage {
+  readonly electors: Electors;
   readonly candidates: WatchedObjects<WatchedCandidate>;
 }
 
-/** Runs `scenario` in an empty namespace, and empties it afterwards: dead candidates would slow the next one down. */
-export async function onStage<T>(contender: Contender, scenario: (stage: Stage) => Promise<T>): Promise<T> {
+/** A stage for so many candidates that they have to be simulated. */
+export interface SimStage extends Stage {
+  readonly programs: SimPrograms;
+}
+
+/** Runs `scenario` with client-go's candidates in a namespace of its own. */
+export function onElectorStage<T>(
+  contender: Contender,
+  namespace: string,
+  scenario: (stage: ElectorStage) => Promise<T>,
+): Promise<T> {
+  return onStage(contender, namespace, async (stage) => {
+    const electors = await contender.plane.startElectors();
+    const candidates = await watchCandidates(contender.plane);
+    try {
+      return await scenario({ ...stage, electors, candidates });
+    } finally {
+      candidates.stop();
+      await electors.stop();
+    }
+  });
+}
+
+/** Runs `scenario` with simulated candidates in a namespace of its own. */
+export function onSimStage<T>(
+  contender: Contender,
+  namespace: string,
+  scenario: (stage: SimStage) => Promise<T>,
+): Promise<T> {
+  return onStage(contender, namespace, async (stage) => {
+    const programs = await startSimPrograms(contender.plane, namespace);
+    try {
+      return await scenario({ ...stage, programs });
+    } finally {
+      await programs.stop();
+    }
+  });
+}
+
+async function onStage<T>(
+  contender: Contender,
+  namespace: string,
+  scenario: (stage: Stage) => Promise<T>,
+): Promise<T> {
   const { plane } = contender;
-  const electors = await plane.startElectors();
+  await createNamespaces(plane, namespace);
   const leases = await watchLeases(plane);
-  const candidates = await watchCandidates(plane);
   try {
-    return await scenario({ contender, electors, leases, candidates });
+    return await scenario({ contender, namespace, leases });
   } finally {
     leases.stop();
-    candidates.stop();
-    await electors.stop();
-    await plane.request('DELETE', candidatesPath({ namespace }));
-    await plane.request('DELETE', leasesPath(namespace));
+  }
+}
+
+/** A page at a time: thousands take longer than a request may. */
+async function deleteAll(plane: ControlPlane, collection: string): Promise<void> {
+  for (;;) {
+    const { items } = await plane.request<{ items: unknown[] }>('DELETE', `${collection}?limit=200`);
+    if (items.length === 0) return;
   }
 }

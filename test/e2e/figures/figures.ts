@@ -1,61 +1,182 @@
-import { type ContenderName, onStage, startContender } from './contender.ts';
 import {
-  type HandOvers,
-  type MassDeath,
-  measureFirstElections,
-  measureHandOvers,
-  measureMassDeath,
-} from './scenarios.ts';
+  type Contender,
+  type ContenderName,
+  onElectorStage,
+  onSimStage,
+  startContender,
+} from './contender.ts';
+import { type CrowdedLease, type CrowdedLeaseScale, measureCrowdedLease } from './crowded-lease.ts';
+import { type FirstStart, type FirstStartScale, measureFirstStart } from './first-start.ts';
+import { type MassDeath, type MassDeathScale, measureMassDeath } from './mass-death.ts';
+import { type HandOvers, measureFirstElections, measureHandOvers } from './scenarios.ts';
 
-/** How much is measured. */
+/** How much is measured: each list is of runs of one scenario. */
 export interface Scale {
-  /** How many Leases are created at once, in one run after the other. */
+  /** How many Leases are created at once. */
   readonly firstElections: readonly number[];
-  /** How many Leases change hands, in one run after the other. */
+  /** How many Leases change hands. */
   readonly handOvers: readonly number[];
-  /** Not measured when absent: it takes a quarter of an hour. */
-  readonly massDeath?: { readonly leases: number; readonly candidates: number };
+  readonly firstStarts: readonly FirstStartScale[];
+  readonly massDeaths: readonly MassDeathScale[];
+  readonly crowdedLeases: readonly CrowdedLeaseScale[];
+  /**
+   * Whether all runs share one control plane, and hand-overs, first starts and mass deaths even play at the same time:
+   * for few Leases, which leave the machine idle most of the time. Otherwise each run has a control plane of its own.
+   */
+  readonly besideEachOther: boolean;
 }
 
-/** Everything measured of one contender. */
+/** Everything measured of one contender, in the order in which its {@link Scale} has it. */
 export interface Figures {
   readonly contender: ContenderName;
-  readonly firstElections: ReadonlyMap<number, readonly number[]>;
-  readonly handOvers: ReadonlyMap<number, HandOvers>;
-  readonly massDeath: MassDeath | undefined;
+  readonly firstElections: readonly FirstElections[];
+  readonly handOvers: readonly HandOvers[];
+  readonly firstStarts: readonly FirstStart[];
+  readonly massDeaths: readonly MassDeath[];
+  readonly crowdedLeases: readonly CrowdedLease[];
 }
 
-/** Measures one coordinator on a fresh control plane, which is stopped in the end; `progress` is told what comes next. */
-export async function measure(
-  name: ContenderName,
-  scale: Scale,
-  progress: (what: string) => void = () => {},
-): Promise<Figures> {
+/** What {@link measureFirstElections} found for so many Leases. */
+export interface FirstElections {
+  readonly leases: number;
+  readonly waits: readonly number[];
+}
+
+/** Who is told how far it has come. */
+export interface Progress {
+  begun(what: string): void;
+  /** What one run has brought, and nothing else. */
+  done(figures: Figures): void;
+}
+
+/** Where a run plays, in a namespace of its own. */
+type Place = <T>(namespace: string, play: (contender: Contender) => Promise<T>) => Promise<T>;
+
+const nothing = { firstElections: [], handOvers: [], firstStarts: [], massDeaths: [], crowdedLeases: [] };
+
+/** Measures one coordinator on fresh control planes, which are stopped in the end. */
+export async function measure(name: ContenderName, scale: Scale, progress?: Progress): Promise<Figures> {
+  if (!scale.besideEachOther) {
+    const alone = onPlanesOfTheirOwn(name);
+    return measureAll(name, scale, { alone, together: alone }, progress);
+  }
   const contender = await startContender(name);
+  const together = on(contender);
+  const inTurn = queue();
+  const alone: Place = (namespace, play) => inTurn(() => together(namespace, play));
   try {
-    const firstElections = new Map<number, readonly number[]>();
-    for (const count of scale.firstElections) {
-      progress(`${name}: first election of ${count} Leases`);
-      firstElections.set(count, await onStage(contender, (stage) => measureFirstElections(stage, count)));
-    }
-    const handOvers = new Map<number, HandOvers>();
-    for (const count of scale.handOvers) {
-      progress(`${name}: ${count} Leases change hands`);
-      handOvers.set(count, await onStage(contender, (stage) => measureHandOvers(stage, count)));
-    }
-    const { massDeath } = scale;
-    if (massDeath) progress(`${name}: the leaders of ${massDeath.leases} Leases die`);
-    return {
-      contender: name,
-      firstElections,
-      handOvers,
-      massDeath:
-        massDeath &&
-        (await onStage(contender, (stage) =>
-          measureMassDeath(stage, massDeath.leases, massDeath.candidates),
-        )),
-    };
+    return await measureAll(name, scale, { alone, together }, progress);
   } finally {
     await contender.stop();
   }
+}
+
+async function measureAll(
+  contender: ContenderName,
+  scale: Scale,
+  { alone, together }: { readonly alone: Place; readonly together: Place },
+  progress?: Progress,
+): Promise<Figures> {
+  async function runs<S, T>(
+    list: keyof typeof nothing,
+    scales: readonly S[],
+    place: Place,
+    describe: (scale: S) => string,
+    measureOne: (contender: Contender, namespace: string, scale: S) => Promise<T>,
+  ): Promise<readonly T[]> {
+    return Promise.all(
+      scales.map((each, number) => {
+        const namespace = `${list.toLowerCase()}-${number}`;
+        return place(namespace, async (measured) => {
+          progress?.begun(`${contender}: ${describe(each)}`);
+          const result = await measureOne(measured, namespace, each);
+          progress?.done({ contender, ...nothing, [list]: [result] });
+          return result;
+        });
+      }),
+    );
+  }
+
+  const firstElections = await runs(
+    'firstElections',
+    scale.firstElections,
+    alone,
+    (leases) => `first election of ${leases} Leases`,
+    (measured, namespace, leases) =>
+      onElectorStage(measured, namespace, async (stage) => ({
+        leases,
+        waits: await measureFirstElections(stage, leases),
+      })),
+  );
+  const [handOvers, firstStarts, massDeaths] = await Promise.all([
+    runs(
+      'handOvers',
+      scale.handOvers,
+      together,
+      (leases) => `${leases} Leases change hands`,
+      (measured, namespace, leases) =>
+        onElectorStage(measured, namespace, (stage) => measureHandOvers(stage, leases)),
+    ),
+    runs(
+      'firstStarts',
+      scale.firstStarts,
+      together,
+      ({ leases }) => `first start of ${leases} components`,
+      (measured, namespace, start) =>
+        onElectorStage(measured, namespace, (stage) => measureFirstStart(stage, start)),
+    ),
+    runs(
+      'massDeaths',
+      scale.massDeaths,
+      together,
+      ({ leases, renewEveryMs }) =>
+        `the holders of ${leases} Leases die that renewed every ${renewEveryMs} ms`,
+      (measured, namespace, death) =>
+        onSimStage(measured, namespace, (stage) => measureMassDeath(stage, death)),
+    ),
+  ]);
+  const crowdedLeases = await runs(
+    'crowdedLeases',
+    scale.crowdedLeases,
+    alone,
+    ({ silent, others }) => `${others} Leases are released beside one with ${silent} silent candidates`,
+    (measured, namespace, crowded) =>
+      onSimStage(measured, namespace, (stage) => measureCrowdedLease(stage, crowded)),
+  );
+  return { contender, firstElections, handOvers, firstStarts, massDeaths, crowdedLeases };
+}
+
+function on(contender: Contender): Place {
+  return async (namespace, play) => {
+    try {
+      return await play(contender);
+    } finally {
+      // Dead candidates would slow down what comes next.
+      await contender.clear(namespace);
+    }
+  };
+}
+
+/** One after the other: what one run leaves behind in servers and coordinator is gone with them. */
+function onPlanesOfTheirOwn(name: ContenderName): Place {
+  const inTurn = queue();
+  return (_, play) =>
+    inTurn(async () => {
+      const contender = await startContender(name);
+      try {
+        return await play(contender);
+      } finally {
+        await contender.stop();
+      }
+    });
+}
+
+/** Begins each run when the last one is over. */
+function queue(): <T>(run: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (run) => {
+    const result = last.then(run);
+    last = result;
+    return result;
+  };
 }

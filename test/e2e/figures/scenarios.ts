@@ -3,7 +3,9 @@ import type { ElectorSpec } from '../../control-plane/electors.ts';
 import { candidatePath } from '../cluster-objects.ts';
 import { findOverlaps, type Overlap } from '../leaderships.ts';
 import type { Change, WatchedLease } from '../watched-objects.ts';
-import { namespace, type Stage } from './contender.ts';
+import { candidateName, electorOf, leaseNames, leaseOf } from './casts.ts';
+import type { ElectorStage } from './contender.ts';
+import { FRESHNESS_MS, firstOf, isHeld, LONGEST_WAIT_MS, waitBetween } from './waits.ts';
 
 /** What a series of elections took. */
 export interface Elections {
@@ -17,6 +19,7 @@ export interface Elections {
 
 /** What happened to Leases that changed hands in every way there is. */
 export interface HandOvers {
+  readonly leases: number;
   /** The program that led has ended; its LeaseCandidate stays, and answers no more. */
   readonly afterRelease: Elections;
   /** The same, but its LeaseCandidate was deleted as well. */
@@ -31,49 +34,9 @@ export interface HandOvers {
   readonly overlaps: readonly Overlap[];
 }
 
-/** How many of a namespace's Leases had no leader for how long. */
-export interface MassDeath {
-  readonly leases: number;
-  readonly candidates: number;
-  readonly withoutLeaderAfter60s: number;
-  readonly withoutLeaderAfter120s: number;
-  readonly afterExpiry: readonly number[];
-  readonly overlaps: readonly Overlap[];
-}
-
-/** Longer than any wait worth telling apart from never. */
-const LONGEST_WAIT_MS = 90_000;
-
-/** For 5 s a renewal counts as a sign of life, with either coordinator; from then on an election has to ask. */
-const FRESHNESS_MS = 6_000;
-
-const leaseOf = (id: string) => id.split('.')[0] ?? id;
-
-/** A name that a Lease had before would bring the memory of its former holders with it: each scenario has its own. */
-const leaseNames = (scenario: string, count: number) =>
-  Array.from({ length: count }, (_, index) => `${scenario}-${count}-${index}`);
-
-/**
- * Always of another version: between equals the built-in controller cannot make up its mind. The lower, the better. They
- * come back after the loss of their Lease, and let it expire rather than release it.
- */
-function candidate(lease: string, minor: number, spec: Partial<ElectorSpec> = {}): ElectorSpec {
-  return {
-    id: `${lease}.${minor}`,
-    lease,
-    binaryVersion: '1.40.0',
-    emulationVersion: `1.${minor}.0`,
-    restart: true,
-    releaseOnCancel: false,
-    ...spec,
-  };
-}
-
 /** From the first candidate of each of `count` new Leases to its first holder. */
-export async function measureFirstElections(
-  { electors, leases, candidates }: Stage,
-  count: number,
-): Promise<readonly number[]> {
+export async function measureFirstElections(stage: ElectorStage, count: number): Promise<readonly number[]> {
+  const { electors, namespace, leases, candidates } = stage;
   const names = leaseNames('first', count);
   const waits = names.map(async (lease) => {
     const held = await firstOf(
@@ -81,21 +44,22 @@ export async function measureFirstElections(
     );
     const firstSeenAt = Math.min(
       ...[34, 35, 36].map(
-        (minor) => candidates.history(namespace, `${lease}.${minor}`)[0]?.wallMs ?? Number.POSITIVE_INFINITY,
+        (minor) =>
+          candidates.history(namespace, candidateName(lease, minor))[0]?.wallMs ?? Number.POSITIVE_INFINITY,
       ),
     );
     return held === undefined ? Number.POSITIVE_INFINITY : Math.max(0, held.wallMs - firstSeenAt);
   });
   const starts = names.flatMap((lease) =>
-    [34, 35, 36].map((minor) => electors.start(candidate(lease, minor))),
+    [34, 35, 36].map((minor) => electors.start(electorOf(stage, lease, minor))),
   );
   await Promise.all(starts);
   return Promise.all(waits);
 }
 
 /** Has each of `count` Leases with three candidates or more released, taken over by a better one, and left by a crash. */
-export async function measureHandOvers(stage: Stage, count: number): Promise<HandOvers> {
-  const { electors, contender } = stage;
+export async function measureHandOvers(stage: ElectorStage, count: number): Promise<HandOvers> {
+  const { electors, contender, namespace } = stage;
   const names = leaseNames('handed', count);
   await startLeaders(stage, names, 34, { releaseOnCancel: true });
   await startSpares(stage, names, [35, 36, 37], (minor) => ({ releaseOnCancel: minor === 35 }));
@@ -109,7 +73,9 @@ export async function measureHandOvers(stage: Stage, count: number): Promise<Han
   await untilLeading(stage, names, 36);
   // A dead candidate must not weigh on what is measured next.
   await Promise.all(
-    names.map((lease) => contender.plane.request('DELETE', candidatePath({ name: `${lease}.35` }))),
+    names.map((lease) =>
+      contender.plane.request('DELETE', candidatePath({ namespace, name: candidateName(lease, 35) })),
+    ),
   );
   const { untilPreferred, afterYielding } = await measureYields(stage, names);
   await untilLeading(stage, names, 33);
@@ -117,61 +83,39 @@ export async function measureHandOvers(stage: Stage, count: number): Promise<Han
 
   const from = Date.now();
   await sleep(12_000);
-  const calls = await contender.countCalls(from, from + 12_000);
+  const calls = await contender.calls(namespace, from, from + 12_000);
   return {
+    leases: count,
     afterRelease,
     afterWithdrawal,
     untilPreferred,
     afterYielding,
     afterExpiry,
-    callsBesideDeadPerMinute: (calls * 5) / count,
+    callsBesideDeadPerMinute: (calls.length * 5) / count,
     overlaps: findOverlaps(electors.events, leaseOf),
   };
 }
 
-/** Kills the leaders of `count` Leases, each with `candidateCount` candidates, all at once. */
-export async function measureMassDeath(
-  stage: Stage,
-  count: number,
-  candidateCount: number,
-): Promise<MassDeath> {
-  const names = leaseNames('bereft', count);
-  await startLeaders(stage, names, 34);
-  const spares = Array.from({ length: candidateCount - 1 }, (_, index) => 35 + index);
-  await startSpares(stage, names, spares);
-  await untilLeading(stage, names, 34);
-  const diedAt = performance.now();
-  const waits = measureCrashes(stage, names, 34);
-  await sleep(60_000 - (performance.now() - diedAt));
-  const withoutLeaderAfter60s = countWithoutLeader(stage, names, 34);
-  await sleep(120_000 - (performance.now() - diedAt));
-  return {
-    leases: count,
-    candidates: candidateCount,
-    withoutLeaderAfter60s,
-    withoutLeaderAfter120s: countWithoutLeader(stage, names, 34),
-    afterExpiry: await waits,
-    overlaps: findOverlaps(stage.electors.events, leaseOf),
-  };
-}
-
 async function startLeaders(
-  stage: Stage,
+  stage: ElectorStage,
   names: readonly string[],
   minor: number,
   spec: Partial<ElectorSpec> = {},
 ): Promise<void> {
-  await Promise.all(names.map((lease) => stage.electors.start(candidate(lease, minor, spec))));
+  await Promise.all(names.map((lease) => stage.electors.start(electorOf(stage, lease, minor, spec))));
   await untilLeading(stage, names, minor);
 }
 
 async function startSpares(
-  { electors }: Stage,
+  stage: ElectorStage,
   names: readonly string[],
   minors: readonly number[],
   specOf: (minor: number) => Partial<ElectorSpec> = () => ({}),
 ): Promise<void> {
-  const specs = names.flatMap((lease) => minors.map((minor) => candidate(lease, minor, specOf(minor))));
+  const { electors } = stage;
+  const specs = names.flatMap((lease) =>
+    minors.map((minor) => electorOf(stage, lease, minor, specOf(minor))),
+  );
   await Promise.all(specs.map((spec) => electors.start(spec)));
   await Promise.all(
     specs.map(({ id }) => electors.waitFor({ id, event: 'candidateCreated' }, { timeoutMs: 120_000 })),
@@ -181,14 +125,14 @@ async function startSpares(
 
 /** Waits until each leads and has renewed, so that its Lease lasts the 15 s of client-go from now on. */
 async function untilLeading(
-  { electors, leases }: Stage,
+  { electors, namespace, leases }: ElectorStage,
   names: readonly string[],
   minor: number,
 ): Promise<void> {
   const timeoutMs = 240_000;
   await Promise.all(
     names.map(async (lease) => {
-      const id = `${lease}.${minor}`;
+      const id = candidateName(lease, minor);
       await electors.waitFor({ id, event: 'startedLeading' }, { timeoutMs });
       const isRenewed = ({ spec }: WatchedLease) =>
         spec.holderIdentity === id && spec.leaseDurationSeconds === 15;
@@ -199,7 +143,7 @@ async function untilLeading(
 
 /** From a clean release to the next holder. */
 function measureReleases(
-  { electors, leases }: Stage,
+  { electors, namespace, leases }: ElectorStage,
   names: readonly string[],
   minor: number,
   fate: 'stop' | 'delete',
@@ -207,25 +151,26 @@ function measureReleases(
   return Promise.all(
     names.map(async (lease) => {
       const since = leases.history(namespace, lease).length;
-      await electors.release(`${lease}.${minor}`, fate);
+      await electors.release(candidateName(lease, minor), fate);
       const isReleased = ({ spec }: WatchedLease) => spec.holderIdentity === '';
       const released = await leases.waitFor(namespace, lease, isReleased, { since, timeoutMs: 30_000 });
       const from = leases.history(namespace, lease).indexOf(released);
       const next = await firstOf(
         leases.waitFor(namespace, lease, isHeld, { since: from, timeoutMs: LONGEST_WAIT_MS }),
       );
-      return (next?.wallMs ?? Number.POSITIVE_INFINITY) - released.wallMs;
+      return waitBetween(released.wallMs, next);
     }),
   );
 }
 
 /** A better candidate appears: until it is preferred, and from the expiry of the old holder's Lease until it leads. */
-async function measureYields({ electors, leases, candidates }: Stage, names: readonly string[]) {
+async function measureYields(stage: ElectorStage, names: readonly string[]) {
+  const { electors, namespace, leases, candidates } = stage;
   const yields = await Promise.all(
     names.map(async (lease) => {
-      const better = `${lease}.33`;
+      const better = candidateName(lease, 33);
       const since = leases.history(namespace, lease).length;
-      await electors.start(candidate(lease, 33));
+      await electors.start(electorOf(stage, lease, 33));
       const appeared = await candidates.waitFor(namespace, better, () => true, { timeoutMs: 30_000 });
       const preferred = await firstOf(
         leases.waitFor(namespace, lease, ({ spec }) => spec.preferredHolder === better, {
@@ -240,7 +185,7 @@ async function measureYields({ electors, leases, candidates }: Stage, names: rea
         }),
       );
       return {
-        untilPreferred: (preferred?.wallMs ?? Number.POSITIVE_INFINITY) - appeared.wallMs,
+        untilPreferred: waitBetween(appeared.wallMs, preferred),
         afterYielding: waitSinceExpiry(leases.history(namespace, lease), held),
       };
     }),
@@ -253,13 +198,13 @@ async function measureYields({ electors, leases, candidates }: Stage, names: rea
 
 /** From the expiry of a Lease whose leader has crashed to its next holder. */
 function measureCrashes(
-  { electors, leases }: Stage,
+  { electors, namespace, leases }: ElectorStage,
   names: readonly string[],
   minor: number,
 ): Promise<number[]> {
   return Promise.all(
     names.map(async (lease) => {
-      const dead = `${lease}.${minor}`;
+      const dead = candidateName(lease, minor);
       const since = leases.history(namespace, lease).length;
       await electors.crash(dead);
       const isNext = (next: WatchedLease, type: string) =>
@@ -285,7 +230,7 @@ function waitSinceExpiry(
 
 /** What elections cost the API server, from their cause until the last of them is over. */
 async function countElections(
-  { contender, electors }: Stage,
+  { contender, electors, namespace }: ElectorStage,
   count: number,
   elect: () => Promise<readonly number[]>,
 ): Promise<Elections> {
@@ -296,29 +241,7 @@ async function countElections(
   const acks = electors.events.slice(mark).filter(({ event }) => event === 'candidateRenewed');
   return {
     waits,
-    callsPerElection: (await contender.countCalls(from, to)) / count,
+    callsPerElection: (await contender.calls(namespace, from, to)).length / count,
     acksPerElection: acks.length / count,
   };
-}
-
-function countWithoutLeader({ leases }: Stage, names: readonly string[], deadMinor: number): number {
-  const now = Date.now();
-  return names.filter((lease) => {
-    const {
-      holderIdentity,
-      renewTime = '',
-      leaseDurationSeconds = 0,
-    } = leases.current(namespace, lease)?.spec ?? {};
-    const isValid = Date.parse(renewTime) + leaseDurationSeconds * 1000 > now;
-    return !holderIdentity || holderIdentity === `${lease}.${deadMinor}` || !isValid;
-  }).length;
-}
-
-function isHeld({ spec }: WatchedLease, type: string): boolean {
-  return type !== 'DELETED' && (spec.holderIdentity ?? '') !== '';
-}
-
-/** A wait that came to nothing is a figure too. */
-function firstOf<T>(wait: Promise<T>): Promise<T | undefined> {
-  return wait.catch(() => undefined);
 }

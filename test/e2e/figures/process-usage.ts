@@ -1,0 +1,46 @@
+import { readFile } from 'node:fs/promises';
+
+/** What a process took while it was looked at. */
+export interface ProcessUsage {
+  /** The most that it had in memory, in bytes. */
+  readonly maxRssBytes: number;
+  /** The processors that it kept busy, as a mean: 1 is one of them all the time. */
+  readonly cpus: number;
+}
+
+const SAMPLE_EVERY_MS = 500;
+/** What Linux counts a process's time in, on every machine. */
+const TICKS_PER_SECOND = 100;
+
+/** Looks at a process from now on; the returned function tells of the time since. Needs the /proc of Linux. */
+export async function watchUsage(pid: number): Promise<() => Promise<ProcessUsage>> {
+  const startedAt = performance.now();
+  const ticksBefore = await readCpuTicks(pid);
+  let maxRssBytes = await readRssBytes(pid);
+  const sampling = setInterval(() => {
+    readRssBytes(pid).then(
+      (bytes) => {
+        maxRssBytes = Math.max(maxRssBytes, bytes);
+      },
+      () => {}, // a process that has ended is noticed by whoever asks for its figures
+    );
+  }, SAMPLE_EVERY_MS);
+  return async () => {
+    clearInterval(sampling);
+    const seconds = (performance.now() - startedAt) / 1000;
+    const ticks = (await readCpuTicks(pid)) - ticksBefore;
+    return { maxRssBytes, cpus: ticks / TICKS_PER_SECOND / seconds };
+  };
+}
+
+async function readRssBytes(pid: number): Promise<number> {
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kilobytes) * 1024;
+}
+
+async function readCpuTicks(pid: number): Promise<number> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8');
+  // Its second field, the program's name in brackets, may hold anything; user and system time are the 14th and 15th.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return Number(fields[11]) + Number(fields[12]);
+}

@@ -1,0 +1,262 @@
+// Plays the programs of sim-programs.ts, which starts it and talks to it.
+import { readFile } from 'node:fs/promises';
+import { Agent } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { apiRequest } from '../../control-plane/api-request.ts';
+import type { CoordinationServer } from '../../control-plane/coordination-plane.ts';
+import {
+  candidatePath,
+  candidatesPath,
+  createCandidate,
+  createLease,
+  type Lease,
+  leasePath,
+  leasesPath,
+  microTime,
+} from '../cluster-objects.ts';
+import { followObjects } from '../followed-objects.ts';
+import type { WatchedCandidate, WatchedLease } from '../watched-objects.ts';
+import type { Command, Outcome, SimProgram, SimSite } from './sim-programs.ts';
+
+/** client-go's default, which its holders write whatever duration they were granted. */
+const LEASE_DURATION_SECONDS = 15;
+
+/** client-go looks every 2 s, times a random 1 to 2.2: by then it has seen that it was granted a Lease. */
+const LONGEST_LOOK_MS = 4_400;
+
+/** How long client-go waits after a renewal that failed. */
+const RETRY_MS = 2_000;
+
+/** As many requests at a time as a kube-apiserver works on by default, of those that write. */
+const CONNECTIONS = 200;
+
+/** A Lease, and its holder as far as it is played here. */
+interface Seat {
+  object: Lease;
+  holder: string | undefined;
+  /** The next renewal. */
+  timer: NodeJS.Timeout | undefined;
+  /** The renewal under way. */
+  renewing: Promise<void> | undefined;
+}
+
+const site = JSON.parse(process.argv[2] ?? '') as SimSite;
+const { namespace } = site;
+const plane = await connect();
+const alive = new Map<string, SimProgram>();
+const seats = new Map<string, Seat>();
+let renewEveryMs = 0;
+let acks = 0;
+
+async function connect(): Promise<CoordinationServer> {
+  const ca = await readFile(site.caFile, 'utf8');
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  const access = { url: site.url, ca, token: site.adminToken, agent };
+  return {
+    ...site,
+    async request<T>(method: string, path: string, body?: unknown): Promise<T> {
+      const { status, text } = await apiRequest(access, method, path, body);
+      if (status < 200 || status > 299) throw new Error(`${method} ${path}: ${status} ${text.trim()}`);
+      return JSON.parse(text) as T;
+    },
+  };
+}
+
+/** As client-go does: a plain update, and on a conflict the next version of the object is answered. */
+function answerPing(candidate: WatchedCandidate): void {
+  const { metadata, spec } = candidate;
+  const { pingTime, renewTime = '' } = spec;
+  if (pingTime === undefined || pingTime <= renewTime || !alive.has(metadata.name)) return;
+  const path = candidatePath({ namespace, name: metadata.name });
+  plane.request('PUT', path, { ...candidate, spec: { ...spec, renewTime: microTime() } }).then(
+    () => {
+      acks += 1;
+    },
+    () => {},
+  );
+}
+
+function seeLease(object: Lease): void {
+  const { name } = object.metadata;
+  const seat = seats.get(name) ?? { object, holder: undefined, timer: undefined, renewing: undefined };
+  seats.set(name, seat);
+  // A watch that lags behind tells of what was overwritten long ago.
+  if (revisionOf(object) < revisionOf(seat.object)) return;
+  seat.object = object;
+  const { holderIdentity = '' } = object.spec;
+  if (holderIdentity !== seat.holder) {
+    clearTimeout(seat.timer);
+    seat.timer = undefined;
+    seat.holder = holderIdentity;
+  }
+  if (!seat.timer && !seat.renewing) scheduleRenewal(seat, untilNextLookMs());
+}
+
+/** A grant comes at any time between two looks. */
+function untilNextLookMs(): number {
+  return Math.random() * Math.min(renewEveryMs, LONGEST_LOOK_MS);
+}
+
+/** client-go's never renew a Lease that has expired, nor one for which another is preferred. */
+function isToRenew({ object }: Seat): boolean {
+  const { holderIdentity = '', preferredHolder = '' } = object.spec;
+  return alive.has(holderIdentity) && preferredHolder === '' && expiryOf(object) > Date.now();
+}
+
+/** The API server's versions of objects are numbers that grow, as Kubernetes promises since 1.35. */
+function revisionOf({ metadata }: Lease): number {
+  return Number(metadata.resourceVersion);
+}
+
+function expiryOf({ spec }: Lease): number {
+  return Date.parse(spec.renewTime ?? '') + (spec.leaseDurationSeconds ?? 0) * 1000;
+}
+
+function scheduleRenewal(seat: Seat, delayMs: number): void {
+  if (!isToRenew(seat)) return;
+  seat.timer = setTimeout(() => {
+    seat.timer = undefined;
+    if (!isToRenew(seat)) return;
+    seat.renewing = renew(seat);
+  }, delayMs);
+}
+
+async function renew(seat: Seat): Promise<void> {
+  const { holder } = seat;
+  const spec = {
+    ...seat.object.spec,
+    renewTime: microTime(),
+    leaseDurationSeconds: LEASE_DURATION_SECONDS,
+  };
+  const wasRenewed = await writeLease(seat, spec);
+  seat.renewing = undefined;
+  if (seat.holder !== holder) scheduleRenewal(seat, untilNextLookMs());
+  else scheduleRenewal(seat, wasRenewed ? renewEveryMs : RETRY_MS);
+}
+
+/** Whether the server took it. */
+async function writeLease(seat: Seat, spec: Lease['spec']): Promise<boolean> {
+  const path = leasePath({ namespace, name: seat.object.metadata.name });
+  try {
+    seat.object = await plane.request<Lease>('PUT', path, { ...seat.object, spec });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function start(programs: readonly SimProgram[]): Promise<void> {
+  for (const program of programs) if (!program.isSilent) alive.set(program.name, program);
+  const holders = programs.filter(({ isHolder }) => isHolder);
+  await inTurn(holders, async ({ lease, name }) => {
+    const now = microTime();
+    const created = await createLease(
+      plane,
+      { namespace, name: lease },
+      {
+        holderIdentity: name,
+        leaseDurationSeconds: LEASE_DURATION_SECONDS,
+        acquireTime: now,
+        renewTime: now,
+        strategy: 'OldestEmulationVersion',
+      },
+    );
+    // Whoever is told that they have started may have one crash before the watch has told of its Lease.
+    seeLease(created);
+  });
+  await inTurn(programs, ({ name, lease, emulationVersion, isSilent }) =>
+    createCandidate(plane, {
+      namespace,
+      name,
+      lease,
+      binaryVersion: '1.40.0',
+      emulationVersion,
+      renewedAgoMs: isSilent ? 60_000 : 0,
+    }),
+  );
+}
+
+/** The time at which a candidate is created is written when its turn comes, not when it has to wait for a connection. */
+async function inTurn<T>(items: readonly T[], handle: (item: T) => Promise<unknown>): Promise<void> {
+  const rest = [...items].reverse();
+  const work = async () => {
+    for (let item = rest.pop(); item !== undefined; item = rest.pop()) await handle(item);
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS / 4 }, work));
+}
+
+async function crash(name: string): Promise<number> {
+  return expiryOf((await stop(name)).object);
+}
+
+async function release(name: string): Promise<number> {
+  const seat = await stop(name);
+  for (;;) {
+    const now = microTime();
+    const { leaseTransitions } = seat.object.spec;
+    const isReleased = await writeLease(seat, {
+      holderIdentity: '',
+      leaseDurationSeconds: 1,
+      acquireTime: now,
+      renewTime: now,
+      ...(leaseTransitions === undefined ? {} : { leaseTransitions }),
+    });
+    if (isReleased) return 0;
+    // Written by somebody else since it was last seen: read afresh.
+    await sleep(10);
+    seat.object = await plane.request('GET', leasePath({ namespace, name: seat.object.metadata.name }));
+    if (seat.object.spec.holderIdentity !== name)
+      throw new Error(`${name} lost its Lease before it released it`);
+  }
+}
+
+/** From now on it neither renews nor answers; what it was just writing is written first. */
+async function stop(name: string): Promise<Seat> {
+  const seat = seats.get(alive.get(name)?.lease ?? '');
+  if (seat?.object.spec.holderIdentity !== name) throw new Error(`${name} holds no Lease`);
+  alive.delete(name);
+  clearTimeout(seat.timer);
+  await seat.renewing;
+  return seat;
+}
+
+async function execute(command: Command): Promise<number> {
+  switch (command.op) {
+    case 'start':
+      ({ renewEveryMs } = command);
+      await start(command.programs);
+      return 0;
+    case 'crash':
+      return crash(command.name);
+    case 'release':
+      return release(command.name);
+    case 'remove':
+      await inTurn(command.names, (name) => plane.request('DELETE', candidatePath({ namespace, name })));
+      return 0;
+    case 'countAcks':
+      return acks;
+  }
+}
+
+async function follow(): Promise<void> {
+  await followObjects<WatchedLease>(plane, leasesPath(namespace), (type, object) => {
+    if (type !== 'DELETED') seeLease(object);
+  });
+  await followObjects<WatchedCandidate>(plane, candidatesPath({ namespace }), (type, object) => {
+    if (type !== 'DELETED') answerPing(object);
+  });
+}
+
+// Nobody is left to play for.
+process.once('disconnect', () => process.exit());
+const following = follow();
+process.on('message', async (command: Command & { readonly seq: number }) => {
+  const { seq } = command;
+  const say = (outcome: Outcome) => process.send?.(outcome);
+  try {
+    await following;
+    say({ seq, value: await execute(command) });
+  } catch (error) {
+    say({ seq, failure: String(error) });
+  }
+});

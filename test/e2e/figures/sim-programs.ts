@@ -1,0 +1,104 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import type { CoordinationServer } from '../../control-plane/coordination-plane.ts';
+
+/** A program that takes part in elections: client-go's candidate and elector, as far as a coordinator can tell. */
+export interface SimProgram {
+  /** The name of its LeaseCandidate and the identity that it holds the Lease by. */
+  readonly name: string;
+  readonly lease: string;
+  readonly emulationVersion: string;
+  /** Whether it holds its Lease from the start. */
+  readonly isHolder?: boolean;
+  /** One that is silent has a LeaseCandidate, last renewed a minute ago, that answers nothing. */
+  readonly isSilent?: boolean;
+}
+
+/** What is asked of the process that plays them; each is answered once it has taken effect. */
+export type Command =
+  | { readonly op: 'start'; readonly programs: readonly SimProgram[]; readonly renewEveryMs: number }
+  | { readonly op: 'crash'; readonly name: string }
+  | { readonly op: 'release'; readonly name: string }
+  | { readonly op: 'remove'; readonly names: readonly string[] }
+  | { readonly op: 'countAcks' };
+
+/** What came of a command: a number, where it asks for one. */
+export type Outcome =
+  | { readonly seq: number; readonly value: number }
+  | { readonly seq: number; readonly failure: string };
+
+/** Where they play. */
+export interface SimSite {
+  readonly url: string;
+  readonly caFile: string;
+  readonly adminToken: string;
+  readonly namespace: string;
+}
+
+/**
+ * Thousands of programs in one process, with one watch for all of them: client-go's own have two watches each, and would
+ * leave nothing of a small machine to what is measured. They answer each ping at once, and look at a Lease that they were
+ * granted when a client-go elector would.
+ */
+export interface SimPrograms {
+  /** Creates the Leases that have a holder, then the candidates. Holders renew every so often, later ones too. */
+  start(programs: readonly SimProgram[], renewEveryMs: number): Promise<void>;
+  /** From now on it renews and answers nothing. Resolves to when the Lease that it holds expires, in ms since the epoch. */
+  crash(name: string): Promise<number>;
+  /** Empties its Lease and ends, as programs do that exit: its LeaseCandidate stays, and answers nothing. */
+  release(name: string): Promise<void>;
+  /** Deletes LeaseCandidates. */
+  remove(names: readonly string[]): Promise<void>;
+  /** How many pings have been answered so far. */
+  countAcks(): Promise<number>;
+  /** Ends the process, and so crashes all. */
+  stop(): Promise<void>;
+}
+
+/** Starts a process without programs yet, all of which will live in `namespace`. It ends with this one at the latest. */
+export async function startSimPrograms(plane: CoordinationServer, namespace: string): Promise<SimPrograms> {
+  const { url, caFile, adminToken } = plane;
+  const site: SimSite = { url, caFile, adminToken, namespace };
+  const child = fork(new URL('./sim-programs-process.ts', import.meta.url), [JSON.stringify(site)], {
+    // A test runner's own flags are not for it.
+    execArgv: [],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const pending = new Map<number, PromiseWithResolvers<number>>();
+  let end: Error | undefined;
+  child.once('exit', (code, signal) => {
+    end = new Error(`the process of the simulated programs has ended (${signal ?? `code ${code}`})`);
+    for (const { reject } of pending.values()) reject(end);
+  });
+  child.on('message', (outcome: Outcome) => {
+    const command = pending.get(outcome.seq);
+    pending.delete(outcome.seq);
+    if ('failure' in outcome) command?.reject(new Error(outcome.failure));
+    else command?.resolve(outcome.value);
+  });
+  let sequence = 0;
+  function send(command: Command): Promise<number> {
+    if (end) return Promise.reject(end);
+    sequence += 1;
+    const answer = Promise.withResolvers<number>();
+    pending.set(sequence, answer);
+    child.send({ ...command, seq: sequence });
+    return answer.promise;
+  }
+
+  return {
+    start: (programs, renewEveryMs) => send({ op: 'start', programs, renewEveryMs }).then(() => {}),
+    crash: (name) => send({ op: 'crash', name }),
+    release: (name) => send({ op: 'release', name }).then(() => {}),
+    remove: (names) => send({ op: 'remove', names }).then(() => {}),
+    countAcks: () => send({ op: 'countAcks' }),
+    stop: () => endOf(child),
+  };
+}
+
+async function endOf(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}

@@ -1,0 +1,21 @@
+import type { WatchedLease } from '../watched-objects.ts';
+
+/** Longer than any wait worth telling apart from never. */
+export const LONGEST_WAIT_MS = 90_000;
+
+/** For 5 s a renewal counts as a sign of life, with either coordinator; from then on an election has to ask. */
+export const FRESHNESS_MS = 6_000;
+
+export function isHeld({ spec }: WatchedLease, type: string): boolean {
+  return type !== 'DELETED' && (spec.holderIdentity ?? '') !== '';
+}
+
+/** A wait that came to nothing is a figure too. */
+export function firstOf<T>(wait: Promise<T>): Promise<T | undefined> {
+  return wait.catch(() => undefined);
+}
+
+/** From one time to a later one, of which nobody knows whether it will come. */
+export function waitBetween(fromMs: number, to: { readonly wallMs: number } | undefined): number {
+  return (to?.wallMs ?? Number.POSITIVE_INFINITY) - fromMs;
+}

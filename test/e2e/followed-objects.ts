@@ -1,0 +1,100 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { createInterface, type Interface } from 'node:readline';
+import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
+
+/** An object as the API server shows it to whoever watches. */
+export interface WatchedObject {
+  readonly metadata: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly deletionTimestamp?: string;
+    readonly [field: string]: unknown;
+  };
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+/** What happened to an object. */
+export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED';
+
+/** A watch that goes on until it is stopped. */
+export interface FollowedObjects {
+  /** Why it has ended by itself; undefined while it goes on. */
+  failure(): unknown;
+  stop(): void;
+}
+
+/**
+ * Tells `see` of each object that there is, and then of each change. It does so by requests of its own, so that what a
+ * test sees does not depend on the very code it tests. No version of an object is skipped: a server that ends a watch, as
+ * it does where a client is too slow, is asked for what came next.
+ */
+export async function followObjects<T extends WatchedObject>(
+  plane: CoordinationServer,
+  collection: string,
+  see: (type: ChangeType, object: T) => void,
+): Promise<FollowedObjects> {
+  const stopping = new AbortController();
+  const list = await plane.request<{
+    readonly items: readonly T[];
+    readonly metadata: { readonly resourceVersion: string };
+  }>('GET', collection);
+  for (const object of list.items) see('ADDED', object);
+  let { resourceVersion } = list.metadata;
+
+  const ca = await readFile(plane.caFile, 'utf8');
+  const watchOn = async () => {
+    const path = `${collection}?watch=1&resourceVersion=${resourceVersion}`;
+    const lines = await openWatch(plane, path, ca, stopping.signal);
+    lines.on('line', (line) => {
+      const { type, object } = JSON.parse(line) as { readonly type: string; readonly object: T };
+      // Nobody could tell what was missed: better no result than a wrong one.
+      if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED') throw new Error(`${path}: ${line}`);
+      resourceVersion = object.metadata.resourceVersion;
+      see(type, object);
+    });
+    // A connection that was reset ends it as well.
+    return { ended: once(lines, 'close').catch(() => {}) };
+  };
+  let failure: unknown;
+  let current = await watchOn();
+  void (async () => {
+    for (;;) {
+      await current.ended;
+      if (stopping.signal.aborted) return;
+      current = await watchOn();
+    }
+  })().catch((error: unknown) => {
+    failure = error;
+  });
+  return { failure: () => failure, stop: () => stopping.abort() };
+}
+
+async function openWatch(
+  plane: CoordinationServer,
+  path: string,
+  ca: string,
+  signal: AbortSignal,
+): Promise<Interface> {
+  const outgoing = request(new URL(path, plane.url), {
+    ca,
+    agent: false,
+    signal,
+    headers: { authorization: `Bearer ${plane.adminToken}`, accept: 'application/json' },
+  });
+  const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.once('response', resolve);
+    outgoing.once('error', reject);
+    outgoing.end();
+  });
+  // How it ends is told by the lines that end.
+  outgoing.on('error', () => {});
+  incoming.on('error', () => {});
+  const lines = createInterface({ input: incoming });
+  lines.on('error', () => lines.close());
+  return lines;
+}
