@@ -1,7 +1,7 @@
 import { unledSince } from '../controller/elections-survey.ts';
 import { leaseKey } from '../controller/lease-key.ts';
 import { decideElection } from '../election/decide.ts';
-import type { Reason } from '../election/decision.ts';
+import type { Decision, Reason } from '../election/decision.ts';
 import { type ElectionInput, showsElection } from '../election/survey.ts';
 import { earliest, type Instant, type Now } from '../election/time.ts';
 import { endsOfWords, surveyElection } from '../election/view.ts';
@@ -49,7 +49,7 @@ export function lookAtLease(input: ElectionInput, now: Now, wallOffsetMs: number
     decision.requeue.kind === 'at' ? decision.requeue.time : undefined,
     view.tenure.kind === 'held' ? view.tenure.expiresAt : view.tenure.reservation?.until,
     ...endsOfWords(view),
-    ...(COUNTING_DOWN.has(reason) ? [now.monotonic + COUNTDOWN_MS] : []),
+    ...(COUNTING_DOWN.has(reason) || hasPingOnItsWay(decision) ? [now.monotonic + COUNTDOWN_MS] : []),
   ];
   return {
     entry: {
@@ -70,6 +70,13 @@ export function lookAtLease(input: ElectionInput, now: Now, wallOffsetMs: number
     },
     until: earliest(ends.map((at) => (at !== undefined && at > now.monotonic ? at : undefined))),
   };
+}
+
+/** Nothing is seen of the moment from when the time of such a ping runs. */
+function hasPingOnItsWay({ standings }: Decision): boolean {
+  return standings.some(
+    ({ state, observation: { ping } }) => state === 'Awaiting' && ping?.deliveredAt === undefined,
+  );
 }
 
 function candidateEntry(ranked: RankedCandidate, renewedAt: number): CandidateEntry {
