@@ -23,7 +23,10 @@ export class CoordinatorReport {
     this.#tell = tell;
     this.#ownLease = ownLease;
     this.observer = {
-      decided: () => {},
+      // What is about to be written is told once it is.
+      decided: (key, decision, input) => {
+        if (!changesCluster(decision)) this.#decided(key, decision, input);
+      },
       written: () => {},
       applied: (key, decision, input) => this.#decided(key, decision, input),
       forgotten: (key) => this.#reasons.delete(key),

@@ -28,7 +28,12 @@ export function explainCandidates(decision: Decision): readonly CandidateAccount
     if (state !== 'Live') return state;
     if (!order || !winner) return outcome.kind;
     if (!order.isElectable(candidate)) return 'NotElectable';
-    return order.isElectable(winner.candidate) ? order.explain(winner.candidate, candidate) : 'NotChosen';
+    if (!order.isElectable(winner.candidate)) return 'NotChosen';
+    if (order.compare(winner.candidate, candidate) < 0) return order.explain(winner.candidate, candidate);
+    // Age and name never evict (rule 5).
+    return winner.isHolder && order.compareMerit(winner.candidate, candidate) === 0
+      ? 'AsGoodAsHolder'
+      : 'NotChosen';
   };
   const named = standings.toSorted((a, b) => (a.candidate.name < b.candidate.name ? -1 : 1));
   return named.map((standing) => ({

@@ -29,15 +29,19 @@ export interface RankedCandidate {
 export function supposeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
   const isPossible = new Set(possible);
+  const { reason, tenure } = decision;
+  // One that leads gives way only to somebody better by version; one that has yet to take the Lease up, to anybody better.
+  const isBeingRevised = reason === 'GrantRevised' || reason === 'RevisionPending';
+  const incumbent = tenure.kind === 'held' && !isBeingRevised ? tenure.holder : undefined;
   const standings = decision.standings.map(
     (standing): Standing => (isPossible.has(standing.candidate) ? { ...standing, state: 'Live' } : standing),
   );
-  return { ...decision, actions: [], outcome: decideOutcome(possible), standings };
+  return { ...decision, actions: [], outcome: decideOutcome(possible, incumbent), standings };
 }
 
 /**
- * Every candidate, or the first `most` of them, with what became of it: the best first, those that take no part last, in
- * the order of names.
+ * Every candidate, or the first `most` of them, with what became of it: the leader to be first, then the best of the
+ * others, those that take no part last, in the order of names.
  */
 export function rank(
   supposed: Decision,
@@ -50,7 +54,9 @@ export function rank(
   const order = supposed.outcome.kind === 'leader' ? strategies.get(supposed.outcome.strategy) : undefined;
   const placeOf = ({ state, candidate }: Standing) =>
     state !== 'Live' ? 2 : order === undefined || order.isElectable(candidate) ? 0 : 1;
+  const leader = supposed.outcome.kind === 'leader' ? supposed.outcome.leader : undefined;
   const compare = (a: Standing, b: Standing): number => {
+    if (a.candidate === leader || b.candidate === leader) return a.candidate === leader ? -1 : 1;
     const places = placeOf(a) - placeOf(b);
     if (places !== 0 || placeOf(a) > 0) return places;
     return order?.compare(a.candidate, b.candidate) ?? 0;

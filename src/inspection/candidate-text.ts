@@ -19,6 +19,7 @@ const LOSSES: Readonly<Record<string, string>> = {
   CreatedLater: 'it was created later',
   LaterName: 'its name comes later',
   NotElectable: 'a version is missing or cannot be read',
+  AsGoodAsHolder: 'no better than the holder by its versions',
   NotChosen: 'another was chosen',
   conflict: 'the candidates disagree on the strategy',
   thirdParty: 'another controller decides under this strategy',

@@ -172,9 +172,9 @@ class Rehearsing {
   #decide(): void {
     for (let count = 0; count < DECISIONS_AT_ONE_INSTANT; count++) {
       this.#decision = decideElection(this.#world.input, this.#world.now);
+      this.#world.carryOut(this.#decision);
       if (this.#decision.actions.length === 0) return;
       this.#tell(this.#decision);
-      this.#world.carryOut(this.#decision);
     }
   }
 

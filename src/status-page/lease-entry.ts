@@ -52,7 +52,7 @@ export function lookAtLease(input: ElectionInput, now: Now, wallOffsetMs: number
     decision.requeue.kind === 'at' ? decision.requeue.time : undefined,
     view.tenure.kind === 'held' ? view.tenure.expiresAt : view.tenure.reservation?.until,
     ...endsOfWords(view),
-    ...(COUNTING_DOWN.has(reason) ? [now.monotonic + COUNTDOWN_MS] : []),
+    ...(COUNTING_DOWN.has(reason) || hasPingOnItsWay(decision) ? [now.monotonic + COUNTDOWN_MS] : []),
   ];
   return {
     entry: {
@@ -85,6 +85,13 @@ function countBeyond(
   for (const { state } of standings) counts[state] = (counts[state] ?? 0) + 1;
   for (const { state } of shown) counts[state] = (counts[state] ?? 0) - 1;
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
+}
+
+/** Nothing is seen of the moment from when the time of such a ping runs. */
+function hasPingOnItsWay({ standings }: Decision): boolean {
+  return standings.some(
+    ({ state, observation: { ping } }) => state === 'Awaiting' && ping?.deliveredAt === undefined,
+  );
 }
 
 function candidateEntry(ranked: RankedCandidate, renewedAt: number): CandidateEntry {

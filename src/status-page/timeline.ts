@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { LeaseKey } from '../controller/lease-key.ts';
 import type { Decision } from '../election/decision.ts';
-import { changesCluster } from '../election/decision-result.ts';
+import { changesCluster, grantOf } from '../election/decision-result.ts';
 import type { Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import { resultOf } from '../telemetry/election-result.ts';
@@ -45,7 +45,7 @@ export class Timeline {
   /** The writes of a decision have succeeded; see `DecisionObserver`. */
   applied(key: LeaseKey, decision: Decision, input: ElectionInput, lease: Lease | undefined): void {
     if (!changesCluster(decision)) return;
-    if (resultOf(decision) === 'granted') this.#troubles.granted(key);
+    if (grantOf(decision)) this.#troubles.granted(key);
     for (const event of changeEvents(decision, input, lease)) this.#add(key, event, decision);
   }
 

@@ -127,8 +127,9 @@ export class DecisionReport implements DecisionObserver {
     if (reason === 'StrategyConflict') metrics.strategyConflicted();
     if (isUndecided(reason)) metrics.ended('undecided', reason);
     logger[began](describe(key, decision, input), 'Left a Lease as it is');
-    // What is about to be written is told once it is.
-    if (!resultOf(decision)) recordEvent(troubleEvent(decision, input, began));
+    // What is about to be written is told once it is. There can be no Event on what cannot exist.
+    if (!resultOf(decision) && reason !== 'InvalidLeaseName')
+      recordEvent(troubleEvent(decision, input, began));
   }
 
   #countUnanswered({ standings }: Decision, { settings }: ElectionInput): void {

@@ -71,8 +71,9 @@ export function createElectionMetrics(registry: Registry): ElectionMetrics {
 
   const elections = labelled(
     'cle_elections_total',
-    'Elections that ended: somebody was granted the Lease, or preferred beside its holder, or it was delegated to whoever ' +
-      'carries out its strategy, or nobody could be elected (counted when that begins), or the write failed',
+    'Elections that ended: somebody was granted the Lease, or got it instead of one that had not taken it up (revised), or ' +
+      'was preferred beside its holder, or it was delegated to whoever carries out its strategy, or nobody could be elected ' +
+      '(counted when that begins), or the write failed',
     ['result', 'reason'],
     Object.entries(electionResults).flatMap(([result, all]) => all.map((reason) => ({ result, reason }))),
   );

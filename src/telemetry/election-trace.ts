@@ -1,5 +1,5 @@
 import { isConflict } from '../controller/sender.ts';
-import type { Ping } from '../election/candidate-observation.ts';
+import { ackDueAt, type Ping } from '../election/candidate-observation.ts';
 import type { Action, Decision } from '../election/decision.ts';
 import { grantOf, preferredBy } from '../election/decision-result.ts';
 import type { CandidateAccount } from '../election/explain.ts';
@@ -168,7 +168,6 @@ function isPartOf({ neededSince }: ElectionCourse, ping: Ping, { memory, setting
 }
 
 function pingSpans({ pings, failedPings, last }: ElectionCourse, at: Instant): readonly TraceSpan[] {
-  const { electionDurationMs } = last.input.settings;
   return [...pings.values()].flatMap(({ candidate, ping }): TraceSpan[] => {
     const { sentAt, ackedAt, purpose } = ping;
     const hasFailed = failedPings.some(
@@ -176,7 +175,7 @@ function pingSpans({ pings, failedPings, last }: ElectionCourse, at: Instant): r
         attributes['cle.candidate'] === candidate && startedAt <= sentAt && sentAt <= endedAt,
     );
     if (hasFailed) return [];
-    const deadline = sentAt + electionDurationMs;
+    const deadline = ackDueAt(ping, last.input.settings);
     const result = ackedAt !== undefined ? 'answered' : at >= deadline ? 'unanswered' : 'unawaited';
     return [
       {

@@ -45,6 +45,7 @@ const TROUBLE_MESSAGES: Partial<Readonly<Record<Reason, string>>> = {
     'A better candidate waits, as preemptions have failed of late; another attempt will follow',
   WritesIgnored:
     'What was written beside the holder is wiped by its renewals, or dropped by the API server; another attempt will follow',
+  InvalidLeaseName: 'No Lease can have this name; nobody can be elected',
   AwaitingFormerHolder:
     'The former holder may still believe that it leads; the Lease goes to another after that',
 };
@@ -112,10 +113,11 @@ function describeAction(action: Action, decision: Decision, input: ElectionInput
 function describeGrant(decision: Decision, input: ElectionInput): Told | undefined {
   const grant = grantOf(decision);
   if (!grant) return undefined;
-  const { holder, isPreemption } = grant;
+  const { holder, isPreemption, revises } = grant;
   const { outcome, reason } = decision;
   const former = formerHolderOf(decision, input);
-  const how = former === undefined ? '' : former === holder ? ' again' : ` after ${former}`;
+  const after = revises ? `instead of ${former}, which had not taken the Lease up,` : `after ${former}`;
+  const how = former === undefined ? '' : former === holder ? ' again' : ` ${after}`;
   const under = 'strategy' in outcome ? ` under ${outcome.strategy}` : '';
   return {
     type: 'Normal',

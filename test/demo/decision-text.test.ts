@@ -1,19 +1,26 @@
 import { expect, test } from 'vitest';
 import { describeDecision } from '../../src/demo/decision-text.ts';
 import type { Action, Decision, LeaseChange } from '../../src/election/decision.ts';
-import { makeInput, makeLease, OLDEST } from '../support/election-builders.ts';
+import type { CandidateState, Standing } from '../../src/election/survey.ts';
+import { makeCandidate, makeInput, makeLease, OLDEST } from '../support/election-builders.ts';
 
 function makeDecision(fields: Partial<Decision>): Decision {
   return {
     reason: 'LeaderOptimal',
     actions: [],
     requeue: { kind: 'awaitChange' },
+    tenure: { kind: 'vacant', need: 'LeaseMissing', lease: undefined, reservation: undefined },
     outcome: { kind: 'nobody' },
     standings: [],
     isRound: false,
+    isAsking: false,
     conflict: undefined,
     ...fields,
   };
+}
+
+function makeStanding(name: string, state: CandidateState, isHolder = false): Standing {
+  return { ...makeCandidate(name).seenAt(0).build(), state, isHolder, isAlive: state === 'Live' };
 }
 
 function update(change: LeaseChange): Action {
@@ -49,6 +56,42 @@ test.each<{ name: string; fields: Partial<Decision>; isLeaseMissing?: true; want
     name: 'grants a Lease anew',
     fields: { actions: [update({ kind: 'grant', grant, leaseTransitions: 0, strategy: OLDEST })] },
     want: 'one gets the Lease again',
+  },
+  {
+    name: 'revises a grant that nobody has taken up',
+    fields: {
+      reason: 'GrantRevised',
+      actions: [
+        update({
+          kind: 'grant',
+          grant: { ...grant, holder: 'two', revises: 'holderWorse' },
+          leaseTransitions: 1,
+          strategy: OLDEST,
+        }),
+      ],
+    },
+    want: 'two gets the Lease instead of one, which has not taken it up',
+  },
+  {
+    name: 'holds another revision back',
+    fields: {
+      reason: 'RevisionPending',
+      standings: [makeStanding('one', 'Live', true), makeStanding('two', 'Live')],
+    },
+    want: 'one has not taken the Lease up yet, and is to lose it to a better candidate',
+  },
+  {
+    name: 'waits for an answer',
+    fields: {
+      reason: 'AwaitingAcks',
+      standings: [makeStanding('one', 'Live', true), makeStanding('two', 'Awaiting')],
+    },
+    want: 'waits for two to answer',
+  },
+  {
+    name: 'leaves the Lease to its holder',
+    fields: { standings: [makeStanding('one', 'Live', true), makeStanding('two', 'Awaiting')] },
+    want: 'one holds the Lease',
   },
   {
     name: 'makes a Lease that others decide about',

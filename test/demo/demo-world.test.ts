@@ -73,7 +73,7 @@ describe("the demo's world", () => {
     expect(leaders()).toEqual(['sample-2']);
     expect(demo.told).toContain('sample-3 is killed');
     expect(demo.told).toContain(
-      'coordinator LeaseExpired: sample-2 gets the Lease; not sample-1 (higher emulation version), sample-3 (unresponsive)',
+      'coordinator LeaseExpired: sample-2 gets the Lease; not sample-1 (idle), sample-3 (unresponsive)',
     );
   });
 

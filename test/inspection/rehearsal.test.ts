@@ -20,8 +20,8 @@ describe('a rehearsal', () => {
       wantHolder: 'young',
       wantSteps: [
         /^0 old dies/,
-        /^10 old is asked.*does not answer HolderLate/,
-        /^10 young is asked.* HolderLate/,
+        /^12 old is asked.*does not answer HolderLate/,
+        /^12 young is asked.* HolderLate/,
         /^15 young is given the Lease LeaseExpired/,
         /young leads/,
       ],
@@ -58,6 +58,13 @@ describe('a rehearsal', () => {
       changes: [add(makeCandidate('newest').versions('1.37.0'))],
       wantHolder: 'old',
       wantSteps: [/newest appears/],
+    },
+    {
+      name: 'a candidate as good as the leader appears',
+      input: led,
+      changes: [add(makeCandidate('equal').versions('1.36.0', '1.35.0'))],
+      wantHolder: 'old',
+      wantSteps: [/equal appears/],
     },
     {
       name: 'the last candidate is stopped',

@@ -1,18 +1,29 @@
 import { describe, expect, test } from 'vitest';
+import { recordPing } from '../../src/election/candidate-observation.ts';
 import { lookAtLease, MOST_CANDIDATES } from '../../src/status-page/lease-entry.ts';
 import type { LeaseEntry } from '../../src/status-page/wire.ts';
 import {
+  type CandidateBuilder,
+  defaultSettings,
   type InputBuilder,
   makeCandidate,
   makeInput,
   makeLease,
   makeNow,
+  ObservedBuilder,
 } from '../support/election-builders.ts';
 
 const WALL_OFFSET_MS = Date.UTC(2026, 0, 1);
 
 const older = makeCandidate('older').versions('1.35.0');
 const newer = makeCandidate('newer').versions('1.36.0', '1.35.0');
+
+/** Pinged, without the server having answered that yet. */
+function onItsWay(candidate: CandidateBuilder, at: number): ObservedBuilder {
+  const { candidate: seen, observation } = candidate.seenAt(0).build();
+  const asked = recordPing(observation, 'election', at, defaultSettings);
+  return new ObservedBuilder({ candidate: seen, observation: asked }, defaultSettings);
+}
 
 describe('what is shown of a Lease', () => {
   test.each<{
@@ -53,14 +64,40 @@ describe('what is shown of a Lease', () => {
           },
         ],
       },
-      wantUntil: 6666.666666666667,
+      wantUntil: 7000,
     },
     {
       name: 'run out, since when, until its candidate has had time to answer',
-      input: makeInput().sees(makeLease('older'), 0).candidates(newer.seenAt(0)),
+      input: makeInput().sees(makeLease('older'), 0).candidates(newer.seenAt(0).pingedAt(12_000)),
       at: 12_000,
       want: { isHeld: false, isUnled: true, unledSince: WALL_OFFSET_MS + 10_000, reason: 'AwaitingAcks' },
       wantUntil: 17_000,
+    },
+    {
+      name: 'run out, and looked at again soon while a ping is on its way',
+      input: makeInput().sees(makeLease('older'), 0).candidates(onItsWay(newer, 12_000)),
+      at: 12_000,
+      want: { isHeld: false, isUnled: true, unledSince: WALL_OFFSET_MS + 10_000, reason: 'AwaitingAcks' },
+      wantUntil: 13_000,
+    },
+    {
+      name: 'held by one that is as good as another, which is older',
+      input: makeInput()
+        .sees(makeLease('newer'), 0)
+        .candidates(
+          newer.seenAt(0),
+          newer.with({ name: 'first', uid: 'first' }).createdAt(-90_000).seenAt(0),
+        ),
+      at: 1000,
+      want: {
+        reason: 'LeaderOptimal',
+        verdict: 'newer leads, as it is the best candidate under OldestEmulationVersion.',
+        candidates: [
+          expect.objectContaining({ name: 'newer', isHolder: true }),
+          expect.objectContaining({ name: 'first', lostBy: 'AsGoodAsHolder' }),
+        ],
+      },
+      wantUntil: 7000,
     },
     {
       name: 'missing, and nobody saw it go',

@@ -87,8 +87,9 @@ describe('a skew prevention', () => {
 describe('an election', () => {
   test('that gives a Lease away is granted, and one that prefers somebody is preferred', async () => {
     const { world, measure } = await makeElectedWorld({ name: 'a', binary: '1.36.0' });
+    await world.clock.advance(2000);
     world.renewLease(KEY);
-    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0, version: '1.35.0' }));
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.35.0' }));
     await world.clock.advance(100);
     world.renew('default/b');
     await world.clock.advance(0);
@@ -96,6 +97,16 @@ describe('an election', () => {
     await expect(measure('cle_elections_total{result="preferred",reason="BetterCandidate"}')).resolves.toBe(
       1,
     );
+  });
+
+  test('that gives a Lease to somebody else before it was taken up is revised', async () => {
+    const { world, measure } = await makeElectedWorld({ name: 'a', binary: '1.36.0' });
+    await world.clock.advance(1000);
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 1000, version: '1.35.0' }));
+    await world.clock.advance(0);
+    await expect(measure('cle_elections_total{result="granted",reason="LeaseMissing"}')).resolves.toBe(1);
+    await expect(measure('cle_elections_total{result="revised",reason="GrantRevised"}')).resolves.toBe(1);
+    await expect(measure('cle_leader_changes_total')).resolves.toBe(2);
   });
 
   test('that comes to nobody is undecided, once for as long as that lasts', async () => {

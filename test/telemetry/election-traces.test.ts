@@ -61,20 +61,17 @@ describe('an election has one trace', () => {
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.37.0' }));
     world.create('leasecandidates', makeCandidateObject('c', { renewedAt: 2000, version: '1.38.0' }));
     world.create('leasecandidates', makeCandidateObject('d', { renewedAt: 2000, version: '1.39.0' }));
-    await world.clock.advance(10_500);
+    await world.clock.advance(12_500);
     world.renew('default/b');
-    world.renew('default/c');
-    await world.clock.advance(4500);
+    await world.clock.advance(2500);
     expect(texts()).toEqual([
       [
-        `12.000..17.000 election ${LEASE} result=granted reason=LeaseExpired holder=b former_holder=a ${OLDEST} candidate_count=4 attempts=1`,
+        `14.000..17.000 election ${LEASE} result=granted reason=LeaseExpired holder=b former_holder=a ${OLDEST} candidate_count=4 attempts=1`,
         '  17.000 need',
-        '  17.000 decide reason=LeaseExpired actions=[UpdateLease grant] candidates=[a 1.36.0/1.36.0: Unresponsive; ' +
-          'b 1.37.0/1.37.0: Live; c 1.38.0/1.38.0: Live, HigherEmulationVersion; d 1.39.0/1.39.0: Unresponsive]',
-        '  12.000..17.000 ping candidate=a purpose=election result=unanswered',
-        '  12.000..12.500 ping candidate=b purpose=election result=answered',
-        '  12.000..12.500 ping candidate=c purpose=election result=answered',
-        '  12.000..17.000 ping candidate=d purpose=election result=unanswered',
+        '  17.000 decide reason=LeaseExpired actions=[UpdateLease grant] candidates=[a 1.36.0/1.36.0: Awaiting; ' +
+          'b 1.37.0/1.37.0: Live; c 1.38.0/1.38.0: Idle; d 1.39.0/1.39.0: Idle]',
+        '  14.000..17.000 ping candidate=a purpose=expiry result=unawaited',
+        '  14.000..14.500 ping candidate=b purpose=expiry result=answered',
         '  17.000..17.000 write action=UpdateLease grant result=ok',
       ],
     ]);
@@ -127,13 +124,42 @@ describe('an election has one trace', () => {
         '  3.000..3.000 write action=UpdateLease prefer result=ok',
       ],
       [
-        `12.000..17.000 election ${LEASE} result=granted reason=LeaseExpired holder=b former_holder=a ${OLDEST} candidate_count=2 attempts=1`,
+        `15.000..17.000 election ${LEASE} result=granted reason=LeaseExpired holder=b former_holder=a ${OLDEST} candidate_count=2 attempts=1`,
         '  17.000 need',
-        '  17.000 decide reason=LeaseExpired actions=[UpdateLease grant] candidates=[a 1.36.0/1.36.0: Unresponsive; ' +
+        '  17.000 decide reason=LeaseExpired actions=[UpdateLease grant] candidates=[a 1.36.0/1.36.0: Idle; ' +
           'b 1.35.0/1.35.0: Live]',
-        '  12.000..17.000 ping candidate=a purpose=election result=unanswered',
         '  15.000..15.000 ping candidate=b purpose=preemption result=answered',
         '  17.000..17.000 write action=UpdateLease grant result=ok',
+      ],
+    ]);
+  });
+
+  test('when a grant is revised, for as long as that is held back', async () => {
+    const { world, texts } = makeTracedWorld();
+    await world.start();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.clock.advance(300);
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 300, version: '1.35.0' }));
+    await world.clock.advance(400);
+    world.create('leasecandidates', makeCandidateObject('c', { renewedAt: 700, version: '1.34.0' }));
+    await world.clock.advance(1300);
+    const [, ...revisions] = texts();
+    expect(revisions).toEqual([
+      [
+        `0.300..0.300 election ${LEASE} result=revised reason=GrantRevised holder=b former_holder=a ${OLDEST} candidate_count=2 attempts=1`,
+        '  0.300 need',
+        '  0.300 decide reason=GrantRevised actions=[UpdateLease grant] candidates=[' +
+          'a 1.36.0/1.36.0: Live, HigherEmulationVersion; b 1.35.0/1.35.0: Live]',
+        '  0.300..0.300 write action=UpdateLease grant result=ok',
+      ],
+      [
+        `0.700..2.000 election ${LEASE} result=revised reason=GrantRevised holder=c former_holder=b ${OLDEST} candidate_count=3 attempts=1`,
+        '  0.700 need',
+        '  0.700 decide reason=RevisionPending actions=[]',
+        '  2.000 decide reason=GrantRevised actions=[UpdateLease grant] candidates=[' +
+          'a 1.36.0/1.36.0: Live, HigherEmulationVersion; b 1.35.0/1.35.0: Live, HigherEmulationVersion; ' +
+          'c 1.34.0/1.34.0: Live]',
+        '  2.000..2.000 write action=UpdateLease grant result=ok',
       ],
     ]);
   });
@@ -158,7 +184,7 @@ describe('an election has one trace', () => {
 
   test('for all attempts to write, conflicts and failures among them', async () => {
     const { world, texts } = await makeLedWorld();
-    await world.clock.advance(10_000);
+    await world.clock.advance(12_500);
     world.renew('default/a');
     let attempts = 0;
     world.fate = (request) => {
@@ -167,7 +193,7 @@ describe('an election has one trace', () => {
       if (attempts === 1) world.change('leases', KEY, { note: 'changed' });
       return attempts === 2 ? { outcome: 500 } : {};
     };
-    await world.clock.advance(6000);
+    await world.clock.advance(3000);
     const [text = [], ...others] = texts();
     expect(others).toEqual([]);
     expect(text[0]).toContain('result=granted reason=LeaseExpired');
@@ -232,10 +258,11 @@ describe('an election that nobody wins', () => {
     const { world, texts } = await makeLedWorld();
     await world.clock.advance(300_000);
     const undecided = [
-      `12.000..17.000 election ${LEASE} result=undecided reason=NoLiveCandidates candidate_count=1 attempts=0 ERROR NoLiveCandidates`,
+      `14.000..19.000 election ${LEASE} result=undecided reason=NoLiveCandidates candidate_count=1 attempts=0 ERROR NoLiveCandidates`,
       '  17.000 need',
-      '  17.000 decide reason=NoLiveCandidates actions=[PingCandidate a] candidates=[a 1.36.0/1.36.0: Unresponsive]',
-      '  12.000..17.000 ping candidate=a purpose=election result=unanswered',
+      '  17.000 decide reason=AwaitingAcks actions=[]',
+      '  19.000 decide reason=NoLiveCandidates actions=[] candidates=[a 1.36.0/1.36.0: Unresponsive]',
+      '  14.000..19.000 ping candidate=a purpose=expiry result=unanswered',
     ];
     expect(texts()).toEqual([undecided]);
     await world.clock.advance(20_000);
@@ -246,7 +273,7 @@ describe('an election that nobody wins', () => {
     expect(granted[0]).toContain('result=granted reason=LeaseExpired holder=a');
     expect(granted).toContain('  322.000 need');
     expect(granted.filter((line) => line.includes(' ping '))).toEqual([
-      expect.stringMatching(/^ {2}\d+\.000\.\.322\.000 ping candidate=a purpose=election result=answered$/),
+      expect.stringMatching(/^ {2}\d+\.000\.\.322\.000 ping candidate=a purpose=revival result=answered$/),
     ]);
   });
 
@@ -415,10 +442,8 @@ describe('the documentation', () => {
     const { world, traces } = await makeLedWorld();
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.37.0' }));
     world.create('leasecandidates', makeCandidateObject('c', { renewedAt: 2000, version: '1.38.0' }));
-    await world.clock.advance(10_018);
+    await world.clock.advance(12_018);
     world.renew('default/b');
-    await world.clock.advance(5);
-    world.renew('default/c');
     world.fate = (request) => (isLeaseWrite(request) ? { answerMs: 4 } : {});
     await world.clock.advance(5000);
     const [trace] = traces;

@@ -43,6 +43,19 @@ describe('an Event on a Lease', () => {
     expect(told().slice(1)).toEqual([`LeaderElected: b leads after a under ${OLDEST}: LeaseExpired`]);
   });
 
+  test('says that the former holder had not taken the Lease up, when its grant is revised', async () => {
+    const { world, told } = makeReportedWorld();
+    await world.start();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.clock.advance(500);
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 500, version: '1.35.0' }));
+    await world.clock.advance(0);
+    expect(told()).toEqual([
+      `LeaderElected: a leads under ${OLDEST}: LeaseMissing`,
+      `LeaderElected: b leads instead of a, which had not taken the Lease up, under ${OLDEST}: GrantRevised`,
+    ]);
+  });
+
   test('says so when the same leader is granted its Lease anew', async () => {
     const { world, told } = await makeLedWorld(KEY);
     await world.clock.advance(10_500);
@@ -143,11 +156,26 @@ describe('an Event on a Lease', () => {
       'leasecandidates',
       makeCandidateObject('dead', { renewedAt: -7_200_000, version: '1.37.0' }),
     );
+    // It is asked three times over ten minutes before that.
+    await world.clock.advance(10 * 60_000);
+    expect(told()).toHaveLength(1);
     await world.clock.advance(20_000);
     expect(world.api.candidate('default/dead')).toBeUndefined();
     expect(told().slice(1)).toEqual([
       'CandidateCollected: Deleted candidate dead, which has not renewed for long and answers no ping',
     ]);
+  });
+
+  test('is not made where candidates name a Lease that cannot exist; that is told in the log', async () => {
+    const { world, told, linesOf } = makeReportedWorld();
+    await world.start();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0, leaseName: 'My_Lease' }));
+    await world.clock.advance(1000);
+    expect(told()).toEqual([]);
+    expect(linesOf('Left a Lease as it is')).toMatchObject([
+      { level: 'warn', lease: 'default/My_Lease', reason: 'InvalidLeaseName' },
+    ]);
+    expect(world.ourWrites).toEqual([]);
   });
 
   test('is not made of what is only routine, nor of anything in a dry run', async () => {
