@@ -1,4 +1,5 @@
 import { sinceRenewalMs } from './candidate-observation.ts';
+import { firstOf } from './first-of.ts';
 import type { LeaseCandidate } from './model.ts';
 import { decideOutcome, decisiveAmong, essentials } from './outcome.ts';
 import { strategies } from './strategies.ts';
@@ -57,24 +58,4 @@ function comparison(view: View, contenders: readonly Standing[]): (a: Standing, 
 function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
   const [left, right] = [parseVersion(a.binaryVersion), parseVersion(b.binaryVersion)];
   return left && right ? left.compare(right) : Number(left !== undefined) - Number(right !== undefined);
-}
-
-/** The first `count` of `items` in the order of `compare`, without sorting all of them when only a few are wanted. */
-export function firstOf<T>(
-  items: readonly T[],
-  count: number,
-  compare: (a: T, b: T) => number,
-): readonly T[] {
-  if (items.length <= count) return items.toSorted(compare);
-  if (count > 64) return items.toSorted(compare).slice(0, count);
-  const first: T[] = [];
-  for (const item of items) {
-    const last = first.at(-1);
-    if (first.length >= count && last !== undefined && compare(item, last) >= 0) continue;
-    if (first.length >= count) first.pop();
-    let index = first.length;
-    while (index > 0 && compare(item, first[index - 1] as T) < 0) index--;
-    first.splice(index, 0, item);
-  }
-  return first;
 }

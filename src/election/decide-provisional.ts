@@ -9,11 +9,13 @@ type HeldView = View<Extract<Tenure, { kind: 'held' }>>;
 
 /**
  * When a component starts, its candidates appear within a second or two, in any order. The first grant and its first
- * revision are made at once, a third one only when this much has passed since the first and the second: so that three
- * writes do, and none comes after client-go's elector has first looked, 2 s after its start, in milliseconds.
+ * revision are made at once; the second revision waits until no more candidates are to be expected, so that three writes
+ * do, but not for so long after the first that client-go's elector, which looks 2 s after its start, may have taken that
+ * up. In milliseconds.
  */
-const THIRD_AFTER_FIRST_MS = 2000;
-const THIRD_AFTER_SECOND_MS = 1500;
+const ALL_STARTED_MS = 2000;
+const BEFORE_FIRST_LOOK_MS = 1600;
+const BETWEEN_REVISIONS_MS = 300;
 
 /**
  * A grant of ours that its holder has not taken up yet: nobody leads, so that a better candidate gets the Lease at once,
@@ -51,5 +53,7 @@ export function pingGrantee(view: HeldView, verdict: Verdict): Verdict {
 function nextRevisionAt({ input: { memory } }: HeldView): Instant {
   const { grantSeries, decidedAt } = memory;
   if (grantSeries.count < 2) return Number.NEGATIVE_INFINITY;
-  return Math.max(grantSeries.since + THIRD_AFTER_FIRST_MS, decidedAt + THIRD_AFTER_SECOND_MS);
+  const soonAt = decidedAt + BETWEEN_REVISIONS_MS;
+  if (grantSeries.count > 2) return soonAt;
+  return Math.max(soonAt, Math.min(grantSeries.since + ALL_STARTED_MS, decidedAt + BEFORE_FIRST_LOOK_MS));
 }

@@ -35,8 +35,7 @@ export function explainCandidates(decision: Decision): readonly CandidateAccount
       ? 'AsGoodAsHolder'
       : 'NotChosen';
   };
-  const named = standings.toSorted((a, b) => (a.candidate.name < b.candidate.name ? -1 : 1));
-  return named.map((standing) => ({
+  return standings.map((standing) => ({
     name: standing.candidate.name,
     binaryVersion: standing.candidate.binaryVersion,
     emulationVersion: standing.candidate.emulationVersion,

@@ -1,4 +1,4 @@
-import { firstOf } from './ask.ts';
+import { firstOf } from './first-of.ts';
 import type { Standing } from './survey.ts';
 import { isPingPending, standingsIn, type View } from './view.ts';
 

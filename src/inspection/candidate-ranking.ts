@@ -1,12 +1,12 @@
 import { sinceRenewalMs } from '../election/candidate-observation.ts';
 import type { Decision } from '../election/decision.ts';
 import { explainCandidates } from '../election/explain.ts';
+import { firstOf } from '../election/first-of.ts';
 import { decideOutcome } from '../election/outcome.ts';
 import { strategies } from '../election/strategies.ts';
 import type { CandidateState, ElectionInput, Standing } from '../election/survey.ts';
 import type { Now } from '../election/time.ts';
 import { possibleCandidates, type View } from '../election/view.ts';
-import { firstOf } from '../first-of.ts';
 import { describeLoss } from './candidate-text.ts';
 import { reasonTexts } from './reason-text.ts';
 

@@ -1,9 +1,9 @@
 import type { Decision } from '../election/decision.ts';
 import { grantOf, preferredBy } from '../election/decision-result.ts';
 import { type CandidateAccount, explainCandidates } from '../election/explain.ts';
+import { firstOf } from '../election/first-of.ts';
 import { strategies } from '../election/strategies.ts';
 import type { Standing } from '../election/survey.ts';
-import { firstOf } from '../first-of.ts';
 
 /** Of candidates, and of whatever else there may be any number of, logs and Events name so many and count the others. */
 export const MOST_NAMED = 10;
@@ -20,7 +20,10 @@ export interface NamedCandidates {
  */
 export function nameCandidates(decision: Decision, most = MOST_NAMED): NamedCandidates {
   const { standings } = decision;
-  if (standings.length <= most) return { named: explainCandidates(decision), more: 0 };
+  if (standings.length <= most) {
+    const sorted = standings.toSorted((a, b) => (a.candidate.name < b.candidate.name ? -1 : 1));
+    return { named: explainCandidates({ ...decision, standings: sorted }), more: 0 };
+  }
   const first = firstOf(standings, most, orderOf(decision));
   return {
     named: explainCandidates({ ...decision, standings: first }),
