@@ -95,7 +95,8 @@ export function recordLeaseWritten(
   at: Instant,
 ): void {
   const grant = grantIn(action);
-  if (grant) records.updateMemory(key, (memory) => recordGrantAnswered(memory, grant, at));
+  if (grant)
+    records.updateMemory(key, (memory) => recordGrantAnswered(memory, grant, answer.resourceVersion, at));
   const change = action.kind === 'UpdateLease' ? action.change : undefined;
   if (change?.kind === 'unprefer') {
     records.updateMemory(key, (memory) => recordPreferenceRemoved(memory, change.hasFailed, at));

@@ -36,8 +36,13 @@ export interface LeaseMemory {
   readonly withdrawals: ReadonlyMap<string, Instant>;
   /** A grant of ours that was sent; until it is answered, or seen, it may or may not have been written. */
   readonly grantOnItsWay: Grant | undefined;
-  /** Our last grant, until its holder renews it. */
-  readonly unrenewedGrant: { readonly holder: string; readonly renewTime: MicroTime } | undefined;
+  /**
+   * Our last grant, until its holder renews it. It goes by the resourceVersion that the grant was given: a holder whose clock
+   * differs from ours may renew it with the very renewTime that we wrote.
+   */
+  readonly unrenewedGrant:
+    | { readonly holder: string; readonly renewTime: MicroTime; readonly resourceVersion: string }
+    | undefined;
   /** Grants of ours that each replaced the one before it, the last one among them, and since when (rule 12). */
   readonly grantSeries: { readonly count: number; readonly since: Instant };
   /**

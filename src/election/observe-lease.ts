@@ -19,8 +19,19 @@ export function observeLease(
   { monotonic }: Now,
   settings: ElectionSettings,
 ): LeaseMemory {
-  const told = lease ? recognizeGrant(memory, lease, monotonic) : memory;
-  return observe(told, lease, monotonic, settings);
+  if (!lease) return observe(memory, lease, monotonic, settings);
+  const told = recognizeGrant(memory, lease, monotonic);
+  return observe(noticeRenewal(told, lease), lease, monotonic, settings);
+}
+
+/** Whoever has changed a Lease since we granted it may have been its holder, however alike it looks. */
+function noticeRenewal(memory: LeaseMemory, lease: Lease): LeaseMemory {
+  const { unrenewedGrant } = memory;
+  const isChanged =
+    unrenewedGrant !== undefined &&
+    unrenewedGrant.holder === lease.holderIdentity &&
+    unrenewedGrant.resourceVersion !== lease.resourceVersion;
+  return isChanged ? { ...memory, unrenewedGrant: undefined } : memory;
 }
 
 /** A grant of ours that the watch shows before the server's answer to it arrives, or instead of that. */
@@ -28,7 +39,7 @@ function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMe
   const { grantOnItsWay } = memory;
   const isSeen =
     grantOnItsWay?.holder === lease.holderIdentity && grantOnItsWay?.renewTime === lease.renewTime;
-  return grantOnItsWay && isSeen ? recordGrant(memory, grantOnItsWay, at) : memory;
+  return grantOnItsWay && isSeen ? recordGrant(memory, grantOnItsWay, lease.resourceVersion, at) : memory;
 }
 
 function observe(

@@ -22,13 +22,27 @@ export function recordGrantRefused(memory: LeaseMemory, grant: Grant): LeaseMemo
   return memory.grantOnItsWay === grant ? { ...memory, grantOnItsWay: undefined } : memory;
 }
 
-/** After the server has answered that a grant is written; the watch may have shown it before. */
-export function recordGrantAnswered(memory: LeaseMemory, grant: Grant, at: Instant): LeaseMemory {
-  return memory.grantOnItsWay === grant ? recordGrant(memory, grant, at) : { ...memory, decidedAt: at };
+/** After the server has answered that a grant is written, as `resourceVersion`; the watch may have shown it before. */
+export function recordGrantAnswered(
+  memory: LeaseMemory,
+  grant: Grant,
+  resourceVersion: string,
+  at: Instant,
+): LeaseMemory {
+  if (memory.grantOnItsWay === grant) return recordGrant(memory, grant, resourceVersion, at);
+  const { unrenewedGrant } = memory;
+  // What the watch showed first was not the grant itself any more, alike as it looked.
+  const isRenewed = unrenewedGrant?.resourceVersion !== resourceVersion;
+  return { ...memory, decidedAt: at, unrenewedGrant: isRenewed ? undefined : unrenewedGrant };
 }
 
-/** After the Lease was granted at `at`. */
-export function recordGrant(memory: LeaseMemory, grant: Grant, at: Instant): LeaseMemory {
+/** After the Lease was granted at `at`, by a write that gave it `resourceVersion`. */
+export function recordGrant(
+  memory: LeaseMemory,
+  grant: Grant,
+  resourceVersion: string,
+  at: Instant,
+): LeaseMemory {
   const { former, holder, revises, hasFormerLapsed } = grant;
   // A winner that is soon overtaken by a better one has not failed: upgrades come in quick succession.
   const isEarlyLoss =
@@ -43,7 +57,7 @@ export function recordGrant(memory: LeaseMemory, grant: Grant, at: Instant): Lea
     ...memory,
     grantOnItsWay: undefined,
     reservation: memory.reservation?.holder === holder ? memory.reservation : undefined,
-    unrenewedGrant: { holder, renewTime: grant.renewTime },
+    unrenewedGrant: { holder, renewTime: grant.renewTime, resourceVersion },
     grantSeries: revises ? { count: count + 1, since } : { count: 1, since: at },
     leader: loser ? undefined : memory.leader,
     releaseDoubtedUntil: loser

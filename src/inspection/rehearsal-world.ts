@@ -120,12 +120,14 @@ export class RehearsalWorld {
   }
 
   #written(action: Extract<Action, { kind: 'CreateLease' | 'UpdateLease' }>, lease: Lease): void {
-    this.#seeLease(lease);
-    recordLeaseWritten(this.#records, this.#key, action, lease, this.#at);
+    recordLeaseWritten(this.#records, this.#key, action, this.#seeLease(lease), this.#at);
   }
 
-  #seeLease(lease: Lease): void {
-    this.#records.seeLease(this.#key, { ...lease, resourceVersion: this.#nextRevision() }, this.now);
+  /** The Lease as it is stored. */
+  #seeLease(lease: Lease): Lease {
+    const stored = { ...lease, resourceVersion: this.#nextRevision() };
+    this.#records.seeLease(this.#key, stored, this.now);
+    return stored;
   }
 
   #take(candidate: LeaseCandidate, observation: CandidateObservation): void {

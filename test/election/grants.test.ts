@@ -416,7 +416,7 @@ describe('a candidate that takes up no grants (rule 7)', () => {
     for (let life = 0; life < 1000; life++) {
       const former = `crasher-${life}`;
       const rest = { renewTime: wallAt(0), hasFormerLapsed: true, revises: undefined, isPreemption: false };
-      memory = recordGrant(memory, { holder: `crasher-${life + 1}`, former, ...rest }, life * 60_000);
+      memory = recordGrant(memory, { holder: `crasher-${life + 1}`, former, ...rest }, '1', life * 60_000);
     }
     expect(memory.lapses.size).toBeLessThan(20);
     expect(memory.lapses.has('crasher-999')).toBe(true);

@@ -197,7 +197,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
       isPreemption: false,
     };
     const doubtAfter = (releaseDoubtedUntil: number, led: typeof leader | undefined, holder = 'b') =>
-      recordGrant({ ...noMemory, releaseDoubtedUntil, leader: led }, { ...grant, holder }, 5000)
+      recordGrant({ ...noMemory, releaseDoubtedUntil, leader: led }, { ...grant, holder }, '1', 5000)
         .releaseDoubtedUntil;
     expect(doubtAfter(0, leader)).toBe(6000);
     expect(doubtAfter(9000, leader)).toBe(9000);

@@ -415,8 +415,8 @@ export class SimElection {
         const made = { ...this.#leaseOrNew(), strategy: this.isGateOn ? strategy : undefined };
         this.#commit(
           grant ? { ...made, ...grantFields(grant), leaseTransitions: 0 } : { ...made, holderIdentity: '' },
-          () => {
-            if (grant) this.memory = recordGrantAnswered(this.memory, grant, this.#at);
+          (resourceVersion) => {
+            if (grant) this.memory = recordGrantAnswered(this.memory, grant, resourceVersion, this.#at);
           },
         );
         return;
@@ -428,7 +428,9 @@ export class SimElection {
         }
         this.memory = recordWriting(this.memory);
         if (action.change.kind === 'grant') this.memory = recordGrantSent(this.memory, action.change.grant);
-        this.#commit(this.#changed(this.lease, action.change), () => this.#recordChange(action.change));
+        this.#commit(this.#changed(this.lease, action.change), (resourceVersion) =>
+          this.#recordChange(action.change, resourceVersion),
+        );
       }
     }
   }
@@ -487,9 +489,10 @@ export class SimElection {
     }
   }
 
-  #recordChange(change: LeaseChange): void {
+  #recordChange(change: LeaseChange, resourceVersion: string): void {
     const { memory } = this;
-    if (change.kind === 'grant') this.memory = recordGrantAnswered(memory, change.grant, this.#at);
+    if (change.kind === 'grant')
+      this.memory = recordGrantAnswered(memory, change.grant, resourceVersion, this.#at);
     if (change.kind === 'unprefer') this.memory = recordPreferenceRemoved(memory, change.hasFailed, this.#at);
     if (change.kind !== 'prefer' && change.kind !== 'strategy') return;
     const { kind: _, ...fields } = change;
@@ -503,14 +506,11 @@ export class SimElection {
   }
 
   /** A write of ours: its answer and the watch's event arrive in either order. */
-  #commit(lease: Lease, recordAnswer: () => void): void {
-    if (this.#isWatchFirst) {
-      this.#writeLease(lease);
-      recordAnswer();
-    } else {
-      recordAnswer();
-      this.#writeLease(lease);
-    }
+  #commit(lease: Lease, recordAnswer: (resourceVersion: string) => void): void {
+    const resourceVersion = String(this.#revision + 1);
+    if (!this.#isWatchFirst) recordAnswer(resourceVersion);
+    this.#writeLease(lease);
+    if (this.#isWatchFirst) recordAnswer(resourceVersion);
     this.#checkLeaders();
   }
 

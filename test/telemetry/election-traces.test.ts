@@ -153,13 +153,13 @@ describe('an election has one trace', () => {
         '  0.300..0.300 write action=UpdateLease grant result=ok',
       ],
       [
-        `0.700..2.000 election ${LEASE} result=revised reason=GrantRevised holder=c former_holder=b ${OLDEST} candidate_count=3 attempts=1`,
+        `0.700..1.900 election ${LEASE} result=revised reason=GrantRevised holder=c former_holder=b ${OLDEST} candidate_count=3 attempts=1`,
         '  0.700 need',
         '  0.700 decide reason=RevisionPending actions=[]',
-        '  2.000 decide reason=GrantRevised actions=[UpdateLease grant] candidates=[' +
+        '  1.900 decide reason=GrantRevised actions=[UpdateLease grant] candidates=[' +
           'a 1.36.0/1.36.0: Live, HigherEmulationVersion; b 1.35.0/1.35.0: Live, HigherEmulationVersion; ' +
           'c 1.34.0/1.34.0: Live]',
-        '  2.000..2.000 write action=UpdateLease grant result=ok',
+        '  1.900..1.900 write action=UpdateLease grant result=ok',
       ],
     ]);
   });
