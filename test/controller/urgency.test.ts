@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isMoreUrgent, URGENCIES, type Urgency, urgencyOf } from '../../src/controller/urgency.ts';
+import { URGENCIES, type Urgency, urgencyOf } from '../../src/controller/urgency.ts';
 import type { PingPurpose } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import type { Action, LeaseChange, Reason } from '../../src/election/decision.ts';
@@ -86,8 +86,5 @@ describe('what is urgent', () => {
 
   test('comes in the order of rule 9', () => {
     expect(URGENCIES).toEqual(['grant', 'preference', 'vacant', 'expiry', 'housekeeping']);
-    expect(isMoreUrgent('grant', 'vacant')).toBe(true);
-    expect(isMoreUrgent('vacant', 'grant')).toBe(false);
-    expect(isMoreUrgent('vacant', 'vacant')).toBe(false);
   });
 });
