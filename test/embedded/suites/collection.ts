@@ -2,63 +2,106 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PATIENCE_MS } from '../changes.ts';
 import { type ContestedLease, contestedLease, heldBy } from '../contested-lease.ts';
 import { type EmbeddedSite, startEmbeddedSite } from '../embedded-site.ts';
+import { PatientClock } from '../patient-clock.ts';
 
-const electionDurationMs = 500;
-const candidateValidityMs = 1200;
-const candidateGcAfterMs = 2100;
+const lock = { namespace: 'kube-system', name: 'leader-election-controller' };
 
-let site: EmbeddedSite;
-
-beforeAll(async () => {
-  site = await startEmbeddedSite({
-    settings: { electionDurationMs, candidateValidityMs, candidateGcAfterMs, leaseDurationSeconds: 1 },
-  });
-});
-afterAll(async () => {
-  await site?.stop();
-  expect(site.coordinator.log.filter(({ level }) => level === 'error')).toEqual([]);
-});
-
-/** Within the time that it takes to collect one, so that nobody waits for long. */
-const overdue = { renewedAgoMs: candidateGcAfterMs + 1000, answers: false };
-
-function untilCollected({ namespace }: ContestedLease, name: string) {
-  return site.candidates.objects.waitFor(namespace, name, (_, type) => type === 'DELETED', {
-    timeoutMs: PATIENCE_MS,
-  });
+function expectNoErrors(site: EmbeddedSite | undefined): void {
+  expect(site?.coordinator.log.filter(({ level }) => level === 'error')).toEqual([]);
 }
 
-/** What was due before now is done: one that comes to be overdue only now is collected. */
-async function untilNextIsCollected(lease: ContestedLease) {
-  await lease.startCandidate({ name: 'next', ...overdue });
-  await untilCollected(lease, 'next');
-}
+describe('candidates that have not been renewed for two hours', () => {
+  const overdue = { renewedAgoMs: 2 * 3_600_000 + 60_000, answers: false };
+  /** Three pings over ten minutes, and the time that the last one has. */
+  const COLLECTED_AFTER_MS = 610_000;
+  /** Less than anything that the coordinator gives up after. */
+  const STEP_MS = 2500;
 
-const current = ({ namespace }: ContestedLease, name: string) =>
-  site.candidates.objects.current(namespace, name);
+  const clock = new PatientClock();
+  let site: EmbeddedSite;
+  let silent: ContestedLease;
+  let returning: ContestedLease;
+  let muted: ContestedLease;
+  let replaced: ContestedLease;
 
-describe.concurrent('candidates that are not renewed', () => {
-  test('do not count, and are collected after a ping that nobody answered', async () => {
-    const lease = await contestedLease(site, 'silent');
-    const { spec } = await lease.create(heldBy('holder'));
-    await lease.startCandidate({
-      name: 'silent',
-      emulationVersion: '1.30.0',
-      renewedAgoMs: candidateValidityMs + 500,
-      answers: false,
+  /** So much time passes for the coordinator, as fast as it renews its lock. */
+  async function passes(ms: number): Promise<void> {
+    const until = clock.now() + ms;
+    while (clock.now() < until) {
+      const since = site.leases.history(lock.namespace, lock.name).length;
+      clock.skip(STEP_MS);
+      await site.leases.waitFor(lock.namespace, lock.name, () => true, { since, timeoutMs: PATIENCE_MS });
+    }
+  }
+
+  async function heldLease(namespace: string, holder: string): Promise<ContestedLease> {
+    const lease = await contestedLease(site, namespace);
+    await lease.create({ ...heldBy(holder), leaseDurationSeconds: 3600 });
+    return lease;
+  }
+
+  const current = ({ namespace }: ContestedLease, name: string) =>
+    site.candidates.objects.current(namespace, name);
+
+  beforeAll(async () => {
+    site = await startEmbeddedSite({ clock });
+    silent = await heldLease('silent', 'holder');
+    await silent.startCandidate({ ...overdue, name: 'silent', emulationVersion: '1.30.0' });
+    returning = await heldLease('returning', 'holder');
+    await returning.startCandidate({ ...overdue, name: 'back', answers: true });
+    await returning.untilPreferred('back');
+    muted = await heldLease('muted', 'muted');
+    await muted.startCandidate({ ...overdue, name: 'muted' });
+    replaced = await heldLease('replaced', 'holder');
+    const dead = await replaced.startCandidate({ ...overdue, name: 'same' });
+    await dead.pinged(1);
+    await dead.remove();
+    await replaced.startCandidate({ name: 'same' });
+    await passes(COLLECTED_AFTER_MS);
+  });
+  afterAll(async () => {
+    await site?.stop();
+    expectNoErrors(site);
+  });
+
+  test('do not count, and are collected after three pings that nobody answered', async () => {
+    await site.candidates.objects.waitFor('silent', 'silent', (_, type) => type === 'DELETED', {
+      timeoutMs: PATIENCE_MS,
     });
-    await untilCollected(lease, 'silent');
-    expect(lease.pingsOf('silent')).toHaveLength(1);
-    expect(lease.history().map(({ object }) => object.spec)).toEqual([spec]);
+    expect(silent.pingsOf('silent')).toHaveLength(3);
+    expect(silent.history()).toHaveLength(1);
   });
 
-  test('are kept, and count again, if they answer that last ping', async () => {
-    const lease = await contestedLease(site, 'returning');
-    await lease.create(heldBy('holder'));
-    await lease.startCandidate({ ...overdue, name: 'back', answers: true });
-    await lease.untilPreferred('back');
-    await untilNextIsCollected(lease);
-    expect(current(lease, 'back')).toBeDefined();
+  test('are kept, and count again, if they answer', () => {
+    expect(current(returning, 'back')).toBeDefined();
+  });
+
+  test('are kept as long as they hold the Lease, whether they answer or not', () => {
+    expect(current(muted, 'muted')).toBeDefined();
+  });
+
+  test('are not collected in the place of one that has come under the same name', () => {
+    expect(current(replaced, 'same')).toBeDefined();
+    expect(current(replaced, 'same')?.metadata.deletionTimestamp).toBeUndefined();
+  });
+});
+
+describe('candidates that live', () => {
+  let site: EmbeddedSite;
+
+  beforeAll(async () => {
+    site = await startEmbeddedSite({
+      settings: {
+        electionDurationMs: 500,
+        candidateValidityMs: 1200,
+        candidateGcAfterMs: 2100,
+        leaseDurationSeconds: 1,
+      },
+    });
+  });
+  afterAll(async () => {
+    await site?.stop();
+    expectNoErrors(site);
   });
 
   test('are asked half way through their validity, and stay as long as they answer', async () => {
@@ -69,28 +112,7 @@ describe.concurrent('candidates that are not renewed', () => {
     const acked = other.acks();
     await other.pinged(5, PATIENCE_MS);
     expect(other.acks() - acked).toBeGreaterThanOrEqual(4);
-    // That is longer than it takes to collect one.
-    expect(current(lease, 'other')).toBeDefined();
+    expect(site.candidates.objects.current('answering', 'other')).toBeDefined();
     expect(lease.holders()).toEqual(['best']);
-  });
-
-  test('are kept as long as they hold the Lease, whether they answer or not', async () => {
-    const lease = await contestedLease(site, 'muted');
-    await lease.create(heldBy('muted'));
-    await lease.startCandidate({ name: 'muted', ...overdue });
-    await untilNextIsCollected(lease);
-    expect(current(lease, 'muted')).toBeDefined();
-  });
-
-  test('are not collected in the place of one that has come under the same name', async () => {
-    const lease = await contestedLease(site, 'replaced');
-    await lease.create(heldBy('holder'));
-    const dead = await lease.startCandidate({ name: 'same', ...overdue });
-    await dead.pinged(1);
-    await dead.remove();
-    await lease.startCandidate({ name: 'same' });
-    await untilNextIsCollected(lease);
-    expect(current(lease, 'same')?.metadata.deletionTimestamp).toBeUndefined();
-    expect(current(lease, 'same')).toBeDefined();
   });
 });
