@@ -1,13 +1,21 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { CrowdedLease } from './figures/crowded-lease.ts';
 import { type Figures, measure, type Scale } from './figures/figures.ts';
-import type { HandOvers } from './figures/scenarios.ts';
+import type { Elections, HandOvers } from './figures/scenarios.ts';
 import { distributionOf } from './figures/statistics.ts';
 import { toMarkdown } from './figures/table.ts';
 import { writeFigures } from './figures/written-figures.ts';
 
 // Enough for a median that can be trusted. `node bench/figures.ts` measures at full scale.
 const leaseCount = 20;
-const scale: Scale = { firstElections: [leaseCount], handOvers: [leaseCount] };
+const scale: Scale = {
+  firstElections: [leaseCount],
+  handOvers: [leaseCount],
+  firstStarts: [{ leases: leaseCount, candidates: 3 }],
+  massDeaths: [4_000, 10_000].map((renewEveryMs) => ({ leases: 50, candidates: 5, renewEveryMs })),
+  crowdedLeases: [{ silent: 1000, others: 50 }],
+  besideEachOther: true,
+};
 
 describe('this controller beside the built-in one, measured in the same run', () => {
   let builtIn: Figures;
@@ -20,10 +28,9 @@ describe('this controller beside the built-in one, measured in the same run', ()
     if (process.env['CLE_WRITE_FIGURES'] === '1') await writeFigures([builtIn, ours]);
   });
 
-  function handOvers({ handOvers: measured }: Figures): HandOvers {
-    const found = measured.get(leaseCount);
-    if (!found) throw new Error('not measured');
-    return found;
+  function handOvers({ handOvers: [measured] }: Figures): HandOvers {
+    if (!measured) throw new Error('not measured');
+    return measured;
   }
 
   it('fills Leases sooner after they expire, as half of them go', () => {
@@ -52,7 +59,7 @@ describe('this controller beside the built-in one, measured in the same run', ()
   it('leaves no Lease without a leader', () => {
     const { afterExpiry, afterRelease, afterWithdrawal, untilPreferred, afterYielding } = handOvers(ours);
     const waits = [
-      ...(ours.firstElections.get(leaseCount) ?? []),
+      ...ours.firstElections.flatMap((run) => run.waits),
       ...afterExpiry.waits,
       ...afterRelease.waits,
       ...afterWithdrawal.waits,
@@ -67,5 +74,76 @@ describe('this controller beside the built-in one, measured in the same run', ()
     const { afterExpiry, afterYielding, overlaps } = handOvers(ours);
     expect([...afterExpiry.waits, ...afterYielding].filter((wait) => wait < 0)).toEqual([]);
     expect(overlaps).toEqual([]);
+  });
+
+  it('has the best candidate of a new component lead sooner, as half of them go', () => {
+    const [theirs, own] = [builtIn, ours].map(
+      ({ firstStarts: [run] }) => distributionOf(run?.untilBestLeads ?? []).p50,
+    );
+    expect(own).toBeLessThan(theirs ?? Number.NaN);
+  });
+
+  it('writes a new Lease at most once for each candidate that comes, where no holder was told to yield', () => {
+    for (const { candidates, writes, yields } of ours.firstStarts) {
+      // None at all would be a count that does not work.
+      expect(Math.min(...writes)).toBeGreaterThanOrEqual(1);
+      // On a busy machine a holder may have looked before the best candidate came: then it has to be told.
+      const undisturbed = writes.filter((_, index) => yields[index] === 0);
+      expect(undisturbed.filter((count) => count > candidates)).toEqual([]);
+    }
+  });
+
+  it('tells fewer holders of new Leases to yield, and leaves none without a leader, or with two', () => {
+    const [theirs, own] = [builtIn, ours].map(({ firstStarts }) =>
+      firstStarts.flatMap(({ yields }) => yields).reduce((sum, count) => sum + count, 0),
+    );
+    expect(own).toBeLessThan(theirs ?? Number.NaN);
+    for (const { leases, untilBestLeads, overlaps } of ours.firstStarts) {
+      expect(untilBestLeads.filter(Number.isFinite)).toHaveLength(leases);
+      expect(overlaps).toEqual([]);
+    }
+  });
+
+  describe.each([
+    { renewals: 'early', run: 0 },
+    { renewals: 'late', run: 1 },
+  ])('when many holders die at once that renewed $renewals', ({ run }) => {
+    function afterExpiry({ massDeaths }: Figures): Elections {
+      const measured = massDeaths[run];
+      if (!measured) throw new Error('not measured');
+      return measured.afterExpiry;
+    }
+
+    it('fills the last Lease sooner than the built-in one fills half of them', () => {
+      const own = distributionOf(afterExpiry(ours).waits).max;
+      expect(own).toBeLessThan(distributionOf(afterExpiry(builtIn).waits).p50);
+    });
+
+    it('fills none of them before its expiry', () => {
+      expect(afterExpiry(ours).waits.filter((wait) => wait < 0)).toEqual([]);
+    });
+
+    it('makes fewer API calls, and forces fewer acks out of candidates', () => {
+      expect(afterExpiry(ours).callsPerElection).toBeLessThan(afterExpiry(builtIn).callsPerElection);
+      expect(afterExpiry(ours).acksPerElection).toBeLessThan(afterExpiry(builtIn).acksPerElection);
+    });
+  });
+
+  describe('beside a Lease that many silent candidates crowd', () => {
+    function crowded({ crowdedLeases: [measured] }: Figures): CrowdedLease {
+      if (!measured) throw new Error('not measured');
+      return measured;
+    }
+
+    it('fills the last of the other Leases sooner than the built-in one fills half of them without the crowd', () => {
+      const own = distributionOf(crowded(ours).beside.waits).max;
+      expect(own).toBeLessThan(distributionOf(crowded(builtIn).alone.waits).p50);
+    });
+
+    it('keeps its log as short as without the crowd', () => {
+      const { alone, beside } = crowded(ours);
+      expect(beside.logged.lines).toBeLessThan(2 * alone.logged.lines);
+      expect(beside.logged.bytes).toBeLessThan(2 * alone.logged.bytes);
+    });
   });
 });
