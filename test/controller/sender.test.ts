@@ -19,7 +19,6 @@ interface Fate {
   readonly afterMs?: number;
   readonly error?: unknown;
   readonly answer?: KubernetesObject;
-  readonly isEndless?: true;
 }
 
 /** A sender, and a server that does what a test says; it knows one candidate, `a`, which was heard of at instant 0. */
@@ -44,7 +43,7 @@ class SenderWorld {
       barrier: this.barrier,
       writes: this.writes,
       mayWrite: () => this.mayWrite,
-      writer: { write: (_namespace, _name, _action, signal) => this.#answer(signal) },
+      writer: { write: () => this.#answer() },
       observer: {
         decided: () => {},
         written: (_key, _action, error) => {
@@ -67,13 +66,12 @@ class SenderWorld {
     await this.clock.advance(0);
   }
 
-  #answer(signal: AbortSignal): Promise<KubernetesObject | undefined> {
-    const { afterMs = 0, error, answer, isEndless } = this.fate;
+  #answer(): Promise<KubernetesObject | undefined> {
+    const { afterMs = 0, error, answer } = this.fate;
     this.sent++;
     return new Promise((resolve, reject) => {
-      signal.addEventListener('abort', () => reject(new ConnectionError('given up', { code: 'ABORTED' })));
       const end = () => (error === undefined ? resolve(answer) : reject(error));
-      if (!isEndless) this.clock.setTimer(end, afterMs);
+      this.clock.setTimer(end, afterMs);
     });
   }
 }
@@ -187,41 +185,5 @@ describe('what came of an action', () => {
     expect(world.told).toEqual([`written ${new LockLostError().name}`, 'ended, 0 under way']);
     expect(world.observation?.ping).toBeUndefined();
     expect(world.writes.limit).toBe(16);
-  });
-});
-
-describe('at the end', () => {
-  test('what is under way is waited for', async () => {
-    world.fate = { afterMs: 1500 };
-    await world.send(ping);
-    let isOver = false;
-    const closing = world.sender.close().then(() => {
-      isOver = true;
-    });
-    await world.clock.advance(1499);
-    expect(isOver).toBe(false);
-    await world.clock.advance(1);
-    await closing;
-    expect(world.told).toEqual(['written ok', 'ended, 0 under way']);
-    expect(world.clock.pendingTimers).toBe(0);
-  });
-
-  test('what is not answered within 2 s is given up', async () => {
-    world.fate = { isEndless: true };
-    await world.send(ping);
-    await world.send(unprefer);
-    let isOver = false;
-    const closing = world.sender.close().then(() => {
-      isOver = true;
-    });
-    await world.clock.advance(1999);
-    expect({ isOver, told: world.told }).toEqual({ isOver: false, told: [] });
-    await world.clock.advance(1);
-    await closing;
-    expect(world.told.filter((line) => line.startsWith('written'))).toEqual([
-      'written ConnectionError',
-      'written ConnectionError',
-    ]);
-    expect(world.writes.underWay).toBe(0);
   });
 });
