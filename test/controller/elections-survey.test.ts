@@ -140,6 +140,8 @@ describe('a Lease', () => {
     const after = heldAt('c', 60).candidates(pod('c', 50, 60), hung);
     expect(survey(after, 60 * MINUTE, before.redundancy).withoutSuccessor).toBe(1);
     expect(survey(after, 60 * MINUTE).withoutSuccessor).toBe(0);
+    const last = makeInput().candidates(hung);
+    expect(survey(last, 60 * MINUTE, before.redundancy).withoutSuccessor).toBe(1);
   });
 
   test('has no redundancy to lose once its last candidate has been alone since', () => {

@@ -14,7 +14,7 @@ import { makeLeaseObject } from './make-objects.ts';
 
 const KEY = 'kube-system/scheduler';
 
-/** What becomes of a request, and how long that takes; without an end it takes until it is given up. */
+/** What becomes of a request, and how long that takes. */
 interface Fate {
   readonly afterMs?: number;
   readonly error?: unknown;
