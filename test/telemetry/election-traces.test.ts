@@ -228,6 +228,19 @@ describe('an election has one trace', () => {
 });
 
 describe('a ping', () => {
+  test('that the server took long to write is given up on as late as the election does', async () => {
+    const { world, texts } = makeTracedWorld();
+    await world.start();
+    world.fate = (request) => (isPing(request) ? { answerMs: 3000 } : {});
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000 }));
+    await world.clock.advance(11_000);
+    const [text = []] = texts();
+    expect(text[0]).toMatch(/^0\.000\.\.11\.000 election .* result=undecided reason=NoLiveCandidates/);
+    expect(text.filter((line) => line.includes(' ping '))).toEqual([
+      '  0.000..11.000 ping candidate=a purpose=election result=unanswered',
+    ]);
+  });
+
   test('that lay there for long tells of a candidate that came back, and is not part of the election', async () => {
     const { world, texts } = await makeLedWorld();
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: -16 * 60_000, version: '1.37.0' }));
