@@ -28,21 +28,32 @@ export interface RankedCandidate {
 /** The decision that all candidates would be part of whose answers are still to come: most have not renewed just now. */
 export function supposeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
+<<<<<<< HEAD
   const isPossible = new Set(possible);
   const { reason, tenure } = decision;
+=======
+  const { tenure } = decision;
+>>>>>>> 1a98aef2360a5ab95ecd2fa8a8f2db24d0dbba5a
   // One that leads gives way only to somebody better by version; one that has yet to take the Lease up, to anybody better.
-  const isBeingRevised = reason === 'GrantRevised' || reason === 'RevisionPending';
-  const incumbent = tenure.kind === 'held' && !isBeingRevised ? tenure.holder : undefined;
+  const incumbent = tenure.kind === 'held' && !isBeingRevised(decision) ? tenure.holder : undefined;
   const standings = decision.standings.map(
     (standing): Standing => (isPossible.has(standing.candidate) ? { ...standing, state: 'Live' } : standing),
   );
   return { ...decision, actions: [], outcome: decideOutcome(possible, incumbent), standings };
 }
 
+<<<<<<< HEAD
 /**
  * Every candidate, or the first `most` of them, with what became of it: the leader to be first, then the best of the
  * others, those that take no part last, in the order of names.
  */
+=======
+function isBeingRevised({ reason }: Decision): boolean {
+  return reason === 'GrantRevised' || reason === 'RevisionPending';
+}
+
+/** Every candidate with what became of it: the leader to be first, then the best of the others, those that take no part last, in the order of names. */
+>>>>>>> 1a98aef2360a5ab95ecd2fa8a8f2db24d0dbba5a
 export function rank(
   supposed: Decision,
   { standings }: Decision,
@@ -89,9 +100,9 @@ export function rank(
 export function verdictOn(
   holder: string | undefined,
   { outcome, standings }: Decision,
-  { reason }: Decision,
+  decision: Decision,
 ): string {
-  const { meaning } = reasonTexts[reason];
+  const { meaning } = reasonTexts[decision.reason];
   if (outcome.kind !== 'leader') {
     return holder === undefined ? `Nobody leads. ${meaning}` : `${holder} leads. ${meaning}`;
   }
@@ -99,6 +110,9 @@ export function verdictOn(
   if (holder === undefined) return `Nobody leads. ${meaning} ${best} is the best candidate.`;
   if (holder === best) {
     return `${holder} leads, as it is the best candidate under ${outcome.strategy}.`;
+  }
+  if (isBeingRevised(decision)) {
+    return `Nobody leads yet: ${holder} was given the Lease and has not taken it up, and ${best} is better under ${outcome.strategy}.`;
   }
   const isCandidate = standings.some(({ candidate }) => candidate.name === holder);
   if (!isCandidate) return `${holder} leads and is no candidate; ${best} is the best candidate. ${meaning}`;
