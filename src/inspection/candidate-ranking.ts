@@ -28,12 +28,8 @@ export interface RankedCandidate {
 /** The decision that all candidates would be part of whose answers are still to come: most have not renewed just now. */
 export function supposeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
-<<<<<<< HEAD
   const isPossible = new Set(possible);
-  const { reason, tenure } = decision;
-=======
   const { tenure } = decision;
->>>>>>> 1a98aef2360a5ab95ecd2fa8a8f2db24d0dbba5a
   // One that leads gives way only to somebody better by version; one that has yet to take the Lease up, to anybody better.
   const incumbent = tenure.kind === 'held' && !isBeingRevised(decision) ? tenure.holder : undefined;
   const standings = decision.standings.map(
@@ -42,18 +38,14 @@ export function supposeAnswers(view: View, decision: Decision): Decision {
   return { ...decision, actions: [], outcome: decideOutcome(possible, incumbent), standings };
 }
 
-<<<<<<< HEAD
-/**
- * Every candidate, or the first `most` of them, with what became of it: the leader to be first, then the best of the
- * others, those that take no part last, in the order of names.
- */
-=======
 function isBeingRevised({ reason }: Decision): boolean {
   return reason === 'GrantRevised' || reason === 'RevisionPending';
 }
 
-/** Every candidate with what became of it: the leader to be first, then the best of the others, those that take no part last, in the order of names. */
->>>>>>> 1a98aef2360a5ab95ecd2fa8a8f2db24d0dbba5a
+/**
+ * Every candidate, or the first `most` of them, with what became of it: the leader to be first, then the best of the
+ * others, those that take no part last, in the order of names.
+ */
 export function rank(
   supposed: Decision,
   { standings }: Decision,
