@@ -4,6 +4,13 @@ import type { Clock, Instant } from '../clock.ts';
 const GOOD_MS = 250;
 /** An answer that took longer says that the server has more to do than it can. */
 const SLOW_MS = 1000;
+/**
+ * Or it takes that long whatever it has to do, behind a slow webhook or a long way off: then fewer requests would only mean
+ * fewer answers. So an answer is in good time, or late, by what the quickest one of the last minute took as well.
+ */
+const GOOD_FACTOR = 1.25;
+const SLOW_FACTOR = 2;
+const WINDOW_MS = 30_000;
 const SHRINK = 0.75;
 /** Fewer would not even show when the server has recovered. */
 const LEAST = 4;
@@ -17,6 +24,8 @@ export class RequestLimit {
   readonly #most: number;
   #limit: number;
   #shrunkAt: Instant = Number.NEGATIVE_INFINITY;
+  /** The quickest answer of this window and of the one before, in milliseconds; a server is taken to be quick at first. */
+  #quickest = { before: 0, now: Number.POSITIVE_INFINITY, since: Number.NEGATIVE_INFINITY };
 
   /** @param most the limit to begin with, and never to exceed */
   constructor(clock: Pick<Clock, 'now'>, most: number) {
@@ -36,13 +45,22 @@ export class RequestLimit {
   answered(sentAt: Instant, isAnswered: boolean): void {
     const now = this.#clock.now();
     const tookMs = now - sentAt;
-    if (!isAnswered || tookMs > SLOW_MS) {
+    const quickestMs = isAnswered ? this.#quickestMs(now, tookMs) : 0;
+    if (!isAnswered || tookMs > Math.max(SLOW_MS, SLOW_FACTOR * quickestMs)) {
       // All that was under way when the limit shrank is one and the same bad news.
       if (sentAt < this.#shrunkAt) return;
       this.#limit = Math.max(Math.min(LEAST, this.#most), this.#limit * SHRINK);
       this.#shrunkAt = now;
-    } else if (tookMs < GOOD_MS) {
+    } else if (tookMs < Math.max(GOOD_MS, GOOD_FACTOR * quickestMs)) {
       this.#limit = Math.min(this.#most, this.#limit + 1 / this.#limit);
     }
+  }
+
+  #quickestMs(now: Instant, tookMs: number): number {
+    const { before, now: current, since } = this.#quickest;
+    if (since === Number.NEGATIVE_INFINITY) this.#quickest = { before, now: tookMs, since: now };
+    else if (now - since < WINDOW_MS) this.#quickest = { before, now: Math.min(current, tookMs), since };
+    else this.#quickest = { before: current, now: tookMs, since: now };
+    return Math.min(this.#quickest.before, this.#quickest.now);
   }
 }

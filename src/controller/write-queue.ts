@@ -32,9 +32,11 @@ interface Wish {
 /** No Lease may have more requests under way (rule 9). */
 const MOST_PER_LEASE = 8;
 
-/** Which part of the limit requests of each urgency may fill: what matters most always finds a place at once. */
-const SHARES: Readonly<Record<Urgency, number>> = {
-  grant: 1,
+/**
+ * Which part of the limit requests of each urgency may fill, so that what matters more finds a place at once. Grants are
+ * held back by nothing but the most that is ever allowed: they are few, and what relieves a cluster without leaders.
+ */
+const SHARES: Readonly<Record<Exclude<Urgency, 'grant'>, number>> = {
   preference: 1,
   vacant: 0.75,
   expiry: 0.5,
@@ -50,6 +52,7 @@ export class WriteQueue {
   readonly #clock: Clock;
   readonly #serve: WriteQueueOptions['serve'];
   readonly #observer: WriteQueueObserver | undefined;
+  readonly #most: number;
   readonly #limit: RequestLimit;
   readonly #wishes = new Map<LeaseKey, Wish>();
   readonly #turns: Readonly<Record<Urgency, FairKeys>>;
@@ -64,6 +67,7 @@ export class WriteQueue {
     this.#clock = clock;
     this.#serve = serve;
     this.#observer = observer;
+    this.#most = most;
     this.#limit = new RequestLimit(clock, most);
     this.#turns = {
       grant: new FairKeys(),
@@ -167,9 +171,13 @@ export class WriteQueue {
     }
   }
 
+  #placesFor(urgency: Urgency): number {
+    return urgency === 'grant' ? this.#most : Math.max(1, Math.floor(this.#limit.current * SHARES[urgency]));
+  }
+
   #next(): { readonly key: LeaseKey; readonly wish: Wish; readonly seats: number } | undefined {
     for (const urgency of URGENCIES) {
-      const free = Math.max(1, Math.floor(this.#limit.current * SHARES[urgency])) - this.#totalUnderWay;
+      const free = this.#placesFor(urgency) - this.#totalUnderWay;
       const key = free > 0 ? this.#turns[urgency].shift() : undefined;
       const wish = key === undefined ? undefined : this.#wishes.get(key);
       if (key !== undefined && wish) {

@@ -48,7 +48,7 @@ describe('the limit of requests under way', () => {
 
   test('never falls below four, so that it shows when the server has recovered', async () => {
     const limit = new RequestLimit(clock, 16);
-    for (let rounds = 0; rounds < 20; rounds++) await round(limit, 4, 2000);
+    for (let rounds = 0; rounds < 20; rounds++) await round(limit, 4, 2000, false);
     expect(limit.current).toBe(4);
   });
 
@@ -79,6 +79,15 @@ describe('the limit of requests under way', () => {
     const limit = new RequestLimit(clock, 16);
     await round(limit, 16, 2000);
     for (let rounds = 0; rounds < 10; rounds++) await round(limit, 12, 250);
+    expect(limit.current).toBe(12);
+  });
+
+  test('goes by how quick the server is when it has little to do: one that always takes long is not overloaded', async () => {
+    const limit = new RequestLimit(clock, 16);
+    for (let second = 0; second < 120; second += 2) await round(limit, limit.current, 1500);
+    expect(limit.current).toBe(16);
+    // And then it is.
+    await round(limit, 16, 3500);
     expect(limit.current).toBe(12);
   });
 });

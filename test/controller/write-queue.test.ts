@@ -206,8 +206,11 @@ describe('of the limit', () => {
     await clock.advance(2000);
     sender.answer('default/busy');
     expect(sender.queue.limit).toBe(12);
-    for (let lease = 0; lease < 20; lease++) sender.queue.want(`default/${lease}`, 'grant', 0);
+    for (let lease = 0; lease < 20; lease++) sender.queue.want(`default/${lease}`, 'preference', 0);
     expect(sender.queue.underWay).toBe(12);
+    // But not for grants.
+    for (let lease = 20; lease < 40; lease++) sender.queue.want(`default/${lease}`, 'grant', 0);
+    expect(sender.queue.underWay).toBe(16);
   });
 });
 

@@ -67,7 +67,11 @@ describe('the account of a Lease', () => {
     const input = makeInput()
       .sees(granted, 0)
       .remembers({
-        unrenewedGrant: { holder: 'b', renewTime: WALL_START },
+        unrenewedGrant: {
+          holder: 'b',
+          renewTime: WALL_START,
+          resourceVersion: granted.build().resourceVersion,
+        },
         grantSeries: { count: revisions, since: 0 },
         decidedAt: 0,
       })
