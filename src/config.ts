@@ -27,7 +27,7 @@ export interface RunSettings {
   readonly dryRun: boolean;
   /** Take the coordinator's lock from the controller built into kube-apiserver, rather than wait for it. */
   readonly takeOver: boolean;
-  /** Leases worked on at the same time. */
+  /** Writes to Leases and candidates under way at once, at most. */
   readonly workers: number;
   /** Undefined: no HTTP server. */
   readonly listen: ListenAddress | undefined;
@@ -94,7 +94,7 @@ const settings: SettingsTable<RunSettings>['settings'] = {
     flag: 'workers',
     placeholder: '<number>',
     default: '32',
-    description: 'Leases worked on at the same time',
+    description: 'Writes to Leases and candidates under way at once, at most',
     group: 'Coordination:',
     parse: wholeNumber({ min: 1, max: 256 }),
   },

@@ -3,6 +3,7 @@ import { type Clock, within } from './clock.ts';
 import type { RunSettings } from './config.ts';
 import type { CoordinatorLock } from './controller/coordinator-lock.ts';
 import type { ElectionController } from './controller/election-controller.ts';
+import { unhurried } from './controller/event-loop-share.ts';
 import { assembleCoordinator, QUIET_AFTER_MS } from './coordinator.ts';
 import { type Host, untilAborted } from './host.ts';
 import { createClient, type KubernetesClient } from './kubernetes/client.ts';
@@ -88,7 +89,8 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   metrics.requests.watch(controller.writes);
   metrics.survey.watch((known) => controller.survey(known));
   if (lock) metrics.lock.changed(lock.state);
-  if (settings.leaseMetrics) registerLeaseMetrics(metrics.registry, () => controller.elections());
+  if (settings.leaseMetrics)
+    registerLeaseMetrics(metrics.registry, () => unhurried(controller.elections(), clock));
   metrics.api.watchStaleness((resource) => controller.lastHeard(resource));
 
   const server =

@@ -5,6 +5,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { User } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { makeCandidateObject } from './controller/make-objects.ts';
 import { startCuttableLink } from './embedded/cuttable-link.ts';
@@ -46,11 +47,16 @@ interface Line {
 }
 
 /** Runs the coordinator; `untilLogged` waits for a line of its log. */
-async function startProcess(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+async function startProcess(
+  args: readonly string[],
+  { env = {}, user }: { env?: Readonly<Record<string, string>>; user?: Partial<User> } = {},
+) {
   const link = await startCuttableLink(cluster.address.port);
   onTestFinished(() => link.close());
   const kubeconfig = join(directory, 'kubeconfig');
-  await writeFile(kubeconfig, cluster.kubeConfigOf('coordinator', link.url).exportConfig());
+  const config = cluster.kubeConfigOf('coordinator', link.url);
+  if (user) config.users = config.users.map(({ name }) => ({ name, ...user }));
+  await writeFile(kubeconfig, config.exportConfig());
   const child = spawn(process.execPath, [MAIN, 'run', '--kubeconfig', kubeconfig, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env,
@@ -84,7 +90,7 @@ describe('a coordinator that is asked to end', () => {
   test('does so within 5 s when its API server, its receiver of traces and a reader of its page hang', async () => {
     const traces = await startMuteServer();
     const { link, untilLogged, end } = await startProcess(['--listen', '127.0.0.1:0', '--status-page'], {
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${traces}`,
+      env: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${traces}` },
     });
     const { listen } = await untilLogged(({ msg }) => msg === 'Started');
     await untilLogged(({ state }) => state === 'active');
@@ -101,6 +107,15 @@ describe('a coordinator that is asked to end', () => {
     expect(tookMs).toBeLessThan(5000);
     await cluster.request('DELETE', `${CANDIDATES}/hung`);
     await cluster.request('DELETE', LOCK);
+  });
+
+  test('does so within 5 s when a credential plugin hangs, which nothing but its own end could end', async () => {
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'sleep', args: ['8'] };
+    const { untilLogged, end } = await startProcess(['--listen', 'off'], { user: { exec } });
+    await untilLogged(({ msg }) => msg === 'Started');
+    const { code, tookMs } = await end();
+    expect(code).toBe(0);
+    expect(tookMs).toBeLessThan(5000);
   });
 
   test('leaves the lock to whoever comes next', async () => {

@@ -20,7 +20,7 @@ export function overview(alerts: readonly string[]): Row {
         {
           title: 'Without leader',
           description:
-            'Leases that have candidates but no valid holder. For a moment there may be some: an election takes its time.',
+            'Leases that have candidates but no valid holder, but for those whose candidates all ended in good order. For a moment there may be some: an election takes its time.',
           unit: units.Short,
           thresholds: { orange: 1 },
           alert: 'LeaseWithoutLeader',
@@ -50,7 +50,8 @@ export function overview(alerts: readonly string[]): Row {
       stat(
         {
           title: 'Without successor',
-          description: 'Leases of which candidates have stopped answering, and none but the holder is left.',
+          description:
+            'Leases that lost their redundancy within a day: candidates have stopped answering, and none but the holder is left.',
           unit: units.Short,
           thresholds: { orange: 1 },
           alert: 'LeaseCandidatesUnresponsive',

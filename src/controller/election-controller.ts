@@ -17,7 +17,7 @@ import {
   surveyEach,
   surveyElections,
 } from './elections-survey.ts';
-import { EventLoopShare } from './event-loop-share.ts';
+import { EventLoopShare, unhurried } from './event-loop-share.ts';
 import { type LeaseKey, leaseKey, splitLeaseKey } from './lease-key.ts';
 import { candidateChange, isMereRenewal } from './mere-renewal.ts';
 import { NamespacedReflectors } from './namespaced-reflectors.ts';
@@ -140,8 +140,8 @@ export class ElectionController {
   }
 
   /** All Leases that somebody is a candidate for, as they stand now, after `known`. Takes time in proportion to their number. */
-  survey(known?: ElectionsSurvey['redundancy']): ElectionsSurvey {
-    return surveyElections(this.elections(), known);
+  survey(known?: ElectionsSurvey['redundancy']): Promise<ElectionsSurvey> {
+    return surveyElections(unhurried(this.elections(), this.#parts.clock), known);
   }
 
   /** Each Lease that somebody is a candidate for, as it stands now; none of a namespace that is not known yet. */

@@ -72,10 +72,10 @@ export function* surveyEach(
 }
 
 /** Adds up how all Leases stand; `known` is what the survey before found of their redundancy. */
-export function surveyElections(
-  elections: Iterable<SurveyedElection>,
+export async function surveyElections(
+  elections: Iterable<SurveyedElection> | AsyncIterable<SurveyedElection>,
   known: Redundancy = new Map(),
-): ElectionsSurvey {
+): Promise<ElectionsSurvey> {
   const candidates: Record<CandidateState, number> = {
     Live: 0,
     Awaiting: 0,
@@ -91,7 +91,7 @@ export function surveyElections(
   const redundancy = new Map<string, Instant>();
   let leases = 0;
   let withoutSuccessor = 0;
-  for (const { key, input, tenure, standings, now, reason } of elections) {
+  for await (const { key, input, tenure, standings, now, reason } of elections) {
     for (const { state } of standings) candidates[state]++;
     if (reason) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
     // What only finalizers keep is nobody's candidate any more.

@@ -24,3 +24,14 @@ export class EventLoopShare {
     if (this.#workedAt - this.#busySince > LONGEST_TURN_MS) await sleep(this.#clock, 0);
   }
 }
+
+/** `items` one after the other, as long as that takes, with turns for everybody else in between. */
+export async function* unhurried<T>(items: Iterable<T>, clock: Clock): AsyncGenerator<T, void, void> {
+  let since = clock.now();
+  for (const item of items) {
+    yield item;
+    if (clock.now() - since <= LONGEST_TURN_MS) continue;
+    await sleep(clock, 0);
+    since = clock.now();
+  }
+}

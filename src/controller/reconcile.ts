@@ -163,7 +163,7 @@ export class Reconciler {
     if (actions.length < decision.actions.length) this.#blocked.add(key);
     else this.#blocked.delete(key);
     const plan: Plan = {
-      decision,
+      decision: { ...decision, actions },
       input,
       actions,
       nextLook: earliest([again, ...opensAt]),

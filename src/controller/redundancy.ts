@@ -31,16 +31,16 @@ export function noteRedundancy(
   known: Redundancy,
   now: Now,
 ): void {
-  const unknown = new Set<Life>();
-  const lives: Life[] = [];
+  const unknown = new Set<string>();
   for (const standing of standings) {
-    const life = lifeOf(standing, now);
-    if (!life) continue;
-    lives.push(life);
-    if (known.get(life.uid) === life.heardAt) redundancy.set(life.uid, life.heardAt);
-    else unknown.add(life);
+    const { uid } = standing.candidate;
+    const heard = heardAt(standing);
+    if (known.get(uid) === heard) redundancy.set(uid, heard);
+    else unknown.add(uid);
   }
-  if (unknown.size === 0 || lives.length < 2) return;
+  // Most have not renewed since the survey before.
+  if (unknown.size === 0 || standings.length < 2) return;
+  const lives = standings.flatMap((standing) => lifeOf(standing, now) ?? []);
   for (const life of unknownWithCompany(lives, unknown)) redundancy.set(life.uid, life.heardAt);
 }
 
@@ -57,7 +57,7 @@ interface Life {
  */
 function lifeOf(standing: Standing, now: Now): Life | undefined {
   const { candidate } = standing;
-  if (candidate.isDeleting || candidate.creationTimestamp === undefined) return undefined;
+  if (candidate.creationTimestamp === undefined) return undefined;
   const createdAt = now.monotonic - Number(now.wall - candidate.creationTimestamp) / 1000;
   const life = { uid: candidate.uid, createdAt, heardAt: heardAt(standing) };
   return life.heardAt - createdAt >= OVERLAP_MS ? life : undefined;
@@ -67,7 +67,7 @@ function lifeOf(standing: Standing, now: Now): Life | undefined {
  * Those of `unknown` that another one had been with for long enough when they were last heard of, and was still there. Of a
  * Lease with thousands of candidates each is looked at once.
  */
-function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<Life>) {
+function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string>) {
   const latestFirst = [...lives].sort((a, b) => b.heardAt - a.heardAt);
   let oldest: Life | undefined;
   let secondOldest: Life | undefined;
@@ -82,6 +82,6 @@ function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<Life>)
       else if (!secondOldest || other.createdAt < secondOldest.createdAt) secondOldest = other;
     }
     const company = oldest === life ? secondOldest : oldest;
-    if (company && unknown.has(life) && company.createdAt <= life.heardAt - OVERLAP_MS) yield life;
+    if (company && unknown.has(life.uid) && company.createdAt <= life.heardAt - OVERLAP_MS) yield life;
   }
 }

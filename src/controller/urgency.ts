@@ -36,8 +36,3 @@ export function urgencyOf(action: Action, { reason }: Decision): Urgency {
       }
   }
 }
-
-/** Whether `a` comes before `b`. */
-export function isMoreUrgent(a: Urgency, b: Urgency): boolean {
-  return URGENCIES.indexOf(a) < URGENCIES.indexOf(b);
-}

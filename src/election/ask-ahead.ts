@@ -1,4 +1,4 @@
-import { whomToAsk } from './ask.ts';
+import { contendersAmong, whomToAsk } from './ask.ts';
 import { liveUntil } from './candidate-observation.ts';
 import type { PingCandidate } from './decision.ts';
 import { lapsedUntil } from './survey.ts';
@@ -21,5 +21,5 @@ export function askAhead(view: View, moment: Instant): readonly PingCandidate[] 
   );
   const present = [...willCount].map(({ candidate }) => candidate);
   const absent = standings.filter((standing) => !willCount.has(standing));
-  return pingEach(view, whomToAsk(view, present, absent), 'expiry');
+  return pingEach(view, whomToAsk(view, contendersAmong(present, absent)), 'expiry');
 }

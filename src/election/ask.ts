@@ -11,24 +11,28 @@ import { isPingPending, type View } from './view.ts';
 const FIRST_ASKED = 2;
 const WAVE_MS = 1000;
 
-/**
- * Whom to ask next so that the election among `present` can be settled (rule 6): of those of `absent` whose answers could
- * settle it the best two, and twice as many for every second that the answer has not come. Those who have been asked and
- * have not answered yet count among them.
- */
-export function whomToAsk(
-  view: View,
+/** Those of `absent` whose answers could still change what an election among `present` comes to (rule 6). */
+export function contendersAmong(
   present: readonly LeaseCandidate[],
   absent: readonly Standing[],
   incumbent?: string,
 ): readonly Standing[] {
   const candidates = absent.map(({ candidate }) => candidate);
   const decisive = new Set(decisiveAmong(present, candidates, incumbent));
-  const contenders = absent.filter(({ candidate }) => decisive.has(candidate));
+  return decisive.size === absent.length ? absent : absent.filter(({ candidate }) => decisive.has(candidate));
+}
+
+/**
+ * Whom of `contenders` to ask next (rule 6): the best two, and twice as many for every second that the answer has not come
+ * that settles it. Those who have been asked and have not answered yet count among them.
+ */
+export function whomToAsk(view: View, contenders: readonly Standing[]): readonly Standing[] {
   const { askingSince = view.at } = view.input.memory;
   const waves = Math.floor((view.at - askingSince) / WAVE_MS);
-  const best = firstOf(contenders, FIRST_ASKED * 2 ** Math.min(waves, 20), comparison(view, contenders));
-  return best.filter((standing) => !isPingPending(view, standing));
+  const count = FIRST_ASKED * 2 ** Math.min(waves, 20);
+  return firstOf(contenders, count, comparison(view, contenders)).filter(
+    (standing) => !isPingPending(view, standing),
+  );
 }
 
 /** When the next wave is due; undefined while the server has not yet answered the first ping of the last one. */

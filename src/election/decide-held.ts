@@ -1,8 +1,8 @@
-import { nextWaveAt, whomToAsk } from './ask.ts';
+import { contendersAmong, nextWaveAt, whomToAsk } from './ask.ts';
 import { askAhead } from './ask-ahead.ts';
 import { ackDueAt, isUnanswered } from './candidate-observation.ts';
 import { decideProvisional, pingGrantee } from './decide-provisional.ts';
-import { decideOutcome, isSettled, type Outcome } from './outcome.ts';
+import { decideOutcome, type Outcome } from './outcome.ts';
 import { hasAnsweredSince, type Tenure } from './survey.ts';
 import { backoffMs } from './time.ts';
 import {
@@ -51,8 +51,8 @@ export function decideHeld(view: HeldView): Verdict {
 
 /** A Lease that names a strategy of somebody else's is that somebody's, a preferredHolder that we did not set included. */
 function decideThirdPartyStanding(view: HeldView): Verdict | undefined {
-  const outcome = decideOutcome(possibleCandidates(view));
-  const isNamed = outcome.kind === 'thirdParty' && view.tenure.lease.strategy === outcome.strategy;
+  const { outlook } = view;
+  const isNamed = outlook.kind === 'thirdParty' && view.tenure.lease.strategy === outlook.strategy;
   return isNamed && !hasOwnPreference(view) ? { reason: 'ThirdPartyStrategy' } : undefined;
 }
 
@@ -87,11 +87,8 @@ function decidePending(view: HeldView): Verdict | undefined {
   const isHolderWorse = withHolder.kind !== 'leader' || withHolder.leader.name !== holder;
   // One that has been silent for a while is no reason to call it off before it was asked.
   const absent = standingsIn(others, 'Awaiting', 'Idle');
-  const canChange = !isSettled(
-    present,
-    absent.map(({ candidate }) => candidate),
-    preferredHolder,
-  );
+  const contenders = contendersAmong(present, absent, preferredHolder);
+  const canChange = contenders.length > 0;
   if (!isHolderWorse || (!isPreferredBest && !canChange)) {
     if (outcome.kind === 'conflict') {
       return { ...remove('StrategyConflict', false), conflict: partiesOf(possibleCandidates(view)) };
@@ -104,7 +101,7 @@ function decidePending(view: HeldView): Verdict | undefined {
   const silentAt = ping && ackDueAt(ping, view.input.settings);
   const askAgainAt = (ping?.ackedAt ?? view.at) + PREFERRED_PING_INTERVAL_MS;
   const isDue = ping === undefined || (ping.ackedAt !== undefined && view.at >= askAgainAt);
-  const asked = canChange ? whomToAsk(view, present, absent, preferredHolder) : [];
+  const asked = whomToAsk(view, contenders);
   return {
     reason: 'PreemptionPending',
     actions: pingEach(view, isDue ? [preferred, ...asked] : asked, 'preemption'),
@@ -116,14 +113,14 @@ function decidePending(view: HeldView): Verdict | undefined {
 /** The best candidate leads under the right strategy, or nobody could: nothing to do, and nothing to ask anybody. */
 function decideInGoodOrder(view: HeldView): Verdict | undefined {
   const { lease, holder } = view.tenure;
-  const outcome = decideOutcome(possibleCandidates(view), holder);
-  switch (outcome.kind) {
+  const { outlook } = view;
+  switch (outlook.kind) {
     case 'nobody':
       return { reason: 'NoLiveCandidates', recheckAt: returns(view) };
     case 'noneElectable':
       return { reason: 'NoElectableCandidates', recheckAt: returns(view) };
     case 'leader':
-      if (outcome.leader.name !== holder || lease.strategy !== outcome.strategy) return undefined;
+      if (outlook.leader.name !== holder || lease.strategy !== outlook.strategy) return undefined;
       return { reason: 'LeaderOptimal', recheckAt: returns(view) };
     case 'thirdParty':
     case 'conflict':
@@ -147,14 +144,14 @@ function decideKnownConflict(view: HeldView): Verdict | undefined {
 
 /** A preemption that failed must not be repeated at once: it evicts a healthy leader for nothing. */
 function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
-  const outcome = decideOutcome(possibleCandidates(view), view.tenure.holder);
+  const { outlook } = view;
   const { count, lastAt } = view.input.memory.failedPreemptions;
   const retryAt = lastAt + backoffMs(count, PREEMPTION_BACKOFF_MS, BACKOFF_CAP_MS);
   if (
     count === 0 ||
     view.at >= retryAt ||
-    outcome.kind !== 'leader' ||
-    outcome.leader.name === view.tenure.holder
+    outlook.kind !== 'leader' ||
+    outlook.leader.name === view.tenure.holder
   ) {
     return undefined;
   }
@@ -166,15 +163,11 @@ function decideElection(view: HeldView): Verdict {
   const { standings, tenure, outcome } = view;
   const present = candidatesIn(standings, 'Live');
   const absent = standingsIn(standings, 'Awaiting', 'Idle');
-  const isOpen = !isSettled(
-    present,
-    absent.map(({ candidate }) => candidate),
-    tenure.holder,
-  );
-  if (isOpen) {
+  const contenders = contendersAmong(present, absent, tenure.holder);
+  if (contenders.length > 0) {
     return {
       reason: 'AwaitingAcks',
-      actions: pingEach(view, whomToAsk(view, present, absent, tenure.holder), 'preemption'),
+      actions: pingEach(view, whomToAsk(view, contenders), 'preemption'),
       recheckAt: [ackDeadline(view), nextWaveAt(view), ...endsOfWords(view), ...returns(view)],
       isAsking: true,
     };

@@ -23,14 +23,14 @@ const SILENT_AFTER_MS = 6 * 60_000;
  */
 export function decideHousekeeping(view: View): Pick<Verdict, 'actions' | 'recheckAt'> {
   const actions: Action[] = [];
-  const recheckAt: (Instant | undefined)[] = [];
+  let next = Number.POSITIVE_INFINITY;
   for (const standing of view.standings) {
     if (standing.state === 'Deleting') continue;
     const due = decideOne(view, standing);
     actions.push(...due.actions);
-    recheckAt.push(...due.recheckAt);
+    for (const at of due.recheckAt) if (at !== undefined && at > view.at && at < next) next = at;
   }
-  return { actions, recheckAt };
+  return { actions, recheckAt: [next] };
 }
 
 interface Due {

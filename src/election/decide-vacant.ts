@@ -1,9 +1,9 @@
-import { nextWaveAt, whomToAsk } from './ask.ts';
+import { contendersAmong, nextWaveAt, whomToAsk } from './ask.ts';
 import { askAhead } from './ask-ahead.ts';
 import { ackDueAt } from './candidate-observation.ts';
 import type { Action } from './decision.ts';
 import { grantTo } from './grant.ts';
-import { decideOutcome, isSettled, type Outcome } from './outcome.ts';
+import { decideOutcome, type Outcome } from './outcome.ts';
 import { reviveSome } from './revival.ts';
 import { hasAnsweredSince, type Standing, type Tenure } from './survey.ts';
 import type { Instant } from './time.ts';
@@ -41,8 +41,8 @@ export function decideVacant(view: VacantView): Verdict {
 /** A Lease that names a strategy of somebody else's is that somebody's; there is nothing to ask anybody. */
 function decideThirdPartyStanding(view: VacantView): Verdict | undefined {
   const { lease } = view.tenure;
-  const outcome = decideOutcome(possibleCandidates(view));
-  if (outcome.kind !== 'thirdParty' || lease?.strategy !== outcome.strategy) return undefined;
+  const { outlook } = view;
+  if (outlook.kind !== 'thirdParty' || lease?.strategy !== outlook.strategy) return undefined;
   if (lease.holderIdentity === undefined || hasOwnPreference(view)) return undefined;
   return { reason: 'ThirdPartyStrategy' };
 }
@@ -50,8 +50,8 @@ function decideThirdPartyStanding(view: VacantView): Verdict | undefined {
 /** Rule 8: a holder that may not know that it lost the Lease keeps it until it cannot believe in it any longer. */
 function decideReserved(view: VacantView): Verdict | undefined {
   const { reservation } = view.tenure;
-  const outcome = decideOutcome(possibleCandidates(view));
-  if (!reservation || outcome.kind !== 'leader') return undefined;
+  const { outlook } = view;
+  if (!reservation || outlook.kind !== 'leader') return undefined;
 
   const former = view.standings.find(
     ({ candidate, state }) => candidate.name === reservation.holder && state !== 'Deleting',
@@ -61,7 +61,7 @@ function decideReserved(view: VacantView): Verdict | undefined {
     if (alone.kind === 'leader') {
       return {
         reason: 'FormerHolderAnswered',
-        actions: grantTo(view, former.candidate.name, outcome.strategy),
+        actions: grantTo(view, former.candidate.name, outlook.strategy),
       };
     }
   }
@@ -100,17 +100,14 @@ function decideElectionOrWait(view: VacantView): Verdict {
   const parties = isRoundDue && isSameConflict ? live : [];
   const present = (parties.length > 0 ? [] : live).map(({ candidate }) => candidate);
   const absent = [...standingsIn(standings, 'Awaiting', 'Idle'), ...parties];
+  const contenders = contendersAmong(present, absent);
   // Its missing answer was its missed renewals: it takes part when it answers, but nobody waits for it (rule 3).
-  const awaited = absent.filter((standing) => !isJustExpired(view, standing));
-  const isOpen = !isSettled(
-    present,
-    awaited.map(({ candidate }) => candidate),
-  );
-  const verdict = isOpen ? undefined : decideSettled(view, decideOutcome(present));
+  const isSettled = contenders.every((standing) => isJustExpired(view, standing));
+  const verdict = isSettled ? decideSettled(view, decideOutcome(present)) : undefined;
   if (verdict) return verdict;
-  if (!isOpen && absent.length === awaited.length) return decideLastResort(view, isRoundDue);
+  if (contenders.length === 0) return decideLastResort(view, isRoundDue);
 
-  const asked = whomToAsk(view, present, absent);
+  const asked = whomToAsk(view, contenders);
   const revived = isRoundDue ? reviveSome(view) : [];
   return {
     reason: 'AwaitingAcks',

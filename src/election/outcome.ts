@@ -74,15 +74,6 @@ export function decisiveAmong(
   return decisive.length === 0 && isChangedBy(essentials(absent)) ? absent : decisive;
 }
 
-/** True when no answer still to come could change the outcome. */
-export function isSettled(
-  present: readonly LeaseCandidate[],
-  absent: readonly LeaseCandidate[],
-  incumbent?: string,
-): boolean {
-  return decisiveAmong(present, absent, incumbent).length === 0;
-}
-
 /** True when both come to equally good leaders, or to nobody for the same reason. */
 export function isSameOutcome(a: Outcome, b: Outcome): boolean {
   switch (a.kind) {

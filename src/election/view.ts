@@ -1,7 +1,7 @@
 import { ackDueAt, liveUntil, type PingPurpose, pingTimeFor } from './candidate-observation.ts';
 import type { Action, Decision, PingCandidate, Reason } from './decision.ts';
 import type { LeaseCandidate } from './model.ts';
-import { decideOutcome, type Outcome } from './outcome.ts';
+import { decideOutcome, essentials, type Outcome } from './outcome.ts';
 import {
   type CandidateState,
   type ElectionInput,
@@ -22,6 +22,8 @@ export interface View<T extends Tenure = Tenure> {
   readonly standings: readonly Standing[];
   /** What an election among the live comes to. */
   readonly outcome: Outcome;
+  /** What it would come to if all answered who still may. */
+  readonly outlook: Outcome;
 }
 
 /** What a policy decides; the rest of a Decision is the same for all of them. */
@@ -35,12 +37,15 @@ export interface Verdict {
   readonly conflict?: string;
 }
 
+const MAY_ANSWER = ['Live', 'Awaiting', 'Idle'] as const;
+
 export function surveyElection(input: ElectionInput, now: Now): View {
   const tenure = surveyTenure(input, now.monotonic);
   const standings = surveyCandidates(input, tenure, now);
   const incumbent = tenure.kind === 'held' ? tenure.holder : undefined;
   const outcome = decideOutcome(candidatesIn(standings, 'Live'), incumbent);
-  return { input, now, at: now.monotonic, tenure, standings, outcome };
+  const outlook = decideOutcome(essentials(candidatesIn(standings, ...MAY_ANSWER), incumbent), incumbent);
+  return { input, now, at: now.monotonic, tenure, standings, outcome, outlook };
 }
 
 export function isHeld(view: View): view is View<Extract<Tenure, { kind: 'held' }>> {
@@ -67,7 +72,7 @@ export function candidatesIn(
 
 /** The candidates that would take part if all answered. */
 export function possibleCandidates({ standings }: View): readonly LeaseCandidate[] {
-  return candidatesIn(standings, 'Live', 'Awaiting', 'Idle');
+  return candidatesIn(standings, ...MAY_ANSWER);
 }
 
 /** A ping to each of `standings`. */

@@ -29,14 +29,17 @@ export interface RankedCandidate {
 export function supposeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
   const isPossible = new Set(possible);
-  const { reason, tenure } = decision;
+  const { tenure } = decision;
   // One that leads gives way only to somebody better by version; one that has yet to take the Lease up, to anybody better.
-  const isBeingRevised = reason === 'GrantRevised' || reason === 'RevisionPending';
-  const incumbent = tenure.kind === 'held' && !isBeingRevised ? tenure.holder : undefined;
+  const incumbent = tenure.kind === 'held' && !isBeingRevised(decision) ? tenure.holder : undefined;
   const standings = decision.standings.map(
     (standing): Standing => (isPossible.has(standing.candidate) ? { ...standing, state: 'Live' } : standing),
   );
   return { ...decision, actions: [], outcome: decideOutcome(possible, incumbent), standings };
+}
+
+function isBeingRevised({ reason }: Decision): boolean {
+  return reason === 'GrantRevised' || reason === 'RevisionPending';
 }
 
 /**
@@ -89,9 +92,9 @@ export function rank(
 export function verdictOn(
   holder: string | undefined,
   { outcome, standings }: Decision,
-  { reason }: Decision,
+  decision: Decision,
 ): string {
-  const { meaning } = reasonTexts[reason];
+  const { meaning } = reasonTexts[decision.reason];
   if (outcome.kind !== 'leader') {
     return holder === undefined ? `Nobody leads. ${meaning}` : `${holder} leads. ${meaning}`;
   }
@@ -99,6 +102,9 @@ export function verdictOn(
   if (holder === undefined) return `Nobody leads. ${meaning} ${best} is the best candidate.`;
   if (holder === best) {
     return `${holder} leads, as it is the best candidate under ${outcome.strategy}.`;
+  }
+  if (isBeingRevised(decision)) {
+    return `Nobody leads yet: ${holder} was given the Lease and has not taken it up, and ${best} is better under ${outcome.strategy}.`;
   }
   const isCandidate = standings.some(({ candidate }) => candidate.name === holder);
   if (!isCandidate) return `${holder} leads and is no candidate; ${best} is the best candidate. ${meaning}`;

@@ -78,21 +78,32 @@ function strategyOf(
 ): StrategyAccount {
   const resolved = 'strategy' in outcome ? outcome.strategy : undefined;
   const parties = standings.flatMap(({ candidate, state }) => (state === 'Live' ? [candidate] : []));
+  // Of any number of candidates most ask for the same with the same version: one of each kind stands for all of them.
+  const kinds = new Map(parties.map((candidate) => [kindOf(candidate), candidate]));
   const isNotOverruled = (candidate: LeaseCandidate) =>
     asksFor(candidate)[0] === resolved &&
-    parties.every((other) => {
+    [...kinds.values()].every((other) => {
       const both = resolveStrategy([candidate, other]);
       return both.kind === 'resolved' && both.strategy === resolved;
     });
+  const asking = new Set(
+    [...kinds].flatMap(([kind, candidate]) => (isNotOverruled(candidate) ? [kind] : [])),
+  );
   return {
     resolved,
-    askedBy: resolved === undefined ? [] : parties.filter(isNotOverruled).map(({ name }) => name),
+    askedBy:
+      resolved === undefined ? [] : parties.filter((one) => asking.has(kindOf(one))).map(({ name }) => name),
     others: parties
       .filter((candidate) => asksFor(candidate)[0] !== resolved)
       .map((candidate) => ({ name: candidate.name, asksFor: asksFor(candidate) })),
     onLease,
     writtenBy,
   };
+}
+
+/** The same for candidates that have the same say about the strategy. */
+function kindOf({ preference, binaryVersion }: LeaseCandidate): string {
+  return JSON.stringify([preference, binaryVersion]);
 }
 
 function asksFor({ preference }: LeaseCandidate): readonly string[] {

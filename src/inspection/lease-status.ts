@@ -2,10 +2,10 @@ import { timeField } from '../coordination/raw-object.ts';
 import { decideElection } from '../election/decide.ts';
 import type { Decision, Reason } from '../election/decision.ts';
 import { grantOf } from '../election/decision-result.ts';
-import { decideOutcome, type Outcome } from '../election/outcome.ts';
+import type { Outcome } from '../election/outcome.ts';
 import type { CandidateState, Tenure } from '../election/survey.ts';
 import type { Now } from '../election/time.ts';
-import { possibleCandidates, surveyElection, type View } from '../election/view.ts';
+import { surveyElection, type View } from '../election/view.ts';
 import type { ObservedElection } from './elections.ts';
 import { reasonTexts } from './reason-text.ts';
 
@@ -60,7 +60,7 @@ export function describeStatus(
   const { lease } = input;
   const { tenure } = view;
   // Most candidates have not renewed just now: what they would come to is what matters.
-  const outcome = decideOutcome(possibleCandidates(view));
+  const { outlook: outcome } = view;
   const created = rawLease && timeField(rawLease.metadata, 'creationTimestamp');
   return {
     namespace: input.namespace,

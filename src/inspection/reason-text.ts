@@ -38,7 +38,7 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
     advice: 'If this lasts, no coordinator is at work: run doctor.',
   },
   RevisionPending: {
-    waitsFor: 'the candidates of the first seconds to be complete',
+    waitsFor: 'a second or two to pass, in which more candidates may come',
     meaning:
       'The new holder has not taken the Lease up yet, and a better candidate has come; it is about to get it.',
     advice: undefined,

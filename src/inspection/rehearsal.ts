@@ -277,8 +277,7 @@ class Rehearsing {
   }
 
   #say(text: string, reason?: Reason, isSaidOnce = false): void {
-    const last = this.#steps.findLastIndex((step) => step.text === text);
-    if (isSaidOnce && last >= 0 && this.#steps.slice(last).every((step) => step.text === text)) return;
+    if (isSaidOnce && this.#steps.at(-1)?.text === text) return;
     const atMs = this.#world.now.monotonic - this.#startedAt;
     this.#steps.push({ atMs, text, reason });
     this.#newsAt = this.#world.now.monotonic;

@@ -93,9 +93,9 @@ export function noteDecision(
 
 /** Takes in what has become of one action of the last decision. */
 export function noteWrite(course: ElectionCourse, action: Action, error: unknown, at: Instant): void {
-  const span = (name: string, attributes: TraceAttributes): TraceSpan => ({
+  const span = (name: string, attributes: TraceAttributes, startedAt = course.last.at): TraceSpan => ({
     name,
-    startedAt: course.last.at,
+    startedAt,
     endedAt: at,
     isCall: true,
     attributes: {
@@ -112,8 +112,19 @@ export function noteWrite(course: ElectionCourse, action: Action, error: unknown
     push(course.writes, span('write', { 'cle.action': describeAction(action), 'cle.result': result }));
   } else if (error !== undefined) {
     const result = isConflict(error) ? 'conflict' : 'failed';
-    push(course.failedPings, span('ping', pingAttributes(action.name, action.purpose, result)));
+    const sentAt = forgetOpenPing(course, action.name);
+    push(course.failedPings, span('ping', pingAttributes(action.name, action.purpose, result), sentAt));
   }
+}
+
+/** Takes out the ping to a candidate that other decisions have seen on its way; gives when it was sent. */
+function forgetOpenPing({ pings }: ElectionCourse, name: string): Instant | undefined {
+  for (const [key, { candidate, ping }] of pings) {
+    if (candidate !== name || ping.deliveredAt !== undefined || ping.ackedAt !== undefined) continue;
+    pings.delete(key);
+    return ping.sentAt;
+  }
+  return undefined;
 }
 
 /** The trace of an election that ended at `at`. */

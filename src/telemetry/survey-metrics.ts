@@ -6,7 +6,7 @@ import { reasons } from './reason-table.ts';
 /** How all Leases stand, asked for whenever metrics are collected. */
 export interface SurveyMetrics {
   /** Says whom to ask; `survey` is told what the one before found of the Leases' redundancy. */
-  watch(survey: (known: ElectionsSurvey['redundancy'] | undefined) => ElectionsSurvey): void;
+  watch(survey: (known: ElectionsSurvey['redundancy'] | undefined) => Promise<ElectionsSurvey>): void;
 }
 
 /** Several gauges are collected at once: one survey serves them all, and no crowd of scrapers can ask for more. */
@@ -20,10 +20,19 @@ export function createSurveyMetrics(registry: Registry, clock: Clock): SurveyMet
   /** Leases without leader that nobody saw lose one, by when they were first found so. */
   let foundUnled = new Map<string, Instant>();
 
-  function current() {
+  let asking: Promise<typeof last> | undefined;
+
+  async function current() {
+    if (!ask || (last && clock.now() - last.at < SURVEY_AGE_MS)) return last;
+    asking ??= look(ask).finally(() => {
+      asking = undefined;
+    });
+    return await asking;
+  }
+
+  async function look(surveyAll: NonNullable<typeof ask>) {
     const at = clock.now();
-    if (!ask || (last && at - last.at < SURVEY_AGE_MS)) return last;
-    const survey = ask(last?.survey.redundancy);
+    const survey = await surveyAll(last?.survey.redundancy);
     const found = new Map<string, Instant>();
     let oldest = at;
     for (const { key, since } of survey.unled) {
@@ -40,8 +49,8 @@ export function createSurveyMetrics(registry: Registry, clock: Clock): SurveyMet
       name,
       help,
       registers,
-      collect() {
-        const now = current();
+      async collect() {
+        const now = await current();
         if (now) this.set(read(now));
       },
     });
@@ -68,8 +77,8 @@ export function createSurveyMetrics(registry: Registry, clock: Clock): SurveyMet
     help: 'Leases by the reason of what was last decided about them; 0 where this replica does not decide',
     labelNames: ['reason'],
     registers,
-    collect() {
-      const counts = current()?.survey.reasons;
+    async collect() {
+      const counts = (await current())?.survey.reasons;
       for (const reason of reasons) this.set({ reason }, counts?.get(reason) ?? 0);
     },
   });
@@ -78,8 +87,8 @@ export function createSurveyMetrics(registry: Registry, clock: Clock): SurveyMet
     help: 'LeaseCandidates by what they count for right now',
     labelNames: ['state'],
     registers,
-    collect() {
-      for (const [state, count] of Object.entries(current()?.survey.candidates ?? {})) {
+    async collect() {
+      for (const [state, count] of Object.entries((await current())?.survey.candidates ?? {})) {
         this.set({ state }, count);
       }
     },

@@ -313,7 +313,7 @@ describe('namespaces', () => {
       await world.clock.advance(0);
       expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
       expect(world.leaseSpec('second/scheduler')).toEqual({});
-      expect(world.controller.survey()).toMatchObject({ leases: 1, unled: [] });
+      expect(await world.controller.survey()).toMatchObject({ leases: 1, unled: [] });
       world.fate = () => ({});
       await world.clock.advance(15_000);
       world.renew('second/a');
@@ -412,13 +412,13 @@ describe('Leases without a valid holder', () => {
       makeCandidateObject('x', { renewedAt: -60_000, leaseName: 'leaderless' }),
     );
     await world.clock.advance(0);
-    expect(world.controller.survey()).toMatchObject({
+    expect(await world.controller.survey()).toMatchObject({
       leases: 2,
       unled: [{ key: 'default/leaderless', since: undefined }],
       candidates: { Live: 1, Awaiting: 1 },
     });
     await world.clock.advance(20_000);
-    expect(world.controller.survey()).toMatchObject({
+    expect(await world.controller.survey()).toMatchObject({
       leases: 2,
       unled: [{ key: KEY, since: 17_000 }, { key: 'default/leaderless' }],
       candidates: { Live: 0, Unresponsive: 2 },
@@ -434,10 +434,10 @@ describe('Leases without a valid holder', () => {
     await world.start();
     await world.clock.advance(60_000);
     expect(world.controller.hasSynced('leasecandidates')).toBe(true);
-    expect(world.controller.survey()).toMatchObject({ leases: 0, unled: [], candidates: { Live: 0 } });
+    expect(await world.controller.survey()).toMatchObject({ leases: 0, unled: [], candidates: { Live: 0 } });
     isRefused = false;
     await world.clock.advance(10_000);
-    expect(world.controller.survey()).toMatchObject({ leases: 1, unled: [] });
+    expect(await world.controller.survey()).toMatchObject({ leases: 1, unled: [] });
   });
 
   test('are without one since they expired, were released or deleted, by what was seen', async () => {
@@ -450,13 +450,13 @@ describe('Leases without a valid holder', () => {
     // Who released it has not ended.
     world.renew('default/a');
     await world.clock.advance(0);
-    expect(world.controller.survey().unled).toEqual([{ key: KEY, since: releasedAt }]);
+    expect((await world.controller.survey()).unled).toEqual([{ key: KEY, since: releasedAt }]);
     world.change('leases', KEY, { holderIdentity: 'a', leaseDurationSeconds: 9, renewTime: world.wallText });
     await world.clock.advance(1000);
-    expect(world.controller.survey().unled).toEqual([]);
+    expect((await world.controller.survey()).unled).toEqual([]);
     world.remove('leases', KEY);
     await world.clock.advance(500);
-    expect(world.controller.survey().unled).toEqual([{ key: KEY, since: releasedAt + 2000 }]);
+    expect((await world.controller.survey()).unled).toEqual([{ key: KEY, since: releasedAt + 2000 }]);
   });
 });
 

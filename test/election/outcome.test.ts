@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LeaseCandidate } from '../../src/election/model.ts';
-import { decideOutcome, essentials, isSettled, type Outcome } from '../../src/election/outcome.ts';
+import { decideOutcome, decisiveAmong, essentials, type Outcome } from '../../src/election/outcome.ts';
 import { makeCandidate, OLDEST } from '../support/election-builders.ts';
 import { agreedCandidates, candidatesWithStrategy, manyCandidates, someCandidates } from './arbitraries.ts';
 
@@ -111,6 +111,10 @@ function inAWord(outcome: Outcome): string {
     default:
       return outcome.kind;
   }
+}
+
+function isSettled(present: readonly LeaseCandidate[], absent: readonly LeaseCandidate[]): boolean {
+  return decisiveAmong(present, absent).length === 0;
 }
 
 function subsets<T>(items: readonly T[]): readonly (readonly T[])[] {

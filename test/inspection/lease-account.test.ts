@@ -6,6 +6,7 @@ import {
   makeInput,
   makeLease,
   makeNow,
+  WALL_START,
 } from '../support/election-builders.ts';
 
 const NOW = makeNow(1000);
@@ -41,6 +42,12 @@ describe('the account of a Lease', () => {
       candidates: [a],
       want: 'x leads and is no candidate; a is the best',
     },
+    {
+      name: 'one that is as good, and older, is there',
+      lease: makeLease('a'),
+      candidates: [a, makeCandidate('first').versions('1.36.0', '1.35.0').createdAt(-90_000)],
+      want: 'a leads, as it is the best candidate',
+    },
     { name: 'nobody leads', lease: makeLease(''), candidates: [a, b], want: 'Nobody leads. ' },
     {
       name: 'nobody is there',
@@ -50,6 +57,41 @@ describe('the account of a Lease', () => {
     },
   ])('says who leads, and why, when $name', ({ lease, candidates, want }) => {
     expect(account(lease, ...candidates).verdict).toContain(want);
+  });
+
+  test.each([
+    { name: 'is about to be revised', revisions: 1, wantReason: 'GrantRevised' },
+    { name: 'is to be revised in a moment', revisions: 2, wantReason: 'RevisionPending' },
+  ])('says that nobody leads yet, when a grant $name', ({ revisions, wantReason }) => {
+    const granted = makeLease('b');
+    const input = makeInput()
+      .sees(granted, 0)
+      .remembers({
+        unrenewedGrant: { holder: 'b', renewTime: WALL_START },
+        grantSeries: { count: revisions, since: 0 },
+        decidedAt: 0,
+      })
+      .candidates(b.seenAt(0), a.seenAt(0).renewedAt(900));
+    const lock = { kind: 'ours', holder: 'us', renewedSecondsAgo: 1 } as const;
+    const { verdict, reason, candidates } = accountFor(
+      { input: input.build(), rawLease: undefined },
+      lock,
+      NOW,
+    );
+    expect(reason).toBe(wantReason);
+    expect(verdict).toBe(
+      'Nobody leads yet: b was given the Lease and has not taken it up, and a is better under OldestEmulationVersion.',
+    );
+    expect(candidates.map(({ name }) => name)).toEqual(['a', 'b']);
+  });
+
+  test('puts the leader before one that is merely older, and says so', () => {
+    const first = makeCandidate('first').versions('1.36.0', '1.35.0').createdAt(-90_000);
+    const { candidates } = account(makeLease('a'), first, a);
+    expect(candidates.map(({ name, why }) => `${name}: ${why}`)).toEqual([
+      'a: the best candidate',
+      'first: no better than the holder by its versions',
+    ]);
   });
 
   test('has the candidates in the order in which they would lead, those that could not last', () => {

@@ -229,6 +229,42 @@ describe('an election has one trace', () => {
 });
 
 describe('a ping', () => {
+  test('that the server took long to write is given up on as late as the election does', async () => {
+    const { world, texts } = makeTracedWorld();
+    await world.start();
+    world.fate = (request) => (isPing(request) ? { answerMs: 3000 } : {});
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000 }));
+    await world.clock.advance(11_000);
+    const [text = []] = texts();
+    expect(text[0]).toMatch(/^0\.000\.\.11\.000 election .* result=undecided reason=NoLiveCandidates/);
+    expect(text.filter((line) => line.includes(' ping '))).toEqual([
+      '  0.000..11.000 ping candidate=a purpose=election result=unanswered',
+    ]);
+  });
+
+  test('that failed after something else had been decided is told once, from when it was sent', async () => {
+    const { world, texts } = makeTracedWorld({ workers: 8 });
+    await world.start();
+    let pings = 0;
+    world.fate = (request) =>
+      isPing(request) && request.path.endsWith('/a') && pings++ === 0 ? { answerMs: 1000, outcome: 500 } : {};
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000, version: '1.35.0' }));
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: -60_000 }));
+    await world.clock.advance(300);
+    world.renew('default/b');
+    await world.clock.advance(1200);
+    world.renew('default/a');
+    await world.clock.advance(0);
+    const [text = []] = texts();
+    expect(
+      text.filter((line) => line.includes(' ping ')).map((line) => line.replace(/ ERROR.*/, '')),
+    ).toEqual([
+      '  0.000..0.300 ping candidate=b purpose=election result=answered',
+      '  0.000..1.000 ping candidate=a purpose=election result=failed status_code=500',
+      expect.stringMatching(/^ {2}1\.0\d\d\.\.1\.500 ping candidate=a purpose=election result=answered$/),
+    ]);
+  });
+
   test('that lay there for long tells of a candidate that came back, and is not part of the election', async () => {
     const { world, texts } = await makeLedWorld();
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: -16 * 60_000, version: '1.37.0' }));

@@ -8,7 +8,7 @@ import {
 import { createSurveyMetrics } from '../../src/telemetry/survey-metrics.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-const NOTHING = surveyElections([]);
+const NOTHING = await surveyElections([]);
 
 function makeSurveyed() {
   const clock = new VirtualClock();
@@ -30,7 +30,7 @@ function makeSurveyed() {
       metrics.watch((known) => {
         world.asked++;
         world.told = known;
-        return world.survey;
+        return Promise.resolve(world.survey);
       }),
     async measure(series: string): Promise<number | undefined> {
       const text = await registry.metrics();

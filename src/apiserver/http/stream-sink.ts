@@ -4,7 +4,8 @@ import type { StreamSink } from './request.ts';
 /** The sink of a stream whose head has been sent. */
 export function streamSink(response: ServerResponse): StreamSink {
   return {
-    write: (chunk) => response.write(chunk),
+    // A server that closes ends its streams, and whoever writes to one learns of it only a moment later.
+    write: (chunk) => !response.writableEnded && response.write(chunk),
     end: () => {
       response.end();
     },

@@ -33,7 +33,7 @@ export interface CrowdedLease extends CrowdedLeaseScale {
 
 const RENEW_EVERY_MS = 4_000;
 /** Long enough for every ping of a round to go unanswered while others are released. */
-const RELEASES_WITHIN_MS = 10_000;
+const RELEASES_WITHIN_MS = 6_000;
 
 /** Has holders release their Leases and exit, first by themselves, then beside a Lease that nobody can be elected for. */
 export async function measureCrowdedLease(

@@ -23,7 +23,7 @@ itself that the server took; "told to yield" is a preferredHolder that was set.
 played by one process with one watch: they answer each ping at once, look at a Lease that they were granted when client-go
 would, and write what client-go writes. In a mass death the holder of each Lease, its best candidate, crashes at a random
 time within ten seconds, and the others live on. Holders that renew late, every 10 s of 15, look as if they were dead
-before each of their renewals. In the last scenario holders release their Leases and exit, within ten seconds: first by
+before each of their renewals. In the last scenario holders release their Leases and exit, within six seconds: first by
 themselves, then while another Lease gets thousands of candidates that never answer. Memory and CPU are those of the
 process that the coordinator runs in: for the built-in one that is kube-apiserver, with all else that it does, so compare
 the two rows of one column rather than the two columns.
