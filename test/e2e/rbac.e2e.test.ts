@@ -1,19 +1,27 @@
 import { readFile } from 'node:fs/promises';
-import { loadAllYaml } from '@kubernetes/client-node';
+import { KubeConfig, loadAllYaml } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiAccess, apiRequest } from '../control-plane/api-request.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import {
+  type EmbeddedCoordinator,
+  startCoordinator as startInProcess,
+  untilSynced,
+} from '../embedded/embedded-coordinator.ts';
 import {
   candidatePath,
   coordinatorAccount,
   coordinatorLease,
   createCandidate,
+  createLease,
   createNamespaces,
   leasePath,
   leasesPath,
+  microTime,
   readLease,
 } from './cluster-objects.ts';
 import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
+import { type SimCandidates, startSimCandidates } from './sim-candidate.ts';
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -106,7 +114,12 @@ async function start(kubeconfig: string, ...args: readonly string[]): Promise<Co
 }
 
 /** Waits until it has logged an error that names what it was not allowed to do, and where. */
-async function untilRefused(replica: Coordinator, permission: Permission, namespace: string, msg: string) {
+async function untilRefused(
+  replica: Pick<Coordinator, 'waitForLog'>,
+  permission: Permission,
+  namespace: string,
+  msg: string,
+) {
   const [verb, resource] = permission.split(' ');
   const group = resource === 'events' ? '' : 'coordination.k8s.io';
   return replica.waitForLog((line) => {
@@ -137,8 +150,6 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
     },
     'patch leasecandidates': (namespace) =>
       createCandidate(plane, { namespace, lease: 'web', name: 'stale', renewedAgoMs: 600_000 }),
-    'delete leasecandidates': (namespace) =>
-      createCandidate(plane, { namespace, lease: 'web', name: 'dead', renewedAgoMs: 600_000 }),
   };
   /** What has it try to write Events: the second is a conflict that comes back, and is counted up in the first. */
   const tells: Readonly<Record<Permission, (namespace: string) => Promise<void>>> = {
@@ -160,6 +171,7 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
       await createCandidate(plane, rival);
     },
   };
+  const deletion: Permission = 'delete leasecandidates';
   const reads: readonly Permission[] = [
     'list leases',
     'watch leases',
@@ -170,7 +182,7 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
 
   it('and none of them lacks a test here', () => {
     expect(permissionsIn(electionRules).sort()).toEqual(
-      [...Object.keys(writes), ...Object.keys(tells), ...reads].sort(),
+      [...Object.keys(writes), ...Object.keys(tells), ...reads, deletion].sort(),
     );
     expect(permissionsIn(lockRules).sort()).toEqual(
       [`get leases ${lock}`, `list leases ${lock}`, `watch leases ${lock}`, `update leases ${lock}`]
@@ -273,12 +285,7 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
       without(electionRules, permission),
     ]);
     const rules = { [system]: lockRules, complete: electionRules, ...Object.fromEntries(missing) };
-    const replica = await start(
-      await account('writer', rules),
-      ...['--namespace', namespaces.join()],
-      // Dead candidates are to be collected while we watch.
-      ...['--election-duration', '1s', '--candidate-validity', '3s', '--candidate-gc-after', '4s'],
-    );
+    const replica = await start(await account('writer', rules), '--namespace', namespaces.join());
     await untilActive(replica);
     await Promise.all(
       Object.entries(writes).map(async ([permission, provoke]) => {
@@ -304,6 +311,90 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
     );
     expect(lease.spec.holderIdentity).toBe('candidate');
     expect((await replica.get('/readyz')).status).toBe(200);
+    expect(await replica.stop()).toBe(0);
+  });
+
+  describe('to collect dead candidates', () => {
+    /** Ten minutes pass in three seconds for this coordinator, and candidates have half a second to answer it. */
+    const pace = 200;
+    const day = 86_400;
+    const denied = namespaceWithout(deletion);
+    const allowed = 'collected';
+    const dead = { lease: 'web', renewedAgoMs: 3 * 3_600_000, answers: false };
+    let candidates: SimCandidates;
+    let collector: EmbeddedCoordinator;
+
+    beforeAll(async () => {
+      await createNamespaces(plane, 'elsewhere', denied, allowed);
+      // This one holds the lock, for which the other has no time, and does nothing where that one coordinates.
+      const keeper = await start(
+        await account('keeper', { [system]: lockRules, elsewhere: electionRules }),
+        ...['--namespace', 'elsewhere'],
+      );
+      await untilActive(keeper);
+      candidates = await startSimCandidates(plane, 'v1beta1', pace);
+      const kubeConfig = new KubeConfig();
+      const rules = { [denied]: without(electionRules, deletion), [allowed]: electionRules };
+      kubeConfig.loadFromFile(await account('collector', rules));
+      collector = startInProcess(
+        { kubeConfigOf: () => kubeConfig },
+        {
+          pace,
+          settings: {
+            namespaces: Object.keys(rules),
+            electionDurationMs: 500 * pace,
+            leaseDurationSeconds: day,
+          },
+        },
+      );
+      await untilSynced(collector);
+    });
+    afterAll(async () => {
+      await collector?.stop();
+      candidates?.stop();
+    });
+
+    const current = (namespace: string, name: string) => candidates.objects.current(namespace, name);
+    const untilCollected = (namespace: string, name: string) =>
+      candidates.objects.waitFor(namespace, name, (_, type) => type === 'DELETED');
+    const hold = (namespace: string) => {
+      const now = microTime();
+      return createLease(
+        plane,
+        { namespace, name: 'web' },
+        { holderIdentity: 'holder', leaseDurationSeconds: day, acquireTime: now, renewTime: now },
+      );
+    };
+
+    it('after three pings, and nobody who answered the last or came under the same name', async () => {
+      const namespace = allowed;
+      await hold(namespace);
+      const back = await candidates.start({ ...dead, namespace, name: 'back' });
+      const replaced = await candidates.start({ ...dead, namespace, name: 'replaced' });
+      await Promise.all([back.pinged(1), replaced.pinged(1)]);
+      const silent = await candidates.start({ ...dead, namespace, name: 'silent' });
+      await Promise.all([
+        back.pinged(3).then(() => back.answer()),
+        replaced.pinged(3).then(() => replaced.remove()),
+      ]);
+      await candidates.start({ namespace, lease: 'web', name: 'replaced' });
+      await untilCollected(namespace, 'silent');
+      expect(silent.pings()).toBe(3);
+      expect(current(namespace, 'back')).toBeDefined();
+      expect(current(namespace, 'replaced')).toBeDefined();
+    });
+
+    it('without the permission, an error names it, and they stay; granting it is enough', async () => {
+      const namespace = denied;
+      await hold(namespace);
+      const silent = await candidates.start({ ...dead, namespace, name: 'dead' });
+      const { level, lease } = await untilRefused(collector, deletion, namespace, 'Write failed');
+      expect({ level, lease }).toEqual({ level: 'error', lease: `${namespace}/web` });
+      expect(current(namespace, 'dead')).toBeDefined();
+      await grant('collector', namespace, electionRules);
+      await untilCollected(namespace, 'dead');
+      expect(silent.pings()).toBe(3);
+    });
   });
 });
 

@@ -38,10 +38,14 @@ export interface SimCandidates {
   stop(): void;
 }
 
-/** Starts to answer pings for candidates in one version of the API, none of which exists yet. */
+/**
+ * Starts to answer pings for candidates in one version of the API, none of which exists yet. Each of their clocks goes
+ * `pace` times as fast as this machine's from when it was started, as does that of whoever coordinates them.
+ */
 export async function startSimCandidates(
   plane: CoordinationServer,
   version: LeaseCandidateVersion = 'v1beta1',
+  pace = 1,
 ): Promise<SimCandidates> {
   const objects = await watchCandidates(plane, version);
   return {
@@ -49,15 +53,20 @@ export async function startSimCandidates(
     async start({ answers = true, clockOffsetMs = 0, ...asked }) {
       const { namespace, name, renewedAgoMs = 0 } = asked;
       const path = candidatePath({ version, namespace, name });
+      const startedAt = performance.now();
       let isAnswering = answers;
       let acks = 0;
+
+      function ownTime(): string {
+        return microTime(-clockOffsetMs - (pace - 1) * (performance.now() - startedAt));
+      }
 
       function answerPing({ metadata, spec }: WatchedCandidate): void {
         // As client-go compares them; both have the same form, so that their order as text is their order in time.
         if (!isAnswering || spec.pingTime === undefined || spec.pingTime <= (spec.renewTime ?? '')) return;
         const body = {
           metadata: { resourceVersion: metadata.resourceVersion },
-          spec: { renewTime: microTime(-clockOffsetMs) },
+          spec: { renewTime: ownTime() },
         };
         plane.request('PATCH', path, body).then(
           () => {

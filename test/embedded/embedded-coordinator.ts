@@ -1,6 +1,7 @@
 import type { Clock } from '../../src/clock.ts';
 import { type RunSettings, runSettings } from '../../src/config.ts';
-import { assembleCoordinator } from '../../src/coordinator.ts';
+import { ElectionController } from '../../src/controller/election-controller.ts';
+import { assembleCoordinator, type Coordinator, type CoordinatorParts } from '../../src/coordinator.ts';
 import { createClient } from '../../src/kubernetes/client.ts';
 import { resolveSettings } from '../../src/settings-table.ts';
 import {
@@ -14,6 +15,7 @@ import { createMetrics } from '../../src/telemetry/metrics.ts';
 import type { LogLine } from '../e2e/coordinator.ts';
 import { Changes } from './changes.ts';
 import type { ClusterUser, EmbeddedCluster } from './embedded-cluster.ts';
+import { HurriedClock } from './hurried-clock.ts';
 import { patientClock } from './patient-clock.ts';
 
 /** A replica of the coordinator in this very process, made of the same parts as that of the `run` command. */
@@ -39,12 +41,17 @@ export interface EmbeddedCoordinatorOptions {
   readonly clock?: Clock;
   /** Where it finds the server, if not directly. */
   readonly url?: string;
+  /**
+   * How many times as fast as its clock elections are to go: `settings` are in that time. There is no lock then, as no
+   * server answers within the deadlines that it would have: whoever asks for this sees to it that nobody else coordinates.
+   */
+  readonly pace?: number;
 }
 
 /** Starts a replica on `cluster`; {@link untilActive} tells when it coordinates. */
 export function startCoordinator(
-  cluster: EmbeddedCluster,
-  { settings = {}, user = 'coordinator', clock = patientClock, url }: EmbeddedCoordinatorOptions = {},
+  cluster: Pick<EmbeddedCluster, 'kubeConfigOf'>,
+  { settings = {}, user = 'coordinator', clock = patientClock, url, pace }: EmbeddedCoordinatorOptions = {},
 ): EmbeddedCoordinator {
   const log: LogLine[] = [];
   const changes = new Changes();
@@ -82,14 +89,16 @@ export function startCoordinator(
     isDryRun: effective.dryRun,
     recordEvent: recorder?.record,
   });
-  const coordinator = assembleCoordinator({
+  const parts = {
     clock,
     settings: effective,
     connect,
     observer: report,
     lockObserver: createLockReport({ logger, metrics, now: clock.now, report }),
     workqueueObserver: metrics.workqueue.observer('leases'),
-  });
+  };
+  const coordinator =
+    pace === undefined ? assembleCoordinator(parts) : assembleWithoutLock(parts, new HurriedClock(pace));
   coordinator.start();
 
   const waitForLog = (matches: (line: LogLine) => boolean, since = 0): Promise<LogLine> =>
@@ -112,12 +121,34 @@ export function startCoordinator(
   };
 }
 
+function assembleWithoutLock(
+  { settings, connect, observer }: CoordinatorParts,
+  clock: Clock,
+): Pick<Coordinator, 'start' | 'stop'> {
+  const { namespaces, workers } = settings;
+  const client = connect(workers);
+  const mayWrite = () => true;
+  const controller = new ElectionController({
+    ...{ client, clock, settings, namespaces, workers, observer, mayWrite },
+    isDryRun: false,
+  });
+  return {
+    start: () => controller.start(),
+    async stop() {
+      await controller.stop();
+      await client.close();
+    },
+  };
+}
+
 /** Waits until a replica is the active coordinator and has synced. */
-export async function untilActive({ waitForLog }: EmbeddedCoordinator): Promise<void> {
-  await Promise.all([
-    waitForLog(({ state }) => state === 'active'),
-    waitForLog(({ msg }) => msg === 'Watching LeaseCandidates'),
-  ]);
+export async function untilActive(coordinator: EmbeddedCoordinator): Promise<void> {
+  await Promise.all([coordinator.waitForLog(({ state }) => state === 'active'), untilSynced(coordinator)]);
+}
+
+/** Waits until a replica sees the cluster; one without a lock coordinates then. */
+export async function untilSynced({ waitForLog }: EmbeddedCoordinator): Promise<void> {
+  await waitForLog(({ msg }) => msg === 'Watching LeaseCandidates');
 }
 
 function shorten(line: LogLine): string {

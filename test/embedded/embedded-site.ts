@@ -11,6 +11,7 @@ import {
   type EmbeddedCoordinatorOptions,
   startCoordinator,
   untilActive,
+  untilSynced,
 } from './embedded-coordinator.ts';
 import { type Participants, startParticipants } from './participants.ts';
 
@@ -38,13 +39,14 @@ export interface EmbeddedSiteOptions extends EmbeddedClusterOptions, EmbeddedCoo
 export async function startEmbeddedSite(options: EmbeddedSiteOptions = {}): Promise<EmbeddedSite> {
   const cluster = await startEmbeddedCluster(options);
   const leases = await watchLeases(cluster);
-  const candidates = await startSimCandidates(cluster, options.leaseCandidateVersions?.[0]);
+  const candidates = await startSimCandidates(cluster, options.leaseCandidateVersions?.[0], options.pace);
   const participants = startParticipants(cluster);
   const createNamespace = (name: string) => createNamespaces(cluster, name);
   const parts = { cluster, leases, candidates, participants, createNamespace };
   const more = await options.prepare?.(parts);
   const coordinator = startCoordinator(cluster, { ...options, ...more });
-  if (!options.settings?.dryRun) await untilActive(coordinator);
+  if (options.pace !== undefined) await untilSynced(coordinator);
+  else if (!options.settings?.dryRun) await untilActive(coordinator);
   return {
     ...parts,
     coordinator,

@@ -1,112 +1,165 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { microTime } from '../../e2e/cluster-objects.ts';
+import type { SimCandidate } from '../../e2e/sim-candidate.ts';
 import { PATIENCE_MS } from '../changes.ts';
 import { type ContestedLease, contestedLease, heldBy } from '../contested-lease.ts';
 import { type EmbeddedSite, startEmbeddedSite } from '../embedded-site.ts';
-import { PatientClock } from '../patient-clock.ts';
 
-const lock = { namespace: 'kube-system', name: 'leader-election-controller' };
+/** Ten minutes pass in three seconds. All else here is in that time. */
+const pace = 200;
+const minute = 60_000;
+const day = 24 * 60 * minute;
+/** Candidates have half a second to answer. */
+const electionDurationMs = 500 * pace;
+const candidateValidityMs = 30 * minute;
+const candidateGcAfterMs = 32 * minute;
 
-describe('candidates that have not been renewed for two hours', () => {
-  const overdue = { renewedAgoMs: 2 * 3_600_000 + 60_000, answers: false };
-  /** Three pings over ten minutes, and the time that the last one has. */
-  const COLLECTED_AFTER_MS = 610_000;
-  /** Less than what its lock is given up after; a ping may well be, and is repeated. */
-  const STEP_MS = 2500;
+let site: EmbeddedSite;
 
-  const clock = new PatientClock();
-  let site: EmbeddedSite;
-  let silent: ContestedLease;
-  let returning: ContestedLease;
-  let muted: ContestedLease;
-  let replaced: ContestedLease;
-
-  /** So much time passes for the coordinator, as fast as it renews its lock. */
-  async function passes(ms: number): Promise<void> {
-    const until = clock.now() + ms;
-    while (clock.now() < until) {
-      const since = site.leases.history(lock.namespace, lock.name).length;
-      clock.skip(STEP_MS);
-      await site.leases.waitFor(lock.namespace, lock.name, () => true, { since, timeoutMs: PATIENCE_MS });
-    }
-  }
-
-  async function heldLease(namespace: string, holder: string): Promise<ContestedLease> {
-    const lease = await contestedLease(site, namespace);
-    await lease.create({ ...heldBy(holder), leaseDurationSeconds: 3600 });
-    return lease;
-  }
-
-  const current = ({ namespace }: ContestedLease, name: string) =>
-    site.candidates.objects.current(namespace, name);
-
-  beforeAll(async () => {
-    site = await startEmbeddedSite({ clock });
-    silent = await heldLease('silent', 'holder');
-    await silent.startCandidate({ ...overdue, name: 'silent', emulationVersion: '1.30.0' });
-    returning = await heldLease('returning', 'holder');
-    await returning.startCandidate({ ...overdue, name: 'back', answers: true });
-    await returning.untilPreferred('back');
-    muted = await heldLease('muted', 'muted');
-    await muted.startCandidate({ ...overdue, name: 'muted' });
-    replaced = await heldLease('replaced', 'holder');
-    const dead = await replaced.startCandidate({ ...overdue, name: 'same' });
-    await dead.pinged(1);
-    await dead.remove();
-    await replaced.startCandidate({ name: 'same' });
-    await passes(COLLECTED_AFTER_MS);
+beforeAll(async () => {
+  site = await startEmbeddedSite({
+    pace,
+    settings: {
+      ...{ electionDurationMs, candidateValidityMs, candidateGcAfterMs },
+      leaseDurationSeconds: day / 1000,
+    },
   });
-  afterAll(() => site?.stop());
+});
+afterAll(async () => {
+  await site?.stop();
+  expect(site.coordinator.log.filter(({ level }) => level === 'error')).toEqual([]);
+});
 
+/** After six minutes of silence, less up to a tenth, by its uid. */
+const soonestPingMs = 5.4 * minute;
+const overdue = { renewedAgoMs: candidateGcAfterMs + minute, answers: false };
+const better = { emulationVersion: '1.30.0' };
+
+/** Its holder renews it as the coordinator's time goes, were it there: it does not expire. */
+const held = (holder: string) => ({ ...heldBy(holder), leaseDurationSeconds: day / 1000 });
+
+function untilCollected({ namespace }: ContestedLease, name: string) {
+  return site.candidates.objects.waitFor(namespace, name, (_, type) => type === 'DELETED', {
+    timeoutMs: PATIENCE_MS,
+  });
+}
+
+/** What was due within eleven minutes is done: one that is asked first only now was given all that time, and is collected. */
+async function untilNextIsCollected(lease: ContestedLease) {
+  await lease.startCandidate({ name: 'next', ...overdue });
+  await untilCollected(lease, 'next');
+}
+
+const current = ({ namespace }: ContestedLease, name: string) =>
+  site.candidates.objects.current(namespace, name);
+
+const pinged = (candidate: SimCandidate, count: number) => candidate.pinged(count, PATIENCE_MS);
+
+/** As the holder does it, when its program ends or it yields. */
+const release = (lease: ContestedLease) =>
+  lease.patch({ holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime() });
+
+describe.concurrent('candidates that are not renewed', () => {
   test('do not count, and are collected after three pings that nobody answered', async () => {
-    await site.candidates.objects.waitFor('silent', 'silent', (_, type) => type === 'DELETED', {
-      timeoutMs: PATIENCE_MS,
-    });
-    // A ping that was given up as time leapt is sent once more.
-    expect(silent.pingsOf('silent').length).toBeGreaterThanOrEqual(3);
-    expect(silent.history()).toHaveLength(1);
+    const lease = await contestedLease(site, 'silent');
+    const { spec } = await lease.create(held('holder'));
+    await lease.startCandidate({ ...overdue, ...better, name: 'silent' });
+    await untilCollected(lease, 'silent');
+    expect(lease.pingsOf('silent')).toHaveLength(3);
+    expect(lease.history().map(({ object }) => object.spec)).toEqual([spec]);
   });
 
-  test('are kept, and count again, if they answer', () => {
-    expect(current(returning, 'back')).toBeDefined();
+  test('are kept, and count again, if they answer the last of those pings', async () => {
+    const lease = await contestedLease(site, 'returning');
+    await lease.create(held('holder'));
+    await lease.startCandidate({ name: 'holder' });
+    const back = await lease.startCandidate({ ...overdue, name: 'back' });
+    await pinged(back, 1);
+    const collected = untilNextIsCollected(lease);
+    await pinged(back, 3);
+    back.answer();
+    await collected;
+    expect(current(lease, 'back')).toBeDefined();
+    await release(lease);
+    await lease.untilHeldBy('back');
   });
 
-  test('are kept as long as they hold the Lease, whether they answer or not', () => {
-    expect(current(muted, 'muted')).toBeDefined();
+  test('are asked once when they have been silent for six minutes, and no more until they are overdue', async () => {
+    const lease = await contestedLease(site, 'quiet');
+    await lease.create(held('holder'));
+    await lease.startCandidate({ name: 'holder' });
+    const startedAt = performance.now();
+    const quiet = await lease.startCandidate({ name: 'quiet', answers: false });
+    expect((await pinged(quiet, 1)) - startedAt).toBeGreaterThan(soonestPingMs / pace);
+    await untilNextIsCollected(lease);
+    expect(lease.pingsOf('quiet')).toHaveLength(1);
   });
 
-  test('are not collected in the place of one that has come under the same name', () => {
-    expect(current(replaced, 'same')).toBeDefined();
-    expect(current(replaced, 'same')?.metadata.deletionTimestamp).toBeUndefined();
+  test('are asked as often as they have been silent for six minutes, and stay as long as they answer', async () => {
+    const lease = await contestedLease(site, 'answering');
+    await lease.create(held('best'));
+    await lease.startCandidate({ name: 'best', ...better });
+    const startedAt = performance.now();
+    const other = await lease.startCandidate({ name: 'other', renewedAgoMs: candidateValidityMs - minute });
+    // At once, and then three times. Had it not answered it would have been overdue soon, and collected by now.
+    expect((await pinged(other, 4)) - startedAt).toBeGreaterThan((3 * soonestPingMs) / pace);
+    expect(other.acks()).toBeGreaterThanOrEqual(3);
+    expect(current(lease, 'other')).toBeDefined();
+    expect(lease.holders()).toEqual(['best']);
+  });
+
+  test('are kept as long as they hold the Lease, whether they answer or not', async () => {
+    const lease = await contestedLease(site, 'muted');
+    await lease.create(held('muted'));
+    await lease.startCandidate({ name: 'muted', ...overdue });
+    await untilNextIsCollected(lease);
+    expect(current(lease, 'muted')).toBeDefined();
+  });
+
+  test('are not collected in the place of one that has come under the same name', async () => {
+    const lease = await contestedLease(site, 'replaced');
+    await lease.create(held('holder'));
+    const dead = await lease.startCandidate({ name: 'same', ...overdue });
+    await pinged(dead, 1);
+    const collected = untilNextIsCollected(lease);
+    await pinged(dead, 3);
+    await dead.remove();
+    await lease.startCandidate({ name: 'same' });
+    await collected;
+    expect(current(lease, 'same')?.metadata.deletionTimestamp).toBeUndefined();
+    expect(current(lease, 'same')).toBeDefined();
   });
 });
 
-describe('candidates that live', () => {
-  let site: EmbeddedSite;
+describe.concurrent('a candidate that has released its Lease', () => {
+  /** Another one takes the Lease over, as it is better. */
+  async function releasedBy(namespace: string, name: string, answers: boolean) {
+    const lease = await contestedLease(site, namespace);
+    await lease.create(held(name));
+    const former = await lease.startCandidate({ name, answers });
+    await lease.startCandidate({ name: 'heir', ...better });
+    await release(lease);
+    await lease.untilHeldBy('heir');
+    return { lease, former };
+  }
 
-  beforeAll(async () => {
-    site = await startEmbeddedSite({
-      settings: {
-        electionDurationMs: 500,
-        candidateValidityMs: 1200,
-        candidateGcAfterMs: 2100,
-        leaseDurationSeconds: 1,
-      },
-    });
-  });
-  afterAll(async () => {
-    await site?.stop();
-    expect(site.coordinator.log.filter(({ level }) => level === 'error')).toEqual([]);
+  test('and is silent is collected after three pings, long before it would be overdue', async () => {
+    const { lease, former } = await releasedBy('gone', 'gone', false);
+    const startedAt = performance.now();
+    await pinged(former, 1);
+    // Another that fell silent no earlier is not even asked for the first time ahead of its deletion.
+    const quiet = await lease.startCandidate({ name: 'quiet', answers: false });
+    await untilCollected(lease, 'gone');
+    expect(performance.now() - startedAt).toBeGreaterThan((10 * minute) / pace);
+    expect(lease.pingsOf('gone')).toHaveLength(3);
+    expect(quiet.pings()).toBe(1);
   });
 
-  test('are asked half way through their validity, and stay as long as they answer', async () => {
-    const lease = await contestedLease(site, 'answering');
-    await lease.create({ ...heldBy('best') });
-    await lease.startCandidate({ name: 'best', emulationVersion: '1.30.0' });
-    const other = await lease.startCandidate({ name: 'other' });
-    const acked = other.acks();
-    await other.pinged(5, PATIENCE_MS);
-    expect(other.acks() - acked).toBeGreaterThanOrEqual(4);
-    expect(site.candidates.objects.current('answering', 'other')).toBeDefined();
-    expect(lease.holders()).toEqual(['best']);
+  test('and lives is kept', async () => {
+    const { lease, former } = await releasedBy('living', 'living', true);
+    await pinged(former, 1);
+    await untilNextIsCollected(lease);
+    expect(current(lease, 'living')).toBeDefined();
+    expect(lease.holders()).toEqual(['living', '', 'heir']);
   });
 });
