@@ -12,8 +12,8 @@ const GOOD_FACTOR = 1.25;
 const SLOW_FACTOR = 2;
 const WINDOW_MS = 30_000;
 const SHRINK = 0.75;
-/** Fewer would not even show when the server has recovered. */
-const LEAST = 4;
+/** With fewer, a server that others overload would answer them and not us: Leases without leader cannot wait for its rest. */
+const LEAST = 8;
 
 /**
  * How many requests may be under way at once: as many as the server answers in good time (rule 9). It grows by one for
