@@ -43,7 +43,8 @@ export function nextWaveAt({ at, input: { memory } }: View): number | undefined 
 
 /**
  * The best first, by the strategy that they would come to together; by binaryVersion, which decides on the strategy, where
- * they come to none. Of equals whoever was heard of last comes first: the likeliest to answer.
+ * they come to none. Of equals the likeliest to answer comes first: who was heard of last, and at the end the holder, which
+ * has just missed its renewals.
  */
 function comparison(view: View, contenders: readonly Standing[]): (a: Standing, b: Standing) => number {
   const outcome = decideOutcome(essentials(contenders.map(({ candidate }) => candidate)));
@@ -53,8 +54,11 @@ function comparison(view: View, contenders: readonly Standing[]): (a: Standing, 
     const electable = Number(order.isElectable(b)) - Number(order.isElectable(a));
     return electable !== 0 || !order.isElectable(a) ? electable : order.compareMerit(a, b);
   };
+  const { record } = view.input.memory;
+  const isHolder = ({ candidate }: Standing) => candidate.name === record?.holder;
   return (a, b) =>
     byVersions(a.candidate, b.candidate) ||
+    Number(isHolder(a)) - Number(isHolder(b)) ||
     sinceRenewalMs(a.observation, view.at) - sinceRenewalMs(b.observation, view.at) ||
     (a.candidate.name < b.candidate.name ? -1 : 1);
 }
