@@ -13,7 +13,7 @@ export interface CandidateAccount {
   readonly lostBy: string | undefined;
 }
 
-/** Every candidate that a decision considered, in the order of names, with what became of it. */
+/** Every candidate that a decision considered, in the order of its standings, with what became of it. */
 export function explainCandidates(decision: Decision): readonly CandidateAccount[] {
   const { outcome, standings } = decision;
   const chosen =
@@ -23,9 +23,17 @@ export function explainCandidates(decision: Decision): readonly CandidateAccount
   const winner = standings.find(({ candidate }) => candidate.name === chosen);
   const order = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
 
-  const lostBy = ({ candidate, state }: Standing): string | undefined => {
+  /** Nobody asks, or waits for, those who would be worse whatever they answer (rule 6). */
+  const isWorse = ({ candidate, state }: Standing): boolean =>
+    (state === 'Idle' || state === 'Awaiting') &&
+    winner !== undefined &&
+    order?.isElectable(winner.candidate) === true &&
+    order.isElectable(candidate) &&
+    order.compareMerit(winner.candidate, candidate) < 0;
+  const lostBy = (standing: Standing): string | undefined => {
+    const { candidate, state } = standing;
     if (candidate.name === chosen) return undefined;
-    if (state !== 'Live') return state;
+    if (state !== 'Live' && !isWorse(standing)) return state;
     if (!order || !winner) return outcome.kind;
     if (!order.isElectable(candidate)) return 'NotElectable';
     if (!order.isElectable(winner.candidate)) return 'NotChosen';

@@ -73,7 +73,7 @@ describe("the demo's world", () => {
     expect(leaders()).toEqual(['sample-2']);
     expect(demo.told).toContain('sample-3 is killed');
     expect(demo.told).toContain(
-      'coordinator LeaseExpired: sample-2 gets the Lease; not sample-1 (idle), sample-3 (unresponsive)',
+      'coordinator LeaseExpired: sample-2 gets the Lease; not sample-1 (higher emulation version), sample-3 (unresponsive)',
     );
   });
 
@@ -113,7 +113,7 @@ describe("the demo's world", () => {
     await lets('sample-4 leads', () => leaders().includes('sample-4'));
     expect(demo.told).toContain(
       'coordinator BetterCandidate: sample-4 is preferred to sample-3, which is to let the Lease run out; ' +
-        'not sample-1 (idle), sample-2 (idle), sample-3 (higher emulation version)',
+        'not sample-1 (higher emulation version), sample-2 (higher emulation version), sample-3 (higher emulation version)',
     );
   });
 

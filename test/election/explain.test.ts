@@ -28,9 +28,18 @@ test.each<{ name: string; input: InputBuilder; want: Record<string, string | und
     want: { holder: undefined, older: 'AsGoodAsHolder' },
   },
   {
-    name: 'takes no part, whatever its versions',
-    input: held.candidates(holder, makeCandidate('silent').versions('1.37.0').seenAt(0)),
-    want: { holder: undefined, silent: 'Idle' },
+    name: 'takes no part, if its answer could have changed that',
+    input: held.candidates(
+      holder,
+      makeCandidate('equal').seenAt(0),
+      makeCandidate('silent').versions('1.37.0').seenAt(0).pingedAt(-6000),
+    ),
+    want: { holder: undefined, equal: 'Idle', silent: 'Unresponsive' },
+  },
+  {
+    name: 'would be worse whatever it answered, so that nobody asked it',
+    input: held.candidates(holder, makeCandidate('idle').versions('1.37.0').seenAt(0)),
+    want: { holder: undefined, idle: 'HigherEmulationVersion' },
   },
   {
     name: 'has no readable version',

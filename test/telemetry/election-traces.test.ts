@@ -69,7 +69,7 @@ describe('an election has one trace', () => {
         `14.000..17.000 election ${LEASE} result=granted reason=LeaseExpired holder=b former_holder=a ${OLDEST} candidate_count=4 attempts=1`,
         '  17.000 need',
         '  17.000 decide reason=LeaseExpired actions=[UpdateLease grant] candidates=[a 1.36.0/1.36.0: Awaiting; ' +
-          'b 1.37.0/1.37.0: Live; c 1.38.0/1.38.0: Idle; d 1.39.0/1.39.0: Idle]',
+          'b 1.37.0/1.37.0: Live; c 1.38.0/1.38.0: Idle, HigherEmulationVersion; d 1.39.0/1.39.0: Idle, HigherEmulationVersion]',
         '  14.000..17.000 ping candidate=a purpose=expiry result=unawaited',
         '  14.000..14.500 ping candidate=b purpose=expiry result=answered',
         '  17.000..17.000 write action=UpdateLease grant result=ok',
@@ -97,7 +97,7 @@ describe('an election has one trace', () => {
         '  3.000 need',
         '  3.000 decide reason=AwaitingAcks actions=[PingCandidate b; PingCandidate c]',
         '  3.050 decide reason=LeaseReleased actions=[UpdateLease grant] candidates=[a 1.36.0/1.36.0: Withdrawn; ' +
-          'b 1.37.0/1.37.0: Live; c 1.38.0/1.38.0: Awaiting]',
+          'b 1.37.0/1.37.0: Live; c 1.38.0/1.38.0: Awaiting, HigherEmulationVersion]',
         '  3.000..3.050 ping candidate=b purpose=election result=answered',
         '  3.000..3.050 ping candidate=c purpose=election result=unawaited',
         '  3.050..3.050 write action=UpdateLease grant result=ok',
