@@ -126,7 +126,7 @@ describe('an election has one trace', () => {
       [
         `15.000..17.000 election ${LEASE} result=granted reason=LeaseExpired holder=b former_holder=a ${OLDEST} candidate_count=2 attempts=1`,
         '  17.000 need',
-        '  17.000 decide reason=LeaseExpired actions=[UpdateLease grant] candidates=[a 1.36.0/1.36.0: Idle; ' +
+        '  17.000 decide reason=LeaseExpired actions=[UpdateLease grant] candidates=[a 1.36.0/1.36.0: Idle, HigherEmulationVersion; ' +
           'b 1.35.0/1.35.0: Live]',
         '  15.000..15.000 ping candidate=b purpose=preemption result=answered',
         '  17.000..17.000 write action=UpdateLease grant result=ok',
