@@ -25,8 +25,8 @@ const candidate = new SampleCandidate({
     namespace,
     leaseName,
     name: variable('HOSTNAME'),
-    binaryVersion: '1.36.0',
-    emulationVersion: '1.36.0',
+    binaryVersion: variable('VERSION'),
+    emulationVersion: variable('VERSION'),
     strategy: process.env['STRATEGY'] ?? 'OldestEmulationVersion',
   },
   timing: {

@@ -34,6 +34,8 @@ export interface ComponentOptions {
   readonly replicas: number;
   /** The Lease that it wants; default its own name. */
   readonly lease?: string;
+  /** Of its binary, and what that emulates; default 1.36.0. */
+  readonly version?: string;
 }
 
 const program = new URL('component.ts', import.meta.url).pathname;
@@ -47,7 +49,7 @@ export function componentImage(name: string): Image | undefined {
 /** Deploys a component, in a namespace of {@link makeParticipantsNamespace}; resolves once all its pods are candidates. */
 export async function deployComponent(
   { plane, kubelets }: PodCluster,
-  { namespace, name, replicas, lease = name }: ComponentOptions,
+  { namespace, name, replicas, lease = name, version = '1.36.0' }: ComponentOptions,
 ): Promise<Component> {
   const deployments = `/apis/apps/v1/namespaces/${namespace}/deployments`;
   const labels = { app: name };
@@ -55,6 +57,7 @@ export async function deployComponent(
   function podSpec(strategy: string): object {
     const env = [
       { name: 'LEASE', value: lease },
+      { name: 'VERSION', value: version },
       { name: 'STRATEGY', value: strategy },
       { name: 'NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
     ];
