@@ -26,12 +26,17 @@ export function observeLease(
 
 /** Whoever has changed a Lease since we granted it may have been its holder, however alike it looks. */
 function noticeRenewal(memory: LeaseMemory, lease: Lease): LeaseMemory {
-  const { unrenewedGrant } = memory;
-  const isChanged =
-    unrenewedGrant !== undefined &&
-    unrenewedGrant.holder === lease.holderIdentity &&
-    unrenewedGrant.resourceVersion !== lease.resourceVersion;
-  return isChanged ? { ...memory, unrenewedGrant: undefined } : memory;
+  const { unrenewedGrant, record } = memory;
+  if (
+    !unrenewedGrant ||
+    unrenewedGrant.holder !== lease.holderIdentity ||
+    unrenewedGrant.resourceVersion === lease.resourceVersion
+  ) {
+    return memory;
+  }
+  const { holder } = unrenewedGrant;
+  const leader = record?.holder === holder ? { holder, beliefMs: record.beliefMs } : memory.leader;
+  return { ...memory, unrenewedGrant: undefined, leader };
 }
 
 /** A grant of ours that the watch shows before the server's answer to it arrives, or instead of that. */

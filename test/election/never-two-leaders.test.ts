@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
-import { type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
+import { isProvisional, type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
 import { observeLease } from '../../src/election/observe-lease.ts';
 import { recordGrant, recordGrantSent } from '../../src/election/record-writes.ts';
 import {
@@ -229,6 +229,20 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     // Within 15 s of when the Lease was given away, it may be a who has woken up.
     expect(reservedFor(39_999)).toBe('b');
     expect(reservedFor(40_000)).toBeUndefined();
+  });
+
+  test('is in doubt after a grant was renewed with the very renewTime that it has: its holder has led', () => {
+    const lease = makeLease('a').lasting(15);
+    const grant = { holder: 'a', renewTime: wallAt(0), former: undefined, hasFormerLapsed: false };
+    const sent = recordGrantSent(noMemory, { ...grant, revises: undefined, isPreemption: false });
+    const see = (memory: LeaseMemory, resourceVersion: string) =>
+      observeLease(memory, lease.with({ resourceVersion }).build(), makeNow(0), defaultSettings);
+    const granted = see(sent, '7');
+    expect(isProvisional(granted, 1)).toBe(true);
+    expect(granted.leader).toBeUndefined();
+    const renewed = see(granted, '8');
+    expect(isProvisional(renewed, 1)).toBe(false);
+    expect(renewed.leader).toEqual({ holder: 'a', beliefMs: 15_000 });
   });
 
   test('is decided again at that moment, and at the end', () => {
