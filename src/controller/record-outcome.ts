@@ -12,6 +12,7 @@ import {
   recordIgnoredWrite,
   recordPreferenceRemoved,
   recordRound,
+  recordRoundInVain,
   recordWriting,
   recordWritten,
 } from '../election/record-writes.ts';
@@ -60,7 +61,7 @@ export function recordDelivered(
     records.updateMemory(key, (memory) => recordAsked(memory, at));
 }
 
-/** Notes that a ping was not sent after all. */
+/** Notes that a ping was not sent after all; where that was one of a round, the next round is due soon. */
 export function recordNotSent(
   records: ElectionRecords,
   key: LeaseKey,
@@ -68,6 +69,7 @@ export function recordNotSent(
   sentAt: Instant,
 ): void {
   records.updateObservation(key, ping, (known) => recordPingNotSent(known, sentAt));
+  if (ping.purpose === 'revival') records.updateMemory(key, (memory) => recordRoundInVain(memory, sentAt));
 }
 
 /** Notes that somebody else wrote first, so that an action was refused for good. */

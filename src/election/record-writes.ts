@@ -105,6 +105,11 @@ export function recordRound(memory: LeaseMemory, at: Instant): LeaseMemory {
   return { ...memory, rounds: again(memory.rounds, at) };
 }
 
+/** After a ping of a round was not written, as its candidate had changed or the server did not take it: another one is due soon. */
+export function recordRoundInVain(memory: LeaseMemory, at: Instant): LeaseMemory {
+  return { ...memory, rounds: { count: 1, lastAt: at } };
+}
+
 /** After a decision: whether it waits for answers that could settle who leads. */
 export function recordAsking(memory: LeaseMemory, isAsking: boolean): LeaseMemory {
   return isAsking || memory.askingSince === undefined ? memory : { ...memory, askingSince: undefined };

@@ -14,6 +14,8 @@ const HOUR_MS = 3_600_000;
 const REQUESTS_PER_SECOND = 50;
 /** While nothing happens at all, in milliseconds. */
 const QUIET_MS = 60_000;
+/** So long a candidate may be silent and still not be asked for a sign of life within {@link QUIET_MS}. */
+const SILENT_MS = 5.4 * 60_000 - QUIET_MS;
 /** A preferredHolder is asked every two seconds or so while its preemption is pending (rule 7). */
 const MAX_PINGS_PER_MINUTE = 45;
 
@@ -178,6 +180,15 @@ export class SimScenario {
     await world.run(QUIET_MS);
     if (!inGoodOrder()) return world.violations;
     const before = world.api.requests.length;
+    // One that slept when it should have renewed is asked for a sign of life, and so is one that looks as if, to a replica
+    // whose clock was ahead when it saw it first (rule 1).
+    const aheadMs = Math.max(0, ...world.replicas.map(({ process }) => process.wallSkewMs));
+    const recently = world.clock.now() - SILENT_MS + aheadMs;
+    const punctual = new Set(
+      world.api.writes
+        .filter(({ at, resource }) => resource === 'leasecandidates' && at > recently)
+        .map(({ writer }) => writer),
+    );
     const population = world.candidates.length;
     await world.run(QUIET_MS);
     // One that has just started is no quiet.
@@ -185,7 +196,12 @@ export class SimScenario {
     // Those that died, and those whose clocks make them look as if, are looked after for hours (rule 1).
     const running = new Set(
       world.candidates
-        .filter(({ isRunning, process }) => isRunning && Math.abs(process.wallSkewMs) < 60_000)
+        .filter(
+          (candidate) =>
+            candidate.isRunning &&
+            punctual.has(candidate.identity.name) &&
+            Math.abs(candidate.process.wallSkewMs) < 60_000,
+        )
         .map(({ identity }) => identity.name),
     );
     const isNeedless = (request: string) => {
