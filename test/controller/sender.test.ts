@@ -116,6 +116,16 @@ describe('a ping', () => {
     expect(world.records.gather(KEY).memory.askingSince).toBe(3000);
   });
 
+  test('of a round that did not get through has the next round come soon, and not in a minute', async () => {
+    world.records.updateMemory(KEY, (memory) => ({ ...memory, rounds: { count: 7, lastAt: -1000 } }));
+    await world.send({ ...ping, purpose: 'revival' });
+    expect(world.records.gather(KEY).memory.rounds).toEqual({ count: 7, lastAt: -1000 });
+    world.fate = { error: apiError(409) };
+    await world.clock.advance(2000);
+    await world.send({ ...ping, purpose: 'revival' });
+    expect(world.records.gather(KEY).memory.rounds).toEqual({ count: 1, lastAt: 2000 });
+  });
+
   test.each([
     { name: 'failed', error: apiError(500), wantPing: false },
     {
