@@ -146,9 +146,11 @@ describe('candidates, Leases and coordinators in chaos', () => {
         return vandalise(name, random);
       case 'ambush': {
         // The holder cannot say that it is still there, nor learn in time what becomes of its Lease.
-        const paused = pauseFor(program, oneOf(random, 'candidate', 'everything', 'everything'), random);
-        await sleep(between(random, 0, 3_000));
-        await Promise.all([paused, vandalise(name, random)]);
+        // Followed from the start: the pause may be refused while nobody has come to the vandal yet.
+        await Promise.all([
+          pauseFor(program, oneOf(random, 'candidate', 'everything', 'everything'), random),
+          sleep(between(random, 0, 3_000)).then(() => vandalise(name, random)),
+        ]);
         return;
       }
       default:
