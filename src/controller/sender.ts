@@ -1,6 +1,7 @@
 import type { Clock, Instant } from '../clock.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import type { Action, Decision } from '../election/decision.ts';
+import { isLeaseWrite } from '../election/decision-result.ts';
 import type { ElectionSettings, Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import { ApiError } from '../kubernetes/errors.ts';
@@ -34,8 +35,6 @@ export interface SenderParts {
   /** A request about the Lease has ended, however. */
   readonly onEnded: (key: LeaseKey) => void;
 }
-
-type LeaseWrite = Extract<Action, { kind: 'CreateLease' | 'UpdateLease' }>;
 
 /** Carries out single actions, and keeps the records of what came of them. */
 export class Sender {
@@ -117,10 +116,6 @@ function targetOf(action: Action): WrittenObject {
 /** The resourceVersion that an action was decided on; undefined for a Lease that did not exist. */
 function basisOf(action: Action): string | undefined {
   return action.kind === 'CreateLease' ? undefined : action.resourceVersion;
-}
-
-export function isLeaseWrite(action: Action): action is LeaseWrite {
-  return action.kind === 'CreateLease' || action.kind === 'UpdateLease';
 }
 
 /** The lock went to somebody else, or may have, between the decision and the write. */

@@ -1,6 +1,13 @@
 import type { Action, Decision } from './decision.ts';
 import type { Grant } from './lease-memory.ts';
 
+type LeaseWrite = Extract<Action, { kind: 'CreateLease' | 'UpdateLease' }>;
+
+/** Whether an action writes the Lease itself, rather than one of its candidates. */
+export function isLeaseWrite(action: Action): action is LeaseWrite {
+  return action.kind === 'CreateLease' || action.kind === 'UpdateLease';
+}
+
 /** The grant that an action makes, if it makes one. */
 export function grantIn(action: Action): (Grant & { readonly leaseDurationSeconds: number }) | undefined {
   if (action.kind === 'CreateLease') return action.grant;

@@ -1,5 +1,5 @@
-import type { Action, Decision, Reason } from '../election/decision.ts';
-import { grantOf, preferredBy } from '../election/decision-result.ts';
+import type { Decision, Reason } from '../election/decision.ts';
+import { grantOf, isLeaseWrite, preferredBy } from '../election/decision-result.ts';
 import { strategies } from '../election/strategies.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import { parseVersion } from '../election/version.ts';
@@ -51,10 +51,6 @@ export function formerHolderOf(decision: Decision, { memory }: ElectionInput): s
   const grant = grantOf(decision);
   const released = decision.reason === 'LeaseReleased' ? [...memory.withdrawals.keys()].at(-1) : undefined;
   return grant && (grant.former ?? released);
-}
-
-export function isLeaseWrite({ kind }: Action): boolean {
-  return kind === 'CreateLease' || kind === 'UpdateLease';
 }
 
 /**

@@ -1,13 +1,13 @@
 import { isConflict } from '../controller/sender.ts';
 import { ackDueAt, type Ping } from '../election/candidate-observation.ts';
 import type { Action, Decision } from '../election/decision.ts';
-import { grantOf, preferredBy } from '../election/decision-result.ts';
+import { grantOf, isLeaseWrite, preferredBy } from '../election/decision-result.ts';
 import type { CandidateAccount } from '../election/explain.ts';
 import { type ElectionInput, surveyTenure } from '../election/survey.ts';
 import type { Instant } from '../election/time.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import { describeAction } from './action-text.ts';
-import { formerHolderOf, isLeaseWrite } from './election-result.ts';
+import { formerHolderOf } from './election-result.ts';
 import { nameCandidates } from './named-candidates.ts';
 import type { TraceAttributes, TraceEvent, TraceSpan } from './trace-span.ts';
 

@@ -1,9 +1,9 @@
 import type { DecisionObserver } from '../controller/reconcile.ts';
 import type { Action, Decision } from '../election/decision.ts';
-import { grantOf, preferredBy } from '../election/decision-result.ts';
+import { grantOf, isLeaseWrite, preferredBy } from '../election/decision-result.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import type { Instant } from '../election/time.ts';
-import { isLeaseWrite, isUndecided, resultOf } from './election-result.ts';
+import { isUndecided, resultOf } from './election-result.ts';
 import { needSince, type Rest, restAt } from './election-times.ts';
 import {
   beginCourse,
