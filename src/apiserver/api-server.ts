@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../support/clock.ts';
 import { type Access, createAccess, type TokenGrant } from './access/access.ts';
 import { startHttpFront } from './http/http-front.ts';
 import { timestamp } from './operations/context.ts';

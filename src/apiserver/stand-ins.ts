@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../support/clock.ts';
 import type { ApiObject } from './api-object.ts';
 import { withMetadata } from './operations/context.ts';
 import type { ObjectStore } from './storage/object-store.ts';

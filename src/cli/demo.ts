@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { type DemoSettings, demoSettings } from '../demo-config.ts';
-import { resolveSettings } from '../settings-table.ts';
+import { type DemoSettings, demoSettings } from '../settings/demo-settings.ts';
+import { resolveSettings } from '../settings/settings-table.ts';
 import type { Invocation } from './invocation.ts';
 import { givenFlags, settingOptions } from './setting-options.ts';
 

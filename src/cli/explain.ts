@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type ExplainSettings, explainSettings } from '../inspection/settings.ts';
+import { type ExplainSettings, explainSettings } from '../settings/inspection-settings.ts';
 import { leaseCommand } from './inspection-command.ts';
 import type { Invocation } from './invocation.ts';
 

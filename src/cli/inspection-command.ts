@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { resolveSettings, type SettingsTable } from '../settings-table.ts';
+import { resolveSettings, type SettingsTable } from '../settings/settings-table.ts';
 import type { Invocation } from './invocation.ts';
 import { givenFlags, settingOptions } from './setting-options.ts';
 

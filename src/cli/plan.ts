@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type PlanSettings, planSettings } from '../inspection/settings.ts';
+import { type PlanSettings, planSettings } from '../settings/inspection-settings.ts';
 import { leaseCommand } from './inspection-command.ts';
 import type { Invocation } from './invocation.ts';
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { type RunSettings, runSettings } from '../config.ts';
-import { resolveSettings } from '../settings-table.ts';
+import { type RunSettings, runSettings } from '../settings/run-settings.ts';
+import { resolveSettings } from '../settings/settings-table.ts';
 import type { Invocation } from './invocation.ts';
 import { givenFlags, settingOptions } from './setting-options.ts';
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { type ServeSettings, serveSettings } from '../serve-config.ts';
-import { resolveSettings } from '../settings-table.ts';
+import { type ServeSettings, serveSettings } from '../settings/serve-settings.ts';
+import { resolveSettings } from '../settings/settings-table.ts';
 import type { Invocation } from './invocation.ts';
 import { givenFlags, settingOptions } from './setting-options.ts';
 

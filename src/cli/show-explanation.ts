@@ -1,11 +1,11 @@
 import type { Now } from '../election/time.ts';
-import type { Host } from '../host.ts';
 import type { ClusterClock } from '../inspection/cluster-clock.ts';
-import { lookAtLock } from '../inspection/coordinator-lock.ts';
 import { lookAtElections, type ObservedElection } from '../inspection/elections.ts';
 import { accountFor } from '../inspection/lease-account.ts';
-import type { ExplainSettings, InspectionSettings } from '../inspection/settings.ts';
+import { lookAtLock } from '../inspection/lock-holder.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
+import type { ExplainSettings, InspectionSettings } from '../settings/inspection-settings.ts';
+import type { Host } from '../support/host.ts';
 import { accountText } from './account-text.ts';
 import { type ClusterConnection, tellOfSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';

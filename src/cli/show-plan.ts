@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import type { Host } from '../host.ts';
 import { type Manifest, plannedChanges } from '../inspection/planned-changes.ts';
 import { rehearse } from '../inspection/rehearsal.ts';
-import type { PlanSettings } from '../inspection/settings.ts';
+import type { PlanSettings } from '../settings/inspection-settings.ts';
+import type { Host } from '../support/host.ts';
 import { tellOfSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { printable } from './printable.ts';

@@ -1,11 +1,11 @@
-import type { Host } from '../host.ts';
 import { watchElections } from '../inspection/election-watch.ts';
 import { lookAtElections, type ObservedElections } from '../inspection/elections.ts';
 import { type LeaseStatus, statusOf } from '../inspection/lease-status.ts';
-import type { StatusSettings } from '../inspection/settings.ts';
 import { discoverLeaseCandidateVersion } from '../kubernetes/discovery.ts';
 import { ApiError } from '../kubernetes/errors.ts';
-import { createThrottle } from '../throttle.ts';
+import type { StatusSettings } from '../settings/inspection-settings.ts';
+import type { Host } from '../support/host.ts';
+import { createThrottle } from '../support/throttle.ts';
 import { type ClusterConnection, tellOfSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { paintFor } from './paint.ts';

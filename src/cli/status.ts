@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type StatusSettings, statusSettings } from '../inspection/settings.ts';
+import { type StatusSettings, statusSettings } from '../settings/inspection-settings.ts';
 import { clusterCommand } from './inspection-command.ts';
 import type { Invocation } from './invocation.ts';
 

@@ -1,4 +1,3 @@
-import { type Clock, sleep } from '../clock.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
 import type { LeaseCandidate } from '../election/model.ts';
 import { Backoff } from '../kubernetes/backoff.ts';
@@ -10,6 +9,7 @@ import {
   type ReflectorEvent,
   type ReflectorObservation,
 } from '../kubernetes/reflector.ts';
+import { type Clock, sleep } from '../support/clock.ts';
 import { NamespacedReflectors } from './namespaced-reflectors.ts';
 import { resourcePaths } from './resource-paths.ts';
 

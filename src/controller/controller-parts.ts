@@ -1,12 +1,12 @@
-import type { Clock } from '../clock.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { LeaseCandidateVersion } from '../kubernetes/discovery.ts';
 import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/reflector.ts';
+import type { Clock } from '../support/clock.ts';
 import type { LeaseKey } from './lease-key.ts';
+import type { WorkqueueObserver } from './queue/workqueue.ts';
+import type { WriteQueueObserver } from './queue/write-queue.ts';
 import type { DecisionObserver } from './reconcile.ts';
-import type { WorkqueueObserver } from './workqueue.ts';
-import type { WriteQueueObserver } from './write-queue.ts';
 
 /** What a controller watches. */
 export type WatchedResource = 'leases' | 'leasecandidates';

@@ -4,8 +4,8 @@ import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.
 import { observeLease } from '../election/observe-lease.ts';
 import { type ElectionInput, type ObservedCandidate, showsElection } from '../election/survey.ts';
 import type { Now } from '../election/time.ts';
-import { DeadlineHeap } from './deadline-heap.ts';
 import { type LeaseKey, leaseKey, splitLeaseKey } from './lease-key.ts';
+import { DeadlineHeap } from './queue/deadline-heap.ts';
 
 /**
  * Everything known about Leases and their candidates: what the caches say, and what this process has seen of it and when.

@@ -1,16 +1,16 @@
-import type { Instant } from '../clock.ts';
 import { decideElection } from '../election/decide.ts';
 import type { Action, Decision } from '../election/decision.ts';
-import { isLeaseWrite } from '../election/decision-result.ts';
+import { isLeaseWrite } from '../election/decision-queries.ts';
 import type { Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import { earliest } from '../election/time.ts';
+import type { Instant } from '../support/clock.ts';
 import { unledSince } from './elections-survey.ts';
 import type { LeaseKey } from './lease-key.ts';
+import { type Urgency, urgencyOf } from './queue/urgency.ts';
+import { WriteQueue, type WriteQueueObserver } from './queue/write-queue.ts';
 import { recordDecision } from './record-outcome.ts';
 import { Sender, type SenderParts } from './sender.ts';
-import { type Urgency, urgencyOf } from './urgency.ts';
-import { WriteQueue, type WriteQueueObserver } from './write-queue.ts';
 
 /** Told of every decision and of what became of it. */
 export interface DecisionObserver {

@@ -1,6 +1,6 @@
 import { recordPing, recordPingDelivered, recordPingNotSent } from '../election/candidate-observation.ts';
 import type { Action, Decision, LeaseChange, PingCandidate } from '../election/decision.ts';
-import { grantIn } from '../election/decision-result.ts';
+import { grantIn } from '../election/decision-queries.ts';
 import type { ElectionSettings, Lease } from '../election/model.ts';
 import {
   recordAsked,

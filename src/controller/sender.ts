@@ -1,13 +1,14 @@
-import type { Clock, Instant } from '../clock.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import type { Action, Decision } from '../election/decision.ts';
-import { isLeaseWrite } from '../election/decision-result.ts';
+import { isLeaseWrite } from '../election/decision-queries.ts';
 import type { ElectionSettings, Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import { ApiError } from '../kubernetes/errors.ts';
-import type { ActionWriter } from './apply.ts';
+import type { Clock, Instant } from '../support/clock.ts';
+import type { ActionWriter } from './action-writer.ts';
 import type { ElectionRecords } from './election-records.ts';
 import type { LeaseKey } from './lease-key.ts';
+import type { WriteQueue } from './queue/write-queue.ts';
 import type { DecisionObserver } from './reconcile.ts';
 import {
   recordDeletionFailed,
@@ -18,7 +19,6 @@ import {
   recordSending,
 } from './record-outcome.ts';
 import type { WriteBarrier, WrittenObject } from './write-barrier.ts';
-import type { WriteQueue } from './write-queue.ts';
 
 /** What a {@link Sender} works with. */
 export interface SenderParts {

@@ -1,5 +1,5 @@
-import type { Clock, Instant } from '../clock.ts';
 import { backoffMs } from '../election/time.ts';
+import type { Clock, Instant } from '../support/clock.ts';
 import type { ElectionRecords } from './election-records.ts';
 import type { LeaseKey } from './lease-key.ts';
 

@@ -1,8 +1,8 @@
 import type { ControllerObserver } from '../controller/controller-parts.ts';
+import type { LockObserver } from '../controller/coordinator.ts';
 import type { LeaseKey } from '../controller/lease-key.ts';
-import type { LockObserver } from '../coordinator.ts';
 import type { Decision, Reason } from '../election/decision.ts';
-import { changesCluster } from '../election/decision-result.ts';
+import { changesCluster } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import { isTrouble } from '../telemetry/reason-table.ts';
 import { describeDecision } from './decision-text.ts';

@@ -1,6 +1,6 @@
+import type { CandidateAccount } from '../election/candidate-accounts.ts';
 import type { Action, Decision } from '../election/decision.ts';
-import { grantIn, grantOf, preferredBy } from '../election/decision-result.ts';
-import type { CandidateAccount } from '../election/explain.ts';
+import { grantIn, grantOf, preferredBy } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import { nameCandidates, nameSome } from '../telemetry/named-candidates.ts';
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
-import { listenOn } from '../listen.ts';
-import type { ListenAddress } from '../setting-values.ts';
+import type { ListenAddress } from '../settings/setting-values.ts';
 import type { StatusPage } from '../status-page/status-page.ts';
+import { listenOn } from '../support/listen.ts';
 
 /** The status page of the demo, served. */
 export interface DemoPage {

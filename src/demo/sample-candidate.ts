@@ -1,5 +1,4 @@
-import { type Clock, sleep } from '../clock.ts';
-import { isNotNewer } from '../controller/lock-storage.ts';
+import { isNotNewer } from '../controller/lock/lock-storage.ts';
 import { resourcePaths } from '../controller/resource-paths.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
@@ -9,6 +8,7 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
 import { Reflector } from '../kubernetes/reflector.ts';
+import { type Clock, sleep } from '../support/clock.ts';
 import { PauseGate } from './pause-gate.ts';
 import { SampleElector } from './sample-elector.ts';
 import type { SampleIdentity, SampleTiming } from './sample-identity.ts';

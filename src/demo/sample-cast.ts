@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts';
 import { parseVersion } from '../election/version.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
+import type { Clock } from '../support/clock.ts';
 import type { Tell } from './happening.ts';
 import { SampleCandidate } from './sample-candidate.ts';
 import type { SampleIdentity, SampleTiming } from './sample-identity.ts';

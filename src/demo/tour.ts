@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../clock.ts';
+import { type Clock, sleep } from '../support/clock.ts';
 import type { DemoState } from './demo-state.ts';
 import type { DemoCommands } from './sample-cast.ts';
 import type { TourScene, TourStep } from './tour-script.ts';

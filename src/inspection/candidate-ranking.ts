@@ -1,6 +1,6 @@
+import { explainCandidates } from '../election/candidate-accounts.ts';
 import { sinceRenewalMs } from '../election/candidate-observation.ts';
 import type { Decision } from '../election/decision.ts';
-import { explainCandidates } from '../election/explain.ts';
 import { firstOf } from '../election/first-of.ts';
 import { decideOutcome } from '../election/outcome.ts';
 import { strategies } from '../election/strategies.ts';

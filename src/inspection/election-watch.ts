@@ -1,4 +1,3 @@
-import { type Clock, sleep } from '../clock.ts';
 import { CandidateWatch } from '../controller/candidate-watch.ts';
 import { ElectionRecords } from '../controller/election-records.ts';
 import { type LeaseKey, leaseKey } from '../controller/lease-key.ts';
@@ -9,6 +8,7 @@ import type { Now } from '../election/time.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { Reflector } from '../kubernetes/reflector.ts';
+import { type Clock, sleep } from '../support/clock.ts';
 import { electionsIn, type ObservedElection } from './elections.ts';
 import { seeCandidateFirst, seeLeaseFirst } from './first-sight.ts';
 

@@ -1,4 +1,3 @@
-import type { Clock } from '../clock.ts';
 import { ElectionRecords } from '../controller/election-records.ts';
 import { type LeaseKey, leaseKey } from '../controller/lease-key.ts';
 import { resourcePaths } from '../controller/resource-paths.ts';
@@ -11,6 +10,7 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import { discoverLeaseCandidateVersion, type LeaseCandidateVersion } from '../kubernetes/discovery.ts';
 import { listAllPages } from '../kubernetes/list-pages.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
+import type { Clock } from '../support/clock.ts';
 import { seeCandidateFirst, seeLeaseFirst } from './first-sight.ts';
 
 /** One Lease, existing or only stood for, with all that is known of its election. */

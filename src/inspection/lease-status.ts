@@ -1,7 +1,7 @@
 import { timeField } from '../coordination/raw-object.ts';
 import { decideElection } from '../election/decide.ts';
 import type { Decision, Reason } from '../election/decision.ts';
-import { grantOf } from '../election/decision-result.ts';
+import { grantOf } from '../election/decision-queries.ts';
 import type { Outcome } from '../election/outcome.ts';
 import type { CandidateState, Tenure } from '../election/survey.ts';
 import type { Now } from '../election/time.ts';

@@ -1,6 +1,6 @@
+import { isJsonObject, type JsonObject } from '../support/json.ts';
 import type { KubernetesClient } from './client.ts';
 import { ApiError } from './errors.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
 
 /** The versions of LeaseCandidate there have been, the newest first. */
 export const leaseCandidateVersions = ['v1beta1', 'v1alpha2', 'v1alpha1'] as const;

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from './json.ts';
+import { isJsonObject, type JsonObject } from '../support/json.ts';
 
 /** What an {@link ApiError} is made of. */
 export interface ApiErrorFields {

@@ -1,4 +1,4 @@
-import { isJsonObject } from './json.ts';
+import { isJsonObject } from '../support/json.ts';
 
 /** The fields of metadata that this project reads; all others stay in place, untyped. */
 export interface ObjectMeta {

@@ -1,6 +1,6 @@
 import { unledSince } from '../controller/elections-survey.ts';
 import type { Decision } from '../election/decision.ts';
-import { grantOf, preferredBy } from '../election/decision-result.ts';
+import { grantOf, preferredBy } from '../election/decision-queries.ts';
 import { type ElectionInput, surveyTenure } from '../election/survey.ts';
 import type { Instant } from '../election/time.ts';
 

@@ -1,8 +1,8 @@
 import { isConflict } from '../controller/sender.ts';
+import type { CandidateAccount } from '../election/candidate-accounts.ts';
 import { ackDueAt, type Ping } from '../election/candidate-observation.ts';
 import type { Action, Decision } from '../election/decision.ts';
-import { grantOf, isLeaseWrite, preferredBy } from '../election/decision-result.ts';
-import type { CandidateAccount } from '../election/explain.ts';
+import { grantOf, isLeaseWrite, preferredBy } from '../election/decision-queries.ts';
 import { type ElectionInput, surveyTenure } from '../election/survey.ts';
 import type { Instant } from '../election/time.ts';
 import { ApiError } from '../kubernetes/errors.ts';

@@ -1,6 +1,6 @@
 import type { DecisionObserver } from '../controller/reconcile.ts';
 import type { Action, Decision } from '../election/decision.ts';
-import { grantOf, isLeaseWrite, preferredBy } from '../election/decision-result.ts';
+import { grantOf, isLeaseWrite, preferredBy } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import type { Instant } from '../election/time.ts';
 import { isUndecided, resultOf } from './election-result.ts';

@@ -1,5 +1,5 @@
 import type { Action, Decision, Reason } from '../election/decision.ts';
-import { grantOf, preferredBy } from '../election/decision-result.ts';
+import { grantOf, preferredBy } from '../election/decision-queries.ts';
 import type { Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import { formerHolderOf } from './election-result.ts';

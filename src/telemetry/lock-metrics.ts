@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { LockCall } from '../controller/lock-settings.ts';
-import type { LockState } from '../controller/lock-state.ts';
+import type { LockCall } from '../controller/lock/lock-settings.ts';
+import type { LockState } from '../controller/lock/lock-state.ts';
 
 /** What becomes of the coordinator's own lock. */
 export interface LockMetrics {

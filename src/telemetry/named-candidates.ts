@@ -1,6 +1,6 @@
+import { type CandidateAccount, explainCandidates } from '../election/candidate-accounts.ts';
 import type { Decision } from '../election/decision.ts';
-import { grantOf, preferredBy } from '../election/decision-result.ts';
-import { type CandidateAccount, explainCandidates } from '../election/explain.ts';
+import { grantOf, preferredBy } from '../election/decision-queries.ts';
 import { firstOf } from '../election/first-of.ts';
 import { strategies } from '../election/strategies.ts';
 import type { Standing } from '../election/survey.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { discoverLeaseCandidateVersion, discoverServedVersion } from '../../src/kubernetes/discovery.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
-import type { JsonObject } from '../../src/kubernetes/json.ts';
+import type { JsonObject } from '../../src/support/json.ts';
 import { ScriptedClient } from './scripted-client.ts';
 
 /** A server that has these resources in these versions of the group. */

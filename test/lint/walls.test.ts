@@ -18,13 +18,13 @@ const PROPERTY = 'lint/nursery/noJsRestrictedProperties';
 const GLOBAL = 'lint/style/noRestrictedGlobals';
 
 const stopped: readonly (Row & { readonly want: string })[] = [
-  { at: 'election/', code: "import { sleep } from '../clock.ts';", want: PURE },
+  { at: 'election/', code: "import { sleep } from '../support/clock.ts';", want: PURE },
   { at: 'election/', code: "import type { Lease } from '../coordination/lease.ts';", want: PURE },
   { at: 'election/', code: "import { readFile } from 'node:fs/promises';", want: PURE },
   { at: 'election/', code: "import { z } from 'zod';", want: PURE },
-  { at: 'election/', code: "export * from '../config.ts';", want: PURE },
-  { at: 'election/', code: "await import('../config.ts');", want: PURE },
-  { at: 'election/strategies/', code: "import '../../clock.ts';", want: PURE },
+  { at: 'election/', code: "export * from '../settings/run-settings.ts';", want: PURE },
+  { at: 'election/', code: "await import('../settings/run-settings.ts');", want: PURE },
+  { at: 'election/strategies/', code: "import '../../support/clock.ts';", want: PURE },
   { at: 'election/strategies/', code: "import '../../election/rank.ts';", want: PURE },
 
   { at: 'controller/', code: "import { x } from '../main.ts';", want: ENTRY },
@@ -33,7 +33,7 @@ const stopped: readonly (Row & { readonly want: string })[] = [
   { at: 'cli/', code: "import '../main.ts';", want: ENTRY },
   { at: 'cli/', code: "import '../demo/demo.ts';", want: ENTRY },
   { at: 'apiserver/', code: "import type { X } from '../demo/demo.ts';", want: ENTRY },
-  { at: 'config.ts', code: "import './cli/program.ts';", want: ENTRY },
+  { at: 'index.ts', code: "import './cli/program.ts';", want: ENTRY },
   { at: 'index.ts', code: "export { x } from './main.ts';", want: ENTRY },
 
   { at: 'controller/', code: 'Date.now();', want: PROPERTY },
@@ -53,9 +53,9 @@ const stopped: readonly (Row & { readonly want: string })[] = [
   { at: 'cli/', code: 'setTimeout(() => {}, 1);', want: GLOBAL },
 
   { at: 'cli/', code: 'export const { argv } = process;', want: GLOBAL },
-  { at: 'system-clock.ts', code: 'process.hrtime.bigint();', want: GLOBAL },
-  { at: 'config.ts', code: 'export const path = process.env;', want: GLOBAL },
-  { at: 'config.ts', code: "import { env } from 'node:process';", want: 'Only main.ts touches the process' },
+  { at: 'support/system-clock.ts', code: 'process.hrtime.bigint();', want: GLOBAL },
+  { at: 'index.ts', code: 'export const path = process.env;', want: GLOBAL },
+  { at: 'index.ts', code: "import { env } from 'node:process';", want: 'Only main.ts touches the process' },
 
   { at: 'coordination/', code: "import '../kubernetes/client.ts';", want: 'src/coordination/ translates' },
   { at: 'kubernetes/', code: "import '../controller/workqueue.ts';", want: 'src/kubernetes/ talks' },
@@ -92,7 +92,7 @@ const allowed: readonly Row[] = [
   { at: 'election/strategies/', code: "import '../rank.ts';\nimport './oldest.ts';" },
   {
     at: 'cli/',
-    code: "import { Command } from 'commander';\nimport './run.ts';\nimport '../config.ts';\nnew Command().parse();",
+    code: "import { Command } from 'commander';\nimport './run.ts';\nimport '../settings/run-settings.ts';\nnew Command().parse();",
   },
   { at: 'controller/', code: 'export const a = new Date(0).toISOString() + Date.parse("2026-01-01");' },
   { at: 'controller/', code: 'export function f(process: () => void) {\n  process();\n}' },
@@ -107,7 +107,7 @@ const allowed: readonly Row[] = [
   },
   { at: 'telemetry/', code: "import 'pino';\nimport 'prom-client';" },
   {
-    at: 'system-clock.ts',
+    at: 'support/system-clock.ts',
     code: 'Date.now();\nperformance.now();\nMath.random();\nsetTimeout(() => {}, 1);',
   },
   {

@@ -1,5 +1,5 @@
 import type { Action, Decision } from '../../src/election/decision.ts';
-import { grantOf, preferredBy } from '../../src/election/decision-result.ts';
+import { grantOf, preferredBy } from '../../src/election/decision-queries.ts';
 import type { ElectionInput } from '../../src/election/survey.ts';
 import type { Instant } from '../../src/election/time.ts';
 

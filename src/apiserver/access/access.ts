@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { User } from '../http/request.ts';
+import type { User } from '../resource-request.ts';
 import { type AccessRule, type Attributes, admits } from './access-rule.ts';
 
 export type { AccessRule, Attributes };

@@ -1,5 +1,5 @@
 import { ApiError, forbiddenRequest } from '../api-error.ts';
-import type { User } from '../http/request.ts';
+import type { User } from '../resource-request.ts';
 import type { Attributes } from './access-rule.ts';
 
 /** 401: a token that nobody has. */

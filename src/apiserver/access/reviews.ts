@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { badRequest, invalidObject } from '../api-error.ts';
 import { invalid } from '../field-error.ts';
 import type { StructSchema } from '../schema/schema.ts';

@@ -7,13 +7,13 @@ import {
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../support/clock.ts';
 import type { Access } from '../access/access.ts';
 import { createPages } from '../discovery/pages.ts';
+import type { Reply, ResourceRequest } from '../resource-request.ts';
 import type { ResourceDefinition } from '../resources/definition.ts';
-import { createConnections } from './connections.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
-import type { Reply, ResourceRequest } from './request.ts';
+import { createConnections } from './malformed-requests.ts';
 import { createListener, type RequestLine } from './request-listener.ts';
 import { answerResource } from './resource-endpoint.ts';
 import { answerReview, findReview, reviewGroups } from './review-endpoint.ts';

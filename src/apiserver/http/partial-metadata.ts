@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kubernetes/json.ts';
+import type { JsonObject } from '../../support/json.ts';
 import type { ApiObject } from '../api-object.ts';
 
 /** An object's metadata alone, as this version of meta.k8s.io has it. */

@@ -1,5 +1,5 @@
 import { ApiError, forbiddenRequest, notFound } from '../api-error.ts';
-import type { ResourceRequest } from '../http/request.ts';
+import type { ResourceRequest } from '../resource-request.ts';
 import { type OperationsContext, resourceOf } from './context.ts';
 
 const NAMESPACES = { group: '', name: 'namespaces' };

@@ -1,9 +1,9 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { badRequest, conflict } from '../api-error.ts';
 import type { ApiObject } from '../api-object.ts';
-import type { ObjectReply, ResourceRequest } from '../http/request.ts';
 import { applyConfiguration } from '../ownership/apply-configuration.ts';
 import { jsonType } from '../patch/go-notation.ts';
+import type { ObjectReply, ResourceRequest } from '../resource-request.ts';
 import { apiVersionOf } from '../resources/api-version.ts';
 import { changeBy, liveObject, type OperationsContext, resourceOf, versionsOf } from './context.ts';
 import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';

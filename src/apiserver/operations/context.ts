@@ -1,8 +1,8 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../support/clock.ts';
 import type { Subject } from '../api-error.ts';
 import type { ApiObject } from '../api-object.ts';
-import type { ResourceRequest } from '../http/request.ts';
 import type { Change, Versions } from '../ownership/ownership.ts';
+import type { ResourceRequest } from '../resource-request.ts';
 import { apiVersionOf } from '../resources/api-version.ts';
 import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
 import { isPrintable } from '../schema/go-text.ts';

@@ -1,7 +1,7 @@
-import type { ObjectReply, ResourceRequest } from '../http/request.ts';
 import { recordUpdate } from '../ownership/record-update.ts';
-import { decodeBody } from './body.ts';
+import type { ObjectReply, ResourceRequest } from '../resource-request.ts';
 import { changeBy, type OperationsContext, settled, versionsOf, withMetadata } from './context.ts';
+import { decodeBody } from './object-body.ts';
 import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';
 import { createOptions } from './parameters.ts';
 import { inNamespaceOf, storeNew } from './store-new.ts';

@@ -1,4 +1,4 @@
-import type { ObjectReply, ResourceRequest } from '../http/request.ts';
+import type { ObjectReply, ResourceRequest } from '../resource-request.ts';
 import type { OperationsContext } from './context.ts';
 import { checkPreconditions, methodNotAllowed, removeStored } from './delete.ts';
 import { deleteOptions } from './delete-options.ts';

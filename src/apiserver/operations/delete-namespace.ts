@@ -1,6 +1,6 @@
 import { forbiddenRequest } from '../api-error.ts';
 import type { ApiObject } from '../api-object.ts';
-import type { ResourceRequest } from '../http/request.ts';
+import type { ResourceRequest } from '../resource-request.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import { type OperationsContext, resourceOf, timestamp, withMetadata } from './context.ts';
 import type { DeleteOptions } from './delete-options.ts';

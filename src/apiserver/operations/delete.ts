@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject } from '../../kubernetes/json.ts';
+import type { JsonObject } from '../../support/json.ts';
 import { ApiError, conflict, notFound } from '../api-error.ts';
 import type { ApiObject } from '../api-object.ts';
-import type { ObjectReply, ResourceRequest } from '../http/request.ts';
+import type { ObjectReply, ResourceRequest } from '../resource-request.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import {
   liveObject,

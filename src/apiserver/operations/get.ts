@@ -1,5 +1,5 @@
 import { notFound } from '../api-error.ts';
-import type { ObjectReply, ResourceRequest } from '../http/request.ts';
+import type { ObjectReply, ResourceRequest } from '../resource-request.ts';
 import { revisionTooLarge } from '../storage/revision-error.ts';
 import { liveObject, type OperationsContext, resourceOf } from './context.ts';
 import { parseReadVersion } from './resource-version.ts';

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../kubernetes/json.ts';
+import type { JsonObject } from '../../support/json.ts';
 import { ApiError, badRequest } from '../api-error.ts';
-import type { ObjectReply, ResourceRequest } from '../http/request.ts';
+import type { ObjectReply, ResourceRequest } from '../resource-request.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { revisionTooLarge } from '../storage/revision-error.ts';
 import type { StoredObject } from '../storage/stored-object.ts';

@@ -1,4 +1,4 @@
-import type { Reply, ResourceRequest, Verb } from '../http/request.ts';
+import type { Reply, ResourceRequest, Verb } from '../resource-request.ts';
 import type { OperationsContext } from './context.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiObject } from '../api-object.ts';
-import type { ResourceRequest } from '../http/request.ts';
+import type { ResourceRequest } from '../resource-request.ts';
 import { withMetadata } from './context.ts';
 
 /** Takes out owner references that are there twice; the warning names them. */

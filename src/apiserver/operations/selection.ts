@@ -1,6 +1,6 @@
 import { badRequest } from '../api-error.ts';
 import type { ApiObject } from '../api-object.ts';
-import type { ResourceRequest } from '../http/request.ts';
+import type { ResourceRequest } from '../resource-request.ts';
 import type { VersionDefinition } from '../resources/definition.ts';
 import { parseFieldSelector } from '../selectors/field-selector.ts';
 import type { ListOptions } from './parameters.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError, alreadyExists, badRequest, invalidObject } from '../api-error.ts';
 import type { ApiObject } from '../api-object.ts';
-import type { ResourceRequest } from '../http/request.ts';
+import type { ResourceRequest } from '../resource-request.ts';
 import { validateObject } from '../resources/validate-object.ts';
 import { admitToNamespace } from './admission.ts';
 import {

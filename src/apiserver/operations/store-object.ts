@@ -1,5 +1,5 @@
 import type { ApiObject } from '../api-object.ts';
-import type { ObjectReply, ResourceRequest } from '../http/request.ts';
+import type { ObjectReply, ResourceRequest } from '../resource-request.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import type { OperationsContext } from './context.ts';
 import { storeNew, withoutVersion } from './store-new.ts';

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { conflict, invalidObject } from '../api-error.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../api-object.ts';
 import { invalid } from '../field-error.ts';
-import type { ResourceRequest } from '../http/request.ts';
+import type { ResourceRequest } from '../resource-request.ts';
 import { validateObject } from '../resources/validate-object.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import { admitToNamespace } from './admission.ts';

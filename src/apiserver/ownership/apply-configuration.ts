@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { type ApiError, badRequest } from '../api-error.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../api-object.ts';
 import { ConversionError } from '../patch/from-unstructured.ts';

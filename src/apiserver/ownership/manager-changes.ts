@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kubernetes/json.ts';
+import type { JsonObject } from '../../support/json.ts';
 import type { ApiObject } from '../api-object.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { mergeAncient } from './ancient-changes.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kubernetes/json.ts';
+import type { JsonObject } from '../../support/json.ts';
 import type { ApiObject } from '../api-object.ts';
 import { fromUnstructured } from '../patch/from-unstructured.ts';
 import { decodeObject } from '../schema/decode.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { ApiError, badRequest, invalidObject } from '../api-error.ts';
 import { invalid } from '../field-error.ts';
 import { jsonType } from './go-notation.ts';

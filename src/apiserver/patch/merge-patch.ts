@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { badRequest } from '../api-error.ts';
 import { jsonType } from './go-notation.ts';
 

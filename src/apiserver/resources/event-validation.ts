@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject } from '../../kubernetes/json.ts';
+import type { JsonObject } from '../../support/json.ts';
 import type { ApiObject } from '../api-object.ts';
 import { type FieldError, invalid, required } from '../field-error.ts';
 import { labelKeyProblems, subdomainProblems } from './names.ts';

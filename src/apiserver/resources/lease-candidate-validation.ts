@@ -1,6 +1,6 @@
 import { SemVer } from 'semver';
 import { parseVersion } from '../../election/version.ts';
-import type { JsonObject } from '../../kubernetes/json.ts';
+import type { JsonObject } from '../../support/json.ts';
 import type { ApiObject } from '../api-object.ts';
 import { type FieldError, invalid, required } from '../field-error.ts';
 import { structIn, textIn, textsIn } from './object-fields.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kubernetes/json.ts';
+import type { JsonObject } from '../../support/json.ts';
 import type { ApiObject } from '../api-object.ts';
 import { type FieldError, forbidden, invalid } from '../field-error.ts';
 import { metadataField, text, typeFields } from '../schema/object-meta.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import type { ApiObject } from '../api-object.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { settle } from '../schema/settle.ts';

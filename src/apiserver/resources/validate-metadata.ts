@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject } from '../../kubernetes/json.ts';
+import type { JsonObject } from '../../support/json.ts';
 import type { ApiObject, ManagedFieldsEntry, ObjectMeta } from '../api-object.ts';
 import { type FieldError, forbidden, invalid, required, tooLong } from '../field-error.ts';
 import { goJson, goQuote, isPrintable } from '../schema/go-text.ts';

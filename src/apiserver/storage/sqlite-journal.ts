@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
-import { isJsonObject } from '../../kubernetes/json.ts';
-import { makePrivateDirectory } from '../../private-file.ts';
+import { isJsonObject } from '../../support/json.ts';
+import { makePrivateDirectory } from '../../support/private-file.ts';
 import type { ApiObject } from '../api-object.ts';
 import { type Journal, type JournalContents, JournalError } from './journal.ts';
 

@@ -3,9 +3,9 @@ import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { createAccess } from '../../../src/apiserver/access/access.ts';
 import { type HttpFrontOptions, startHttpFront } from '../../../src/apiserver/http/http-front.ts';
-import type { ResourceRequest } from '../../../src/apiserver/http/request.ts';
+import type { ResourceRequest } from '../../../src/apiserver/resource-request.ts';
 import { createResources } from '../../../src/apiserver/resources/registry.ts';
-import { systemClock } from '../../../src/system-clock.ts';
+import { systemClock } from '../../../src/support/system-clock.ts';
 
 export const resources = createResources({ leaseCandidateVersions: ['v1beta1', 'v1alpha2', 'v1alpha1'] });
 export const LEASES = '/apis/coordination.k8s.io/v1/namespaces/default/leases';

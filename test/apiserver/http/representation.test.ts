@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ApiError } from '../../../src/apiserver/api-error.ts';
 import type { ApiObject } from '../../../src/apiserver/api-object.ts';
 import { representationOf } from '../../../src/apiserver/http/representation.ts';
-import type { Representation } from '../../../src/apiserver/http/request.ts';
+import type { Representation } from '../../../src/apiserver/resource-request.ts';
 import type { ResourceDefinition, VersionDefinition } from '../../../src/apiserver/resources/definition.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { resources } from './make-front.ts';

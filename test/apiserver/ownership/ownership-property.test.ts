@@ -17,7 +17,7 @@ import { withManagedFields } from '../../../src/apiserver/ownership/ownership.ts
 import { pathText } from '../../../src/apiserver/ownership/path-element.ts';
 import { recordUpdate } from '../../../src/apiserver/ownership/record-update.ts';
 import { fieldSetOf, withNamedFields } from '../../../src/apiserver/ownership/typed-fields.ts';
-import { isJsonObject, type JsonObject } from '../../../src/kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../../src/support/json.ts';
 import { leaseContents } from './arbitrary-objects.ts';
 import { decoded, versionsOf, viewOf } from './story-teller.ts';
 

@@ -10,7 +10,7 @@ import { applyStrategicMergePatch } from '../../../src/apiserver/patch/strategic
 import type { VersionDefinition } from '../../../src/apiserver/resources/definition.ts';
 import { createResources } from '../../../src/apiserver/resources/registry.ts';
 import { decodeObject } from '../../../src/apiserver/schema/decode.ts';
-import type { JsonObject } from '../../../src/kubernetes/json.ts';
+import type { JsonObject } from '../../../src/support/json.ts';
 import { atVersionOf, objectOf, type Step, type Story } from './stories.ts';
 import { type Outcome, transcriptOf } from './transcript.ts';
 

@@ -6,7 +6,7 @@ import { applyStrategicMergePatch } from '../../../src/apiserver/patch/strategic
 import { leases } from '../../../src/apiserver/resources/leases.ts';
 import { decodeObject } from '../../../src/apiserver/schema/decode.ts';
 import type { StructSchema } from '../../../src/apiserver/schema/schema.ts';
-import type { JsonObject } from '../../../src/kubernetes/json.ts';
+import type { JsonObject } from '../../../src/support/json.ts';
 import {
   jsonPatchCases,
   mergePatchCases,

@@ -3,7 +3,7 @@ import type { FieldError } from '../../../src/apiserver/field-error.ts';
 import type { ResourceDefinition, VersionDefinition } from '../../../src/apiserver/resources/definition.ts';
 import type { LeaseCandidateVersion } from '../../../src/apiserver/resources/lease-candidates.ts';
 import { createResources } from '../../../src/apiserver/resources/registry.ts';
-import type { JsonObject } from '../../../src/kubernetes/json.ts';
+import type { JsonObject } from '../../../src/support/json.ts';
 
 const ALL: readonly LeaseCandidateVersion[] = ['v1beta1', 'v1alpha2', 'v1alpha1'];
 

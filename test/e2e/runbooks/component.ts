@@ -6,7 +6,7 @@ import { formatMicroTime } from '../../../src/coordination/micro-time.ts';
 import { SampleCandidate } from '../../../src/demo/sample-candidate.ts';
 import { createClient } from '../../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../../src/kubernetes/kubeconfig.ts';
-import { systemClock as clock } from '../../../src/system-clock.ts';
+import { systemClock as clock } from '../../../src/support/system-clock.ts';
 
 function variable(name: string): string {
   const value = process.env[name];
