@@ -1,13 +1,8 @@
 import { demoSettings } from '../settings/demo-settings.ts';
 import { runSettings } from '../settings/run-settings.ts';
 import { serveSettings } from '../settings/serve-settings.ts';
-import {
-  type Environment,
-  envName,
-  rowsOf,
-  SettingsError,
-  type SettingsTable,
-} from '../settings/settings-table.ts';
+import { envName, rowsOf, SettingsError, type SettingsTable } from '../settings/settings-table.ts';
+import type { Environment } from '../support/host.ts';
 
 /**
  * The command that is meant where none is named. Options tell, as long as they are those of one command; without any,

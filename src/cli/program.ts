@@ -8,7 +8,8 @@ import type {
 } from '../settings/inspection-settings.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
 import type { ServeSettings } from '../settings/serve-settings.ts';
-import { type Environment, SettingsError } from '../settings/settings-table.ts';
+import { SettingsError } from '../settings/settings-table.ts';
+import type { Environment } from '../support/host.ts';
 import { COMPLETE, completionCommand } from './completion.ts';
 import { completionLines } from './completion-lines.ts';
 import { demoCommand } from './demo.ts';

@@ -4,6 +4,7 @@ import { type LeaseStatus, statusOf } from '../inspection/lease-status.ts';
 import { discoverLeaseCandidateVersion } from '../kubernetes/discovery.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import type { StatusSettings } from '../settings/inspection-settings.ts';
+import { messageOf } from '../support/error-message.ts';
 import type { Host } from '../support/host.ts';
 import { createThrottle } from '../support/throttle.ts';
 import { type ClusterConnection, tellOfSkew, withCluster } from './cluster-connection.ts';
@@ -108,7 +109,7 @@ function isRefusal(error: unknown): boolean {
 function warningsTo({ stderr, clock }: Host): (error: unknown) => void {
   const isNew = createThrottle(() => clock.now());
   return (error) => {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     if (isNew(message, error)) stderr.write(`warning: ${message}\n`);
   };
 }

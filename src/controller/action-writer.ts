@@ -1,8 +1,8 @@
 import { FIELD_MANAGER } from '../coordination/lease.ts';
+import type { LeaseCandidateVersion } from '../coordination/lease-candidate-version.ts';
 import { type Body, leasePatch, newLease, pingPatch } from '../coordination/lease-patch.ts';
 import type { Action } from '../election/decision.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
-import type { LeaseCandidateVersion } from '../kubernetes/discovery.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
 import { LONGEST_WRITE_MS } from './lock/lock-settings.ts';
 import { resourcePaths } from './resource-paths.ts';

@@ -1,8 +1,9 @@
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
+import type { LeaseCandidateVersion } from '../coordination/lease-candidate-version.ts';
 import type { LeaseCandidate } from '../election/model.ts';
 import { Backoff } from '../kubernetes/backoff.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { discoverLeaseCandidateVersion, type LeaseCandidateVersion } from '../kubernetes/discovery.ts';
+import { discoverLeaseCandidateVersion } from '../kubernetes/discovery.ts';
 import {
   Reflector,
   type ReflectorErrorContext,

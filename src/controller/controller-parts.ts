@@ -1,6 +1,6 @@
+import type { LeaseCandidateVersion } from '../coordination/lease-candidate-version.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import type { LeaseCandidateVersion } from '../kubernetes/discovery.ts';
 import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/reflector.ts';
 import type { Clock } from '../support/clock.ts';
 import type { LeaseKey } from './lease-key.ts';

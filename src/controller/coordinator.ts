@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { coordinatorLease } from '../election/decide.ts';
+import { coordinatorLease } from '../election/coordinator-lease.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';

@@ -1,10 +1,10 @@
 import { decodeLease } from '../coordination/lease.ts';
+import type { LeaseCandidateVersion } from '../coordination/lease-candidate-version.ts';
 import { isUnsuspected } from '../election/candidate-observation.ts';
 import type { Decision, Reason } from '../election/decision.ts';
 import type { Lease, LeaseCandidate } from '../election/model.ts';
 import { type ElectionInput, surveyTenure } from '../election/survey.ts';
 import { earliest, type Now } from '../election/time.ts';
-import type { LeaseCandidateVersion } from '../kubernetes/discovery.ts';
 import { Reflector, type ReflectorEvent } from '../kubernetes/reflector.ts';
 import type { Instant } from '../support/clock.ts';
 import { EventLoopShare, unhurried } from '../support/event-loop-share.ts';

@@ -3,7 +3,7 @@ import type { Action, Decision } from '../election/decision.ts';
 import { isLeaseWrite } from '../election/decision-queries.ts';
 import type { ElectionSettings, Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/survey.ts';
-import { ApiError } from '../kubernetes/errors.ts';
+import { ApiError, isConflict } from '../kubernetes/errors.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import type { ActionWriter } from './action-writer.ts';
 import type { ElectionRecords } from './election-records.ts';
@@ -125,14 +125,6 @@ export class LockLostError extends Error {
   constructor() {
     super('the coordinator lock was lost before the write');
   }
-}
-
-/** Refused because the object is not as it was when it was decided on: changed, deleted, or created meanwhile. */
-export function isConflict(error: unknown): boolean {
-  return (
-    error instanceof ApiError &&
-    (error.status === 409 || (error.status === 404 && error.reason === 'NotFound'))
-  );
 }
 
 function isRefusedForGood(error: unknown): boolean {

@@ -1,3 +1,4 @@
+import { coordinatorLease } from './coordinator-lease.ts';
 import { decideHeld } from './decide-held.ts';
 import { decideHousekeeping } from './decide-housekeeping.ts';
 import { decideVacant } from './decide-vacant.ts';
@@ -14,9 +15,6 @@ import {
   type Verdict,
   type View,
 } from './view.ts';
-
-/** The coordinator's own lock, the same Lease as the built-in controller's; it is never coordinated (rule 10). */
-export const coordinatorLease = { namespace: 'kube-system', name: 'leader-election-controller' } as const;
 
 /**
  * Decides what is to be done about one Lease. Pure: the same input at the same time gives the same decision, and nothing

@@ -1,7 +1,7 @@
 import { isForeign, readLockRecord } from '../controller/lock/lock-record.ts';
 import { resourcePaths } from '../controller/resource-paths.ts';
 import { decodeLease } from '../coordination/lease.ts';
-import { coordinatorLease } from '../election/decide.ts';
+import { coordinatorLease } from '../election/coordinator-lease.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';

@@ -9,12 +9,12 @@ import {
 import { decodeLease } from '../coordination/lease.ts';
 import { leasePatch, newLease } from '../coordination/lease-patch.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
-import { isFields } from '../coordination/raw-object.ts';
 import type { CandidateObservation } from '../election/candidate-observation.ts';
 import type { Action, Decision } from '../election/decision.ts';
 import type { Lease, LeaseCandidate } from '../election/model.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import type { Instant, Now } from '../election/time.ts';
+import { isJsonObject } from '../support/json.ts';
 
 /**
  * One election in memory and virtual time, with the same records as the controller keeps. Everything that is written is
@@ -143,7 +143,7 @@ export class RehearsalWorld {
 
 function specIn(body: Readonly<Record<string, unknown>>): { spec: Readonly<Record<string, unknown>> } {
   const spec = body['spec'];
-  return { spec: isFields(spec) ? spec : {} };
+  return { spec: isJsonObject(spec) ? spec : {} };
 }
 
 /** The Lease as the API has it, as far as an election needs it. */

@@ -1,12 +1,10 @@
+import {
+  type LeaseCandidateVersion,
+  leaseCandidateVersions,
+} from '../coordination/lease-candidate-version.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import type { KubernetesClient } from './client.ts';
 import { ApiError } from './errors.ts';
-
-/** The versions of LeaseCandidate there have been, the newest first. */
-export const leaseCandidateVersions = ['v1beta1', 'v1alpha2', 'v1alpha1'] as const;
-
-/** A version of LeaseCandidate. */
-export type LeaseCandidateVersion = (typeof leaseCandidateVersions)[number];
 
 /** What to look for. */
 export interface ServedVersionQuery<V extends string> {

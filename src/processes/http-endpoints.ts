@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { ListenAddress } from '../settings/run-settings.ts';
+import type { ListenAddress } from '../support/address.ts';
 import type { Clock } from '../support/clock.ts';
 import { listenOn } from '../support/listen.ts';
 

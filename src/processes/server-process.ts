@@ -5,6 +5,7 @@ import type { TokenGrant } from '../apiserver/access/access.ts';
 import { kubeconfigText } from '../apiserver/access/kubeconfig-text.ts';
 import { type ApiServer, startApiServer } from '../apiserver/api-server.ts';
 import type { ServeSettings } from '../settings/serve-settings.ts';
+import { hostAndPort } from '../support/address.ts';
 import { type Host, untilAborted } from '../support/host.ts';
 import { listenError } from '../support/listen.ts';
 import { version } from '../support/package-version.ts';
@@ -112,7 +113,7 @@ function writeKubeconfigs(
   { ca, tokens }: ServerCredentials,
   { address }: ApiServer,
 ): Kubeconfigs {
-  const server = `https://${reachable(listen.host)}:${address.port}`;
+  const server = `https://${hostAndPort(reachable(listen.host), address.port)}`;
   const write = (access: TokenGrant['rules'], file: string): string | undefined => {
     const token = tokens.find(({ rules }) => rules === access)?.token;
     if (token === undefined) return undefined;
@@ -129,8 +130,7 @@ function writeKubeconfigs(
 /** An address at which this machine reaches what listens on `host`. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
-  if (host === '::') return '[::1]';
-  return host.includes(':') ? `[${host}]` : host;
+  return host === '::' ? '::1' : host;
 }
 
 function usageOf(

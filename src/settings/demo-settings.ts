@@ -1,4 +1,5 @@
-import { boolean, boundAddress, type ListenAddress, type LogFormat, logFormat } from './setting-values.ts';
+import type { ListenAddress } from '../support/address.ts';
+import { boolean, boundAddress, type LogFormat, logFormat } from './setting-values.ts';
 import type { SettingsTable } from './settings-table.ts';
 
 /** Everything the `demo` command can be told, validated. */

@@ -1,4 +1,5 @@
-import { type Environment, SettingsError } from './settings-table.ts';
+import type { Environment } from '../support/host.ts';
+import { SettingsError } from './settings-table.ts';
 
 /** Where traces go, and who they say that they come from: what the variables that OpenTelemetry specifies tell. */
 export interface OtlpSettings {

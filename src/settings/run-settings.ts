@@ -1,8 +1,8 @@
+import type { ListenAddress } from '../support/address.ts';
 import { formatDurationMs } from '../support/duration.ts';
 import {
   boolean,
   duration,
-  type ListenAddress,
   type LogLevel,
   listenAddress,
   logLevel,
@@ -12,8 +12,6 @@ import {
   wholeSeconds,
 } from './setting-values.ts';
 import type { SettingsTable } from './settings-table.ts';
-
-export type { ListenAddress, LogLevel } from './setting-values.ts';
 
 /** Everything the `run` command can be told, validated. */
 export interface RunSettings {

@@ -1,12 +1,9 @@
-import { type LeaseCandidateVersion, leaseCandidateVersions } from '../kubernetes/discovery.ts';
 import {
-  boundAddress,
-  type ListenAddress,
-  type LogLevel,
-  logLevel,
-  noneOrSome,
-  text,
-} from './setting-values.ts';
+  type LeaseCandidateVersion,
+  leaseCandidateVersions,
+} from '../coordination/lease-candidate-version.ts';
+import type { ListenAddress } from '../support/address.ts';
+import { boundAddress, type LogLevel, logLevel, noneOrSome, text } from './setting-values.ts';
 import type { SettingsTable } from './settings-table.ts';
 
 /** Everything the `serve` command can be told, validated. */

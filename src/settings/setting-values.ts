@@ -1,10 +1,5 @@
+import type { ListenAddress } from '../support/address.ts';
 import { formatDurationMs, parseDurationMs } from '../support/duration.ts';
-
-/** Where the HTTP server for metrics and health listens. Port 0 takes any free port. */
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
 
 /** How much is logged: the named level and everything more severe. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';

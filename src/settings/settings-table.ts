@@ -1,3 +1,4 @@
+import type { Environment } from '../support/host.ts';
 import type { Parser } from './setting-values.ts';
 
 /** One row of a table that flags, env names, defaults, help and errors all come from. */
@@ -32,9 +33,6 @@ export interface SettingsTable<S> {
 
 /** What was given on the command line, as text; a setting that was not given is absent. */
 export type GivenFlags<S> = { readonly [K in keyof S]?: string };
-
-/** The environment, as a process has it. */
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Settings that cannot be used: every problem found, each naming the flag or variable it came from. */
 export class SettingsError extends Error {

@@ -1,6 +1,5 @@
-import type { Instant } from '../election/time.ts';
-
-export type { Instant };
+/** A moment on the monotonic clock of this process, in milliseconds, fractions included; it means nothing outside it. */
+export type Instant = number;
 
 /** Time, timers and chance: the effects that make code hard to test, gathered in one place so tests can supply them. */
 export interface Clock {

@@ -1,6 +1,8 @@
 import type { ReadStream, WriteStream } from 'node:tty';
-import type { Environment } from '../settings/settings-table.ts';
 import type { Clock } from './clock.ts';
+
+/** The environment, as a process has it. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The process that a command runs in, as far as commands have to do with it; main.ts alone has the process itself. */
 export interface Host {

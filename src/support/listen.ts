@@ -1,5 +1,5 @@
 import type { AddressInfo, Server } from 'node:net';
-import type { ListenAddress } from '../settings/setting-values.ts';
+import { hostAndPort, type ListenAddress } from './address.ts';
 
 /** What went wrong with `--listen`, and what to do about it. */
 export function listenError(error: Error, { host, port }: ListenAddress): Error {
@@ -10,7 +10,7 @@ export function listenError(error: Error, { host, port }: ListenAddress): Error 
     ENOTFOUND: 'no such host; 0.0.0.0 stands for every address of this machine',
   };
   const code = 'code' in error ? String(error.code) : '';
-  const where = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  const where = hostAndPort(host, port);
   const reason = reasons[code];
   // What is told in our own words need not be told again in those of the system.
   return reason === undefined

@@ -1,4 +1,5 @@
 import type { Instant } from './clock.ts';
+import { messageOf } from './error-message.ts';
 
 /** What goes wrong again and again is told when it begins and then at most this often, in milliseconds. */
 const REPEAT_AFTER_MS = 60_000;
@@ -18,7 +19,7 @@ export function createRepeatCounter(
 ): (what: string, error: unknown) => number | undefined {
   const told = new Map<string, { readonly message: string; readonly at: Instant; repeats: number }>();
   return (what, error) => {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     const last = told.get(what);
     if (last && last.message === message && now() - last.at < REPEAT_AFTER_MS) {
       last.repeats++;

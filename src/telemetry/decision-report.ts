@@ -1,12 +1,12 @@
 import type { DecisionObserver } from '../controller/reconcile.ts';
-import { isConflict, LockLostError } from '../controller/sender.ts';
+import { LockLostError } from '../controller/sender.ts';
 import { isUnanswered, type Ping } from '../election/candidate-observation.ts';
 import type { Action, Decision } from '../election/decision.ts';
 import { changesCluster, grantOf, isLeaseWrite, preferredBy } from '../election/decision-queries.ts';
 import type { Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/survey.ts';
 import type { Instant } from '../election/time.ts';
-import { kindOfFailure } from '../kubernetes/errors.ts';
+import { isConflict, kindOfFailure } from '../kubernetes/errors.ts';
 import { createRepeatCounter } from '../support/throttle.ts';
 import { describeAction } from './action-text.ts';
 import type { ElectionMetrics } from './election-metrics.ts';

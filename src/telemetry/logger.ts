@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino';
 import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
-import type { LogLevel } from '../settings/run-settings.ts';
+import type { LogLevel } from '../settings/setting-values.ts';
 import type { Clock } from '../support/clock.ts';
 import { type LimitedLevel, LogBudget } from './log-budget.ts';
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { startApiServer } from '../../src/apiserver/api-server.ts';
-import type { LeaseCandidateVersion } from '../../src/apiserver/resources/lease-candidates.ts';
+import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
 import { systemClock } from '../../src/support/system-clock.ts';
 import { makeRequester, type RunningTarget, type ServedApi } from './target.ts';
 

@@ -2,8 +2,11 @@ import nock from 'nock';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createActionWriter } from '../../src/controller/action-writer.ts';
 import { LONGEST_WRITE_MS } from '../../src/controller/lock/lock-settings.ts';
+import {
+  type LeaseCandidateVersion,
+  leaseCandidateVersions,
+} from '../../src/coordination/lease-candidate-version.ts';
 import type { Action } from '../../src/election/decision.ts';
-import { type LeaseCandidateVersion, leaseCandidateVersions } from '../../src/kubernetes/discovery.ts';
 import { makeClient } from '../kubernetes/make-client.ts';
 import { ScriptedClient } from '../kubernetes/scripted-client.ts';
 import { OLDEST, wallAt } from '../support/election-builders.ts';

@@ -8,7 +8,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { generateCertificate } from '../../src/apiserver/access/certificates.ts';
 import { kubeconfigText } from '../../src/apiserver/access/kubeconfig-text.ts';
 import { type ApiServer, type RequestLine, startApiServer } from '../../src/apiserver/api-server.ts';
-import type { LeaseCandidateVersion } from '../../src/apiserver/resources/lease-candidates.ts';
+import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
 import { systemClock } from '../../src/support/system-clock.ts';
 import { apiRequest } from '../control-plane/api-request.ts';
 import type { CoordinationServer } from '../control-plane/coordination-plane.ts';

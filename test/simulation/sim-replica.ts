@@ -2,7 +2,7 @@ import { ElectionController } from '../../src/controller/election-controller.ts'
 import { createApiLockStorage } from '../../src/controller/lock/api-lock-storage.ts';
 import { CoordinatorLock } from '../../src/controller/lock/coordinator-lock.ts';
 import { replicaIdentity } from '../../src/controller/lock/lock-record.ts';
-import { coordinatorLease } from '../../src/election/decide.ts';
+import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
 import type { Action, Decision } from '../../src/election/decision.ts';
 import type { ElectionSettings } from '../../src/election/model.ts';
 import type { SimConnection } from './sim-connection.ts';

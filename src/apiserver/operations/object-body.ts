@@ -7,11 +7,10 @@ import { apiVersionOf } from '../resources/api-version.ts';
 import type { ResourceDefinition } from '../resources/definition.ts';
 import { type Decoded, DecodeError, decodeObject } from '../schema/decode.ts';
 import { goQuote } from '../schema/go-text.ts';
+import { unrecognizedBody } from '../unrecognized-body.ts';
 import type { OperationsContext } from './context.ts';
 import type { FieldValidation } from './parameters.ts';
 import { duplicateKeysProblem, parseBody } from './parse-body.ts';
-
-const SUMMARY_LENGTH = 30;
 
 /**
  * Reads the object of a create or an update.
@@ -24,10 +23,7 @@ export function decodeBody(
 ): ApiObject {
   const { body, contentType, definition, version } = request;
   const parsed = parseBody(body, contentType);
-  const unrecognized = (problem: string) =>
-    badRequest(
-      `the object provided is unrecognized (must be of type ${definition.kind}): ${problem} (${summary(body)})`,
-    );
+  const unrecognized = (problem: string) => unrecognizedBody(definition.kind, problem, body);
   if (!parsed.ok) throw unrecognized(parsed.problem);
   const value = parsed.value ?? {};
   if (!isJsonObject(value)) throw unrecognized(notAnObject(value));
@@ -126,11 +122,4 @@ export function asObject(value: JsonObject, apiVersion: string, kind: string): A
 
 function textOr(value: unknown, fallback: string): string {
   return typeof value === 'string' && value !== '' ? value : fallback;
-}
-
-function summary(body: Buffer): string {
-  if (body.length === 0) return '<empty>';
-  const shown = body[0] === 0x7b ? body.toString('utf8') : body.toString('hex');
-  const limit = body[0] === 0x7b ? SUMMARY_LENGTH : SUMMARY_LENGTH * 2;
-  return body.length > SUMMARY_LENGTH ? `${shown.slice(0, limit)} ...` : shown;
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
+import { messageOf } from '../../support/error-message.ts';
 import { isJsonObject } from '../../support/json.ts';
 import { makePrivateDirectory } from '../../support/private-file.ts';
 import type { ApiObject } from '../api-object.ts';
@@ -167,7 +168,7 @@ function explaining<T>(file: string, act: () => T): T {
 }
 
 function explanation(file: string, error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   switch (resultCode(error)) {
     case BUSY:
       return `${file} is in use by another process: stop that one, or use another directory`;

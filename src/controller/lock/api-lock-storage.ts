@@ -14,7 +14,7 @@ import type { LockStorage } from './lock-storage.ts';
 export function createApiLockStorage(
   client: KubernetesClient,
   clock: Clock,
-  lease: { readonly namespace: string; readonly name: string },
+  lease: LockStorage['lease'],
   onWatchError: (error: unknown, context: ReflectorErrorContext) => void,
 ): LockStorage {
   const path = resourcePaths.lease(lease.namespace, lease.name);
@@ -26,6 +26,7 @@ export function createApiLockStorage(
     return answer;
   };
   return {
+    lease,
     async get(signal) {
       try {
         const answer = await client.request({ method: 'GET', path, signal });

@@ -1,5 +1,6 @@
 import { Backoff } from '../../kubernetes/backoff.ts';
 import { Deadline } from '../../kubernetes/deadline.ts';
+import { isConflict } from '../../kubernetes/errors.ts';
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { Instant } from '../../support/clock.ts';
 import { Rest } from '../../support/interruptible-sleep.ts';
@@ -26,7 +27,7 @@ import {
   type LockTiming,
 } from './lock-settings.ts';
 import { isSameState, type LockState, stateOf } from './lock-state.ts';
-import { isConflict, isNotNewer } from './lock-storage.ts';
+import { isNotNewer } from './lock-storage.ts';
 
 /** Calls of replicas that started together drift apart by up to this fraction of the retry period. */
 const JITTER = 0.1;
@@ -210,11 +211,11 @@ export class CoordinatorLock {
   }
 
   #write(change: Omit<RecordChange, 'wallTime'>): Promise<KubernetesObject> {
-    const { clock, storage, namespace = 'kube-system', name = 'leader-election-controller' } = this.#options;
+    const { clock, storage } = this.#options;
     const lease = this.#lease;
     const timed = { ...change, wallTime: clock.wallTime() };
     if (lease === undefined) {
-      return this.#call('create', (signal) => storage.create(newLockLease(namespace, name, timed), signal));
+      return this.#call('create', (signal) => storage.create(newLockLease(storage.lease, timed), signal));
     }
     return this.#call('update', (signal) => storage.update(withRecord(lease, timed), signal));
   }

@@ -1,6 +1,7 @@
 import { formatMicroTime } from '../../coordination/micro-time.ts';
 import { specOf, textField } from '../../coordination/raw-object.ts';
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
+import type { LockStorage } from './lock-storage.ts';
 
 /** What every identity of this program's replicas begins with; any other is the built-in controller's. */
 export const IDENTITY_PREFIX = 'coordinated-leader-election_';
@@ -63,7 +64,10 @@ export function release(holder: string, settlingMs: number): Omit<RecordChange, 
 }
 
 /** A Lease for a lock that has none. */
-export function newLockLease(namespace: string, name: string, change: RecordChange): KubernetesObject {
+export function newLockLease(
+  { namespace, name }: LockStorage['lease'],
+  change: RecordChange,
+): KubernetesObject {
   const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name } };
   return { ...lease, spec: { ...changedFields({}, change), leaseTransitions: 0 } };
 }

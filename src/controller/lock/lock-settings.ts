@@ -35,9 +35,6 @@ export interface CoordinatorLockOptions {
   /** Asked before a lock is taken that is not ours; yes by default. One that is ours is kept. */
   readonly mayClaim?: () => boolean;
   readonly timing?: Partial<LockTiming>;
-  /** The Lease, `kube-system/leader-election-controller` by default; others are for tests. */
-  readonly namespace?: string;
-  readonly name?: string;
   /** Called when the state's kind, holder or activeAt has changed. Must not throw. */
   readonly onChange?: (state: LockState) => void;
   /** Must not throw. */

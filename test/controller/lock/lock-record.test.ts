@@ -6,7 +6,7 @@ import {
   withRecord,
 } from '../../../src/controller/lock/lock-record.ts';
 import { checkLockSettings, DEFAULT_LOCK_TIMING } from '../../../src/controller/lock/lock-settings.ts';
-import { isConflict, isNotNewer } from '../../../src/controller/lock/lock-storage.ts';
+import { isNotNewer } from '../../../src/controller/lock/lock-storage.ts';
 
 const WALL = 1_767_225_600_123_456n;
 const WRITTEN = '2026-01-01T00:00:00.123456Z';
@@ -14,7 +14,7 @@ const change = { holder: 'me', leaseDurationMs: 15_000, wallTime: WALL };
 
 describe('the record that is written', () => {
   test('of a new Lease is what client-go’s elector would write', () => {
-    expect(newLockLease('kube-system', 'leader-election-controller', change)).toEqual({
+    expect(newLockLease({ namespace: 'kube-system', name: 'leader-election-controller' }, change)).toEqual({
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
       metadata: { namespace: 'kube-system', name: 'leader-election-controller' },
@@ -137,16 +137,4 @@ test.each([
     metadata: { name: 'lock', ...(resourceVersion !== undefined && { resourceVersion }) },
   });
   expect(isNotNewer(at(version), seen === undefined ? undefined : at(seen))).toBe(want);
-});
-
-test.each([
-  { error: Object.assign(new Error(), { status: 409 }), want: true },
-  { error: { status: 404 }, want: true },
-  { error: { status: 403 }, want: false },
-  { error: { status: '409' }, want: false },
-  { error: new Error('reset'), want: false },
-  { error: null, want: false },
-  { error: 'conflict', want: false },
-])('a conflict is known by its status: $error', ({ error, want }) => {
-  expect(isConflict(error)).toBe(want);
 });

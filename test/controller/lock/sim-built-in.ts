@@ -1,4 +1,5 @@
-import { isConflict, type LockStorage } from '../../../src/controller/lock/lock-storage.ts';
+import type { LockStorage } from '../../../src/controller/lock/lock-storage.ts';
+import { isConflict } from '../../../src/kubernetes/errors.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/objects.ts';
 import type { Clock, Instant } from '../../../src/support/clock.ts';
 

@@ -1,17 +1,15 @@
 import type { LockStorage } from '../../../src/controller/lock/lock-storage.ts';
+import { coordinatorLease } from '../../../src/election/coordinator-lease.ts';
+import { ApiError } from '../../../src/kubernetes/errors.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/objects.ts';
 import type { Clock } from '../../../src/support/clock.ts';
 
 type Spec = Readonly<Record<string, unknown>>;
 
 /** What a server answers when it refuses. */
-export class SimStatusError extends Error {
-  readonly status: number;
-
-  constructor(status: number) {
-    super(`answered ${status}`);
-    this.status = status;
-  }
+function refusal(status: number): ApiError {
+  const reason = { 404: 'NotFound', 409: 'Conflict' }[status];
+  return new ApiError({ method: 'PUT', path: 'lock', status, reason, message: `answered ${status}` });
 }
 
 /** What becomes of one request: how long it and its answer travel, and whether either is lost. */
@@ -60,7 +58,7 @@ export class SimLockServer {
     const request = async <T>(name: string, carryOut: () => T): Promise<T> => {
       const { requestMs = 0, answerMs = 0, outcome } = fate();
       if (requestMs > 0) await pause(clock, requestMs);
-      if (outcome === 'refused') throw new SimStatusError(500);
+      if (outcome === 'refused') throw refusal(500);
       if (outcome === 'dropped') return await new Promise<never>(() => {});
       this.requests.push(name);
       const answer = settled(carryOut);
@@ -69,6 +67,7 @@ export class SimLockServer {
       return answer();
     };
     return {
+      lease: coordinatorLease,
       get: () => request('get', () => this.#lease),
       create: (lease) => request('create', () => this.#create(lease)),
       update: (lease) => request('update', () => this.#update(lease)),
@@ -85,14 +84,13 @@ export class SimLockServer {
   }
 
   #create(lease: KubernetesObject): KubernetesObject {
-    if (this.#lease !== undefined) throw new SimStatusError(409);
+    if (this.#lease !== undefined) throw refusal(409);
     return this.#store(lease);
   }
 
   #update(lease: KubernetesObject): KubernetesObject {
-    if (this.#lease === undefined) throw new SimStatusError(404);
-    if (lease.metadata.resourceVersion !== this.#lease.metadata.resourceVersion)
-      throw new SimStatusError(409);
+    if (this.#lease === undefined) throw refusal(404);
+    if (lease.metadata.resourceVersion !== this.#lease.metadata.resourceVersion) throw refusal(409);
     return this.#store(lease);
   }
 
