@@ -5,6 +5,7 @@ import {
 import { hostAndPort, type ListenAddress } from '../support/address.ts';
 import type { Clock } from '../support/clock.ts';
 import { type Access, createAccess, type TokenGrant } from './access/access.ts';
+import { createPages } from './discovery/pages.ts';
 import { startHttpFront } from './http/http-front.ts';
 import { timestamp } from './operations/context.ts';
 import { answer } from './operations/operations.ts';
@@ -80,9 +81,13 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       resources,
       access,
       clock,
-      gitVersion: options.gitVersion ?? defaultGitVersion,
+      pages: createPages({
+        resources,
+        gitVersion: options.gitVersion ?? defaultGitVersion,
+        clock,
+        isReady: () => true,
+      }),
       handle: (request) => answer(context, request),
-      isReady: () => true,
       ...(options.onRequest && { onRequest: options.onRequest }),
       ...(options.onError && { onError: options.onError }),
     });

@@ -6,8 +6,8 @@ import type { DoctorSettings } from '../settings/inspection-settings.ts';
 import type { Host } from '../support/host.ts';
 import { withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
+import { layoutFor } from './layout.ts';
 import type { Style } from './paint.ts';
-import { layoutFor } from './show-status.ts';
 import { structured } from './structured-output.ts';
 import { type Layout, wrapped } from './text-table.ts';
 

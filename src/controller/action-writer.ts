@@ -1,11 +1,11 @@
 import { FIELD_MANAGER } from '../coordination/lease.ts';
 import type { LeaseCandidateVersion } from '../coordination/lease-candidate-version.ts';
 import { type Body, leasePatch, newLease, pingPatch } from '../coordination/lease-patch.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { Action } from '../election/decision.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
 import { LONGEST_WRITE_MS } from './lock/lock-settings.ts';
-import { resourcePaths } from './resource-paths.ts';
 
 /** Carries out single actions. Every write names the resourceVersion that it was decided on (rule 8). */
 export interface ActionWriter {

@@ -1,26 +1,10 @@
-import type { LeaseCandidateVersion } from '../coordination/lease-candidate-version.ts';
+import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/reflector.ts';
 import type { Clock } from '../support/clock.ts';
-import type { LeaseKey } from './lease-key.ts';
+import type { ControllerObserver } from './observers.ts';
 import type { WorkqueueObserver } from './queue/workqueue.ts';
 import type { WriteQueueObserver } from './queue/write-queue.ts';
-import type { DecisionObserver } from './reconcile.ts';
-
-/** What a controller watches. */
-export type WatchedResource = 'leases' | 'leasecandidates';
-
-/** What happens in the controller, for whoever logs and measures. Must not throw. */
-export interface ControllerObserver extends DecisionObserver {
-  synced(version: LeaseCandidateVersion): void;
-  notServed(): void;
-  discoveryFailed(error: unknown): void;
-  reflectorFailed(error: unknown, context: ReflectorErrorContext): void;
-  reflectorObserver(resource: WatchedResource): (observation: ReflectorObservation) => void;
-  /** A reconcile ended in a way that nobody foresaw; it is repeated with backoff. */
-  reconcileFailed(key: LeaseKey, error: unknown): void;
-}
 
 /** What a controller is made of. */
 export interface ElectionControllerParts {

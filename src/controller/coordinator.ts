@@ -4,15 +4,14 @@ import { coordinatorLease } from '../election/coordinator-lease.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
-import type { RunSettings } from '../settings/run-settings.ts';
 import { type Clock, within } from '../support/clock.ts';
-import type { ControllerObserver } from './controller-parts.ts';
 import { ElectionController } from './election-controller.ts';
 import { createApiLockStorage } from './lock/api-lock-storage.ts';
 import { CoordinatorLock } from './lock/coordinator-lock.ts';
 import { replicaIdentity } from './lock/lock-record.ts';
 import type { LockEvent } from './lock/lock-settings.ts';
 import type { LockState } from './lock/lock-state.ts';
+import type { ControllerObserver } from './observers.ts';
 import type { WorkqueueObserver } from './queue/workqueue.ts';
 import type { WriteQueueObserver } from './queue/write-queue.ts';
 
@@ -36,12 +35,24 @@ export interface LockObserver {
   watchFailed(error: unknown, context: ReflectorErrorContext): void;
 }
 
+/** How a {@link Coordinator} is to work: those of `run`, as far as they are about coordination. */
+export interface CoordinatorSettings extends ElectionSettings {
+  /** Namespaces to coordinate; empty: all. */
+  readonly namespaces: readonly string[];
+  /** Writes to Leases and candidates under way at once, at most. */
+  readonly workers: number;
+  /** Decide and log, write nothing. */
+  readonly dryRun: boolean;
+  /** Take the coordinator's lock from the controller built into kube-apiserver, rather than wait for it. */
+  readonly takeOver: boolean;
+}
+
 /** What a {@link Coordinator} is made of. */
 export interface CoordinatorParts {
   readonly clock: Clock;
   /** Makes a client with so many connections; the coordinator closes it. */
   readonly connect: (connections: number) => KubernetesClient;
-  readonly settings: ElectionSettings & Pick<RunSettings, 'namespaces' | 'workers' | 'dryRun' | 'takeOver'>;
+  readonly settings: CoordinatorSettings;
   readonly observer: ControllerObserver;
   readonly lockObserver: LockObserver;
   readonly workqueueObserver?: WorkqueueObserver;

@@ -1,5 +1,7 @@
 import { decodeLease } from '../coordination/lease.ts';
 import type { LeaseCandidateVersion } from '../coordination/lease-candidate-version.ts';
+import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
 import { isUnsuspected } from '../election/candidate-observation.ts';
 import type { Decision, Reason } from '../election/decision.ts';
 import type { Lease, LeaseCandidate } from '../election/model.ts';
@@ -10,7 +12,7 @@ import type { Instant } from '../support/clock.ts';
 import { EventLoopShare, unhurried } from '../support/event-loop-share.ts';
 import { createActionWriter } from './action-writer.ts';
 import { CandidateWatch } from './candidate-watch.ts';
-import type { ElectionControllerParts, SeenListener, WatchedResource } from './controller-parts.ts';
+import type { ElectionControllerParts, SeenListener } from './controller-parts.ts';
 import { ElectionRecords } from './election-records.ts';
 import {
   type ElectionsSurvey,
@@ -18,13 +20,12 @@ import {
   surveyEach,
   surveyElections,
 } from './elections-survey.ts';
-import { type LeaseKey, leaseKey, splitLeaseKey } from './lease-key.ts';
 import { NamespacedReflectors } from './namespaced-reflectors.ts';
+import type { DecisionObserver, WatchedResource } from './observers.ts';
 import { Workqueue } from './queue/workqueue.ts';
 import type { WriteQueue } from './queue/write-queue.ts';
-import { type DecisionObserver, Reconciler } from './reconcile.ts';
+import { Reconciler } from './reconcile.ts';
 import { candidateChange, isMereRenewal } from './renewal-only.ts';
-import { resourcePaths } from './resource-paths.ts';
 import { WriteBarrier, type WrittenObject } from './write-barrier.ts';
 
 /** While one of these is the state of a Lease, a renewal by its holder is no news: the next look is planned already. */

@@ -1,3 +1,4 @@
+import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Reason } from '../election/decision.ts';
 import { believesUntil } from '../election/lease-memory.ts';
 import {
@@ -10,7 +11,6 @@ import {
 } from '../election/survey.ts';
 import type { Instant, Now } from '../election/time.ts';
 import type { ElectionRecords } from './election-records.ts';
-import type { LeaseKey } from './lease-key.ts';
 import { HEARD_WITHIN_MS, heardAt, noteRedundancy, type Redundancy } from './redundancy.ts';
 
 /** What a candidate counts for that can lead, or may turn out to be able to. */

@@ -1,4 +1,5 @@
 import { decodeLease } from '../coordination/lease.ts';
+import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Action, Decision } from '../election/decision.ts';
 import { isLeaseWrite } from '../election/decision-queries.ts';
 import type { ElectionSettings, Lease } from '../election/model.ts';
@@ -7,9 +8,8 @@ import { ApiError, isConflict } from '../kubernetes/errors.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import type { ActionWriter } from './action-writer.ts';
 import type { ElectionRecords } from './election-records.ts';
-import type { LeaseKey } from './lease-key.ts';
+import type { DecisionObserver } from './observers.ts';
 import type { WriteQueue } from './queue/write-queue.ts';
-import type { DecisionObserver } from './reconcile.ts';
 import {
   recordDeletionFailed,
   recordDelivered,

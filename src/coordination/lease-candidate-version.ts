@@ -3,3 +3,10 @@ export const leaseCandidateVersions = ['v1beta1', 'v1alpha2', 'v1alpha1'] as con
 
 /** A version of LeaseCandidate. */
 export type LeaseCandidateVersion = (typeof leaseCandidateVersions)[number];
+
+/** What to look for in a server's discovery: LeaseCandidates, the newest version first. */
+export const leaseCandidateResource = {
+  group: 'coordination.k8s.io',
+  resource: 'leasecandidates',
+  versions: leaseCandidateVersions,
+} as const;

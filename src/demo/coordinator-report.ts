@@ -1,6 +1,6 @@
-import type { ControllerObserver } from '../controller/controller-parts.ts';
 import type { LockObserver } from '../controller/coordinator.ts';
-import type { LeaseKey } from '../controller/lease-key.ts';
+import type { ControllerObserver } from '../controller/observers.ts';
+import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Decision, Reason } from '../election/decision.ts';
 import { changesCluster } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/survey.ts';

@@ -1,5 +1,5 @@
 import { assembleCoordinator, type Coordinator } from '../controller/coordinator.ts';
-import { leaseKey } from '../controller/lease-key.ts';
+import { leaseKey } from '../coordination/lease-key.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
 import type { StatusPage } from '../status-page/status-page.ts';

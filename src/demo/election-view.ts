@@ -1,6 +1,6 @@
-import { resourcePaths } from '../controller/resource-paths.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { Lease, LeaseCandidate } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { Reflector } from '../kubernetes/reflector.ts';

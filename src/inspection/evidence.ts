@@ -1,5 +1,5 @@
-import { resourcePaths } from '../controller/resource-paths.ts';
 import { specOf } from '../coordination/raw-object.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';

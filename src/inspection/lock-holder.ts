@@ -1,6 +1,6 @@
 import { isForeign, readLockRecord } from '../controller/lock/lock-record.ts';
-import { resourcePaths } from '../controller/resource-paths.ts';
 import { decodeLease } from '../coordination/lease.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
 import { coordinatorLease } from '../election/coordinator-lease.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';

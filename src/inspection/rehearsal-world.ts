@@ -1,5 +1,4 @@
 import { ElectionRecords } from '../controller/election-records.ts';
-import { leaseKey } from '../controller/lease-key.ts';
 import {
   recordDecision,
   recordDelivered,
@@ -7,6 +6,7 @@ import {
   recordSending,
 } from '../controller/record-outcome.ts';
 import { decodeLease } from '../coordination/lease.ts';
+import { leaseKey } from '../coordination/lease-key.ts';
 import { leasePatch, newLease } from '../coordination/lease-patch.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
 import type { CandidateObservation } from '../election/candidate-observation.ts';

@@ -43,6 +43,17 @@ export function objectKey(metadata: Pick<ObjectMeta, 'namespace' | 'name'>): str
   return metadata.namespace ? `${metadata.namespace}/${metadata.name}` : metadata.name;
 }
 
+/**
+ * Whether `object` is not newer than `seen`. Resource versions of one resource may be compared as numbers; where they are
+ * none, nothing can be said.
+ */
+export function isNotNewer(object: KubernetesObject, seen: KubernetesObject | undefined): boolean {
+  const [version, seenVersion] = [object.metadata.resourceVersion, seen?.metadata.resourceVersion];
+  if (version === undefined || seenVersion === undefined) return false;
+  if (version === seenVersion) return true;
+  return /^\d+$/.test(version) && /^\d+$/.test(seenVersion) && BigInt(version) < BigInt(seenVersion);
+}
+
 function isOptionalText(value: unknown): boolean {
   return value === undefined || typeof value === 'string';
 }

@@ -1,3 +1,4 @@
+import type { ElectionSettings } from '../election/model.ts';
 import type { ListenAddress } from '../support/address.ts';
 import { formatDurationMs } from '../support/duration.ts';
 import {
@@ -14,7 +15,7 @@ import {
 import type { SettingsTable } from './settings-table.ts';
 
 /** Everything the `run` command can be told, validated. */
-export interface RunSettings {
+export interface RunSettings extends ElectionSettings {
   /** Path of a kubeconfig; undefined: the usual places. */
   readonly kubeconfig: string | undefined;
   /** Context within the kubeconfig; undefined: its current one. */
@@ -34,14 +35,6 @@ export interface RunSettings {
   readonly logLevel: LogLevel;
   /** Have series of their own for each Lease in /metrics. */
   readonly leaseMetrics: boolean;
-  /** How long an election waits for answers to its pings. */
-  readonly electionDurationMs: number;
-  /** The leaseDurationSeconds written into a Lease when it is given to a new holder. */
-  readonly leaseDurationSeconds: number;
-  /** How long a candidate is valid after it was last seen to renew. */
-  readonly candidateValidityMs: number;
-  /** How long after its last renewal a candidate that answers no ping is deleted. */
-  readonly candidateGcAfterMs: number;
 }
 
 const settings: SettingsTable<RunSettings>['settings'] = {

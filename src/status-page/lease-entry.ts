@@ -1,5 +1,5 @@
 import { unledSince } from '../controller/elections-survey.ts';
-import { leaseKey } from '../controller/lease-key.ts';
+import { leaseKey } from '../coordination/lease-key.ts';
 import { decideElection } from '../election/decide.ts';
 import type { Decision, Reason } from '../election/decision.ts';
 import { type CandidateState, type ElectionInput, showsElection } from '../election/survey.ts';

@@ -1,4 +1,4 @@
-import type { LeaseKey } from '../controller/lease-key.ts';
+import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Decision } from '../election/decision.ts';
 import { changesCluster, grantOf } from '../election/decision-queries.ts';
 import type { Lease } from '../election/model.ts';

@@ -1,4 +1,4 @@
-import type { LeaseKey } from '../controller/lease-key.ts';
+import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Instant } from '../support/clock.ts';
 import type { StreamEncoding } from './stream-encoding.ts';
 import type { Messages } from './wire.ts';

@@ -1,6 +1,6 @@
-import type { ControllerObserver } from '../controller/controller-parts.ts';
 import type { LockEvent } from '../controller/lock/lock-settings.ts';
 import type { LockState } from '../controller/lock/lock-state.ts';
+import type { ControllerObserver } from '../controller/observers.ts';
 import type { Instant } from '../election/time.ts';
 import { kindOfFailure } from '../kubernetes/errors.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';

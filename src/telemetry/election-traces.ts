@@ -1,4 +1,4 @@
-import type { DecisionObserver } from '../controller/reconcile.ts';
+import type { DecisionObserver } from '../controller/observers.ts';
 import type { Action, Decision } from '../election/decision.ts';
 import { grantOf, isLeaseWrite, preferredBy } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/survey.ts';

@@ -1,5 +1,5 @@
-import { resourcePaths } from '../../src/controller/resource-paths.ts';
 import { formatMicroTime, parseMicroTime } from '../../src/coordination/micro-time.ts';
+import { resourcePaths } from '../../src/coordination/resource-paths.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { isKubernetesObject, type KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { Reflector } from '../../src/kubernetes/reflector.ts';

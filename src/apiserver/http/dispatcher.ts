@@ -1,7 +1,7 @@
 import { messageOf } from '../../support/error-message.ts';
 import type { Access, Principal } from '../access/access.ts';
 import { forbidden, unauthorized } from '../access/refusals.ts';
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { errorAnswer, pageNotFound, type Reader, textAnswer } from './answer.ts';
 import { answered, type Exchange, type Incoming, type Outcome } from './exchange.ts';
 import type { Page } from './page.ts';

@@ -1,5 +1,5 @@
 import type { Principal } from '../access/access.ts';
-import type { StreamReply } from '../resource-request.ts';
+import type { StreamReply } from '../operations/resource-request.ts';
 import type { Answer, Reader } from './answer.ts';
 import type { RequestTarget } from './request-target.ts';
 

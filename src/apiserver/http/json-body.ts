@@ -1,6 +1,6 @@
 import { messageOf } from '../../support/error-message.ts';
+import { unrecognizedBody } from '../errors/unrecognized-body.ts';
 import type { StructSchema } from '../schema/schema.ts';
-import { unrecognizedBody } from '../unrecognized-body.ts';
 import { PROTOBUF } from './negotiation.ts';
 import { objectFromProtobuf } from './protobuf.ts';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '../api-error.ts';
-import type { Verb } from '../resource-request.ts';
+import { ApiError } from '../errors/api-error.ts';
+import type { Verb } from '../operations/resource-request.ts';
 import { acceptedTypes } from './negotiation.ts';
 
 /** How large a request's body may be. */

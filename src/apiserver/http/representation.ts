@@ -1,6 +1,6 @@
 import type { Clock } from '../../support/clock.ts';
-import { ApiError, badRequest } from '../api-error.ts';
-import type { Representation } from '../resource-request.ts';
+import { ApiError, badRequest } from '../errors/api-error.ts';
+import type { Representation } from '../operations/resource-request.ts';
 import { apiVersionOf } from '../resources/api-version.ts';
 import type { Transform } from './negotiation.ts';
 import { partialMetadata } from './partial-metadata.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../support/clock.ts';
 import { deleteOptionsSchema } from '../operations/delete-options.ts';
-import type { Reply, ResourceRequest, Verb } from '../resource-request.ts';
+import type { Reply, ResourceRequest, Verb } from '../operations/resource-request.ts';
 import { namesOneOf } from './accept.ts';
 import { layoutFor, objectAnswer } from './answer.ts';
 import { answered, type Exchange, type Outcome } from './exchange.ts';

@@ -1,7 +1,7 @@
 import { parse as parseYaml } from 'yaml';
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { type Review, reviews } from '../access/reviews.ts';
-import { badRequest } from '../api-error.ts';
+import { badRequest } from '../errors/api-error.ts';
 import { DecodeError, decodeObject } from '../schema/decode.ts';
 import { layoutFor, objectAnswer } from './answer.ts';
 import { answered, type Exchange, type Outcome } from './exchange.ts';

@@ -1,5 +1,5 @@
-import { ApiError, badRequest } from '../api-error.ts';
-import type { Verb } from '../resource-request.ts';
+import { ApiError, badRequest } from '../errors/api-error.ts';
+import type { Verb } from '../operations/resource-request.ts';
 import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
 import { isSet, type ResourcePath } from './request-target.ts';
 

@@ -1,8 +1,8 @@
 import type { Clock } from '../../support/clock.ts';
 import type { JsonObject } from '../../support/json.ts';
-import type { ApiObject } from '../api-object.ts';
-import type { Representation } from '../resource-request.ts';
+import type { Representation } from '../operations/resource-request.ts';
 import type { ColumnDefinition, VersionDefinition } from '../resources/definition.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { partialMetadata } from './partial-metadata.ts';
 
 /** What a row of a table has beside its cells. */

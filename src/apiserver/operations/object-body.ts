@@ -1,16 +1,16 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
-import { badRequest } from '../api-error.ts';
-import type { ApiObject } from '../api-object.ts';
+import { badRequest } from '../errors/api-error.ts';
+import { unrecognizedBody } from '../errors/unrecognized-body.ts';
 import { jsonType } from '../patch/go-notation.ts';
-import type { ResourceRequest } from '../resource-request.ts';
 import { apiVersionOf } from '../resources/api-version.ts';
 import type { ResourceDefinition } from '../resources/definition.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { type Decoded, DecodeError, decodeObject } from '../schema/decode.ts';
 import { goQuote } from '../schema/go-text.ts';
-import { unrecognizedBody } from '../unrecognized-body.ts';
 import type { OperationsContext } from './context.ts';
 import type { FieldValidation } from './parameters.ts';
 import { duplicateKeysProblem, parseBody } from './parse-body.ts';
+import type { ResourceRequest } from './resource-request.ts';
 
 /**
  * Reads the object of a create or an update.

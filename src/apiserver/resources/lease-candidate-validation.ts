@@ -1,7 +1,7 @@
 import { parse, SemVer } from 'semver';
 import type { JsonObject } from '../../support/json.ts';
-import type { ApiObject } from '../api-object.ts';
-import { type FieldError, invalid, required } from '../field-error.ts';
+import { type FieldError, invalid, required } from '../errors/field-error.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { structIn, textIn, textsIn } from './object-fields.ts';
 import { OLDEST_EMULATION_VERSION, validateStrategy } from './strategy.ts';
 import { immutable } from './validate-metadata.ts';

@@ -1,5 +1,5 @@
 import type { LeaseCandidateVersion } from '../../coordination/lease-candidate-version.ts';
-import type { ApiObject } from '../api-object.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { ageColumn } from './age.ts';
 import type { ColumnDefinition, ResourceDefinition, VersionDefinition } from './definition.ts';

@@ -3,7 +3,7 @@ import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { messageOf } from '../../support/error-message.ts';
 import { isJsonObject } from '../../support/json.ts';
 import { makePrivateDirectory } from '../../support/private-file.ts';
-import type { ApiObject } from '../api-object.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { type Journal, type JournalContents, JournalError } from './journal.ts';
 
 const FILE_NAME = 'objects.sqlite';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../support/json.ts';
-import type { Status } from '../api-error.ts';
-import type { ApiObject } from '../api-object.ts';
+import type { Status } from '../errors/api-error.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import type { StoredObject, StoreEvent } from '../storage/stored-object.ts';
 import type { WatchEventType } from './event-type.ts';
 

@@ -1,4 +1,4 @@
-import type { ApiObject } from '../api-object.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import type { StoreEvent } from '../storage/stored-object.ts';
 
 /** What an event is to one watcher: objects come into what it selects, and go out of it. */

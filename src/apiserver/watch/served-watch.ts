@@ -1,7 +1,6 @@
 import type { Clock, Instant } from '../../support/clock.ts';
-import type { ApiError } from '../api-error.ts';
-import type { ApiObject } from '../api-object.ts';
-import type { StreamSink } from '../resource-request.ts';
+import type { ApiError } from '../errors/api-error.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import type { History } from '../storage/history.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { revisionTooLarge, revisionTooOld } from '../storage/revision-error.ts';
@@ -9,6 +8,7 @@ import { eachObject } from '../storage/sorted-objects.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import { type EventEncoder, encodeError } from './event-encoder.ts';
 import { watchEventType } from './event-type.ts';
+import type { StreamSink } from './sink.ts';
 import { type Watcher, type WatchRounds, watchRounds } from './watch-rounds.ts';
 
 /** Where a watch begins. */

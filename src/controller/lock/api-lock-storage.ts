@@ -1,10 +1,10 @@
 import { FIELD_MANAGER } from '../../coordination/lease.ts';
+import { resourcePaths } from '../../coordination/resource-paths.ts';
 import type { ApiRequest, KubernetesClient } from '../../kubernetes/client.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { isKubernetesObject, type KubernetesObject } from '../../kubernetes/objects.ts';
 import { Reflector, type ReflectorErrorContext } from '../../kubernetes/reflector.ts';
 import type { Clock } from '../../support/clock.ts';
-import { resourcePaths } from '../resource-paths.ts';
 import type { LockStorage } from './lock-storage.ts';
 
 /**

@@ -2,6 +2,7 @@ import { Backoff } from '../../kubernetes/backoff.ts';
 import { Deadline } from '../../kubernetes/deadline.ts';
 import { isConflict } from '../../kubernetes/errors.ts';
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
+import { isNotNewer } from '../../kubernetes/objects.ts';
 import type { Instant } from '../../support/clock.ts';
 import { Rest } from '../../support/interruptible-sleep.ts';
 import {
@@ -27,7 +28,6 @@ import {
   type LockTiming,
 } from './lock-settings.ts';
 import { isSameState, type LockState, stateOf } from './lock-state.ts';
-import { isNotNewer } from './lock-storage.ts';
 
 /** Calls of replicas that started together drift apart by up to this fraction of the retry period. */
 const JITTER = 0.1;

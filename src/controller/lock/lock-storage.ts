@@ -22,14 +22,3 @@ export interface LockStorage {
    */
   watch?(onChange: (lease: KubernetesObject | undefined) => void): () => void;
 }
-
-/**
- * Whether `lease` is not newer than `seen`. Resource versions of one resource may be compared as numbers; where they are
- * none, nothing can be said.
- */
-export function isNotNewer(lease: KubernetesObject, seen: KubernetesObject | undefined): boolean {
-  const [version, seenVersion] = [lease.metadata.resourceVersion, seen?.metadata.resourceVersion];
-  if (version === undefined || seenVersion === undefined) return false;
-  if (version === seenVersion) return true;
-  return /^\d+$/.test(version) && /^\d+$/.test(seenVersion) && BigInt(version) < BigInt(seenVersion);
-}

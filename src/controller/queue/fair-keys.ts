@@ -1,5 +1,5 @@
 import type { Instant } from '../../support/clock.ts';
-import { DeadlineHeap } from './deadline-heap.ts';
+import { DeadlineHeap } from '../../support/deadline-heap.ts';
 
 /** Further apart than any two instants of one process, in milliseconds. */
 const LEVEL_MS = 1e13;

@@ -1,5 +1,5 @@
 import type { Clock, Instant } from '../../support/clock.ts';
-import { DeadlineHeap } from './deadline-heap.ts';
+import { DeadlineHeap } from '../../support/deadline-heap.ts';
 import { Fifo } from './fifo.ts';
 import { type BackoffSettings, RateLimiter } from './rate-limiter.ts';
 

@@ -1,5 +1,5 @@
+import { type LeaseKey, splitLeaseKey } from '../../coordination/lease-key.ts';
 import type { Clock, Instant } from '../../support/clock.ts';
-import { type LeaseKey, splitLeaseKey } from '../lease-key.ts';
 import { FairKeys } from './fair-keys.ts';
 import { RequestLimit } from './request-limit.ts';
 import { URGENCIES, type Urgency } from './urgency.ts';

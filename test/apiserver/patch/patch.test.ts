@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../../../src/apiserver/api-error.ts';
+import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
 import { applyJsonPatch, unknownOperationFields } from '../../../src/apiserver/patch/json-patch.ts';
 import { applyMergePatch } from '../../../src/apiserver/patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../../../src/apiserver/patch/strategic-merge-patch.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ApiObject } from '../../../src/apiserver/api-object.ts';
 import { coreEvents, events } from '../../../src/apiserver/resources/events.ts';
+import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
 import type { JsonObject } from '../../../src/support/json.ts';
 import { linesOf, makeObject, versionOf } from './make.ts';
 

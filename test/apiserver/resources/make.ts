@@ -1,7 +1,7 @@
-import type { ApiObject, ObjectMeta } from '../../../src/apiserver/api-object.ts';
-import type { FieldError } from '../../../src/apiserver/field-error.ts';
+import type { FieldError } from '../../../src/apiserver/errors/field-error.ts';
 import type { ResourceDefinition, VersionDefinition } from '../../../src/apiserver/resources/definition.ts';
 import { createResources } from '../../../src/apiserver/resources/registry.ts';
+import type { ApiObject, ObjectMeta } from '../../../src/apiserver/schema/api-object.ts';
 import type { LeaseCandidateVersion } from '../../../src/coordination/lease-candidate-version.ts';
 import type { JsonObject } from '../../../src/support/json.ts';
 

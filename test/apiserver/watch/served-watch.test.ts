@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../../src/apiserver/api-object.ts';
+import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
 import { createEventEncoder } from '../../../src/apiserver/watch/event-encoder.ts';
 import { makeObject } from '../storage/make-object.ts';
 import { plainEncoder, WatchedStore } from './make-watch.ts';

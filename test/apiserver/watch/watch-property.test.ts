@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../../src/apiserver/api-object.ts';
+import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
 import type { WatchStart } from '../../../src/apiserver/watch/served-watch.ts';
 import { makeObject } from '../storage/make-object.ts';
 import { WatchedStore } from './make-watch.ts';

@@ -6,7 +6,7 @@ import {
   withRecord,
 } from '../../../src/controller/lock/lock-record.ts';
 import { checkLockSettings, DEFAULT_LOCK_TIMING } from '../../../src/controller/lock/lock-settings.ts';
-import { isNotNewer } from '../../../src/controller/lock/lock-storage.ts';
+import { isNotNewer } from '../../../src/kubernetes/objects.ts';
 
 const WALL = 1_767_225_600_123_456n;
 const WRITTEN = '2026-01-01T00:00:00.123456Z';

@@ -1,5 +1,5 @@
-import { resourcePaths } from '../../../src/controller/resource-paths.ts';
 import { formatMicroTime } from '../../../src/coordination/micro-time.ts';
+import { resourcePaths } from '../../../src/coordination/resource-paths.ts';
 import type { Instant } from '../../../src/support/clock.ts';
 import type { JsonObject } from '../../../src/support/json.ts';
 import { type SimApiServer, type SimWrite, specOf } from '../../simulation/sim-api-server.ts';

@@ -1,5 +1,5 @@
+import { goQuote } from '../schema/go-text.ts';
 import type { FieldError } from './field-error.ts';
-import { goQuote } from './schema/go-text.ts';
 
 /** A Status of the API (metav1.Status): the body of every answer that is not an object. */
 export interface Status {

@@ -1,4 +1,4 @@
-import type { LeaseCandidateVersion } from '../coordination/lease-candidate-version.ts';
+import type { LeaseCandidateVersion } from './lease-candidate-version.ts';
 
 const GROUP = '/apis/coordination.k8s.io';
 

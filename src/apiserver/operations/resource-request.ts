@@ -1,13 +1,8 @@
-import type { JsonObject } from '../support/json.ts';
-import type { ApiObject } from './api-object.ts';
-import type { ResourceDefinition, VersionDefinition } from './resources/definition.ts';
-
-/** Who asks. */
-export interface User {
-  readonly name: string;
-  readonly uid?: string;
-  readonly groups: readonly string[];
-}
+import type { JsonObject } from '../../support/json.ts';
+import type { User } from '../access/user.ts';
+import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
+import type { ApiObject } from '../schema/api-object.ts';
+import type { StreamSink } from '../watch/sink.ts';
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
 
@@ -63,18 +58,4 @@ export interface StreamReply {
   readonly kind: 'stream';
   /** Begins to write to `sink`; called once, after the head of the answer has been sent. */
   start(sink: StreamSink): void;
-}
-
-/** Where a stream is written to. It never holds more than a socket's buffer and what `write` was just given. */
-export interface StreamSink {
-  /** False when the client is slow: then write again only after `onDrain`'s callback was called. */
-  write(chunk: Buffer): boolean;
-  /** Ends the answer in good order. */
-  end(): void;
-  /** Cuts the connection. */
-  destroy(): void;
-  /** Calls back each time that there is room again. */
-  onDrain(callback: () => void): void;
-  /** Calls back once, when the client or the server has ended the stream, for whatever reason. */
-  onClose(callback: () => void): void;
 }

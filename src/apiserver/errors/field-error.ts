@@ -1,4 +1,4 @@
-import { goJson, goQuote } from './schema/go-text.ts';
+import { goJson, goQuote } from '../schema/go-text.ts';
 
 /** One thing that is wrong with one field, and how the API server calls that. */
 export interface FieldError {

@@ -1,4 +1,4 @@
-import type { Instant } from '../../support/clock.ts';
+import type { Instant } from './clock.ts';
 
 interface Entry {
   readonly key: string;

@@ -3,19 +3,20 @@ import { resolveSettings, type SettingsTable } from '../settings/settings-table.
 import type { Invocation } from './invocation.ts';
 import { givenFlags, settingOptions } from './setting-options.ts';
 
-/** What a command that only looks is made of. */
-export interface InspectionCommandParts<S> {
+/** What a command with settings is made of. */
+export interface SettingsCommandParts<S> {
   readonly name: string;
   readonly summary: string;
   readonly description: string;
+  /** Command lines, and what else is worth knowing after them. */
   readonly examples: string;
   readonly table: SettingsTable<S>;
   readonly invocation: Invocation;
 }
 
 /** A command without arguments. */
-export function clusterCommand<S>(
-  parts: InspectionCommandParts<S>,
+export function plainCommand<S>(
+  parts: SettingsCommandParts<S>,
   run: (settings: S) => Promise<number>,
 ): Command {
   return commandOf(parts).action(async (values: Record<string, unknown>) => {
@@ -25,7 +26,7 @@ export function clusterCommand<S>(
 
 /** A command about one Lease, which it takes as its argument. */
 export function leaseCommand<S>(
-  parts: InspectionCommandParts<S>,
+  parts: SettingsCommandParts<S>,
   run: (lease: string, settings: S) => Promise<number>,
 ): Command {
   return commandOf(parts)
@@ -46,7 +47,7 @@ function leaseName(given: string): string {
   return name;
 }
 
-function commandOf<S>({ name, summary, description, examples, table }: InspectionCommandParts<S>): Command {
+function commandOf<S>({ name, summary, description, examples, table }: SettingsCommandParts<S>): Command {
   const command = new Command(name)
     .summary(summary)
     .description(description)
@@ -56,6 +57,6 @@ function commandOf<S>({ name, summary, description, examples, table }: Inspectio
   return command;
 }
 
-function settingsOf<S>({ table, invocation }: InspectionCommandParts<S>, values: Record<string, unknown>): S {
+function settingsOf<S>({ table, invocation }: SettingsCommandParts<S>, values: Record<string, unknown>): S {
   return resolveSettings(table, givenFlags(table, values), invocation.env);
 }

@@ -6,8 +6,8 @@ import {
   notSupported,
   required,
   tooLong,
-} from '../../src/apiserver/field-error.ts';
-import { goJson } from '../../src/apiserver/schema/go-text.ts';
+} from '../../../src/apiserver/errors/field-error.ts';
+import { goJson } from '../../../src/apiserver/schema/go-text.ts';
 
 describe('an error of a field says what the API server says', () => {
   test.each<[string, FieldError, FieldError['reason'], string]>([

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../support/json.ts';
+import type { JsonObject } from '../../support/json.ts';
 
 /** The metadata of an object as this server keeps it. Fields that are not listed are kept too. */
 export interface ObjectMeta {
