@@ -7,8 +7,8 @@ export { observeCandidate, recordPing, recordPingDelivered } from './election/ca
 export { coordinatorLease } from './election/coordinator-lease.ts';
 export { decideElection } from './election/decide.ts';
 export type { Action, Decision, Reason, Requeue } from './election/decision.ts';
+export type { ElectionInput, ObservedCandidate } from './election/election-input.ts';
 export { type LeaseMemory, noMemory } from './election/lease-memory.ts';
 export type { ElectionSettings, Lease, LeaseCandidate, StrategyPreference } from './election/model.ts';
 export { observeLease } from './election/observe-lease.ts';
-export type { ElectionInput, ObservedCandidate } from './election/survey.ts';
 export type { Instant, MicroTime, Now } from './election/time.ts';

@@ -4,8 +4,9 @@ import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-ke
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import { isUnsuspected } from '../election/candidate-observation.ts';
 import type { Decision, Reason } from '../election/decision.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import type { Lease, LeaseCandidate } from '../election/model.ts';
-import { type ElectionInput, surveyTenure } from '../election/survey.ts';
+import { surveyTenure } from '../election/tenure.ts';
 import { earliest, type Now } from '../election/time.ts';
 import { Reflector, type ReflectorEvent } from '../kubernetes/reflector.ts';
 import type { Instant } from '../support/clock.ts';

@@ -2,7 +2,7 @@ import type { LeaseKey } from '../coordination/lease-key.ts';
 import { decideElection } from '../election/decide.ts';
 import type { Action, Decision } from '../election/decision.ts';
 import { isLeaseWrite } from '../election/decision-queries.ts';
-import type { ElectionInput } from '../election/survey.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import { earliest } from '../election/time.ts';
 import type { Instant } from '../support/clock.ts';
 import { unledSince } from './elections-survey.ts';

@@ -3,7 +3,7 @@ import type { ControllerObserver } from '../controller/observers.ts';
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Decision, Reason } from '../election/decision.ts';
 import { changesCluster } from '../election/decision-queries.ts';
-import type { ElectionInput } from '../election/survey.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import { messageOf } from '../support/error-message.ts';
 import { isTrouble } from '../telemetry/reason-table.ts';
 import { describeDecision } from './decision-text.ts';

@@ -1,7 +1,7 @@
 import type { Decision } from './decision.ts';
 import { grantOf, preferredBy } from './decision-queries.ts';
+import type { Standing } from './standing.ts';
 import { strategies } from './strategies.ts';
-import type { Standing } from './survey.ts';
 
 /** One candidate of a decision, and why it is not the leader. */
 export interface CandidateAccount {

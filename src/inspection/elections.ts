@@ -7,8 +7,8 @@ import {
 } from '../coordination/lease-candidate-version.ts';
 import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import type { ElectionSettings } from '../election/model.ts';
-import type { ElectionInput } from '../election/survey.ts';
 import type { Now } from '../election/time.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { discoverServedVersion } from '../kubernetes/discovery.ts';

@@ -1,7 +1,7 @@
 import { parseAllDocuments } from 'yaml';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import type { LeaseCandidate, StrategyPreference } from '../election/model.ts';
-import type { ElectionInput } from '../election/survey.ts';
 import { parseVersion } from '../election/version.ts';
 import { isKubernetesObject } from '../kubernetes/objects.ts';
 import { SettingsError } from '../settings/settings-table.ts';

@@ -11,8 +11,8 @@ import { leasePatch, newLease } from '../coordination/lease-patch.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
 import type { CandidateObservation } from '../election/candidate-observation.ts';
 import type { Action, Decision } from '../election/decision.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import type { Lease, LeaseCandidate } from '../election/model.ts';
-import type { ElectionInput } from '../election/survey.ts';
 import type { Instant, Now } from '../election/time.ts';
 import { isJsonObject } from '../support/json.ts';
 

@@ -1,6 +1,6 @@
 import type { SeenListener } from '../controller/controller-parts.ts';
 import type { LeaseKey } from '../coordination/lease-key.ts';
-import type { ElectionInput } from '../election/survey.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import type { Now } from '../election/time.ts';
 import type { Clock } from '../support/clock.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
