@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Clock, Instant } from '../clock.ts';
 import type { ElectionsSurvey } from '../controller/elections-survey.ts';
-import { reasons } from './reason-table.ts';
+import { reasons } from '../election/reason.ts';
 
 /** How all Leases stand, asked for whenever metrics are collected. */
 export interface SurveyMetrics {
