@@ -64,7 +64,7 @@ export interface DeleteCandidate {
 
 export type Action = CreateLease | UpdateLease | PingCandidate | DeleteCandidate;
 
-/** When to decide again: when something changes, or at a moment when the passing of time is the change. */
+/** When to decide again (rule 9): when something changes, or at a moment when the passing of time is the change. */
 export type Requeue = { readonly kind: 'awaitChange' } | { readonly kind: 'at'; readonly time: Instant };
 
 /** What is to be done about one Lease, and why. */

@@ -37,7 +37,7 @@ export async function discoverServedVersion<V extends string>(
   return undefined;
 }
 
-/** The newest version in which LeaseCandidates are served; undefined when the server has them in none. */
+/** The newest version in which LeaseCandidates are served (rule 11); undefined when the server has them in none. */
 export function discoverLeaseCandidateVersion(
   client: KubernetesClient,
   signal?: AbortSignal,

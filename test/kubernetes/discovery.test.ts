@@ -4,7 +4,7 @@ import { ApiError } from '../../src/kubernetes/errors.ts';
 import type { JsonObject } from '../../src/kubernetes/json.ts';
 import { ScriptedClient } from './scripted-client.ts';
 
-/** A server that has these resources in these versions of the group. */
+/** A server that has these resources in these versions of the group (rule 11). */
 function makeServer(resourcesByVersion: Record<string, readonly string[]>): ScriptedClient {
   const client = new ScriptedClient();
   const group = '/apis/coordination.k8s.io';
