@@ -8,7 +8,7 @@ import { configMapKeyName } from './names.ts';
 import { asVersion, selectableMetadata, settled, structIn, textIn, textsIn } from './object-fields.ts';
 import { type MetadataRules, validateMetadataOf } from './validate-metadata.ts';
 
-/** The versions of LeaseCandidate: that of Kubernetes 1.33 and later, of 1.32, and of 1.31. */
+/** The versions of LeaseCandidate: new in Kubernetes 1.33, in 1.32, and in 1.31, which alone has v1alpha1. */
 export type LeaseCandidateVersion = 'v1beta1' | 'v1alpha2' | 'v1alpha1';
 
 const GROUP = 'coordination.k8s.io';
