@@ -10,7 +10,7 @@ export function newLease(namespace: string, name: string, { strategy, grant }: C
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
     metadata: { namespace, name },
-    // "No holder" is always written out: the built-in controller crashes on a Lease without the field (rule 7).
+    // "No holder" is always written out: the built-in controller relies on the field (rule 7).
     spec: grant ? { ...grantFields(grant), leaseTransitions: 0, strategy } : { holderIdentity: '', strategy },
   };
 }
