@@ -1,5 +1,5 @@
 import { messageOf } from '../support/error-message.ts';
-import { isJsonObject, type JsonObject } from '../support/json.ts';
+import { isJsonObject, type JsonObject, parseJsonObject } from '../support/json.ts';
 
 /** What an {@link ApiError} is made of. */
 export interface ApiErrorFields {
@@ -79,7 +79,7 @@ export function apiErrorFromResponse(
   retryAfter: string | undefined,
   body: string,
 ): ApiError {
-  const parsed = parseObject(body);
+  const parsed = parseJsonObject(body);
   if (parsed) return apiErrorFromStatus(call, parsed, status, secondsToMs(retryAfter));
   const message = body.trim().slice(0, MAX_MESSAGE) || 'no explanation given';
   return new ApiError({ ...call, status, message, retryAfterMs: secondsToMs(retryAfter) });
@@ -105,15 +105,6 @@ export function apiErrorFromStatus(
     retryAfterMs:
       headerRetryAfterMs ?? (typeof detailSeconds === 'number' ? secondsToMs(`${detailSeconds}`) : undefined),
   });
-}
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Kubernetes always gives seconds; the header's other form, a date, would need the server's clock to be ours. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../support/json.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { goJson } from '../schema/go-text.ts';
 import type { StructSchema } from '../schema/schema.ts';
@@ -16,20 +16,11 @@ const LONGEST_ANNOTATIONS = 262_144;
  * them from whoever owns them: that is how one moves from one to the other.
  */
 export function lastAppliedFields(schema: StructSchema, live: ApiObject): FieldSet {
-  const last = parse(live.metadata.annotations?.[LAST_APPLIED]);
+  const last = parseJsonObject(live.metadata.annotations?.[LAST_APPLIED] ?? '');
   const isSame = last?.['apiVersion'] === live.apiVersion && last['kind'] === live.kind;
   if (!isSame || checkConfiguration(schema, last) !== undefined) return emptyFieldSet();
   const { modified, added, removed } = compareObjects(schema, last, live);
   return [modified, added, removed].reduce(difference, fieldSetOf(schema, last));
-}
-
-function parse(text = ''): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Brings the annotation of `kubectl apply`, where there is one, up to date with what has been applied by the server. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { messageOf } from '../../support/error-message.ts';
-import { isJsonObject } from '../../support/json.ts';
+import { isJsonObject, parseJsonObject } from '../../support/json.ts';
 import { makePrivateDirectory } from '../../support/private-file.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { type Journal, type JournalContents, JournalError } from './journal.ts';
@@ -135,12 +135,8 @@ function load(database: DatabaseSync, file: string): JournalContents {
 }
 
 function parseObject(text: string, name: string, file: string): ApiObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isJsonObject(value) && isJsonObject(value['metadata'])) return value as ApiObject;
-  } catch {
-    // It is said below.
-  }
+  const value = parseJsonObject(text);
+  if (isJsonObject(value?.['metadata'])) return value as ApiObject;
   throw new JournalError(damaged(file, `${name} is not an object`));
 }
 
