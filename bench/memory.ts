@@ -1,7 +1,7 @@
 import { ElectionRecords } from '../src/controller/election-records.ts';
-import { leaseKey } from '../src/controller/lease-key.ts';
 import { decodeLease } from '../src/coordination/lease.ts';
 import { decodeLeaseCandidate } from '../src/coordination/lease-candidate.ts';
+import { leaseKey } from '../src/coordination/lease-key.ts';
 import { formatMicroTime } from '../src/coordination/micro-time.ts';
 import type { Lease, LeaseCandidate } from '../src/election/model.ts';
 import type { KubernetesObject } from '../src/kubernetes/objects.ts';

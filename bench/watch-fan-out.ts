@@ -3,12 +3,12 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import type { ApiObject } from '../src/apiserver/api-object.ts';
-import type { StreamSink } from '../src/apiserver/http/request.ts';
+import type { ApiObject } from '../src/apiserver/schema/api-object.ts';
 import { ObjectStore } from '../src/apiserver/storage/object-store.ts';
 import { createEventEncoder } from '../src/apiserver/watch/event-encoder.ts';
-import { startWatch } from '../src/apiserver/watch/watch-stream.ts';
-import { systemClock } from '../src/system-clock.ts';
+import { startWatch } from '../src/apiserver/watch/served-watch.ts';
+import type { StreamSink } from '../src/apiserver/watch/sink.ts';
+import { systemClock } from '../src/support/system-clock.ts';
 
 const LEASES = 1000;
 const encode = createEventEncoder('bench', (object) => object, { kind: 'Lease' });

@@ -2,9 +2,9 @@
 import { basename } from 'node:path';
 import { exitCode } from './cli/exit-code.ts';
 import { createProgram } from './cli/program.ts';
-import type { Host } from './host.ts';
-import { systemClock } from './system-clock.ts';
-import { version } from './version.ts';
+import type { Host } from './support/host.ts';
+import { version } from './support/package-version.ts';
+import { systemClock } from './support/system-clock.ts';
 
 const host: Host = {
   clock: systemClock,
@@ -56,18 +56,18 @@ process.exitCode = await createProgram({
   stderr: process.stderr,
   commands: {
     async run(settings) {
-      const { runCoordinator } = await import('./coordinator-process.ts');
+      const { runCoordinator } = await import('./processes/coordinator-process.ts');
       await runCoordinator(settings, host);
       leaveSoon();
       return exitCode.ok;
     },
     async serve(settings) {
-      const { runServer } = await import('./server-process.ts');
+      const { runServer } = await import('./processes/server-process.ts');
       await runServer(settings, host);
       return exitCode.ok;
     },
     async demo(settings) {
-      const { runDemo } = await import('./demo/demo.ts');
+      const { runDemo } = await import('./demo/run-demo.ts');
       await runDemo(settings, host);
       return exitCode.ok;
     },

@@ -1,9 +1,14 @@
-import type { Clock } from '../clock.ts';
+import {
+  leaseCandidateVersions as allVersions,
+  type LeaseCandidateVersion,
+} from '../coordination/lease-candidate-version.ts';
+import { hostAndPort, type ListenAddress } from '../support/address.ts';
+import type { Clock } from '../support/clock.ts';
 import { type Access, createAccess, type TokenGrant } from './access/access.ts';
+import { createPages } from './discovery/pages.ts';
 import { startHttpFront } from './http/http-front.ts';
 import { timestamp } from './operations/context.ts';
 import { answer } from './operations/operations.ts';
-import type { LeaseCandidateVersion } from './resources/lease-candidates.ts';
 import { createResources } from './resources/registry.ts';
 import { startStandIns } from './stand-ins.ts';
 import { ObjectStore } from './storage/object-store.ts';
@@ -13,7 +18,7 @@ import { openSqliteJournal } from './storage/sqlite-journal.ts';
 export interface ApiServerOptions {
   readonly clock: Clock;
   /** Port 0 takes any free one. */
-  readonly listen: { readonly host: string; readonly port: number };
+  readonly listen: ListenAddress;
   /** PEM; plain HTTP without. */
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly tokens: readonly TokenGrant[];
@@ -45,7 +50,7 @@ export interface RequestLine {
 export interface ApiServer {
   /** `https://127.0.0.1:6443` */
   readonly url: string;
-  readonly address: { readonly host: string; readonly port: number };
+  readonly address: ListenAddress;
   /** Ends watches, answers requests under way, closes the data directory. */
   close(): Promise<void>;
 }
@@ -53,7 +58,6 @@ export interface ApiServer {
 /** The version of Kubernetes whose behaviour this server follows. */
 export const defaultGitVersion = 'v1.36.3';
 
-const ALL_VERSIONS: readonly LeaseCandidateVersion[] = ['v1beta1', 'v1alpha2', 'v1alpha1'];
 const FIRST_NAMESPACES = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];
 
 /**
@@ -61,7 +65,7 @@ const FIRST_NAMESPACES = ['default', 'kube-node-lease', 'kube-public', 'kube-sys
  * @throws {Error} that says what to do, when the address or the data directory cannot be used.
  */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  const { clock, leaseCandidateVersions = ALL_VERSIONS, dataDirectory, historyLimit } = options;
+  const { clock, leaseCandidateVersions = allVersions, dataDirectory, historyLimit } = options;
   const resources = createResources({ leaseCandidateVersions });
   const store = new ObjectStore({
     ...(dataDirectory !== undefined && { journal: openSqliteJournal(dataDirectory) }),
@@ -77,9 +81,13 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       resources,
       access,
       clock,
-      gitVersion: options.gitVersion ?? defaultGitVersion,
+      pages: createPages({
+        resources,
+        gitVersion: options.gitVersion ?? defaultGitVersion,
+        clock,
+        isReady: () => true,
+      }),
       handle: (request) => answer(context, request),
-      isReady: () => true,
       ...(options.onRequest && { onRequest: options.onRequest }),
       ...(options.onError && { onError: options.onError }),
     });
@@ -87,7 +95,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     const standIns = options.standIns === false ? undefined : startStandIns(store, clock, [...namespaced]);
     const { host, port } = front.address;
     return {
-      url: `${options.tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+      url: `${options.tls ? 'https' : 'http'}://${hostAndPort(host, port)}`,
       address: front.address,
       async close() {
         standIns?.stop();

@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts';
-import type { ApiObject } from './api-object.ts';
+import type { Clock } from '../support/clock.ts';
 import { withMetadata } from './operations/context.ts';
+import type { ApiObject } from './schema/api-object.ts';
 import type { ObjectStore } from './storage/object-store.ts';
 
 /**

@@ -1,9 +1,9 @@
-import { humanDuration } from '../apiserver/resources/age.ts';
 import type { RankedCandidate } from '../inspection/candidate-ranking.ts';
-import type { LockHolder } from '../inspection/coordinator-lock.ts';
 import type { LeaseAccount, StrategyAccount } from '../inspection/lease-account.ts';
 import { listed } from '../inspection/lease-status.ts';
+import type { LockHolder } from '../inspection/lock-holder.ts';
 import type { Rehearsal } from '../inspection/rehearsal.ts';
+import { humanDuration } from '../support/human-duration.ts';
 import type { Paint, Style } from './paint.ts';
 import { stepLines } from './step-lines.ts';
 import { type Cell, type Layout, tableLines, wrapped } from './text-table.ts';

@@ -1,10 +1,10 @@
-import type { Host } from '../host.ts';
 import { ClusterClock, skewOf } from '../inspection/cluster-clock.ts';
-import type { InspectionSettings } from '../inspection/settings.ts';
 import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
-import { version } from '../version.ts';
+import type { InspectionSettings } from '../settings/inspection-settings.ts';
+import type { Host } from '../support/host.ts';
+import { version } from '../support/package-version.ts';
 
 /** A cluster to look at. */
 export interface ClusterConnection {

@@ -1,12 +1,9 @@
-import { Command } from 'commander';
-import { type DemoSettings, demoSettings } from '../demo-config.ts';
-import { resolveSettings } from '../settings-table.ts';
+import type { Command } from 'commander';
+import { type DemoSettings, demoSettings } from '../settings/demo-settings.ts';
 import type { Invocation } from './invocation.ts';
-import { givenFlags, settingOptions } from './setting-options.ts';
+import { plainCommand } from './settings-command.ts';
 
-const EXAMPLES = `
-Examples:
-  $ npm start                   with nothing configured this is the demo
+const EXAMPLES = `  $ npm start                   with nothing configured this is the demo
   $ npm start -- --once         the scripted tour, which ends by itself
 
 It touches no cluster: it has a server of its own, on a free port of this machine, and keeps nothing. It tells how to
@@ -17,18 +14,17 @@ export function demoCommand(
   invocation: Invocation,
   demo: (settings: DemoSettings) => Promise<number>,
 ): Command {
-  const command = new Command('demo')
-    .summary('see elections happen: a server, the coordinator and three sample candidates')
-    .description(
-      'Starts a coordination API server, the coordinator and three sample candidates on one Lease, and shows what ' +
+  return plainCommand(
+    {
+      name: 'demo',
+      summary: 'see elections happen: a server, the coordinator and three sample candidates',
+      description:
+        'Starts a coordination API server, the coordinator and three sample candidates on one Lease, and shows what ' +
         'happens: on the status page and live in a terminal, with keys to kill the leader and the like, else line by line.',
-    )
-    .allowExcessArguments(false)
-    .addHelpText('after', EXAMPLES)
-    .action(async (values: Record<string, unknown>) => {
-      const settings = resolveSettings(demoSettings, givenFlags(demoSettings, values), invocation.env);
-      invocation.exitCode = await demo(settings);
-    });
-  for (const option of settingOptions(demoSettings)) command.addOption(option);
-  return command;
+      examples: EXAMPLES,
+      table: demoSettings,
+      invocation,
+    },
+    demo,
+  );
 }

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
-import { type DoctorSettings, doctorSettings } from '../inspection/settings.ts';
-import { clusterCommand } from './inspection-command.ts';
+import { type DoctorSettings, doctorSettings } from '../settings/inspection-settings.ts';
 import type { Invocation } from './invocation.ts';
+import { plainCommand } from './settings-command.ts';
 
 /** The `doctor` command: reads and validates its settings, then hands them to `run`. */
 export function doctorCommand(
   invocation: Invocation,
   run: (settings: DoctorSettings) => Promise<number>,
 ): Command {
-  return clusterCommand(
+  return plainCommand(
     {
       name: 'doctor',
       summary: 'examine a cluster, and say what to do about what is wrong',

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { type ExplainSettings, explainSettings } from '../inspection/settings.ts';
-import { leaseCommand } from './inspection-command.ts';
+import { type ExplainSettings, explainSettings } from '../settings/inspection-settings.ts';
 import type { Invocation } from './invocation.ts';
+import { leaseCommand } from './settings-command.ts';
 
 /** The `explain` command: reads and validates its settings, then hands them to `run`. */
 export function explainCommand(

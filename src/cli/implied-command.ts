@@ -1,7 +1,8 @@
-import { runSettings } from '../config.ts';
-import { demoSettings } from '../demo-config.ts';
-import { serveSettings } from '../serve-config.ts';
-import { type Environment, envName, rowsOf, SettingsError, type SettingsTable } from '../settings-table.ts';
+import { demoSettings } from '../settings/demo-settings.ts';
+import { runSettings } from '../settings/run-settings.ts';
+import { serveSettings } from '../settings/serve-settings.ts';
+import { envName, rowsOf, SettingsError, type SettingsTable } from '../settings/settings-table.ts';
+import type { Environment } from '../support/host.ts';
 
 /**
  * The command that is meant where none is named. Options tell, as long as they are those of one command; without any,

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { Environment } from '../settings-table.ts';
+import type { Environment } from '../support/host.ts';
 import type { TextOutput } from './text-output.ts';
 
 /** How a piece of text is to stand out. */

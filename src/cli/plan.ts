@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { type PlanSettings, planSettings } from '../inspection/settings.ts';
-import { leaseCommand } from './inspection-command.ts';
+import { type PlanSettings, planSettings } from '../settings/inspection-settings.ts';
 import type { Invocation } from './invocation.ts';
+import { leaseCommand } from './settings-command.ts';
 
 /** The `plan` command: reads and validates its settings, then hands them to `run`. */
 export function planCommand(

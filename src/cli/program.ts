@@ -1,14 +1,15 @@
 import { Command, CommanderError } from 'commander';
-import type { RunSettings } from '../config.ts';
-import type { DemoSettings } from '../demo-config.ts';
+import type { DemoSettings } from '../settings/demo-settings.ts';
 import type {
   DoctorSettings,
   ExplainSettings,
   PlanSettings,
   StatusSettings,
-} from '../inspection/settings.ts';
-import type { ServeSettings } from '../serve-config.ts';
-import { type Environment, SettingsError } from '../settings-table.ts';
+} from '../settings/inspection-settings.ts';
+import type { RunSettings } from '../settings/run-settings.ts';
+import type { ServeSettings } from '../settings/serve-settings.ts';
+import { SettingsError } from '../settings/settings-table.ts';
+import type { Environment } from '../support/host.ts';
 import { COMPLETE, completionCommand } from './completion.ts';
 import { completionLines } from './completion-lines.ts';
 import { demoCommand } from './demo.ts';

@@ -1,12 +1,9 @@
-import { Command } from 'commander';
-import { type RunSettings, runSettings } from '../config.ts';
-import { resolveSettings } from '../settings-table.ts';
+import type { Command } from 'commander';
+import { type RunSettings, runSettings } from '../settings/run-settings.ts';
 import type { Invocation } from './invocation.ts';
-import { givenFlags, settingOptions } from './setting-options.ts';
+import { plainCommand } from './settings-command.ts';
 
-const EXAMPLES = `
-Examples:
-  $ npm start -- run --kubeconfig ~/.kube/config --dry-run
+const EXAMPLES = `  $ npm start -- run --kubeconfig ~/.kube/config --dry-run
   $ npm start -- run --namespace kube-system --namespace default
   $ CLE_LEASE_DURATION=15s npm start -- run --no-take-over
 
@@ -14,17 +11,16 @@ A flag overrules its environment variable, and both overrule the default. Durati
 
 /** The `run` command: reads and validates its settings, then hands them to `run`. */
 export function runCommand(invocation: Invocation, run: (settings: RunSettings) => Promise<number>): Command {
-  const command = new Command('run')
-    .summary('coordinate leader elections on a cluster')
-    .description(
-      'Watches LeaseCandidates, elects the best one for each Lease and writes the result, until it is told to stop.',
-    )
-    .allowExcessArguments(false)
-    .addHelpText('after', EXAMPLES)
-    .action(async (values: Record<string, unknown>) => {
-      const settings = resolveSettings(runSettings, givenFlags(runSettings, values), invocation.env);
-      invocation.exitCode = await run(settings);
-    });
-  for (const option of settingOptions(runSettings)) command.addOption(option);
-  return command;
+  return plainCommand(
+    {
+      name: 'run',
+      summary: 'coordinate leader elections on a cluster',
+      description:
+        'Watches LeaseCandidates, elects the best one for each Lease and writes the result, until it is told to stop.',
+      examples: EXAMPLES,
+      table: runSettings,
+      invocation,
+    },
+    run,
+  );
 }

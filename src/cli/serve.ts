@@ -1,12 +1,9 @@
-import { Command } from 'commander';
-import { type ServeSettings, serveSettings } from '../serve-config.ts';
-import { resolveSettings } from '../settings-table.ts';
+import type { Command } from 'commander';
+import { type ServeSettings, serveSettings } from '../settings/serve-settings.ts';
 import type { Invocation } from './invocation.ts';
-import { givenFlags, settingOptions } from './setting-options.ts';
+import { plainCommand } from './settings-command.ts';
 
-const EXAMPLES = `
-Examples:
-  $ npm start -- serve
+const EXAMPLES = `  $ npm start -- serve
   $ npm start -- serve --data-dir ./data --kubeconfig-out ./kubeconfig
   $ npm start -- serve --leasecandidate-versions v1alpha2 --listen 127.0.0.1:0
 
@@ -17,18 +14,17 @@ export function serveCommand(
   invocation: Invocation,
   serve: (settings: ServeSettings) => Promise<number>,
 ): Command {
-  const command = new Command('serve')
-    .summary('serve the coordination API without Kubernetes')
-    .description(
-      'Serves Leases and LeaseCandidates as a kube-apiserver does, to kubectl and every client of Kubernetes, until it ' +
+  return plainCommand(
+    {
+      name: 'serve',
+      summary: 'serve the coordination API without Kubernetes',
+      description:
+        'Serves Leases and LeaseCandidates as a kube-apiserver does, to kubectl and every client of Kubernetes, until it ' +
         'is told to stop. It elects nobody by itself: run does, pointed at it like at any cluster.',
-    )
-    .allowExcessArguments(false)
-    .addHelpText('after', EXAMPLES)
-    .action(async (values: Record<string, unknown>) => {
-      const settings = resolveSettings(serveSettings, givenFlags(serveSettings, values), invocation.env);
-      invocation.exitCode = await serve(settings);
-    });
-  for (const option of settingOptions(serveSettings)) command.addOption(option);
-  return command;
+      examples: EXAMPLES,
+      table: serveSettings,
+      invocation,
+    },
+    serve,
+  );
 }

@@ -1,5 +1,11 @@
 import { Option } from 'commander';
-import { envName, type GivenFlags, rowsOf, type Setting, type SettingsTable } from '../settings-table.ts';
+import {
+  envName,
+  type GivenFlags,
+  rowsOf,
+  type Setting,
+  type SettingsTable,
+} from '../settings/settings-table.ts';
 
 /** Commander's options for a whole settings table. Their values stay text: the table alone parses and validates. */
 export function settingOptions<S>(table: SettingsTable<S>): Option[] {

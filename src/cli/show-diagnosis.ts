@@ -1,13 +1,13 @@
-import type { Host } from '../host.ts';
 import { diagnose } from '../inspection/diagnosis.ts';
 import { gatherEvidence } from '../inspection/evidence.ts';
 import type { Finding, Severity } from '../inspection/finding.ts';
 import { counted } from '../inspection/lease-status.ts';
-import type { DoctorSettings } from '../inspection/settings.ts';
+import type { DoctorSettings } from '../settings/inspection-settings.ts';
+import type { Host } from '../support/host.ts';
 import { withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
+import { layoutFor } from './layout.ts';
 import type { Style } from './paint.ts';
-import { layoutFor } from './show-status.ts';
 import { structured } from './structured-output.ts';
 import { type Layout, wrapped } from './text-table.ts';
 

@@ -1,15 +1,12 @@
-import type { Now } from '../election/time.ts';
-import type { Host } from '../host.ts';
-import type { ClusterClock } from '../inspection/cluster-clock.ts';
-import { lookAtLock } from '../inspection/coordinator-lock.ts';
-import { lookAtElections, type ObservedElection } from '../inspection/elections.ts';
 import { accountFor } from '../inspection/lease-account.ts';
-import type { ExplainSettings, InspectionSettings } from '../inspection/settings.ts';
-import type { KubernetesClient } from '../kubernetes/client.ts';
+import { lookAtLock } from '../inspection/lock-holder.ts';
+import type { ExplainSettings } from '../settings/inspection-settings.ts';
+import type { Host } from '../support/host.ts';
 import { accountText } from './account-text.ts';
-import { type ClusterConnection, tellOfSkew, withCluster } from './cluster-connection.ts';
+import { tellOfSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
-import { layoutFor, NOT_SERVED } from './show-status.ts';
+import { findElection } from './find-election.ts';
+import { layoutFor } from './layout.ts';
 import { structured } from './structured-output.ts';
 
 /** Shows why a Lease is led by whom it is led; resolves to an exit code. */
@@ -29,43 +26,4 @@ export function showExplanation(leaseName: string, settings: ExplainSettings, ho
     );
     return exitCode.ok;
   });
-}
-
-/**
- * One election by its Lease's name.
- *
- * @throws {Error} that names other places where there is one of that name.
- */
-export async function findElection(
-  leaseName: string,
-  settings: InspectionSettings,
-  { client, clock, namespace }: ClusterConnection,
-): Promise<{ readonly election: ObservedElection; readonly now: Now }> {
-  const look = { client, clock, settings, namespace, leaseName };
-  const { candidateVersion, elections, now } = await lookAtElections(look);
-  if (candidateVersion === undefined) throw new Error(NOT_SERVED);
-  const election = elections.find(({ input }) => input.lease !== undefined || input.candidates.length > 0);
-  if (election) return { election, now };
-  throw new Error(
-    `there is no Lease ${leaseName} in ${namespace} namespace, and no candidate for it${await elsewhere(leaseName, settings, client, clock)}`,
-  );
-}
-
-async function elsewhere(
-  leaseName: string,
-  settings: InspectionSettings,
-  client: KubernetesClient,
-  clock: ClusterClock,
-): Promise<string> {
-  const hint = '; status -A shows all there are';
-  try {
-    const { elections } = await lookAtElections({ client, clock, settings, namespace: '' });
-    const places = elections
-      .filter(({ input }) => input.name === leaseName)
-      .map(({ input }) => input.namespace);
-    return places.length === 0 ? hint : `; there is one with -n ${places.join(', or -n ')}`;
-  } catch {
-    // Not everybody may look into all namespaces; the first error is the one to tell.
-    return hint;
-  }
 }

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
-import type { Host } from '../host.ts';
 import { type Manifest, plannedChanges } from '../inspection/planned-changes.ts';
 import { rehearse } from '../inspection/rehearsal.ts';
-import type { PlanSettings } from '../inspection/settings.ts';
+import type { PlanSettings } from '../settings/inspection-settings.ts';
+import type { Host } from '../support/host.ts';
 import { tellOfSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
+import { findElection } from './find-election.ts';
+import { layoutFor } from './layout.ts';
 import { printable } from './printable.ts';
-import { findElection } from './show-explanation.ts';
-import { layoutFor } from './show-status.ts';
 import { stepLines } from './step-lines.ts';
 import { structured } from './structured-output.ts';
 

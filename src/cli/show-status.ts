@@ -1,21 +1,18 @@
-import type { Host } from '../host.ts';
 import { watchElections } from '../inspection/election-watch.ts';
-import { lookAtElections, type ObservedElections } from '../inspection/elections.ts';
+import { lookAtElections, type ObservedElections, servedCandidateVersion } from '../inspection/elections.ts';
 import { type LeaseStatus, statusOf } from '../inspection/lease-status.ts';
-import type { StatusSettings } from '../inspection/settings.ts';
-import { discoverLeaseCandidateVersion } from '../kubernetes/discovery.ts';
 import { ApiError } from '../kubernetes/errors.ts';
-import { createThrottle } from '../throttle.ts';
+import type { StatusSettings } from '../settings/inspection-settings.ts';
+import { messageOf } from '../support/error-message.ts';
+import type { Host } from '../support/host.ts';
+import { createThrottle } from '../support/throttle.ts';
 import { type ClusterConnection, tellOfSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
-import { paintFor } from './paint.ts';
+import { NOT_SERVED } from './find-election.ts';
+import { layoutFor } from './layout.ts';
 import { type StatusColumns, statusHeader, statusRow } from './status-rows.ts';
 import { structured } from './structured-output.ts';
-import { type Cell, type Layout, tableLines, widthsOf } from './text-table.ts';
-
-/** The message for a server without the API; what else could be said of elections there would mislead. */
-export const NOT_SERVED =
-  'the server serves no LeaseCandidates, so nothing is coordinated: doctor says how to turn them on';
+import { type Cell, tableLines, widthsOf } from './text-table.ts';
 
 /** Shows how each Lease stands, once or until it is told to stop; resolves to an exit code. */
 export function showStatus(settings: StatusSettings, host: Host): Promise<number> {
@@ -61,7 +58,7 @@ async function followStatus(
   const { paint } = layoutFor(host);
   const shown = new Map<string, string>();
   let widths: readonly number[] | undefined;
-  if ((await discoverLeaseCandidateVersion(client)) === undefined) {
+  if ((await servedCandidateVersion(client)) === undefined) {
     host.stderr.write(`error: ${NOT_SERVED}\n`);
     return exitCode.failure;
   }
@@ -108,19 +105,13 @@ function isRefusal(error: unknown): boolean {
 function warningsTo({ stderr, clock }: Host): (error: unknown) => void {
   const isNew = createThrottle(() => clock.now());
   return (error) => {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     if (isNew(message, error)) stderr.write(`warning: ${message}\n`);
   };
 }
 
 function columnsOf({ allNamespaces, output }: StatusSettings): StatusColumns {
   return { hasNamespace: allNamespaces, isWide: output === 'wide' };
-}
-
-/** Sentences are broken for a terminal only: whoever reads them from a pipe searches for them. */
-export function layoutFor({ stdout, env }: Host): Layout {
-  // A terminal that does not know its width has 0 columns.
-  return { columns: (stdout.isTTY && stdout.columns) || undefined, paint: paintFor(stdout, env) };
 }
 
 function text(lines: readonly string[]): string {

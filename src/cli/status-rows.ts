@@ -1,5 +1,5 @@
-import { humanDuration } from '../apiserver/resources/age.ts';
 import type { LeaseStatus } from '../inspection/lease-status.ts';
+import { humanDuration } from '../support/human-duration.ts';
 import type { Style } from './paint.ts';
 import type { Cell } from './text-table.ts';
 

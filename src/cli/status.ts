@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
-import { type StatusSettings, statusSettings } from '../inspection/settings.ts';
-import { clusterCommand } from './inspection-command.ts';
+import { type StatusSettings, statusSettings } from '../settings/inspection-settings.ts';
 import type { Invocation } from './invocation.ts';
+import { plainCommand } from './settings-command.ts';
 
 /** The `status` command: reads and validates its settings, then hands them to `run`. */
 export function statusCommand(
   invocation: Invocation,
   run: (settings: StatusSettings) => Promise<number>,
 ): Command {
-  return clusterCommand(
+  return plainCommand(
     {
       name: 'status',
       summary: 'show who leads, and what each Lease is waiting for',

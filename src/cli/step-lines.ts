@@ -1,5 +1,5 @@
-import { humanDuration } from '../apiserver/resources/age.ts';
 import type { Rehearsal } from '../inspection/rehearsal.ts';
+import { humanDuration } from '../support/human-duration.ts';
 import type { Paint } from './paint.ts';
 import { printable } from './printable.ts';
 import { tableLines } from './text-table.ts';

@@ -1,17 +1,19 @@
-import { type Clock, sleep } from '../clock.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
+import type { LeaseCandidateVersion } from '../coordination/lease-candidate-version.ts';
+import { leaseCandidateResource } from '../coordination/lease-candidate-version.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { LeaseCandidate } from '../election/model.ts';
 import { Backoff } from '../kubernetes/backoff.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { discoverLeaseCandidateVersion, type LeaseCandidateVersion } from '../kubernetes/discovery.ts';
+import { discoverServedVersion } from '../kubernetes/discovery.ts';
 import {
   Reflector,
   type ReflectorErrorContext,
   type ReflectorEvent,
   type ReflectorObservation,
 } from '../kubernetes/reflector.ts';
+import { type Clock, sleep } from '../support/clock.ts';
 import { NamespacedReflectors } from './namespaced-reflectors.ts';
-import { resourcePaths } from './resource-paths.ts';
 
 /** What a {@link CandidateWatch} needs. Callbacks must not throw. */
 export interface CandidateWatchParts {
@@ -108,7 +110,7 @@ export class CandidateWatch {
   async #discover(): Promise<LeaseCandidateVersion | undefined> {
     const { client, onDiscoveryError, onNotServed } = this.#parts;
     try {
-      const version = await discoverLeaseCandidateVersion(client, this.#stopping.signal);
+      const version = await discoverServedVersion(client, leaseCandidateResource, this.#stopping.signal);
       const isNews = version === undefined && !this.#isNotServed;
       this.#isNotServed = version === undefined;
       if (isNews) onNotServed();

@@ -1,26 +1,10 @@
-import type { Clock } from '../clock.ts';
+import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import type { LeaseCandidateVersion } from '../kubernetes/discovery.ts';
-import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/reflector.ts';
-import type { LeaseKey } from './lease-key.ts';
-import type { DecisionObserver } from './reconcile.ts';
-import type { WorkqueueObserver } from './workqueue.ts';
-import type { WriteQueueObserver } from './write-queue.ts';
-
-/** What a controller watches. */
-export type WatchedResource = 'leases' | 'leasecandidates';
-
-/** What happens in the controller, for whoever logs and measures. Must not throw. */
-export interface ControllerObserver extends DecisionObserver {
-  synced(version: LeaseCandidateVersion): void;
-  notServed(): void;
-  discoveryFailed(error: unknown): void;
-  reflectorFailed(error: unknown, context: ReflectorErrorContext): void;
-  reflectorObserver(resource: WatchedResource): (observation: ReflectorObservation) => void;
-  /** A reconcile ended in a way that nobody foresaw; it is repeated with backoff. */
-  reconcileFailed(key: LeaseKey, error: unknown): void;
-}
+import type { Clock } from '../support/clock.ts';
+import type { ControllerObserver } from './observers.ts';
+import type { WorkqueueObserver } from './queue/workqueue.ts';
+import type { WriteQueueObserver } from './queue/write-queue.ts';
 
 /** What a controller is made of. */
 export interface ElectionControllerParts {

@@ -1,15 +1,19 @@
-import type { Instant } from '../clock.ts';
 import { decodeLease } from '../coordination/lease.ts';
+import type { LeaseCandidateVersion } from '../coordination/lease-candidate-version.ts';
+import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
 import { isUnsuspected } from '../election/candidate-observation.ts';
 import type { Decision, Reason } from '../election/decision.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import type { Lease, LeaseCandidate } from '../election/model.ts';
-import { type ElectionInput, surveyTenure } from '../election/survey.ts';
+import { surveyTenure } from '../election/tenure.ts';
 import { earliest, type Now } from '../election/time.ts';
-import type { LeaseCandidateVersion } from '../kubernetes/discovery.ts';
 import { Reflector, type ReflectorEvent } from '../kubernetes/reflector.ts';
-import { createActionWriter } from './apply.ts';
+import type { Instant } from '../support/clock.ts';
+import { EventLoopShare, unhurried } from '../support/event-loop-share.ts';
+import { createActionWriter } from './action-writer.ts';
 import { CandidateWatch } from './candidate-watch.ts';
-import type { ElectionControllerParts, SeenListener, WatchedResource } from './controller-parts.ts';
+import type { ElectionControllerParts, SeenListener } from './controller-parts.ts';
 import { ElectionRecords } from './election-records.ts';
 import {
   type ElectionsSurvey,
@@ -17,15 +21,13 @@ import {
   surveyEach,
   surveyElections,
 } from './elections-survey.ts';
-import { EventLoopShare, unhurried } from './event-loop-share.ts';
-import { type LeaseKey, leaseKey, splitLeaseKey } from './lease-key.ts';
-import { candidateChange, isMereRenewal } from './mere-renewal.ts';
 import { NamespacedReflectors } from './namespaced-reflectors.ts';
-import { type DecisionObserver, Reconciler } from './reconcile.ts';
-import { resourcePaths } from './resource-paths.ts';
-import { Workqueue } from './workqueue.ts';
+import type { DecisionObserver, WatchedResource } from './observers.ts';
+import { Workqueue } from './queue/workqueue.ts';
+import type { WriteQueue } from './queue/write-queue.ts';
+import { Reconciler } from './reconcile.ts';
+import { candidateChange, isMereRenewal } from './renewal-only.ts';
 import { WriteBarrier, type WrittenObject } from './write-barrier.ts';
-import type { WriteQueue } from './write-queue.ts';
 
 /** While one of these is the state of a Lease, a renewal by its holder is no news: the next look is planned already. */
 const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);

@@ -1,11 +1,12 @@
+import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
 import { type CandidateObservation, observeCandidate } from '../election/candidate-observation.ts';
+import type { ElectionInput, ObservedCandidate } from '../election/election-input.ts';
 import { type LeaseMemory, noMemory } from '../election/lease-memory.ts';
 import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
 import { observeLease } from '../election/observe-lease.ts';
-import { type ElectionInput, type ObservedCandidate, showsElection } from '../election/survey.ts';
+import { showsElection } from '../election/tenure.ts';
 import type { Now } from '../election/time.ts';
-import { DeadlineHeap } from './deadline-heap.ts';
-import { type LeaseKey, leaseKey, splitLeaseKey } from './lease-key.ts';
+import { DeadlineHeap } from '../support/deadline-heap.ts';
 
 /**
  * Everything known about Leases and their candidates: what the caches say, and what this process has seen of it and when.

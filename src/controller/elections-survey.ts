@@ -1,16 +1,11 @@
+import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Reason } from '../election/decision.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import { believesUntil } from '../election/lease-memory.ts';
-import {
-  type CandidateState,
-  type ElectionInput,
-  type Standing,
-  surveyCandidates,
-  surveyTenure,
-  type Tenure,
-} from '../election/survey.ts';
+import { type CandidateState, type Standing, surveyStandings } from '../election/standing.ts';
+import { surveyTenure, type Tenure } from '../election/tenure.ts';
 import type { Instant, Now } from '../election/time.ts';
 import type { ElectionRecords } from './election-records.ts';
-import type { LeaseKey } from './lease-key.ts';
 import { HEARD_WITHIN_MS, heardAt, noteRedundancy, type Redundancy } from './redundancy.ts';
 
 /** What a candidate counts for that can lead, or may turn out to be able to. */
@@ -67,7 +62,7 @@ export function* surveyEach(
   for (const key of records.contestedLeases()) {
     const input = records.gather(key);
     const tenure = surveyTenure(input, now.monotonic);
-    yield { key, input, tenure, standings: surveyCandidates(input, tenure, now), now, reason: reasonOf(key) };
+    yield { key, input, tenure, standings: surveyStandings(input, tenure, now), now, reason: reasonOf(key) };
   }
 }
 

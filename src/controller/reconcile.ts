@@ -1,31 +1,15 @@
-import type { Instant } from '../clock.ts';
+import type { LeaseKey } from '../coordination/lease-key.ts';
 import { decideElection } from '../election/decide.ts';
 import type { Action, Decision } from '../election/decision.ts';
-import { isLeaseWrite } from '../election/decision-result.ts';
-import type { Lease } from '../election/model.ts';
-import type { ElectionInput } from '../election/survey.ts';
+import { isLeaseWrite } from '../election/decision-queries.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import { earliest } from '../election/time.ts';
+import type { Instant } from '../support/clock.ts';
 import { unledSince } from './elections-survey.ts';
-import type { LeaseKey } from './lease-key.ts';
+import { type Urgency, urgencyOf } from './queue/urgency.ts';
+import { WriteQueue, type WriteQueueObserver } from './queue/write-queue.ts';
 import { recordDecision } from './record-outcome.ts';
 import { Sender, type SenderParts } from './sender.ts';
-import { type Urgency, urgencyOf } from './urgency.ts';
-import { WriteQueue, type WriteQueueObserver } from './write-queue.ts';
-
-/** Told of every decision and of what became of it. */
-export interface DecisionObserver {
-  /** A decision was made, before anything of it is applied; `input` is what it was made on. */
-  decided(key: LeaseKey, decision: Decision, input: ElectionInput): void;
-  /** A write was answered, or not; `error` is undefined when it succeeded. */
-  written(key: LeaseKey, action: Action, error: unknown, decision: Decision): void;
-  /**
-   * A decision's write to the Lease, or its deletion of a candidate, succeeded; `decision` has that one action. `lease` is
-   * the Lease as the server has it now, where it was written.
-   */
-  applied(key: LeaseKey, decision: Decision, input: ElectionInput, lease: Lease | undefined): void;
-  /** There is neither a Lease of that name any more nor a candidate for it. */
-  forgotten(key: LeaseKey): void;
-}
 
 /** What a {@link Reconciler} works with. */
 export interface ReconcilerParts extends Omit<SenderParts, 'writer' | 'writes' | 'onEnded'> {

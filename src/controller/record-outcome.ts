@@ -1,6 +1,7 @@
+import type { LeaseKey } from '../coordination/lease-key.ts';
 import { recordPing, recordPingDelivered, recordPingNotSent } from '../election/candidate-observation.ts';
 import type { Action, Decision, LeaseChange, PingCandidate } from '../election/decision.ts';
-import { grantIn } from '../election/decision-result.ts';
+import { grantIn } from '../election/decision-queries.ts';
 import type { ElectionSettings, Lease } from '../election/model.ts';
 import {
   recordAsked,
@@ -18,7 +19,6 @@ import {
 } from '../election/record-writes.ts';
 import type { Instant } from '../election/time.ts';
 import type { ElectionRecords } from './election-records.ts';
-import type { LeaseKey } from './lease-key.ts';
 
 /** Notes a decision that is acted upon, even if there is nothing to write. */
 export function recordDecision(

@@ -1,4 +1,4 @@
-import type { Standing } from '../election/survey.ts';
+import type { Standing } from '../election/standing.ts';
 import type { Instant, Now } from '../election/time.ts';
 
 /**

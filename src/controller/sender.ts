@@ -1,14 +1,15 @@
-import type { Clock, Instant } from '../clock.ts';
 import { decodeLease } from '../coordination/lease.ts';
+import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Action, Decision } from '../election/decision.ts';
-import { isLeaseWrite } from '../election/decision-result.ts';
+import { isLeaseWrite } from '../election/decision-queries.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import type { ElectionSettings, Lease } from '../election/model.ts';
-import type { ElectionInput } from '../election/survey.ts';
-import { ApiError } from '../kubernetes/errors.ts';
-import type { ActionWriter } from './apply.ts';
+import { ApiError, isConflict } from '../kubernetes/errors.ts';
+import type { Clock, Instant } from '../support/clock.ts';
+import type { ActionWriter } from './action-writer.ts';
 import type { ElectionRecords } from './election-records.ts';
-import type { LeaseKey } from './lease-key.ts';
-import type { DecisionObserver } from './reconcile.ts';
+import type { DecisionObserver } from './observers.ts';
+import type { WriteQueue } from './queue/write-queue.ts';
 import {
   recordDeletionFailed,
   recordDelivered,
@@ -18,7 +19,6 @@ import {
   recordSending,
 } from './record-outcome.ts';
 import type { WriteBarrier, WrittenObject } from './write-barrier.ts';
-import type { WriteQueue } from './write-queue.ts';
 
 /** What a {@link Sender} works with. */
 export interface SenderParts {
@@ -125,14 +125,6 @@ export class LockLostError extends Error {
   constructor() {
     super('the coordinator lock was lost before the write');
   }
-}
-
-/** Refused because the object is not as it was when it was decided on: changed, deleted, or created meanwhile. */
-export function isConflict(error: unknown): boolean {
-  return (
-    error instanceof ApiError &&
-    (error.status === 409 || (error.status === 404 && error.reason === 'NotFound'))
-  );
 }
 
 function isRefusedForGood(error: unknown): boolean {

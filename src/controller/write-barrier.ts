@@ -1,7 +1,7 @@
-import type { Clock, Instant } from '../clock.ts';
+import type { LeaseKey } from '../coordination/lease-key.ts';
 import { backoffMs } from '../election/time.ts';
+import type { Clock, Instant } from '../support/clock.ts';
 import type { ElectionRecords } from './election-records.ts';
-import type { LeaseKey } from './lease-key.ts';
 
 /** An object that was written, or that a write to was refused for: the Lease itself, or one of its candidates. */
 export type WrittenObject =

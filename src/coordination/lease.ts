@@ -1,13 +1,6 @@
 import type { Lease } from '../election/model.ts';
-import {
-  identityOf,
-  integerField,
-  isFields,
-  type RawObject,
-  specOf,
-  textField,
-  timeField,
-} from './raw-object.ts';
+import { isJsonObject } from '../support/json.ts';
+import { identityOf, integerField, type RawObject, specOf, textField, timeField } from './raw-object.ts';
 
 /** Under which name the server's field ownership (metadata.managedFields) lists what this controller writes. */
 export const FIELD_MANAGER = 'coordinated-leader-election';
@@ -34,9 +27,9 @@ export function decodeLease(object: RawObject): Lease {
 function isOwned(managedFields: unknown, field: string): boolean {
   if (!Array.isArray(managedFields)) return false;
   return managedFields.some((entry: unknown) => {
-    if (!isFields(entry) || entry['manager'] !== FIELD_MANAGER) return false;
+    if (!isJsonObject(entry) || entry['manager'] !== FIELD_MANAGER) return false;
     const fields = entry['fieldsV1'];
-    const spec = isFields(fields) ? fields['f:spec'] : undefined;
-    return isFields(spec) && field in spec;
+    const spec = isJsonObject(fields) ? fields['f:spec'] : undefined;
+    return isJsonObject(spec) && field in spec;
   });
 }

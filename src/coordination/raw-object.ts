@@ -1,4 +1,5 @@
 import type { MicroTime } from '../election/time.ts';
+import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { parseMicroTime } from './micro-time.ts';
 
 /** An object of the API as JSON has it, as far as every object is alike. */
@@ -13,8 +14,6 @@ export interface RawObject {
   readonly [field: string]: unknown;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /** What tells one object, and one state of it, from all others; '' where the server did not say. */
 export function identityOf({ metadata }: RawObject) {
   return {
@@ -26,27 +25,23 @@ export function identityOf({ metadata }: RawObject) {
 }
 
 /** The object's spec; empty where it has none, as a CRD or an old server may let through. */
-export function specOf(object: Fields): Fields {
+export function specOf(object: JsonObject): JsonObject {
   const spec = object['spec'];
-  return isFields(spec) ? spec : {};
-}
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(spec) ? spec : {};
 }
 
 /** A field that is text; undefined where it is absent, null or anything else. */
-export function textField(fields: Fields, name: string): string | undefined {
+export function textField(fields: JsonObject, name: string): string | undefined {
   const value = fields[name];
   return typeof value === 'string' ? value : undefined;
 }
 
-export function integerField(fields: Fields, name: string): number | undefined {
+export function integerField(fields: JsonObject, name: string): number | undefined {
   const value = fields[name];
   return typeof value === 'number' && Number.isInteger(value) ? value : undefined;
 }
 
-export function timeField(fields: Fields, name: string): MicroTime | undefined {
+export function timeField(fields: JsonObject, name: string): MicroTime | undefined {
   const text = textField(fields, name);
   return text === undefined ? undefined : parseMicroTime(text);
 }

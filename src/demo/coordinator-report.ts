@@ -1,9 +1,10 @@
-import type { ControllerObserver } from '../controller/controller-parts.ts';
-import type { LeaseKey } from '../controller/lease-key.ts';
-import type { LockObserver } from '../coordinator.ts';
+import type { LockObserver } from '../controller/coordinator.ts';
+import type { ControllerObserver } from '../controller/observers.ts';
+import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Decision, Reason } from '../election/decision.ts';
-import { changesCluster } from '../election/decision-result.ts';
-import type { ElectionInput } from '../election/survey.ts';
+import { changesCluster } from '../election/decision-queries.ts';
+import type { ElectionInput } from '../election/election-input.ts';
+import { messageOf } from '../support/error-message.ts';
 import { isTrouble } from '../telemetry/reason-table.ts';
 import { describeDecision } from './decision-text.ts';
 import type { Tell } from './happening.ts';
@@ -65,7 +66,7 @@ export class CoordinatorReport {
   }
 
   #trouble(what: string, error?: unknown): void {
-    const why = error === undefined ? '' : `: ${error instanceof Error ? error.message : String(error)}`;
+    const why = error === undefined ? '' : `: ${messageOf(error)}`;
     this.#tell({ who: WHO, text: `${what}${why}`, isTrouble: true });
   }
 }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
-import { listenOn } from '../listen.ts';
-import type { ListenAddress } from '../setting-values.ts';
 import type { StatusPage } from '../status-page/status-page.ts';
+import { hostAndPort, type ListenAddress } from '../support/address.ts';
+import { listenOn } from '../support/listen.ts';
 
 /** The status page of the demo, served. */
 export interface DemoPage {
@@ -24,9 +24,8 @@ export async function servePage(page: StatusPage, listen: ListenAddress): Promis
     }
   });
   const port = await listenOn(server, listen);
-  const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
   return {
-    url: `http://${host}:${port}/`,
+    url: `http://${hostAndPort(listen.host, port)}/`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

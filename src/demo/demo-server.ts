@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateCertificate } from '../apiserver/access/certificates.ts';
-import { kubeconfigText } from '../apiserver/access/kubeconfig.ts';
+import { kubeconfigText } from '../apiserver/access/kubeconfig-text.ts';
 import { generateToken } from '../apiserver/access/token-file.ts';
 import { startApiServer } from '../apiserver/api-server.ts';
-import { blaming } from '../blame.ts';
-import type { Host } from '../host.ts';
+import type { Host } from '../support/host.ts';
+import { blaming } from '../support/with-context.ts';
 
 /** The server of the demo, with a way in. */
 export interface DemoServer {

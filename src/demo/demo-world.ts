@@ -1,9 +1,9 @@
-import type { Clock } from '../clock.ts';
-import type { RunSettings } from '../config.ts';
-import { leaseKey } from '../controller/lease-key.ts';
-import { assembleCoordinator, type Coordinator } from '../coordinator.ts';
+import { assembleCoordinator, type Coordinator } from '../controller/coordinator.ts';
+import { leaseKey } from '../coordination/lease-key.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
+import type { RunSettings } from '../settings/run-settings.ts';
 import type { StatusPage } from '../status-page/status-page.ts';
+import type { Clock } from '../support/clock.ts';
 import { candidateRow, compareForElection } from './candidate-row.ts';
 import { CoordinatorReport } from './coordinator-report.ts';
 import type { CandidateRow, DemoState, LeaseState } from './demo-state.ts';

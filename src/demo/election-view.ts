@@ -1,10 +1,10 @@
-import type { Clock, Instant } from '../clock.ts';
-import { resourcePaths } from '../controller/resource-paths.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { Lease, LeaseCandidate } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { Reflector } from '../kubernetes/reflector.ts';
+import type { Clock, Instant } from '../support/clock.ts';
 import type { LeaseState } from './demo-state.ts';
 
 /** A candidate, and when it was last seen to renew. */

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../support/clock.ts';
 import type { FrameSize } from './frame.ts';
 import { type Span, type Style, type StyledLine, textOf } from './styled-line.ts';
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { platform } from 'node:os';
-import type { Environment } from '../settings-table.ts';
+import type { Environment } from '../support/host.ts';
 
 /** What shows a URL in the browser of whoever sits there, on each system. */
 const OPENERS: Partial<Readonly<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>> = {

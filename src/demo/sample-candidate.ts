@@ -1,14 +1,13 @@
-import { type Clock, sleep } from '../clock.ts';
-import { isNotNewer } from '../controller/lock-storage.ts';
-import { resourcePaths } from '../controller/resource-paths.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
 import { specOf } from '../coordination/raw-object.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
 import { Backoff } from '../kubernetes/backoff.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
-import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
+import { isKubernetesObject, isNotNewer, type KubernetesObject } from '../kubernetes/objects.ts';
 import { Reflector } from '../kubernetes/reflector.ts';
+import { type Clock, sleep } from '../support/clock.ts';
 import { PauseGate } from './pause-gate.ts';
 import { SampleElector } from './sample-elector.ts';
 import type { SampleIdentity, SampleTiming } from './sample-identity.ts';

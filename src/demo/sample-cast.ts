@@ -1,6 +1,7 @@
-import type { Clock } from '../clock.ts';
 import { parseVersion } from '../election/version.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
+import type { Clock } from '../support/clock.ts';
+import { messageOf } from '../support/error-message.ts';
 import type { Tell } from './happening.ts';
 import { SampleCandidate } from './sample-candidate.ts';
 import type { SampleIdentity, SampleTiming } from './sample-identity.ts';
@@ -156,7 +157,7 @@ export class SampleCast implements DemoCommands {
     try {
       await deed;
     } catch (error) {
-      const text = `cannot go on: ${error instanceof Error ? error.message : String(error)}`;
+      const text = `cannot go on: ${messageOf(error)}`;
       this.#parts.tell({ who, text, isTrouble: true });
     }
   }

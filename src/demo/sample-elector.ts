@@ -1,9 +1,9 @@
-import { type Clock, type Instant, sleep } from '../clock.ts';
-import { resourcePaths } from '../controller/resource-paths.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
 import { specOf } from '../coordination/raw-object.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
-import type { JsonObject } from '../kubernetes/json.ts';
+import { type Clock, type Instant, sleep } from '../support/clock.ts';
+import type { JsonObject } from '../support/json.ts';
 import type { PauseGate } from './pause-gate.ts';
 import type { SampleIdentity, SampleTiming } from './sample-identity.ts';
 

@@ -1,4 +1,4 @@
-import { type Host, untilAborted } from '../host.ts';
+import { type Host, untilAborted } from '../support/host.ts';
 import type { DemoWorld } from './demo-world.ts';
 import { type FrameSurroundings, renderFrame } from './frame.ts';
 import { type KeyMeaning, readKeys } from './keys.ts';

@@ -1,4 +1,5 @@
-import { type Clock, sleep } from '../clock.ts';
+import { type Clock, sleep } from '../support/clock.ts';
+import { messageOf } from '../support/error-message.ts';
 import type { DemoState } from './demo-state.ts';
 import type { DemoCommands } from './sample-cast.ts';
 import type { TourScene, TourStep } from './tour-script.ts';
@@ -60,7 +61,7 @@ async function play(
       deed.isDone = true;
     },
     (cause: unknown) => {
-      const problem = cause instanceof Error ? cause.message : String(cause);
+      const problem = messageOf(cause);
       deed.failure = new TourError(`${title}: ${problem}`, { cause });
     },
   );

@@ -1,9 +1,10 @@
+import { pingEach } from './actions.ts';
 import { contendersAmong, whomToAsk } from './ask.ts';
 import { liveUntil } from './candidate-observation.ts';
 import type { PingCandidate } from './decision.ts';
-import { lapsedUntil } from './survey.ts';
+import { lapsedUntil, standingsIn } from './standing.ts';
 import type { Instant } from './time.ts';
-import { pingEach, standingsIn, type View } from './view.ts';
+import type { View } from './view.ts';
 
 /**
  * Pings to those who must have answered for the next leader to be known at `moment`, when the Lease becomes free: whoever

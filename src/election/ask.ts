@@ -2,10 +2,11 @@ import { sinceRenewalMs } from './candidate-observation.ts';
 import { firstOf } from './first-of.ts';
 import type { LeaseCandidate } from './model.ts';
 import { decideOutcome, decisiveAmong, essentials } from './outcome.ts';
+import type { Standing } from './standing.ts';
 import { strategies } from './strategies.ts';
-import type { Standing } from './survey.ts';
 import { parseVersion } from './version.ts';
-import { isPingPending, type View } from './view.ts';
+import type { View } from './view.ts';
+import { isPingPending } from './waiting.ts';
 
 /** How many are asked at once, to begin with. */
 const FIRST_ASKED = 2;

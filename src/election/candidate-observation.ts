@@ -213,3 +213,12 @@ export function pingTimeFor(
   // Writing the value that stands would change nothing, and so tell the candidate nothing.
   return pingTime === candidate.pingTime ? pingTime + 1n : pingTime;
 }
+
+/** Whether it was asked, and let the time for an answer pass, be it a while ago. */
+export function isSilent(
+  observation: CandidateObservation,
+  at: Instant,
+  settings: ElectionSettings,
+): boolean {
+  return observation.unansweredPings > 0 || isUnanswered(observation, at, settings);
+}

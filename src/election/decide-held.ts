@@ -1,28 +1,16 @@
+import { hasOwnPreference, nameStrategy, pingEach, removeOwnPreference, updateLease } from './actions.ts';
 import { contendersAmong, nextWaveAt, whomToAsk } from './ask.ts';
 import { askAhead } from './ask-ahead.ts';
 import { ackDueAt, isUnanswered } from './candidate-observation.ts';
+import { conflictParties, knownConflict } from './conflict.ts';
 import { decideProvisional, pingGrantee } from './decide-provisional.ts';
 import { decideOutcome, type Outcome } from './outcome.ts';
-import { hasAnsweredSince, type Tenure } from './survey.ts';
+import { candidatesIn, hasAnsweredSince, standingsIn } from './standing.ts';
 import { backoffMs } from './time.ts';
-import {
-  ackDeadline,
-  candidatesIn,
-  endsOfWords,
-  hasOwnPreference,
-  isPingPending,
-  partiesOf,
-  pingEach,
-  possibleCandidates,
-  removeOwnPreference,
-  returns,
-  standingsIn,
-  updateLease,
-  type Verdict,
-  type View,
-} from './view.ts';
+import type { Verdict } from './verdict.ts';
+import type { HeldView } from './view.ts';
+import { ackDeadline, endsOfWords, isPingPending, returns } from './waiting.ts';
 
-type HeldView = View<Extract<Tenure, { kind: 'held' }>>;
 type Leader = Extract<Outcome, { kind: 'leader' }>;
 
 /** How long after each ack the candidate of a pending preferredHolder is asked again, in milliseconds (rule 7). */
@@ -45,7 +33,7 @@ export function decideHeld(view: HeldView): Verdict {
     decideIgnoredWrites(view) ??
     decideKnownConflict(view) ??
     decidePreemptionBackoff(view) ??
-    decideElection(view);
+    decideChallenge(view);
   return pingAheadOfExpiry(view, pingGrantee(view, verdict));
 }
 
@@ -91,7 +79,7 @@ function decidePending(view: HeldView): Verdict | undefined {
   const canChange = contenders.length > 0;
   if (!isHolderWorse || (!isPreferredBest && !canChange)) {
     if (outcome.kind === 'conflict') {
-      return { ...remove('StrategyConflict', false), conflict: partiesOf(possibleCandidates(view)) };
+      return { ...remove('StrategyConflict', false), conflict: conflictParties(view) };
     }
     if (outcome.kind === 'thirdParty') return thirdPartyVerdict(view, outcome.strategy);
     return remove('PreferredHolderNotBest', false);
@@ -137,9 +125,10 @@ function decideIgnoredWrites(view: HeldView): Verdict | undefined {
 
 /** A conflict is reported once; with a valid holder there is no hurry to see it resolved. */
 function decideKnownConflict(view: HeldView): Verdict | undefined {
-  const { conflict } = view.input.memory;
-  if (conflict === undefined || conflict !== partiesOf(possibleCandidates(view))) return undefined;
-  return { reason: 'StrategyConflict', conflict, recheckAt: returns(view) };
+  const conflict = knownConflict(view);
+  return conflict === undefined
+    ? undefined
+    : { reason: 'StrategyConflict', conflict, recheckAt: returns(view) };
 }
 
 /** A preemption that failed must not be repeated at once: it evicts a healthy leader for nothing. */
@@ -159,7 +148,7 @@ function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
 }
 
 /** Somebody may be better than the holder, or want another strategy: ask, then decide on the answers. */
-function decideElection(view: HeldView): Verdict {
+function decideChallenge(view: HeldView): Verdict {
   const { standings, tenure, outcome } = view;
   const present = candidatesIn(standings, 'Live');
   const absent = standingsIn(standings, 'Awaiting', 'Idle');
@@ -185,7 +174,7 @@ function decideElection(view: HeldView): Verdict {
         reason: 'StrategyConflict',
         actions: removeOwnPreference(view),
         recheckAt: returns(view),
-        conflict: partiesOf(possibleCandidates(view)),
+        conflict: conflictParties(view),
       };
     case 'noneElectable':
       return { reason: 'NoElectableCandidates', recheckAt: returns(view) };
@@ -220,18 +209,6 @@ function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict
 
 function thirdPartyVerdict(view: HeldView, strategy: string): Verdict {
   return { reason: 'ThirdPartyStrategy', actions: nameStrategy(view, strategy) };
-}
-
-function nameStrategy(view: HeldView, strategy: string) {
-  const removesPreferredHolder = hasOwnPreference(view);
-  return [
-    updateLease(view.tenure.lease, {
-      kind: 'strategy',
-      strategy,
-      isHolderAbsent: false,
-      removesPreferredHolder,
-    }),
-  ];
 }
 
 /**

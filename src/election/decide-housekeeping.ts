@@ -1,8 +1,11 @@
+import { pingEach } from './actions.ts';
 import { ackDueAt } from './candidate-observation.ts';
 import type { Action } from './decision.ts';
-import type { Standing } from './survey.ts';
+import type { Standing } from './standing.ts';
 import type { Instant } from './time.ts';
-import { isPingPending, pingEach, type Verdict, type View } from './view.ts';
+import type { Verdict } from './verdict.ts';
+import type { View } from './view.ts';
+import { isPingPending } from './waiting.ts';
 
 /** How long after a deletion that failed it is tried again, in milliseconds: nobody waits for it. */
 const COLLECTION_RETRY_MS = 10 * 60_000;

@@ -1,11 +1,11 @@
+import { pingEach } from './actions.ts';
 import { ackDueAt } from './candidate-observation.ts';
 import { grantTo } from './grant.ts';
 import { decideOutcome } from './outcome.ts';
-import type { Tenure } from './survey.ts';
+import { candidatesIn } from './standing.ts';
 import type { Instant } from './time.ts';
-import { candidatesIn, pingEach, type Verdict, type View } from './view.ts';
-
-type HeldView = View<Extract<Tenure, { kind: 'held' }>>;
+import type { Verdict } from './verdict.ts';
+import type { HeldView } from './view.ts';
 
 /**
  * When a component starts, its candidates appear within a second or two, in any order. The first grant and its first

@@ -1,32 +1,16 @@
+import { hasOwnPreference, nameStrategy, pingEach, removeOwnPreference } from './actions.ts';
 import { contendersAmong, nextWaveAt, whomToAsk } from './ask.ts';
 import { askAhead } from './ask-ahead.ts';
 import { ackDueAt } from './candidate-observation.ts';
-import type { Action } from './decision.ts';
+import { conflictParties, knownConflict } from './conflict.ts';
 import { grantTo } from './grant.ts';
 import { decideOutcome, type Outcome } from './outcome.ts';
-import { reviveSome } from './revival.ts';
-import { hasAnsweredSince, type Standing, type Tenure } from './survey.ts';
+import { nextRoundAt, reviveSome, roundBackoffMs } from './revival.ts';
+import { candidatesIn, hasAnsweredSince, type Standing, standingsIn } from './standing.ts';
 import type { Instant } from './time.ts';
-import {
-  ackDeadline,
-  candidatesIn,
-  endsOfWords,
-  hasOwnPreference,
-  isPingPending,
-  nextRoundAt,
-  partiesOf,
-  pingEach,
-  possibleCandidates,
-  removeOwnPreference,
-  returns,
-  roundBackoffMs,
-  standingsIn,
-  updateLease,
-  type Verdict,
-  type View,
-} from './view.ts';
-
-type VacantView = View<Extract<Tenure, { kind: 'vacant' }>>;
+import type { Verdict } from './verdict.ts';
+import type { VacantView, View } from './view.ts';
+import { ackDeadline, endsOfWords, isPingPending, returns } from './waiting.ts';
 
 /** A Lease without a valid holder: each policy in turn, until one has a verdict. */
 export function decideVacant(view: VacantView): Verdict {
@@ -83,21 +67,18 @@ function decideReserved(view: VacantView): Verdict | undefined {
 
 /** A conflict that was reported is left alone until its parties change or it is time to see which of them still live. */
 function decideKnownConflict(view: VacantView): Verdict | undefined {
-  const { memory } = view.input;
-  if (memory.conflict === undefined || memory.conflict !== partiesOf(possibleCandidates(view)))
-    return undefined;
+  const conflict = knownConflict(view);
+  if (conflict === undefined) return undefined;
   if (standingsIn(view.standings, 'Awaiting').length > 0 || view.at >= nextRoundAt(view)) return undefined;
-  return conflictVerdict(view, memory.conflict);
+  return conflictVerdict(view, conflict);
 }
 
 function decideElectionOrWait(view: VacantView): Verdict {
-  const { standings, at, input } = view;
+  const { standings, at } = view;
   const isRoundDue = at >= nextRoundAt(view);
-  const isSameConflict =
-    input.memory.conflict !== undefined && input.memory.conflict === partiesOf(possibleCandidates(view));
   // A second look at a conflict must ask those who answered the first one again: a dead party is no party.
   const live = standingsIn(standings, 'Live');
-  const parties = isRoundDue && isSameConflict ? live : [];
+  const parties = isRoundDue && knownConflict(view) !== undefined ? live : [];
   const present = (parties.length > 0 ? [] : live).map(({ candidate }) => candidate);
   const absent = [...standingsIn(standings, 'Awaiting', 'Idle'), ...parties];
   const contenders = contendersAmong(present, absent);
@@ -131,7 +112,7 @@ function decideSettled(view: VacantView, outcome: Outcome): Verdict | undefined 
     case 'thirdParty':
       return { reason: 'ThirdPartyStrategy', actions: nameStrategy(view, outcome.strategy) };
     case 'conflict':
-      return conflictVerdict(view, partiesOf(possibleCandidates(view)));
+      return conflictVerdict(view, conflictParties(view));
     default:
       return undefined;
   }
@@ -199,17 +180,4 @@ function withdrawnUnasked(view: VacantView): readonly Standing[] {
 
 function withdrawnAt({ input, at }: View, name: string): Instant {
   return input.memory.withdrawals.get(name) ?? at;
-}
-
-function nameStrategy(view: VacantView, strategy: string): readonly Action[] {
-  const { lease } = view.tenure;
-  if (!lease) return [{ kind: 'CreateLease', strategy, grant: undefined }];
-  return [
-    updateLease(lease, {
-      kind: 'strategy',
-      strategy,
-      isHolderAbsent: lease.holderIdentity === undefined,
-      removesPreferredHolder: hasOwnPreference(view),
-    }),
-  ];
 }

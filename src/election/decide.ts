@@ -1,22 +1,14 @@
+import { removeOwnPreference } from './actions.ts';
+import { coordinatorLease } from './coordinator-lease.ts';
 import { decideHeld } from './decide-held.ts';
 import { decideHousekeeping } from './decide-housekeeping.ts';
 import { decideVacant } from './decide-vacant.ts';
 import type { Decision } from './decision.ts';
+import type { ElectionInput } from './election-input.ts';
 import { isLeaseName } from './lease-name.ts';
-import type { ElectionInput } from './survey.ts';
 import type { Now } from './time.ts';
-import {
-  isHeld,
-  isVacant,
-  removeOwnPreference,
-  surveyElection,
-  toDecision,
-  type Verdict,
-  type View,
-} from './view.ts';
-
-/** The coordinator's own lock, the same Lease as the built-in controller's; it is never coordinated (rule 10). */
-export const coordinatorLease = { namespace: 'kube-system', name: 'leader-election-controller' } as const;
+import { toDecision, type Verdict } from './verdict.ts';
+import { isHeld, isVacant, surveyElection, type View } from './view.ts';
 
 /**
  * Decides what is to be done about one Lease. Pure: the same input at the same time gives the same decision, and nothing

@@ -1,7 +1,8 @@
 import type { PingPurpose } from './candidate-observation.ts';
 import type { Grant } from './lease-memory.ts';
 import type { Outcome } from './outcome.ts';
-import type { Standing, Tenure } from './survey.ts';
+import type { Standing } from './standing.ts';
+import type { Tenure } from './tenure.ts';
 import type { Instant, MicroTime } from './time.ts';
 
 /** Why a decision is what it is. Logs, metrics, Events, the command line and the runbooks all use these words. */

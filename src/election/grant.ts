@@ -1,6 +1,7 @@
+import { updateLease } from './actions.ts';
 import type { Action } from './decision.ts';
 import { type Grant, isGrantUnrenewed } from './lease-memory.ts';
-import { updateLease, type View } from './view.ts';
+import type { View } from './view.ts';
 
 /** The API's largest leaseTransitions: an int32. One more would be refused, and the Lease never have a holder again. */
 const MOST_TRANSITIONS = 2 ** 31 - 1;

@@ -1,9 +1,13 @@
 import { firstOf } from './first-of.ts';
-import type { Standing } from './survey.ts';
-import { isPingPending, standingsIn, type View } from './view.ts';
+import type { Standing } from './standing.ts';
+import { standingsIn } from './standing.ts';
+import { backoffMs, type Instant } from './time.ts';
+import type { View } from './view.ts';
+import { isPingPending } from './waiting.ts';
 
 /** How many silent candidates one round asks at the most. */
 const MOST_ASKED = 64;
+const ROUND_BACKOFF_CAP_MS = 60_000;
 
 /**
  * Of those who were silent, whom to ask in this round as nobody leads (rule 3): whose last ping is longest ago, two in the
@@ -23,4 +27,18 @@ function lastAskedAt({ observation: { ping } }: Standing): number {
 
 function byName({ candidate: a }: Standing, { candidate: b }: Standing): number {
   return a.name < b.name ? -1 : 1;
+}
+
+/** When silent candidates are asked again, while nobody leads. */
+export function nextRoundAt(view: View): Instant {
+  return view.input.memory.rounds.lastAt + roundBackoffMs(view);
+}
+
+/** How long the round that is `ahead` of the next one comes after the one before it, in milliseconds. */
+export function roundBackoffMs({ input: { memory, settings } }: View, ahead = 0): number {
+  return backoffMs(
+    Math.max(1, memory.rounds.count + ahead),
+    settings.electionDurationMs,
+    ROUND_BACKOFF_CAP_MS,
+  );
 }

@@ -1,10 +1,11 @@
+import { explainCandidates } from '../election/candidate-accounts.ts';
 import { sinceRenewalMs } from '../election/candidate-observation.ts';
 import type { Decision } from '../election/decision.ts';
-import { explainCandidates } from '../election/explain.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import { firstOf } from '../election/first-of.ts';
 import { decideOutcome } from '../election/outcome.ts';
+import type { CandidateState, Standing } from '../election/standing.ts';
 import { strategies } from '../election/strategies.ts';
-import type { CandidateState, ElectionInput, Standing } from '../election/survey.ts';
 import type { Now } from '../election/time.ts';
 import { possibleCandidates, type View } from '../election/view.ts';
 import { describeLoss } from './candidate-text.ts';
@@ -29,13 +30,12 @@ export interface RankedCandidate {
 export function supposeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
   const isPossible = new Set(possible);
-  const { tenure } = decision;
   // One that leads gives way only to somebody better by version; one that has yet to take the Lease up, to anybody better.
-  const incumbent = tenure.kind === 'held' && !isBeingRevised(decision) ? tenure.holder : undefined;
+  const outcome = isBeingRevised(decision) ? decideOutcome(possible) : view.outlook;
   const standings = decision.standings.map(
     (standing): Standing => (isPossible.has(standing.candidate) ? { ...standing, state: 'Live' } : standing),
   );
-  return { ...decision, actions: [], outcome: decideOutcome(possible, incumbent), standings };
+  return { ...decision, actions: [], outcome, standings };
 }
 
 function isBeingRevised({ reason }: Decision): boolean {

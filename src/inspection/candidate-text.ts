@@ -1,5 +1,5 @@
 import type { LeaseCandidate } from '../election/model.ts';
-import type { CandidateState } from '../election/survey.ts';
+import type { CandidateState } from '../election/standing.ts';
 
 /** What each state means for whoever has to act on it. */
 export const stateTexts: Readonly<Record<CandidateState, string>> = {

@@ -1,5 +1,5 @@
-import type { Clock, Instant } from '../clock.ts';
 import type { HeardDate } from '../kubernetes/client.ts';
+import type { Clock, Instant } from '../support/clock.ts';
 
 /** Clocks that differ by less do no harm and cannot be told from a slow network, in milliseconds. */
 export const SKEW_TOLERATED_MS = 2000;

@@ -1,3 +1,4 @@
+import { coordinatorLease } from '../election/coordinator-lease.ts';
 import type { Reason } from '../election/decision.ts';
 import type { MicroTime } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
@@ -23,6 +24,8 @@ const PASSING: ReadonlySet<Reason> = new Set<Reason>([
   'PreferredHolderNotBest',
   'AwaitingAcks',
 ]);
+
+const LOCK = `${coordinatorLease.namespace}/${coordinatorLease.name}`;
 
 const FLAGS =
   'Start every kube-apiserver with --feature-gates=CoordinatedLeaderElection=true and ' +
@@ -113,9 +116,9 @@ function checkLock({ lock }: Evidence): Finding {
       return {
         check,
         severity: 'warning',
-        what: 'The lock kube-system/leader-election-controller may not be read with these credentials.',
+        what: `The lock ${LOCK} may not be read with these credentials.`,
         meaning: 'It is not known who coordinates, if anybody does.',
-        advice: 'Use credentials that may get leases in kube-system.',
+        advice: `Use credentials that may get leases in ${coordinatorLease.namespace}.`,
       };
     case 'nobody':
       return {
@@ -123,8 +126,8 @@ function checkLock({ lock }: Evidence): Finding {
         severity: 'error',
         what:
           lock.formerHolder === ''
-            ? 'Nobody holds the lock kube-system/leader-election-controller.'
-            : `${lock.formerHolder} held the lock kube-system/leader-election-controller and renews it no more.`,
+            ? `Nobody holds the lock ${LOCK}.`
+            : `${lock.formerHolder} held the lock ${LOCK} and renews it no more.`,
         meaning: 'Nobody coordinates: a leader that dies is not replaced.',
         advice:
           'Start the coordinator (run) and look at its log; see that it may do what deploy/rbac.yaml grants.',

@@ -1,14 +1,14 @@
-import { type Clock, sleep } from '../clock.ts';
 import { CandidateWatch } from '../controller/candidate-watch.ts';
 import { ElectionRecords } from '../controller/election-records.ts';
-import { type LeaseKey, leaseKey } from '../controller/lease-key.ts';
-import { resourcePaths } from '../controller/resource-paths.ts';
 import { decodeLease } from '../coordination/lease.ts';
+import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { Now } from '../election/time.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { Reflector } from '../kubernetes/reflector.ts';
+import { type Clock, sleep } from '../support/clock.ts';
 import { electionsIn, type ObservedElection } from './elections.ts';
 import { seeCandidateFirst, seeLeaseFirst } from './first-sight.ts';
 

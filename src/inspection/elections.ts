@@ -1,16 +1,20 @@
-import type { Clock } from '../clock.ts';
 import { ElectionRecords } from '../controller/election-records.ts';
-import { type LeaseKey, leaseKey } from '../controller/lease-key.ts';
-import { resourcePaths } from '../controller/resource-paths.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
+import {
+  type LeaseCandidateVersion,
+  leaseCandidateResource,
+} from '../coordination/lease-candidate-version.ts';
+import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import type { ElectionSettings } from '../election/model.ts';
-import type { ElectionInput } from '../election/survey.ts';
 import type { Now } from '../election/time.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { discoverLeaseCandidateVersion, type LeaseCandidateVersion } from '../kubernetes/discovery.ts';
+import { discoverServedVersion } from '../kubernetes/discovery.ts';
 import { listAllPages } from '../kubernetes/list-pages.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
+import type { Clock } from '../support/clock.ts';
 import { seeCandidateFirst, seeLeaseFirst } from './first-sight.ts';
 
 /** One Lease, existing or only stood for, with all that is known of its election. */
@@ -44,10 +48,18 @@ export interface LookRequest {
 const PAGE_SIZE = 500;
 const PAGE_DEADLINE_MS = 60_000;
 
+/** The newest version in which the server has LeaseCandidates; undefined: in none. Rejects as the client does. */
+export function servedCandidateVersion(
+  client: KubernetesClient,
+  signal?: AbortSignal,
+): Promise<LeaseCandidateVersion | undefined> {
+  return discoverServedVersion(client, leaseCandidateResource, signal);
+}
+
 /** Looks once at Leases and their candidates. Rejects as the client does. */
 export async function lookAtElections(request: LookRequest): Promise<ObservedElections> {
   const { client, clock, settings, namespace, leaseName, signal } = request;
-  const candidateVersion = await discoverLeaseCandidateVersion(client, signal);
+  const candidateVersion = await servedCandidateVersion(client, signal);
   const [leases, candidates] = await Promise.all([
     list(request, resourcePaths.leases(namespace), leaseName && `metadata.name=${escaped(leaseName)}`),
     candidateVersion === undefined

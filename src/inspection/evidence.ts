@@ -1,13 +1,13 @@
-import { resourcePaths } from '../controller/resource-paths.ts';
 import { specOf } from '../coordination/raw-object.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
-import { isJsonObject } from '../kubernetes/json.ts';
 import { isKubernetesObject } from '../kubernetes/objects.ts';
+import { isJsonObject } from '../support/json.ts';
 import type { ClusterClock, ServerAhead } from './cluster-clock.ts';
-import { type LockHolder, lookAtLock } from './coordinator-lock.ts';
 import { lookAtElections, type ObservedElections } from './elections.ts';
+import { type LockHolder, lookAtLock } from './lock-holder.ts';
 import { type Right, rights } from './rights.ts';
 
 /** All that a diagnosis rests on. */

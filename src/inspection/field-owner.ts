@@ -1,5 +1,5 @@
-import { isJsonObject } from '../kubernetes/json.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
+import { isJsonObject } from '../support/json.ts';
 
 /** Under which names the server's field ownership lists a field of the object's spec; none where it does not say. */
 export function ownersOf(object: KubernetesObject | undefined, field: string): readonly string[] {

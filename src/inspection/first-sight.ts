@@ -1,5 +1,5 @@
 import type { ElectionRecords } from '../controller/election-records.ts';
-import { type LeaseKey, leaseKey } from '../controller/lease-key.ts';
+import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';
 import { recordPing, recordPingDelivered } from '../election/candidate-observation.ts';
 import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
 import type { MicroTime, Now } from '../election/time.ts';

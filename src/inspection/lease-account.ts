@@ -6,10 +6,10 @@ import type { Now } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
 import { type RankedCandidate, rank, supposeAnswers, verdictOn } from './candidate-ranking.ts';
 import { describeLoss, stateTexts } from './candidate-text.ts';
-import type { LockHolder } from './coordinator-lock.ts';
 import type { ObservedElection } from './elections.ts';
 import { ownersOf } from './field-owner.ts';
 import { describeStatus, type LeaseStatus, listed } from './lease-status.ts';
+import type { LockHolder } from './lock-holder.ts';
 import { reasonTexts } from './reason-text.ts';
 import { type Rehearsal, rehearse } from './rehearsal.ts';
 

@@ -1,9 +1,10 @@
 import { timeField } from '../coordination/raw-object.ts';
 import { decideElection } from '../election/decide.ts';
 import type { Decision, Reason } from '../election/decision.ts';
-import { grantOf } from '../election/decision-result.ts';
+import { grantOf } from '../election/decision-queries.ts';
 import type { Outcome } from '../election/outcome.ts';
-import type { CandidateState, Tenure } from '../election/survey.ts';
+import type { CandidateState } from '../election/standing.ts';
+import type { Tenure } from '../election/tenure.ts';
 import type { Now } from '../election/time.ts';
 import { surveyElection, type View } from '../election/view.ts';
 import type { ObservedElection } from './elections.ts';

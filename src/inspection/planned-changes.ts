@@ -1,11 +1,11 @@
 import { parseAllDocuments } from 'yaml';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import type { LeaseCandidate, StrategyPreference } from '../election/model.ts';
-import type { ElectionInput } from '../election/survey.ts';
 import { parseVersion } from '../election/version.ts';
-import { isJsonObject } from '../kubernetes/json.ts';
 import { isKubernetesObject } from '../kubernetes/objects.ts';
-import { SettingsError } from '../settings-table.ts';
+import { SettingsError } from '../settings/settings-table.ts';
+import { isJsonObject } from '../support/json.ts';
 import type { Change } from './rehearsal.ts';
 
 /** What is to be planned, as it was given. */

@@ -1,5 +1,4 @@
 import { ElectionRecords } from '../controller/election-records.ts';
-import { leaseKey } from '../controller/lease-key.ts';
 import {
   recordDecision,
   recordDelivered,
@@ -7,14 +6,15 @@ import {
   recordSending,
 } from '../controller/record-outcome.ts';
 import { decodeLease } from '../coordination/lease.ts';
+import { leaseKey } from '../coordination/lease-key.ts';
 import { leasePatch, newLease } from '../coordination/lease-patch.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
-import { isFields } from '../coordination/raw-object.ts';
 import type { CandidateObservation } from '../election/candidate-observation.ts';
 import type { Action, Decision } from '../election/decision.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import type { Lease, LeaseCandidate } from '../election/model.ts';
-import type { ElectionInput } from '../election/survey.ts';
 import type { Instant, Now } from '../election/time.ts';
+import { isJsonObject } from '../support/json.ts';
 
 /**
  * One election in memory and virtual time, with the same records as the controller keeps. Everything that is written is
@@ -143,7 +143,7 @@ export class RehearsalWorld {
 
 function specIn(body: Readonly<Record<string, unknown>>): { spec: Readonly<Record<string, unknown>> } {
   const spec = body['spec'];
-  return { spec: isFields(spec) ? spec : {} };
+  return { spec: isJsonObject(spec) ? spec : {} };
 }
 
 /** The Lease as the API has it, as far as an election needs it. */

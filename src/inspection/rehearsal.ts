@@ -1,8 +1,9 @@
 import { decideElection } from '../election/decide.ts';
 import type { Decision, Reason } from '../election/decision.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import { isGrantUnrenewed } from '../election/lease-memory.ts';
 import type { LeaseCandidate } from '../election/model.ts';
-import { type ElectionInput, surveyTenure } from '../election/survey.ts';
+import { surveyTenure } from '../election/tenure.ts';
 import type { Instant, Now } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
 import { describeVersions } from './candidate-text.ts';

@@ -1,4 +1,4 @@
-import { coordinatorLease } from '../election/decide.ts';
+import { coordinatorLease } from '../election/coordinator-lease.ts';
 
 /** One thing that a coordinator must be allowed to do. */
 export interface Right {

@@ -1,4 +1,4 @@
-import type { Clock, Instant } from '../clock.ts';
+import type { Clock, Instant } from '../support/clock.ts';
 
 /** How delays between attempts grow. */
 export interface BackoffOptions {

@@ -1,13 +1,13 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type Dispatcher, request as send } from 'undici';
-import { type Clock, within } from '../clock.ts';
+import { type Clock, within } from '../support/clock.ts';
+import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { describeCall, explainFailure, messageOf } from './call-failure.ts';
 import { ConnectionPools, type Connections } from './connections.ts';
 import { CredentialSource } from './credentials.ts';
 import { Deadline } from './deadline.ts';
 import { ApiError, apiErrorFromResponse, ConnectionError } from './errors.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
-import { describeTarget, pathWithQuery, type Query } from './request-target.ts';
+import { describeTarget, pathWithQuery, type Query } from './request-subject.ts';
 import { Turns } from './turns.ts';
 
 /** One call to the API server. */

@@ -1,6 +1,6 @@
 import type { AgentOptions, RequestOptions } from 'node:https';
 import type { Cluster, DispatcherOptions, KubeConfig } from '@kubernetes/client-node';
-import type { Clock, Instant } from '../clock.ts';
+import type { Clock, Instant } from '../support/clock.ts';
 
 /** What a request needs to be let in: headers to send, and how to connect (TLS material, proxy). */
 export interface Credentials {

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../support/clock.ts';
 
 /** Bounds one call: it is aborted when its time is up, or before that by the caller's own signal. */
 export class Deadline {

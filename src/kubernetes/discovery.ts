@@ -1,25 +1,18 @@
+import { isJsonObject, type JsonObject } from '../support/json.ts';
 import type { KubernetesClient } from './client.ts';
 import { ApiError } from './errors.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
 
-/** The versions of LeaseCandidate there have been, the newest first. */
-export const leaseCandidateVersions = ['v1beta1', 'v1alpha2', 'v1alpha1'] as const;
-
-/** A version of LeaseCandidate. */
-export type LeaseCandidateVersion = (typeof leaseCandidateVersions)[number];
-
-/** What to look for. */
-export interface ServedVersionQuery<V extends string> {
+/** A resource to look for. */
+export interface WantedResource<V extends string> {
   readonly group: string;
   /** The plural name, as in paths. */
   readonly resource: string;
   /** The versions that would do, the best first. */
-  readonly preference: readonly V[];
-  readonly signal?: AbortSignal;
+  readonly versions: readonly V[];
 }
 
 /**
- * The first version of the preference in which the server has the resource; undefined when there is none. Rejects as
+ * The first of the versions in which the server has the resource; undefined when there is none. Rejects as
  * the client does: a server that cannot tell is not one that does not serve.
  *
  * Each version is asked for by itself: the group's own list of its versions lags behind for a moment when an upgraded
@@ -27,27 +20,15 @@ export interface ServedVersionQuery<V extends string> {
  */
 export async function discoverServedVersion<V extends string>(
   client: KubernetesClient,
-  { group, resource, preference, signal }: ServedVersionQuery<V>,
+  { group, resource, versions }: WantedResource<V>,
+  signal?: AbortSignal,
 ): Promise<V | undefined> {
-  for (const version of preference) {
+  for (const version of versions) {
     const list = await getUnlessNotFound(client, `/apis/${group}/${version}`, signal);
     // A version may be served for the sake of other resources.
     if (namesOf(list?.['resources']).includes(resource)) return version;
   }
   return undefined;
-}
-
-/** The newest version in which LeaseCandidates are served; undefined when the server has them in none. */
-export function discoverLeaseCandidateVersion(
-  client: KubernetesClient,
-  signal?: AbortSignal,
-): Promise<LeaseCandidateVersion | undefined> {
-  return discoverServedVersion(client, {
-    group: 'coordination.k8s.io',
-    resource: 'leasecandidates',
-    preference: leaseCandidateVersions,
-    ...(signal && { signal }),
-  });
 }
 
 async function getUnlessNotFound(

@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject } from './json.ts';
+import { messageOf } from '../support/error-message.ts';
+import { isJsonObject, type JsonObject } from '../support/json.ts';
 
 /** What an {@link ApiError} is made of. */
 export interface ApiErrorFields {
@@ -50,11 +51,19 @@ export class ConnectionError extends Error {
   }
 }
 
+/** Refused because the object is not as it was when it was decided on: changed, deleted, or created meanwhile. */
+export function isConflict(error: unknown): boolean {
+  return (
+    error instanceof ApiError &&
+    (error.status === 409 || (error.status === 404 && error.reason === 'NotFound'))
+  );
+}
+
 /** What went wrong with a call, whatever it was about: the same for what is the same, so that it can be told once. */
 export function kindOfFailure(error: unknown): string {
   if (error instanceof ApiError) return `${error.method} ${error.status} ${error.reason}`;
   if (error instanceof ConnectionError) return error.code;
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }
 
 /** How long a server's own explanation may be before it is cut, in characters: proxies answer with whole pages. */

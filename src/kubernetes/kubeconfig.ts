@@ -2,6 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { type Cluster, type Context, KubeConfig, type User } from '@kubernetes/client-node';
+import { hostAndPort } from '../support/address.ts';
+import { messageOf } from '../support/error-message.ts';
 
 /** Where the configuration is to come from. */
 export interface KubeConfigSource {
@@ -102,7 +104,7 @@ function readServiceAccount(env: KubeConfigSource['env'], directory: string): Ku
   const caFile = join(directory, 'ca.crt');
   if (!host || !port || !existsSync(tokenFile) || !existsSync(caFile)) return undefined;
   const name = 'in-cluster';
-  const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const server = `https://${hostAndPort(host, port)}`;
   return assemble(
     { name, server, caFile, skipTLSVerify: false },
     { name, authProvider: { name: 'tokenFile', config: { tokenFile } } },
@@ -157,8 +159,4 @@ function assemble(cluster: Cluster, user: User, context: Context): KubeConfig {
     currentContext: context.name,
   });
   return kubeConfig;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

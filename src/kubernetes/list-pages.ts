@@ -1,7 +1,7 @@
+import { isJsonObject } from '../support/json.ts';
 import type { KubernetesClient } from './client.ts';
 import { ApiError, ConnectionError } from './errors.ts';
-import { isJsonObject } from './json.ts';
-import type { Query } from './request-target.ts';
+import type { Query } from './request-subject.ts';
 
 /** A complete list, whose pages have been handed over. */
 export interface ObjectList {

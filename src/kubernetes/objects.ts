@@ -1,4 +1,4 @@
-import { isJsonObject } from './json.ts';
+import { isJsonObject } from '../support/json.ts';
 
 /** The fields of metadata that this project reads; all others stay in place, untyped. */
 export interface ObjectMeta {
@@ -41,6 +41,17 @@ export function isKubernetesObject(value: unknown): value is KubernetesObject {
 /** The key of an object in a store: `namespace/name`, or the name alone where there is no namespace. */
 export function objectKey(metadata: Pick<ObjectMeta, 'namespace' | 'name'>): string {
   return metadata.namespace ? `${metadata.namespace}/${metadata.name}` : metadata.name;
+}
+
+/**
+ * Whether `object` is not newer than `seen`. Resource versions of one resource may be compared as numbers; where they are
+ * none, nothing can be said.
+ */
+export function isNotNewer(object: KubernetesObject, seen: KubernetesObject | undefined): boolean {
+  const [version, seenVersion] = [object.metadata.resourceVersion, seen?.metadata.resourceVersion];
+  if (version === undefined || seenVersion === undefined) return false;
+  if (version === seenVersion) return true;
+  return /^\d+$/.test(version) && /^\d+$/.test(seenVersion) && BigInt(version) < BigInt(seenVersion);
 }
 
 function isOptionalText(value: unknown): boolean {

@@ -1,4 +1,4 @@
-import { type Clock, type Instant, sleep } from '../clock.ts';
+import { type Clock, type Instant, sleep } from '../support/clock.ts';
 import { Backoff } from './backoff.ts';
 import type { KubernetesClient } from './client.ts';
 import { ConnectionError } from './errors.ts';

@@ -1,4 +1,4 @@
-import type { Clock, Instant } from '../clock.ts';
+import type { Clock, Instant } from '../support/clock.ts';
 import type { WatchEnd } from './watch-stream.ts';
 
 /**

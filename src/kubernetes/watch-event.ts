@@ -1,5 +1,5 @@
+import { isJsonObject } from '../support/json.ts';
 import { ApiError, apiErrorFromStatus, ConnectionError } from './errors.ts';
-import { isJsonObject } from './json.ts';
 import { isKubernetesObject, type KubernetesObject } from './objects.ts';
 
 /** One line of a watch. */

@@ -1,6 +1,6 @@
-import type { Clock, Instant } from '../clock.ts';
+import type { Clock, Instant } from '../support/clock.ts';
 import type { KubernetesClient } from './client.ts';
-import type { Query } from './request-target.ts';
+import type { Query } from './request-subject.ts';
 import { parseWatchEvent, type WatchEvent } from './watch-event.ts';
 import { LineSplitter } from './watch-lines.ts';
 

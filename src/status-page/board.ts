@@ -1,9 +1,9 @@
-import type { Clock } from '../clock.ts';
 import type { SeenListener } from '../controller/controller-parts.ts';
-import { DeadlineHeap } from '../controller/deadline-heap.ts';
-import type { LeaseKey } from '../controller/lease-key.ts';
-import type { ElectionInput } from '../election/survey.ts';
+import type { LeaseKey } from '../coordination/lease-key.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import type { Now } from '../election/time.ts';
+import type { Clock } from '../support/clock.ts';
+import { DeadlineHeap } from '../support/deadline-heap.ts';
 import { isCoordinated, lookAtLease } from './lease-entry.ts';
 
 /** Who knows the Leases: the controller. */

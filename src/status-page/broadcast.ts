@@ -1,4 +1,4 @@
-import type { Clock, Instant } from '../clock.ts';
+import type { Clock, Instant } from '../support/clock.ts';
 import type { Board } from './board.ts';
 import type { StreamEncoding } from './stream-encoding.ts';
 import { type Encode, type Sink, Viewer } from './viewer.ts';

@@ -1,10 +1,13 @@
 import { unledSince } from '../controller/elections-survey.ts';
-import { leaseKey } from '../controller/lease-key.ts';
+import { leaseKey } from '../coordination/lease-key.ts';
 import { decideElection } from '../election/decide.ts';
 import type { Decision, Reason } from '../election/decision.ts';
-import { type CandidateState, type ElectionInput, showsElection } from '../election/survey.ts';
+import type { ElectionInput } from '../election/election-input.ts';
+import type { CandidateState } from '../election/standing.ts';
+import { showsElection } from '../election/tenure.ts';
 import { earliest, type Instant, type Now } from '../election/time.ts';
-import { endsOfWords, surveyElection } from '../election/view.ts';
+import { surveyElection } from '../election/view.ts';
+import { endsOfWords } from '../election/waiting.ts';
 import { type RankedCandidate, rank, supposeAnswers, verdictOn } from '../inspection/candidate-ranking.ts';
 import { describeStatus } from '../inspection/lease-status.ts';
 import type { CandidateEntry, LeaseEntry } from './wire.ts';

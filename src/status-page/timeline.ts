@@ -1,9 +1,9 @@
-import type { Clock } from '../clock.ts';
-import type { LeaseKey } from '../controller/lease-key.ts';
+import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Decision } from '../election/decision.ts';
-import { changesCluster, grantOf } from '../election/decision-result.ts';
+import { changesCluster, grantOf } from '../election/decision-queries.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import type { Lease } from '../election/model.ts';
-import type { ElectionInput } from '../election/survey.ts';
+import type { Clock } from '../support/clock.ts';
 import { resultOf } from '../telemetry/election-result.ts';
 import { changeEvents, type LeaseEvent, resolutionEvent, troubleEvent } from '../telemetry/lease-event.ts';
 import { MOST_NAMED, nameCandidates } from '../telemetry/named-candidates.ts';

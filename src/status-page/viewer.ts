@@ -1,5 +1,5 @@
-import type { Instant } from '../clock.ts';
-import type { LeaseKey } from '../controller/lease-key.ts';
+import type { LeaseKey } from '../coordination/lease-key.ts';
+import type { Instant } from '../support/clock.ts';
 import type { StreamEncoding } from './stream-encoding.ts';
 import type { Messages } from './wire.ts';
 

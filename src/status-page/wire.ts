@@ -1,5 +1,5 @@
 import type { Reason } from '../election/decision.ts';
-import type { CandidateState } from '../election/survey.ts';
+import type { CandidateState } from '../election/standing.ts';
 import type { LeaseEvent } from '../telemetry/lease-event.ts';
 
 /** One candidate of a Lease, as the page shows it. */

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { Clock, Instant } from '../clock.ts';
-import type { WatchedResource } from '../controller/controller-parts.ts';
+import type { WatchedResource } from '../controller/observers.ts';
 import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/reflector.ts';
+import type { Clock, Instant } from '../support/clock.ts';
 
 /** One call to the API server that ended; a watch counts as ended once its answer has begun. */
 export interface ApiCall {

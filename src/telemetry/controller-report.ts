@@ -1,10 +1,10 @@
-import type { ControllerObserver } from '../controller/controller-parts.ts';
-import type { LockEvent } from '../controller/lock-settings.ts';
-import type { LockState } from '../controller/lock-state.ts';
+import type { LockEvent } from '../controller/lock/lock-settings.ts';
+import type { LockState } from '../controller/lock/lock-state.ts';
+import type { ControllerObserver } from '../controller/observers.ts';
 import type { Instant } from '../election/time.ts';
 import { kindOfFailure } from '../kubernetes/errors.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
-import { createThrottle } from '../throttle.ts';
+import { createThrottle } from '../support/throttle.ts';
 import { DecisionReport } from './decision-report.ts';
 import type { ElectionTraces } from './election-traces.ts';
 import type { LeaseEvent } from './lease-event.ts';

@@ -1,7 +1,7 @@
 import type { Decision, Reason } from '../election/decision.ts';
-import { grantOf, isLeaseWrite, preferredBy } from '../election/decision-result.ts';
+import { grantOf, isLeaseWrite, preferredBy } from '../election/decision-queries.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import { strategies } from '../election/strategies.ts';
-import type { ElectionInput } from '../election/survey.ts';
 import { parseVersion } from '../election/version.ts';
 
 /**

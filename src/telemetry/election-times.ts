@@ -1,7 +1,8 @@
 import { unledSince } from '../controller/elections-survey.ts';
 import type { Decision } from '../election/decision.ts';
-import { grantOf, preferredBy } from '../election/decision-result.ts';
-import { type ElectionInput, surveyTenure } from '../election/survey.ts';
+import { grantOf, preferredBy } from '../election/decision-queries.ts';
+import type { ElectionInput } from '../election/election-input.ts';
+import { surveyTenure } from '../election/tenure.ts';
 import type { Instant } from '../election/time.ts';
 
 /** How long the election that was just applied took, in milliseconds. */

@@ -1,11 +1,12 @@
-import { isConflict } from '../controller/sender.ts';
+import type { CandidateAccount } from '../election/candidate-accounts.ts';
 import { ackDueAt, type Ping } from '../election/candidate-observation.ts';
 import type { Action, Decision } from '../election/decision.ts';
-import { grantOf, isLeaseWrite, preferredBy } from '../election/decision-result.ts';
-import type { CandidateAccount } from '../election/explain.ts';
-import { type ElectionInput, surveyTenure } from '../election/survey.ts';
+import { grantOf, isLeaseWrite, preferredBy } from '../election/decision-queries.ts';
+import type { ElectionInput } from '../election/election-input.ts';
+import { surveyTenure } from '../election/tenure.ts';
 import type { Instant } from '../election/time.ts';
-import { ApiError } from '../kubernetes/errors.ts';
+import { ApiError, isConflict } from '../kubernetes/errors.ts';
+import { messageOf } from '../support/error-message.ts';
 import { describeAction } from './action-text.ts';
 import { formerHolderOf } from './election-result.ts';
 import { nameCandidates } from './named-candidates.ts';
@@ -224,8 +225,4 @@ function describeAccount(account: CandidateAccount): string {
   const { name, binaryVersion = 'none', emulationVersion = 'none', state, lostBy } = account;
   const standing = lostBy === undefined || lostBy === state ? state : `${state}, ${lostBy}`;
   return `${name} ${binaryVersion}/${emulationVersion}: ${standing}`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

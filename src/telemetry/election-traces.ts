@@ -1,7 +1,7 @@
-import type { DecisionObserver } from '../controller/reconcile.ts';
+import type { DecisionObserver } from '../controller/observers.ts';
 import type { Action, Decision } from '../election/decision.ts';
-import { grantOf, isLeaseWrite, preferredBy } from '../election/decision-result.ts';
-import type { ElectionInput } from '../election/survey.ts';
+import { grantOf, isLeaseWrite, preferredBy } from '../election/decision-queries.ts';
+import type { ElectionInput } from '../election/election-input.ts';
 import type { Instant } from '../election/time.ts';
 import { isUndecided, resultOf } from './election-result.ts';
 import { needSince, type Rest, restAt } from './election-times.ts';

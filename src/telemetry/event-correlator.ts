@@ -1,4 +1,4 @@
-import type { Instant } from '../clock.ts';
+import type { Instant } from '../support/clock.ts';
 import type { LeaseEvent } from './lease-event.ts';
 import { createRecentMap } from './recent-map.ts';
 import { fullBucket, type TokenBucket, takeToken } from './token-bucket.ts';

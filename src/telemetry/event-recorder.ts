@@ -1,9 +1,9 @@
-import { type Clock, sleep, within } from '../clock.ts';
 import { FIELD_MANAGER } from '../coordination/lease.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
 import type { MicroTime } from '../election/time.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
+import { type Clock, sleep, within } from '../support/clock.ts';
 import { type CorrelatedEvent, createEventCorrelator } from './event-correlator.ts';
 import type { EventMetrics } from './event-metrics.ts';
 import type { LeaseEvent } from './lease-event.ts';

@@ -1,8 +1,8 @@
-import type { Clock } from '../clock.ts';
+import type { OtlpSettings } from '../settings/otlp-settings.ts';
+import type { Clock } from '../support/clock.ts';
 import { createTraceFailureReport } from './controller-report.ts';
 import { createElectionTraces, type ElectionTraces } from './election-traces.ts';
 import type { Logger } from './logger.ts';
-import type { OtlpSettings } from './otlp-settings.ts';
 
 /** Traces of elections that go to an OTLP receiver. */
 export interface ExportedTraces extends ElectionTraces {

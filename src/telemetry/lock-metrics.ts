@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { LockCall } from '../controller/lock-settings.ts';
-import type { LockState } from '../controller/lock-state.ts';
+import type { LockCall } from '../controller/lock/lock-settings.ts';
+import type { LockState } from '../controller/lock/lock-state.ts';
+import { coordinatorLease } from '../election/coordinator-lease.ts';
 
 /** What becomes of the coordinator's own lock. */
 export interface LockMetrics {
@@ -8,7 +9,6 @@ export interface LockMetrics {
   callFailed(call: LockCall | 'watch'): void;
 }
 
-const LOCK = 'leader-election-controller';
 const STATES: Readonly<Record<LockState['kind'], true>> = {
   standby: true,
   waiting: true,
@@ -65,7 +65,7 @@ export function createLockMetrics(registry: Registry): LockMetrics {
     labelNames: ['holder'],
     registers,
   });
-  masterStatus.set({ name: LOCK }, 0);
+  masterStatus.set({ name: coordinatorLease.name }, 0);
   for (const state of Object.keys(STATES)) changes.inc({ state }, 0);
   for (const call of Object.keys(CALLS)) failures.inc({ call }, 0);
   let last: LockState['kind'] | undefined;
@@ -74,7 +74,7 @@ export function createLockMetrics(registry: Registry): LockMetrics {
       const { kind } = state;
       const holder = holderOf(state);
       for (const other of HOLDERS) holders.set({ holder: other }, other === holder ? 1 : 0);
-      masterStatus.set({ name: LOCK }, kind === 'active' ? 1 : 0);
+      masterStatus.set({ name: coordinatorLease.name }, kind === 'active' ? 1 : 0);
       if (kind !== last) changes.inc({ state: kind });
       last = kind;
     },

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../support/clock.ts';
 import { fullBucket, type TokenBucket, takeToken } from './token-bucket.ts';
 
 /** The levels whose lines are limited. */

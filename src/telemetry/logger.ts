@@ -1,7 +1,7 @@
 import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino';
-import type { Clock } from '../clock.ts';
-import type { LogLevel } from '../config.ts';
 import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
+import type { LogLevel } from '../settings/setting-values.ts';
+import type { Clock } from '../support/clock.ts';
 import { type LimitedLevel, LogBudget } from './log-budget.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../support/clock.ts';
 import { type ApiMetrics, createApiMetrics } from './api-metrics.ts';
 import { createElectionMetrics, type ElectionMetrics } from './election-metrics.ts';
 import { createEventMetrics, type EventMetrics } from './event-metrics.ts';

@@ -1,9 +1,9 @@
+import { type CandidateAccount, explainCandidates } from '../election/candidate-accounts.ts';
 import type { Decision } from '../election/decision.ts';
-import { grantOf, preferredBy } from '../election/decision-result.ts';
-import { type CandidateAccount, explainCandidates } from '../election/explain.ts';
+import { grantOf, preferredBy } from '../election/decision-queries.ts';
 import { firstOf } from '../election/first-of.ts';
+import type { Standing } from '../election/standing.ts';
 import { strategies } from '../election/strategies.ts';
-import type { Standing } from '../election/survey.ts';
 
 /** Of candidates, and of whatever else there may be any number of, logs and Events name so many and count the others. */
 export const MOST_NAMED = 10;

@@ -13,8 +13,8 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
-import { type Clock, type Instant, within } from '../clock.ts';
-import type { OtlpSettings } from './otlp-settings.ts';
+import type { OtlpSettings } from '../settings/otlp-settings.ts';
+import { type Clock, type Instant, within } from '../support/clock.ts';
 import type { TraceAttributes, TraceSpan } from './trace-span.ts';
 
 // Nothing but this file knows OpenTelemetry, and it is loaded only where traces have somewhere to go.

@@ -1,6 +1,6 @@
 import { Gauge, Histogram, type Registry } from 'prom-client';
-import { URGENCIES, type Urgency } from '../controller/urgency.ts';
-import type { WriteQueue, WriteQueueObserver } from '../controller/write-queue.ts';
+import { URGENCIES, type Urgency } from '../controller/queue/urgency.ts';
+import type { WriteQueue, WriteQueueObserver } from '../controller/queue/write-queue.ts';
 
 /** The turns that Leases take to write to the API server. */
 export interface WriteQueueMetrics extends WriteQueueObserver {

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { Clock, Instant } from '../clock.ts';
 import type { ElectionsSurvey } from '../controller/elections-survey.ts';
+import type { Clock, Instant } from '../support/clock.ts';
 import { reasons } from './reason-table.ts';
 
 /** How all Leases stand, asked for whenever metrics are collected. */

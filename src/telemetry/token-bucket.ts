@@ -1,4 +1,4 @@
-import type { Instant } from '../clock.ts';
+import type { Instant } from '../support/clock.ts';
 
 /** Lets `burst` things through at once, and then so many a second. */
 export interface TokenBucketRate {

@@ -1,4 +1,4 @@
-import type { Instant } from '../clock.ts';
+import type { Instant } from '../support/clock.ts';
 
 /** What is known of a span or of one of its events; what is undefined is left out. */
 export type TraceAttributes = Readonly<

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ApiObject } from '../../src/apiserver/api-object.ts';
+import type { ApiObject } from '../../src/apiserver/schema/api-object.ts';
 import { startStandIns } from '../../src/apiserver/stand-ins.ts';
 import { ObjectStore } from '../../src/apiserver/storage/object-store.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

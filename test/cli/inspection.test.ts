@@ -3,7 +3,7 @@ import { showDiagnosis } from '../../src/cli/show-diagnosis.ts';
 import { showExplanation } from '../../src/cli/show-explanation.ts';
 import { showPlan } from '../../src/cli/show-plan.ts';
 import { showStatus } from '../../src/cli/show-status.ts';
-import type { Host } from '../../src/host.ts';
+import type { Host } from '../../src/support/host.ts';
 import {
   type LookingSite,
   lookingSettings,

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import type { ReadStream, WriteStream } from 'node:tty';
 import { generateCertificate } from '../../src/apiserver/access/certificates.ts';
-import { kubeconfigText } from '../../src/apiserver/access/kubeconfig.ts';
+import { kubeconfigText } from '../../src/apiserver/access/kubeconfig-text.ts';
 import { type ApiServerOptions, startApiServer } from '../../src/apiserver/api-server.ts';
-import { runSettings } from '../../src/config.ts';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
-import type { Host } from '../../src/host.ts';
-import { resolveSettings } from '../../src/settings-table.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import { runSettings } from '../../src/settings/run-settings.ts';
+import { resolveSettings } from '../../src/settings/settings-table.ts';
+import type { Host } from '../../src/support/host.ts';
+import { systemClock } from '../../src/support/system-clock.ts';
 import { type ApiAccess, apiRequest } from '../control-plane/api-request.ts';
 import { WALL_START } from '../support/election-builders.ts';
 

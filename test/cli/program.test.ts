@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
-import { type RunSettings, runSettings } from '../../src/config.ts';
-import { type DemoSettings, demoSettings } from '../../src/demo-config.ts';
+import { type DemoSettings, demoSettings } from '../../src/settings/demo-settings.ts';
 import {
   doctorSettings,
   explainSettings,
   planSettings,
   statusSettings,
-} from '../../src/inspection/settings.ts';
-import { type ServeSettings, serveSettings } from '../../src/serve-config.ts';
-import { envName, rowsOf, type SettingsTable } from '../../src/settings-table.ts';
+} from '../../src/settings/inspection-settings.ts';
+import { type RunSettings, runSettings } from '../../src/settings/run-settings.ts';
+import { type ServeSettings, serveSettings } from '../../src/settings/serve-settings.ts';
+import { envName, rowsOf, type SettingsTable } from '../../src/settings/settings-table.ts';
 
 /** Executes the program with commands that only record what they were given. */
 async function execute(

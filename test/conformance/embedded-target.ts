@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { startApiServer } from '../../src/apiserver/api-server.ts';
-import type { LeaseCandidateVersion } from '../../src/apiserver/resources/lease-candidates.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
+import { systemClock } from '../../src/support/system-clock.ts';
 import { makeRequester, type RunningTarget, type ServedApi } from './target.ts';
 
 /** How many changes the server remembers: enough for the longest story that a test tells. */

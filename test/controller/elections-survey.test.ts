@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type ElectionsSurvey, surveyElections } from '../../src/controller/elections-survey.ts';
 import type { Redundancy } from '../../src/controller/redundancy.ts';
-import { surveyCandidates, surveyTenure } from '../../src/election/survey.ts';
+import { surveyStandings } from '../../src/election/standing.ts';
+import { surveyTenure } from '../../src/election/tenure.ts';
 import type { Instant } from '../../src/election/time.ts';
 import {
   type InputBuilder,
@@ -19,7 +20,7 @@ function survey(builder: InputBuilder, at: Instant, known?: Redundancy): Promise
   const input = builder.build();
   const tenure = surveyTenure(input, at);
   const now = makeNow(at);
-  const standings = surveyCandidates(input, tenure, now);
+  const standings = surveyStandings(input, tenure, now);
   return surveyElections([{ key: KEY, input, tenure, standings, now, reason: undefined }], known);
 }
 

@@ -2,8 +2,8 @@ import type { ElectionControllerParts } from '../../src/controller/controller-pa
 import { ElectionController } from '../../src/controller/election-controller.ts';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
-import { isJsonObject, type JsonObject } from '../../src/kubernetes/json.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
+import { isJsonObject, type JsonObject } from '../../src/support/json.ts';
 import { SimApiServer, type SimWrite, specOf } from '../simulation/sim-api-server.ts';
 import { SimConnection, type SimFate } from '../simulation/sim-connection.ts';
 import { SimProcess } from '../simulation/sim-process.ts';

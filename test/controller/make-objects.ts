@@ -1,6 +1,6 @@
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
-import type { JsonObject } from '../../src/kubernetes/json.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
+import type { JsonObject } from '../../src/support/json.ts';
 import { OLDEST, wallAt } from '../support/election-builders.ts';
 
 /** What a LeaseCandidate is made of, where it matters. */

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isConflict, LockLostError } from '../../src/controller/sender.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
-import { ApiError, ConnectionError } from '../../src/kubernetes/errors.ts';
 import { ControllerWorld, isLeaseWrite, isPing } from './make-controller.ts';
 import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
 
@@ -385,22 +383,3 @@ describe('what is forgotten', () => {
     expect(world.told).toContain(`forgotten ${KEY}`);
   });
 });
-
-describe.each([
-  { name: '409', error: apiError(409, 'Conflict'), want: true },
-  { name: '409 AlreadyExists', error: apiError(409, 'AlreadyExists'), want: true },
-  { name: '404 of the object', error: apiError(404, 'NotFound'), want: true },
-  { name: '404 of the resource', error: apiError(404, ''), want: false },
-  { name: '500', error: apiError(500, ''), want: false },
-  { name: 'no answer', error: new ConnectionError('x', { code: 'DEADLINE_EXCEEDED' }), want: false },
-  { name: 'a lost lock', error: new LockLostError(), want: false },
-  { name: 'anything else', error: 'text', want: false },
-])('an error: $name', ({ error, want }) => {
-  test(want ? 'means that the object has changed' : 'does not mean that the object has changed', () => {
-    expect(isConflict(error)).toBe(want);
-  });
-});
-
-function apiError(status: number, reason: string): ApiError {
-  return new ApiError({ method: 'PATCH', path: '/', status, reason, message: '' });
-}

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
+import { WriteQueue } from '../../src/controller/queue/write-queue.ts';
 import { LockLostError, Sender } from '../../src/controller/sender.ts';
 import { WriteBarrier } from '../../src/controller/write-barrier.ts';
-import { WriteQueue } from '../../src/controller/write-queue.ts';
 import { ackDueAt } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import type { Action } from '../../src/election/decision.ts';

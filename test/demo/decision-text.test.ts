@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeDecision } from '../../src/demo/decision-text.ts';
 import type { Action, Decision, LeaseChange } from '../../src/election/decision.ts';
-import type { CandidateState, Standing } from '../../src/election/survey.ts';
+import type { CandidateState, Standing } from '../../src/election/standing.ts';
 import { makeCandidate, makeInput, makeLease, OLDEST } from '../support/election-builders.ts';
 
 function makeDecision(fields: Partial<Decision>): Decision {

@@ -1,8 +1,8 @@
-import { runSettings } from '../../src/config.ts';
 import { DemoWorld } from '../../src/demo/demo-world.ts';
 import type { SampleTiming } from '../../src/demo/sample-identity.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
-import { resolveSettings } from '../../src/settings-table.ts';
+import { runSettings } from '../../src/settings/run-settings.ts';
+import { resolveSettings } from '../../src/settings/settings-table.ts';
 import { SimApiServer } from '../simulation/sim-api-server.ts';
 import { SimConnection, type SimFate } from '../simulation/sim-connection.ts';
 import { SimProcess } from '../simulation/sim-process.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { showLive } from '../../src/demo/show-live.ts';
-import type { Host } from '../../src/host.ts';
+import type { Host } from '../../src/support/host.ts';
 import { settle } from '../support/virtual-clock.ts';
 import { SimDemo } from './make-demo.ts';
 import { SimKeyboard } from './sim-keyboard.ts';

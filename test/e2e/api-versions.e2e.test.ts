@@ -1,5 +1,5 @@
 import { describe, it, type TestContext } from 'vitest';
-import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
+import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
 import {
   type ControlPlane,
   type ControlPlaneOptions,

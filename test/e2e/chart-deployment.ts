@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { runCommand } from '../../src/cli/run.ts';
-import type { RunSettings } from '../../src/config.ts';
+import type { RunSettings } from '../../src/settings/run-settings.ts';
 import { watchChild } from './child-output.ts';
 import type { ChartObject } from './helm.ts';
 

@@ -1,5 +1,5 @@
+import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
-import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
 import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
 
 /** As much of a Lease as these tests look at. */

@@ -1,4 +1,4 @@
-import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
+import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
 import type { CoordinationPlane } from '../control-plane/coordination-plane.ts';
 import { type KubernetesVersion, leaseCandidateVersions } from '../control-plane/kubernetes-versions.ts';
 import { createLease, createNamespaces, type Lease, leasePath } from './cluster-objects.ts';

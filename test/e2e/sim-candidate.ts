@@ -1,4 +1,4 @@
-import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
+import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
 import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
 import { type CandidateSpec, candidatePath, createCandidate, microTime } from './cluster-objects.ts';
 import { type WatchedCandidate, type WatchedObjects, watchCandidates } from './watched-objects.ts';

@@ -1,4 +1,4 @@
-import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
+import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
 import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
 import type { Lease } from './cluster-objects.ts';
 import { type ChangeType, followObjects, type WatchedObject } from './followed-objects.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { coordinatorLease, decideElection } from '../../src/election/decide.ts';
+import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
+import { decideElection } from '../../src/election/decide.ts';
 import { makeCandidate, makeInput, makeLease, makeNow } from '../support/election-builders.ts';
 import { describeActions, SimElection } from '../support/sim-election.ts';
 

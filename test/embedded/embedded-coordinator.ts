@@ -1,9 +1,13 @@
-import type { Clock } from '../../src/clock.ts';
-import { type RunSettings, runSettings } from '../../src/config.ts';
+import {
+  assembleCoordinator,
+  type Coordinator,
+  type CoordinatorParts,
+} from '../../src/controller/coordinator.ts';
 import { ElectionController } from '../../src/controller/election-controller.ts';
-import { assembleCoordinator, type Coordinator, type CoordinatorParts } from '../../src/coordinator.ts';
 import { createClient } from '../../src/kubernetes/client.ts';
-import { resolveSettings } from '../../src/settings-table.ts';
+import { type RunSettings, runSettings } from '../../src/settings/run-settings.ts';
+import { resolveSettings } from '../../src/settings/settings-table.ts';
+import type { Clock } from '../../src/support/clock.ts';
 import {
   createControllerReport,
   createEventFailureReport,

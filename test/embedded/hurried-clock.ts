@@ -1,5 +1,5 @@
-import type { Clock, Instant } from '../../src/clock.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import type { Clock, Instant } from '../../src/support/clock.ts';
+import { systemClock } from '../../src/support/system-clock.ts';
 import { patientClock } from './patient-clock.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { Clock, Instant } from '../../src/clock.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import type { Clock, Instant } from '../../src/support/clock.ts';
+import { systemClock } from '../../src/support/system-clock.ts';
 
 const TICK_MS = 5;
 /** The most that passes by this clock from one tick to the next. */

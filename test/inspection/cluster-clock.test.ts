@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ClusterClock } from '../../src/inspection/cluster-clock.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import { systemClock } from '../../src/support/system-clock.ts';
 import { WALL_START } from '../support/election-builders.ts';
 
 const SECOND = 1_000_000n;

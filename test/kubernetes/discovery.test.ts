@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { discoverLeaseCandidateVersion, discoverServedVersion } from '../../src/kubernetes/discovery.ts';
+import { leaseCandidateResource } from '../../src/coordination/lease-candidate-version.ts';
+import { discoverServedVersion } from '../../src/kubernetes/discovery.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
-import type { JsonObject } from '../../src/kubernetes/json.ts';
+import type { JsonObject } from '../../src/support/json.ts';
 import { ScriptedClient } from './scripted-client.ts';
 
 /** A server that has these resources in these versions of the group. */
@@ -44,7 +45,7 @@ describe('the version of LeaseCandidate', () => {
       want: undefined,
     },
   ])('is $name', async ({ served, want }) => {
-    await expect(discoverLeaseCandidateVersion(makeServer(served))).resolves.toBe(want);
+    await expect(discoverServedVersion(makeServer(served), leaseCandidateResource)).resolves.toBe(want);
   });
 
   it('is none where the group is not served', async () => {
@@ -52,7 +53,7 @@ describe('the version of LeaseCandidate', () => {
     client.onRequest = ({ method, path }) => {
       throw new ApiError({ method, path, status: 404, message: 'not found' });
     };
-    await expect(discoverLeaseCandidateVersion(client)).resolves.toBeUndefined();
+    await expect(discoverServedVersion(client, leaseCandidateResource)).resolves.toBeUndefined();
   });
 
   it('is not known where the server cannot tell', async () => {
@@ -60,7 +61,9 @@ describe('the version of LeaseCandidate', () => {
     client.onRequest = ({ method, path }) => {
       throw new ApiError({ method, path, status: 503, message: 'try later' });
     };
-    await expect(discoverLeaseCandidateVersion(client)).rejects.toMatchObject({ status: 503 });
+    await expect(discoverServedVersion(client, leaseCandidateResource)).rejects.toMatchObject({
+      status: 503,
+    });
   });
 });
 
@@ -70,14 +73,14 @@ describe('any resource', () => {
     const answer = client.onRequest;
     client.onRequest = (request) =>
       request.path.endsWith('.io') ? { versions: [{ version: 'v2' }] } : answer(request);
-    const query = { group: 'coordination.k8s.io', resource: 'leases', preference: ['v2', 'v1'] } as const;
+    const query = { group: 'coordination.k8s.io', resource: 'leases', versions: ['v2', 'v1'] } as const;
     await expect(discoverServedVersion(client, query)).resolves.toBe('v1');
   });
 
   it('is not found in a list that names nothing', async () => {
     const client = makeServer({});
     client.onRequest = () => ({ resources: ['leases', {}, { name: 1 }] });
-    const query = { group: 'coordination.k8s.io', resource: 'leases', preference: ['v1'] } as const;
+    const query = { group: 'coordination.k8s.io', resource: 'leases', versions: ['v1'] } as const;
     await expect(discoverServedVersion(client, query)).resolves.toBeUndefined();
   });
 });

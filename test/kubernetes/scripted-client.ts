@@ -1,7 +1,7 @@
 import type { ApiRequest, KubernetesClient } from '../../src/kubernetes/client.ts';
 import { ConnectionError } from '../../src/kubernetes/errors.ts';
-import type { JsonObject } from '../../src/kubernetes/json.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
+import type { JsonObject } from '../../src/support/json.ts';
 
 /** A watch that a test feeds. */
 export class ScriptedWatch implements AsyncIterable<Uint8Array> {

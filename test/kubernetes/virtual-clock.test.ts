@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sleep } from '../../src/clock.ts';
+import { sleep } from '../../src/support/clock.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 describe('a virtual clock', () => {

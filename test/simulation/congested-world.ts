@@ -1,4 +1,4 @@
-import type { Instant } from '../../src/clock.ts';
+import type { Instant } from '../../src/support/clock.ts';
 import type { SimWrite } from './sim-api-server.ts';
 import { SimCapacity } from './sim-capacity.ts';
 import { SimCrowd } from './sim-crowd.ts';

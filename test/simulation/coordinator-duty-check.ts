@@ -1,4 +1,4 @@
-import type { Clock, Instant } from '../../src/clock.ts';
+import type { Clock, Instant } from '../../src/support/clock.ts';
 import { type SimWrite, specOf } from './sim-api-server.ts';
 import type { SimCandidate } from './sim-candidate.ts';
 

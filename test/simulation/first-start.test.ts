@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Instant } from '../../src/clock.ts';
+import type { Instant } from '../../src/support/clock.ts';
 import { type SimWrite, specOf } from './sim-api-server.ts';
 import { SimWorld } from './sim-world.ts';
 

@@ -1,6 +1,6 @@
-import type { Clock, Instant } from '../../src/clock.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
-import { isJsonObject } from '../../src/kubernetes/json.ts';
+import type { Clock, Instant } from '../../src/support/clock.ts';
+import { isJsonObject } from '../../src/support/json.ts';
 
 /** A watch that has stalled for this long is waited for no longer. */
 const PATIENCE_MS = 10_000;

@@ -1,7 +1,7 @@
-import type { Clock, Instant } from '../../src/clock.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
-import { isJsonObject, type JsonObject } from '../../src/kubernetes/json.ts';
 import { isKubernetesObject, type KubernetesObject } from '../../src/kubernetes/objects.ts';
+import type { Clock, Instant } from '../../src/support/clock.ts';
+import { isJsonObject, type JsonObject } from '../../src/support/json.ts';
 import type { SimCapacity } from './sim-capacity.ts';
 import { applyMergePatch, keyOf, refusal, type SimChange, type SimResource, SimStore } from './sim-store.ts';
 

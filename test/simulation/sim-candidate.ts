@@ -1,9 +1,9 @@
-import type { Instant } from '../../src/clock.ts';
-import { resourcePaths } from '../../src/controller/resource-paths.ts';
 import { formatMicroTime, parseMicroTime } from '../../src/coordination/micro-time.ts';
+import { resourcePaths } from '../../src/coordination/resource-paths.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { isKubernetesObject, type KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { Reflector } from '../../src/kubernetes/reflector.ts';
+import type { Instant } from '../../src/support/clock.ts';
 import { specOf } from './sim-api-server.ts';
 import type { SimConnection } from './sim-connection.ts';
 import type { SimProcess } from './sim-process.ts';

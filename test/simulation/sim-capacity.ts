@@ -1,4 +1,4 @@
-import type { Instant } from '../../src/clock.ts';
+import type { Instant } from '../../src/support/clock.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 
 /**

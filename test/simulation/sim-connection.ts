@@ -1,6 +1,6 @@
 import type { ApiRequest, KubernetesClient } from '../../src/kubernetes/client.ts';
 import { ApiError, ConnectionError } from '../../src/kubernetes/errors.ts';
-import type { JsonObject } from '../../src/kubernetes/json.ts';
+import type { JsonObject } from '../../src/support/json.ts';
 import type { SimApiServer } from './sim-api-server.ts';
 import type { SimProcess } from './sim-process.ts';
 import { SimWatch } from './sim-watch.ts';

@@ -1,8 +1,8 @@
-import type { Instant } from '../../src/clock.ts';
-import { resourcePaths } from '../../src/controller/resource-paths.ts';
 import { formatMicroTime, parseMicroTime } from '../../src/coordination/micro-time.ts';
-import type { JsonObject } from '../../src/kubernetes/json.ts';
+import { resourcePaths } from '../../src/coordination/resource-paths.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
+import type { Instant } from '../../src/support/clock.ts';
+import type { JsonObject } from '../../src/support/json.ts';
 import { type SimApiServer, specOf } from './sim-api-server.ts';
 import type { SimConnection } from './sim-connection.ts';
 import type { SimProcess } from './sim-process.ts';

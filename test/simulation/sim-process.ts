@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/support/clock.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 
 /** How far a process's clocks are from those of the world, in milliseconds. */

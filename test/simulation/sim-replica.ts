@@ -1,8 +1,8 @@
-import { createApiLockStorage } from '../../src/controller/api-lock-storage.ts';
-import { CoordinatorLock } from '../../src/controller/coordinator-lock.ts';
 import { ElectionController } from '../../src/controller/election-controller.ts';
-import { replicaIdentity } from '../../src/controller/lock-record.ts';
-import { coordinatorLease } from '../../src/election/decide.ts';
+import { createApiLockStorage } from '../../src/controller/lock/api-lock-storage.ts';
+import { CoordinatorLock } from '../../src/controller/lock/coordinator-lock.ts';
+import { replicaIdentity } from '../../src/controller/lock/lock-record.ts';
+import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
 import type { Action, Decision } from '../../src/election/decision.ts';
 import type { ElectionSettings } from '../../src/election/model.ts';
 import type { SimConnection } from './sim-connection.ts';

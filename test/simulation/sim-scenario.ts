@@ -1,4 +1,4 @@
-import type { Instant } from '../../src/clock.ts';
+import type { Instant } from '../../src/support/clock.ts';
 import { QUICK_TIMING } from './sim-candidate.ts';
 import { SimCapacity } from './sim-capacity.ts';
 import type { SimReplica } from './sim-replica.ts';

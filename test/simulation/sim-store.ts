@@ -1,8 +1,8 @@
-import type { Clock } from '../../src/clock.ts';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
-import type { JsonObject } from '../../src/kubernetes/json.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
+import type { Clock } from '../../src/support/clock.ts';
+import type { JsonObject } from '../../src/support/json.ts';
 
 export type SimResource = 'leases' | 'leasecandidates';
 

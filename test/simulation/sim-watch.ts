@@ -1,6 +1,6 @@
-import type { Instant } from '../../src/clock.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import { type ApiError, ConnectionError } from '../../src/kubernetes/errors.ts';
+import type { Instant } from '../../src/support/clock.ts';
 import type { SimApiServer } from './sim-api-server.ts';
 import type { SimProcess } from './sim-process.ts';
 

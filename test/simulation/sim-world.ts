@@ -1,8 +1,8 @@
-import type { Instant } from '../../src/clock.ts';
-import { createApiLockStorage } from '../../src/controller/api-lock-storage.ts';
-import { coordinatorLease } from '../../src/election/decide.ts';
+import { createApiLockStorage } from '../../src/controller/lock/api-lock-storage.ts';
+import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
 import type { ElectionSettings } from '../../src/election/model.ts';
-import { SimBuiltIn } from '../controller/sim-built-in.ts';
+import type { Instant } from '../../src/support/clock.ts';
+import { SimBuiltIn } from '../controller/lock/sim-built-in.ts';
 import { defaultSettings } from '../support/election-builders.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { CoordinatorDutyCheck } from './coordinator-duty-check.ts';

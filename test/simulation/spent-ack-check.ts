@@ -1,6 +1,6 @@
 import type { Action, Decision } from '../../src/election/decision.ts';
-import { grantOf, preferredBy } from '../../src/election/decision-result.ts';
-import type { ElectionInput } from '../../src/election/survey.ts';
+import { grantOf, preferredBy } from '../../src/election/decision-queries.ts';
+import type { ElectionInput } from '../../src/election/election-input.ts';
 import type { Instant } from '../../src/election/time.ts';
 
 /**

@@ -1,7 +1,7 @@
-import type { Instant } from '../../src/clock.ts';
+import { type HttpServer, startHttpServer } from '../../src/processes/http-endpoints.ts';
 import { StatusPage } from '../../src/status-page/status-page.ts';
-import { systemClock } from '../../src/system-clock.ts';
-import { type HttpServer, startHttpServer } from '../../src/telemetry/http-server.ts';
+import type { Instant } from '../../src/support/clock.ts';
+import { systemClock } from '../../src/support/system-clock.ts';
 import { SimLeases } from './make-leases.ts';
 
 /** The server of a coordinator that holds the lock and knows what Leases it is told of, with its page unless told otherwise. */

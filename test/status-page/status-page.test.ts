@@ -1,9 +1,9 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { createGunzip, gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { HttpServer } from '../../src/processes/http-endpoints.ts';
 import { MOST_VIEWERS } from '../../src/status-page/broadcast.ts';
-import { systemClock } from '../../src/system-clock.ts';
-import type { HttpServer } from '../../src/telemetry/http-server.ts';
+import { systemClock } from '../../src/support/system-clock.ts';
 import { servePage } from './serve-page.ts';
 
 const servers: HttpServer[] = [];

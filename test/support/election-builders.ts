@@ -5,10 +5,10 @@ import {
   recordPing,
   recordPingDelivered,
 } from '../../src/election/candidate-observation.ts';
+import type { ElectionInput, ObservedCandidate } from '../../src/election/election-input.ts';
 import { type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
 import type { ElectionSettings, Lease, LeaseCandidate } from '../../src/election/model.ts';
 import { observeLease } from '../../src/election/observe-lease.ts';
-import type { ElectionInput, ObservedCandidate } from '../../src/election/survey.ts';
 import type { Instant, MicroTime, Now } from '../../src/election/time.ts';
 
 export const OLDEST = 'OldestEmulationVersion';

@@ -6,6 +6,7 @@ import {
 } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import type { Action, Decision, LeaseChange } from '../../src/election/decision.ts';
+import type { ElectionInput } from '../../src/election/election-input.ts';
 import { type Grant, type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
 import type { ElectionSettings, Lease, LeaseCandidate } from '../../src/election/model.ts';
 import { observeLease } from '../../src/election/observe-lease.ts';
@@ -21,7 +22,6 @@ import {
   recordWriting,
   recordWritten,
 } from '../../src/election/record-writes.ts';
-import type { ElectionInput } from '../../src/election/survey.ts';
 import type { Instant, Now } from '../../src/election/time.ts';
 import { defaultSettings, makeCandidate, wallAt } from './election-builders.ts';
 

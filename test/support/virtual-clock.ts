@@ -1,4 +1,4 @@
-import type { Clock, Instant } from '../../src/clock.ts';
+import type { Clock, Instant } from '../../src/support/clock.ts';
 import { seededRandom } from './seeded-random.ts';
 
 /** How a {@link VirtualClock} begins. */

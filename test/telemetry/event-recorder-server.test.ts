@@ -2,12 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { runSettings } from '../../src/config.ts';
-import { runCoordinator } from '../../src/coordinator-process.ts';
-import { resolveSettings } from '../../src/settings-table.ts';
+import { runCoordinator } from '../../src/processes/coordinator-process.ts';
+import { runSettings } from '../../src/settings/run-settings.ts';
+import { resolveSettings } from '../../src/settings/settings-table.ts';
 import { candidatePath, createCandidate, leasePath } from '../e2e/cluster-objects.ts';
 import { type EmbeddedCluster, startEmbeddedCluster } from '../embedded/embedded-cluster.ts';
-import { SimHost } from '../make-host.ts';
+import { SimHost } from '../support/make-host.ts';
 
 interface CoreEvent {
   readonly involvedObject: { readonly kind: string; readonly name: string; readonly uid?: string };

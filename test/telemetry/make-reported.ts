@@ -1,5 +1,5 @@
 import type { ElectionControllerParts } from '../../src/controller/controller-parts.ts';
-import { isJsonObject, type JsonObject } from '../../src/kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../src/support/json.ts';
 import { createControllerReport } from '../../src/telemetry/controller-report.ts';
 import { createElectionTraces } from '../../src/telemetry/election-traces.ts';
 import type { LeaseEvent } from '../../src/telemetry/lease-event.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
-import type { WorkqueueObserver } from '../../src/controller/workqueue.ts';
+import type { WorkqueueObserver } from '../../src/controller/queue/workqueue.ts';
 import type { ClientOptions } from '../../src/kubernetes/client.ts';
 import type { ReflectorObservation } from '../../src/kubernetes/reflector.ts';
+import type { Clock } from '../../src/support/clock.ts';
 import { ELECTION_BUCKETS_SECONDS } from '../../src/telemetry/election-metrics.ts';
 import { electionResults } from '../../src/telemetry/election-result.ts';
 import { collectProcessMetrics, createMetrics } from '../../src/telemetry/metrics.ts';

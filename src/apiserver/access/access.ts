@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { User } from '../http/request.ts';
 import { type AccessRule, type Attributes, admits } from './access-rule.ts';
+import type { User } from './user.ts';
 
 export type { AccessRule, Attributes };
 

@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../support/clock.ts';
 import { issueCertificate, newKeys, type SubjectName, type Validity } from './issue-certificate.ts';
 
 /** What a server shows its clients. All of it is PEM. */

@@ -1,6 +1,6 @@
-import { ApiError, forbiddenRequest } from '../api-error.ts';
-import type { User } from '../http/request.ts';
+import { ApiError, forbiddenRequest } from '../errors/api-error.ts';
 import type { Attributes } from './access-rule.ts';
+import type { User } from './user.ts';
 
 /** 401: a token that nobody has. */
 export function unauthorized(): ApiError {

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
-import { badRequest, invalidObject } from '../api-error.ts';
-import { invalid } from '../field-error.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import { badRequest, invalidObject } from '../errors/api-error.ts';
+import { invalid } from '../errors/field-error.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import type { Principal } from './access.ts';
 import type { Attributes, ResourceRule } from './access-rule.ts';

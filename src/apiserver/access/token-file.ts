@@ -1,5 +1,5 @@
 import { LineCounter, type Node, parseDocument } from 'yaml';
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import type { AccessRule, TokenGrant } from './access.ts';
 
 /** A token that nobody guesses, of at least 16 random bytes. */

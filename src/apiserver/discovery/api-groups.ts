@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { JsonObject } from '../../kubernetes/json.ts';
+import type { JsonObject } from '../../support/json.ts';
 import { reviews } from '../access/reviews.ts';
 import type { ResourceDefinition } from '../resources/definition.ts';
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { Clock } from '../../clock.ts';
-import type { JsonObject } from '../../kubernetes/json.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { JsonObject } from '../../support/json.ts';
 import { namesOneOf } from '../http/accept.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kubernetes/json.ts';
+import type { JsonObject } from '../../support/json.ts';
 import type { FieldSchema, ListSchema, ScalarSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
 
 const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';

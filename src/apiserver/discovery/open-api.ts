@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kubernetes/json.ts';
+import type { JsonObject } from '../../support/json.ts';
 import { reviews } from '../access/reviews.ts';
 import { deleteOptionsSchema } from '../operations/delete-options.ts';
 import type { ResourceDefinition } from '../resources/definition.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../support/clock.ts';
 import type { Page } from '../http/page.ts';
 import type { ResourceDefinition } from '../resources/definition.ts';
 import { servedGroups } from './api-groups.ts';

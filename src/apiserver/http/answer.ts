@@ -1,5 +1,5 @@
 import { stringify as yaml } from 'yaml';
-import type { ApiError } from '../api-error.ts';
+import type { ApiError } from '../errors/api-error.ts';
 import { isPrettyWanted, type MediaType, type Negotiated, negotiate, plainOnly } from './negotiation.ts';
 
 /** An answer, ready to be written. */

@@ -1,6 +1,7 @@
+import { messageOf } from '../../support/error-message.ts';
 import type { Access, Principal } from '../access/access.ts';
 import { forbidden, unauthorized } from '../access/refusals.ts';
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { errorAnswer, pageNotFound, type Reader, textAnswer } from './answer.ts';
 import { answered, type Exchange, type Incoming, type Outcome } from './exchange.ts';
 import type { Page } from './page.ts';
@@ -91,7 +92,7 @@ function authenticated(access: Access, incoming: Incoming): Principal {
 }
 
 function internalError(error: unknown): ApiError {
-  const problem = error instanceof Error ? error.message : String(error);
+  const problem = messageOf(error);
   const causes = [{ message: problem }];
   return new ApiError(500, 'InternalError', `Internal error occurred: ${problem}`, { causes });
 }

@@ -1,6 +1,6 @@
 import type { Principal } from '../access/access.ts';
+import type { StreamReply } from '../operations/resource-request.ts';
 import type { Answer, Reader } from './answer.ts';
-import type { StreamReply } from './request.ts';
 import type { RequestTarget } from './request-target.ts';
 
 /** A request as it came in. */

@@ -7,13 +7,14 @@ import {
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { Clock } from '../../clock.ts';
+import type { ListenAddress } from '../../support/address.ts';
+import type { Clock } from '../../support/clock.ts';
 import type { Access } from '../access/access.ts';
-import { createPages } from '../discovery/pages.ts';
+import type { Reply, ResourceRequest } from '../operations/resource-request.ts';
 import type { ResourceDefinition } from '../resources/definition.ts';
-import { createConnections } from './connections.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
-import type { Reply, ResourceRequest } from './request.ts';
+import { createConnections } from './malformed-requests.ts';
+import type { Page } from './page.ts';
 import { createListener, type RequestLine } from './request-listener.ts';
 import { answerResource } from './resource-endpoint.ts';
 import { answerReview, findReview, reviewGroups } from './review-endpoint.ts';
@@ -21,17 +22,16 @@ import { createRouter } from './router.ts';
 
 export interface HttpFrontOptions {
   /** Port 0 takes any free one. */
-  readonly listen: { readonly host: string; readonly port: number };
+  readonly listen: ListenAddress;
   /** PEM; plain HTTP without. */
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly resources: readonly ResourceDefinition[];
   readonly access: Access;
   readonly clock: Clock;
-  /** What /version reports. */
-  readonly gitVersion: string;
+  /** What is served under paths of their own, by path. */
+  readonly pages: ReadonlyMap<string, Page>;
   /** Answers one request; what it throws, unless it is an ApiError, becomes a 500. */
   readonly handle: (request: ResourceRequest) => Reply;
-  readonly isReady: () => boolean;
   /** Called when a request has been answered, or its stream has ended. */
   readonly onRequest?: (line: RequestLine) => void;
   /** Called with what should never happen. */
@@ -41,7 +41,7 @@ export interface HttpFrontOptions {
 /** A server that answers until it is closed. */
 export interface HttpFront {
   /** With the port that was taken, if any free one was asked for. */
-  readonly address: { readonly host: string; readonly port: number };
+  readonly address: ListenAddress;
   /** Ends streams, waits for requests under way, and cuts what has not ended after some seconds. */
   close(): Promise<void>;
 }
@@ -97,11 +97,11 @@ function createServer(tls: HttpFrontOptions['tls'], listener: RequestListener): 
 }
 
 function createDispatcherOf(options: HttpFrontOptions): Dispatcher {
-  const { resources, access, clock, handle, onError = () => {} } = options;
+  const { resources, pages, access, clock, handle, onError = () => {} } = options;
   const router = createRouter(resources);
   return createDispatcher({
     access,
-    pages: createPages(options),
+    pages,
     resource(exchange, path) {
       const review = findReview(path);
       if (review) return answerReview(review, exchange, path);

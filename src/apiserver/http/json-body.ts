@@ -1,4 +1,5 @@
-import { badRequest } from '../api-error.ts';
+import { messageOf } from '../../support/error-message.ts';
+import { unrecognizedBody } from '../errors/unrecognized-body.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { PROTOBUF } from './negotiation.ts';
 import { objectFromProtobuf } from './protobuf.ts';
@@ -8,8 +9,6 @@ export interface ReadableBody {
   readonly body: Buffer;
   readonly contentType: string;
 }
-
-const SUMMARY_BYTES = 30;
 
 /**
  * Makes JSON of a body in protobuf, which only this side of the server knows; any other is left as it is.
@@ -21,16 +20,6 @@ export function readableBody(body: Buffer, contentType: string, schema: StructSc
     const object = objectFromProtobuf(body, schema);
     return { body: Buffer.from(JSON.stringify(object)), contentType: 'application/json' };
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
-    throw badRequest(
-      `the object provided is unrecognized (must be of type ${schema.name}): ${problem} (${summary(body)})`,
-    );
+    throw unrecognizedBody(schema.name, messageOf(error), body);
   }
-}
-
-function summary(body: Buffer): string {
-  if (body.length === 0) return '<empty>';
-  const shown = body.subarray(0, SUMMARY_BYTES);
-  const text = shown.toString(shown[0] === 0x7b ? 'utf8' : 'hex');
-  return shown.length < body.length ? `${text} ...` : text;
 }

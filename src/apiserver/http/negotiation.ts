@@ -1,4 +1,4 @@
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { parseAccept } from './accept.ts';
 
 /** What answers are written in. */

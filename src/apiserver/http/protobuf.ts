@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import type { FieldSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
 import { fieldNames } from './protobuf-fields.ts';
 import { readFields } from './protobuf-reader.ts';

@@ -1,9 +1,9 @@
-import type { Clock } from '../../clock.ts';
-import { ApiError, badRequest } from '../api-error.ts';
+import type { Clock } from '../../support/clock.ts';
+import { ApiError, badRequest } from '../errors/api-error.ts';
+import type { Representation } from '../operations/resource-request.ts';
 import { apiVersionOf } from '../resources/api-version.ts';
 import type { Transform } from './negotiation.ts';
 import { partialMetadata } from './partial-metadata.ts';
-import type { Representation } from './request.ts';
 import { type IncludedObject, tableRepresentation } from './table.ts';
 
 /** Objects as they are. */

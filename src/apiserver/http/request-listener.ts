@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { Clock } from '../../clock.ts';
-import { readBody } from './body.ts';
-import type { Connections } from './connections.ts';
+import type { Clock } from '../../support/clock.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { Incoming, Outcome } from './exchange.ts';
+import type { Connections } from './malformed-requests.ts';
+import { readBody } from './read-body.ts';
 import { streamSink } from './stream-sink.ts';
 import { writeAnswer, writeStreamHead } from './write-answer.ts';
 

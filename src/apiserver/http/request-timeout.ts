@@ -1,4 +1,4 @@
-import { badRequest } from '../api-error.ts';
+import { badRequest } from '../errors/api-error.ts';
 
 const DURATION = /^[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
 

@@ -1,8 +1,8 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../support/clock.ts';
 import { deleteOptionsSchema } from '../operations/delete-options.ts';
+import type { Reply, ResourceRequest, Verb } from '../operations/resource-request.ts';
 import { namesOneOf } from './accept.ts';
 import { layoutFor, objectAnswer } from './answer.ts';
-import { contentTypeOf, hasBody } from './body.ts';
 import { answered, type Exchange, type Outcome } from './exchange.ts';
 import { type ReadableBody, readableBody } from './json-body.ts';
 import {
@@ -14,8 +14,8 @@ import {
   resourceForms,
   streamedTypes,
 } from './negotiation.ts';
+import { contentTypeOf, hasBody } from './read-body.ts';
 import { representationOf } from './representation.ts';
-import type { Reply, ResourceRequest, Verb } from './request.ts';
 import type { ResourceRoute } from './router.ts';
 
 const NO_BODY: ReadableBody = { body: Buffer.alloc(0), contentType: '' };

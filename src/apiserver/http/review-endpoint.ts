@@ -1,13 +1,13 @@
 import { parse as parseYaml } from 'yaml';
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { type Review, reviews } from '../access/reviews.ts';
-import { badRequest } from '../api-error.ts';
+import { badRequest } from '../errors/api-error.ts';
 import { DecodeError, decodeObject } from '../schema/decode.ts';
 import { layoutFor, objectAnswer } from './answer.ts';
-import { contentTypeOf } from './body.ts';
 import { answered, type Exchange, type Outcome } from './exchange.ts';
 import { type ReadableBody, readableBody } from './json-body.ts';
 import { negotiate, notAcceptable, plainOnly } from './negotiation.ts';
+import { contentTypeOf } from './read-body.ts';
 import type { ResourcePath } from './request-target.ts';
 import { methodNotAllowed, nothingThere } from './router.ts';
 

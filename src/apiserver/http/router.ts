@@ -1,6 +1,6 @@
-import { ApiError, badRequest } from '../api-error.ts';
+import { ApiError, badRequest } from '../errors/api-error.ts';
+import type { Verb } from '../operations/resource-request.ts';
 import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
-import type { Verb } from './request.ts';
 import { isSet, type ResourcePath } from './request-target.ts';
 
 /** A resource that is served, and what is wanted of it. */

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { StreamSink } from './request.ts';
+import type { StreamSink } from '../watch/sink.ts';
 
 /** The sink of a stream whose head has been sent. */
 export function streamSink(response: ServerResponse): StreamSink {

@@ -1,9 +1,9 @@
-import type { Clock } from '../../clock.ts';
-import type { JsonObject } from '../../kubernetes/json.ts';
-import type { ApiObject } from '../api-object.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { JsonObject } from '../../support/json.ts';
+import type { Representation } from '../operations/resource-request.ts';
 import type { ColumnDefinition, VersionDefinition } from '../resources/definition.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { partialMetadata } from './partial-metadata.ts';
-import type { Representation } from './request.ts';
 
 /** What a row of a table has beside its cells. */
 export type IncludedObject = 'None' | 'Metadata' | 'Object';

@@ -1,6 +1,6 @@
-import { ApiError, forbiddenRequest, notFound } from '../api-error.ts';
-import type { ResourceRequest } from '../http/request.ts';
+import { ApiError, forbiddenRequest, notFound } from '../errors/api-error.ts';
 import { type OperationsContext, resourceOf } from './context.ts';
+import type { ResourceRequest } from './resource-request.ts';
 
 const NAMESPACES = { group: '', name: 'namespaces' };
 

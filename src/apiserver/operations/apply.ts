@@ -1,14 +1,14 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
-import { badRequest, conflict } from '../api-error.ts';
-import type { ApiObject } from '../api-object.ts';
-import type { ObjectReply, ResourceRequest } from '../http/request.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import { badRequest, conflict } from '../errors/api-error.ts';
 import { applyConfiguration } from '../ownership/apply-configuration.ts';
 import { jsonType } from '../patch/go-notation.ts';
 import { apiVersionOf } from '../resources/api-version.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { changeBy, liveObject, type OperationsContext, resourceOf, versionsOf } from './context.ts';
 import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';
 import type { WriteOptions } from './parameters.ts';
 import { duplicateKeysProblem, parseYaml } from './parse-body.ts';
+import type { ObjectReply, ResourceRequest } from './resource-request.ts';
 import { inNamespaceOf } from './store-new.ts';
 import { storeObject } from './store-object.ts';
 import { checkName } from './update.ts';

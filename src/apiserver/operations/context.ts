@@ -1,13 +1,13 @@
-import type { Clock } from '../../clock.ts';
-import type { Subject } from '../api-error.ts';
-import type { ApiObject } from '../api-object.ts';
-import type { ResourceRequest } from '../http/request.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { Subject } from '../errors/api-error.ts';
 import type { Change, Versions } from '../ownership/ownership.ts';
 import { apiVersionOf } from '../resources/api-version.ts';
 import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { isPrintable } from '../schema/go-text.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
+import type { ResourceRequest } from './resource-request.ts';
 
 /** What the operations work on. */
 export interface OperationsContext {

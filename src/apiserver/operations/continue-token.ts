@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import { isJsonObject } from '../../kubernetes/json.ts';
-import { badRequest } from '../api-error.ts';
+import { isJsonObject } from '../../support/json.ts';
+import { badRequest } from '../errors/api-error.ts';
 import { jsonType } from '../patch/go-notation.ts';
 import { jsonProblem } from './json-problem.ts';
 

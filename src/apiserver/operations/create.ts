@@ -1,9 +1,9 @@
-import type { ObjectReply, ResourceRequest } from '../http/request.ts';
 import { recordUpdate } from '../ownership/record-update.ts';
-import { decodeBody } from './body.ts';
 import { changeBy, type OperationsContext, settled, versionsOf, withMetadata } from './context.ts';
+import { decodeBody } from './object-body.ts';
 import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';
 import { createOptions } from './parameters.ts';
+import type { ObjectReply, ResourceRequest } from './resource-request.ts';
 import { inNamespaceOf, storeNew } from './store-new.ts';
 
 /** Creates the object in the body. @throws {ApiError} */

@@ -1,9 +1,9 @@
-import type { ObjectReply, ResourceRequest } from '../http/request.ts';
 import type { OperationsContext } from './context.ts';
 import { checkPreconditions, methodNotAllowed, removeStored } from './delete.ts';
 import { deleteOptions } from './delete-options.ts';
 import { readPage } from './list.ts';
 import { listOptions } from './parameters.ts';
+import type { ObjectReply, ResourceRequest } from './resource-request.ts';
 import { selectionOf } from './selection.ts';
 
 /** Deletes everything that the request selects and answers with it as it was. @throws {ApiError} */

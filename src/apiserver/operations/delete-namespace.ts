@@ -1,9 +1,9 @@
-import { forbiddenRequest } from '../api-error.ts';
-import type { ApiObject } from '../api-object.ts';
-import type { ResourceRequest } from '../http/request.ts';
+import { forbiddenRequest } from '../errors/api-error.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import { type OperationsContext, resourceOf, timestamp, withMetadata } from './context.ts';
 import type { DeleteOptions } from './delete-options.ts';
+import type { ResourceRequest } from './resource-request.ts';
 
 /** Namespaces that clients count on. */
 const IMMORTAL: readonly string[] = ['default', 'kube-system', 'kube-public'];

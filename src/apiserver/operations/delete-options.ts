@@ -1,12 +1,12 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
-import { badRequest } from '../api-error.ts';
-import { type FieldError, invalid, notSupported } from '../field-error.ts';
-import type { ResourceRequest } from '../http/request.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import { badRequest } from '../errors/api-error.ts';
+import { type FieldError, invalid, notSupported } from '../errors/field-error.ts';
 import { DecodeError, decodeObject } from '../schema/decode.ts';
 import type { FieldSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
-import { notAnObject, notRegistered, typeProblem } from './body.ts';
+import { notAnObject, notRegistered, typeProblem } from './object-body.ts';
 import { booleanParameter, dryRunProblems, integerParameter, invalidOptions } from './parameters.ts';
 import { parseBody } from './parse-body.ts';
+import type { ResourceRequest } from './resource-request.ts';
 
 /** How something is to be deleted, validated. */
 export interface DeleteOptions {

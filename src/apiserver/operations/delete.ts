@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject } from '../../kubernetes/json.ts';
-import { ApiError, conflict, notFound } from '../api-error.ts';
-import type { ApiObject } from '../api-object.ts';
-import type { ObjectReply, ResourceRequest } from '../http/request.ts';
+import type { JsonObject } from '../../support/json.ts';
+import { ApiError, conflict, notFound } from '../errors/api-error.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import {
   liveObject,
@@ -14,6 +13,7 @@ import {
 } from './context.ts';
 import { deleteNamespace } from './delete-namespace.ts';
 import { type DeleteOptions, deleteOptions } from './delete-options.ts';
+import type { ObjectReply, ResourceRequest } from './resource-request.ts';
 
 const ORPHAN = 'orphan';
 const FOREGROUND = 'foregroundDeletion';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../support/clock.ts';
 
 const LONGEST_NAME = 63;
 const SUFFIX_LENGTH = 5;

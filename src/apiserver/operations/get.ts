@@ -1,7 +1,7 @@
-import { notFound } from '../api-error.ts';
-import type { ObjectReply, ResourceRequest } from '../http/request.ts';
+import { notFound } from '../errors/api-error.ts';
 import { revisionTooLarge } from '../storage/revision-error.ts';
 import { liveObject, type OperationsContext, resourceOf } from './context.ts';
+import type { ObjectReply, ResourceRequest } from './resource-request.ts';
 import { parseReadVersion } from './resource-version.ts';
 
 /** Reads the object that the request names. @throws {ApiError} 404 when there is none. */

@@ -1,12 +1,12 @@
-import type { JsonObject } from '../../kubernetes/json.ts';
-import { ApiError, badRequest } from '../api-error.ts';
-import type { ObjectReply, ResourceRequest } from '../http/request.ts';
+import type { JsonObject } from '../../support/json.ts';
+import { ApiError, badRequest } from '../errors/api-error.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { revisionTooLarge } from '../storage/revision-error.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import type { OperationsContext } from './context.ts';
 import { decodeContinue, encodeContinue } from './continue-token.ts';
 import { type ListOptions, listOptions } from './parameters.ts';
+import type { ObjectReply, ResourceRequest } from './resource-request.ts';
 import { parseListVersion } from './resource-version.ts';
 import { type Selection, selectionOf } from './selection.ts';
 

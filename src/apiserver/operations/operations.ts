@@ -1,4 +1,3 @@
-import type { Reply, ResourceRequest, Verb } from '../http/request.ts';
 import type { OperationsContext } from './context.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
@@ -6,6 +5,7 @@ import { removeCollection } from './delete-collection.ts';
 import { get } from './get.ts';
 import { list } from './list.ts';
 import { patch } from './patch.ts';
+import type { Reply, ResourceRequest, Verb } from './resource-request.ts';
 import { update } from './update.ts';
 import { watch } from './watch.ts';
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ApiObject } from '../api-object.ts';
-import type { ResourceRequest } from '../http/request.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { withMetadata } from './context.ts';
+import type { ResourceRequest } from './resource-request.ts';
 
 /** Takes out owner references that are there twice; the warning names them. */
 export function withoutDuplicateOwners(object: ApiObject): {

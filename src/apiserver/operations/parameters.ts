@@ -1,5 +1,5 @@
-import { ApiError, badRequest, invalidObject } from '../api-error.ts';
-import { type FieldError, forbidden, notSupported, required } from '../field-error.ts';
+import { ApiError, badRequest, invalidObject } from '../errors/api-error.ts';
+import { type FieldError, forbidden, notSupported, required } from '../errors/field-error.ts';
 import { managerProblems } from '../resources/validate-metadata.ts';
 import { goQuote } from '../schema/go-text.ts';
 import { parseFieldRequirements } from '../selectors/field-selector.ts';

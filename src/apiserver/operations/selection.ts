@@ -1,9 +1,9 @@
-import { badRequest } from '../api-error.ts';
-import type { ApiObject } from '../api-object.ts';
-import type { ResourceRequest } from '../http/request.ts';
+import { badRequest } from '../errors/api-error.ts';
 import type { VersionDefinition } from '../resources/definition.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { parseFieldSelector } from '../selectors/field-selector.ts';
 import type { ListOptions } from './parameters.ts';
+import type { ResourceRequest } from './resource-request.ts';
 
 /** Which objects of a resource a list or a watch is about. */
 export interface Selection {

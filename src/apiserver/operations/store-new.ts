@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { ApiError, alreadyExists, badRequest, invalidObject } from '../api-error.ts';
-import type { ApiObject } from '../api-object.ts';
-import type { ResourceRequest } from '../http/request.ts';
+import { ApiError, alreadyExists, badRequest, invalidObject } from '../errors/api-error.ts';
 import { validateObject } from '../resources/validate-object.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { admitToNamespace } from './admission.ts';
 import {
   keyOf,
@@ -14,6 +13,7 @@ import {
 } from './context.ts';
 import { generateName } from './generate-name.ts';
 import { plainError } from './parameters.ts';
+import type { ResourceRequest } from './resource-request.ts';
 import { parseObjectVersion } from './resource-version.ts';
 
 /** How often another name is drawn when a generated one is taken. */

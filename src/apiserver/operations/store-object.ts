@@ -1,7 +1,7 @@
-import type { ApiObject } from '../api-object.ts';
-import type { ObjectReply, ResourceRequest } from '../http/request.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import type { OperationsContext } from './context.ts';
+import type { ObjectReply, ResourceRequest } from './resource-request.ts';
 import { storeNew, withoutVersion } from './store-new.ts';
 import { storeUpdate } from './store-update.ts';
 

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { conflict, invalidObject } from '../api-error.ts';
-import type { ApiObject, ManagedFieldsEntry } from '../api-object.ts';
-import { invalid } from '../field-error.ts';
-import type { ResourceRequest } from '../http/request.ts';
+import { conflict, invalidObject } from '../errors/api-error.ts';
+import { invalid } from '../errors/field-error.ts';
 import { validateObject } from '../resources/validate-object.ts';
+import type { ApiObject, ManagedFieldsEntry } from '../schema/api-object.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import { admitToNamespace } from './admission.ts';
 import { type OperationsContext, resourceOf, storedKindOf, withMetadata } from './context.ts';
+import type { ResourceRequest } from './resource-request.ts';
 import { parseObjectVersion } from './resource-version.ts';
 import { inNamespaceOf } from './store-new.ts';
 

@@ -1,12 +1,12 @@
-import { badRequest, conflict, notFound } from '../api-error.ts';
-import type { ApiObject } from '../api-object.ts';
-import type { ObjectReply, ResourceRequest } from '../http/request.ts';
+import { badRequest, conflict, notFound } from '../errors/api-error.ts';
 import { recordUpdate } from '../ownership/record-update.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
-import { decodeBody } from './body.ts';
 import { changeBy, liveObject, type OperationsContext, resourceOf, settled, versionsOf } from './context.ts';
+import { decodeBody } from './object-body.ts';
 import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';
 import { updateOptions } from './parameters.ts';
+import type { ObjectReply, ResourceRequest } from './resource-request.ts';
 import { inNamespaceOf } from './store-new.ts';
 import { storeObject } from './store-object.ts';
 

@@ -1,13 +1,13 @@
-import type { ApiObject } from '../api-object.ts';
-import type { Representation, ResourceRequest, StreamReply } from '../http/request.ts';
 import { apiVersionOf } from '../resources/api-version.ts';
 import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { decodeObject } from '../schema/decode.ts';
 import { createEventEncoder } from '../watch/event-encoder.ts';
-import { startWatch, type WatchStart } from '../watch/watch-stream.ts';
-import { asObject } from './body.ts';
+import { startWatch, type WatchStart } from '../watch/served-watch.ts';
 import type { OperationsContext } from './context.ts';
+import { asObject } from './object-body.ts';
 import { type ListOptions, listOptions } from './parameters.ts';
+import type { Representation, ResourceRequest, StreamReply } from './resource-request.ts';
 import { parseReadVersion } from './resource-version.ts';
 import { selectionOf } from './selection.ts';
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
-import { type ApiError, badRequest } from '../api-error.ts';
-import type { ApiObject, ManagedFieldsEntry } from '../api-object.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import { type ApiError, badRequest } from '../errors/api-error.ts';
 import { ConversionError } from '../patch/from-unstructured.ts';
 import { failed } from '../patch/patch-problems.ts';
+import type { ApiObject, ManagedFieldsEntry } from '../schema/api-object.ts';
 import { DecodeError } from '../schema/decode.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { applyConflict, type Conflict, conflictsOf } from './apply-conflicts.ts';

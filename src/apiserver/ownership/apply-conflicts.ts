@@ -1,4 +1,4 @@
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { goQuote } from '../schema/go-text.ts';
 import { type Path, pathsOf } from './field-set.ts';
 import type { Taken } from './manager-changes.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import type { ListSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
 import { emptyFieldSet, type FieldSet, type FieldSetDraft, insertPath, type Path } from './field-set.ts';
 import { fieldElement } from './path-element.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { compareElements, type PathElement, PathElementError, parseElement } from './path-element.ts';
 
 /** A set of fields, each named by its path. That a field is in the set says nothing of the fields below it. */

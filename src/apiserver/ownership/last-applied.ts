@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
-import type { ApiObject } from '../api-object.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { goJson } from '../schema/go-text.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { compareObjects } from './comparison.ts';

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../kubernetes/json.ts';
-import type { ApiObject } from '../api-object.ts';
+import type { JsonObject } from '../../support/json.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { mergeAncient } from './ancient-changes.ts';
 import { type Comparison, compareObjects } from './comparison.ts';

@@ -1,4 +1,4 @@
-import type { ManagedFieldsEntry } from '../api-object.ts';
+import type { ManagedFieldsEntry } from '../schema/api-object.ts';
 import { goJson } from '../schema/go-text.ts';
 import { type FieldSet, fromFieldsV1, toFieldsV1 } from './field-set.ts';
 import type { Change } from './ownership.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import type { ListSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
 import { type FieldSet, isEmptySet } from './field-set.ts';
 import { fieldElement, itemElement, type PathElement } from './path-element.ts';

@@ -1,4 +1,4 @@
-import type { ApiObject, ManagedFieldsEntry } from '../api-object.ts';
+import type { ApiObject, ManagedFieldsEntry } from '../schema/api-object.ts';
 import type { StructSchema } from '../schema/schema.ts';
 
 /** The version of an object that field sets are about, and the way to the others. */

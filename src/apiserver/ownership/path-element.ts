@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { goText } from '../patch/go-notation.ts';
 import { goJson, goQuote } from '../schema/go-text.ts';
 import type { ListSchema } from '../schema/schema.ts';

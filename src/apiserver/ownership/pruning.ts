@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kubernetes/json.ts';
+import type { JsonObject } from '../../support/json.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { difference, emptyFieldSet, type FieldSet, intersection, union } from './field-set.ts';
 import type { Manager, Managers } from './managers.ts';

@@ -1,4 +1,4 @@
-import type { ApiObject, ManagedFieldsEntry } from '../api-object.ts';
+import type { ApiObject, ManagedFieldsEntry } from '../schema/api-object.ts';
 import { afterUpdate } from './manager-changes.ts';
 import { type Managers, readManagers, writeManagers } from './managers.ts';
 import { type Change, type Versions, withManagedFields } from './ownership.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { goSyntax, goText, goType } from '../patch/go-notation.ts';
 import type { ListSchema, MapSchema, ScalarSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
 import { elementText, fieldElement, itemElement } from './path-element.ts';

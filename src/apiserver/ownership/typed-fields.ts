@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import type { ListSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
 import { emptyFieldSet, type FieldSet, type FieldSetDraft, insertPath, type Path } from './field-set.ts';
 import { fieldElement, fieldName, itemElement, type PathElement } from './path-element.ts';

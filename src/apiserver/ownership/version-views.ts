@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../kubernetes/json.ts';
-import type { ApiObject } from '../api-object.ts';
+import type { JsonObject } from '../../support/json.ts';
 import { fromUnstructured } from '../patch/from-unstructured.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { decodeObject } from '../schema/decode.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import type { Versions } from './ownership.ts';

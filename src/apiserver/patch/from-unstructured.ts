@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import type { ScalarSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
 import { parseTime } from '../schema/time-text.ts';
 import { goKind, goType, jsonType } from './go-notation.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 
 /**
  * JSON values in the words of a Go program: clients of the real server see them in its messages. Numbers are int64 there

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
-import { ApiError, badRequest, invalidObject } from '../api-error.ts';
-import { invalid } from '../field-error.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import { ApiError, badRequest, invalidObject } from '../errors/api-error.ts';
+import { invalid } from '../errors/field-error.ts';
 import { jsonType } from './go-notation.ts';
 
 /** The most operations of one patch. */

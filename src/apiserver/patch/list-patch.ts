@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import type { ListSchema, TypeSchema } from '../schema/schema.ts';
 import { goKind, goText } from './go-notation.ts';
 import { withoutDirectives } from './patch-directives.ts';

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
-import { badRequest } from '../api-error.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import { badRequest } from '../errors/api-error.ts';
 import { jsonType } from './go-notation.ts';
 
 /**

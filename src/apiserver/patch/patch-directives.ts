@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject } from '../../support/json.ts';
 
 /**
  * A value of a patch for a place where there is nothing yet: without nulls and without what only directives are about;

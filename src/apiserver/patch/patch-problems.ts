@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
-import { ApiError } from '../api-error.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { goText, goType } from './go-notation.ts';
 
 /** What the real server answers to a patch that it has no better word for. */

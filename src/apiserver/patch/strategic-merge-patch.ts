@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
-import { badRequest, invalidObject } from '../api-error.ts';
-import { invalid } from '../field-error.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import { badRequest, invalidObject } from '../errors/api-error.ts';
+import { invalid } from '../errors/field-error.ts';
 import type { ListSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
 import { ConversionError, fromUnstructured } from './from-unstructured.ts';
 import { goText, jsonType } from './go-notation.ts';

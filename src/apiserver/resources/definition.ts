@@ -1,5 +1,5 @@
-import type { ApiObject } from '../api-object.ts';
-import type { FieldError } from '../field-error.ts';
+import type { FieldError } from '../errors/field-error.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import type { NameRule } from './names.ts';
 

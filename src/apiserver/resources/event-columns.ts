@@ -1,4 +1,4 @@
-import type { ApiObject } from '../api-object.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { timeSince } from './age.ts';
 import type { ColumnDefinition } from './definition.ts';
 import { numberIn, structIn, textIn } from './object-fields.ts';

@@ -1,4 +1,4 @@
-import type { ApiObject } from '../api-object.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { coreEventSchema, eventSchema } from './event-schemas.ts';
 import { settled } from './object-fields.ts';
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject } from '../../kubernetes/json.ts';
-import type { ApiObject } from '../api-object.ts';
-import { type FieldError, invalid, required } from '../field-error.ts';
+import type { JsonObject } from '../../support/json.ts';
+import { type FieldError, invalid, required } from '../errors/field-error.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { labelKeyProblems, subdomainProblems } from './names.ts';
 import { numberIn, structIn, textIn } from './object-fields.ts';
 import {

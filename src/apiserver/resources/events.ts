@@ -1,4 +1,4 @@
-import type { ApiObject } from '../api-object.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import type { ResourceDefinition } from './definition.ts';
 import { eventColumns } from './event-columns.ts';
 import { fromCoreEvent, toCoreEvent } from './event-conversion.ts';

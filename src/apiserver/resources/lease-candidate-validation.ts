@@ -1,8 +1,7 @@
-import { SemVer } from 'semver';
-import { parseVersion } from '../../election/version.ts';
-import type { JsonObject } from '../../kubernetes/json.ts';
-import type { ApiObject } from '../api-object.ts';
-import { type FieldError, invalid, required } from '../field-error.ts';
+import { parse, SemVer } from 'semver';
+import type { JsonObject } from '../../support/json.ts';
+import { type FieldError, invalid, required } from '../errors/field-error.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { structIn, textIn, textsIn } from './object-fields.ts';
 import { OLDEST_EMULATION_VERSION, validateStrategy } from './strategy.ts';
 import { immutable } from './validate-metadata.ts';
@@ -32,11 +31,11 @@ function validateVersions(spec: JsonObject): readonly FieldError[] {
   const isListed = spec['preferredStrategies'] !== undefined;
   const problems: FieldError[] = [];
   const malformed = 'must be a valid semantic version';
-  if (emulation !== '' && parseVersion(emulation) === undefined) {
+  if (emulation !== '' && readVersion(emulation) === undefined) {
     problems.push(invalid('spec.emulationVersion', emulation, malformed));
   }
   if (binary === '' && !isListed) problems.push(required('spec.binaryVersion'));
-  if (binary !== '' && parseVersion(binary) === undefined) {
+  if (binary !== '' && readVersion(binary) === undefined) {
     problems.push(invalid('spec.binaryVersion', binary, malformed));
   }
   if (binary !== '' && emulation !== '' && versionOf(binary).compare(versionOf(emulation)) < 0) {
@@ -71,5 +70,10 @@ function neededVersions(spec: JsonObject, fields: readonly string[]): readonly F
 }
 
 function versionOf(text: string): SemVer {
-  return parseVersion(text) ?? NO_VERSION;
+  return readVersion(text) ?? NO_VERSION;
+}
+
+/** A strict semantic version; `v1.2.3`, which node-semver lets pass, is none. */
+function readVersion(text: string): SemVer | undefined {
+  return /^\d\S*$/.test(text) ? (parse(text) ?? undefined) : undefined;
 }

@@ -1,4 +1,5 @@
-import type { ApiObject } from '../api-object.ts';
+import type { LeaseCandidateVersion } from '../../coordination/lease-candidate-version.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { ageColumn } from './age.ts';
 import type { ColumnDefinition, ResourceDefinition, VersionDefinition } from './definition.ts';
@@ -9,7 +10,6 @@ import { asVersion, selectableMetadata, settled, structIn, textIn, textsIn } fro
 import { type MetadataRules, validateMetadataOf } from './validate-metadata.ts';
 
 /** The versions of LeaseCandidate: that of Kubernetes 1.33 and later, of 1.32, and of 1.31. */
-export type LeaseCandidateVersion = 'v1beta1' | 'v1alpha2' | 'v1alpha1';
 
 const GROUP = 'coordination.k8s.io';
 const HUB = `${GROUP}/v1beta1`;

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../kubernetes/json.ts';
-import type { ApiObject } from '../api-object.ts';
-import { type FieldError, forbidden, invalid } from '../field-error.ts';
+import type { JsonObject } from '../../support/json.ts';
+import { type FieldError, forbidden, invalid } from '../errors/field-error.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { metadataField, text, typeFields } from '../schema/object-meta.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { ageColumn } from './age.ts';

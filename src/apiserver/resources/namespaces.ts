@@ -1,5 +1,5 @@
-import type { ApiObject } from '../api-object.ts';
-import { type FieldError, invalid } from '../field-error.ts';
+import { type FieldError, invalid } from '../errors/field-error.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { metadataField, text, typeFields } from '../schema/object-meta.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { ageColumn } from './age.ts';

@@ -1,6 +1,7 @@
+import type { LeaseCandidateVersion } from '../../coordination/lease-candidate-version.ts';
 import type { ResourceDefinition } from './definition.ts';
 import { coreEvents, events } from './events.ts';
-import { type LeaseCandidateVersion, leaseCandidates } from './lease-candidates.ts';
+import { leaseCandidates } from './lease-candidates.ts';
 import { leases } from './leases.ts';
 import { namespaces } from './namespaces.ts';
 

@@ -1,4 +1,4 @@
-import { type FieldError, invalid, notSupported } from '../field-error.ts';
+import { type FieldError, invalid, notSupported } from '../errors/field-error.ts';
 import { goJson } from '../schema/go-text.ts';
 import type { ScalarSchema } from '../schema/schema.ts';
 import { labelKeyProblems } from './names.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject } from '../../kubernetes/json.ts';
-import type { ApiObject, ManagedFieldsEntry, ObjectMeta } from '../api-object.ts';
-import { type FieldError, forbidden, invalid, required, tooLong } from '../field-error.ts';
+import type { JsonObject } from '../../support/json.ts';
+import { type FieldError, forbidden, invalid, required, tooLong } from '../errors/field-error.ts';
+import type { ApiObject, ManagedFieldsEntry, ObjectMeta } from '../schema/api-object.ts';
 import { goJson, goQuote, isPrintable } from '../schema/go-text.ts';
 import type { ResourceDefinition } from './definition.ts';
 import { dnsLabelName, labelKeyProblems, labelValueProblems, type NameRule } from './names.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { goQuote } from './go-text.ts';
 import { joined, membersOf } from './read-json.ts';
 import type { ListSchema, MapSchema, ScalarSchema, StructSchema, TypeSchema } from './schema.ts';

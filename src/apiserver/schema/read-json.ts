@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kubernetes/json.ts';
+import type { JsonObject } from '../../support/json.ts';
 import { endOfNumber, endOfString, isOddNumber, keyOf, surveyJson } from './json-survey.ts';
 
 /** One member of an object, or one item of a list, as it was written. */

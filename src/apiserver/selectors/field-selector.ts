@@ -1,4 +1,4 @@
-import { badRequest } from '../api-error.ts';
+import { badRequest } from '../errors/api-error.ts';
 import { goQuote } from '../schema/go-text.ts';
 
 /** What a field of an object has to be, or not to be. */

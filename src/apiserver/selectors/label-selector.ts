@@ -1,5 +1,5 @@
-import { badRequest } from '../api-error.ts';
-import { type FieldError, invalid } from '../field-error.ts';
+import { badRequest } from '../errors/api-error.ts';
+import { type FieldError, invalid } from '../errors/field-error.ts';
 import { labelKeyProblems, labelValueProblems } from '../resources/names.ts';
 import { labelSelectorTokens, type Token } from './label-selector-tokens.ts';
 

@@ -1,4 +1,4 @@
-import type { ApiObject, ObjectMeta } from '../api-object.ts';
+import type { ApiObject, ObjectMeta } from '../schema/api-object.ts';
 import { History } from './history.ts';
 import type { Journal } from './journal.ts';
 import {

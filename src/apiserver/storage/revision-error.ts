@@ -1,4 +1,4 @@
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 
 /** What came after `revision` is not all known any more, but what came after `since` is. */
 export function revisionTooOld(revision: number, since: number): ApiError {

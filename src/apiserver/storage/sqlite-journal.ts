@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
-import { isJsonObject } from '../../kubernetes/json.ts';
-import { makePrivateDirectory } from '../../private-file.ts';
-import type { ApiObject } from '../api-object.ts';
+import { messageOf } from '../../support/error-message.ts';
+import { isJsonObject } from '../../support/json.ts';
+import { makePrivateDirectory } from '../../support/private-file.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { type Journal, type JournalContents, JournalError } from './journal.ts';
 
 const FILE_NAME = 'objects.sqlite';
@@ -167,7 +168,7 @@ function explaining<T>(file: string, act: () => T): T {
 }
 
 function explanation(file: string, error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   switch (resultCode(error)) {
     case BUSY:
       return `${file} is in use by another process: stop that one, or use another directory`;

@@ -1,4 +1,4 @@
-import type { ApiObject } from '../api-object.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 
 /** One state of one object. Never changed: a write makes another. */
 export interface StoredObject {

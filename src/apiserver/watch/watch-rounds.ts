@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../support/clock.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { LineBatches } from './line-batches.ts';
 

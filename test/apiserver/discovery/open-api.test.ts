@@ -3,7 +3,7 @@ import { openApiDocuments } from '../../../src/apiserver/discovery/open-api.ts';
 import { addModel, type Models } from '../../../src/apiserver/discovery/open-api-schemas.ts';
 import { createResources } from '../../../src/apiserver/resources/registry.ts';
 import type { StructSchema } from '../../../src/apiserver/schema/schema.ts';
-import { isJsonObject } from '../../../src/kubernetes/json.ts';
+import { isJsonObject } from '../../../src/support/json.ts';
 
 const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 const resources = createResources({ leaseCandidateVersions: ['v1beta1', 'v1alpha2', 'v1alpha1'] });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ApiError } from '../../../src/apiserver/api-error.ts';
 import { createPages } from '../../../src/apiserver/discovery/pages.ts';
+import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
 import type { Answer } from '../../../src/apiserver/http/answer.ts';
 import { createResources } from '../../../src/apiserver/resources/registry.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ApiError, badRequest } from '../../../src/apiserver/api-error.ts';
+import { ApiError, badRequest } from '../../../src/apiserver/errors/api-error.ts';
 import { errorAnswer, objectAnswer } from '../../../src/apiserver/http/answer.ts';
 
 describe('objectAnswer', () => {

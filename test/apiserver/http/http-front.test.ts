@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { ApiError, notFound } from '../../../src/apiserver/api-error.ts';
-import { MAX_BODY_BYTES } from '../../../src/apiserver/http/body.ts';
+import { ApiError, notFound } from '../../../src/apiserver/errors/api-error.ts';
+import { MAX_BODY_BYTES } from '../../../src/apiserver/http/read-body.ts';
 import type { RequestLine } from '../../../src/apiserver/http/request-listener.ts';
 import { waitFor } from '../../support/virtual-clock.ts';
 import { LEASES, makeFront } from './make-front.ts';

@@ -2,10 +2,11 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { createAccess } from '../../../src/apiserver/access/access.ts';
+import { createPages } from '../../../src/apiserver/discovery/pages.ts';
 import { type HttpFrontOptions, startHttpFront } from '../../../src/apiserver/http/http-front.ts';
-import type { ResourceRequest } from '../../../src/apiserver/http/request.ts';
+import type { ResourceRequest } from '../../../src/apiserver/operations/resource-request.ts';
 import { createResources } from '../../../src/apiserver/resources/registry.ts';
-import { systemClock } from '../../../src/system-clock.ts';
+import { systemClock } from '../../../src/support/system-clock.ts';
 
 export const resources = createResources({ leaseCandidateVersions: ['v1beta1', 'v1alpha2', 'v1alpha1'] });
 export const LEASES = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
@@ -48,8 +49,7 @@ export async function makeFront(options: Partial<HttpFrontOptions> = {}): Promis
       { token: 'reader', user: { name: 'reader', groups: [] }, rules: 'read-only' },
     ]),
     clock: systemClock,
-    gitVersion: 'v1.36.3',
-    isReady: () => true,
+    pages: createPages({ resources, gitVersion: 'v1.36.3', clock: systemClock, isReady: () => true }),
     ...options,
     handle(request) {
       handled.push(request);

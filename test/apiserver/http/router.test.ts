@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ApiError } from '../../../src/apiserver/api-error.ts';
+import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
 import { parseTarget } from '../../../src/apiserver/http/request-target.ts';
 import { createRouter, type ResourceRoute } from '../../../src/apiserver/http/router.ts';
 import { resources } from './make-front.ts';

@@ -2,8 +2,9 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { generateCertificate } from '../../../src/apiserver/access/certificates.ts';
-import type { StreamReply, StreamSink } from '../../../src/apiserver/http/request.ts';
-import { systemClock } from '../../../src/system-clock.ts';
+import type { StreamReply } from '../../../src/apiserver/operations/resource-request.ts';
+import type { StreamSink } from '../../../src/apiserver/watch/sink.ts';
+import { systemClock } from '../../../src/support/system-clock.ts';
 import { VirtualClock, waitFor } from '../../support/virtual-clock.ts';
 import { type Front, LEASES, makeFront } from './make-front.ts';
 

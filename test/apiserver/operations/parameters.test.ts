@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ApiError } from '../../../src/apiserver/api-error.ts';
+import type { ApiError } from '../../../src/apiserver/errors/api-error.ts';
 import {
   createOptions,
   listOptions,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../../../src/apiserver/api-error.ts';
-import type { ApiObject } from '../../../src/apiserver/api-object.ts';
+import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
 import { applyConfiguration } from '../../../src/apiserver/ownership/apply-configuration.ts';
-import type { JsonObject } from '../../../src/kubernetes/json.ts';
+import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
+import type { JsonObject } from '../../../src/support/json.ts';
 import { configurationOf, refusedConfigurations } from './refused-configurations.ts';
 import { decoded, versionsOf } from './story-teller.ts';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { JsonObject } from '../../../src/kubernetes/json.ts';
+import type { JsonObject } from '../../../src/support/json.ts';
 
 const few: { requiredKeys: []; noNullPrototype: true } = { requiredKeys: [], noNullPrototype: true };
 const texts = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.constantFrom('1', '2'), {

@@ -14,7 +14,7 @@ import {
   union,
 } from '../../../src/apiserver/ownership/field-set.ts';
 import { PathElementError, pathText } from '../../../src/apiserver/ownership/path-element.ts';
-import type { JsonObject } from '../../../src/kubernetes/json.ts';
+import type { JsonObject } from '../../../src/support/json.ts';
 
 const names = fc.constantFrom('a', 'b', 'example.com/c', '.', 'f:d', '');
 const values = fc.oneof(fc.constantFrom('x', 'y<z', '"'), fc.integer({ min: -2, max: 2 }), fc.boolean());

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../../../src/apiserver/api-error.ts';
-import type { ApiObject } from '../../../src/apiserver/api-object.ts';
+import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
 import { applyConfiguration } from '../../../src/apiserver/ownership/apply-configuration.ts';
 import { compareObjects } from '../../../src/apiserver/ownership/comparison.ts';
 import {
@@ -17,7 +16,8 @@ import { withManagedFields } from '../../../src/apiserver/ownership/ownership.ts
 import { pathText } from '../../../src/apiserver/ownership/path-element.ts';
 import { recordUpdate } from '../../../src/apiserver/ownership/record-update.ts';
 import { fieldSetOf, withNamedFields } from '../../../src/apiserver/ownership/typed-fields.ts';
-import { isJsonObject, type JsonObject } from '../../../src/kubernetes/json.ts';
+import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
+import { isJsonObject, type JsonObject } from '../../../src/support/json.ts';
 import { leaseContents } from './arbitrary-objects.ts';
 import { decoded, versionsOf, viewOf } from './story-teller.ts';
 

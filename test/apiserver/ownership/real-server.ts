@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isJsonObject, type JsonObject } from '../../../src/kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../../src/support/json.ts';
 import type { ControlPlane } from '../../control-plane/control-plane.ts';
 import { atVersionOf, objectOf, type Step, type Story } from './stories.ts';
 import { type Outcome, transcriptOf } from './transcript.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { recordUpdate } from '../../../src/apiserver/ownership/record-update.ts';
-import type { JsonObject } from '../../../src/kubernetes/json.ts';
+import type { JsonObject } from '../../../src/support/json.ts';
 import { decoded, versionsOf } from './story-teller.ts';
 
 const LEASE = 'coordination.k8s.io/v1';

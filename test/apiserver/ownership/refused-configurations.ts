@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../src/kubernetes/json.ts';
+import type { JsonObject } from '../../../src/support/json.ts';
 
 /** A configuration of a Lease that cannot be applied, whatever is there. */
 export interface RefusedConfiguration {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../../src/kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../../src/support/json.ts';
 
 /** One write of one object, by a manager. */
 export interface Step {

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ApiError } from '../../../src/apiserver/api-error.ts';
-import type { ApiObject, ManagedFieldsEntry } from '../../../src/apiserver/api-object.ts';
+import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
 import { applyConfiguration } from '../../../src/apiserver/ownership/apply-configuration.ts';
 import type { Change, Versions } from '../../../src/apiserver/ownership/ownership.ts';
 import { recordUpdate } from '../../../src/apiserver/ownership/record-update.ts';
@@ -9,8 +8,9 @@ import { applyMergePatch } from '../../../src/apiserver/patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../../../src/apiserver/patch/strategic-merge-patch.ts';
 import type { VersionDefinition } from '../../../src/apiserver/resources/definition.ts';
 import { createResources } from '../../../src/apiserver/resources/registry.ts';
+import type { ApiObject, ManagedFieldsEntry } from '../../../src/apiserver/schema/api-object.ts';
 import { decodeObject } from '../../../src/apiserver/schema/decode.ts';
-import type { JsonObject } from '../../../src/kubernetes/json.ts';
+import type { JsonObject } from '../../../src/support/json.ts';
 import { atVersionOf, objectOf, type Step, type Story } from './stories.ts';
 import { type Outcome, transcriptOf } from './transcript.ts';
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../../src/kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../../src/support/json.ts';
 import type { Step, Story } from './stories.ts';
 
 /** What a step came to: the object as it is stored then, or the Status of the refusal. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../src/kubernetes/json.ts';
+import type { JsonObject } from '../../../src/support/json.ts';
 
 /** What patches change, of a Lease. */
 export interface Summary {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { ApiObject } from '../../../src/apiserver/api-object.ts';
 import { coreEvents, events } from '../../../src/apiserver/resources/events.ts';
-import type { JsonObject } from '../../../src/kubernetes/json.ts';
+import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
+import type { JsonObject } from '../../../src/support/json.ts';
 import { linesOf, makeObject, versionOf } from './make.ts';
 
 const core = versionOf(coreEvents, 'v1');

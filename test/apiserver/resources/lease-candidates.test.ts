@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../../src/kubernetes/json.ts';
+import type { JsonObject } from '../../../src/support/json.ts';
 import { definitionOf, linesOf, makeObject, versionOf } from './make.ts';
 
 const GROUP = 'coordination.k8s.io';

@@ -1,9 +1,9 @@
-import type { ApiObject, ObjectMeta } from '../../../src/apiserver/api-object.ts';
-import type { FieldError } from '../../../src/apiserver/field-error.ts';
+import type { FieldError } from '../../../src/apiserver/errors/field-error.ts';
 import type { ResourceDefinition, VersionDefinition } from '../../../src/apiserver/resources/definition.ts';
-import type { LeaseCandidateVersion } from '../../../src/apiserver/resources/lease-candidates.ts';
 import { createResources } from '../../../src/apiserver/resources/registry.ts';
-import type { JsonObject } from '../../../src/kubernetes/json.ts';
+import type { ApiObject, ObjectMeta } from '../../../src/apiserver/schema/api-object.ts';
+import type { LeaseCandidateVersion } from '../../../src/coordination/lease-candidate-version.ts';
+import type { JsonObject } from '../../../src/support/json.ts';
 
 const ALL: readonly LeaseCandidateVersion[] = ['v1beta1', 'v1alpha2', 'v1alpha1'];
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { namespaces } from '../../../src/apiserver/resources/namespaces.ts';
-import type { JsonObject } from '../../../src/kubernetes/json.ts';
+import type { JsonObject } from '../../../src/support/json.ts';
 import { linesOf, makeObject, versionOf } from './make.ts';
 
 const v1 = versionOf(namespaces, 'v1');

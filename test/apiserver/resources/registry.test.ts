@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { LeaseCandidateVersion } from '../../../src/apiserver/resources/lease-candidates.ts';
 import { createResources } from '../../../src/apiserver/resources/registry.ts';
 import type { FieldSchema, StructSchema, TypeSchema } from '../../../src/apiserver/schema/schema.ts';
+import type { LeaseCandidateVersion } from '../../../src/coordination/lease-candidate-version.ts';
 
 const served = (...leaseCandidateVersions: LeaseCandidateVersion[]) =>
   createResources({ leaseCandidateVersions }).map(

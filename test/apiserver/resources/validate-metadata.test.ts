@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { ManagedFieldsEntry, ObjectMeta } from '../../../src/apiserver/api-object.ts';
 import { dnsSubdomainName } from '../../../src/apiserver/resources/names.ts';
 import {
   validateMetadata,
   validateMetadataUpdate,
 } from '../../../src/apiserver/resources/validate-metadata.ts';
+import type { ManagedFieldsEntry, ObjectMeta } from '../../../src/apiserver/schema/api-object.ts';
 import { linesOf } from './make.ts';
 
 const definition = { isNamespaced: true, nameProblems: dnsSubdomainName };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ApiObject } from '../../../src/apiserver/api-object.ts';
 import { validateObject } from '../../../src/apiserver/resources/validate-object.ts';
+import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
 import { definitionOf, linesOf, makeObject } from './make.ts';
 
 const KEY =

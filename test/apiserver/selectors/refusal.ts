@@ -1,4 +1,4 @@
-import { ApiError } from '../../../src/apiserver/api-error.ts';
+import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
 
 /** The message of the 400 that `act` is refused with; undefined when it is not refused. */
 export function refusal(act: () => unknown): string | undefined {

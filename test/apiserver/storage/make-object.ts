@@ -1,4 +1,4 @@
-import type { ApiObject } from '../../../src/apiserver/api-object.ts';
+import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
 
 /** An object with little in it; `value` tells its states apart. */
 export function makeObject(

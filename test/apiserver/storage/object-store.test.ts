@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../../src/apiserver/api-object.ts';
+import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
 import { type Journal, JournalError } from '../../../src/apiserver/storage/journal.ts';
 import { ObjectStore } from '../../../src/apiserver/storage/object-store.ts';
 import type { StoredObject } from '../../../src/apiserver/storage/stored-object.ts';

@@ -1,6 +1,6 @@
 import { ObjectStore } from '../../../src/apiserver/storage/object-store.ts';
 import { createEventEncoder } from '../../../src/apiserver/watch/event-encoder.ts';
-import { startWatch, type WatchOptions } from '../../../src/apiserver/watch/watch-stream.ts';
+import { startWatch, type WatchOptions } from '../../../src/apiserver/watch/served-watch.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { PacedSink } from './paced-sink.ts';
 

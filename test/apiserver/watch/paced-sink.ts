@@ -1,4 +1,4 @@
-import type { StreamSink } from '../../../src/apiserver/http/request.ts';
+import type { StreamSink } from '../../../src/apiserver/watch/sink.ts';
 
 /** A line of a watch, parsed. */
 export interface WatchLine {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../../src/apiserver/api-object.ts';
-import type { WatchStart } from '../../../src/apiserver/watch/watch-stream.ts';
+import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
+import type { WatchStart } from '../../../src/apiserver/watch/served-watch.ts';
 import { makeObject } from '../storage/make-object.ts';
 import { WatchedStore } from './make-watch.ts';
 import { PacedSink } from './paced-sink.ts';

@@ -1,12 +1,12 @@
 // A component with coordinated elections, as a program for a pod: it takes part in the election of the Lease that LEASE
 // names, leads while it is elected, and lets go when it is told to end.
 
-import { resourcePaths } from '../../../src/controller/resource-paths.ts';
 import { formatMicroTime } from '../../../src/coordination/micro-time.ts';
+import { resourcePaths } from '../../../src/coordination/resource-paths.ts';
 import { SampleCandidate } from '../../../src/demo/sample-candidate.ts';
 import { createClient } from '../../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../../src/kubernetes/kubeconfig.ts';
-import { systemClock as clock } from '../../../src/system-clock.ts';
+import { systemClock as clock } from '../../../src/support/system-clock.ts';
 
 function variable(name: string): string {
   const value = process.env[name];

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateCertificate } from '../../../src/apiserver/access/certificates.ts';
-import { systemClock } from '../../../src/system-clock.ts';
+import { systemClock } from '../../../src/support/system-clock.ts';
 import type { ControlPlane } from '../../control-plane/control-plane.ts';
 
 /** A webhook that has no objection to any write of a Lease or a LeaseCandidate, and takes its time to say so. */

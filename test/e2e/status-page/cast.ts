@@ -2,7 +2,7 @@ import { SampleCandidate } from '../../../src/demo/sample-candidate.ts';
 import type { SampleIdentity, SampleTiming } from '../../../src/demo/sample-identity.ts';
 import { createClient } from '../../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../../src/kubernetes/kubeconfig.ts';
-import { systemClock } from '../../../src/system-clock.ts';
+import { systemClock } from '../../../src/support/system-clock.ts';
 import type { CoordinationServer } from '../../control-plane/coordination-plane.ts';
 import { startEmbeddedPlane } from '../../control-plane/embedded-plane.ts';
 import { createNamespaces } from '../cluster-objects.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { LeaseCandidateVersion } from '../../../src/apiserver/resources/lease-candidates.ts';
+import type { LeaseCandidateVersion } from '../../../src/coordination/lease-candidate-version.ts';
 import { candidatePath, createCandidate, leasePath, readLease } from '../../e2e/cluster-objects.ts';
 import type { LogLine } from '../../e2e/coordinator.ts';
 import { PATIENCE_MS } from '../changes.ts';

@@ -1,7 +1,7 @@
-import type { Instant } from '../../../src/clock.ts';
-import { resourcePaths } from '../../../src/controller/resource-paths.ts';
 import { formatMicroTime } from '../../../src/coordination/micro-time.ts';
-import type { JsonObject } from '../../../src/kubernetes/json.ts';
+import { resourcePaths } from '../../../src/coordination/resource-paths.ts';
+import type { Instant } from '../../../src/support/clock.ts';
+import type { JsonObject } from '../../../src/support/json.ts';
 import { type SimApiServer, type SimWrite, specOf } from '../../simulation/sim-api-server.ts';
 import type { VirtualClock } from '../../support/virtual-clock.ts';
 

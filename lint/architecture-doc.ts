@@ -1,0 +1,60 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { importMatrix, type Room } from './import-matrix.ts';
+import { repository } from './imports.ts';
+
+const PAGE = join(repository, 'docs/architecture.md');
+const BEGIN = '<!-- Made from lint/import-matrix.ts, by `npm run docs:architecture`. -->\n';
+const END = '<!-- End of what is made. -->\n';
+
+type Matrix = Readonly<Record<string, Room>>;
+
+/** The page as it is, with the drawing and the table of folders as the matrix has them. */
+export async function architecturePage(): Promise<{ readonly written: string; readonly wanted: string }> {
+  const written = await readFile(PAGE, 'utf8');
+  const [before, rest = ''] = written.split(BEGIN);
+  const after = rest.split(END)[1] ?? '';
+  const made = `${drawing(importMatrix)}\n${table(importMatrix)}`;
+  return { written, wanted: `${before}${BEGIN}\n${made}\n${END}${after}` };
+}
+
+/** One box for each folder directly in src/; an arrow that others imply by way of a third folder is left out. */
+export function drawing(matrix: Matrix): string {
+  const targets = new Map<string, Set<string>>();
+  for (const [name, { rooms = [] }] of Object.entries(matrix)) {
+    const own = targets.get(top(name)) ?? new Set<string>();
+    for (const room of rooms) if (top(room) !== top(name)) own.add(top(room));
+    targets.set(top(name), own);
+  }
+  const reaches = (from: string, to: string): boolean =>
+    [...(targets.get(from) ?? [])].some((next) => next === to || reaches(next, to));
+  const arrows = [...targets].flatMap(([from, own]) =>
+    [...own]
+      .filter((to) => ![...own].some((other) => other !== to && reaches(other, to)))
+      .map((to) => `  ${idOf(from)} --> ${idOf(to)}\n`),
+  );
+  const boxes = [...targets.keys()].map((name) => `  ${idOf(name)}[${name}]\n`);
+  return `\`\`\`mermaid\nflowchart TD\n${[...boxes, ...arrows].join('')}\`\`\`\n`;
+}
+
+/** Every folder: what its code does, and all that it may import. */
+export function table(matrix: Matrix): string {
+  const rows = Object.entries(matrix).map(([name, { does, rooms = [], packages = [] }]) => [
+    `\`src/${name}${name.endsWith('.ts') ? '' : '/'}\``,
+    does,
+    [...rooms, ...packages.map((each) => `\`${each}\``)].join(', ') || 'nothing',
+  ]);
+  return [['folder', 'its code', 'may import'], ['---', '---', '---'], ...rows]
+    .map((cells) => `| ${cells.join(' | ')} |\n`)
+    .join('');
+}
+
+function top(name: string): string {
+  return name.split('/')[0] ?? name;
+}
+
+function idOf(name: string): string {
+  return name.replace('.', '_');
+}
+
+if (import.meta.main) await writeFile(PAGE, (await architecturePage()).wanted);

@@ -1,0 +1,6 @@
+/** Who asks. */
+export interface User {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+}

@@ -1,0 +1,118 @@
+import { goQuote } from '../schema/go-text.ts';
+import type { FieldError } from './field-error.ts';
+
+/** A Status of the API (metav1.Status): the body of every answer that is not an object. */
+export interface Status {
+  readonly kind: 'Status';
+  readonly apiVersion: 'v1';
+  readonly metadata: { readonly continue?: string; readonly resourceVersion?: string };
+  readonly status: 'Success' | 'Failure';
+  readonly message?: string;
+  readonly reason?: string;
+  readonly details?: StatusDetails;
+  readonly code?: number;
+}
+
+export interface StatusDetails {
+  readonly name?: string;
+  readonly group?: string;
+  readonly kind?: string;
+  readonly uid?: string;
+  readonly causes?: readonly StatusCause[];
+  readonly retryAfterSeconds?: number;
+}
+
+export interface StatusCause {
+  readonly reason?: string;
+  readonly message?: string;
+  readonly field?: string;
+}
+
+/** What an error is about: a resource (plural) or, for invalid objects, a kind, in its group. */
+export interface Subject {
+  readonly group: string;
+  readonly name: string;
+}
+
+/** A request that is refused, with the Status to answer it with. */
+export class ApiError extends Error {
+  readonly status: Status & { readonly code: number };
+
+  constructor(
+    code: number,
+    reason: string,
+    message: string,
+    details?: StatusDetails,
+    metadata: Status['metadata'] = {},
+  ) {
+    super(message);
+    this.name = 'ApiError';
+    this.status = {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata,
+      status: 'Failure',
+      message,
+      ...(reason !== '' && { reason }),
+      ...(details && { details }),
+      code,
+    };
+  }
+}
+
+/** `leases.coordination.k8s.io`, or `namespaces` where the group is the core one. */
+export function qualified({ group, name }: Subject): string {
+  return group === '' ? name : `${name}.${group}`;
+}
+
+export function badRequest(message: string): ApiError {
+  return new ApiError(400, 'BadRequest', message);
+}
+
+/** `resource` is plural here, as in all that follow but {@link invalidObject}. */
+export function notFound(resource: Subject, name: string): ApiError {
+  return new ApiError(
+    404,
+    'NotFound',
+    `${qualified(resource)} ${goQuote(name)} not found`,
+    details(resource, name),
+  );
+}
+
+export function alreadyExists(resource: Subject, name: string): ApiError {
+  return new ApiError(
+    409,
+    'AlreadyExists',
+    `${qualified(resource)} ${goQuote(name)} already exists`,
+    details(resource, name),
+  );
+}
+
+export function conflict(resource: Subject, name: string, problem: string): ApiError {
+  return new ApiError(
+    409,
+    'Conflict',
+    `Operation cannot be fulfilled on ${qualified(resource)} ${goQuote(name)}: ${problem}`,
+    details(resource, name),
+  );
+}
+
+export function forbiddenRequest(resource: Subject, name: string, problem: string): ApiError {
+  const what = name === '' ? qualified(resource) : `${qualified(resource)} ${goQuote(name)}`;
+  return new ApiError(403, 'Forbidden', `${what} is forbidden: ${problem}`, details(resource, name));
+}
+
+/** An object with fields that cannot be stored. `kind` is a Kind with its group. */
+export function invalidObject(kind: Subject, name: string, problems: readonly FieldError[]): ApiError {
+  // The same problem may be found by two checks: told once in words, but as often as found among the causes.
+  const said = [...new Set(problems.map(({ field, message }) => `${field}: ${message}`))];
+  const list = said.length === 1 ? said[0] : `[${said.join(', ')}]`;
+  return new ApiError(422, 'Invalid', `${qualified(kind)} ${goQuote(name)} is invalid: ${list}`, {
+    ...details(kind, name),
+    causes: problems.map(({ reason, message, field }) => ({ reason, message, field })),
+  });
+}
+
+function details({ group, name: kind }: Subject, name: string): StatusDetails {
+  return { ...(name !== '' && { name }), ...(group !== '' && { group }), ...(kind !== '' && { kind }) };
+}

@@ -1,0 +1,64 @@
+import { goJson, goQuote } from '../schema/go-text.ts';
+
+/** One thing that is wrong with one field, and how the API server calls that. */
+export interface FieldError {
+  readonly reason:
+    | 'FieldValueRequired'
+    | 'FieldValueInvalid'
+    | 'FieldValueForbidden'
+    | 'FieldValueDuplicate'
+    | 'FieldValueNotSupported'
+    | 'FieldValueTooLong'
+    | 'FieldValueTooMany'
+    | 'FieldValueTypeInvalid';
+  /** Path from the object's root: `spec.leaseDurationSeconds`, `metadata.finalizers[0]`. */
+  readonly field: string;
+  /** The message of status.details.causes, without the field: `Invalid value: -1: must be greater than 0`. */
+  readonly message: string;
+}
+
+/** How a value is written in a message. */
+type Show = (value: unknown) => string;
+
+export function required(field: string, detail = ''): FieldError {
+  return { reason: 'FieldValueRequired', field, message: withDetail('Required value', detail) };
+}
+
+/** `value` is shown as Go would: text quoted, anything else as JSON; text of a named type too, by `goJson` for `show`. */
+export function invalid(field: string, value: unknown, detail: string, show: Show = shown): FieldError {
+  return { reason: 'FieldValueInvalid', field, message: `Invalid value: ${show(value)}: ${detail}` };
+}
+
+export function forbidden(field: string, detail: string): FieldError {
+  return { reason: 'FieldValueForbidden', field, message: withDetail('Forbidden', detail) };
+}
+
+export function duplicate(field: string, value: unknown): FieldError {
+  return { reason: 'FieldValueDuplicate', field, message: `Duplicate value: ${shown(value)}` };
+}
+
+export function notSupported(
+  field: string,
+  value: unknown,
+  supported: readonly string[],
+  show: Show = shown,
+): FieldError {
+  const list = supported.map(goQuote).join(', ');
+  return {
+    reason: 'FieldValueNotSupported',
+    field,
+    message: `Unsupported value: ${show(value)}: supported values: ${list}`,
+  };
+}
+
+export function tooLong(field: string, mostBytes: number): FieldError {
+  return { reason: 'FieldValueTooLong', field, message: `Too long: may not be more than ${mostBytes} bytes` };
+}
+
+function withDetail(message: string, detail: string): string {
+  return detail === '' ? message : `${message}: ${detail}`;
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? goQuote(value) : goJson(value);
+}

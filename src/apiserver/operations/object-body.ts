@@ -1,0 +1,125 @@
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import { badRequest } from '../errors/api-error.ts';
+import { unrecognizedBody } from '../errors/unrecognized-body.ts';
+import { jsonType } from '../patch/go-notation.ts';
+import { apiVersionOf } from '../resources/api-version.ts';
+import type { ResourceDefinition } from '../resources/definition.ts';
+import type { ApiObject } from '../schema/api-object.ts';
+import { type Decoded, DecodeError, decodeObject } from '../schema/decode.ts';
+import { goQuote } from '../schema/go-text.ts';
+import type { OperationsContext } from './context.ts';
+import type { FieldValidation } from './parameters.ts';
+import { duplicateKeysProblem, parseBody } from './parse-body.ts';
+import type { ResourceRequest } from './resource-request.ts';
+
+/**
+ * Reads the object of a create or an update.
+ * @throws {ApiError} 400 when it cannot be read as this kind in this version, or strictly not.
+ */
+export function decodeBody(
+  { resources }: OperationsContext,
+  request: ResourceRequest,
+  validation: FieldValidation,
+): ApiObject {
+  const { body, contentType, definition, version } = request;
+  const parsed = parseBody(body, contentType);
+  const unrecognized = (problem: string) => unrecognizedBody(definition.kind, problem, body);
+  if (!parsed.ok) throw unrecognized(parsed.problem);
+  const value = parsed.value ?? {};
+  if (!isJsonObject(value)) throw unrecognized(notAnObject(value));
+  const problem = typeProblem(value);
+  if (problem !== undefined) throw unrecognized(problem);
+  const kind = textOr(value['kind'], definition.kind);
+  const expected = apiVersionOf(definition, version);
+  const apiVersion = textOr(value['apiVersion'], expected);
+  const refused = (why: string) =>
+    badRequest(
+      `${kind} in version ${goQuote(versionIn(apiVersion))} cannot be handled as a ${definition.kind}: ${why}`,
+    );
+  if (!isRegistered(resources, kind, apiVersion)) throw refused(notRegistered(kind, apiVersion));
+  if (kind !== definition.kind) {
+    const group = definition.group.startsWith('coordination.') ? 'coordination' : 'core';
+    throw refused(
+      `converting (${versionIn(apiVersion)}.${kind}) to (${group}.${definition.kind}): unknown conversion`,
+    );
+  }
+  if (apiVersion !== expected) {
+    throw badRequest(
+      `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`,
+    );
+  }
+  const decoded = attempt(() => decodeObject(version.schema, value), refused);
+  const { duplicates } = parsed;
+  if (validation === 'Strict') {
+    const inYaml = duplicates.length > 0 ? [duplicateKeysProblem(duplicates)] : [];
+    const problems = [...inYaml, ...decoded.strictProblems];
+    if (problems.length > 0) throw refused(`strict decoding error: ${problems.join(', ')}`);
+  }
+  if (validation === 'Warn')
+    for (const each of [...duplicates, ...decoded.strictProblems]) request.warn(each);
+  return asObject(decoded.value, expected, kind);
+}
+
+/** What is wrong with what an object says it is; undefined: nothing. */
+export function typeProblem({ apiVersion, kind }: JsonObject): string | undefined {
+  for (const [field, given] of Object.entries({ apiVersion, kind })) {
+    if (given === undefined || given === null || typeof given === 'string') continue;
+    return `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(given)} into Go struct field .${field} of type string`;
+  }
+  const isGroupVersion = typeof apiVersion !== 'string' || apiVersion.split('/').length <= 2;
+  return isGroupVersion ? undefined : `unexpected GroupVersion string: ${String(apiVersion)}`;
+}
+
+/** What the real server says of a body that is no object. */
+export function notAnObject(value: unknown): string {
+  return `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
+}
+
+/** What the real server says of a kind that it does not know. */
+export function notRegistered(kind: string, apiVersion: string): string {
+  return `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`;
+}
+
+/** Versions that the real server can read, though it serves them no more, or not yet. */
+const ALSO_REGISTERED: readonly string[] = [
+  'Lease coordination.k8s.io/v1beta1',
+  'Event events.k8s.io/v1beta1',
+];
+
+/** Whether objects of this kind and version can be read, be they served or not. */
+export function isRegistered(
+  resources: readonly ResourceDefinition[],
+  kind: string,
+  apiVersion: string,
+): boolean {
+  return (
+    ALSO_REGISTERED.includes(`${kind} ${apiVersion}`) ||
+    resources.some(
+      (each) =>
+        each.kind === kind && each.versions.some((version) => apiVersionOf(each, version) === apiVersion),
+    )
+  );
+}
+
+function versionIn(apiVersion: string): string {
+  return apiVersion.split('/').at(-1) ?? '';
+}
+
+/** Runs a decoder; what it cannot read becomes the error that `refused` makes of it. */
+export function attempt(decode: () => Decoded, refused: (problem: string) => Error): Decoded {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof DecodeError) throw refused(error.message);
+    throw error;
+  }
+}
+
+/** A decoded value as an object of the API: whatever it said, it has metadata, and is of the kind that was asked for. */
+export function asObject(value: JsonObject, apiVersion: string, kind: string): ApiObject {
+  return { ...value, apiVersion, kind, metadata: (value['metadata'] ?? {}) as ApiObject['metadata'] };
+}
+
+function textOr(value: unknown, fallback: string): string {
+  return typeof value === 'string' && value !== '' ? value : fallback;
+}

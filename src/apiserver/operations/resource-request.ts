@@ -1,0 +1,61 @@
+import type { JsonObject } from '../../support/json.ts';
+import type { User } from '../access/user.ts';
+import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
+import type { ApiObject } from '../schema/api-object.ts';
+import type { StreamSink } from '../watch/sink.ts';
+
+export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
+
+/** A request for a resource: authenticated, authorized, its body read. */
+export interface ResourceRequest {
+  readonly verb: Verb;
+  readonly definition: ResourceDefinition;
+  readonly version: VersionDefinition;
+  /** Undefined: every namespace, or a resource that is in none. */
+  readonly namespace: string | undefined;
+  /** Undefined for the collection. */
+  readonly name: string | undefined;
+  readonly query: URLSearchParams;
+  readonly user: User;
+  /** '' when the client sent none. */
+  readonly userAgent: string;
+  /** Media type of the body, lower case, without parameters; '' when the client sent none. */
+  readonly contentType: string;
+  readonly body: Buffer;
+  readonly representation: Representation;
+  /** Has a Warning go along with the answer, whatever that will be, a refusal included. */
+  warn(text: string): void;
+}
+
+/** How the answer is to be shown, by the Accept header. */
+export interface Representation {
+  /** Tells representations apart in caches: `object`, `table/v1/Metadata`, ... */
+  readonly id: string;
+  /** What the events of a watch after its first one are shown as, where that differs: tables name their columns once. */
+  readonly following?: Representation;
+  show(object: ApiObject, version: VersionDefinition): JsonObject;
+  /** `metadata` is the list's own. */
+  showList(
+    items: readonly ApiObject[],
+    metadata: JsonObject,
+    definition: ResourceDefinition,
+    version: VersionDefinition,
+  ): JsonObject;
+}
+
+/** What an operation answers with. Refusals are thrown, as {@link ApiError}. */
+export type Reply = ObjectReply | StreamReply;
+
+export interface ObjectReply {
+  readonly kind: 'object';
+  readonly code: number;
+  /** Already as its representation shows it. */
+  readonly body: JsonObject;
+}
+
+/** A watch: lines of JSON until either side ends it. */
+export interface StreamReply {
+  readonly kind: 'stream';
+  /** Begins to write to `sink`; called once, after the head of the answer has been sent. */
+  start(sink: StreamSink): void;
+}

@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { coordinatorLease } from '../election/coordinator-lease.ts';
+import type { ElectionSettings } from '../election/model.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
+import { type Clock, within } from '../support/clock.ts';
+import { ElectionController } from './election-controller.ts';
+import { createApiLockStorage } from './lock/api-lock-storage.ts';
+import { CoordinatorLock } from './lock/coordinator-lock.ts';
+import { replicaIdentity } from './lock/lock-record.ts';
+import type { LockEvent } from './lock/lock-settings.ts';
+import type { LockState } from './lock/lock-state.ts';
+import type { ControllerObserver } from './observers.ts';
+import type { WorkqueueObserver } from './queue/workqueue.ts';
+import type { WriteQueueObserver } from './queue/write-queue.ts';
+
+/** For reads and writes about elections; ADR 4 has the measurements. */
+const CONNECTIONS = 32;
+/** The lock has connections of its own, so that load on elections cannot starve it. */
+const LOCK_CONNECTIONS = 2;
+/** What writes under way are given when the coordinator stops, in milliseconds, before their client is closed. */
+const DRAIN_MS = 1000;
+/** What they are given then. */
+const ABORT_AFTER_MS = 500;
+/** For the lock to be let go, in milliseconds; where that does not do, it expires. */
+const RELEASE_MS = 1500;
+/** Within this many milliseconds of {@link Coordinator.stop} nothing about an election is written any more. */
+export const QUIET_AFTER_MS = DRAIN_MS + ABORT_AFTER_MS;
+
+/** What happens to the coordinator's lock, for whoever logs and measures. Must not throw. */
+export interface LockObserver {
+  changed(state: LockState): void;
+  happened(event: LockEvent): void;
+  watchFailed(error: unknown, context: ReflectorErrorContext): void;
+}
+
+/** How a {@link Coordinator} is to work: those of `run`, as far as they are about coordination. */
+export interface CoordinatorSettings extends ElectionSettings {
+  /** Namespaces to coordinate; empty: all. */
+  readonly namespaces: readonly string[];
+  /** Writes to Leases and candidates under way at once, at most. */
+  readonly workers: number;
+  /** Decide and log, write nothing. */
+  readonly dryRun: boolean;
+  /** Take the coordinator's lock from the controller built into kube-apiserver, rather than wait for it. */
+  readonly takeOver: boolean;
+}
+
+/** What a {@link Coordinator} is made of. */
+export interface CoordinatorParts {
+  readonly clock: Clock;
+  /** Makes a client with so many connections; the coordinator closes it. */
+  readonly connect: (connections: number) => KubernetesClient;
+  readonly settings: CoordinatorSettings;
+  readonly observer: ControllerObserver;
+  readonly lockObserver: LockObserver;
+  readonly workqueueObserver?: WorkqueueObserver;
+  readonly writeQueueObserver?: WriteQueueObserver;
+}
+
+/** A controller with the lock that lets it write; in a dry run there is none, as nothing is written. */
+export interface Coordinator {
+  /** The API server's URL. */
+  readonly server: string;
+  readonly controller: ElectionController;
+  readonly lock: CoordinatorLock | undefined;
+  start(): void;
+  /**
+   * Ends all work, lets the lock go and closes all connections, in this order, and within 3 s whatever the server does:
+   * what it has not answered by then is given up.
+   */
+  stop(): Promise<void>;
+}
+
+/** Puts a coordinator together; it does nothing until it is started. */
+export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
+  const { clock, connect, settings, observer, workqueueObserver, writeQueueObserver } = parts;
+  const client = connect(CONNECTIONS);
+  const locking = settings.dryRun ? undefined : { client: connect(LOCK_CONNECTIONS) };
+  const lock = locking && assembleLock(parts, locking.client, () => controller);
+  const controller = new ElectionController({
+    client,
+    clock,
+    settings,
+    namespaces: settings.namespaces,
+    workers: settings.workers,
+    isDryRun: settings.dryRun,
+    mayWrite: () => lock === undefined || lock.isActive(),
+    observer,
+    onSighted: () => lock?.reconsider(),
+    ...(workqueueObserver && { workqueueObserver }),
+    ...(writeQueueObserver && { writeQueueObserver }),
+  });
+  return {
+    server: client.server,
+    controller,
+    lock,
+    start() {
+      controller.start();
+      lock?.start();
+    },
+    async stop() {
+      // The lock is let go only when no write is under way any more, and then at once: somebody else is waiting for it.
+      await within(clock, DRAIN_MS, controller.stop());
+      await client.close(ABORT_AFTER_MS);
+      await within(clock, RELEASE_MS, lock?.stop());
+      await locking?.client.close(0);
+    },
+  };
+}
+
+function assembleLock(
+  { clock, settings, lockObserver }: CoordinatorParts,
+  client: KubernetesClient,
+  controller: () => ElectionController,
+): CoordinatorLock {
+  return new CoordinatorLock({
+    clock,
+    storage: createApiLockStorage(client, clock, coordinatorLease, lockObserver.watchFailed),
+    identity: replicaIdentity(hostname(), randomUUID()),
+    takeOver: settings.takeOver,
+    mayClaim: () => controller().canElect(),
+    onEvent: lockObserver.happened,
+    onChange: (state) => {
+      lockObserver.changed(state);
+      if (state.kind === 'active') controller().reconsiderAll();
+    },
+  });
+}

@@ -1,0 +1,300 @@
+import { Backoff } from '../../kubernetes/backoff.ts';
+import { Deadline } from '../../kubernetes/deadline.ts';
+import { isConflict } from '../../kubernetes/errors.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
+import { isNotNewer } from '../../kubernetes/objects.ts';
+import type { Instant } from '../../support/clock.ts';
+import { Rest } from '../../support/interruptible-sleep.ts';
+import {
+  decideLock,
+  type LockDecision,
+  type LockObservation,
+  type LockRules,
+  observeLock,
+} from './lock-decision.ts';
+import {
+  isForeign,
+  newLockLease,
+  type RecordChange,
+  readLockRecord,
+  release,
+  withRecord,
+} from './lock-record.ts';
+import {
+  type CoordinatorLockOptions,
+  checkLockSettings,
+  DEFAULT_LOCK_TIMING,
+  type LockCall,
+  type LockTiming,
+} from './lock-settings.ts';
+import { isSameState, type LockState, stateOf } from './lock-state.ts';
+
+/** Calls of replicas that started together drift apart by up to this fraction of the retry period. */
+const JITTER = 0.1;
+
+/**
+ * The lock that makes this replica the cluster's one coordinator (rule 10). Whatever writes asks `isActive` right before
+ * each write; `LONGEST_WRITE_MS` says why that is enough.
+ */
+export class CoordinatorLock {
+  readonly #options: CoordinatorLockOptions;
+  readonly #timing: LockTiming;
+  readonly #rules: LockRules;
+  readonly #rest: Rest;
+  /** Between claims by force, so that we and another that claims by force do not oust each other all the time. */
+  readonly #forceBackoff: Backoff;
+  #forceNotBefore: Instant = Number.NEGATIVE_INFINITY;
+  #state: LockState;
+  /** The Lease as last seen: the next write is based on it. */
+  #lease: KubernetesObject | undefined;
+  #observation: LockObservation | undefined;
+  /** Whether `#lease` is recent enough to decide on. */
+  #fresh = false;
+  /** While we hold it: when the last renewal that succeeded was sent. */
+  #renewedAt: Instant | undefined;
+  /** Whether the Lease may name us: a claim was sent, be it that its answer never came. */
+  #mayHold = false;
+  /** We never act before this. It only moves forward: what an ousted holder is owed does not end with one claim. */
+  #actFrom: Instant = Number.NEGATIVE_INFINITY;
+  /** Set when somebody else was seen to hold the lock during a write of ours, whose answer is then outdated. */
+  #contested = false;
+  #stopping = false;
+  #cancelBoundary: (() => void) | undefined;
+  #stopWatch: (() => void) | undefined;
+  #running: Promise<void> | undefined;
+  #stopped: Promise<void> | undefined;
+
+  /** @throws RangeError when the identity lacks our prefix or the timing is unsafe. */
+  constructor(options: CoordinatorLockOptions) {
+    const { clock, identity, takeOver } = options;
+    this.#options = options;
+    this.#timing = { ...DEFAULT_LOCK_TIMING, ...options.timing };
+    checkLockSettings(identity, this.#timing);
+    this.#rest = new Rest(clock);
+    const { leaseDurationMs } = this.#timing;
+    this.#rules = { identity, leaseDurationMs, takeOver };
+    const maxMs = 32 * leaseDurationMs;
+    this.#forceBackoff = new Backoff({ initialMs: 2 * leaseDurationMs, maxMs, resetAfterMs: maxMs }, clock);
+    this.#state = { kind: 'standby', since: clock.now() };
+  }
+
+  get state(): LockState {
+    return this.#state;
+  }
+
+  /** Whether a write may begin now. False from the moment at which somebody else might be the coordinator. */
+  isActive(): boolean {
+    // Not left to the timer, which may come after a renewal that ends this: whoever is refused waits for `onChange`.
+    if (this.#state.kind === 'active' && !this.#isRenewed()) this.#refreshState();
+    return this.#state.kind === 'active';
+  }
+
+  /** Looks at the lock at once, as what `mayClaim` says has changed. */
+  reconsider(): void {
+    this.#rest.end();
+  }
+
+  /** Begins to watch and to claim the lock. Without effect when already started, or after `stop`. */
+  start(): void {
+    if (this.#running !== undefined || this.#stopping) return;
+    this.#stopWatch = this.#options.storage.watch?.((lease) => this.#onWatch(lease));
+    this.#running = this.#run();
+  }
+
+  /**
+   * Lets go for good: `isActive` is false at once, and a Lease that is ours is released, so that the next coordinator
+   * need not wait until it expires. Writes begun before must have ended by the time this is called. Never rejects: a
+   * Lease that could not be released expires.
+   */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    this.#stopping = true;
+    this.#stopWatch?.();
+    this.#renewedAt = undefined;
+    this.#refreshState();
+    this.#rest.end();
+    await this.#running;
+    await this.#release();
+    this.#refreshState();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping) {
+      const next = await this.#attempt();
+      this.#refreshState();
+      await this.#rest.until(next);
+    }
+  }
+
+  /** Looks at the lock and does what follows, after a conflict once more. Returns when to look again. */
+  async #attempt(): Promise<Instant> {
+    const { clock } = this.#options;
+    const next = clock.now() + this.#timing.retryPeriodMs * (1 + JITTER * clock.random());
+    try {
+      return Math.min(next, await this.#advance().catch((error) => this.#advanceAfter(error)));
+    } catch {
+      return next;
+    }
+  }
+
+  /** A conflict means that the Lease has changed: worth another look at once. Anything else waits. */
+  #advanceAfter(error: unknown): Promise<Instant> {
+    if (!isConflict(error) || this.#stopping) throw error;
+    return this.#advance();
+  }
+
+  async #advance(): Promise<Instant> {
+    const { clock, mayClaim = () => true } = this.#options;
+    await this.#look();
+    // Taken only now, as the watch may tell more during any wait: what is decided on is what the write is based on.
+    const observation = this.#observation;
+    if (this.#stopping || observation === undefined) return Number.POSITIVE_INFINITY;
+    const decision = decideLock(observation, this.#rules, clock.now(), this.#forceNotBefore);
+    if (decision.kind !== 'wait' && (decision.kind === 'renew' || mayClaim())) {
+      await this.#take(decision);
+      return Number.POSITIVE_INFINITY;
+    }
+    // Unless the watch tells more by then, the next decision needs another look.
+    this.#fresh = false;
+    return decision.kind === 'wait' ? decision.until : Number.POSITIVE_INFINITY;
+  }
+
+  /** Looks at the server, unless the last answer or watch event still stands. */
+  async #look(): Promise<void> {
+    if (this.#fresh && this.#observation !== undefined) return;
+    this.#see(await this.#call('get', (signal) => this.#options.storage.get(signal)));
+  }
+
+  async #take(decision: Exclude<LockDecision, { kind: 'wait' }>): Promise<void> {
+    const sentAt = this.#options.clock.now();
+    const formerActFrom = this.#actFrom;
+    // Before it is known to have succeeded: an answer that never comes changes nothing about who was ousted.
+    if (decision.kind !== 'renew') this.#actFrom = Math.max(formerActFrom, decision.actFrom);
+    this.#contested = false;
+    this.#mayHold = true;
+    // Whoever finds this record must wait as long as we would have to, should we crash before we ever act.
+    const leaseDurationMs = Math.max(this.#timing.leaseDurationMs, this.#actFrom - sentAt);
+    try {
+      const answer = await this.#write({ holder: this.#rules.identity, leaseDurationMs });
+      if (!this.#contested) this.#see(answer);
+    } catch (error) {
+      if (isConflict(error)) this.#actFrom = formerActFrom;
+      throw error;
+    }
+    if (this.#contested) this.#fresh = false;
+    else if (!this.#stopping) this.#renewedAt = sentAt;
+    this.#forceBackoff.succeeded();
+    if (decision.kind === 'force') this.#options.onEvent?.({ kind: 'claimedByForce', from: decision.ousted });
+  }
+
+  /** Only a record that still is ours is emptied: another's must not be touched. */
+  async #release(): Promise<void> {
+    if (!this.#mayHold) return;
+    try {
+      await this.#empty().catch((error) => {
+        if (isConflict(error)) return this.#empty();
+        throw error;
+      });
+    } catch {
+      // Reported by the call; the Lease expires.
+    }
+  }
+
+  async #empty(): Promise<void> {
+    await this.#look();
+    if (this.#observation?.record?.holder !== this.#rules.identity) return;
+    this.#see(await this.#write(release(this.#rules.identity, this.#actFrom - this.#options.clock.now())));
+  }
+
+  #write(change: Omit<RecordChange, 'wallTime'>): Promise<KubernetesObject> {
+    const { clock, storage } = this.#options;
+    const lease = this.#lease;
+    const timed = { ...change, wallTime: clock.wallTime() };
+    if (lease === undefined) {
+      return this.#call('create', (signal) => storage.create(newLockLease(storage.lease, timed), signal));
+    }
+    return this.#call('update', (signal) => storage.update(withRecord(lease, timed), signal));
+  }
+
+  /** Every call has a deadline of its own. One that fails leaves open what the server has now. */
+  async #call<T>(call: LockCall, request: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { callTimeoutMs } = this.#timing;
+    const deadline = new Deadline(this.#options.clock, callTimeoutMs, undefined);
+    try {
+      return await deadline.race(request(deadline.signal));
+    } catch (cause) {
+      this.#fresh = false;
+      const error = deadline.exceeded ? new Error(`no answer within ${callTimeoutMs} ms`, { cause }) : cause;
+      this.#options.onEvent?.({ kind: 'callFailed', call, error });
+      throw error;
+    } finally {
+      deadline.dispose();
+    }
+  }
+
+  #onWatch(lease: KubernetesObject | undefined): void {
+    if (this.#stopping || (lease !== undefined && isNotNewer(lease, this.#lease))) return;
+    const { record } = this.#see(lease);
+    if (record?.holder === this.#rules.identity) return;
+    this.#contested = true;
+    this.#refreshState();
+    this.#rest.end();
+  }
+
+  #see(lease: KubernetesObject | undefined): LockObservation {
+    const { clock } = this.#options;
+    const record = lease && readLockRecord(lease);
+    const observation = observeLock(this.#observation, record, this.#rules, clock.now());
+    this.#lease = lease;
+    this.#observation = observation;
+    this.#fresh = true;
+    if (record?.holder !== this.#rules.identity) {
+      if (this.#isRenewed()) this.#reportOusted(record?.holder ?? '');
+      this.#renewedAt = undefined;
+    }
+    return observation;
+  }
+
+  #reportOusted(by: string): void {
+    if (by === '' || !isForeign(by)) {
+      this.#options.onEvent?.({ kind: 'ousted', by });
+      return;
+    }
+    const forceAgainInMs = this.#forceBackoff.failed();
+    this.#forceNotBefore = this.#options.clock.now() + forceAgainInMs;
+    this.#options.onEvent?.({ kind: 'ousted', by, forceAgainInMs });
+  }
+
+  #isRenewed(): boolean {
+    const { clock } = this.#options;
+    return this.#renewedAt !== undefined && clock.now() < this.#renewedAt + this.#timing.renewDeadlineMs;
+  }
+
+  /** Brings the state up to now, and sees to it that this happens again when settling or the renew deadline ends. */
+  #refreshState(): void {
+    const { clock } = this.#options;
+    const now = clock.now();
+    if (!this.#isRenewed()) this.#renewedAt = undefined;
+    const next = stateOf(
+      this.#observation?.record?.holder ?? '',
+      this.#renewedAt !== undefined,
+      this.#actFrom,
+      now,
+    );
+    this.#cancelBoundary?.();
+    if (this.#renewedAt !== undefined) {
+      const boundary = Math.min(
+        next.activeAt ?? Number.POSITIVE_INFINITY,
+        this.#renewedAt + this.#timing.renewDeadlineMs,
+      );
+      this.#cancelBoundary = clock.setTimer(() => this.#refreshState(), Math.ceil(boundary - now));
+    }
+    if (isSameState(this.#state, next)) return;
+    this.#state = next;
+    this.#options.onChange?.(next);
+  }
+}

@@ -1,0 +1,75 @@
+import type { Clock } from '../../support/clock.ts';
+import { isForeign } from './lock-record.ts';
+import type { LockState } from './lock-state.ts';
+import type { LockStorage } from './lock-storage.ts';
+
+/** How the lock is timed; client-go's defaults, which the built-in controller runs with. */
+export interface LockTiming {
+  /** How long a claim or renewal lasts, in milliseconds: whole seconds. 15,000 by default. */
+  readonly leaseDurationMs: number;
+  /** How long after the sending of its last successful renewal a holder may act, in milliseconds. 10,000 by default. */
+  readonly renewDeadlineMs: number;
+  /** How often to renew, or to look at another's lock, in milliseconds. 2,000 by default. */
+  readonly retryPeriodMs: number;
+  /** The deadline of every single call about the lock, in milliseconds. 3,000 by default. */
+  readonly callTimeoutMs: number;
+}
+
+/** What is worth a line in the log, besides changes of the state. */
+export type LockEvent =
+  | { readonly kind: 'claimedByForce'; readonly from: string }
+  /** Somebody else was found to hold the lock while we did; `by` is '' when the Lease was emptied or deleted. */
+  | { readonly kind: 'ousted'; readonly by: string; readonly forceAgainInMs?: number }
+  /** Conflicts included: they are part of any race for the lock, but their going on would be news. */
+  | { readonly kind: 'callFailed'; readonly call: LockCall; readonly error: unknown };
+
+export type LockCall = 'get' | 'create' | 'update';
+
+export interface CoordinatorLockOptions {
+  readonly clock: Clock;
+  readonly storage: LockStorage;
+  /** See `replicaIdentity`. */
+  readonly identity: string;
+  /** Whether to oust a holder without our prefix, rather than wait until the lock is free or has expired. */
+  readonly takeOver: boolean;
+  /** Asked before a lock is taken that is not ours; yes by default. One that is ours is kept. */
+  readonly mayClaim?: () => boolean;
+  readonly timing?: Partial<LockTiming>;
+  /** Called when the state's kind, holder or activeAt has changed. Must not throw. */
+  readonly onChange?: (state: LockState) => void;
+  /** Must not throw. */
+  readonly onEvent?: (event: LockEvent) => void;
+}
+
+export const DEFAULT_LOCK_TIMING: LockTiming = {
+  leaseDurationMs: 15_000,
+  renewDeadlineMs: 10_000,
+  retryPeriodMs: 2000,
+  callTimeoutMs: 3000,
+};
+
+/**
+ * No write that needs the lock may take longer than this, in milliseconds.
+ *
+ * The invariant that keeps two coordinators from acting at once (rule 10): a write begins at most `renewDeadlineMs`
+ * after the last successful renewal was sent, and ends within this deadline. Nobody else sees that renewal before it was
+ * sent, so nobody judges it expired within `leaseDurationMs` of that moment. With the defaults: 10 s + 4 s < 15 s.
+ */
+export const LONGEST_WRITE_MS = 4000;
+
+/** @throws RangeError when the timing would let two replicas act at once, or one lose the lock without any failure. */
+export function checkLockSettings(identity: string, timing: LockTiming): void {
+  if (isForeign(identity)) throw new RangeError(`a replica's identity cannot be "${identity}"`);
+  const { leaseDurationMs, renewDeadlineMs, retryPeriodMs, callTimeoutMs } = timing;
+  if (leaseDurationMs % 1000 !== 0) throw new RangeError('leaseDurationMs must be whole seconds');
+  if (!(leaseDurationMs > renewDeadlineMs + LONGEST_WRITE_MS)) {
+    throw new RangeError(`leaseDurationMs must exceed renewDeadlineMs by more than ${LONGEST_WRITE_MS}`);
+  }
+  if (!(retryPeriodMs > 0 && callTimeoutMs > 0))
+    throw new RangeError('retryPeriodMs and callTimeoutMs must be positive');
+  if (!(renewDeadlineMs > retryPeriodMs + callTimeoutMs)) {
+    throw new RangeError(
+      'renewDeadlineMs must leave time for a retry: more than retryPeriodMs + callTimeoutMs',
+    );
+  }
+}

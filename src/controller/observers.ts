@@ -1,0 +1,35 @@
+import type { LeaseCandidateVersion } from '../coordination/lease-candidate-version.ts';
+import type { LeaseKey } from '../coordination/lease-key.ts';
+import type { Action, Decision } from '../election/decision.ts';
+import type { ElectionInput } from '../election/election-input.ts';
+import type { Lease } from '../election/model.ts';
+import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/reflector.ts';
+
+/** Told of every decision and of what became of it. */
+export interface DecisionObserver {
+  /** A decision was made, before anything of it is applied; `input` is what it was made on. */
+  decided(key: LeaseKey, decision: Decision, input: ElectionInput): void;
+  /** A write was answered, or not; `error` is undefined when it succeeded. */
+  written(key: LeaseKey, action: Action, error: unknown, decision: Decision): void;
+  /**
+   * A decision's write to the Lease, or its deletion of a candidate, succeeded; `decision` has that one action. `lease` is
+   * the Lease as the server has it now, where it was written.
+   */
+  applied(key: LeaseKey, decision: Decision, input: ElectionInput, lease: Lease | undefined): void;
+  /** There is neither a Lease of that name any more nor a candidate for it. */
+  forgotten(key: LeaseKey): void;
+}
+
+/** What a controller watches. */
+export type WatchedResource = 'leases' | 'leasecandidates';
+
+/** What happens in the controller, for whoever logs and measures. Must not throw. */
+export interface ControllerObserver extends DecisionObserver {
+  synced(version: LeaseCandidateVersion): void;
+  notServed(): void;
+  discoveryFailed(error: unknown): void;
+  reflectorFailed(error: unknown, context: ReflectorErrorContext): void;
+  reflectorObserver(resource: WatchedResource): (observation: ReflectorObservation) => void;
+  /** A reconcile ended in a way that nobody foresaw; it is repeated with backoff. */
+  reconcileFailed(key: LeaseKey, error: unknown): void;
+}

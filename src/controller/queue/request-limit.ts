@@ -1,0 +1,66 @@
+import type { Clock, Instant } from '../../support/clock.ts';
+
+/** An answer within this time is in good time: more requests may be under way. In milliseconds. */
+const GOOD_MS = 250;
+/** An answer that took longer says that the server has more to do than it can. */
+const SLOW_MS = 1000;
+/**
+ * Or it takes that long whatever it has to do, behind a slow webhook or a long way off: then fewer requests would only mean
+ * fewer answers. So an answer is in good time, or late, by what the quickest one of the last minute took as well.
+ */
+const GOOD_FACTOR = 1.25;
+const SLOW_FACTOR = 2;
+const WINDOW_MS = 30_000;
+const SHRINK = 0.75;
+/** With fewer, a server that others overload would answer them and not us: Leases without leader cannot wait for its rest. */
+const LEAST = 8;
+
+/**
+ * How many requests may be under way at once: as many as the server answers in good time (rule 9). It grows by one for
+ * each round of good answers that fills it, and shrinks by a quarter, once a round, when answers come late or not at all.
+ */
+export class RequestLimit {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #most: number;
+  #limit: number;
+  #shrunkAt: Instant = Number.NEGATIVE_INFINITY;
+  /** The quickest answer of this window and of the one before, in milliseconds; a server is taken to be quick at first. */
+  #quickest = { before: 0, now: Number.POSITIVE_INFINITY, since: Number.NEGATIVE_INFINITY };
+
+  /** @param most the limit to begin with, and never to exceed */
+  constructor(clock: Pick<Clock, 'now'>, most: number) {
+    this.#clock = clock;
+    this.#most = most;
+    this.#limit = most;
+  }
+
+  get current(): number {
+    return Math.floor(this.#limit);
+  }
+
+  /**
+   * @param sentAt when the request was sent that was answered now, or given up
+   * @param isAnswered whether the server did what it was asked to, or said why not; false for overload and silence
+   */
+  answered(sentAt: Instant, isAnswered: boolean): void {
+    const now = this.#clock.now();
+    const tookMs = now - sentAt;
+    const quickestMs = isAnswered ? this.#quickestMs(now, tookMs) : 0;
+    if (!isAnswered || tookMs > Math.max(SLOW_MS, SLOW_FACTOR * quickestMs)) {
+      // All that was under way when the limit shrank is one and the same bad news.
+      if (sentAt < this.#shrunkAt) return;
+      this.#limit = Math.max(Math.min(LEAST, this.#most), this.#limit * SHRINK);
+      this.#shrunkAt = now;
+    } else if (tookMs < Math.max(GOOD_MS, GOOD_FACTOR * quickestMs)) {
+      this.#limit = Math.min(this.#most, this.#limit + 1 / this.#limit);
+    }
+  }
+
+  #quickestMs(now: Instant, tookMs: number): number {
+    const { before, now: current, since } = this.#quickest;
+    if (since === Number.NEGATIVE_INFINITY) this.#quickest = { before, now: tookMs, since: now };
+    else if (now - since < WINDOW_MS) this.#quickest = { before, now: Math.min(current, tookMs), since };
+    else this.#quickest = { before: current, now: tookMs, since: now };
+    return Math.min(this.#quickest.before, this.#quickest.now);
+  }
+}

@@ -1,0 +1,52 @@
+import { type PingPurpose, pingTimeFor } from './candidate-observation.ts';
+import type { Action, PingCandidate } from './decision.ts';
+import type { Standing } from './standing.ts';
+import type { View } from './view.ts';
+
+/** A ping to each of `standings`. */
+export function pingEach(
+  view: View,
+  standings: readonly Standing[],
+  purpose: PingPurpose,
+): readonly PingCandidate[] {
+  return standings.map(({ candidate, observation }) => ({
+    kind: 'PingCandidate',
+    name: candidate.name,
+    uid: candidate.uid,
+    resourceVersion: candidate.resourceVersion,
+    pingTime: pingTimeFor(candidate, observation, view.now),
+    purpose,
+  }));
+}
+
+/** A Lease that is left alone must not keep a preferredHolder of ours: its holder would stop renewing for nothing. */
+export function removeOwnPreference(view: View): readonly Action[] {
+  const { lease, memory } = view.input;
+  if (!lease || !hasOwnPreference(view)) return [];
+  return [updateLease(lease, { kind: 'unprefer', hasFailed: memory.written.preferredHolder !== undefined })];
+}
+
+export function hasOwnPreference({ input: { lease } }: View): boolean {
+  return lease?.preferredHolder !== undefined && lease.isPreferredHolderOurs;
+}
+
+export function updateLease(
+  lease: { uid: string; resourceVersion: string },
+  change: Extract<Action, { kind: 'UpdateLease' }>['change'],
+): Action {
+  return { kind: 'UpdateLease', uid: lease.uid, resourceVersion: lease.resourceVersion, change };
+}
+
+/** Has the Lease name a strategy; one that does not exist yet is made with it, without a holder. */
+export function nameStrategy(view: View, strategy: string): readonly Action[] {
+  const { lease } = view.tenure;
+  if (!lease) return [{ kind: 'CreateLease', strategy, grant: undefined }];
+  return [
+    updateLease(lease, {
+      kind: 'strategy',
+      strategy,
+      isHolderAbsent: lease.holderIdentity === undefined,
+      removesPreferredHolder: hasOwnPreference(view),
+    }),
+  ];
+}

@@ -1,0 +1,20 @@
+import type { CandidateObservation } from './candidate-observation.ts';
+import type { LeaseMemory } from './lease-memory.ts';
+import type { ElectionSettings, Lease, LeaseCandidate } from './model.ts';
+
+/** A candidate together with what this process has seen of it. */
+export interface ObservedCandidate {
+  readonly candidate: LeaseCandidate;
+  readonly observation: CandidateObservation;
+}
+
+/** Everything a decision about one Lease depends on, but for the time. */
+export interface ElectionInput {
+  readonly namespace: string;
+  readonly name: string;
+  readonly lease: Lease | undefined;
+  readonly memory: LeaseMemory;
+  /** The candidates whose leaseName is the Lease's name, in its namespace; in any order. */
+  readonly candidates: readonly ObservedCandidate[];
+  readonly settings: ElectionSettings;
+}

@@ -1,0 +1,105 @@
+import { type CandidateObservation, isSilent, liveUntil, sinceRenewalMs } from './candidate-observation.ts';
+import type { ElectionInput, ObservedCandidate } from './election-input.ts';
+import { believesUntil, isGrantUnrenewed } from './lease-memory.ts';
+import type { LeaseCandidate } from './model.ts';
+import type { Tenure } from './tenure.ts';
+import { backoffMs, type Instant, type Now } from './time.ts';
+
+/**
+ * What a candidate counts for right now (rules 1 and 3).
+ *
+ * Live: takes part. Awaiting: pinged, its answer is waited for. Idle: valid, but must answer a ping before it is trusted.
+ * Lapsed: let its grants run out; takes part only if nobody else can lead. Withdrawn: has just released the Lease; the
+ * same. Unresponsive: did not answer; takes no part until it renews. Expired: not valid any more. Deleting: gone.
+ */
+export type CandidateState =
+  | 'Live'
+  | 'Awaiting'
+  | 'Idle'
+  | 'Lapsed'
+  | 'Withdrawn'
+  | 'Unresponsive'
+  | 'Expired'
+  | 'Deleting';
+
+/** A candidate and what it counts for. */
+export interface Standing extends ObservedCandidate {
+  readonly state: CandidateState;
+  readonly isHolder: boolean;
+  /** True when it counts as alive by a renewal or an ack, whatever its state makes of that. */
+  readonly isAlive: boolean;
+}
+
+const LAPSES_ALLOWED = 1;
+const LAPSE_BACKOFF_CAP_MS = 10 * 60_000;
+
+/** What each candidate counts for, in the order of the input. */
+export function surveyStandings(input: ElectionInput, tenure: Tenure, now: Now): readonly Standing[] {
+  const holder = tenure.kind === 'held' ? tenure.holder : undefined;
+  return input.candidates.map((observed): Standing => {
+    const { candidate, observation } = observed;
+    const isHolder = candidate.name === holder;
+    const isAlive = now.monotonic < liveUntil(observation, input.memory.decidedAt, input.settings);
+    const state = stateOf(observed, isHolder, isAlive, input, now.monotonic);
+    return { candidate, observation, isHolder, isAlive, state };
+  });
+}
+
+function stateOf(
+  { candidate, observation }: ObservedCandidate,
+  isHolder: boolean,
+  isAlive: boolean,
+  input: ElectionInput,
+  at: Instant,
+): CandidateState {
+  const { memory, settings } = input;
+  if (candidate.isDeleting) return 'Deleting';
+  // The renewals of a valid holder are its answer.
+  if (isHolder) return 'Live';
+  const withdrawnAt = memory.withdrawals.get(candidate.name);
+  if (withdrawnAt !== undefined && at < withdrawnAt + settings.electionDurationMs) return 'Withdrawn';
+  const trustedAgainAt = lapsedUntil(input, candidate.name, at);
+  if (isAlive) return trustedAgainAt !== undefined && at < trustedAgainAt ? 'Lapsed' : 'Live';
+  if (sinceRenewalMs(observation, at) >= settings.candidateValidityMs) return 'Expired';
+  if (isSilent(observation, at, settings)) return 'Unresponsive';
+  if (trustedAgainAt !== undefined && at < trustedAgainAt) return 'Lapsed';
+  const { ping } = observation;
+  return ping && ping.ackedAt === undefined ? 'Awaiting' : 'Idle';
+}
+
+/** Until when a candidate that let grants run out takes no part while anyone else can lead (rule 7). */
+export function lapsedUntil(
+  { memory, settings }: ElectionInput,
+  name: string,
+  at: Instant,
+): Instant | undefined {
+  const { record, lapses } = memory;
+  const ranOutAt = record?.holder === name && isGrantUnrenewed(memory) ? believesUntil(memory) : undefined;
+  const hasJustLapsed = ranOutAt !== undefined && at >= ranOutAt;
+  const earlier = lapses.get(name);
+  const count = (earlier?.count ?? 0) + (hasJustLapsed ? 1 : 0);
+  const lastAt = hasJustLapsed ? ranOutAt : earlier?.lastAt;
+  if (lastAt === undefined || count <= LAPSES_ALLOWED) return undefined;
+  return (
+    lastAt + backoffMs(count - LAPSES_ALLOWED, 2000 * settings.leaseDurationSeconds, LAPSE_BACKOFF_CAP_MS)
+  );
+}
+
+/** True when the candidate answered a ping that was sent at `since` or later. */
+export function hasAnsweredSince({ ping }: CandidateObservation, since: Instant): boolean {
+  return ping?.ackedAt !== undefined && ping.sentAt >= since;
+}
+
+export function standingsIn(
+  standings: readonly Standing[],
+  ...states: readonly CandidateState[]
+): readonly Standing[] {
+  return standings.filter(({ state }) => states.includes(state));
+}
+
+export function candidatesIn(
+  standings: readonly Standing[],
+  ...states: readonly CandidateState[]
+): readonly LeaseCandidate[] {
+  return standingsIn(standings, ...states).map(({ candidate }) => candidate);
+}

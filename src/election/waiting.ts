@@ -1,0 +1,37 @@
+import { ackDueAt, liveUntil } from './candidate-observation.ts';
+import { lapsedUntil, type Standing, standingsIn } from './standing.ts';
+import { earliest, type Instant } from './time.ts';
+import type { View } from './view.ts';
+
+/** True while a ping of ours is neither answered nor given up on. */
+export function isPingPending(view: View, { observation: { ping } }: Standing): boolean {
+  return ping !== undefined && ping.ackedAt === undefined && view.at < ackDueAt(ping, view.input.settings);
+}
+
+/** When the wait for the next of the answers that are awaited is over. */
+export function ackDeadline(view: View): Instant | undefined {
+  return earliest(
+    standingsIn(view.standings, 'Awaiting').map(
+      ({ observation: { ping } }) => ping && ackDueAt(ping, view.input.settings),
+    ),
+  );
+}
+
+/** Moments at which the word of one who is alive by it, and not by holding the Lease, is no longer good. */
+export function endsOfWords({ standings, input: { memory, settings } }: View): readonly Instant[] {
+  return standings
+    .filter(({ isAlive, isHolder }) => isAlive && !isHolder)
+    .map(({ observation }) => liveUntil(observation, memory.decidedAt, settings));
+}
+
+/** Moments at which a candidate that is held back takes part again. */
+export function returns(view: View): readonly (Instant | undefined)[] {
+  const { input, at } = view;
+  const { withdrawals } = input.memory;
+  return [
+    ...standingsIn(view.standings, 'Withdrawn').map(
+      ({ candidate }) => (withdrawals.get(candidate.name) ?? at) + input.settings.electionDurationMs,
+    ),
+    ...standingsIn(view.standings, 'Lapsed').map(({ candidate }) => lapsedUntil(input, candidate.name, at)),
+  ];
+}

@@ -1,0 +1,43 @@
+import { isForeign, readLockRecord } from '../controller/lock/lock-record.ts';
+import { decodeLease } from '../coordination/lease.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
+import { coordinatorLease } from '../election/coordinator-lease.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { ApiError } from '../kubernetes/errors.ts';
+import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
+import type { Clock } from '../support/clock.ts';
+
+/** Who holds the coordinator's lock, and thus decides the elections of the cluster. */
+export type LockHolder =
+  | { readonly kind: 'ours' | 'builtIn'; readonly holder: string; readonly renewedSecondsAgo: number }
+  /** Nobody, or somebody whose time is over. */
+  | { readonly kind: 'nobody'; readonly formerHolder: string }
+  /** It may not be read with these credentials. */
+  | { readonly kind: 'unknown' };
+
+/** Reads the lock. Rejects as the client does, but for a refusal: whoever asks may not be entitled to know. */
+export async function lookAtLock(
+  client: KubernetesClient,
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<LockHolder> {
+  const path = resourcePaths.lease(coordinatorLease.namespace, coordinatorLease.name);
+  try {
+    const lease = await client.request({ method: 'GET', path, ...(signal && { signal }) });
+    return isKubernetesObject(lease) ? lockHolderOf(lease, clock.wallTime()) : { kind: 'unknown' };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.status === 404) return { kind: 'nobody', formerHolder: '' };
+    if (error.status === 403) return { kind: 'unknown' };
+    throw error;
+  }
+}
+
+/** Judged by the holder's renewTime and our clock: whoever looks once has nothing else. */
+export function lockHolderOf(lease: KubernetesObject, wallTime: bigint): LockHolder {
+  const { holder, leaseDurationMs = 0 } = readLockRecord(lease);
+  const { renewTime } = decodeLease(lease);
+  const agoMs = renewTime === undefined ? Number.POSITIVE_INFINITY : Number(wallTime - renewTime) / 1000;
+  if (holder === '' || agoMs > leaseDurationMs) return { kind: 'nobody', formerHolder: holder };
+  return { kind: isForeign(holder) ? 'builtIn' : 'ours', holder, renewedSecondsAgo: agoMs / 1000 };
+}

@@ -1,0 +1,172 @@
+import { hostname } from 'node:os';
+import { assembleCoordinator, QUIET_AFTER_MS } from '../controller/coordinator.ts';
+import type { ElectionController } from '../controller/election-controller.ts';
+import type { CoordinatorLock } from '../controller/lock/coordinator-lock.ts';
+import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
+import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
+import { readOtlpSettings } from '../settings/otlp-settings.ts';
+import type { RunSettings } from '../settings/run-settings.ts';
+import { type Clock, within } from '../support/clock.ts';
+import { unhurried } from '../support/event-loop-share.ts';
+import { type Host, untilAborted } from '../support/host.ts';
+import { version } from '../support/package-version.ts';
+import {
+  createControllerReport,
+  createEventFailureReport,
+  createLockReport,
+  NOT_SERVED_ADVICE,
+} from '../telemetry/controller-report.ts';
+import { createEventRecorder } from '../telemetry/event-recorder.ts';
+import { startExportedTraces } from '../telemetry/exported-traces.ts';
+import { registerLeaseMetrics } from '../telemetry/lease-metrics.ts';
+import { createLogger, type Logger } from '../telemetry/logger.ts';
+import { collectProcessMetrics, createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { type HealthCheck, startHttpServer } from './http-endpoints.ts';
+
+/** Events are written one after the other; they share no connection with elections or with the lock. */
+const EVENT_CONNECTIONS = 1;
+
+/**
+ * Runs the coordinator, with logs, metrics and health checks, until the process is asked to stop.
+ *
+ * @throws {Error} when there is no cluster to talk to, the address for metrics is not to be had, or what is to become of
+ *   traces cannot be told.
+ */
+export async function runCoordinator(settings: RunSettings, host: Host): Promise<void> {
+  const { clock, env } = host;
+  const otlp = readOtlpSettings(env);
+  const kubeConfig = loadKubeConfig({
+    ...(settings.kubeconfig !== undefined && { kubeconfig: settings.kubeconfig }),
+    ...(settings.context !== undefined && { context: settings.context }),
+    env,
+  });
+  const stop = host.stopOn('SIGTERM', 'SIGINT');
+  const logger = createLogger({ level: settings.logLevel, clock });
+  const metrics = createMetrics({ version, clock });
+  collectProcessMetrics(metrics.registry);
+
+  const connect = (connections: number) =>
+    createClient({
+      kubeConfig,
+      clock,
+      userAgent: `coordinated-leader-election/${version}`,
+      connections,
+      observe: metrics.api.called,
+    });
+  const events = settings.dryRun
+    ? undefined
+    : startEvents(connect(EVENT_CONNECTIONS), logger, metrics, clock);
+  const traces =
+    otlp &&
+    (await startExportedTraces(otlp, {
+      clock,
+      logger,
+      version,
+      host: hostname(),
+      isDryRun: settings.dryRun,
+    }));
+  const statusPage = settings.statusPage ? await createStatusPage(settings, clock, logger) : undefined;
+  const report = createControllerReport({
+    logger,
+    metrics,
+    now: clock.now,
+    isDryRun: settings.dryRun,
+    recordEvent: events?.record,
+    traces,
+  });
+  const coordinator = assembleCoordinator({
+    clock,
+    settings,
+    connect,
+    observer: statusPage?.overhear(report) ?? report,
+    lockObserver: createLockReport({ logger, metrics, now: clock.now, report }),
+    workqueueObserver: metrics.workqueue.observer('leases'),
+    writeQueueObserver: metrics.requests,
+  });
+  const { controller, lock } = coordinator;
+  statusPage?.watch(coordinator);
+  metrics.workqueue.watch('leases', controller.queue);
+  metrics.requests.watch(controller.writes);
+  metrics.survey.watch((known) => controller.survey(known));
+  if (lock) metrics.lock.changed(lock.state);
+  if (settings.leaseMetrics)
+    registerLeaseMetrics(metrics.registry, () => unhurried(controller.elections(), clock));
+  metrics.api.watchStaleness((resource) => controller.lastHeard(resource));
+
+  const server =
+    settings.listen &&
+    (await startHttpServer(settings.listen, {
+      clock,
+      livenessChecks: () => [],
+      readinessChecks: () => readinessChecks(controller, lock),
+      metrics: metrics.registry,
+      statusPage,
+    }));
+  logger.info(
+    { version, server: coordinator.server, listen: server?.address, dryRun: settings.dryRun },
+    'Started',
+  );
+  coordinator.start();
+
+  await untilAborted(stop);
+  logger.info({ signal: stop.reason }, 'Stopping');
+  const stopped = coordinator.stop();
+  // Until then there may be more to tell; the lock need not be waited for.
+  await within(clock, QUIET_AFTER_MS, stopped);
+  await Promise.all([stopped, events?.stop(), traces?.stop(), server?.close()]);
+  logger.info('Stopped');
+  logger.end();
+}
+
+/** Loaded only where it is asked for. */
+async function createStatusPage({ namespaces }: RunSettings, clock: Clock, logger: Logger) {
+  const { StatusPage } = await import('../status-page/status-page.ts');
+  return new StatusPage({
+    clock,
+    version,
+    namespaces,
+    notServedAdvice: NOT_SERVED_ADVICE,
+    onError: (error) => logger.error({ err: error }, 'The status page failed'),
+  });
+}
+
+function startEvents(client: KubernetesClient, logger: Logger, metrics: Metrics, clock: Clock) {
+  const recorder = createEventRecorder({
+    client,
+    clock,
+    host: hostname(),
+    metrics: metrics.events,
+    onFailure: createEventFailureReport({ logger, now: clock.now }),
+  });
+  return {
+    record: recorder.record,
+    async stop() {
+      await recorder.stop();
+      await client.close();
+    },
+  };
+}
+
+function readinessChecks(
+  controller: ElectionController,
+  lock: CoordinatorLock | undefined,
+): readonly HealthCheck[] {
+  const candidateVersion = controller.candidateVersion;
+  const served: HealthCheck = {
+    name: 'leasecandidates-served',
+    ok: candidateVersion !== undefined,
+    message:
+      candidateVersion ??
+      'the API server serves no version of LeaseCandidate; see the log for how to turn it on',
+  };
+  const synced = (['leases', 'leasecandidates'] as const).map(
+    (resource): HealthCheck => ({
+      name: `${resource}-synced`,
+      ok: controller.hasSynced(resource),
+    }),
+  );
+  if (!lock) return [served, ...synced];
+  const { kind, holder } = lock.state;
+  const message = holder === undefined ? kind : `${kind}, held by ${holder}`;
+  return [served, ...synced, { name: 'coordinator-lock', ok: lock.isActive(), informational: true, message }];
+}

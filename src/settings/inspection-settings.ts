@@ -1,0 +1,189 @@
+import type { ElectionSettings } from '../election/model.ts';
+import { runSettings } from './run-settings.ts';
+import { boolean, namespaces, type Parser } from './setting-values.ts';
+import type { Setting, SettingsTable } from './settings-table.ts';
+
+/** How what was found is written. */
+export type OutputFormat = 'table' | 'wide' | 'json' | 'yaml';
+
+/** Which cluster to look at, and by which durations its coordinator judges. */
+export interface InspectionSettings extends ElectionSettings {
+  /** Path of a kubeconfig; undefined: the usual places. */
+  readonly kubeconfig: string | undefined;
+  /** Context within the kubeconfig; undefined: its current one. */
+  readonly context: string | undefined;
+  /** Undefined: the context's, as with kubectl. */
+  readonly namespace: string | undefined;
+}
+
+/** Everything the `status` command can be told, validated. */
+export interface StatusSettings extends InspectionSettings {
+  readonly allNamespaces: boolean;
+  readonly output: OutputFormat;
+  readonly watch: boolean;
+}
+
+/** Everything the `explain` command can be told, validated. */
+export interface ExplainSettings extends InspectionSettings {
+  readonly output: OutputFormat;
+}
+
+/** Everything the `plan` command can be told, validated. */
+export interface PlanSettings extends InspectionSettings {
+  readonly output: OutputFormat;
+  /** `name=binaryVersion/emulationVersion` each. */
+  readonly add: readonly string[];
+  readonly remove: readonly string[];
+  /** Paths of files of LeaseCandidates, `-` for the standard input. */
+  readonly file: readonly string[];
+}
+
+/** Everything the `doctor` command can be told, validated. */
+export interface DoctorSettings extends InspectionSettings {
+  readonly output: OutputFormat;
+}
+
+const { kubeconfig, context } = runSettings.settings;
+
+const oneNamespace: Parser<string> = (given) => {
+  const result = namespaces(given);
+  if ('problem' in result) return result;
+  const [only, ...more] = result.value;
+  return only !== undefined && more.length === 0 ? { value: only } : { problem: 'is not one namespace' };
+};
+
+const names: Parser<readonly string[]> = (given) => ({
+  value: given
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== ''),
+});
+
+const inspectionRows: SettingsTable<InspectionSettings>['settings'] = {
+  kubeconfig: { ...kubeconfig, description: 'kubeconfig of the cluster to look at' },
+  context,
+  namespace: {
+    flag: 'namespace',
+    short: 'n',
+    placeholder: '<name>',
+    default: undefined,
+    defaultNote: "the context's, else default",
+    description: 'look into this namespace',
+    group: 'Cluster:',
+    parse: oneNamespace,
+  },
+  ...durationsOf(runSettings.settings),
+};
+
+/** What is judged here depends on the same durations as the coordinator's decisions. */
+function durationsOf(rows: SettingsTable<ElectionSettings>['settings']): typeof rows {
+  const group = 'Judgement, as the coordinator was started:';
+  return {
+    electionDurationMs: { ...rows.electionDurationMs, group },
+    leaseDurationSeconds: { ...rows.leaseDurationSeconds, group },
+    candidateValidityMs: { ...rows.candidateValidityMs, group },
+    candidateGcAfterMs: { ...rows.candidateGcAfterMs, group },
+  };
+}
+
+function outputRow(...formats: readonly OutputFormat[]): Setting<OutputFormat> {
+  return {
+    flag: 'output',
+    short: 'o',
+    placeholder: '<format>',
+    default: 'table',
+    defaultNote: 'for people to read',
+    description: formats.filter((format) => format !== 'table').join(', '),
+    group: 'Output:',
+    parse: (given) => {
+      const found = formats.find((format) => format === given);
+      return found === undefined ? { problem: `is none of ${formats.join(', ')}` } : { value: found };
+    },
+  };
+}
+
+/** Every setting of `status`. */
+export const statusSettings: SettingsTable<StatusSettings> = {
+  envPrefix: 'CLE_STATUS',
+  settings: {
+    ...inspectionRows,
+    allNamespaces: {
+      flag: 'all-namespaces',
+      short: 'A',
+      default: 'false',
+      description: 'look into every namespace',
+      group: 'Cluster:',
+      parse: boolean,
+    },
+    output: outputRow('table', 'wide', 'json', 'yaml'),
+    watch: {
+      flag: 'watch',
+      short: 'w',
+      default: 'false',
+      description: 'go on, and show each Lease again that changes',
+      group: 'Output:',
+      parse: boolean,
+    },
+  },
+  contradictionsIn: ({ watch, output }) =>
+    watch && (output === 'json' || output === 'yaml')
+      ? [`--watch shows rows as they change: give no --output, or --output wide, rather than ${output}`]
+      : [],
+};
+
+/** Every setting of `explain`. */
+export const explainSettings: SettingsTable<ExplainSettings> = {
+  envPrefix: 'CLE_EXPLAIN',
+  settings: { ...inspectionRows, output: outputRow('table', 'json', 'yaml') },
+};
+
+/** Every setting of `plan`. */
+export const planSettings: SettingsTable<PlanSettings> = {
+  envPrefix: 'CLE_PLAN',
+  settings: {
+    ...inspectionRows,
+    add: {
+      flag: 'add',
+      placeholder: '<name=binary/emulation>',
+      repeatable: true,
+      default: '',
+      defaultNote: 'none',
+      description: 'a candidate that appears, or comes back with other versions; may be given several times',
+      group: 'Changes:',
+      parse: names,
+    },
+    remove: {
+      flag: 'remove',
+      placeholder: '<name>',
+      repeatable: true,
+      default: '',
+      defaultNote: 'none',
+      description: 'a candidate that is stopped and deleted; may be given several times',
+      group: 'Changes:',
+      parse: names,
+    },
+    file: {
+      flag: 'file',
+      short: 'f',
+      placeholder: '<path>',
+      repeatable: true,
+      default: '',
+      defaultNote: 'none',
+      description:
+        'LeaseCandidates that appear, as YAML or JSON; - is the standard input; may be given several times',
+      group: 'Changes:',
+      parse: names,
+    },
+    output: outputRow('table', 'json', 'yaml'),
+  },
+  contradictionsIn: ({ add, remove, file }) =>
+    add.length + remove.length + file.length === 0
+      ? ['nothing is planned: give --add name=binary/emulation, --remove name or -f file']
+      : [],
+};
+
+/** Every setting of `doctor`. */
+export const doctorSettings: SettingsTable<DoctorSettings> = {
+  envPrefix: 'CLE_DOCTOR',
+  settings: { ...inspectionRows, output: outputRow('table', 'json', 'yaml') },
+};

@@ -1,0 +1,192 @@
+import type { ElectionSettings } from '../election/model.ts';
+import type { ListenAddress } from '../support/address.ts';
+import { formatDurationMs } from '../support/duration.ts';
+import {
+  boolean,
+  duration,
+  type LogLevel,
+  listenAddress,
+  logLevel,
+  namespaces,
+  text,
+  wholeNumber,
+  wholeSeconds,
+} from './setting-values.ts';
+import type { SettingsTable } from './settings-table.ts';
+
+/** Everything the `run` command can be told, validated. */
+export interface RunSettings extends ElectionSettings {
+  /** Path of a kubeconfig; undefined: the usual places. */
+  readonly kubeconfig: string | undefined;
+  /** Context within the kubeconfig; undefined: its current one. */
+  readonly context: string | undefined;
+  /** Namespaces to coordinate; empty: all. */
+  readonly namespaces: readonly string[];
+  /** Decide and log, write nothing. */
+  readonly dryRun: boolean;
+  /** Take the coordinator's lock from the controller built into kube-apiserver, rather than wait for it. */
+  readonly takeOver: boolean;
+  /** Writes to Leases and candidates under way at once, at most. */
+  readonly workers: number;
+  /** Undefined: no HTTP server. */
+  readonly listen: ListenAddress | undefined;
+  /** Serve the status page too, on `listen`. */
+  readonly statusPage: boolean;
+  readonly logLevel: LogLevel;
+  /** Have series of their own for each Lease in /metrics. */
+  readonly leaseMetrics: boolean;
+}
+
+const settings: SettingsTable<RunSettings>['settings'] = {
+  kubeconfig: {
+    flag: 'kubeconfig',
+    placeholder: '<path>',
+    default: undefined,
+    defaultNote: '$KUBECONFIG, else the service account of its pod, else ~/.kube/config',
+    description: 'kubeconfig of the cluster to coordinate',
+    group: 'Cluster:',
+    parse: text,
+  },
+  context: {
+    flag: 'context',
+    placeholder: '<name>',
+    default: undefined,
+    defaultNote: "the kubeconfig's current one",
+    description: 'context within the kubeconfig',
+    group: 'Cluster:',
+    parse: text,
+  },
+  namespaces: {
+    flag: 'namespace',
+    short: 'n',
+    placeholder: '<name>',
+    repeatable: true,
+    default: '',
+    defaultNote: 'all',
+    description: 'coordinate only this namespace; repeat it, or separate names by commas, for more',
+    group: 'Cluster:',
+    parse: namespaces,
+  },
+  dryRun: {
+    flag: 'dry-run',
+    default: 'false',
+    description: 'decide and log, but write nothing to the cluster',
+    group: 'Coordination:',
+    parse: boolean,
+  },
+  takeOver: {
+    flag: 'take-over',
+    default: 'true',
+    description: 'wait until the controller built into kube-apiserver lets go, rather than replace it',
+    group: 'Coordination:',
+    parse: boolean,
+  },
+  workers: {
+    flag: 'workers',
+    placeholder: '<number>',
+    default: '32',
+    description: 'Writes to Leases and candidates under way at once, at most',
+    group: 'Coordination:',
+    parse: wholeNumber({ min: 1, max: 256 }),
+  },
+  electionDurationMs: {
+    flag: 'election-duration',
+    placeholder: '<duration>',
+    default: '5s',
+    description: 'how long an election waits for candidates to answer',
+    group: 'Coordination:',
+    parse: duration({ min: '100ms', max: '5m' }),
+  },
+  leaseDurationSeconds: {
+    flag: 'lease-duration',
+    placeholder: '<duration>',
+    default: '10s',
+    description: 'how long a Lease given to a new leader lasts until its first renewal, in whole seconds',
+    group: 'Coordination:',
+    // A candidate looks at its Lease about every 2 s: a shorter one is over before its leader knows of it. Of a longer one
+    // a leader that dies before it has renewed leaves nobody for all that time.
+    parse: wholeSeconds({ min: '3s', max: '1h' }),
+  },
+  candidateValidityMs: {
+    flag: 'candidate-validity',
+    placeholder: '<duration>',
+    default: '30m',
+    description: 'how long a candidate counts after it last renewed',
+    group: 'Coordination:',
+    parse: duration({ min: '1s', max: '168h' }),
+  },
+  candidateGcAfterMs: {
+    flag: 'candidate-gc-after',
+    placeholder: '<duration>',
+    default: '2h',
+    description: 'delete a candidate that has not renewed for this long and answers no ping',
+    group: 'Coordination:',
+    parse: duration({ min: '1s', max: '720h' }),
+  },
+  listen: {
+    flag: 'listen',
+    placeholder: '<host:port>',
+    default: '0.0.0.0:8080',
+    description: 'serve /metrics, /livez and /readyz there; "off" serves nothing',
+    group: 'Observation:',
+    parse: listenAddress,
+  },
+  leaseMetrics: {
+    flag: 'lease-metrics',
+    default: 'false',
+    description: 'have series for each single Lease in /metrics; their number grows with the cluster',
+    group: 'Observation:',
+    parse: boolean,
+  },
+  statusPage: {
+    flag: 'status-page',
+    default: 'false',
+    description: 'serve a page there that shows every Lease, its candidates and recent elections',
+    group: 'Observation:',
+    parse: boolean,
+  },
+  logLevel: {
+    flag: 'log-level',
+    placeholder: '<level>',
+    default: 'info',
+    description: 'debug, info, warn or error',
+    group: 'Observation:',
+    parse: logLevel,
+  },
+};
+
+/** Every setting of `run`. */
+export const runSettings: SettingsTable<RunSettings> = { envPrefix: 'CLE', settings, contradictionsIn };
+
+function contradictionsIn(given: RunSettings): string[] {
+  const election = named('electionDurationMs', given.electionDurationMs);
+  const lease = named('leaseDurationSeconds', given.leaseDurationSeconds * 1000);
+  const validity = named('candidateValidityMs', given.candidateValidityMs);
+  const collection = named('candidateGcAfterMs', given.candidateGcAfterMs);
+  const contradictions: string[] = [];
+  if (given.electionDurationMs >= given.leaseDurationSeconds * 1000) {
+    contradictions.push(
+      `${election} must be shorter than ${lease}: an election that outlasts a Lease leaves it without a leader`,
+    );
+  }
+  if (given.candidateValidityMs < 2 * given.electionDurationMs) {
+    contradictions.push(
+      `${validity} must be at least twice ${election}: candidates are pinged at half their validity and need time to answer`,
+    );
+  }
+  if (given.candidateGcAfterMs <= given.candidateValidityMs) {
+    contradictions.push(
+      `${collection} must be longer than ${validity}: a candidate that still counts must not be deleted`,
+    );
+  }
+  if (given.statusPage && given.listen === undefined) {
+    contradictions.push(
+      `--${settings.statusPage.flag} needs an address, and --${settings.listen.flag} is off`,
+    );
+  }
+  return contradictions;
+}
+
+function named(key: keyof RunSettings, durationMs: number): string {
+  return `--${settings[key].flag} (${formatDurationMs(durationMs)})`;
+}

@@ -1,0 +1,10 @@
+/** Where a server listens. Port 0 takes any free port. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `host:port` as URLs and people write it: an IPv6 address in brackets. */
+export function hostAndPort(host: string, port: number | string): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

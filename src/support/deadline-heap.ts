@@ -1,0 +1,103 @@
+import type { Instant } from './clock.ts';
+
+interface Entry {
+  readonly key: string;
+  readonly at: Instant;
+  /** Breaks ties, so that keys with one deadline come out in the order in which they went in. */
+  readonly order: number;
+}
+
+/** Keys by deadline, earliest first, one deadline per key. Every operation is O(log n) or better. */
+export class DeadlineHeap {
+  readonly #entries: Entry[] = [];
+  readonly #positions = new Map<string, number>();
+  #order = 0;
+
+  /** The deadline of `key`, if it has one. */
+  get(key: string): Instant | undefined {
+    const position = this.#positions.get(key);
+    return position === undefined ? undefined : this.#entries[position]?.at;
+  }
+
+  /** Gives `key` the deadline `at`, in place of any that it had. */
+  set(key: string, at: Instant): void {
+    this.delete(key);
+    this.#entries.push({ key, at, order: this.#order++ });
+    this.#rise(this.#entries.length - 1);
+  }
+
+  delete(key: string): void {
+    const position = this.#positions.get(key);
+    if (position === undefined) return;
+    this.#positions.delete(key);
+    const last = this.#entries.pop();
+    if (last === undefined || last.key === key) return;
+    this.#entries[position] = last;
+    // The last entry may belong above or below the gap that it fills, but never both.
+    this.#sink(position);
+    this.#rise(position);
+  }
+
+  /** The earliest deadline. */
+  get earliest(): Instant | undefined {
+    return this.#entries[0]?.at;
+  }
+
+  /** Removes and returns the key with the earliest deadline, if that is `now` or before. */
+  popDue(now: Instant): string | undefined {
+    const first = this.#entries[0];
+    if (first === undefined || first.at > now) return undefined;
+    this.delete(first.key);
+    return first.key;
+  }
+
+  clear(): void {
+    this.#entries.length = 0;
+    this.#positions.clear();
+  }
+
+  #rise(from: number): void {
+    let position = from;
+    while (position > 0) {
+      const parent = (position - 1) >> 1;
+      if (!this.#isBefore(position, parent)) break;
+      this.#swap(position, parent);
+      position = parent;
+    }
+    this.#place(position);
+  }
+
+  #sink(from: number): void {
+    let position = from;
+    for (;;) {
+      const left = 2 * position + 1;
+      const child = this.#isBefore(left + 1, left) ? left + 1 : left;
+      if (!this.#isBefore(child, position)) break;
+      this.#swap(position, child);
+      position = child;
+    }
+    this.#place(position);
+  }
+
+  #isBefore(first: number, second: number): boolean {
+    const a = this.#entries[first];
+    const b = this.#entries[second];
+    if (a === undefined || b === undefined) return false;
+    return a.at < b.at || (a.at === b.at && a.order < b.order);
+  }
+
+  #swap(first: number, second: number): void {
+    const a = this.#entries[first];
+    const b = this.#entries[second];
+    if (a === undefined || b === undefined) return;
+    this.#entries[first] = b;
+    this.#entries[second] = a;
+    this.#place(first);
+    this.#place(second);
+  }
+
+  #place(position: number): void {
+    const entry = this.#entries[position];
+    if (entry !== undefined) this.#positions.set(entry.key, position);
+  }
+}

@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type FieldError,
+  forbidden,
+  invalid,
+  notSupported,
+  required,
+  tooLong,
+} from '../../../src/apiserver/errors/field-error.ts';
+import { goJson } from '../../../src/apiserver/schema/go-text.ts';
+
+describe('an error of a field says what the API server says', () => {
+  test.each<[string, FieldError, FieldError['reason'], string]>([
+    ['of a value that is missing', required('a'), 'FieldValueRequired', 'Required value'],
+    ['and why', required('a', 'why'), 'FieldValueRequired', 'Required value: why'],
+    ['of text', invalid('a', 'x\u0001<', 'why'), 'FieldValueInvalid', 'Invalid value: "x\\x01<": why'],
+    [
+      'of text of a named type',
+      invalid('a', 'x\u0001<', 'why', goJson),
+      'FieldValueInvalid',
+      'Invalid value: "x\\u0001\\u003c": why',
+    ],
+    ['of a number', invalid('a', -1, 'why'), 'FieldValueInvalid', 'Invalid value: -1: why'],
+    ['of nothing', invalid('a', undefined, 'why'), 'FieldValueInvalid', 'Invalid value: null: why'],
+    [
+      'of a struct',
+      invalid('a', { b: '<' }, 'why'),
+      'FieldValueInvalid',
+      'Invalid value: {"b":"\\u003c"}: why',
+    ],
+    ['of what may not be', forbidden('a', 'why'), 'FieldValueForbidden', 'Forbidden: why'],
+    [
+      'of what is none of a few',
+      notSupported('a', 'x', ['y', 'z']),
+      'FieldValueNotSupported',
+      'Unsupported value: "x": supported values: "y", "z"',
+    ],
+    ['of what is too long', tooLong('a', 5), 'FieldValueTooLong', 'Too long: may not be more than 5 bytes'],
+  ])('%s', (_, error, reason, message) => {
+    expect(error).toEqual({ reason, field: 'a', message });
+  });
+});

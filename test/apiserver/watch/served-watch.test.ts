@@ -1,0 +1,401 @@
+import { expect, test } from 'vitest';
+import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
+import { createEventEncoder } from '../../../src/apiserver/watch/event-encoder.ts';
+import { makeObject } from '../storage/make-object.ts';
+import { plainEncoder, WatchedStore } from './make-watch.ts';
+import { PacedSink } from './paced-sink.ts';
+
+const isOn = (object: ApiObject) => object.metadata.labels?.['on'] === 'yes';
+const on = { labels: { on: 'yes' } };
+
+test('a watch from a revision gets what came after it, and then what comes', async () => {
+  const watched = new WatchedStore();
+  watched.store.put('leases', makeObject('a'));
+  watched.store.put('leases', makeObject('b'));
+  watched.store.put('leases', makeObject('a'));
+  const sink = watched.watch({ from: { kind: 'revision', revision: 2 } });
+  expect(sink.summary).toEqual(['ADDED b@3', 'MODIFIED a@4']);
+  watched.store.put('namespaces', makeObject('n'));
+  watched.store.remove('leases', 'b');
+  expect(sink.summary).toHaveLength(2);
+  await watched.settle();
+  expect(sink.summary.slice(2)).toEqual(['DELETED b@6']);
+});
+
+test('a watch from the present state gets that in the order of its keys, and then what comes', async () => {
+  const watched = new WatchedStore();
+  for (const name of ['c', 'a', 'b']) watched.store.put('leases', makeObject(name, { namespace: 'n' }));
+  const sink = watched.watch({ from: { kind: 'state', sendBookmark: false } });
+  watched.store.remove('leases', 'n/a');
+  await watched.settle();
+  expect(sink.summary).toEqual(['ADDED n/a@3', 'ADDED n/b@4', 'ADDED n/c@2', 'DELETED n/a@5']);
+});
+
+test('the end of the initial state is marked where that was asked for, even if there is none', () => {
+  const watched = new WatchedStore();
+  watched.store.put('namespaces', makeObject('n'));
+  const sink = watched.watch({ from: { kind: 'state', sendBookmark: true } });
+  expect(sink.lines).toEqual([
+    {
+      type: 'BOOKMARK',
+      object: {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { resourceVersion: '2', annotations: { 'k8s.io/initial-events-end': 'true' } },
+        spec: {},
+      },
+    },
+  ]);
+});
+
+test('objects come into and go out of what is selected', async () => {
+  const watched = new WatchedStore();
+  const { store } = watched;
+  store.put('leases', makeObject('a', { ...on, value: 'first' }));
+  const sink = watched.watch({ from: { kind: 'state', sendBookmark: false }, selects: isOn });
+  store.put('leases', makeObject('b', { value: 'unseen' }));
+  store.put('leases', makeObject('b', { ...on, value: 'in' }));
+  store.put('leases', makeObject('b', { ...on, value: 'still in' }));
+  store.put('leases', makeObject('b', { value: 'out' }));
+  store.put('leases', makeObject('b', { value: 'unseen' }));
+  store.remove('leases', 'b');
+  store.remove('leases', 'a');
+  await watched.settle();
+  expect(sink.summary).toEqual(['ADDED a@2', 'ADDED b@4', 'MODIFIED b@5', 'DELETED b@6', 'DELETED a@9']);
+  // What goes is shown as the client last saw it.
+  expect(sink.lines.map(({ object }) => object.spec?.value)).toEqual([
+    'first',
+    'in',
+    'still in',
+    'still in',
+    'first',
+  ]);
+});
+
+test('a revision that the history has forgotten is answered with 410 and the end', () => {
+  const watched = new WatchedStore(2);
+  for (const name of ['a', 'b', 'c']) watched.store.put('leases', makeObject(name));
+  const sink = watched.watch({ from: { kind: 'revision', revision: 1 } });
+  expect(sink.lines).toEqual([
+    {
+      type: 'ERROR',
+      object: {
+        kind: 'Status',
+        apiVersion: 'v1',
+        metadata: {},
+        status: 'Failure',
+        message: 'too old resource version: 1 (2)',
+        reason: 'Expired',
+        code: 410,
+      },
+    },
+  ]);
+  expect(sink.state).toBe('ended');
+  expect(watched.clock.pendingTimers).toBe(0);
+});
+
+test('a watch from a revision in the future is silent until that has passed', async () => {
+  const watched = new WatchedStore();
+  const sink = watched.watch({ from: { kind: 'revision', revision: 4 }, bookmarks: true });
+  for (const name of ['a', 'b', 'c']) watched.store.put('leases', makeObject(name));
+  await watched.clock.advance(120_000);
+  expect(sink.summary).toEqual([]);
+  watched.store.put('leases', makeObject('d'));
+  await watched.settle();
+  expect(sink.summary).toEqual(['ADDED d@5']);
+});
+
+test('a state of a revision in the future cannot be had', () => {
+  const watched = new WatchedStore();
+  const start = { kind: 'state', sendBookmark: true } as const;
+  const sink = watched.watch({ from: { ...start, minimum: 2 } });
+  expect(sink.lines[0]).toMatchObject({
+    type: 'ERROR',
+    object: {
+      message: 'Timeout: Too large resource version: 2, current: 1',
+      reason: 'Timeout',
+      details: { causes: [{ reason: 'ResourceVersionTooLarge' }], retryAfterSeconds: 1 },
+      code: 504,
+    },
+  });
+  expect(sink.state).toBe('ended');
+  watched.store.put('leases', makeObject('a'));
+  expect(watched.watch({ from: { ...start, minimum: 2 } }).summary).toEqual(['ADDED a@2', 'BOOKMARK @2']);
+});
+
+test('many writes in one turn are one write to the connection', async () => {
+  const watched = new WatchedStore();
+  const sink = watched.watch();
+  for (const name of ['a', 'b', 'c']) watched.store.put('leases', makeObject(name));
+  // The watch's timeout, and the one round.
+  expect(watched.clock.pendingTimers).toBe(2);
+  await watched.settle();
+  expect(sink.writes).toHaveLength(1);
+  expect(sink.summary).toHaveLength(3);
+});
+
+test('watchers of one view who are told the same share the bytes, and those of another view do not', async () => {
+  const watched = new WatchedStore();
+  const other = createEventEncoder('other', ({ metadata }) => ({ metadata }), {});
+  const sinks = [
+    watched.watch(),
+    watched.watch({ encode: other }),
+    watched.watch(),
+    watched.watch({ encode: other }),
+  ];
+  for (const name of ['a', 'b']) watched.store.put('leases', makeObject(name));
+  await watched.settle();
+  const [plain, otherView, samePlain, sameOther] = sinks.map((sink) => sink.writes[0]);
+  expect(samePlain).toBe(plain);
+  expect(sameOther).toBe(otherView);
+  expect(sinks[1]?.lines[0]?.object).toEqual({ metadata: { name: 'a', resourceVersion: '2' } });
+});
+
+test('what is much is sent in parts, between which others get their turn', async () => {
+  const watched = new WatchedStore();
+  for (let n = 0; n < 100; n++) watched.store.put('leases', makeObject(`a${n}`, { value: 'x'.repeat(4000) }));
+  const long = watched.watch({ from: { kind: 'state', sendBookmark: true } });
+  const short = watched.watch();
+  watched.store.put('leases', makeObject('b'));
+  await watched.clock.advanceToNextTimer();
+  expect(short.summary).toEqual(['ADDED b@102']);
+  expect(long.lines.length).toBeLessThan(50);
+  await watched.settle();
+  expect(long.lines).toHaveLength(102);
+  expect(Math.max(...long.writes.map(({ length }) => length))).toBeLessThan(70_000);
+});
+
+test('nothing is written while the client is slow; when it has caught up, it goes on where it was', async () => {
+  const watched = new WatchedStore();
+  const sink = watched.watch({}, new PacedSink(1));
+  for (const name of ['a', 'b', 'c']) {
+    watched.store.put('leases', makeObject(name));
+    await watched.settle();
+  }
+  expect(sink.summary).toEqual(['ADDED a@2']);
+  sink.read();
+  expect(sink.summary).toEqual(['ADDED a@2']);
+  await watched.settle();
+  expect(sink.summary).toEqual(['ADDED a@2', 'ADDED b@3', 'ADDED c@4']);
+});
+
+test('the initial state waits for the client too, and is that of one revision', async () => {
+  const watched = new WatchedStore();
+  const big = 'x'.repeat(40_000);
+  for (const name of ['a', 'b', 'c', 'd']) watched.store.put('leases', makeObject(name, { value: big }));
+  const sink = watched.watch({ from: { kind: 'state', sendBookmark: true } }, new PacedSink(1));
+  watched.store.put('leases', makeObject('aa'));
+  watched.store.remove('leases', 'd');
+  watched.store.put('leases', makeObject('c', { value: 'new' }));
+  await watched.settle();
+  expect(sink.summary).toEqual(['ADDED a@2', 'ADDED b@3']);
+  sink.readAlways();
+  await watched.settle();
+  expect(sink.summary.slice(2)).toEqual([
+    'ADDED c@4',
+    'ADDED d@5',
+    'BOOKMARK @5',
+    'ADDED aa@6',
+    'DELETED d@7',
+    'MODIFIED c@8',
+  ]);
+});
+
+test('a slow client is dropped as soon as the history has forgotten what it was not sent', async () => {
+  const watched = new WatchedStore(3);
+  const slow = watched.watch({}, new PacedSink(1));
+  const quick = watched.watch();
+  for (const name of ['a', 'b', 'c', 'd', 'e']) {
+    expect(slow.state).toBe('open');
+    watched.store.put('leases', makeObject(name));
+    await watched.settle();
+  }
+  expect(slow.state).toBe('destroyed');
+  expect(slow.summary).toEqual(['ADDED a@2']);
+  expect(quick.summary).toHaveLength(5);
+  quick.leave();
+  expect(watched.clock.pendingTimers).toBe(0);
+});
+
+test('a client that selects nothing of what is written does not fall behind', async () => {
+  const watched = new WatchedStore(3);
+  const sink = watched.watch({ selects: isOn });
+  for (let n = 0; n < 20; n++) {
+    watched.store.put('leases', makeObject('a', { value: n }));
+    await watched.settle();
+  }
+  watched.store.put('leases', makeObject('b', on));
+  await watched.settle();
+  expect(sink.summary).toEqual(['ADDED b@22']);
+});
+
+test('after its timeout a watch ends, and nothing of it is left', async () => {
+  const watched = new WatchedStore();
+  const sink = watched.watch({ timeoutMs: 5000, bookmarks: true });
+  await watched.clock.advance(4999);
+  expect(sink.state).toBe('open');
+  await watched.clock.advance(1);
+  expect(sink.state).toBe('ended');
+  watched.store.put('leases', makeObject('a'));
+  await watched.settle();
+  expect(sink.writes).toEqual([]);
+  expect(watched.clock.pendingTimers).toBe(0);
+});
+
+test('a timeout that is over already ends the watch at once', async () => {
+  const watched = new WatchedStore();
+  const sink = watched.watch({ timeoutMs: -1000, bookmarks: true });
+  await watched.settle();
+  expect(sink.state).toBe('ended');
+});
+
+test('a slow client gets at its timeout what it was sent, and no more', async () => {
+  const watched = new WatchedStore();
+  const sink = watched.watch({ timeoutMs: 5000 }, new PacedSink(1));
+  watched.store.put('leases', makeObject('a'));
+  await watched.settle();
+  watched.store.put('leases', makeObject('b'));
+  await watched.clock.advance(5000);
+  expect(sink.state).toBe('open');
+  sink.read();
+  await watched.settle();
+  expect(sink.state).toBe('ended');
+  expect(sink.summary).toEqual(['ADDED a@2']);
+});
+
+test('when the client leaves, nothing of the watch is left', async () => {
+  const watched = new WatchedStore();
+  const sink = watched.watch({ bookmarks: true });
+  watched.store.put('leases', makeObject('a'));
+  sink.leave();
+  await watched.settle();
+  expect(sink.writes).toEqual([]);
+  watched.store.put('leases', makeObject('a'));
+  expect(watched.clock.pendingTimers).toBe(0);
+});
+
+test('a client that has caught up and then leaves is not written to', async () => {
+  const watched = new WatchedStore();
+  const sink = watched.watch({}, new PacedSink(1));
+  for (const name of ['a', 'b']) {
+    watched.store.put('leases', makeObject(name));
+    await watched.settle();
+  }
+  sink.read();
+  sink.leave();
+  await watched.settle();
+  expect(sink.summary).toEqual(['ADDED a@2']);
+});
+
+test('bookmarks come about every minute, and two seconds before the timeout', async () => {
+  const watched = new WatchedStore();
+  const sink = watched.watch({ bookmarks: true, timeoutMs: 150_000 });
+  const without = watched.watch({ timeoutMs: 150_000 });
+  watched.store.put('namespaces', makeObject('n'));
+  const times: number[] = [];
+  while (sink.state === 'open') {
+    await watched.clock.advance(250);
+    while (times.length < sink.lines.length) times.push(watched.clock.now() / 1000);
+  }
+  expect(sink.summary).toEqual(['BOOKMARK @2', 'BOOKMARK @2', 'BOOKMARK @2']);
+  const [first = 0, second = 0, last] = times;
+  for (const interval of [first, second - first]) {
+    expect(interval).toBeGreaterThanOrEqual(60);
+    expect(interval).toBeLessThanOrEqual(61.5);
+  }
+  expect(last).toBe(148);
+  expect(without.writes).toEqual([]);
+});
+
+test('clients that began together are not told together', async () => {
+  const watched = new WatchedStore();
+  const sinks = [watched.watch({ bookmarks: true }), watched.watch({ bookmarks: true })];
+  watched.store.put('namespaces', makeObject('n'));
+  const told = () => sinks.filter((sink) => sink.writes.length > 0).length;
+  await watched.clock.runUntil(() => told() === 1);
+  const first = watched.clock.now();
+  await watched.clock.runUntil(() => told() === 2);
+  expect(watched.clock.now()).toBeGreaterThan(first);
+});
+
+test('no bookmark tells a client what it knows already', async () => {
+  const watched = new WatchedStore();
+  watched.store.put('leases', makeObject('a'));
+  const sink = watched.watch({ bookmarks: true });
+  const fromState = watched.watch({ bookmarks: true, from: { kind: 'state', sendBookmark: true } });
+  await watched.clock.advance(200_000);
+  expect(sink.summary).toEqual([]);
+  expect(fromState.summary).toEqual(['ADDED a@2', 'BOOKMARK @2']);
+});
+
+/** Starts a watch, and lets the bookmark that is its next timer fall due right after `act`. */
+async function watchUntilBookmark(watched: WatchedStore, act: () => void, sink = new PacedSink()) {
+  watched.watch({ bookmarks: true }, sink);
+  const delay = (watched.clock.nextTimerAt ?? 0) - watched.clock.now();
+  await watched.clock.advance(delay - 0.5);
+  act();
+  await watched.clock.advance(0.5);
+  return sink;
+}
+
+test('a bookmark comes after all events before it', async () => {
+  const watched = new WatchedStore();
+  const sink = await watchUntilBookmark(watched, () => watched.store.put('leases', makeObject('a')));
+  expect(sink.summary).toEqual(['ADDED a@2', 'BOOKMARK @2']);
+});
+
+test('a client that is slow gets no bookmark', async () => {
+  const watched = new WatchedStore();
+  const write = () => watched.store.put('leases', makeObject('a'));
+  const sink = await watchUntilBookmark(watched, write, new PacedSink(1));
+  expect(sink.summary).toEqual(['ADDED a@2']);
+});
+
+test('a client that is behind gets no bookmark', async () => {
+  const watched = new WatchedStore();
+  const value = 'x'.repeat(40_000);
+  const sink = await watchUntilBookmark(watched, () => {
+    for (const name of ['a', 'b', 'c']) watched.store.put('leases', makeObject(name, { value }));
+  });
+  expect(sink.summary).toEqual(['ADDED a@2', 'ADDED b@3']);
+  await watched.settle();
+  expect(sink.summary.slice(2)).toEqual(['ADDED c@4']);
+});
+
+test('a client that has not got all of the initial state gets no bookmark', async () => {
+  const watched = new WatchedStore();
+  const value = 'x'.repeat(70_000);
+  for (const name of ['a', 'b', 'c']) watched.store.put('leases', makeObject(name, { value }));
+  const from = { kind: 'state', sendBookmark: false } as const;
+  const sink = watched.watch({ from, bookmarks: true, timeoutMs: 2001 });
+  watched.store.put('namespaces', makeObject('n'));
+  await watched.settle();
+  expect(sink.summary).toEqual(['ADDED a@2', 'ADDED b@3', 'ADDED c@4']);
+});
+
+test('a client that is dropped when a bookmark is due leaves nothing behind', async () => {
+  const watched = new WatchedStore(1);
+  const sink = await watchUntilBookmark(watched, () => {
+    for (const name of ['a', 'b']) watched.store.put('leases', makeObject(name));
+  });
+  expect(sink.state).toBe('destroyed');
+  await watched.settle();
+  expect(watched.clock.pendingTimers).toBe(0);
+});
+
+test('the first line is encoded otherwise where that is wanted, whatever it is', async () => {
+  const watched = new WatchedStore();
+  const marked = createEventEncoder('first', (object) => ({ ...object, isFirst: true }), { kind: 'Lease' });
+  const sink = watched.watch({ encode: plainEncoder, encodeFirst: marked });
+  const fromState = watched.watch({
+    encode: plainEncoder,
+    encodeFirst: marked,
+    from: { kind: 'state', sendBookmark: true },
+  });
+  watched.store.put('leases', makeObject('a'));
+  watched.store.put('leases', makeObject('b'));
+  await watched.settle();
+  const isFirst = (each: PacedSink) => each.lines.map(({ object }) => 'isFirst' in object);
+  expect(isFirst(sink)).toEqual([true, false]);
+  expect(isFirst(fromState)).toEqual([true, false, false]);
+});

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { assembleCoordinator } from '../../src/controller/coordinator.ts';
+import type { ApiRequest } from '../../src/kubernetes/client.ts';
+import { runSettings } from '../../src/settings/run-settings.ts';
+import { resolveSettings } from '../../src/settings/settings-table.ts';
+import { sleep } from '../../src/support/clock.ts';
+import { SimApiServer } from '../simulation/sim-api-server.ts';
+import { SimConnection, type SimFate } from '../simulation/sim-connection.ts';
+import { SimProcess } from '../simulation/sim-process.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { makeCandidateObject } from './make-objects.ts';
+
+const LOCK = 'kube-system/leader-election-controller';
+const CANDIDATES = '/apis/coordination.k8s.io/v1beta1/namespaces/default/leasecandidates';
+const DROPPED: SimFate = { outcome: 'dropped' };
+
+/** As the real client does: what has not ended by then is aborted. */
+class ClosingConnection extends SimConnection {
+  readonly #clock: VirtualClock;
+
+  constructor(
+    clock: VirtualClock,
+    ...[api, process, name, options]: ConstructorParameters<typeof SimConnection>
+  ) {
+    super(api, process, name, options);
+    this.#clock = clock;
+  }
+
+  override async close(graceMs = 1000): Promise<void> {
+    this.breakWatches();
+    await sleep(this.#clock, graceMs);
+    this.reset();
+  }
+}
+
+/** A coordinator that holds the lock, and a way to its server that a test may spoil. */
+async function makeActiveCoordinator() {
+  const clock = new VirtualClock();
+  const api = new SimApiServer(clock);
+  const process = new SimProcess(clock);
+  const spoiled = { fate: (_: ApiRequest): SimFate => ({}) };
+  const isActive: boolean[] = [];
+  const coordinator = assembleCoordinator({
+    clock,
+    connect: () =>
+      new ClosingConnection(clock, api, process, 'us', { fate: (request) => spoiled.fate(request) }),
+    settings: resolveSettings(runSettings, {}, {}),
+    observer: {
+      decided: () => {},
+      written: () => {},
+      applied: () => {},
+      forgotten: () => {},
+      synced: () => {},
+      notServed: () => {},
+      discoveryFailed: () => {},
+      reflectorFailed: () => {},
+      reflectorObserver: () => () => {},
+      reconcileFailed: () => {},
+    },
+    lockObserver: {
+      changed: ({ kind }) => isActive.push(kind === 'active'),
+      happened: () => {},
+      watchFailed: () => {},
+    },
+  });
+  coordinator.start();
+  await clock.advance(20_000);
+  expect(isActive.at(-1)).toBe(true);
+  return { clock, api, coordinator, spoiled, holder: () => api.leaseSpec(LOCK)['holderIdentity'] };
+}
+
+describe('a coordinator that stops', () => {
+  test('lets the lock go at once when nothing is under way', async () => {
+    const { clock, coordinator, holder } = await makeActiveCoordinator();
+    const stopped = coordinator.stop();
+    await clock.advance(500);
+    await stopped;
+    expect(holder()).toBe('');
+  });
+
+  test('gives up what it waits for, then lets the lock go, when elections are not answered', async () => {
+    const { clock, api, coordinator, spoiled, holder } = await makeActiveCoordinator();
+    const pings: ApiRequest[] = [];
+    spoiled.fate = (request) => {
+      const isPing = request.method === 'PATCH' && request.path.startsWith(CANDIDATES);
+      if (isPing) pings.push(request);
+      return isPing ? DROPPED : {};
+    };
+    api.handle('test', {
+      method: 'POST',
+      path: CANDIDATES,
+      body: makeCandidateObject('a', { renewedAt: -60_000 }),
+    });
+    await clock.advance(100);
+    expect(pings).not.toEqual([]);
+    const stopped = coordinator.stop();
+    await clock.advance(1000);
+    expect(holder()).not.toBe('');
+    await clock.advance(500);
+    await stopped;
+    expect(holder()).toBe('');
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('ends within 3 s when nothing is answered any more', async () => {
+    const { clock, api, coordinator, spoiled } = await makeActiveCoordinator();
+    spoiled.fate = () => DROPPED;
+    api.handle('test', {
+      method: 'POST',
+      path: CANDIDATES,
+      body: makeCandidateObject('a', { renewedAt: -60_000 }),
+    });
+    await clock.advance(2100);
+    const stopped = coordinator.stop();
+    await clock.advance(3000);
+    await stopped;
+  });
+});

@@ -1,0 +1,557 @@
+import { describe, expect, test } from 'vitest';
+import { CoordinatorLock } from '../../../src/controller/lock/coordinator-lock.ts';
+import type { LockEvent, LockTiming } from '../../../src/controller/lock/lock-settings.ts';
+import type { LockState } from '../../../src/controller/lock/lock-state.ts';
+import { SimProcess } from '../../simulation/sim-process.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { type SimFate, SimLockServer } from './sim-lock-server.ts';
+
+const A = 'coordinated-leader-election_a_1';
+const B = 'coordinated-leader-election_b_2';
+const BUILT_IN = 'apiserver-x';
+
+interface LockOverrides {
+  readonly identity?: string;
+  readonly takeOver?: boolean;
+  readonly mayClaim?: () => boolean;
+  readonly hasWatch?: boolean;
+  readonly watchDelayMs?: number;
+  readonly fate?: () => SimFate;
+  readonly timing?: Partial<LockTiming>;
+  /** Whose clock the lock goes by; the world's when absent. */
+  readonly process?: SimProcess;
+}
+
+function makeWorld() {
+  const clock = new VirtualClock({ random: () => 0 });
+  const server = new SimLockServer();
+  const makeLock = (overrides: LockOverrides = {}) => {
+    const {
+      identity = A,
+      takeOver = false,
+      hasWatch = true,
+      mayClaim,
+      timing,
+      process,
+      ...connection
+    } = overrides;
+    const states: LockState[] = [];
+    const events: LockEvent[] = [];
+    const lock = new CoordinatorLock({
+      clock: process ?? clock,
+      storage: server.connect({ clock, ...connection }, hasWatch),
+      identity,
+      takeOver,
+      ...(mayClaim && { mayClaim }),
+      ...(timing && { timing }),
+      onChange: (state) => states.push(state),
+      onEvent: (event) => events.push(event),
+    });
+    return { lock, states, events, kinds: () => states.map(({ kind }) => kind) };
+  };
+  return { clock, server, makeLock };
+}
+
+/** A foreign holder that renews every two seconds without ever looking. */
+function keepRenewing(server: SimLockServer, clock: VirtualClock, leaseDurationSeconds = 15): () => void {
+  let count = 0;
+  let stop = () => {};
+  const renew = () => {
+    if (count > 0 && server.spec['holderIdentity'] !== BUILT_IN) return;
+    server.put({ holderIdentity: BUILT_IN, leaseDurationSeconds, renewTime: `r${count++}` });
+    stop = clock.setTimer(renew, 2000);
+  };
+  renew();
+  return () => stop();
+}
+
+describe('a free lock', () => {
+  test('is claimed at once where there is no Lease', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    const { lock, states } = makeLock();
+    lock.start();
+    await clock.advance(0);
+    expect(lock.isActive()).toBe(true);
+    expect(states).toEqual([{ kind: 'active', holder: A, since: 0 }]);
+    expect(server.lease).toMatchObject({
+      metadata: { namespace: 'kube-system', name: 'leader-election-controller' },
+      spec: { holderIdentity: A, leaseDurationSeconds: 15, leaseTransitions: 0 },
+    });
+  });
+
+  test('is claimed at once where nobody holds the Lease', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    server.put({ holderIdentity: '', leaseDurationSeconds: 1, leaseTransitions: 4 }, { future: 'kept' });
+    const { lock } = makeLock();
+    lock.start();
+    await clock.advance(0);
+    expect(lock.isActive()).toBe(true);
+    expect(server.lease).toMatchObject({ future: 'kept', spec: { holderIdentity: A, leaseTransitions: 5 } });
+  });
+
+  test.each([
+    { whose: 'nobody', holderIdentity: '', leaseDurationSeconds: 1 },
+    { whose: 'the built-in controller', holderIdentity: BUILT_IN, leaseDurationSeconds: 3600 },
+    { whose: 'a replica that is gone', holderIdentity: B, leaseDurationSeconds: 15 },
+  ])('of $whose is not claimed before it may be, and then at once', async ({ whose: _, ...record }) => {
+    const { clock, server, makeLock } = makeWorld();
+    server.put({ ...record, renewTime: 'r' });
+    let mayClaim = false;
+    const { lock } = makeLock({ takeOver: true, mayClaim: () => mayClaim });
+    lock.start();
+    await clock.advance(60_000);
+    expect(server.spec).toMatchObject(record);
+    mayClaim = true;
+    lock.reconsider();
+    await clock.advance(0);
+    expect(server.spec['holderIdentity']).toBe(A);
+  });
+
+  test('is kept by who holds it, though it might not be claimed any more', async () => {
+    const { clock, makeLock } = makeWorld();
+    let mayClaim = true;
+    const { lock, kinds } = makeLock({ mayClaim: () => mayClaim });
+    lock.start();
+    await clock.advance(0);
+    mayClaim = false;
+    await clock.advance(60_000);
+    expect(lock.isActive()).toBe(true);
+    expect(kinds()).toEqual(['active']);
+  });
+
+  test('goes to one of two that claim it at once', async () => {
+    const { clock, makeLock } = makeWorld();
+    const locks = [makeLock(), makeLock({ identity: B })];
+    for (const { lock } of locks) lock.start();
+    await clock.advance(5000);
+    expect(locks.map(({ lock }) => lock.state.kind)).toEqual(['active', 'standby']);
+  });
+});
+
+describe('a holder', () => {
+  test('renews every two seconds with one request, and says nothing more about it', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    const { lock, states } = makeLock();
+    lock.start();
+    await clock.advance(60_000);
+    expect(server.requests).toEqual(['get', 'create', ...Array.from({ length: 30 }, () => 'update')]);
+    expect(states).toHaveLength(1);
+  });
+
+  test('steps down ten seconds after its last successful renewal was sent, and says so then', async () => {
+    const { clock, makeLock } = makeWorld();
+    let fate: SimFate = {};
+    const { lock, states } = makeLock({ fate: () => fate });
+    lock.start();
+    await clock.advance(3000);
+    fate = { outcome: 'dropped' };
+    await clock.advance(8999);
+    expect(lock.isActive()).toBe(true);
+    await clock.advance(1);
+    expect(lock.isActive()).toBe(false);
+    expect(states.at(-1)).toEqual({ kind: 'standby', holder: A, since: 12_000 });
+  });
+
+  test('that could not act for a moment says so, even if a renewal ends that before any timer notices', async () => {
+    const { clock, makeLock } = makeWorld();
+    const process = new SimProcess(clock);
+    let fate: SimFate = {};
+    const { lock, kinds } = makeLock({ process, fate: () => fate });
+    lock.start();
+    await clock.advance(1999);
+    fate = { answerMs: 8100 };
+    await clock.advance(1);
+    // It is stopped, and what the network has for it is handled before the timers that are overdue.
+    process.pause(8200);
+    await clock.advance(8050);
+    expect(lock.isActive()).toBe(false);
+    await clock.advance(50);
+    expect(lock.isActive()).toBe(true);
+    // Whoever was refused looks again when it is told of this.
+    expect(kinds()).toEqual(['active', 'standby', 'active']);
+  });
+
+  test('counts a slow renewal from when it was sent', async () => {
+    const { clock, makeLock } = makeWorld();
+    let fate: SimFate = { answerMs: 2500 };
+    const { lock } = makeLock({ fate: () => fate });
+    lock.start();
+    await clock.runUntil(() => lock.isActive());
+    expect(clock.now()).toBe(5000);
+    fate = { outcome: 'refused' };
+    await clock.runUntil(() => !lock.isActive());
+    expect(clock.now()).toBe(12_500);
+  });
+
+  test('goes on as before when the server comes back in time', async () => {
+    const { clock, makeLock } = makeWorld();
+    let fate: SimFate = {};
+    const { lock, kinds, events } = makeLock({ fate: () => fate });
+    lock.start();
+    await clock.advance(1000);
+    fate = { outcome: 'refused' };
+    await clock.advance(6000);
+    fate = {};
+    await clock.advance(60_000);
+    expect(kinds()).toEqual(['active']);
+    expect(events.map(({ kind }) => kind)).toEqual(['callFailed', 'callFailed', 'callFailed']);
+  });
+
+  test('goes on after an outage beyond the deadline, if nobody has claimed the lock meanwhile', async () => {
+    const { clock, makeLock } = makeWorld();
+    let fate: SimFate = {};
+    const { lock, kinds } = makeLock({ fate: () => fate });
+    lock.start();
+    await clock.advance(1000);
+    fate = { outcome: 'dropped' };
+    await clock.advance(60_000);
+    fate = {};
+    await clock.advance(5000);
+    expect(kinds()).toEqual(['active', 'standby', 'active']);
+  });
+
+  test('is not shaken by an unrelated change of its Lease', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    const { lock, kinds } = makeLock({ hasWatch: false });
+    lock.start();
+    await clock.advance(1000);
+    server.put({ ...server.spec, strategy: 'x' });
+    await clock.advance(10_000);
+    expect(kinds()).toEqual(['active']);
+    expect(server.spec['strategy']).toBe('x');
+  });
+
+  test.each([
+    {
+      name: 'by a sibling',
+      spec: { holderIdentity: B, leaseDurationSeconds: 15, renewTime: 'r' },
+      want: 'standby',
+    },
+    {
+      name: 'by another',
+      spec: { holderIdentity: BUILT_IN, leaseDurationSeconds: 15, renewTime: 'r' },
+      want: 'waiting',
+    },
+  ])('stops the moment it sees its Lease overwritten $name', async ({ spec, want }) => {
+    const { clock, server, makeLock } = makeWorld();
+    const { lock, events } = makeLock();
+    lock.start();
+    await clock.advance(2500);
+    server.put(spec);
+    await clock.advance(0);
+    expect(lock.isActive()).toBe(false);
+    expect(lock.state).toEqual({ kind: want, holder: spec.holderIdentity, since: 2500 });
+    expect(events).toMatchObject([{ kind: 'ousted', by: spec.holderIdentity }]);
+  });
+
+  test('stops at its next renewal when there is no watch to tell it', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    const { lock } = makeLock({ hasWatch: false });
+    lock.start();
+    await clock.advance(2500);
+    server.put({ holderIdentity: B, leaseDurationSeconds: 15, renewTime: 'r' });
+    await clock.advance(1500);
+    expect(lock.isActive()).toBe(false);
+    expect(server.spec['holderIdentity']).toBe(B);
+  });
+
+  test('does not take the late answer to a renewal for the state of a Lease that was overwritten since', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    let fate: SimFate = {};
+    const { lock } = makeLock({ fate: () => fate });
+    lock.start();
+    await clock.advance(1000);
+    fate = { answerMs: 1000 };
+    await clock.advance(1500);
+    server.put({ holderIdentity: B, leaseDurationSeconds: 15, renewTime: 'r' });
+    await clock.advance(10);
+    expect(lock.isActive()).toBe(false);
+    await clock.advance(10_000);
+    expect(lock.state).toMatchObject({ kind: 'standby', holder: B, since: 2500 });
+  });
+
+  test('is not misled by a watch that lags behind', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    server.put({ holderIdentity: '', leaseDurationSeconds: 1 });
+    const { lock, kinds } = makeLock({ watchDelayMs: 3500 });
+    lock.start();
+    server.put({ holderIdentity: '', leaseDurationSeconds: 2 });
+    await clock.advance(30_000);
+    expect(kinds()).toEqual(['active']);
+  });
+
+  test('takes its Lease back at once when that is deleted', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    const { lock, kinds } = makeLock();
+    lock.start();
+    await clock.advance(1000);
+    server.remove();
+    await clock.advance(10);
+    expect(kinds()).toEqual(['active', 'standby', 'active']);
+    expect(server.spec['holderIdentity']).toBe(A);
+  });
+});
+
+describe('a standby', () => {
+  test('takes over from a crashed holder when that has been silent for its whole duration', async () => {
+    const { clock, makeLock } = makeWorld();
+    let fate: SimFate = {};
+    const first = makeLock({ fate: () => fate });
+    const second = makeLock({ identity: B });
+    first.lock.start();
+    await clock.advance(100);
+    second.lock.start();
+    await clock.advance(4000);
+    fate = { outcome: 'dropped' };
+    await clock.runUntil(() => second.lock.isActive());
+    // The last renewal was at 4,000.
+    expect(clock.now()).toBe(19_000);
+    expect(second.kinds()).toEqual(['standby', 'active']);
+  });
+
+  test('takes over at once, through its watch, when the holder stops', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    const first = makeLock();
+    const second = makeLock({ identity: B, watchDelayMs: 5 });
+    first.lock.start();
+    await clock.advance(1000);
+    second.lock.start();
+    await clock.advance(100);
+    const stopped = first.lock.stop();
+    expect(first.lock.isActive()).toBe(false);
+    await clock.advance(5);
+    await stopped;
+    expect(second.lock.isActive()).toBe(true);
+    expect(server.spec).toMatchObject({ holderIdentity: B, leaseTransitions: 1 });
+  });
+
+  test('takes over within a retry period where it has no watch', async () => {
+    const { clock, makeLock } = makeWorld();
+    const first = makeLock();
+    const second = makeLock({ identity: B, hasWatch: false });
+    first.lock.start();
+    await clock.advance(1000);
+    second.lock.start();
+    await clock.advance(100);
+    void first.lock.stop();
+    await clock.advance(2000);
+    expect(second.lock.isActive()).toBe(true);
+  });
+
+  test('whose holder’s Lease is deleted claims it, but acts only when the holder must have noticed', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    server.put({ holderIdentity: B, leaseDurationSeconds: 15, renewTime: 'r' });
+    const { lock, states } = makeLock();
+    lock.start();
+    await clock.advance(1000);
+    server.remove();
+    await clock.advance(20_000);
+    expect(states).toMatchObject([
+      { kind: 'standby', holder: B },
+      { kind: 'standby', since: 1000 },
+      { kind: 'settling', since: 1000, activeAt: 16_000 },
+      { kind: 'active', since: 16_000 },
+    ]);
+  });
+});
+
+describe('the built-in controller', () => {
+  test('is waited for, visibly and without repetition, when not to be taken over', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    keepRenewing(server, clock);
+    const { lock, states, events } = makeLock();
+    lock.start();
+    await clock.advance(120_000);
+    expect(states).toEqual([{ kind: 'waiting', holder: BUILT_IN, since: 0 }]);
+    expect(events).toEqual([]);
+  });
+
+  test('is followed at once when it has let its Lease expire', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    const crash = keepRenewing(server, clock);
+    const { lock, kinds } = makeLock();
+    lock.start();
+    await clock.advance(5000);
+    crash();
+    await clock.runUntil(() => lock.isActive());
+    expect(clock.now()).toBe(19_000);
+    expect(kinds()).toEqual(['waiting', 'active']);
+  });
+
+  test.each([
+    { name: 'our own duration', foundSeconds: 5, wantActiveAt: 15_000 },
+    { name: 'the duration found', foundSeconds: 40, wantActiveAt: 40_000 },
+  ])('is ousted at once, but may go on for $name', async ({ foundSeconds, wantActiveAt }) => {
+    const { clock, server, makeLock } = makeWorld();
+    keepRenewing(server, clock, foundSeconds);
+    const { lock, states, events } = makeLock({ takeOver: true });
+    lock.start();
+    await clock.advance(0);
+    // Should we crash now, a sibling has to wait for the one ousted just as long.
+    expect(server.spec).toMatchObject({ holderIdentity: A, leaseDurationSeconds: wantActiveAt / 1000 });
+    await clock.advance(wantActiveAt - 1);
+    expect(server.spec).toMatchObject({ holderIdentity: A, leaseDurationSeconds: 15 });
+    expect(lock.isActive()).toBe(false);
+    await clock.advance(1);
+    expect(lock.isActive()).toBe(true);
+    expect(states).toEqual([
+      { kind: 'settling', holder: A, since: 0, activeAt: wantActiveAt },
+      { kind: 'active', holder: A, since: wantActiveAt },
+    ]);
+    expect(events).toEqual([{ kind: 'claimedByForce', from: BUILT_IN }]);
+  });
+
+  test('that ousts us is ousted again, but less and less often', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    const forcedAt: number[] = [];
+    const { lock, states, events } = makeLock({ takeOver: true });
+    keepRenewing(server, clock);
+    lock.start();
+    let count = 0;
+    // It claims by force as well, right after each of our claims.
+    for (let elapsed = 0; elapsed < 600_000; elapsed += 500) {
+      await clock.advance(500);
+      const forced = events.filter(({ kind }) => kind === 'claimedByForce').length;
+      if (forced > forcedAt.length) forcedAt.push(clock.now());
+      const spec = { holderIdentity: BUILT_IN, leaseDurationSeconds: 15, renewTime: `again ${count++}` };
+      server.put(spec);
+    }
+    const gaps = forcedAt.slice(1).map((at, index) => at - (forcedAt[index] ?? 0));
+    expect(gaps.length).toBeGreaterThan(3);
+    for (const [index, gap] of gaps.entries()) {
+      expect(gap).toBeGreaterThanOrEqual(Math.min(15_000 * 2 ** index, 240_000));
+      expect(gap).toBeLessThanOrEqual(480_000);
+    }
+    expect(states.every(({ kind }) => kind !== 'active')).toBe(true);
+  });
+
+  test('that was ousted is not forgotten when the answer to the claim is lost', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    keepRenewing(server, clock);
+    let requests = 0;
+    const { lock } = makeLock({
+      takeOver: true,
+      hasWatch: false,
+      fate: () => (++requests === 2 ? { outcome: 'lost' } : {}),
+    });
+    lock.start();
+    await clock.advance(14_999);
+    expect(lock.state.kind).toBe('settling');
+    await clock.advance(1);
+    expect(lock.isActive()).toBe(true);
+  });
+
+  test('that let go before the claim arrived is not waited for', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    server.put({ holderIdentity: BUILT_IN, leaseDurationSeconds: 15, renewTime: 'r' });
+    const { lock, kinds } = makeLock({ takeOver: true, hasWatch: false, fate: () => ({ requestMs: 100 }) });
+    lock.start();
+    await clock.advance(150);
+    server.put({ holderIdentity: '', leaseDurationSeconds: 1, renewTime: 's' });
+    await clock.advance(1000);
+    expect(kinds()).toEqual(['active']);
+  });
+});
+
+describe('stopping', () => {
+  test('releases the Lease as client-go does, after it has ceased to be active', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    const seen: boolean[] = [];
+    const { lock } = makeLock({
+      fate: () => {
+        seen.push(lock.isActive());
+        return {};
+      },
+    });
+    lock.start();
+    await clock.advance(2000);
+    const before = seen.length;
+    await lock.stop();
+    expect(seen.slice(before)).toEqual([false]);
+    expect(server.spec).toEqual({
+      holderIdentity: '',
+      leaseDurationSeconds: 1,
+      acquireTime: '2026-01-01T00:00:02.000001Z',
+      renewTime: '2026-01-01T00:00:02.000001Z',
+      leaseTransitions: 0,
+    });
+    expect(lock.state).toEqual({ kind: 'standby', since: 2000 });
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test.each([
+    { name: 'is still ours', spec: { label: 'x' }, want: '' },
+    { name: 'has become another’s', spec: { holderIdentity: B }, want: B },
+  ])(
+    'looks again when the Lease has changed, and leaves or empties it if it $name',
+    async ({ spec, want }) => {
+      const { clock, server, makeLock } = makeWorld();
+      const { lock } = makeLock({ hasWatch: false });
+      lock.start();
+      await clock.advance(1000);
+      server.put({ ...server.spec, ...spec });
+      await lock.stop();
+      expect(server.spec['holderIdentity']).toBe(want);
+    },
+  );
+
+  test('gives up when the server does not answer, and leaves the Lease to expire', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    let fate: SimFate = {};
+    const { lock, events } = makeLock({ fate: () => fate });
+    lock.start();
+    await clock.advance(1000);
+    fate = { outcome: 'dropped' };
+    const stopped = lock.stop();
+    await clock.advance(3000);
+    await stopped;
+    expect(server.spec['holderIdentity']).toBe(A);
+    expect(events).toMatchObject([{ kind: 'callFailed', call: 'update' }]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('while a claim is under way releases what that claim brought', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    const { lock, kinds } = makeLock({ fate: () => ({ answerMs: 100 }) });
+    lock.start();
+    await clock.advance(150);
+    expect(server.spec['holderIdentity']).toBe(A);
+    const stopped = lock.stop();
+    await clock.advance(1000);
+    await stopped;
+    expect(server.spec['holderIdentity']).toBe('');
+    expect(kinds()).not.toContain('active');
+  });
+
+  test('while settling lets the Lease expire at the moment from which the one ousted cannot act', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    keepRenewing(server, clock);
+    const { lock } = makeLock({ takeOver: true });
+    const { lock: next } = makeLock({ takeOver: true, identity: B });
+    lock.start();
+    await clock.advance(5400);
+    next.start();
+    await lock.stop();
+    expect(server.spec).toMatchObject({ holderIdentity: A, leaseDurationSeconds: 10 });
+    await clock.runUntil(() => next.isActive());
+    expect(clock.now()).toBe(15_400);
+  });
+
+  test('leaves alone a Lease that is not ours', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    keepRenewing(server, clock);
+    const { lock } = makeLock();
+    lock.start();
+    await clock.advance(1000);
+    await Promise.all([lock.stop(), lock.stop()]);
+    lock.start();
+    await clock.advance(1000);
+    expect(server.requests).toEqual(['get']);
+  });
+
+  test('before it was started does nothing', async () => {
+    const { server, makeLock } = makeWorld();
+    await makeLock().lock.stop();
+    expect(server.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest';
+import { decideLock, type LockObservation, observeLock } from '../../../src/controller/lock/lock-decision.ts';
+import type { LockRecord } from '../../../src/controller/lock/lock-record.ts';
+
+const OURS = 'coordinated-leader-election_this_1';
+const SIBLING = 'coordinated-leader-election_other_2';
+const BUILT_IN = 'apiserver-x';
+const NOW = 100_000;
+
+function makeRecord(fields: Partial<LockRecord> = {}): LockRecord {
+  return { holder: SIBLING, leaseDurationMs: 15_000, renewTime: 't0', leaseTransitions: 0, ...fields };
+}
+
+function makeRules(takeOver = true) {
+  return { identity: OURS, leaseDurationMs: 15_000, takeOver };
+}
+
+describe('deciding about the lock', () => {
+  const seenAt = NOW - 1000;
+  test.each([
+    {
+      name: 'claims a Lease that does not exist',
+      observation: { record: undefined, seenAt },
+      want: { kind: 'claim', actFrom: NOW },
+    },
+    {
+      name: 'claims a Lease that nobody holds',
+      observation: { record: makeRecord({ holder: '' }), seenAt },
+      want: { kind: 'claim', actFrom: NOW },
+    },
+    {
+      name: 'claims a deleted Lease, but lets its last holder find out before acting',
+      observation: { record: undefined, seenAt, formerHolderUntil: NOW + 14_000 },
+      want: { kind: 'claim', actFrom: NOW + 14_000 },
+    },
+    {
+      name: 'acts at once on a deleted Lease whose last holder has had its time',
+      observation: { record: undefined, seenAt, formerHolderUntil: NOW - 1 },
+      want: { kind: 'claim', actFrom: NOW },
+    },
+    {
+      name: 'renews its own',
+      observation: { record: makeRecord({ holder: OURS }), seenAt },
+      want: { kind: 'renew' },
+    },
+    {
+      name: 'renews its own, however old, as nobody has claimed it since',
+      observation: { record: makeRecord({ holder: OURS }), seenAt: NOW - 60_000 },
+      want: { kind: 'renew' },
+    },
+    {
+      name: 'waits for a sibling',
+      observation: { record: makeRecord(), seenAt },
+      want: { kind: 'wait', until: seenAt + 15_000 },
+    },
+    {
+      name: 'waits a sibling out to the very end',
+      observation: { record: makeRecord(), seenAt: NOW - 14_999.9 },
+      want: { kind: 'wait', until: NOW + 0.1 },
+    },
+    {
+      name: "claims a sibling's that has expired",
+      observation: { record: makeRecord(), seenAt: NOW - 15_000 },
+      want: { kind: 'claim', actFrom: NOW },
+    },
+    {
+      name: 'judges expiry by the duration found',
+      observation: { record: makeRecord({ leaseDurationMs: 60_000 }), seenAt: NOW - 15_000 },
+      want: { kind: 'wait', until: NOW + 45_000 },
+    },
+    {
+      name: 'takes its own duration for a record that lacks one',
+      observation: { record: makeRecord({ leaseDurationMs: undefined }), seenAt },
+      want: { kind: 'wait', until: seenAt + 15_000 },
+    },
+    {
+      name: 'ousts the built-in, and lets its own duration pass before acting',
+      observation: { record: makeRecord({ holder: BUILT_IN, leaseDurationMs: 5000 }), seenAt },
+      want: { kind: 'force', actFrom: NOW + 15_000, ousted: BUILT_IN },
+    },
+    {
+      name: 'ousts the built-in, and lets the duration found pass before acting where that is longer',
+      observation: { record: makeRecord({ holder: BUILT_IN, leaseDurationMs: 60_000 }), seenAt },
+      want: { kind: 'force', actFrom: NOW + 60_000, ousted: BUILT_IN },
+    },
+    {
+      name: 'ousts nobody whose Lease has expired',
+      observation: { record: makeRecord({ holder: BUILT_IN }), seenAt: NOW - 15_000 },
+      want: { kind: 'claim', actFrom: NOW },
+    },
+    {
+      name: 'waits for the built-in when not told to take over',
+      takeOver: false,
+      observation: { record: makeRecord({ holder: BUILT_IN }), seenAt },
+      want: { kind: 'wait', until: seenAt + 15_000 },
+    },
+    {
+      name: 'claims what the built-in let expire, when not told to take over',
+      takeOver: false,
+      observation: { record: makeRecord({ holder: BUILT_IN }), seenAt: NOW - 15_000 },
+      want: { kind: 'claim', actFrom: NOW },
+    },
+    {
+      name: 'does not force again during its backoff',
+      forceNotBefore: NOW + 3000,
+      observation: { record: makeRecord({ holder: BUILT_IN }), seenAt },
+      want: { kind: 'wait', until: NOW + 3000 },
+    },
+    {
+      name: 'looks again at the expiry where that comes before the end of the backoff',
+      forceNotBefore: NOW + 30_000,
+      observation: { record: makeRecord({ holder: BUILT_IN }), seenAt },
+      want: { kind: 'wait', until: seenAt + 15_000 },
+    },
+  ])('$name', ({ observation, want, takeOver, forceNotBefore = Number.NEGATIVE_INFINITY }) => {
+    expect(decideLock(observation, makeRules(takeOver), NOW, forceNotBefore)).toEqual(want);
+  });
+});
+
+describe('observing the lock', () => {
+  const first: LockObservation = { record: makeRecord(), seenAt: 10 };
+
+  test.each([
+    { name: 'an unchanged record keeps its age', record: makeRecord(), want: 10 },
+    { name: 'transitions do not matter to its age', record: makeRecord({ leaseTransitions: 7 }), want: 10 },
+    { name: 'a renewal starts its age anew', record: makeRecord({ renewTime: 't1' }), want: 50 },
+    { name: 'a renewTime set back does too', record: makeRecord({ renewTime: 's9' }), want: 50 },
+    { name: 'another holder does too', record: makeRecord({ holder: BUILT_IN }), want: 50 },
+    { name: 'another duration does too', record: makeRecord({ leaseDurationMs: 1 }), want: 50 },
+  ])('$name', ({ record, want }) => {
+    expect(observeLock(first, record, makeRules(), 50)).toEqual({ record, seenAt: want });
+  });
+
+  test.each([
+    { name: 'deleted', record: undefined, want: 15_050 },
+    { name: 'emptied by hand', record: makeRecord({ holder: '' }), want: 15_050 },
+    { name: 'released', record: makeRecord({ holder: '', leaseDurationMs: 1000 }), want: undefined },
+  ])(
+    'a Lease that was $name is remembered as its holder’s as long as that may believe in it',
+    ({ record, want }) => {
+      expect(observeLock(first, record, makeRules(), 50).formerHolderUntil).toBe(want);
+    },
+  );
+
+  test('a Lease that was emptied and then deleted is remembered as its last holder’s', () => {
+    const emptied = observeLock(first, makeRecord({ holder: '' }), makeRules(), 50);
+    expect(observeLock(emptied, undefined, makeRules(), 60).formerHolderUntil).toBe(15_050);
+  });
+
+  test('a Lease of our own that was deleted is nobody’s', () => {
+    const own = { record: makeRecord({ holder: OURS }), seenAt: 10 };
+    expect(observeLock(own, undefined, makeRules(), 50).formerHolderUntil).toBeUndefined();
+  });
+
+  test('a Lease that never was is nobody’s', () => {
+    expect(observeLock(undefined, undefined, makeRules(), 50)).toEqual({ record: undefined, seenAt: 50 });
+  });
+});

@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest';
+import {
+  newLockLease,
+  readLockRecord,
+  replicaIdentity,
+  withRecord,
+} from '../../../src/controller/lock/lock-record.ts';
+import { checkLockSettings, DEFAULT_LOCK_TIMING } from '../../../src/controller/lock/lock-settings.ts';
+import { isNotNewer } from '../../../src/kubernetes/objects.ts';
+
+const WALL = 1_767_225_600_123_456n;
+const WRITTEN = '2026-01-01T00:00:00.123456Z';
+const change = { holder: 'me', leaseDurationMs: 15_000, wallTime: WALL };
+
+describe('the record that is written', () => {
+  test('of a new Lease is what client-go’s elector would write', () => {
+    expect(newLockLease({ namespace: 'kube-system', name: 'leader-election-controller' }, change)).toEqual({
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { namespace: 'kube-system', name: 'leader-election-controller' },
+      spec: {
+        holderIdentity: 'me',
+        leaseDurationSeconds: 15,
+        acquireTime: WRITTEN,
+        renewTime: WRITTEN,
+        leaseTransitions: 0,
+      },
+    });
+  });
+
+  test.each([
+    {
+      name: 'a renewal changes renewTime alone',
+      spec: { holderIdentity: 'me', acquireTime: 'a', renewTime: 'r', leaseTransitions: 3 },
+      want: { holderIdentity: 'me', acquireTime: 'a', renewTime: WRITTEN, leaseTransitions: 3 },
+    },
+    {
+      name: 'a renewal changes renewTime even when the clock stands still',
+      spec: { holderIdentity: 'me', acquireTime: 'a', renewTime: WRITTEN, leaseTransitions: 3 },
+      want: {
+        holderIdentity: 'me',
+        acquireTime: 'a',
+        renewTime: '2026-01-01T00:00:00.123457Z',
+        leaseTransitions: 3,
+      },
+    },
+    {
+      name: 'another holder is a transition',
+      spec: { holderIdentity: 'you', acquireTime: 'a', renewTime: 'r', leaseTransitions: 3 },
+      want: { holderIdentity: 'me', acquireTime: WRITTEN, renewTime: WRITTEN, leaseTransitions: 4 },
+    },
+    {
+      name: 'a holder where there was none is a transition',
+      spec: { holderIdentity: '' },
+      want: { holderIdentity: 'me', acquireTime: WRITTEN, renewTime: WRITTEN, leaseTransitions: 1 },
+    },
+  ])('$name', ({ spec, want }) => {
+    const lease = withRecord({ metadata: { name: 'lock' }, spec }, change);
+    expect(lease['spec']).toEqual({ ...want, leaseDurationSeconds: 15 });
+  });
+
+  test('of a release keeps the transitions', () => {
+    const spec = { holderIdentity: 'me', acquireTime: 'a', renewTime: 'r', leaseTransitions: 3 };
+    const lease = withRecord(
+      { metadata: { name: 'lock' }, spec },
+      { holder: '', leaseDurationMs: 1000, wallTime: WALL },
+    );
+    expect(lease['spec']).toEqual({
+      holderIdentity: '',
+      leaseDurationSeconds: 1,
+      acquireTime: WRITTEN,
+      renewTime: WRITTEN,
+      leaseTransitions: 3,
+    });
+  });
+
+  test('leaves every other field as it was found', () => {
+    const found = {
+      metadata: { name: 'lock', resourceVersion: '7', labels: { a: 'b' } },
+      spec: { holderIdentity: 'you', strategy: 's', preferredHolder: 'p', future: [1] },
+      status: { future: true },
+    };
+    expect(withRecord(found, change)).toMatchObject({
+      metadata: found.metadata,
+      spec: { strategy: 's', preferredHolder: 'p', future: [1] },
+      status: { future: true },
+    });
+  });
+});
+
+test.each([
+  { name: 'no spec', lease: {} },
+  { name: 'fields of the wrong type', lease: { spec: { holderIdentity: 1, leaseDurationSeconds: '15' } } },
+  { name: 'nulls', lease: { spec: { holderIdentity: null, leaseDurationSeconds: null, renewTime: null } } },
+  { name: 'numbers out of range', lease: { spec: { leaseDurationSeconds: 0, leaseTransitions: -1 } } },
+])('a record with $name is one that nobody holds', ({ lease }) => {
+  expect(readLockRecord({ metadata: { name: 'lock' }, ...lease })).toEqual({
+    holder: '',
+    leaseDurationMs: undefined,
+    renewTime: undefined,
+    leaseTransitions: 0,
+  });
+});
+
+describe('settings', () => {
+  const identity = replicaIdentity('host', '0b9c');
+
+  test('take client-go’s defaults', () => {
+    expect(() => checkLockSettings(identity, DEFAULT_LOCK_TIMING)).not.toThrow();
+  });
+
+  test('refuse an identity that would look like the built-in’s', () => {
+    expect(() => checkLockSettings('host_0b9c', DEFAULT_LOCK_TIMING)).toThrow(RangeError);
+  });
+
+  test.each([
+    { name: 'a lease that a last write could outlive', timing: { leaseDurationMs: 14_000 } },
+    { name: 'a duration that the Lease cannot carry', timing: { leaseDurationMs: 15_500 } },
+    { name: 'a deadline that one slow call would exceed', timing: { callTimeoutMs: 8000 } },
+    { name: 'no pause between calls', timing: { retryPeriodMs: 0 } },
+    { name: 'no time for a call', timing: { callTimeoutMs: 0 } },
+    { name: 'numbers that are none', timing: { renewDeadlineMs: Number.NaN } },
+  ])('refuse $name', ({ timing }) => {
+    expect(() => checkLockSettings(identity, { ...DEFAULT_LOCK_TIMING, ...timing })).toThrow(RangeError);
+  });
+});
+
+test.each([
+  { name: 'an earlier version', version: '9', seen: '10', want: true },
+  { name: 'the same version', version: '10', seen: '10', want: true },
+  { name: 'a later version', version: '11', seen: '10', want: false },
+  { name: 'a version that cannot be compared', version: 'b', seen: '10', want: false },
+  { name: 'no version', version: undefined, seen: '10', want: false },
+  { name: 'the first version seen', version: '9', seen: undefined, want: false },
+])('$name is told from news: $want', ({ version, seen, want }) => {
+  const at = (resourceVersion: string | undefined) => ({
+    metadata: { name: 'lock', ...(resourceVersion !== undefined && { resourceVersion }) },
+  });
+  expect(isNotNewer(at(version), seen === undefined ? undefined : at(seen))).toBe(want);
+});

@@ -1,0 +1,95 @@
+import type { LockStorage } from '../../../src/controller/lock/lock-storage.ts';
+import { isConflict } from '../../../src/kubernetes/errors.ts';
+import type { KubernetesObject } from '../../../src/kubernetes/objects.ts';
+import type { Clock, Instant } from '../../../src/support/clock.ts';
+
+const LEASE_SECONDS = 15;
+const RENEW_DEADLINE_MS = 10_000;
+const RETRY_MS = 2000;
+
+/**
+ * The controller built into kube-apiserver, as far as its lock goes: a plain elector that leads until it has failed to
+ * renew for its renew deadline, counted from the retry that follows its last success, whatever it finds meanwhile.
+ */
+export class SimBuiltIn {
+  readonly #clock: Clock;
+  readonly #storage: LockStorage;
+  readonly #identity: string;
+  #lease: KubernetesObject | undefined;
+  #seen = '';
+  #seenAt: Instant = 0;
+  #leadsUntil: Instant = Number.NEGATIVE_INFINITY;
+  #renewals = 0;
+  #crashed = false;
+
+  constructor(clock: Clock, storage: LockStorage, identity: string) {
+    this.#clock = clock;
+    this.#storage = storage;
+    this.#identity = identity;
+  }
+
+  /** Whether it may write now. */
+  isActive(): boolean {
+    return this.#clock.now() < this.#leadsUntil;
+  }
+
+  async run(): Promise<void> {
+    while (!this.#crashed) {
+      try {
+        if (await this.#acquireOrRenew()) this.#leadsUntil = this.#clock.now() + RETRY_MS + RENEW_DEADLINE_MS;
+      } catch (error) {
+        // It renews on what it last wrote, and reads again only when that turns out to be outdated.
+        if (isConflict(error) || !this.isActive()) this.#lease = undefined;
+      }
+      await new Promise<void>((resolve) => this.#clock.setTimer(resolve, RETRY_MS));
+    }
+  }
+
+  crash(): void {
+    this.#crashed = true;
+    this.#leadsUntil = Number.NEGATIVE_INFINITY;
+  }
+
+  async #acquireOrRenew(): Promise<boolean> {
+    if (!(this.isActive() && this.#lease))
+      this.#lease = await this.#withDeadline((signal) => this.#storage.get(signal));
+    const lease = this.#lease;
+    const spec = (lease?.['spec'] ?? {}) as Readonly<Record<string, unknown>>;
+    const record = JSON.stringify(spec);
+    if (record !== this.#seen) {
+      this.#seen = record;
+      this.#seenAt = this.#clock.now();
+    }
+    const holder = spec['holderIdentity'] ?? '';
+    const expired = this.#clock.now() >= this.#seenAt + Number(spec['leaseDurationSeconds'] ?? 0) * 1000;
+    if (holder !== '' && holder !== this.#identity && !expired) {
+      this.#lease = undefined;
+      return false;
+    }
+    const renewed = {
+      ...(lease ?? { metadata: { name: 'lock' } }),
+      spec: {
+        ...spec,
+        holderIdentity: this.#identity,
+        leaseDurationSeconds: LEASE_SECONDS,
+        renewTime: `${this.#identity} ${this.#renewals++}`,
+      },
+    };
+    this.#lease = await this.#withDeadline((signal) =>
+      lease ? this.#storage.update(renewed, signal) : this.#storage.create(renewed, signal),
+    );
+    this.#seen = JSON.stringify(this.#lease['spec']);
+    this.#seenAt = this.#clock.now();
+    return true;
+  }
+
+  async #withDeadline<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { promise, reject } = Promise.withResolvers<never>();
+    const cancel = this.#clock.setTimer(() => reject(new Error('no answer')), RENEW_DEADLINE_MS / 2);
+    try {
+      return await Promise.race([request(new AbortController().signal), promise]);
+    } finally {
+      cancel();
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import type { LockStorage } from '../../../src/controller/lock/lock-storage.ts';
+import { coordinatorLease } from '../../../src/election/coordinator-lease.ts';
+import { ApiError } from '../../../src/kubernetes/errors.ts';
+import type { KubernetesObject } from '../../../src/kubernetes/objects.ts';
+import type { Clock } from '../../../src/support/clock.ts';
+
+type Spec = Readonly<Record<string, unknown>>;
+
+/** What a server answers when it refuses. */
+function refusal(status: number): ApiError {
+  const reason = { 404: 'NotFound', 409: 'Conflict' }[status];
+  return new ApiError({ method: 'PUT', path: 'lock', status, reason, message: `answered ${status}` });
+}
+
+/** What becomes of one request: how long it and its answer travel, and whether either is lost. */
+export interface SimFate {
+  readonly requestMs?: number;
+  readonly answerMs?: number;
+  /** `refused`: answered 500 and not carried out. `lost`: carried out, but never answered. `dropped`: neither. */
+  readonly outcome?: 'refused' | 'lost' | 'dropped';
+}
+
+export interface SimConnection {
+  readonly clock: Clock;
+  /** Decides about each request; by default all arrive and are answered at once. */
+  readonly fate?: () => SimFate;
+  /** How long events of the watch travel, in milliseconds; undefined: there is no watch. */
+  readonly watchDelayMs?: number | undefined;
+}
+
+/** One Lease behind an API server: resourceVersions, conflicts, watches. */
+export class SimLockServer {
+  #lease: KubernetesObject | undefined;
+  #version = 100;
+  readonly #watchers = new Set<(lease: KubernetesObject | undefined) => void>();
+  /** Every request that was carried out, in order. */
+  readonly requests: string[] = [];
+
+  get lease(): KubernetesObject | undefined {
+    return this.#lease;
+  }
+
+  get spec(): Spec {
+    return (this.#lease?.['spec'] ?? {}) as Spec;
+  }
+
+  /** Writes without precondition, as an administrator would. */
+  put(spec: Spec, rest: Readonly<Record<string, unknown>> = {}): void {
+    this.#store({ ...rest, metadata: { name: 'lock' }, spec });
+  }
+
+  remove(): void {
+    this.#lease = undefined;
+    this.#tell();
+  }
+
+  connect({ clock, fate = () => ({}), watchDelayMs = 0 }: SimConnection, hasWatch = true): LockStorage {
+    const request = async <T>(name: string, carryOut: () => T): Promise<T> => {
+      const { requestMs = 0, answerMs = 0, outcome } = fate();
+      if (requestMs > 0) await pause(clock, requestMs);
+      if (outcome === 'refused') throw refusal(500);
+      if (outcome === 'dropped') return await new Promise<never>(() => {});
+      this.requests.push(name);
+      const answer = settled(carryOut);
+      if (outcome === 'lost') return await new Promise<never>(() => {});
+      if (answerMs > 0) await pause(clock, answerMs);
+      return answer();
+    };
+    return {
+      lease: coordinatorLease,
+      get: () => request('get', () => this.#lease),
+      create: (lease) => request('create', () => this.#create(lease)),
+      update: (lease) => request('update', () => this.#update(lease)),
+      ...(hasWatch && {
+        watch: (onChange) => {
+          const watcher = (lease: KubernetesObject | undefined) => {
+            clock.setTimer(() => onChange(lease), watchDelayMs);
+          };
+          this.#watchers.add(watcher);
+          return () => this.#watchers.delete(watcher);
+        },
+      }),
+    };
+  }
+
+  #create(lease: KubernetesObject): KubernetesObject {
+    if (this.#lease !== undefined) throw refusal(409);
+    return this.#store(lease);
+  }
+
+  #update(lease: KubernetesObject): KubernetesObject {
+    if (this.#lease === undefined) throw refusal(404);
+    if (lease.metadata.resourceVersion !== this.#lease.metadata.resourceVersion) throw refusal(409);
+    return this.#store(lease);
+  }
+
+  #store(lease: KubernetesObject): KubernetesObject {
+    this.#lease = { ...lease, metadata: { ...lease.metadata, resourceVersion: `${++this.#version}` } };
+    this.#tell();
+    return this.#lease;
+  }
+
+  #tell(): void {
+    const lease = this.#lease;
+    for (const watcher of this.#watchers) watcher(lease);
+  }
+}
+
+/** Does `work` now, and answers with its result or error whenever asked. */
+function settled<T>(work: () => T): () => T {
+  try {
+    const result = work();
+    return () => result;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}
+
+function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => clock.setTimer(resolve, ms));
+}

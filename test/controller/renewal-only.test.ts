@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { candidateChange, isMereRenewal } from '../../src/controller/renewal-only.ts';
+import type { Lease, LeaseCandidate } from '../../src/election/model.ts';
+import { makeCandidate, makeLease, OLDEST, wallAt } from '../support/election-builders.ts';
+
+describe('a change of a Lease', () => {
+  const before = makeLease('a').build();
+
+  test.each<{ name: string; after: Partial<Lease>; want: boolean }>([
+    { name: 'its renewTime', after: { renewTime: wallAt(2000), resourceVersion: '2' }, want: true },
+    { name: 'its number of transitions', after: { leaseTransitions: 7 }, want: true },
+    { name: 'its holder', after: { holderIdentity: 'b', renewTime: wallAt(2000) }, want: false },
+    { name: 'its duration', after: { leaseDurationSeconds: 15 }, want: false },
+    { name: 'its strategy', after: { strategy: undefined }, want: false },
+    { name: 'its preferredHolder', after: { preferredHolder: 'b' }, want: false },
+    { name: 'who set that', after: { isPreferredHolderOurs: true }, want: false },
+    { name: 'the object behind its name', after: { uid: 'another' }, want: false },
+  ])('of $name is a mere renewal: $want', ({ after, want }) => {
+    expect(isMereRenewal(before, { ...before, ...after })).toBe(want);
+  });
+
+  test('that was never seen before is none', () => {
+    expect(isMereRenewal(undefined, before)).toBe(false);
+  });
+});
+
+describe('a change of a candidate', () => {
+  const before = makeCandidate('a').build();
+  const inOrder = (...strategies: readonly string[]): Partial<LeaseCandidate> => ({
+    preference: { kind: 'preferredStrategies', strategies },
+  });
+
+  test.each<{
+    name: string;
+    before?: Partial<LeaseCandidate>;
+    after: Partial<LeaseCandidate>;
+    want: 'ping' | 'renewal' | 'other';
+  }>([
+    { name: 'nothing', after: { resourceVersion: '2' }, want: 'ping' },
+    { name: 'its pingTime', after: { pingTime: wallAt(0), resourceVersion: '2' }, want: 'ping' },
+    { name: 'its renewTime', after: { renewTime: wallAt(0) }, want: 'renewal' },
+    { name: 'both times', after: { pingTime: wallAt(0), renewTime: wallAt(1) }, want: 'renewal' },
+    { name: 'its renewTime, to none', after: { renewTime: undefined }, want: 'renewal' },
+    { name: 'its binaryVersion', after: { binaryVersion: '1.37.0' }, want: 'other' },
+    { name: 'its emulationVersion', after: { emulationVersion: undefined }, want: 'other' },
+    {
+      name: 'its strategy',
+      after: { preference: { kind: 'strategy', strategy: 'x.io/other' } },
+      want: 'other',
+    },
+    {
+      name: 'the order of its strategies',
+      before: inOrder('x', OLDEST),
+      after: inOrder(OLDEST, 'x'),
+      want: 'other',
+    },
+    {
+      name: 'only the object that holds its strategies',
+      before: inOrder('x', OLDEST),
+      after: inOrder('x', OLDEST),
+      want: 'ping',
+    },
+    { name: 'that it is being deleted', after: { isDeleting: true }, want: 'other' },
+    { name: 'the Lease that it is for', after: { leaseName: 'another' }, want: 'other' },
+    { name: 'the object behind its name', after: { uid: 'another', renewTime: wallAt(0) }, want: 'other' },
+  ])('of $name is told as $want', ({ before: earlier = {}, after, want }) => {
+    expect(candidateChange({ ...before, ...earlier }, { ...before, ...earlier, ...after })).toBe(want);
+  });
+
+  test('that was never seen before may be anything', () => {
+    expect(candidateChange(undefined, before)).toBe('other');
+  });
+});

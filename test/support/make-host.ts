@@ -1,0 +1,44 @@
+import { Writable } from 'node:stream';
+import type { ReadStream, WriteStream } from 'node:tty';
+import type { Host } from '../../src/support/host.ts';
+import { systemClock } from '../../src/support/system-clock.ts';
+
+/** A process for a command, with what it has said and a way to end it. */
+export class SimHost implements Host {
+  readonly clock = systemClock;
+  readonly env = {};
+  readonly said = { out: '', err: '' };
+  readonly stdout = this.#output('out');
+  readonly stderr = this.#output('err');
+  /** What would be undone if the process ended now. */
+  readonly undos = new Set<() => void>();
+  readonly #stopping = new AbortController();
+
+  get stdin(): ReadStream {
+    throw new Error('this command has nothing to ask');
+  }
+
+  stopOn(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  beforeExit(undo: () => void): () => void {
+    this.undos.add(undo);
+    return () => this.undos.delete(undo);
+  }
+
+  /** Somebody asks the process to end. */
+  stop(): void {
+    this.#stopping.abort('SIGTERM');
+  }
+
+  #output(name: 'out' | 'err'): WriteStream {
+    const output = new Writable({
+      write: (chunk: unknown, _encoding, done) => {
+        this.said[name] += String(chunk);
+        done();
+      },
+    });
+    return output as WriteStream;
+  }
+}
