@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { dirname, join, matchesGlob, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { repositoryFiles, repositoryRoot } from '../support/repository-files.ts';
@@ -49,6 +49,16 @@ describe('links in Markdown files lead somewhere', () => {
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter(({ path }) => !existsSync(join(repositoryRoot, path)))).toEqual([]);
   });
+});
+
+test('the places that CONTRIBUTING.md names are there', () => {
+  const folders = /^(?:\.ci|\.github|bench|charts|deploy|docs|lint|monitoring|release|src|test)\//;
+  const named = [...read('CONTRIBUTING.md').matchAll(/`([^`\s<>]+)`/g)].map(([, name = '']) => name);
+  const places = named.filter((name) => folders.test(name));
+  const files = repositoryFiles();
+  const isThere = (place: string) => files.some((file) => matchesGlob(file, place.replace(/\/$/, '/**')));
+  expect(places.length).toBeGreaterThan(40);
+  expect(places.filter((place) => !isThere(place))).toEqual([]);
 });
 
 describe('each page is found from the index of its folder', () => {
