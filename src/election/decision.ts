@@ -1,42 +1,12 @@
 import type { PingPurpose } from './candidate-observation.ts';
 import type { Grant } from './lease-memory.ts';
 import type { Outcome } from './outcome.ts';
+import type { Reason } from './reason.ts';
 import type { Standing } from './standing.ts';
 import type { Tenure } from './tenure.ts';
 import type { Instant, MicroTime } from './time.ts';
 
-/** Why a decision is what it is. Logs, metrics, Events, the command line and the runbooks all use these words. */
-export type Reason =
-  // The Lease is given to somebody, because:
-  | 'LeaseMissing'
-  | 'LeaseExpired'
-  | 'LeaseReleased'
-  | 'FormerHolderAnswered'
-  | 'GrantRevised'
-  // The Lease is held, and:
-  | 'LeaderOptimal'
-  | 'RevisionPending'
-  | 'BetterCandidate'
-  | 'PreemptionPending'
-  | 'PreemptionBackoff'
-  | 'PreferredHolderLeads'
-  | 'PreferredHolderGone'
-  | 'PreferredHolderSilent'
-  | 'PreferredHolderNotBest'
-  | 'StrategyChanged'
-  | 'WritesIgnored'
-  | 'HolderLate'
-  // Nothing can be decided yet:
-  | 'AwaitingAcks'
-  | 'AwaitingFormerHolder'
-  // Nobody can be elected, or it is not for us to do:
-  | 'NoCandidates'
-  | 'NoLiveCandidates'
-  | 'NoElectableCandidates'
-  | 'StrategyConflict'
-  | 'ThirdPartyStrategy'
-  | 'InvalidLeaseName'
-  | 'CoordinatorLease';
+export type { Reason };
 
 /** Asks a candidate for a sign of life. Unless `resourceVersion` is still the candidate's, nothing is written. */
 export interface PingCandidate {
@@ -95,7 +65,7 @@ export interface DeleteCandidate {
 
 export type Action = CreateLease | UpdateLease | PingCandidate | DeleteCandidate;
 
-/** When to decide again: when something changes, or at a moment when the passing of time is the change. */
+/** When to decide again (rule 9): when something changes, or at a moment when the passing of time is the change. */
 export type Requeue = { readonly kind: 'awaitChange' } | { readonly kind: 'at'; readonly time: Instant };
 
 /** What is to be done about one Lease, and why. */

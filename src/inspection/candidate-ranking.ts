@@ -4,12 +4,12 @@ import type { Decision } from '../election/decision.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import { firstOf } from '../election/first-of.ts';
 import { decideOutcome } from '../election/outcome.ts';
+import { REASONS } from '../election/reason.ts';
 import type { CandidateState, Standing } from '../election/standing.ts';
 import { strategies } from '../election/strategies.ts';
 import type { Now } from '../election/time.ts';
 import { possibleCandidates, type View } from '../election/view.ts';
 import { describeLoss } from './candidate-text.ts';
-import { reasonTexts } from './reason-text.ts';
 
 /** One candidate, in the order in which they would lead. */
 export interface RankedCandidate {
@@ -94,7 +94,7 @@ export function verdictOn(
   { outcome, standings }: Decision,
   decision: Decision,
 ): string {
-  const { meaning } = reasonTexts[decision.reason];
+  const meaning = REASONS[decision.reason];
   if (outcome.kind !== 'leader') {
     return holder === undefined ? `Nobody leads. ${meaning}` : `${holder} leads. ${meaning}`;
   }

@@ -1,5 +1,5 @@
 import { coordinatorLease } from '../election/coordinator-lease.ts';
-import type { Reason } from '../election/decision.ts';
+import { REASONS, type Reason } from '../election/reason.ts';
 import type { MicroTime } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
 import { stateTexts } from './candidate-text.ts';
@@ -239,7 +239,7 @@ function checkLeases({ elections }: Evidence): readonly Finding[] {
   const statuses = elections.elections.map((election) => statusOf(election, elections.now));
   const byReason = Map.groupBy(statuses, troubleOf);
   const findings = [...byReason].flatMap(([reason, those]): Finding[] => {
-    const { meaning, advice } = reasonTexts[reason];
+    const { advice } = reasonTexts[reason];
     const names = those.map(({ namespace, name }) => `${namespace}/${name}`);
     const isSupposed = reason === 'StrategyConflict' && those.some((one) => one.reason !== reason);
     if (PASSING.has(reason) || advice === undefined) return [];
@@ -248,7 +248,9 @@ function checkLeases({ elections }: Evidence): readonly Finding[] {
     const severity = isLed ? 'warning' : 'error';
     const runbook = runbookForReason(reason, isLed);
     const what = `${listed(names)}: ${reason}${isSupposed ? ', if all candidates live that have not renewed just now' : ''}.`;
-    return [{ check, severity, what, meaning, advice, ...(runbook !== undefined && { runbook }) }];
+    return [
+      { check, severity, what, meaning: REASONS[reason], advice, ...(runbook !== undefined && { runbook }) },
+    ];
   });
   if (findings.length > 0) return findings;
   const what =

@@ -1,6 +1,7 @@
 import { decideElection } from '../election/decide.ts';
 import type { Decision, Reason } from '../election/decision.ts';
 import type { LeaseCandidate } from '../election/model.ts';
+import { REASONS } from '../election/reason.ts';
 import { resolveStrategy } from '../election/resolve-strategy.ts';
 import type { Now } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
@@ -116,8 +117,8 @@ function blockersOf(
   coordinator: LockHolder,
 ): readonly Blocker[] {
   const blockers: Blocker[] = [];
-  const { advice, meaning } = reasonTexts[reason];
-  if (advice !== undefined) blockers.push({ what: meaning, advice });
+  const { advice } = reasonTexts[reason];
+  if (advice !== undefined) blockers.push({ what: REASONS[reason], advice });
   if (coordinator.kind === 'nobody') {
     blockers.push({
       what: 'Nobody holds the lock of the coordinators: no election will be decided.',

@@ -3,11 +3,11 @@ import type { Decision, Reason } from '../election/decision.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import { isGrantUnrenewed } from '../election/lease-memory.ts';
 import type { LeaseCandidate } from '../election/model.ts';
+import { REASONS } from '../election/reason.ts';
 import { surveyTenure } from '../election/tenure.ts';
 import type { Instant, Now } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
 import { describeVersions } from './candidate-text.ts';
-import { reasonTexts } from './reason-text.ts';
 import { RehearsalWorld } from './rehearsal-world.ts';
 
 /** Something that is done to the candidates of a Lease. */
@@ -266,7 +266,7 @@ class Rehearsing {
           this.#say(`the candidate ${action.name} is deleted, as it is not heard of any more`, reason);
       }
     }
-    if (actions.length === 0) this.#say(reasonTexts[reason].meaning, reason, true);
+    if (actions.length === 0) this.#say(REASONS[reason], reason, true);
   }
 
   #ping(name: string, reason: Reason, isRoutine: boolean): void {

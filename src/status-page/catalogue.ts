@@ -1,7 +1,7 @@
-import type { Reason } from '../election/decision.ts';
+import { REASONS, type Reason, reasons } from '../election/reason.ts';
 import { lossTexts, stateTexts } from '../inspection/candidate-text.ts';
 import { reasonTexts } from '../inspection/reason-text.ts';
-import { isStep, reasons, troubleLevel } from '../telemetry/reason-table.ts';
+import { isStep, troubleLevel } from '../telemetry/reason-table.ts';
 import type { HelloMessage, ReasonEntry } from './wire.ts';
 
 /** What every word means that the page shows. */
@@ -15,10 +15,10 @@ export const catalogue: Pick<HelloMessage, 'reasons' | 'states' | 'losses'> = {
 };
 
 function reasonEntry(reason: Reason): ReasonEntry {
-  const { meaning, advice } = reasonTexts[reason];
+  const { advice } = reasonTexts[reason];
   const trouble = troubleLevel(reason);
   return {
-    meaning,
+    meaning: REASONS[reason],
     ...(advice !== undefined && { advice }),
     ...(trouble !== undefined && { trouble }),
     ...(isStep(reason) && { isStep: true }),

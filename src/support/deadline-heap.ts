@@ -7,7 +7,7 @@ interface Entry {
   readonly order: number;
 }
 
-/** Keys by deadline, earliest first, one deadline per key. Every operation is O(log n) or better. */
+/** Keys by deadline, earliest first, one deadline per key (rule 9). Every operation is O(log n) or better. */
 export class DeadlineHeap {
   readonly #entries: Entry[] = [];
   readonly #positions = new Map<string, number>();

@@ -1,7 +1,7 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { Action, Reason } from '../election/decision.ts';
+import type { Action } from '../election/decision.ts';
+import { type Reason, reasons } from '../election/reason.ts';
 import { type ElectionResult, electionResults } from './election-result.ts';
-import { reasons } from './reason-table.ts';
 
 /** How a write to the cluster ended; `conflict`: somebody else had written in the meantime. */
 export type WriteResult = 'ok' | 'conflict' | 'error';

@@ -1,7 +1,8 @@
-import type { Action, Decision, Reason } from '../election/decision.ts';
+import type { Action, Decision } from '../election/decision.ts';
 import { grantOf, preferredBy } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import type { Lease } from '../election/model.ts';
+import { REASONS, type Reason } from '../election/reason.ts';
 import { formerHolderOf } from './election-result.ts';
 import { nameSome } from './named-candidates.ts';
 
@@ -27,28 +28,6 @@ export interface LeaseEvent {
   /** The same for what is the same: no times and no counts. */
   readonly message: string;
 }
-
-/** Why preferredHolder is taken off, where more is to be said of it than the reason's name. */
-const REMOVED_AS: Partial<Readonly<Record<Reason, string>>> = {
-  PreferredHolderLeads: 'it leads',
-  PreferredHolderGone: 'it is gone',
-  PreferredHolderSilent: 'it does not answer',
-  PreferredHolderNotBest: 'it is not the best candidate any more',
-};
-
-const TROUBLE_MESSAGES: Partial<Readonly<Record<Reason, string>>> = {
-  NoCandidates: 'Nobody is a candidate for this Lease any more',
-  NoLiveCandidates: 'No candidate answers; nobody can be elected',
-  NoElectableCandidates:
-    'No candidate that answers has a binaryVersion and an emulationVersion to be compared by',
-  PreemptionBackoff:
-    'A better candidate waits, as preemptions have failed of late; another attempt will follow',
-  WritesIgnored:
-    'What was written beside the holder is wiped by its renewals, or dropped by the API server; another attempt will follow',
-  InvalidLeaseName: 'No Lease can have this name; nobody can be elected',
-  AwaitingFormerHolder:
-    'The former holder may still believe that it leads; the Lease goes to another after that',
-};
 
 /** The Events of a decision that was applied; `written` is the Lease as the server has it since. */
 export function changeEvents(
@@ -101,7 +80,7 @@ function describeAction(action: Action, decision: Decision, input: ElectionInput
       return {
         type: change.hasFailed ? 'Warning' : 'Normal',
         reason: decision.reason,
-        message: `${input.lease?.preferredHolder ?? ''} is not preferred any more: ${REMOVED_AS[decision.reason] ?? decision.reason}`,
+        message: `${input.lease?.preferredHolder ?? ''} is not preferred any more. ${REASONS[decision.reason]}`,
       };
     case 'strategy':
       return describeDelegation(decision, change.strategy);
@@ -135,7 +114,7 @@ function describeDelegation({ reason }: Decision, strategy: string): Told {
 function describeTrouble({ reason, outcome }: Decision): string {
   if (outcome.kind === 'conflict') return `The candidates disagree: ${nameSome(outcome.strategies)}`;
   if (outcome.kind === 'thirdParty') return thirdPartyMessage(outcome.strategy);
-  return TROUBLE_MESSAGES[reason] ?? reason;
+  return REASONS[reason];
 }
 
 function thirdPartyMessage(strategy: string): string {

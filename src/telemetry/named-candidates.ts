@@ -5,7 +5,7 @@ import { firstOf } from '../election/first-of.ts';
 import type { Standing } from '../election/standing.ts';
 import { strategies } from '../election/strategies.ts';
 
-/** Of candidates, and of whatever else there may be any number of, logs and Events name so many and count the others. */
+/** Of candidates, and of whatever else there may be any number of, logs and Events name so many and count the others (rule 9). */
 export const MOST_NAMED = 10;
 
 /** The candidates of a decision that are named, and how many more there are. */

@@ -40,9 +40,6 @@ const TABLE: Readonly<Record<Reason, ReasonTraits>> = {
   CoordinatorLease: {},
 };
 
-/** Every reason there is, so that what counts them can show zero for those that have not come up. */
-export const reasons = Object.keys(TABLE) as readonly Reason[];
-
 /** How loud to tell of a Lease that is left as it is for this reason; undefined when there is nothing to tell. */
 export function troubleLevel(reason: Reason): 'info' | 'warn' | undefined {
   return TABLE[reason].trouble;

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { ElectionsSurvey } from '../controller/elections-survey.ts';
+import { reasons } from '../election/reason.ts';
 import type { Clock, Instant } from '../support/clock.ts';
-import { reasons } from './reason-table.ts';
 
 /** How all Leases stand, asked for whenever metrics are collected. */
 export interface SurveyMetrics {

@@ -51,9 +51,9 @@ const RETRY_MS = 2000;
 const LAST_RENEWAL_MS = 60_000;
 
 /**
- * Thousands of candidates that share one watch. They answer pings and take grants up as soon as they see them, as rule 15
- * has it, and keep client-go's promises otherwise: they write on the resourceVersion that they have seen, lead only once
- * that has succeeded, and never renew a Lease that has run out.
+ * Thousands of candidates that share one watch. They answer pings and take grants up as soon as they see them, and keep
+ * client-go's promises otherwise: they write on the resourceVersion that they have seen, lead only once that has
+ * succeeded, and never renew a Lease that has run out.
  */
 export class SimCrowd {
   readonly takeUps: SimTakeUp[] = [];

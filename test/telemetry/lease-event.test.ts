@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { REASONS } from '../../src/election/reason.ts';
 import { makeCandidateObject } from '../controller/make-objects.ts';
 import { OLDEST } from '../support/election-builders.ts';
 import { makeLedWorld, makeReportedWorld } from './make-reported.ts';
@@ -82,7 +83,7 @@ describe('an Event on a Lease', () => {
       {
         type: 'Warning',
         reason: 'PreferredHolderSilent',
-        message: 'b is not preferred any more: it does not answer',
+        message: 'b is not preferred any more. The preferred candidate does not answer any more.',
       },
     ]);
     await expect(measure('cle_preemptions_failed_total{reason="PreferredHolderSilent"}')).resolves.toBe(1);
@@ -121,19 +122,17 @@ describe('an Event on a Lease', () => {
     {
       name: 'the last candidate goes',
       happens: 'remove',
-      want: ['Normal NoCandidates: Nobody is a candidate for this Lease any more'],
+      want: [`Normal NoCandidates: ${REASONS.NoCandidates}`],
     },
     {
       name: 'no candidate answers',
       happens: 'expire',
-      want: ['Warning NoLiveCandidates: No candidate answers; nobody can be elected'],
+      want: [`Warning NoLiveCandidates: ${REASONS.NoLiveCandidates}`],
     },
     {
       name: 'no candidate can be elected',
       happens: 'spoil',
-      want: [
-        'Warning NoElectableCandidates: No candidate that answers has a binaryVersion and an emulationVersion to be compared by',
-      ],
+      want: [`Warning NoElectableCandidates: ${REASONS.NoElectableCandidates}`],
     },
   ])('tells when $name', async ({ happens, want }) => {
     const { world, events } = await makeLedWorld(KEY);

@@ -1,12 +1,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { surveyElections } from '../../src/controller/elections-survey.ts';
+import { REASONS } from '../../src/election/reason.ts';
 import { registerLeaseMetrics } from '../../src/telemetry/lease-metrics.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const page = new URL('../../docs/metrics.md', import.meta.url);
-const BEGIN = '<!-- The table is made from the code, by `npm run docs:metrics`. -->\n';
-const END = '<!-- End of the table. -->\n';
+const begin = (of: string) =>
+  `<!-- The table of ${of} is made from the code, by \`npm run docs:metrics\`. -->\n`;
+const end = (of: string) => `<!-- End of the table of ${of}. -->\n`;
 
 /** A metric as its registry has it; prom-client's types leave out what it is made of. */
 export interface Metric {
@@ -17,25 +19,38 @@ export interface Metric {
   readonly samples: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** The page as it is, with the table as the code has it. */
+/** The page as it is, and with the tables as the code has them. */
 export async function metricsPage(): Promise<{ readonly written: string; readonly wanted: string }> {
   const written = await readFile(page, 'utf8');
-  const [before, rest = ''] = written.split(BEGIN);
-  const after = rest.split(END)[1] ?? '';
-  return { written, wanted: `${before}${BEGIN}\n${await table()}\n${END}${after}` };
+  const wanted = withTable(withTable(written, 'metrics', await metricsTable()), 'reasons', reasonsTable());
+  return { written, wanted };
 }
 
-/** Brings the table of docs/metrics.md up to date. */
+function withTable(text: string, of: string, table: string): string {
+  const [before, rest = ''] = text.split(begin(of));
+  const after = rest.split(end(of))[1] ?? '';
+  return `${before}${begin(of)}\n${table}\n${end(of)}${after}`;
+}
+
+/** Brings the tables of docs/metrics.md up to date. */
 export async function writeMetricsPage(): Promise<void> {
   await writeFile(page, (await metricsPage()).wanted);
 }
 
-async function table(): Promise<string> {
+function reasonsTable(): string {
+  const rows = Object.entries(REASONS).map(([reason, sentence]) => [`\`${reason}\``, cell(sentence)]);
+  return tableOf(['reason', 'what it means'], rows);
+}
+
+async function metricsTable(): Promise<string> {
   const rows = (await registeredMetrics())
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map((metric) => [`\`${metric.name}\``, metric.type, labelsOf(metric), cell(`${metric.help}.`)]);
-  const lines = [['name', 'type', 'labels', 'what it tells'], ['---', '---', '---', '---'], ...rows];
-  return lines.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+  return tableOf(['name', 'type', 'labels', 'what it tells'], rows);
+}
+
+function tableOf(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [titles, titles.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |\n`).join('');
 }
 
 /** All metrics but those of the process, with samples for each value of a label whose values are a closed set. */

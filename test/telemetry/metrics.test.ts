@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { WorkqueueObserver } from '../../src/controller/queue/workqueue.ts';
+import { reasons } from '../../src/election/reason.ts';
 import type { ClientOptions } from '../../src/kubernetes/client.ts';
 import type { ReflectorObservation } from '../../src/kubernetes/reflector.ts';
 import type { Clock } from '../../src/support/clock.ts';
 import { ELECTION_BUCKETS_SECONDS } from '../../src/telemetry/election-metrics.ts';
 import { electionResults } from '../../src/telemetry/election-result.ts';
 import { collectProcessMetrics, createMetrics } from '../../src/telemetry/metrics.ts';
-import { reasons } from '../../src/telemetry/reason-table.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const make = (clock: Clock = new VirtualClock()) => createMetrics({ version: '1.2.3', clock });

@@ -5,8 +5,8 @@ import { DeadlineHeap } from '../../support/deadline-heap.ts';
 const LEVEL_MS = 1e13;
 
 /**
- * Keys in the order in which they are fairly served: namespaces in turn, so that none holds up the others; in each the
- * keys of the lowest level first, and of those the one that has waited since the earliest moment.
+ * Keys in the order in which they are fairly served (rule 9): namespaces in turn, so that none holds up the others; in
+ * each the keys of the lowest level first, and of those the one that has waited since the earliest moment.
  */
 export class FairKeys {
   /** The namespace whose turn it is comes first. */

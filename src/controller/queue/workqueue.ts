@@ -119,9 +119,9 @@ export class Workqueue {
   }
 
   /**
-   * The outcome of the processing of `key` that is under way: look again at `at`, or at the next change when that is
-   * undefined. Takes the place of the deadline that stood when the processing began, which saw all there was to see;
-   * whatever was added since then still counts, and so does that deadline if the processing never calls this.
+   * The outcome of the processing of `key` that is under way: look again at `at` (rule 9), or at the next change when
+   * that is undefined. Takes the place of the deadline that stood when the processing began, which saw all there was to
+   * see; whatever was added since then still counts, and so does that deadline if the processing never calls this.
    */
   requeue(key: string, at: Instant | undefined): void {
     const processing = this.#processing.get(key);

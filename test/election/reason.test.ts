@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { REASONS } from '../../src/election/reason.ts';
+
+test.each(Object.entries(REASONS))(
+  '%s is a word in CamelCase, explained by one sentence',
+  (word, sentence) => {
+    expect(word).toMatch(/^(?:[A-Z][a-z]+)+$/);
+    expect(sentence).toMatch(/^[A-Z][^.]+\.$/);
+  },
+);
+
+test('no two reasons are explained alike', () => {
+  const sentences = Object.values(REASONS);
+  expect(new Set(sentences).size).toBe(sentences.length);
+});
