@@ -5,7 +5,7 @@ import {
 import { hostAndPort, type ListenAddress } from '../support/address.ts';
 import type { Clock } from '../support/clock.ts';
 import { type Access, createAccess, type TokenGrant } from './access/access.ts';
-import { createPages } from './discovery/pages.ts';
+import { createPathHandlers } from './discovery/path-handlers.ts';
 import { startHttpFront } from './http/http-front.ts';
 import { timestamp } from './operations/context.ts';
 import { answer } from './operations/operations.ts';
@@ -81,7 +81,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       resources,
       access,
       clock,
-      pages: createPages({
+      pathHandlers: createPathHandlers({
         resources,
         gitVersion: options.gitVersion ?? defaultGitVersion,
         clock,

@@ -1,6 +1,6 @@
 import { FIELD_MANAGER } from '../coordination/lease.ts';
 import type { LeaseCandidateVersion } from '../coordination/lease-candidate-version.ts';
-import { type Body, leasePatch, newLease, pingPatch } from '../coordination/lease-patch.ts';
+import { leasePatch, newLease, pingPatch, type RequestBody } from '../coordination/lease-patch.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { Action } from '../election/decision.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
@@ -57,7 +57,7 @@ function requestFor(
   }
 }
 
-function mergePatch(path: string, body: Body): ApiRequest {
+function mergePatch(path: string, body: RequestBody): ApiRequest {
   return {
     method: 'PATCH',
     path,

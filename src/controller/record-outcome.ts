@@ -113,7 +113,7 @@ export function recordLeaseWritten(
 
 type PreferOrStrategy = Extract<LeaseChange, { kind: 'prefer' | 'strategy' }>;
 
-/** A server whose feature gate is off accepts the fields and drops them (rule 7). */
+/** A server whose feature gate is off accepts the fields and drops those that the Lease does not have yet (rule 7). */
 function isKept(change: PreferOrStrategy, answer: Lease): boolean {
   if (answer.strategy !== change.strategy) return false;
   return change.kind === 'strategy' || answer.preferredHolder === change.preferredHolder;

@@ -2,25 +2,25 @@ import type { CreateLease, LeaseChange, PingCandidate, UpdateLease } from '../el
 import { formatMicroTime } from './micro-time.ts';
 
 /** What a write sends: a JSON object, a merge patch where it changes something that exists. */
-export type Body = Readonly<Record<string, unknown>>;
+export type RequestBody = Readonly<Record<string, unknown>>;
 
 /** The Lease that a CreateLease makes. */
-export function newLease(namespace: string, name: string, { strategy, grant }: CreateLease): Body {
+export function newLease(namespace: string, name: string, { strategy, grant }: CreateLease): RequestBody {
   return {
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
     metadata: { namespace, name },
-    // "No holder" is always written out: the built-in controller crashes on a Lease without the field (rule 7).
+    // "No holder" is always written out: the built-in controller relies on the field (rule 7).
     spec: grant ? { ...grantFields(grant), leaseTransitions: 0, strategy } : { holderIdentity: '', strategy },
   };
 }
 
 /** The JSON merge patch of an UpdateLease: only the fields it is about, so that whatever else is there survives. */
-export function leasePatch({ uid, resourceVersion, change }: UpdateLease): Body {
+export function leasePatch({ uid, resourceVersion, change }: UpdateLease): RequestBody {
   return { metadata: { uid, resourceVersion }, spec: changedFields(change) };
 }
 
-function changedFields(change: LeaseChange): Body {
+function changedFields(change: LeaseChange): RequestBody {
   switch (change.kind) {
     case 'grant':
       return {
@@ -42,12 +42,16 @@ function changedFields(change: LeaseChange): Body {
   }
 }
 
-function grantFields({ holder, renewTime, leaseDurationSeconds }: NonNullable<CreateLease['grant']>): Body {
+function grantFields({
+  holder,
+  renewTime,
+  leaseDurationSeconds,
+}: NonNullable<CreateLease['grant']>): RequestBody {
   const now = formatMicroTime(renewTime);
   return { holderIdentity: holder, leaseDurationSeconds, acquireTime: now, renewTime: now };
 }
 
 /** The JSON merge patch of a PingCandidate. */
-export function pingPatch({ uid, resourceVersion, pingTime }: PingCandidate): Body {
+export function pingPatch({ uid, resourceVersion, pingTime }: PingCandidate): RequestBody {
   return { metadata: { uid, resourceVersion }, spec: { pingTime: formatMicroTime(pingTime) } };
 }

@@ -15,7 +15,7 @@ export function parseMicroTime(text: string): MicroTime | undefined {
   return BigInt(milliseconds) * 1000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
 }
 
-/** Writes a metav1.MicroTime: RFC 3339 in UTC with exactly six decimals, the only form the API server takes. */
+/** Writes a metav1.MicroTime: RFC 3339 in UTC with six decimals; the API server takes no other number of them. */
 export function formatMicroTime(time: MicroTime): string {
   const micros = ((time % 1000n) + 1000n) % 1000n;
   const milliseconds = new Date(Number((time - micros) / 1000n)).toISOString();

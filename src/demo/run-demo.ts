@@ -19,7 +19,7 @@ import { showLive } from './show-live.ts';
 import { runTour } from './tour.ts';
 import { tourScript } from './tour-script.ts';
 
-/** Quicker than any real one, so that a failover takes seconds; in the proportions of the real ones. */
+/** Quicker than any real one, so that a failover takes seconds; about in the proportions of the real ones. */
 const LEASE_SECONDS = 4;
 const ELECTION_MS = 1000;
 const TIMING: SampleTiming = {

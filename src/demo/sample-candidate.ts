@@ -24,7 +24,7 @@ export interface SampleCandidateParts {
   readonly onLeading: (isLeading: boolean) => void;
 }
 
-/** The version of LeaseCandidate that client-go's candidates use. */
+/** The version of LeaseCandidate that client-go's candidates use since 0.33. */
 const VERSION = 'v1beta1';
 /** When a ping is ahead of its own clock, or came while it answered another, in milliseconds. */
 const PINGED_AGAIN_MS = 20;

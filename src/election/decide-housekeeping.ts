@@ -17,7 +17,7 @@ const COLLECTION_RETRY_MS = 10 * 60_000;
 const COLLECTION_PINGS = 3;
 const COLLECTION_WATCH_MS = 10 * 60_000;
 
-/** A candidate that has been silent for longer than client-go's ever are, as they renew every 5 min, is asked why. */
+/** A candidate that is silent for longer is asked why: client-go's renew every 5 min, unless a renewal fails. */
 const SILENT_AFTER_MS = 6 * 60_000;
 
 /**

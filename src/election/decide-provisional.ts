@@ -10,8 +10,8 @@ import type { HeldView } from './view.ts';
 /**
  * When a component starts, its candidates appear within a second or two, in any order. The first grant and its first
  * revision are made at once; the second revision waits until no more candidates are to be expected, so that three writes
- * do, but not for so long after the first that client-go's elector, which looks 2 s after its start, may have taken that
- * up. In milliseconds.
+ * do, but not for so long that client-go's elector may have taken the first grant up: it looks at its start, before there
+ * is a Lease, and not again for 2 s. In milliseconds.
  */
 const ALL_STARTED_MS = 2000;
 const BEFORE_FIRST_LOOK_MS = 1600;

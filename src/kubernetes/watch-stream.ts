@@ -25,9 +25,9 @@ export type WatchEnd = 'closed' | 'stalled' | 'aborted';
 
 /** After which the server ends a watch by itself, in seconds; the other half is chance, so that watches spread. */
 const MIN_TIMEOUT_SECONDS = 300;
-/** For a watch to be accepted, in milliseconds: a server whose cache is still filling lets it wait. */
+/** For a watch to be accepted, in milliseconds: a server whose cache is still filling lets it wait, up to 1.30. */
 const OPEN_DEADLINE_MS = 30_000;
-/** etcd takes objects of 1.5 MiB; a line longer than this is no event. */
+/** By default etcd takes objects of 1.5 MiB; a line longer than this is no event. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /** Runs one watch. Rejects as the client does, with the error of an ERROR event, or for what is no event. */

@@ -28,7 +28,7 @@ export interface EventCorrelator {
   admits(event: LeaseEvent, at: Instant): boolean;
   correlate(event: LeaseEvent, at: Instant): CorrelatedEvent;
   written(key: string, written: WrittenEvent): void;
-  /** The Event is not there any more: the server keeps them for an hour. */
+  /** The Event is not there any more: by default the server keeps them for an hour. */
   gone(key: string): void;
 }
 

@@ -27,7 +27,7 @@ lock: a second release waits for it, whatever its namespaces, and nobody elects 
 Pods are replaced one by one. A new one is ready once it has seen the cluster, and coordinates only when it holds the lock,
 which an old one lets go of as it stops: there are never two coordinators, and there is none for two seconds at most. A
 rollback is the same the other way round. Uninstalling hands the cluster back to the controller built into kube-apiserver:
-within half a minute, or at once where the Deployment has been scaled to 0 before.
+within half a minute, or within 5 s where the Deployment has been scaled to 0 before.
 [docs/operations.md](../../docs/operations.md) goes through all of it.
 
 ## Values

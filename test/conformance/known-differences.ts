@@ -69,7 +69,7 @@ export const knownDifferences: readonly KnownDifference[] = [
   {
     title: 'Answers in protobuf',
     reason:
-      'The embedded server reads protobuf, which client-go sends, and answers in JSON, which client-go accepts as well.',
+      'The embedded server reads protobuf, in which typed clients of client-go 0.32 and later write, and answers in JSON, which they accept as well.',
   },
   {
     title: 'Text after a YAML document',

@@ -96,7 +96,7 @@ function recipeFor(name: BinaryName): Recipe {
     program,
     module: isKubectl ? program : `v${version}`,
     target: isKubectl ? '.' : `k8s.io/kubernetes/cmd/${program}`,
-    // Without these the servers report v0.0.0, and candidates would give that as their binaryVersion.
+    // Without these the servers report v0.0.0, and candidates give the minor version without its patch, like 1.36.0.
     ldflags: `-s -w -X ${stamp}.gitVersion=v${version} -X ${stamp}.gitMajor=${major} -X ${stamp}.gitMinor=${minor}`,
     isAsset: program === 'kube-apiserver' && version === defaultVersion,
   };

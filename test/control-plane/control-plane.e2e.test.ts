@@ -271,12 +271,12 @@ describe('real candidates', () => {
   it(
     'can have hundreds of them, all run by one process',
     async () => {
-      // Not with others' candidates around: the built-in coordinator waits 5 s for each dead one, again and again.
+      // Not with others' candidates around: the built-in coordinator has one worker for all Leases.
       const plane = await startControlPlane();
       onTestFinished(() => plane.stop());
       const electors = await plane.startElectors();
       const leases = Array.from({ length: 300 }, (_, index) => `many-${index}`);
-      // Of different versions: between equals the built-in coordinator cannot make up its mind.
+      // Of different versions: of equals created in one second the built-in coordinator prefers now one, now another.
       const versions = ['1.34.0', '1.35.0', '1.36.0'];
       await Promise.all(
         leases.flatMap((lease) =>

@@ -10,7 +10,7 @@ export interface ElectingComponentOptions {
   readonly emulatedVersion?: string;
   /** Whether it takes part in coordinated elections; default true. Without it, its elector is a plain one. */
   readonly coordinatedLeaderElection?: boolean;
-  /** In Go's notation; by default client-go's `15s`, `10s` and `2s`. */
+  /** In Go's notation; by default `15s`, `10s` and `2s`, as the components have it. */
   readonly leaseDuration?: string;
   readonly renewDeadline?: string;
   readonly retryPeriod?: string;
@@ -38,8 +38,8 @@ export function electingComponentCommand(
   return {
     name: options.name,
     path,
-    // client-go names the field manager of a program's writes by this: the only trace that leads from a LeaseCandidate
-    // back to the process, as both kinds of component draw their identities at random and never log them.
+    // client-go puts this into the User-Agent, after which the API server names the field manager: the only trace from a
+    // LeaseCandidate back to the process, as both kinds of component draw their identities at random.
     argv0: options.name,
     logFile: join(plane.directory, `${options.name}.log`),
     args: [

@@ -169,7 +169,7 @@ describe('a write without an answer', () => {
 });
 
 describe('a release soon after a grant by expiry', () => {
-  /** client-go's release empties whatever Lease it finds: here `b` leads by now, and `a` wakes up and lets go. */
+  /** client-go's release empties what it finds, since 0.34: here `b` leads by now, and `a`, not knowing, lets go. */
   async function makeDoubtfulRelease(world: ControllerWorld, grant: () => void): Promise<void> {
     world.create('leases', makeLeaseObject('a', 0));
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0 }));

@@ -147,7 +147,7 @@ describe('a new Lease', () => {
     });
   });
 
-  test('without a holder says so, as the built-in controller crashes on one that does not', () => {
+  test('without a holder says so, as the built-in controller relies on the field', () => {
     const lease = newLease('default', 'x', { kind: 'CreateLease', strategy: 'x/y', grant: undefined });
     expect(lease['spec']).toEqual({ holderIdentity: '', strategy: 'x/y' });
   });

@@ -27,7 +27,7 @@ import {
 const readyWithinMs = 120_000;
 const testTimeout = 300_000;
 
-/** Quick enough electors that a leader which makes way costs seconds; the ratio of the three is client-go's. */
+/** So quick that a leader which makes way costs seconds. client-go demands duration > deadline > 1.2 x retry period. */
 const quick = { leaseDuration: '5s', renewDeadline: '3s', retryPeriod: '1s' } as const;
 
 const isWatching =
@@ -58,7 +58,7 @@ function readyzSays(coordinator: Coordinator, status: number, line: string): Pro
   }, `/readyz says ${status} and ${line}`);
 }
 
-/** Starts an elector that holds its Lease by this name, and its LeaseCandidate in a version that today's client-go lacks. */
+/** Starts an elector that holds its Lease by this name, and a LeaseCandidate in a version that NewCandidate lacks. */
 async function startParticipant(
   electors: Electors,
   candidates: SimCandidates,

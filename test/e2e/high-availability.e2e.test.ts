@@ -184,7 +184,7 @@ function watchForTwo({ replicas }: Site) {
 function expectOneCoordinatorAtATime(turns: readonly CoordinatorTurn[]): void {
   expect(overlaps(turns)).toEqual([]);
   for (const turn of turns) {
-    // The built-in finds out only when it next renews, which is what our pause after a take-over is for.
+    // The built-in may act until its renew deadline has passed, which is what our pause after a take-over is for.
     if (turn.client !== builtIn) expect(lateWrites(turn)).toEqual([]);
   }
 }

@@ -333,7 +333,7 @@ describe.concurrent('a coordinator with its defaults', () => {
     { what: 'absent', spec: { binaryVersion: '1.36.0', emulationVersion: '' } },
     { what: 'newer than the binary', spec: { binaryVersion: '1.36.0', emulationVersion: '1.37.0' } },
   ])('never meets a version that is $what on this server, which refuses it', async ({ spec }) => {
-    // Where a server lets them in is v1alpha1: preferred-strategies.e2e.test.ts.
+    // v1alpha1 lets absent ones in where the list lacks OldestEmulationVersion: preferred-strategies.e2e.test.ts.
     const refused = cluster.candidates.start({
       namespace: 'default',
       lease: 'refused',

@@ -389,7 +389,7 @@ describe.concurrent('An election', () => {
       strategy: 'OldestEmulationVersion',
       leaseTransitions: 1,
     });
-    // The built-in, which stands by, has not seen anything that crashes it, and its server with it.
+    // The built-in stands by in this server, and may have looked at the Lease too.
     expect(plane.serverExit()).toBeUndefined();
   });
 

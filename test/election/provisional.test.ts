@@ -3,7 +3,7 @@ import { decideElection } from '../../src/election/decide.ts';
 import { makeNow } from '../support/election-builders.ts';
 import { describeActions, SimElection } from '../support/sim-election.ts';
 
-// client-go's elector first looks at its Lease 2 s after its start.
+// client-go's elector looks at its start, before there is a Lease, and then after 2 s at the earliest.
 const FIRST_LOOK = { looksAtMs: 2000 };
 
 function writesOf(sim: SimElection): readonly string[] {

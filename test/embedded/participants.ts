@@ -33,7 +33,7 @@ export interface Participants {
   stop(): Promise<void>;
 }
 
-/** In the proportions of client-go's: whoever stops renewing has stopped leading long before its Lease has expired. */
+/** About in client-go's proportions: whoever stops renewing has stopped leading long before its Lease has expired. */
 export const timing: SampleTiming = {
   leaseDurationSeconds: 2,
   renewDeadlineMs: 1000,

@@ -21,7 +21,7 @@ export interface SimCandidateIdentity {
 export interface SimCandidateHooks {
   /** It has lost its leadership and ends; a real program is then started again, under a new name. */
   readonly onExit: (candidate: SimCandidate) => void;
-  /** Whether it may now empty a Lease that is another's by now, as client-go's release does (rule 8). */
+  /** Whether it may now empty a Lease that is another's by now, as client-go's release does since 0.34 (rule 8). */
   readonly mayReleaseAnothers: () => boolean;
   readonly trace: (text: string) => void;
 }
@@ -38,7 +38,7 @@ export const QUICK_TIMING: SimElectorTiming = { leaseSeconds: 8, renewDeadlineMs
 
 const RENEW_PERIOD_MS = 5 * 60_000;
 
-/** A program with client-go's LeaseCandidate and coordinated LeaderElector, as upstream.md has them. */
+/** A program with client-go's LeaseCandidate and coordinated LeaderElector. */
 export class SimCandidate {
   readonly identity: SimCandidateIdentity;
   readonly process: SimProcess;

@@ -33,7 +33,7 @@ const PATCHES = [
 ];
 
 /** The paths of a resource, the outdated ones for watches included. */
-export function resourcePaths(subject: PathSubject): JsonObject {
+export function openApiPaths(subject: PathSubject): JsonObject {
   const { group, version, resource, kind, isNamespaced } = subject;
   const base = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const place = isNamespaced ? '/namespaces/{namespace}' : '';

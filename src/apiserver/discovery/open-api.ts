@@ -4,7 +4,7 @@ import { deleteOptionsSchema } from '../operations/delete-options.ts';
 import type { ResourceDefinition } from '../resources/definition.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { listSchema, patchSchema, statusSchema, watchEventSchema } from './meta-schemas.ts';
-import { type PathSubject, resourcePaths, reviewPaths } from './open-api-paths.ts';
+import { openApiPaths, type PathSubject, reviewPaths } from './open-api-paths.ts';
 import { addModel, type Models } from './open-api-schemas.ts';
 
 /** A document under construction: one version of a group. */
@@ -23,7 +23,7 @@ export function openApiDocuments(
     for (const { version, schema } of versions) {
       const draft = draftOf(drafts, group, version);
       const subject = { group, version, resource, kind, isNamespaced, model: schema.model };
-      Object.assign(draft.paths, resourcePaths(subject));
+      Object.assign(draft.paths, openApiPaths(subject));
       addKind(draft, subject, schema);
       const extra = { 'x-kubernetes-group-version-kind': [{ group, version, kind: `${kind}List` }] };
       addModel(draft.models, listSchema(schema), extra);

@@ -3,8 +3,8 @@ import type { Access, Principal } from '../access/access.ts';
 import { forbidden, unauthorized } from '../access/refusals.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { errorAnswer, pageNotFound, type Reader, textAnswer } from './answer.ts';
-import { answered, type Exchange, type Incoming, type Outcome } from './exchange.ts';
-import type { Page } from './page.ts';
+import { answered, type Exchange, type ExchangeResult, type Incoming } from './exchange.ts';
+import type { PathHandler } from './path-handler.ts';
 import { parseTarget, type RequestTarget, type ResourcePath } from './request-target.ts';
 import { checkTimeout } from './request-timeout.ts';
 import { nothingThere } from './router.ts';
@@ -13,9 +13,9 @@ import { warningHeaders } from './warnings.ts';
 export interface DispatcherParts {
   readonly access: Access;
   /** By their paths. */
-  readonly pages: ReadonlyMap<string, Page>;
+  readonly pathHandlers: ReadonlyMap<string, PathHandler>;
   /** Answers for one resource. @throws {ApiError} at once or as a rejection */
-  readonly resource: (exchange: Exchange, path: ResourcePath) => Outcome | Promise<Outcome>;
+  readonly resource: (exchange: Exchange, path: ResourcePath) => ExchangeResult | Promise<ExchangeResult>;
   /** Whether anything is served in this group. */
   readonly hasGroup: (group: string) => boolean;
   /** Called with what is no refusal: something that should not have happened. */
@@ -23,10 +23,13 @@ export interface DispatcherParts {
 }
 
 /** Lets a request in, or not, and answers it. Never throws, never rejects. `noteUser` is told who it is. */
-export type Dispatcher = (incoming: Incoming, noteUser: (name: string) => void) => Outcome | Promise<Outcome>;
+export type Dispatcher = (
+  incoming: Incoming,
+  noteUser: (name: string) => void,
+) => ExchangeResult | Promise<ExchangeResult>;
 
 export function createDispatcher(parts: DispatcherParts): Dispatcher {
-  const { access, pages, resource, hasGroup, onError } = parts;
+  const { access, pathHandlers, resource, hasGroup, onError } = parts;
   return (incoming, noteUser) => {
     const target = parseTarget(incoming.method, incoming.url);
     if (target === undefined) return answered(textAnswer(400, '400 Bad Request'));
@@ -36,8 +39,8 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       query: target.query,
     };
     const warnings: string[] = [];
-    const done = (outcome: Outcome): Outcome => withWarnings(outcome, warnings);
-    const refuse = (error: unknown): Outcome => {
+    const done = (result: ExchangeResult): ExchangeResult => withWarnings(result, warnings);
+    const refuse = (error: unknown): ExchangeResult => {
       if (error instanceof ApiError) return done(answered(errorAnswer(error, reader)));
       onError(error);
       return done(answered(errorAnswer(internalError(error), reader)));
@@ -54,16 +57,16 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       const path = target.resource;
       if (path === undefined) return answered(pageAnswer(exchange));
       if (!hasGroup(path.group)) return answered(pageNotFound);
-      const outcome = resource(exchange, path);
-      return outcome instanceof Promise ? outcome.then(done, refuse) : done(outcome);
+      const result = resource(exchange, path);
+      return result instanceof Promise ? result.then(done, refuse) : done(result);
     } catch (error) {
       return refuse(error);
     }
   };
 
   function pageAnswer(exchange: Exchange) {
-    const page = pages.get(exchange.target.path);
-    if (page !== undefined) return page(exchange);
+    const handler = pathHandlers.get(exchange.target.path);
+    if (handler !== undefined) return handler(exchange);
     if (isBelowGroup(exchange.target)) throw nothingThere();
     return pageNotFound;
   }
@@ -76,12 +79,12 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   }
 }
 
-function withWarnings(outcome: Outcome, warnings: readonly string[]): Outcome {
-  if (warnings.length === 0 || outcome.kind === 'gone') return outcome;
+function withWarnings(result: ExchangeResult, warnings: readonly string[]): ExchangeResult {
+  if (warnings.length === 0 || result.kind === 'gone') return result;
   const told = warningHeaders(warnings);
-  if (outcome.kind === 'stream') return { ...outcome, headers: told };
-  const { headers = [] } = outcome.answer;
-  return answered({ ...outcome.answer, headers: [...headers, ...told] });
+  if (result.kind === 'stream') return { ...result, headers: told };
+  const { headers = [] } = result.answer;
+  return answered({ ...result.answer, headers: [...headers, ...told] });
 }
 
 /** @throws {ApiError} 401 */

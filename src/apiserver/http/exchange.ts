@@ -25,13 +25,13 @@ export interface Exchange {
 }
 
 /** What a request is answered with. */
-export type Outcome =
+export type ExchangeResult =
   | { readonly kind: 'answer'; readonly answer: Answer }
   /** `headers`: names and values in turn. */
   | { readonly kind: 'stream'; readonly reply: StreamReply; readonly headers?: readonly string[] }
   /** There is nobody left to answer. */
   | { readonly kind: 'gone' };
 
-export function answered(answer: Answer): Outcome {
+export function answered(answer: Answer): ExchangeResult {
   return { kind: 'answer', answer };
 }

@@ -14,7 +14,7 @@ import type { Reply, ResourceRequest } from '../operations/resource-request.ts';
 import type { ResourceDefinition } from '../resources/definition.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { createConnections } from './malformed-requests.ts';
-import type { Page } from './page.ts';
+import type { PathHandler } from './path-handler.ts';
 import { createListener, type RequestLine } from './request-listener.ts';
 import { answerResource } from './resource-endpoint.ts';
 import { answerReview, findReview, reviewGroups } from './review-endpoint.ts';
@@ -29,7 +29,7 @@ export interface HttpFrontOptions {
   readonly access: Access;
   readonly clock: Clock;
   /** What is served under paths of their own, by path. */
-  readonly pages: ReadonlyMap<string, Page>;
+  readonly pathHandlers: ReadonlyMap<string, PathHandler>;
   /** Answers one request; what it throws, unless it is an ApiError, becomes a 500. */
   readonly handle: (request: ResourceRequest) => Reply;
   /** Called when a request has been answered, or its stream has ended. */
@@ -97,11 +97,11 @@ function createServer(tls: HttpFrontOptions['tls'], listener: RequestListener): 
 }
 
 function createDispatcherOf(options: HttpFrontOptions): Dispatcher {
-  const { resources, pages, access, clock, handle, onError = () => {} } = options;
+  const { resources, pathHandlers, access, clock, handle, onError = () => {} } = options;
   const router = createRouter(resources);
   return createDispatcher({
     access,
-    pages,
+    pathHandlers,
     resource(exchange, path) {
       const review = findReview(path);
       if (review) return answerReview(review, exchange, path);

@@ -4,7 +4,7 @@ import { parseAccept } from './accept.ts';
 /** What answers are written in. */
 export type MediaType = 'application/json' | 'application/yaml';
 
-/** How client-go writes what it sends, and what it prefers to be answered in. */
+/** What client-go's typed clients send since 0.32, and prefer to be answered in. */
 export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 
 /** Another kind of object that the client wants instead: `as=Table;g=meta.k8s.io;v=v1`. */

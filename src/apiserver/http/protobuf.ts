@@ -7,7 +7,7 @@ import { readFields } from './protobuf-reader.ts';
 const MAGIC = Buffer.from('k8s\0', 'latin1');
 
 /**
- * Translates an object in protobuf, which is how client-go's typed clients send theirs, into the JSON that it stands for.
+ * Translates an object in protobuf, as client-go's typed clients send it since 0.32, into the JSON that it stands for.
  * @throws {RangeError} when it is none
  */
 export function objectFromProtobuf(body: Buffer, schema: StructSchema): JsonObject {

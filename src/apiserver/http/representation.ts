@@ -62,7 +62,7 @@ function metadataRepresentation(version: string, ofList: boolean): Representatio
     },
     showList(items, metadata, definition, { version: own }) {
       if (ofList) {
-        // Without any, the real server has not even a list to show.
+        // For a list without items the real server writes null.
         const shown = items.length === 0 ? null : items.map((item) => partialMetadata(item, version));
         return { kind: 'PartialObjectMetadataList', apiVersion, metadata, items: shown };
       }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Clock } from '../../support/clock.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import type { Incoming, Outcome } from './exchange.ts';
+import type { ExchangeResult, Incoming } from './exchange.ts';
 import type { Connections } from './malformed-requests.ts';
 import { readBody } from './read-body.ts';
 import { streamSink } from './stream-sink.ts';
@@ -52,19 +52,19 @@ export function createListener(parts: ListenerParts): RequestListener {
         });
       });
     }
-    const write = (outcome: Outcome): void => {
+    const write = (result: ExchangeResult): void => {
       try {
-        writeOutcome(outcome, request, response, parts);
+        writeResult(result, request, response, parts);
       } catch (error) {
         onError(error);
         response.destroy();
       }
     };
-    const outcome = dispatch(incomingOf(request), (name) => {
+    const result = dispatch(incomingOf(request), (name) => {
       user = name;
     });
-    if (outcome instanceof Promise) outcome.then(write, onError);
-    else write(outcome);
+    if (result instanceof Promise) result.then(write, onError);
+    else write(result);
   };
 }
 
@@ -81,21 +81,21 @@ function incomingOf(request: IncomingMessage): Incoming {
   };
 }
 
-function writeOutcome(
-  outcome: Outcome,
+function writeResult(
+  result: ExchangeResult,
   request: IncomingMessage,
   response: ServerResponse,
   { clock, streams, isClosing }: ListenerParts,
 ): void {
-  if (outcome.kind === 'gone' || response.destroyed) return;
+  if (result.kind === 'gone' || response.destroyed) return;
   const head = { isLast: isClosing(), wallTime: clock.wallTime() };
-  if (outcome.kind === 'answer') {
-    writeAnswer(request, response, outcome.answer, head);
+  if (result.kind === 'answer') {
+    writeAnswer(request, response, result.answer, head);
     return;
   }
-  writeStreamHead(request, response, outcome.headers ?? [], head);
+  writeStreamHead(request, response, result.headers ?? [], head);
   streams.add(response);
   response.once('close', () => streams.delete(response));
-  outcome.reply.start(streamSink(response));
+  result.reply.start(streamSink(response));
   if (head.isLast) response.end();
 }

@@ -3,7 +3,7 @@ import { deleteOptionsSchema } from '../operations/delete-options.ts';
 import type { Reply, ResourceRequest, Verb } from '../operations/resource-request.ts';
 import { namesOneOf } from './accept.ts';
 import { layoutFor, objectAnswer } from './answer.ts';
-import { answered, type Exchange, type Outcome } from './exchange.ts';
+import { answered, type Exchange, type ExchangeResult } from './exchange.ts';
 import { type ReadableBody, readableBody } from './json-body.ts';
 import {
   acceptedTypes,
@@ -29,7 +29,7 @@ export function answerResource(
   { incoming, reader, principal, warn }: Exchange,
   handle: (request: ResourceRequest) => Reply,
   clock: Clock,
-): Outcome | Promise<Outcome> {
+): ExchangeResult | Promise<ExchangeResult> {
   const { verb, version } = route;
   const isDeletion = verb === 'delete' || verb === 'deletecollection';
   const typeHeader = incoming.header('content-type');
@@ -40,7 +40,7 @@ export function answerResource(
   const negotiated = negotiateFor(verb, reader.accept);
   const representation = representationOf(negotiated.transform, reader.query, verb === 'watch', clock);
   const { user } = principal;
-  const finish = (body: ReadableBody): Outcome => {
+  const finish = (body: ReadableBody): ExchangeResult => {
     const { query, userAgent } = reader;
     const reply = handle({ ...route, ...body, query, user, userAgent, representation, warn });
     if (reply.kind === 'stream') return { kind: 'stream', reply };

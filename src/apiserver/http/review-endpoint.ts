@@ -4,7 +4,7 @@ import { type Review, reviews } from '../access/reviews.ts';
 import { badRequest } from '../errors/api-error.ts';
 import { DecodeError, decodeObject } from '../schema/decode.ts';
 import { layoutFor, objectAnswer } from './answer.ts';
-import { answered, type Exchange, type Outcome } from './exchange.ts';
+import { answered, type Exchange, type ExchangeResult } from './exchange.ts';
 import { type ReadableBody, readableBody } from './json-body.ts';
 import { negotiate, notAcceptable, plainOnly } from './negotiation.ts';
 import { contentTypeOf } from './read-body.ts';
@@ -25,7 +25,7 @@ export async function answerReview(
   review: Review,
   { incoming, reader, principal }: Exchange,
   { parts, namespace, isWatch }: ResourcePath,
-): Promise<Outcome> {
+): Promise<ExchangeResult> {
   if (parts.length > 1 || namespace !== undefined || isWatch) throw nothingThere();
   if (incoming.method !== 'POST') throw methodNotAllowed();
   const negotiated = negotiate(reader.accept, plainOnly);

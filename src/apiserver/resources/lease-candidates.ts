@@ -9,8 +9,6 @@ import { configMapKeyName } from './names.ts';
 import { asVersion, selectableMetadata, settled, structIn, textIn, textsIn } from './object-fields.ts';
 import { type MetadataRules, validateMetadataOf } from './validate-metadata.ts';
 
-/** The versions of LeaseCandidate: that of Kubernetes 1.33 and later, of 1.32, and of 1.31. */
-
 const GROUP = 'coordination.k8s.io';
 const HUB = `${GROUP}/v1beta1`;
 

@@ -3,7 +3,7 @@ import { specOf, textField } from '../../coordination/raw-object.ts';
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { LockStorage } from './lock-storage.ts';
 
-/** What every identity of this program's replicas begins with; any other is the built-in controller's. */
+/** What every identity of this program's replicas begins with; any other is taken for the built-in controller's. */
 export const IDENTITY_PREFIX = 'coordinated-leader-election_';
 
 const RELEASED = { holder: '', leaseDurationMs: 1000 };
@@ -18,7 +18,7 @@ export function isForeign(identity: string): boolean {
   return !identity.startsWith(IDENTITY_PREFIX);
 }
 
-/** The Lease of the lock, as far as it matters to who holds it; field by field what client-go's elector writes. */
+/** The Lease of the lock, as far as it matters to who holds it: what client-go's elector writes, but for acquireTime. */
 export interface LockRecord {
   /** spec.holderIdentity; '' when nobody holds the lock. */
   readonly holder: string;

@@ -3,7 +3,7 @@ import { isForeign } from './lock-record.ts';
 import type { LockState } from './lock-state.ts';
 import type { LockStorage } from './lock-storage.ts';
 
-/** How the lock is timed; client-go's defaults, which the built-in controller runs with. */
+/** How the lock is timed; by default as the built-in controller's and those of Kubernetes' own components. */
 export interface LockTiming {
   /** How long a claim or renewal lasts, in milliseconds: whole seconds. 15,000 by default. */
   readonly leaseDurationMs: number;

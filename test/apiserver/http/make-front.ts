@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { createAccess } from '../../../src/apiserver/access/access.ts';
-import { createPages } from '../../../src/apiserver/discovery/pages.ts';
+import { createPathHandlers } from '../../../src/apiserver/discovery/path-handlers.ts';
 import { type HttpFrontOptions, startHttpFront } from '../../../src/apiserver/http/http-front.ts';
 import type { ResourceRequest } from '../../../src/apiserver/operations/resource-request.ts';
 import { createResources } from '../../../src/apiserver/resources/registry.ts';
@@ -49,7 +49,12 @@ export async function makeFront(options: Partial<HttpFrontOptions> = {}): Promis
       { token: 'reader', user: { name: 'reader', groups: [] }, rules: 'read-only' },
     ]),
     clock: systemClock,
-    pages: createPages({ resources, gitVersion: 'v1.36.3', clock: systemClock, isReady: () => true }),
+    pathHandlers: createPathHandlers({
+      resources,
+      gitVersion: 'v1.36.3',
+      clock: systemClock,
+      isReady: () => true,
+    }),
     ...options,
     handle(request) {
       handled.push(request);

@@ -105,7 +105,7 @@ test.each([
 describe('settings', () => {
   const identity = replicaIdentity('host', '0b9c');
 
-  test('take client-go’s defaults', () => {
+  test('take the timing of Kubernetes’ own components', () => {
     expect(() => checkLockSettings(identity, DEFAULT_LOCK_TIMING)).not.toThrow();
   });
 

@@ -21,8 +21,8 @@ export function leaseOf(name: string): string {
 }
 
 /**
- * Always of another version: between equals the built-in controller cannot make up its mind. They come back after the
- * loss of their Lease, and let it expire rather than release it.
+ * Always of another version: of equals created in one second the built-in controller prefers now one, now another. They
+ * come back after the loss of their Lease, and let it expire rather than release it.
  */
 export function electorOf(
   { namespace }: Pick<ElectorStage, 'namespace'>,

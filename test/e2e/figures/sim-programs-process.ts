@@ -18,7 +18,7 @@ import { followObjects } from '../followed-objects.ts';
 import type { WatchedCandidate, WatchedLease } from '../watched-objects.ts';
 import type { Command, Outcome, SimProgram, SimSite } from './sim-programs.ts';
 
-/** client-go's default, which its holders write whatever duration they were granted. */
+/** That of Kubernetes' components; client-go's holders write theirs whatever duration they were granted. */
 const LEASE_DURATION_SECONDS = 15;
 
 /** client-go looks every 2 s, times a random 1 to 2.2: by then it has seen that it was granted a Lease. */

@@ -12,12 +12,12 @@ Times are taken by a watch beside the coordinator; an expiry is the last renewTi
 has it. API calls are those that the API server's audit log has of the coordinator, from the cause of the elections until
 the last one is over. "never" is longer than 90 s.
 
-**First elections, first starts and hand-overs** have client-go's own candidates, with its default timing: a 15 s lease
-renewed every 2 s, and a deadline of 10 s. At a first start the candidates of each Lease arrive at random times within two
-seconds, in random order, but the best one is never the first. It is measured from the creation of the Lease's first
-candidate until the elector of the best one starts to lead. client-go looks at the Lease every 2 to 4.4 s, and leads at
-the first look after it was granted the Lease: no coordinator can be faster than that. Writes are those to the Lease
-itself that the server took; "told to yield" is a preferredHolder that was set.
+**First elections, first starts and hand-overs** have client-go's own candidates, with the timing of Kubernetes'
+components: a 15 s lease renewed every 2 s, and a deadline of 10 s. At a first start the candidates of each Lease arrive
+at random times within two seconds, in random order, but the best one is never the first. It is measured from the creation
+of the Lease's first candidate until the elector of the best one starts to lead. client-go looks at the Lease every 2 to
+4.4 s, and leads at the first look after it was granted the Lease: no coordinator can be faster than that. Writes are
+those to the Lease itself that the server took; "told to yield" is a preferredHolder that was set.
 
 **Mass deaths and the crowded Lease** need more candidates than a small machine could run of client-go's. All of them are
 played by one process with one watch: they answer each ping at once, look at a Lease that they were granted when client-go

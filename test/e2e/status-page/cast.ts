@@ -22,7 +22,7 @@ export interface Cast extends CoordinationSite {
   stop(): Promise<void>;
 }
 
-/** Quicker than any real one, in the proportions of the real ones. */
+/** Quicker than any real one, about in the proportions of the real ones. */
 const TIMING: SampleTiming = {
   leaseDurationSeconds: 4,
   renewDeadlineMs: 2500,

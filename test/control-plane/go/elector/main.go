@@ -36,7 +36,7 @@ func main() {
 
 // silenceLogs keeps client-go from writing a line per retry of every candidate: its errors are reported as events, by
 // the logger that each candidate carries in its context. The second of the default error handlers, which sleeps to slow
-// down hot loops, is shared by the whole process and would make candidates wait for one another.
+// down hot loops, is shared by the whole process: the errors of one candidate would hold another up.
 func silenceLogs() {
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)

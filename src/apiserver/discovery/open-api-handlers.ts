@@ -4,7 +4,7 @@ import type { JsonObject } from '../../support/json.ts';
 import { namesOneOf } from '../http/accept.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Page } from '../http/page.ts';
+import type { PathHandler } from '../http/path-handler.ts';
 
 /** A document as it is sent. */
 interface WrittenDocument {
@@ -19,10 +19,10 @@ const JSON_TYPE = 'application/json';
 const YEAR_MS = 365 * 24 * 3_600_000;
 
 /** /openapi/v3, which lists the documents, and each of them, by path. */
-export function openApiPages(
+export function openApiHandlers(
   documents: ReadonlyMap<string, JsonObject>,
   clock: Clock,
-): ReadonlyMap<string, Page> {
+): ReadonlyMap<string, PathHandler> {
   const written = [...documents].map(([name, document]) => ({ name, ...write(name, document) }));
   const urls = written.map(({ name, path, hash }) => [name, { serverRelativeURL: `${path}?hash=${hash}` }]);
   const index: Answer = {
@@ -32,7 +32,7 @@ export function openApiPages(
   };
   return new Map([
     [ROOT, () => index],
-    ...written.map((each): [string, Page] => [
+    ...written.map((each): [string, PathHandler] => [
       each.path,
       (exchange) => documentAnswer(each, exchange, clock),
     ]),

@@ -1,5 +1,5 @@
 import { type Answer, textAnswer } from '../http/answer.ts';
-import type { Page } from '../http/page.ts';
+import type { PathHandler } from '../http/path-handler.ts';
 
 /** Something that has to be in order. */
 interface Check {
@@ -8,21 +8,21 @@ interface Check {
 }
 
 /** /livez, /readyz, /healthz and each of their checks, by path. */
-export function healthPages(isReady: () => boolean): ReadonlyMap<string, Page> {
+export function healthHandlers(isReady: () => boolean): ReadonlyMap<string, PathHandler> {
   // That there is an answer at all is what shows that the server lives.
   const alive: Check = { name: 'ping', isOk: () => true };
   const ready: Check = { name: 'storage-readiness', isOk: isReady };
   return new Map([
-    ...pagesOf('livez', [alive]),
-    ...pagesOf('readyz', [alive, ready]),
-    ...pagesOf('healthz', [alive, ready]),
+    ...handlersOf('livez', [alive]),
+    ...handlersOf('readyz', [alive, ready]),
+    ...handlersOf('healthz', [alive, ready]),
   ]);
 }
 
-function pagesOf(name: string, checks: readonly Check[]): [path: string, page: Page][] {
+function handlersOf(name: string, checks: readonly Check[]): [path: string, handler: PathHandler][] {
   return [
     [`/${name}`, ({ target }) => report(name, checks, target.query)],
-    ...checks.map((check): [string, Page] => [
+    ...checks.map((check): [string, PathHandler] => [
       `/${name}/${check.name}`,
       () => (check.isOk() ? textAnswer(200, 'ok') : textAnswer(500, `${check.name} failed\n`)),
     ]),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createPages } from '../../../src/apiserver/discovery/pages.ts';
+import { createPathHandlers } from '../../../src/apiserver/discovery/path-handlers.ts';
 import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
 import type { Answer } from '../../../src/apiserver/http/answer.ts';
 import { createResources } from '../../../src/apiserver/resources/registry.ts';
@@ -7,7 +7,7 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 import { makeExchange } from './make-exchange.ts';
 
 let isReady = true;
-const pages = createPages({
+const pages = createPathHandlers({
   // In an order that nobody prefers.
   resources: createResources({ leaseCandidateVersions: ['v1alpha1', 'v1beta1', 'v1alpha2'] }),
   gitVersion: 'v1.36.3',

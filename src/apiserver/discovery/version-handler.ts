@@ -1,8 +1,8 @@
-import type { Page } from '../http/page.ts';
-import { onlyGet } from './discovery-pages.ts';
+import type { PathHandler } from '../http/path-handler.ts';
+import { onlyGet } from './group-handlers.ts';
 
 /** /version: what clients take this server for. `gitVersion` is like `v1.36.3`. */
-export function versionPage(gitVersion: string): Page {
+export function versionHandler(gitVersion: string): PathHandler {
   const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(gitVersion) ?? [];
   const version = {
     major,

@@ -11,7 +11,7 @@ import {
   plainOnly,
   type Restrictions,
 } from '../http/negotiation.ts';
-import type { Page } from '../http/page.ts';
+import type { PathHandler } from '../http/path-handler.ts';
 import { methodNotAllowed } from '../http/router.ts';
 import { apiGroup, apiGroupDiscovery, apiResourceList, type ServedGroup } from './api-groups.ts';
 
@@ -25,11 +25,11 @@ const discoveryForms: Restrictions = {
 };
 
 /** /api, /apis and what is below them, by path. */
-export function discoveryPages(groups: readonly ServedGroup[]): ReadonlyMap<string, Page> {
-  const pages = new Map<string, Page>();
-  const add = (path: string, page: Page) => {
-    pages.set(path, page);
-    pages.set(`${path}/`, page);
+export function groupHandlers(groups: readonly ServedGroup[]): ReadonlyMap<string, PathHandler> {
+  const handlers = new Map<string, PathHandler>();
+  const add = (path: string, handler: PathHandler) => {
+    handlers.set(path, handler);
+    handlers.set(`${path}/`, handler);
   };
   const core = groups.filter(({ name }) => name === '');
   const named = groups.filter(({ name }) => name !== '');
@@ -62,16 +62,16 @@ export function discoveryPages(groups: readonly ServedGroup[]): ReadonlyMap<stri
       );
     }
   }
-  return pages;
+  return handlers;
 }
 
-/** A page for which there is but one method, and that says first of all what it can be written in. */
-export function onlyGet(page: Page, written: readonly string[] = acceptedTypes): Page {
+/** A handler for which there is but one method, and that says first of all what it can be written in. */
+export function onlyGet(handler: PathHandler, written: readonly string[] = acceptedTypes): PathHandler {
   return (exchange) => {
     const { incoming, reader } = exchange;
     if (incoming.method !== 'GET') throw methodNotAllowed();
     if (reader.accept !== '' && !namesOneOf(reader.accept, written)) throw noRepresentation(written);
-    return page(exchange);
+    return handler(exchange);
   };
 }
 
