@@ -15,10 +15,13 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN npm run build
 # Types, source maps, documentation and addons for the Bare runtime are more than half of what the dependencies weigh.
+# Licences stay, those of Node among them: they allow copies only together with their text.
 RUN cp node_modules/node/bin/node ./node \
+  && cp node_modules/node/node_modules/node-linux-*/LICENSE ./node-license \
   && npm prune --omit=dev --no-audit --no-fund \
   && find node_modules -type f \
-    \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -name '*.md' -o -name '*.bare' \) -delete \
+    \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -name '*.md' -o -name '*.bare' \) \
+    ! -iname 'licen[cs]e*' -delete \
   && find dist -type f -name '*.d.ts' -delete
 
 FROM ${RUNTIME_IMAGE}
@@ -26,9 +29,13 @@ ARG VERSION=0.1.0
 ARG REVISION
 LABEL org.opencontainers.image.title="coordinated-leader-election" \
   org.opencontainers.image.description="A coordinated-leader-election controller for Kubernetes" \
+  org.opencontainers.image.licenses="Apache-2.0" \
+  org.opencontainers.image.source="https://github.com/coordinated-leader-election/coordinated-leader-election" \
   org.opencontainers.image.version="${VERSION}" \
   org.opencontainers.image.revision="${REVISION}"
 COPY --from=build /build/node /usr/local/bin/node
+COPY --from=build /build/node-license /usr/local/share/doc/node/LICENSE
+COPY LICENSE /app/LICENSE
 COPY --from=build /build/package.json /app/package.json
 COPY --from=build /build/node_modules /app/node_modules
 COPY --from=build /build/dist /app/dist

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { valid } from 'semver';
+import { describe, expect, test } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
+import { releasedVersions } from '../../release/changelog.ts';
+import { type TextFile, versionPlaces, withVersion } from '../../release/version-places.ts';
+import { repositoryFiles, repositoryRoot } from '../support/repository-files.ts';
+
+const { version } = manifest;
+const files: readonly TextFile[] = repositoryFiles().map((path) => ({
+  path,
+  text: readFileSync(join(repositoryRoot, path), 'utf8'),
+}));
+const places = files.flatMap((file) => versionPlaces(file));
+const changelog = files.find(({ path }) => path === 'CHANGELOG.md')?.text ?? '';
+
+describe('the version of package.json', () => {
+  test('is one', () => {
+    expect(valid(version)).toBe(version);
+  });
+
+  test('is named wherever the version of this project is', () => {
+    expect(places.filter((place) => place.version !== version)).toEqual([]);
+  });
+
+  test.each([
+    'package.json',
+    'package-lock.json',
+    'Dockerfile',
+    'README.md',
+    'charts/coordinated-leader-election/Chart.yaml',
+    'deploy/base/deployment.yaml',
+    'deploy/coordinator.yaml',
+    'deploy/monitoring/prometheus-rule.yaml',
+    'docs/operations.md',
+    'test/chart/rendered/everything.yaml',
+  ])('is found in %s', (path) => {
+    expect(places.map((place) => place.path)).toContain(path);
+  });
+
+  test('is that of the newest release in the changelog', () => {
+    expect(releasedVersions(changelog)[0]).toBe(version);
+  });
+
+  test('can be changed in all places, and changed back', () => {
+    for (const file of files) {
+      const { path, text } = file;
+      const changed = withVersion(file, '98.76.54-rc.1');
+      const found = versionPlaces({ path, text: changed });
+      expect(found).toEqual(versionPlaces(file).map((place) => ({ ...place, version: '98.76.54-rc.1' })));
+      expect(withVersion({ path, text: changed }, version)).toBe(text);
+    }
+  });
+});
+
+describe('the changelog', () => {
+  test('has a link for each release, and one for what is unreleased', () => {
+    const linked = [...changelog.matchAll(/^\[([^\]]+)\]: (\S+)$/gm)].map(([, name]) => name);
+    expect(linked).toEqual(['Unreleased', ...releasedVersions(changelog)]);
+  });
+});
+
+describe('the address of the repository in package.json', () => {
+  const address = manifest.repository.url.replace(/^git\+|\.git$/g, '');
+
+  test('is the one that everything else names', () => {
+    const named = files
+      .filter(({ path }) => !path.startsWith('test/release/'))
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(/https:\/\/[\w.-]+\/[\w.-]+\/coordinated-leader-election(?![\w-])/g)].map(
+          ([found]) => ({ path, found }),
+        ),
+      );
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter(({ found }) => found !== address)).toEqual([]);
+  });
+});
