@@ -7,7 +7,7 @@ import { kubeconfigText } from '../apiserver/access/kubeconfig-text.ts';
 import { generateToken } from '../apiserver/access/token-file.ts';
 import { startApiServer } from '../apiserver/api-server.ts';
 import type { Host } from '../support/host.ts';
-import { blaming } from '../support/with-context.ts';
+import { withContext } from '../support/with-context.ts';
 
 /** The server of the demo, with a way in. */
 export interface DemoServer {
@@ -30,7 +30,7 @@ const HOST = '127.0.0.1';
 export async function startDemoServer(host: Host, onError: (error: unknown) => void): Promise<DemoServer> {
   const { clock } = host;
   // Nobody else can look into such a directory.
-  const directory = blaming(`The temporary directory ${tmpdir()}`, () =>
+  const directory = withContext(`The temporary directory ${tmpdir()}`, () =>
     mkdtempSync(join(tmpdir(), 'cle-demo-')),
   );
   const remove = () => rmSync(directory, { recursive: true, force: true });
@@ -52,7 +52,7 @@ export async function startDemoServer(host: Host, onError: (error: unknown) => v
   const kubeconfig = join(directory, 'kubeconfig');
   try {
     const text = kubeconfigText({ server: server.url, ca, token });
-    blaming(kubeconfig, () => writeFileSync(kubeconfig, text, { mode: 0o600 }));
+    withContext(kubeconfig, () => writeFileSync(kubeconfig, text, { mode: 0o600 }));
   } catch (error) {
     // A server that goes on to listen would keep the process from its end.
     await close();

@@ -50,7 +50,7 @@ export class DemoWorld {
     this.#client = connect(CONNECTIONS);
     this.#report = new CoordinatorReport(this.tell, leaseKey(NAMESPACE, LEASE_NAME));
     const { lockObserver } = this.#report;
-    const observer = statusPage?.overhear(this.#report.observer) ?? this.#report.observer;
+    const observer = statusPage?.observe(this.#report.observer) ?? this.#report.observer;
     this.#coordinator = assembleCoordinator({ clock, connect, settings, observer, lockObserver });
     statusPage?.watch(this.#coordinator);
     const onChange = () => this.#changed();

@@ -78,7 +78,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
     clock,
     settings,
     connect,
-    observer: statusPage?.overhear(report) ?? report,
+    observer: statusPage?.observe(report) ?? report,
     lockObserver: createLockReport({ logger, metrics, now: clock.now, report }),
     workqueueObserver: metrics.workqueue.observer('leases'),
     writeQueueObserver: metrics.requests,

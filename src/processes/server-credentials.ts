@@ -13,7 +13,7 @@ import { generateToken, parseTokenFile } from '../apiserver/access/token-file.ts
 import type { ServeSettings } from '../settings/serve-settings.ts';
 import type { Clock } from '../support/clock.ts';
 import { makePrivateDirectory, writePrivateFile } from '../support/private-file.ts';
-import { blaming } from '../support/with-context.ts';
+import { withContext } from '../support/with-context.ts';
 
 /** What a server shows its clients, and whom it lets in. */
 export interface ServerCredentials {
@@ -34,7 +34,7 @@ const TOKEN_BYTES = 24;
 export async function obtainCredentials(settings: ServeSettings, clock: Clock): Promise<ServerCredentials> {
   const { dataDirectory, tlsCertificate, tlsKey, tokens, listen } = settings;
   if (dataDirectory !== undefined) {
-    blaming(`--data-dir ${dataDirectory}`, () => makePrivateDirectory(dataDirectory));
+    withContext(`--data-dir ${dataDirectory}`, () => makePrivateDirectory(dataDirectory));
   }
   const certificate =
     tlsCertificate !== undefined && tlsKey !== undefined
@@ -44,9 +44,9 @@ export async function obtainCredentials(settings: ServeSettings, clock: Clock): 
 }
 
 function readCertificate(certFile: string, keyFile: string, clock: Clock) {
-  const cert = blaming(`--tls-cert ${certFile}`, () => readFileSync(certFile, 'utf8'));
-  const key = blaming(`--tls-key ${keyFile}`, () => readFileSync(keyFile, 'utf8'));
-  blaming(`--tls-cert ${certFile}, --tls-key ${keyFile}`, () => checkCertificate({ cert, key }, clock));
+  const cert = withContext(`--tls-cert ${certFile}`, () => readFileSync(certFile, 'utf8'));
+  const key = withContext(`--tls-key ${keyFile}`, () => readFileSync(keyFile, 'utf8'));
+  withContext(`--tls-cert ${certFile}, --tls-key ${keyFile}`, () => checkCertificate({ cert, key }, clock));
   return { tls: { cert, key }, ca: rootIn(cert) };
 }
 
@@ -61,7 +61,7 @@ function rootIn(chain: string): string | undefined {
 async function ownCertificate(directory: string | undefined, hosts: readonly string[], clock: Clock) {
   const files = directory === undefined ? undefined : certificateFiles(directory);
   const kept = files && readKept(files);
-  const isGood = kept && !blaming(files.cert, () => needsRenewal(kept, hosts, clock));
+  const isGood = kept && !withContext(files.cert, () => needsRenewal(kept, hosts, clock));
   const { ca, cert, key } = isGood ? kept : await generateCertificate(hosts, clock);
   if (files && !isGood) {
     // The one that is asked for first comes last: a start that is cut short leaves nothing that looks complete.
@@ -82,7 +82,7 @@ function certificateFiles(directory: string) {
 
 function readKept(files: ReturnType<typeof certificateFiles>): GeneratedCertificate | undefined {
   if (!existsSync(files.cert)) return undefined;
-  const read = (file: string) => blaming(file, () => readFileSync(file, 'utf8'));
+  const read = (file: string) => withContext(file, () => readFileSync(file, 'utf8'));
   return { ca: read(files.ca), key: read(files.key), cert: read(files.cert) };
 }
 
@@ -104,5 +104,5 @@ function readTokens(file: string): readonly TokenGrant[] {
 }
 
 function readTokenFile(name: string, file: string): readonly TokenGrant[] {
-  return blaming(name, () => parseTokenFile(readFileSync(file, 'utf8')));
+  return withContext(name, () => parseTokenFile(readFileSync(file, 'utf8')));
 }

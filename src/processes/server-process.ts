@@ -10,7 +10,7 @@ import { type Host, untilAborted } from '../support/host.ts';
 import { listenError } from '../support/listen.ts';
 import { version } from '../support/package-version.ts';
 import { writePrivateFile } from '../support/private-file.ts';
-import { blaming } from '../support/with-context.ts';
+import { withContext } from '../support/with-context.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { obtainCredentials, type ServerCredentials } from './server-credentials.ts';
 
@@ -118,7 +118,7 @@ function writeKubeconfigs(
     const token = tokens.find(({ rules }) => rules === access)?.token;
     if (token === undefined) return undefined;
     const text = kubeconfigText({ server, token, ...(ca !== undefined && { ca }) });
-    blaming(`The kubeconfig ${file}`, () => writePrivateFile(file, `${KUBECONFIG_HEADER}${text}`));
+    withContext(`The kubeconfig ${file}`, () => writePrivateFile(file, `${KUBECONFIG_HEADER}${text}`));
     return file;
   };
   return {

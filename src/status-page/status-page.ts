@@ -84,7 +84,7 @@ export class StatusPage {
   }
 
   /** Tells `observer` everything, and learns of it. */
-  overhear(observer: ControllerObserver): ControllerObserver {
+  observe(observer: ControllerObserver): ControllerObserver {
     const timeline = this.#timeline;
     return {
       ...observer,

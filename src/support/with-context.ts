@@ -3,7 +3,7 @@
  *
  * @throws {Error} that names it, with what went wrong as its cause.
  */
-export function blaming<T>(what: string, act: () => T): T {
+export function withContext<T>(what: string, act: () => T): T {
   try {
     return act();
   } catch (cause) {
