@@ -26,7 +26,7 @@ import { Workqueue } from './queue/workqueue.ts';
 import type { WriteQueue } from './queue/write-queue.ts';
 import { Reconciler } from './reconcile.ts';
 import { candidateChange, isMereRenewal } from './renewal-only.ts';
-import { WriteBarrier, type WrittenObject } from './write-barrier.ts';
+import type { WrittenObject } from './written-objects.ts';
 
 /** While one of these is the state of a Lease, a renewal by its holder is no news: the next look is planned already. */
 const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);
@@ -75,12 +75,12 @@ export class ElectionController {
       clock,
       settings,
       records: this.#records,
-      barrier: new WriteBarrier(clock, this.#records, (kind) => this.#relist(kind)),
       writer: parts.isDryRun ? undefined : createActionWriter(client, () => this.#candidates.version),
       mostRequests: parts.workers,
       mayWrite: parts.mayWrite,
       observer: this.#decisionObserver(),
       writeQueueObserver: parts.writeQueueObserver,
+      relist: (kind) => this.#relist(kind),
       lookAgain: (key, at) => (at === undefined ? this.queue.add(key) : this.queue.addAt(key, at)),
     });
   }
