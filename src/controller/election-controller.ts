@@ -92,10 +92,7 @@ export class ElectionController {
     this.#workers = this.queue.run({
       workers: 1,
       process: (key) => this.#process(key),
-      onError: (key, error) => {
-        observer.reconcileFailed(key, error);
-        return undefined;
-      },
+      onError: (key, error) => observer.reconcileFailed(key, error),
     });
   }
 
