@@ -44,13 +44,13 @@ interface Plan {
 
 /** What waited longer than this for its turn is decided anew, whether anything has been seen to change or not. */
 const GOOD_MS = 250;
-const LEASE: WrittenObject = { kind: 'lease' };
 /**
  * A decision takes a microsecond or two for each candidate. Those about a crowd come further apart, in milliseconds for
  * each candidate beyond what is usual, so that they never take more than a fiftieth of the time from other Leases.
  */
 const USUAL_CANDIDATES = 100;
-const REST_PER_CANDIDATE_MS = 0.1;
+const SPACING_PER_CANDIDATE_MS = 0.1;
+const LEASE: WrittenObject = { kind: 'lease' };
 
 /**
  * Gather, decide, apply: brings one Lease after the other a step on. A look decides what is to be done; doing it waits
@@ -63,7 +63,8 @@ export class Reconciler {
   readonly #sender: Sender | undefined;
   readonly writes: WriteQueue;
   readonly #plans = new Map<LeaseKey, Plan>();
-  readonly #restingUntil = new Map<LeaseKey, Instant>();
+  /** Of Leases with a crowd of candidates. */
+  readonly #nextDecisionAt = new Map<LeaseKey, Instant>();
   readonly #blocked = new Set<LeaseKey>();
 
   constructor(parts: ReconcilerParts) {
@@ -101,8 +102,8 @@ export class Reconciler {
       observer.forgotten(key);
       return undefined;
     }
-    const restingUntil = this.#restingUntil.get(key);
-    if (restingUntil !== undefined && this.#parts.clock.now() < restingUntil) return restingUntil;
+    const nextDecisionAt = this.#nextDecisionAt.get(key);
+    if (nextDecisionAt !== undefined && this.#parts.clock.now() < nextDecisionAt) return nextDecisionAt;
     const plan = this.#plan(key);
     if (typeof plan !== 'object') return plan;
     if (plan.actions.length > 0 && this.#sender) {
@@ -131,7 +132,7 @@ export class Reconciler {
 
   #drop(key: LeaseKey): void {
     this.#plans.delete(key);
-    this.#restingUntil.delete(key);
+    this.#nextDecisionAt.delete(key);
     this.#blocked.delete(key);
     this.writes.drop(key);
   }
@@ -147,9 +148,9 @@ export class Reconciler {
     this.#endWait(key, LEASE);
     const at = clock.now();
     const input = records.gather(key);
-    const restMs = Math.max(0, input.candidates.length - USUAL_CANDIDATES) * REST_PER_CANDIDATE_MS;
-    if (restMs > 0) this.#restingUntil.set(key, at + restMs);
-    else this.#restingUntil.delete(key);
+    const spacingMs = Math.max(0, input.candidates.length - USUAL_CANDIDATES) * SPACING_PER_CANDIDATE_MS;
+    if (spacingMs > 0) this.#nextDecisionAt.set(key, at + spacingMs);
+    else this.#nextDecisionAt.delete(key);
     const decision = decideElection(input, { monotonic: at, wall: clock.wallTime() });
     const { requeue } = decision;
     const again = requeue.kind === 'at' ? requeue.time : undefined;
@@ -163,7 +164,7 @@ export class Reconciler {
       input,
       actions,
       nextLook: nextLookAt(earliest([again, ...opensAt])),
-      goodUntil: at + Math.max(GOOD_MS, restMs),
+      goodUntil: at + Math.max(GOOD_MS, spacingMs),
       isTold: false,
     };
     this.#plans.set(key, plan);
@@ -206,9 +207,9 @@ export class Reconciler {
     this.#tell(key, plan);
     const due = plan.actions.slice(0, seats).filter((action) => urgencyOf(action, plan.decision) === urgency);
     // What else was decided has to wait until it is known what a write to the Lease has come to.
-    const rest = due.some(isLeaseWrite) ? [] : plan.actions.slice(due.length);
-    const left = { ...plan, actions: rest, isTold: true };
-    if (rest.length > 0) this.#plans.set(key, left);
+    const actions = due.some(isLeaseWrite) ? [] : plan.actions.slice(due.length);
+    const left = { ...plan, actions, isTold: true };
+    if (actions.length > 0) this.#plans.set(key, left);
     else this.#plans.delete(key);
     for (const action of due) this.#sender?.send(key, action, plan.decision, plan.input);
     this.#want(key, left);
@@ -219,8 +220,8 @@ export class Reconciler {
     const known = this.#plans.get(key);
     const now = clock.now();
     if (known && now < known.goodUntil && mayWrite()) return known;
-    const restingUntil = this.#restingUntil.get(key) ?? now;
-    return now < restingUntil ? restingUntil : this.#plan(key);
+    const nextDecisionAt = this.#nextDecisionAt.get(key) ?? now;
+    return now < nextDecisionAt ? nextDecisionAt : this.#plan(key);
   }
 
   #tell(key: LeaseKey, { decision, input, isTold }: Plan): void {
