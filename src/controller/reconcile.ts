@@ -241,5 +241,5 @@ function nextLookAt(at: Instant | undefined): NextLook {
 function neededSince({ decision, input }: Plan, action: Action, now: Instant): Instant {
   // Those who were silent before are asked after all those who may be waited for.
   if (action.kind === 'PingCandidate' && action.purpose === 'revival') return now;
-  return (decision.tenure.kind === 'vacant' ? unledSince(input, decision.tenure) : undefined) ?? now;
+  return unledSince(input, decision.tenure) ?? now;
 }
