@@ -26,7 +26,6 @@ import { Workqueue } from './queue/workqueue.ts';
 import type { WriteQueue } from './queue/write-queue.ts';
 import { Reconciler } from './reconcile.ts';
 import { candidateChange, isMereRenewal } from './renewal-only.ts';
-import type { WrittenObject } from './written-objects.ts';
 
 /** While one of these is the state of a Lease, a renewal by its holder is no news: the next look is planned already. */
 const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);
@@ -80,7 +79,7 @@ export class ElectionController {
       mayWrite: parts.mayWrite,
       observer: this.#decisionObserver(),
       writeQueueObserver: parts.writeQueueObserver,
-      relist: (kind) => this.#relist(kind),
+      relist: (kind) => (kind === 'lease' ? this.#leases : this.#candidates).relist(),
       lookAgain: (key, at) => (at === undefined ? this.queue.add(key) : this.queue.addAt(key, at)),
     });
   }
@@ -201,11 +200,6 @@ export class ElectionController {
   #sighted(): void {
     this.reconsiderAll();
     this.#parts.onSighted?.();
-  }
-
-  #relist(kind: WrittenObject['kind']): void {
-    if (kind === 'candidate') this.#candidates.relist();
-    else this.#leases.relist();
   }
 
   #leaseReflector(namespace: string): Reflector<Lease> {

@@ -102,8 +102,6 @@ export class Reconciler {
       observer.forgotten(key);
       return undefined;
     }
-    const nextDecisionAt = this.#nextDecisionAt.get(key);
-    if (nextDecisionAt !== undefined && this.#parts.clock.now() < nextDecisionAt) return nextDecisionAt;
     const plan = this.#plan(key);
     if (typeof plan !== 'object') return plan;
     if (plan.actions.length > 0 && this.#sender) {
@@ -140,6 +138,8 @@ export class Reconciler {
   /** What to do about the Lease, or until when there is nothing to be decided. */
   #plan(key: LeaseKey): Plan | NextLook {
     const { records, clock, mayWrite } = this.#parts;
+    const nextDecisionAt = this.#nextDecisionAt.get(key);
+    if (nextDecisionAt !== undefined && clock.now() < nextDecisionAt) return nextDecisionAt;
     const closedUntil = mayWrite() ? this.#closedUntil(key, LEASE) : Number.POSITIVE_INFINITY;
     if (closedUntil !== undefined) {
       this.#drop(key);
@@ -152,8 +152,7 @@ export class Reconciler {
     if (spacingMs > 0) this.#nextDecisionAt.set(key, at + spacingMs);
     else this.#nextDecisionAt.delete(key);
     const decision = decideElection(input, { monotonic: at, wall: clock.wallTime() });
-    const { requeue } = decision;
-    const again = requeue.kind === 'at' ? requeue.time : undefined;
+    const again = decision.requeue.kind === 'at' ? decision.requeue.time : undefined;
     const opensAt = decision.actions.map((action) => this.#closedUntil(key, writtenBy(action)));
     const actions = decision.actions.filter((_action, index) => opensAt[index] === undefined);
     for (const action of actions) this.#endWait(key, writtenBy(action));
@@ -218,10 +217,7 @@ export class Reconciler {
   #goodPlan(key: LeaseKey): Plan | NextLook {
     const { clock, mayWrite } = this.#parts;
     const known = this.#plans.get(key);
-    const now = clock.now();
-    if (known && now < known.goodUntil && mayWrite()) return known;
-    const nextDecisionAt = this.#nextDecisionAt.get(key) ?? now;
-    return now < nextDecisionAt ? nextDecisionAt : this.#plan(key);
+    return known && clock.now() < known.goodUntil && mayWrite() ? known : this.#plan(key);
   }
 
   #tell(key: LeaseKey, { decision, input, isTold }: Plan): void {

@@ -48,9 +48,8 @@ export class WriteExpectations {
   waitUntil(key: LeaseKey, object: WrittenObject): Instant | undefined {
     const expected = this.#expected.get(key, object);
     if (expected === 'answer') return Number.POSITIVE_INFINITY;
-    const isAwaited =
-      expected && this.#clock.now() < expected.until && this.#isCached(key, object, expected.otherThan);
-    return isAwaited ? expected.until : undefined;
+    if (expected === undefined || this.#clock.now() >= expected.until) return undefined;
+    return this.#isCached(key, object, expected.otherThan) ? expected.until : undefined;
   }
 
   /**

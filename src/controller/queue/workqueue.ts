@@ -1,4 +1,4 @@
-import { type BackoffRange, backoffDelayMs } from '../../support/backoff-delay.ts';
+import { backoffDelayMs } from '../../support/backoff-delay.ts';
 import type { Clock, Instant } from '../../support/clock.ts';
 import { DeadlineHeap } from '../../support/deadline-heap.ts';
 import { Fifo } from './fifo.ts';
@@ -22,8 +22,6 @@ export interface WorkqueueObserver {
 
 export interface WorkqueueOptions {
   readonly clock: Clock;
-  /** Of `addRateLimited`; 5 ms to 60 s when absent. */
-  readonly backoff?: BackoffRange;
   readonly observer?: WorkqueueObserver;
 }
 
@@ -42,7 +40,7 @@ interface Processing {
   readonly formerDeadline: Instant | undefined;
 }
 
-const DEFAULT_BACKOFF: BackoffRange = { initialMs: 5, maxMs: 60_000 };
+const BACKOFF = { initialMs: 5, maxMs: 60_000 };
 
 /**
  * The keys that need a look, each handed out once however often it was added, and never to two workers at a time: a key
@@ -56,7 +54,6 @@ const DEFAULT_BACKOFF: BackoffRange = { initialMs: 5, maxMs: 60_000 };
 export class Workqueue {
   readonly #clock: Clock;
   readonly #observer: WorkqueueObserver | undefined;
-  readonly #backoff: BackoffRange;
   /** How often a key was put back with backoff since it was last forgotten. */
   readonly #failures = new Map<string, number>();
   /** Keys due a processing, and since when. */
@@ -73,7 +70,6 @@ export class Workqueue {
   constructor(options: WorkqueueOptions) {
     this.#clock = options.clock;
     this.#observer = options.observer;
-    this.#backoff = options.backoff ?? DEFAULT_BACKOFF;
   }
 
   /** How many keys wait to be processed; those with a deadline that has not come do not count. */
@@ -137,7 +133,7 @@ export class Workqueue {
     this.#observer?.retried();
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, failures);
-    this.addAfter(key, backoffDelayMs(failures, this.#backoff, this.#clock.random()));
+    this.addAfter(key, backoffDelayMs(failures, BACKOFF, this.#clock.random()));
   }
 
   /** Ends the backoff of `key`; deadlines stay. Call it when a key has been processed without failure. */
