@@ -27,7 +27,6 @@ import { Workqueue } from './queue/workqueue.ts';
 import type { WriteQueue } from './queue/write-queue.ts';
 import { Reconciler } from './reconcile.ts';
 import { candidateChange, isMereRenewal } from './renewal-only.ts';
-import { WriteBarrier, type WrittenObject } from './write-barrier.ts';
 
 /** While one of these is the state of a Lease, a renewal by its holder is no news: the next look is planned already. */
 const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);
@@ -76,12 +75,12 @@ export class ElectionController {
       clock,
       settings,
       records: this.#records,
-      barrier: new WriteBarrier(clock, this.#records, (kind) => this.#relist(kind)),
       writer: parts.isDryRun ? undefined : createActionWriter(client, () => this.#candidates.version),
       mostRequests: parts.workers,
       mayWrite: parts.mayWrite,
       observer: this.#decisionObserver(),
       writeQueueObserver: parts.writeQueueObserver,
+      relist: (kind) => (kind === 'lease' ? this.#leases : this.#candidates).relist(),
       lookAgain: (key, at) => (at === undefined ? this.queue.add(key) : this.queue.addAt(key, at)),
     });
   }
@@ -93,10 +92,7 @@ export class ElectionController {
     this.#workers = this.queue.run({
       workers: 1,
       process: (key) => this.#process(key),
-      onError: (key, error) => {
-        observer.reconcileFailed(key, error);
-        return undefined;
-      },
+      onError: (key, error) => observer.reconcileFailed(key, error),
     });
   }
 
@@ -205,11 +201,6 @@ export class ElectionController {
   #sighted(): void {
     this.reconsiderAll();
     this.#parts.onSighted?.();
-  }
-
-  #relist(kind: WrittenObject['kind']): void {
-    if (kind === 'candidate') this.#candidates.relist();
-    else this.#leases.relist();
   }
 
   #leaseReflector(namespace: string): Reflector<Lease> {

@@ -161,12 +161,10 @@ function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
   return Math.min(record.since, now.monotonic - Number(now.wall - record.renewTime) / 1000);
 }
 
-/** Since when a vacant Lease has had no valid holder, as far as this process has seen that. */
-export function unledSince(
-  { memory }: ElectionInput,
-  { need }: Extract<Tenure, { kind: 'vacant' }>,
-): Instant | undefined {
-  switch (need) {
+/** Since when a Lease has had no valid holder, as far as this process has seen that; undefined while it has one. */
+export function unledSince({ memory }: ElectionInput, tenure: Tenure): Instant | undefined {
+  if (tenure.kind !== 'vacant') return undefined;
+  switch (tenure.need) {
     case 'LeaseExpired':
       return believesUntil(memory);
     case 'LeaseReleased':

@@ -10,14 +10,20 @@ import { type Urgency, urgencyOf } from './queue/urgency.ts';
 import { WriteQueue, type WriteQueueObserver } from './queue/write-queue.ts';
 import { recordDecision } from './record-outcome.ts';
 import { Sender, type SenderParts } from './sender.ts';
+import { WriteBackoff } from './write-backoff.ts';
+import { WriteExpectations } from './write-expectations.ts';
+import { type WrittenObject, writtenBy } from './written-objects.ts';
 
 /** What a {@link Reconciler} works with. */
-export interface ReconcilerParts extends Omit<SenderParts, 'writer' | 'writes' | 'onEnded'> {
+export interface ReconcilerParts
+  extends Pick<SenderParts, 'clock' | 'settings' | 'records' | 'mayWrite' | 'observer'> {
   /** Undefined in a dry run: decisions are made and reported, nothing is written. */
   readonly writer: SenderParts['writer'] | undefined;
   /** How many requests may ever be under way at once. */
   readonly mostRequests: number;
   readonly writeQueueObserver?: WriteQueueObserver | undefined;
+  /** Lists anew all Leases, or all candidates: what is cached of them is not in step with the server. */
+  readonly relist: (kind: WrittenObject['kind']) => void;
   /** Asks for a look at the Lease, at once or at `at`. */
   readonly lookAgain: (key: LeaseKey, at?: Instant) => void;
 }
@@ -43,7 +49,8 @@ const GOOD_MS = 250;
  * each candidate beyond what is usual, so that they never take more than a fiftieth of the time from other Leases.
  */
 const USUAL_CANDIDATES = 100;
-const REST_PER_CANDIDATE_MS = 0.1;
+const SPACING_PER_CANDIDATE_MS = 0.1;
+const LEASE: WrittenObject = { kind: 'lease' };
 
 /**
  * Gather, decide, apply: brings one Lease after the other a step on. A look decides what is to be done; doing it waits
@@ -51,15 +58,20 @@ const REST_PER_CANDIDATE_MS = 0.1;
  */
 export class Reconciler {
   readonly #parts: ReconcilerParts;
+  readonly #expectations: WriteExpectations;
+  readonly #backoff: WriteBackoff;
   readonly #sender: Sender | undefined;
   readonly writes: WriteQueue;
   readonly #plans = new Map<LeaseKey, Plan>();
-  readonly #restingUntil = new Map<LeaseKey, Instant>();
+  /** Of Leases with a crowd of candidates. */
+  readonly #nextDecisionAt = new Map<LeaseKey, Instant>();
   readonly #blocked = new Set<LeaseKey>();
 
   constructor(parts: ReconcilerParts) {
-    const { clock, mostRequests, writer, writeQueueObserver } = parts;
+    const { clock, records, mostRequests, writer, writeQueueObserver } = parts;
     this.#parts = parts;
+    this.#expectations = new WriteExpectations(clock, records);
+    this.#backoff = new WriteBackoff(clock);
     this.writes = new WriteQueue({
       clock,
       most: mostRequests,
@@ -72,6 +84,8 @@ export class Reconciler {
         ...parts,
         writer,
         writes: this.writes,
+        expectations: this.#expectations,
+        backoff: this.#backoff,
         onEnded: (key) => {
           if (!this.writes.isWaiting(key)) parts.lookAgain(key);
         },
@@ -80,15 +94,14 @@ export class Reconciler {
 
   /** Decides on one Lease; what there is to do about it waits for its turn. */
   look(key: LeaseKey): NextLook {
-    const { records, barrier, observer } = this.#parts;
+    const { records, observer } = this.#parts;
     if (!records.lease(key) && !records.hasCandidates(key)) {
-      barrier.forget(key);
+      this.#expectations.forget(key);
+      this.#backoff.forget(key);
       this.#drop(key);
       observer.forgotten(key);
       return undefined;
     }
-    const restingUntil = this.#restingUntil.get(key);
-    if (restingUntil !== undefined && this.#parts.clock.now() < restingUntil) return restingUntil;
     const plan = this.#plan(key);
     if (typeof plan !== 'object') return plan;
     if (plan.actions.length > 0 && this.#sender) {
@@ -117,46 +130,54 @@ export class Reconciler {
 
   #drop(key: LeaseKey): void {
     this.#plans.delete(key);
-    this.#restingUntil.delete(key);
+    this.#nextDecisionAt.delete(key);
     this.#blocked.delete(key);
     this.writes.drop(key);
   }
 
   /** What to do about the Lease, or until when there is nothing to be decided. */
   #plan(key: LeaseKey): Plan | NextLook {
-    const { records, barrier, clock, mayWrite } = this.#parts;
-    const closedUntil = mayWrite() ? barrier.closedUntil(key) : Number.POSITIVE_INFINITY;
+    const { records, clock, mayWrite } = this.#parts;
+    const nextDecisionAt = this.#nextDecisionAt.get(key);
+    if (nextDecisionAt !== undefined && clock.now() < nextDecisionAt) return nextDecisionAt;
+    const closedUntil = mayWrite() ? this.#closedUntil(key, LEASE) : Number.POSITIVE_INFINITY;
     if (closedUntil !== undefined) {
       this.#drop(key);
-      return closedUntil === Number.POSITIVE_INFINITY ? undefined : closedUntil;
+      return nextLookAt(closedUntil);
     }
+    this.#endWait(key, LEASE);
     const at = clock.now();
     const input = records.gather(key);
-    const restMs = Math.max(0, input.candidates.length - USUAL_CANDIDATES) * REST_PER_CANDIDATE_MS;
-    if (restMs > 0) this.#restingUntil.set(key, at + restMs);
-    else this.#restingUntil.delete(key);
+    const spacingMs = Math.max(0, input.candidates.length - USUAL_CANDIDATES) * SPACING_PER_CANDIDATE_MS;
+    if (spacingMs > 0) this.#nextDecisionAt.set(key, at + spacingMs);
+    else this.#nextDecisionAt.delete(key);
     const decision = decideElection(input, { monotonic: at, wall: clock.wallTime() });
-    const { requeue } = decision;
-    const again = requeue.kind === 'at' ? requeue.time : undefined;
-    const opensAt: Instant[] = [];
-    const actions = decision.actions.filter((action) => {
-      if (isLeaseWrite(action)) return true;
-      const closed = barrier.candidateClosedUntil(key, action.name);
-      if (closed !== undefined && closed !== Number.POSITIVE_INFINITY) opensAt.push(closed);
-      return closed === undefined;
-    });
+    const again = decision.requeue.kind === 'at' ? decision.requeue.time : undefined;
+    const opensAt = decision.actions.map((action) => this.#closedUntil(key, writtenBy(action)));
+    const actions = decision.actions.filter((_action, index) => opensAt[index] === undefined);
+    for (const action of actions) this.#endWait(key, writtenBy(action));
     if (actions.length < decision.actions.length) this.#blocked.add(key);
     else this.#blocked.delete(key);
     const plan: Plan = {
       decision: { ...decision, actions },
       input,
       actions,
-      nextLook: earliest([again, ...opensAt]),
-      goodUntil: at + Math.max(GOOD_MS, restMs),
+      nextLook: nextLookAt(earliest([again, ...opensAt])),
+      goodUntil: at + Math.max(GOOD_MS, spacingMs),
       isTold: false,
     };
     this.#plans.set(key, plan);
     return plan;
+  }
+
+  /** Until when the object must not be written, unless there is news of it before; undefined when it may be right now. */
+  #closedUntil(key: LeaseKey, object: WrittenObject): Instant | undefined {
+    return this.#backoff.retryAt(key, object) ?? this.#expectations.waitUntil(key, object);
+  }
+
+  /** The object is decided on as it is cached, whatever came of the last write. */
+  #endWait(key: LeaseKey, object: WrittenObject): void {
+    if (this.#expectations.giveUp(key, object)) this.#parts.relist(object.kind);
   }
 
   #want(key: LeaseKey, plan: Plan): void {
@@ -185,9 +206,9 @@ export class Reconciler {
     this.#tell(key, plan);
     const due = plan.actions.slice(0, seats).filter((action) => urgencyOf(action, plan.decision) === urgency);
     // What else was decided has to wait until it is known what a write to the Lease has come to.
-    const rest = due.some(isLeaseWrite) ? [] : plan.actions.slice(due.length);
-    const left = { ...plan, actions: rest, isTold: true };
-    if (rest.length > 0) this.#plans.set(key, left);
+    const actions = due.some(isLeaseWrite) ? [] : plan.actions.slice(due.length);
+    const left = { ...plan, actions, isTold: true };
+    if (actions.length > 0) this.#plans.set(key, left);
     else this.#plans.delete(key);
     for (const action of due) this.#sender?.send(key, action, plan.decision, plan.input);
     this.#want(key, left);
@@ -196,10 +217,7 @@ export class Reconciler {
   #goodPlan(key: LeaseKey): Plan | NextLook {
     const { clock, mayWrite } = this.#parts;
     const known = this.#plans.get(key);
-    const now = clock.now();
-    if (known && now < known.goodUntil && mayWrite()) return known;
-    const restingUntil = this.#restingUntil.get(key) ?? now;
-    return now < restingUntil ? restingUntil : this.#plan(key);
+    return known && clock.now() < known.goodUntil && mayWrite() ? known : this.#plan(key);
   }
 
   #tell(key: LeaseKey, { decision, input, isTold }: Plan): void {
@@ -210,9 +228,14 @@ export class Reconciler {
   }
 }
 
+/** What has no known end, as a write that is under way or a lock of others, asks for the next look once it is over. */
+function nextLookAt(at: Instant | undefined): NextLook {
+  return at === Number.POSITIVE_INFINITY ? undefined : at;
+}
+
 /** Since when an action has been needed: what a Lease without leader needs, since it has had none. */
 function neededSince({ decision, input }: Plan, action: Action, now: Instant): Instant {
   // Those who were silent before are asked after all those who may be waited for.
   if (action.kind === 'PingCandidate' && action.purpose === 'revival') return now;
-  return (decision.tenure.kind === 'vacant' ? unledSince(input, decision.tenure) : undefined) ?? now;
+  return unledSince(input, decision.tenure) ?? now;
 }

@@ -18,14 +18,17 @@ import {
   recordRefused,
   recordSending,
 } from './record-outcome.ts';
-import type { WriteBarrier, WrittenObject } from './write-barrier.ts';
+import type { WriteBackoff } from './write-backoff.ts';
+import type { WriteExpectations } from './write-expectations.ts';
+import { writtenBy } from './written-objects.ts';
 
 /** What a {@link Sender} works with. */
 export interface SenderParts {
   readonly clock: Clock;
   readonly settings: ElectionSettings;
   readonly records: ElectionRecords;
-  readonly barrier: WriteBarrier;
+  readonly expectations: WriteExpectations;
+  readonly backoff: WriteBackoff;
   readonly writer: ActionWriter;
   /** Counts what is under way. */
   readonly writes: WriteQueue;
@@ -46,10 +49,10 @@ export class Sender {
 
   /** Sends one action. Never throws, whatever comes of it. */
   send(key: LeaseKey, action: Action, decision: Decision, input: ElectionInput): void {
-    const { clock, writes, barrier, records, settings } = this.#parts;
+    const { clock, writes, expectations, records, settings } = this.#parts;
     const sentAt = clock.now();
     const end = writes.begin(key);
-    barrier.begin(key, targetOf(action));
+    expectations.expectAnswer(key, writtenBy(action));
     recordSending(records, key, action, settings, sentAt);
     void this.#carryOut(key, action, decision, input, sentAt).then((isAnswered) => {
       end(isAnswered);
@@ -85,16 +88,16 @@ export class Sender {
 
   /** `lease` is the Lease as the server has it now, where it was written. */
   #succeeded(key: LeaseKey, action: Action, lease: Lease | undefined, sentAt: Instant): void {
-    const { records, barrier, clock } = this.#parts;
+    const { records, expectations, backoff, clock } = this.#parts;
     if (isLeaseWrite(action) && lease) recordLeaseWritten(records, key, action, lease, clock.now());
     if (action.kind === 'PingCandidate') recordDelivered(records, key, action, sentAt, clock.now());
-    barrier.succeeded(key, targetOf(action));
-    barrier.expectChange(key, targetOf(action), basisOf(action));
+    backoff.succeeded(key, writtenBy(action));
+    expectations.expectChange(key, writtenBy(action), basisOf(action));
   }
 
   #failed(key: LeaseKey, action: Action, error: unknown, sentAt: Instant): void {
-    const { records, barrier, clock } = this.#parts;
-    const target = targetOf(action);
+    const { records, expectations, backoff, clock } = this.#parts;
+    const object = writtenBy(action);
     if (action.kind === 'PingCandidate') {
       // One that cannot be pinged, as a newer server's validation refuses every change of it, will never answer: it is
       // unresponsive like any other, else its election would wait for it for ever.
@@ -104,13 +107,10 @@ export class Sender {
     if (action.kind === 'DeleteCandidate') recordDeletionFailed(records, key, action, clock.now());
     if (isConflict(error)) recordRefused(records, key, action);
     const floorMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
-    barrier.failed(key, target, floorMs, isConflict(error));
-    if (isConflict(error)) barrier.expectChange(key, target, basisOf(action));
+    backoff.failed(key, object, floorMs, isConflict(error));
+    if (isConflict(error)) expectations.expectChange(key, object, basisOf(action));
+    else expectations.expectNothing(key, object);
   }
-}
-
-function targetOf(action: Action): WrittenObject {
-  return isLeaseWrite(action) ? { kind: 'lease' } : { kind: 'candidate', name: action.name };
 }
 
 /** The resourceVersion that an action was decided on; undefined for a Lease that did not exist. */

@@ -22,7 +22,10 @@ export function earliest(instants: Iterable<Instant | undefined>): Instant | und
   return first;
 }
 
-/** Exponential backoff: `baseMs`, doubled for each attempt after the first, at most `capMs`. */
+/**
+ * Exponential backoff: `baseMs`, doubled for each attempt after the first, at most `capMs`. Without chance, as what is
+ * decided again has to come to the same moment.
+ */
 export function backoffMs(attempt: number, baseMs: number, capMs: number): number {
-  return Math.min(baseMs * 2 ** Math.min(attempt - 1, 30), capMs);
+  return Math.min(baseMs * 2 ** (attempt - 1), capMs);
 }

@@ -1,16 +1,13 @@
+import { type BackoffRange, backoffDelayMs } from '../support/backoff-delay.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 
-/** How delays between attempts grow. */
-export interface BackoffOptions {
-  /** About the first delay, in milliseconds. */
-  readonly initialMs: number;
-  /** No delay is longer, in milliseconds. */
-  readonly maxMs: number;
+/** How delays between attempts grow, and when they start over. */
+export interface BackoffOptions extends BackoffRange {
   /** For how long things must have gone well before the next failure counts as the first one again, in milliseconds. */
   readonly resetAfterMs: number;
 }
 
-/** Delays that double with each failure in a row, of which the second half is left to chance. */
+/** Delays between attempts at one thing, which goes well for a while, and then badly. */
 export class Backoff {
   readonly #options: BackoffOptions;
   readonly #clock: Clock;
@@ -29,12 +26,11 @@ export class Backoff {
 
   /** Something failed: the delay before the next attempt, in milliseconds. */
   failed(): number {
-    const { initialMs, maxMs, resetAfterMs } = this.#options;
+    const { resetAfterMs } = this.#options;
     const healthy =
       this.#healthySince !== undefined && this.#clock.now() - this.#healthySince >= resetAfterMs;
     this.#failures = healthy ? 1 : this.#failures + 1;
     this.#healthySince = undefined;
-    const ceiling = Math.min(maxMs, initialMs * 2 ** Math.min(this.#failures - 1, 30));
-    return ceiling * (0.5 + this.#clock.random() / 2);
+    return backoffDelayMs(this.#failures, this.#options, this.#clock.random());
   }
 }

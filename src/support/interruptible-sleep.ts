@@ -1,29 +1,29 @@
 import type { Clock, Instant } from './clock.ts';
 
 /** A pause between two rounds of work that something can end early, be it before it has begun. */
-export class Rest {
+export class InterruptibleSleep {
   readonly #clock: Clock;
-  #isEnded = false;
+  #isInterrupted = false;
   #wake: (() => void) | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Resolves at `instant`, or at once when `end` is called or was called since the last rest. */
+  /** Resolves at `instant`, or at once when `interrupt` is called or was called since the last sleep. */
   async until(instant: Instant): Promise<void> {
-    if (!this.#isEnded) {
+    if (!this.#isInterrupted) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#wake = resolve;
       const cancel = this.#clock.setTimer(resolve, Math.ceil(instant - this.#clock.now()));
       await promise;
       cancel();
     }
-    this.#isEnded = false;
+    this.#isInterrupted = false;
   }
 
-  end(): void {
-    this.#isEnded = true;
+  interrupt(): void {
+    this.#isInterrupted = true;
     this.#wake?.();
   }
 }

@@ -82,6 +82,5 @@ export function needSince(rest: Rest | undefined, input: ElectionInput, at: Inst
 }
 
 function vacantSince(input: ElectionInput, at: Instant): Instant | undefined {
-  const tenure = surveyTenure(input, at);
-  return tenure.kind === 'vacant' ? unledSince(input, tenure) : undefined;
+  return unledSince(input, surveyTenure(input, at));
 }

@@ -2,7 +2,9 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
 import { WriteQueue } from '../../src/controller/queue/write-queue.ts';
 import { LockLostError, Sender } from '../../src/controller/sender.ts';
-import { WriteBarrier } from '../../src/controller/write-barrier.ts';
+import { WriteBackoff } from '../../src/controller/write-backoff.ts';
+import { WriteExpectations } from '../../src/controller/write-expectations.ts';
+import { writtenBy } from '../../src/controller/written-objects.ts';
 import { ackDueAt } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import type { Action } from '../../src/election/decision.ts';
@@ -25,7 +27,8 @@ interface Fate {
 class SenderWorld {
   readonly clock = new VirtualClock();
   readonly records = new ElectionRecords(defaultSettings);
-  readonly barrier = new WriteBarrier(this.clock, this.records, () => {});
+  readonly expectations = new WriteExpectations(this.clock, this.records);
+  readonly backoff = new WriteBackoff(this.clock);
   readonly writes = new WriteQueue({ clock: this.clock, most: 16, serve: () => {} });
   /** What was told, in order: like `written ok`, `applied UpdateLease`, `ended`. */
   readonly told: string[] = [];
@@ -40,7 +43,8 @@ class SenderWorld {
       clock: this.clock,
       settings: defaultSettings,
       records: this.records,
-      barrier: this.barrier,
+      expectations: this.expectations,
+      backoff: this.backoff,
       writes: this.writes,
       mayWrite: () => this.mayWrite,
       writer: { write: () => this.#answer() },
@@ -149,11 +153,11 @@ describe('what came of an action', () => {
     const answer = makeLeaseObject('a', 0);
     world.fate = { afterMs: 10, ...(isKubernetesObject(answer) && { answer }) };
     await world.send(unprefer);
-    expect(world.barrier.closedUntil(KEY)).toBe(Number.POSITIVE_INFINITY);
+    expect(world.expectations.waitUntil(KEY, writtenBy(unprefer))).toBe(Number.POSITIVE_INFINITY);
     await world.clock.advance(10);
     expect(world.told).toEqual(['written ok', 'applied UpdateLease', 'ended, 0 under way']);
     // The cache still shows what the write was based on.
-    expect(world.barrier.closedUntil(KEY)).toBe(10 + 10_000);
+    expect(world.expectations.waitUntil(KEY, writtenBy(unprefer))).toBe(10 + 10_000);
   });
 
   test('is not told as applied for a ping, which changes nothing that others go by', async () => {
@@ -170,9 +174,8 @@ describe('what came of an action', () => {
       world.fate = { error: apiError(429, 7000) };
       await world.send(action);
       expect(world.told).toEqual(['written ApiError', 'ended, 0 under way']);
-      const until =
-        action === ping ? world.barrier.candidateClosedUntil(KEY, 'a') : world.barrier.closedUntil(KEY);
-      expect(until).toBe(7000);
+      expect(world.backoff.retryAt(KEY, writtenBy(action))).toBe(7000);
+      expect(world.expectations.waitUntil(KEY, writtenBy(action))).toBeUndefined();
     },
   );
 

@@ -4,7 +4,7 @@ import { isConflict } from '../../kubernetes/errors.ts';
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import { isNotNewer } from '../../kubernetes/objects.ts';
 import type { Instant } from '../../support/clock.ts';
-import { Rest } from '../../support/interruptible-sleep.ts';
+import { InterruptibleSleep } from '../../support/interruptible-sleep.ts';
 import {
   decideLock,
   type LockDecision,
@@ -40,7 +40,7 @@ export class CoordinatorLock {
   readonly #options: CoordinatorLockOptions;
   readonly #timing: LockTiming;
   readonly #rules: LockRules;
-  readonly #rest: Rest;
+  readonly #sleep: InterruptibleSleep;
   /** Between claims by force, so that we and another that claims by force do not oust each other all the time. */
   readonly #forceBackoff: Backoff;
   #forceNotBefore: Instant = Number.NEGATIVE_INFINITY;
@@ -70,7 +70,7 @@ export class CoordinatorLock {
     this.#options = options;
     this.#timing = { ...DEFAULT_LOCK_TIMING, ...options.timing };
     checkLockSettings(identity, this.#timing);
-    this.#rest = new Rest(clock);
+    this.#sleep = new InterruptibleSleep(clock);
     const { leaseDurationMs } = this.#timing;
     this.#rules = { identity, leaseDurationMs, takeOver };
     const maxMs = 32 * leaseDurationMs;
@@ -91,7 +91,7 @@ export class CoordinatorLock {
 
   /** Looks at the lock at once, as what `mayClaim` says has changed. */
   reconsider(): void {
-    this.#rest.end();
+    this.#sleep.interrupt();
   }
 
   /** Begins to watch and to claim the lock. Without effect when already started, or after `stop`. */
@@ -116,7 +116,7 @@ export class CoordinatorLock {
     this.#stopWatch?.();
     this.#renewedAt = undefined;
     this.#refreshState();
-    this.#rest.end();
+    this.#sleep.interrupt();
     await this.#running;
     await this.#release();
     this.#refreshState();
@@ -126,7 +126,7 @@ export class CoordinatorLock {
     while (!this.#stopping) {
       const next = await this.#attempt();
       this.#refreshState();
-      await this.#rest.until(next);
+      await this.#sleep.until(next);
     }
   }
 
@@ -242,7 +242,7 @@ export class CoordinatorLock {
     if (record?.holder === this.#rules.identity) return;
     this.#contested = true;
     this.#refreshState();
-    this.#rest.end();
+    this.#sleep.interrupt();
   }
 
   #see(lease: KubernetesObject | undefined): LockObservation {

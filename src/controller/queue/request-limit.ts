@@ -12,7 +12,7 @@ const GOOD_FACTOR = 1.25;
 const SLOW_FACTOR = 2;
 const WINDOW_MS = 30_000;
 const SHRINK = 0.75;
-/** With fewer, a server that others overload would answer them and not us: Leases without leader cannot wait for its rest. */
+/** With fewer, a server that others overload would answer them and not us: Leases without leader cannot wait until it is idle. */
 const LEAST = 8;
 
 /**

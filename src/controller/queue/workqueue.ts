@@ -1,7 +1,7 @@
+import { backoffDelayMs } from '../../support/backoff-delay.ts';
 import type { Clock, Instant } from '../../support/clock.ts';
 import { DeadlineHeap } from '../../support/deadline-heap.ts';
 import { Fifo } from './fifo.ts';
-import { type BackoffSettings, RateLimiter } from './rate-limiter.ts';
 
 /**
  * Told of what happens in a queue, as it happens; the customary `workqueue_*` metrics follow from it. Work that is still
@@ -22,8 +22,6 @@ export interface WorkqueueObserver {
 
 export interface WorkqueueOptions {
   readonly clock: Clock;
-  /** Of `addRateLimited`; 5 ms to 60 s when absent. */
-  readonly backoff?: BackoffSettings;
   readonly observer?: WorkqueueObserver;
 }
 
@@ -32,8 +30,8 @@ export interface WorkerOptions {
   readonly workers: number;
   /** Processes one key; `signal` aborts when the queue shuts down. A rejection puts the key back with backoff. */
   readonly process: (key: string, signal: AbortSignal) => Promise<void>;
-  /** Told of every rejection; may answer with the least number of milliseconds to wait before the retry. Must not throw. */
-  readonly onError: (key: string, error: unknown) => number | undefined;
+  /** Told of every rejection. Must not throw. */
+  readonly onError: (key: string, error: unknown) => void;
 }
 
 interface Processing {
@@ -42,7 +40,7 @@ interface Processing {
   readonly formerDeadline: Instant | undefined;
 }
 
-const DEFAULT_BACKOFF: BackoffSettings = { baseMs: 5, maxMs: 60_000 };
+const BACKOFF = { initialMs: 5, maxMs: 60_000 };
 
 /**
  * The keys that need a look, each handed out once however often it was added, and never to two workers at a time: a key
@@ -56,7 +54,8 @@ const DEFAULT_BACKOFF: BackoffSettings = { baseMs: 5, maxMs: 60_000 };
 export class Workqueue {
   readonly #clock: Clock;
   readonly #observer: WorkqueueObserver | undefined;
-  readonly #limiter: RateLimiter;
+  /** How often a key was put back with backoff since it was last forgotten. */
+  readonly #failures = new Map<string, number>();
   /** Keys due a processing, and since when. */
   readonly #dirty = new Map<string, Instant>();
   /** The dirty keys that are not being processed, in the order in which they are handed out. */
@@ -71,7 +70,6 @@ export class Workqueue {
   constructor(options: WorkqueueOptions) {
     this.#clock = options.clock;
     this.#observer = options.observer;
-    this.#limiter = new RateLimiter(options.clock, options.backoff ?? DEFAULT_BACKOFF);
   }
 
   /** How many keys wait to be processed; those with a deadline that has not come do not count. */
@@ -129,21 +127,18 @@ export class Workqueue {
     if (at !== undefined) this.addAt(key, at);
   }
 
-  /** Asks for a processing of `key` after its backoff, but not within `floorMs` (a server's Retry-After). */
-  addRateLimited(key: string, floorMs = 0): void {
+  /** Asks for a processing of `key` after its backoff. */
+  addRateLimited(key: string): void {
     if (this.#shutdown.signal.aborted) return;
     this.#observer?.retried();
-    this.addAfter(key, this.#limiter.next(key, floorMs));
+    const failures = (this.#failures.get(key) ?? 0) + 1;
+    this.#failures.set(key, failures);
+    this.addAfter(key, backoffDelayMs(failures, BACKOFF, this.#clock.random()));
   }
 
   /** Ends the backoff of `key`; deadlines stay. Call it when a key has been processed without failure. */
   forget(key: string): void {
-    this.#limiter.forget(key);
-  }
-
-  /** How often `key` was put back with backoff since it was last forgotten. */
-  numRequeues(key: string): number {
-    return this.#limiter.failures(key);
+    this.#failures.delete(key);
   }
 
   /** The next key to process, as soon as there is one; `done` must follow. Undefined once the queue is shut down. */
@@ -197,7 +192,8 @@ export class Workqueue {
       try {
         await process(key, this.#shutdown.signal);
       } catch (error) {
-        this.addRateLimited(key, onError(key, error));
+        onError(key, error);
+        this.addRateLimited(key);
       } finally {
         this.done(key);
       }

@@ -1,0 +1,41 @@
+import type { LeaseKey } from '../coordination/lease-key.ts';
+import type { Action } from '../election/decision.ts';
+import { isLeaseWrite } from '../election/decision-queries.ts';
+
+/** An object that was written, or that a write to was refused for: the Lease itself, or one of its candidates. */
+export type WrittenObject =
+  | { readonly kind: 'lease' }
+  | { readonly kind: 'candidate'; readonly name: string };
+
+/** What an action writes. */
+export function writtenBy(action: Action): WrittenObject {
+  return isLeaseWrite(action) ? { kind: 'lease' } : { kind: 'candidate', name: action.name };
+}
+
+/** Something about each object that was written, until its Lease is forgotten. */
+export class WrittenObjects<T> {
+  readonly #byLease = new Map<LeaseKey, Map<string, T>>();
+
+  get(key: LeaseKey, object: WrittenObject): T | undefined {
+    return this.#byLease.get(key)?.get(idOf(object));
+  }
+
+  set(key: LeaseKey, object: WrittenObject, value: T): void {
+    const byId = this.#byLease.get(key) ?? new Map<string, T>();
+    this.#byLease.set(key, byId.set(idOf(object), value));
+  }
+
+  delete(key: LeaseKey, object: WrittenObject): void {
+    const byId = this.#byLease.get(key);
+    if (byId?.delete(idOf(object)) && byId.size === 0) this.#byLease.delete(key);
+  }
+
+  forget(key: LeaseKey): void {
+    this.#byLease.delete(key);
+  }
+}
+
+function idOf(object: WrittenObject): string {
+  // No candidate has an empty name.
+  return object.kind === 'lease' ? '' : object.name;
+}
