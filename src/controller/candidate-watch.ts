@@ -3,7 +3,6 @@ import type { LeaseCandidateVersion } from '../coordination/lease-candidate-vers
 import { leaseCandidateResource } from '../coordination/lease-candidate-version.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { LeaseCandidate } from '../election/model.ts';
-import { Backoff } from '../kubernetes/backoff.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { discoverServedVersion } from '../kubernetes/discovery.ts';
 import {
@@ -12,6 +11,7 @@ import {
   type ReflectorEvent,
   type ReflectorObservation,
 } from '../kubernetes/reflector.ts';
+import { Backoff } from '../support/backoff.ts';
 import { type Clock, sleep } from '../support/clock.ts';
 import { NamespacedReflectors } from './namespaced-reflectors.ts';
 

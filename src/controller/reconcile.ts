@@ -108,6 +108,7 @@ export class Reconciler {
       this.#want(key, plan);
     } else {
       this.writes.drop(key);
+      this.#plans.delete(key);
       this.#tell(key, plan);
     }
     return plan.nextLook;
@@ -196,6 +197,7 @@ export class Reconciler {
     if (plan.nextLook !== undefined) this.#parts.lookAgain(key, plan.nextLook);
     const [first] = plan.actions;
     if (!first) {
+      this.#plans.delete(key);
       this.#tell(key, plan);
       return;
     }

@@ -1,5 +1,5 @@
 import type { LeaseKey } from '../coordination/lease-key.ts';
-import { backoffDelayMs } from '../support/backoff-delay.ts';
+import { backoffDelayMs } from '../support/backoff.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import { type WrittenObject, WrittenObjects } from './written-objects.ts';
 

@@ -1,5 +1,5 @@
+import { Backoff } from '../support/backoff.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
-import { Backoff } from './backoff.ts';
 import type { KubernetesClient } from './client.ts';
 import { ConnectionError } from './errors.ts';
 import { isKubernetesObject, type KubernetesObject } from './objects.ts';

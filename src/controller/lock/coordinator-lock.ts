@@ -1,8 +1,8 @@
-import { Backoff } from '../../kubernetes/backoff.ts';
 import { Deadline } from '../../kubernetes/deadline.ts';
 import { isConflict } from '../../kubernetes/errors.ts';
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import { isNotNewer } from '../../kubernetes/objects.ts';
+import { Backoff } from '../../support/backoff.ts';
 import type { Instant } from '../../support/clock.ts';
 import { InterruptibleSleep } from '../../support/interruptible-sleep.ts';
 import {

@@ -1,4 +1,4 @@
-import { backoffDelayMs } from '../../support/backoff-delay.ts';
+import { backoffDelayMs } from '../../support/backoff.ts';
 import type { Clock, Instant } from '../../support/clock.ts';
 import { DeadlineHeap } from '../../support/deadline-heap.ts';
 import { Fifo } from './fifo.ts';

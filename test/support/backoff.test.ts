@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
-import { Backoff } from '../../src/kubernetes/backoff.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { describe, expect, it, test } from 'vitest';
+import { Backoff, backoffDelayMs } from '../../src/support/backoff.ts';
+import { VirtualClock } from './virtual-clock.ts';
 
 const options = { initialMs: 200, maxMs: 1_000, resetAfterMs: 5_000 };
 
@@ -39,3 +39,19 @@ describe('a backoff', () => {
     expect(backoff.failed()).toBe(400);
   });
 });
+
+test.each([
+  { failures: 0, want: 0 },
+  { failures: 1, want: 100 },
+  { failures: 2, want: 200 },
+  { failures: 4, want: 800 },
+  { failures: 5, want: 1000 },
+  { failures: 5000, want: 1000 },
+])(
+  'the delay after $failures failures in a row is from half of $want ms to all of it',
+  ({ failures, want }) => {
+    expect(
+      [0, 0.5, 1].map((chance) => backoffDelayMs(failures, { initialMs: 100, maxMs: 1000 }, chance)),
+    ).toEqual([want / 2, want * 0.75, want]);
+  },
+);
