@@ -21,7 +21,7 @@ export interface CandidateWatchParts {
   readonly clock: Clock;
   /** Empty: all. */
   readonly namespaces: readonly string[];
-  readonly handler: (event: Omit<ReflectorEvent<LeaseCandidate>, 'key'>) => void;
+  readonly handler: (event: ReflectorEvent<LeaseCandidate>) => void;
   /** All candidates of one namespace more are known, in `version`. */
   readonly onSynced: (version: LeaseCandidateVersion) => void;
   /** No version is served: told once, each time that it comes to be so. */
@@ -140,8 +140,8 @@ export class CandidateWatch {
     this.#version = undefined;
     await reflectors.stop();
     const { handler } = this.#parts;
-    for (const { store } of reflectors.all) {
-      for (const object of store.values())
+    for (const reflector of reflectors.all) {
+      for (const object of reflector.objects())
         handler({ type: 'deleted', object, previous: object, initial: false });
     }
   }

@@ -237,7 +237,7 @@ export class ElectionController {
     if (concernsUs && !isRenewal) this.queue.add(key);
   }
 
-  #onCandidate({ type, object, previous, initial }: Omit<ReflectorEvent<LeaseCandidate>, 'key'>): void {
+  #onCandidate({ type, object, previous, initial }: ReflectorEvent<LeaseCandidate>): void {
     // leaseName is immutable; where a server let it change, the candidate has left its former Lease.
     if (previous && previous.leaseName !== object.leaseName) this.#dropCandidate(previous);
     if (type === 'deleted') {

@@ -2,11 +2,11 @@ import { type Clock, type Instant, sleep } from '../support/clock.ts';
 import { Backoff } from './backoff.ts';
 import type { KubernetesClient } from './client.ts';
 import { ConnectionError } from './errors.ts';
+import { listAllPages } from './list-pages.ts';
 import { isKubernetesObject, type KubernetesObject } from './objects.ts';
 import { decideRecovery } from './recovery.ts';
-import { listForStore } from './replacing-list.ts';
 import { ServerContact } from './server-contact.ts';
-import { type Decoder, ObjectStore, type ReadonlyStore, type StoreChange } from './store.ts';
+import { ObjectStore, type StoreChange } from './store.ts';
 import type { WatchEvent } from './watch-event.ts';
 import { runWatch, type WatchEnd } from './watch-stream.ts';
 
@@ -73,7 +73,7 @@ const FORGOTTEN_ANEW_MS = 2 * BACKOFF.maxMs;
  */
 export class Reflector<T> {
   readonly #options: ReflectorOptions<T>;
-  readonly #store = new ObjectStore<T>();
+  readonly #store: ObjectStore<T>;
   readonly #stopping = new AbortController();
   readonly #backoff: Backoff;
   readonly #contact: ServerContact;
@@ -90,12 +90,14 @@ export class Reflector<T> {
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
+    this.#store = new ObjectStore((raw) => this.#decode(raw));
     this.#backoff = new Backoff(BACKOFF, options.clock);
     this.#contact = new ServerContact(options.clock);
   }
 
-  get store(): ReadonlyStore<T> {
-    return this.#store;
+  /** All objects that are known to be on the server. */
+  objects(): IterableIterator<T> {
+    return this.#store.values();
   }
 
   /**
@@ -153,15 +155,14 @@ export class Reflector<T> {
   }
 
   async #recover(error: unknown, during: 'list' | 'watch'): Promise<void> {
-    const { path, clock, onNotServed } = this.#options;
     const { relist, forgotten, notServed, refused, minDelayMs } = decideRecovery(error);
     if (refused) this.#refusals++;
     if (relist || this.#refusals >= MAX_REFUSALS) this.#resourceVersion = undefined;
     const mayGoOn = during === 'watch' && forgotten && this.#isForgottenAnew();
     const retryInMs = Math.max(mayGoOn ? 0 : this.#backoff.failed(), minDelayMs);
-    this.#report(error, { path, during, retryInMs });
-    if (notServed) this.#guard(() => onNotServed?.());
-    await sleep(clock, retryInMs, this.#stopping.signal);
+    this.#report(error, { during, retryInMs });
+    if (notServed) this.#guard(() => this.#options.onNotServed?.());
+    await sleep(this.#options.clock, retryInMs, this.#stopping.signal);
   }
 
   /** That a server is back after an outage is no failure more: all must be listed at once. That it goes on so is one. */
@@ -173,42 +174,38 @@ export class Reflector<T> {
   }
 
   async #list(): Promise<void> {
-    const {
-      client,
-      clock,
-      path,
-      query = {},
-      pageSize = DEFAULT_PAGE_SIZE,
-      observe,
-      onSynced,
-    } = this.#options;
+    const { client, clock, path, query = {}, pageSize = DEFAULT_PAGE_SIZE } = this.#options;
     const startedAt = clock.now();
-    const { resourceVersion, objects, pages, complete } = await listForStore(client, {
+    let replacement = this.#store.beginReplacement();
+    const { resourceVersion, ...size } = await listAllPages(client, {
       path,
       query,
       pageSize,
       deadlineMs: PAGE_DEADLINE_MS,
       signal: this.#stopping.signal,
-      store: this.#store,
-      decode: this.#decode,
-      isUsable: this.#isUsable,
-      onPage: () => this.#contact.answered(),
+      begin: () => {
+        replacement = this.#store.beginReplacement();
+        return (items) => {
+          this.#contact.answered();
+          replacement.add(items.filter(this.#isUsable));
+        };
+      },
     });
     // An answer can arrive in the same turn as stop() is called.
     if (this.#stopping.signal.aborted) return;
     this.#listedAt = startedAt;
-    const changes = complete();
+    const changes = replacement.complete();
     this.#backoff.succeeded();
     this.#advanceTo(resourceVersion);
-    this.#guard(() => observe?.({ type: 'listed', objects, pages, durationMs: clock.now() - startedAt }));
+    this.#observe({ type: 'listed', ...size, durationMs: clock.now() - startedAt });
     this.#deliver(changes);
     if (this.#synced || this.#stopping.signal.aborted) return;
     this.#synced = true;
-    this.#guard(() => onSynced?.());
+    this.#guard(() => this.#options.onSynced?.());
   }
 
   async #watch(resourceVersion: string): Promise<void> {
-    const { client, clock, path, query = {}, stallMs = DEFAULT_STALL_MS, observe } = this.#options;
+    const { client, clock, path, query = {}, stallMs = DEFAULT_STALL_MS } = this.#options;
     this.#watching = new AbortController();
     let openedAt: Instant | undefined;
     let how: WatchEnd | 'failed' = 'failed';
@@ -223,14 +220,14 @@ export class Reflector<T> {
           openedAt = clock.now();
           this.#contact.watchOpened();
           this.#backoff.succeeded();
-          this.#guard(() => observe?.({ type: 'watchStarted' }));
+          this.#observe({ type: 'watchStarted' });
         },
         onActivity: () => this.#contact.heard(),
         onEvent: (event) => this.#take(event),
       });
     } finally {
       if (this.#contact.watchEnded(how)) this.#resourceVersion = undefined;
-      if (openedAt !== undefined) this.#guard(() => observe?.({ type: 'watchEnded', how }));
+      if (openedAt !== undefined) this.#observe({ type: 'watchEnded', how });
     }
     const short = openedAt !== undefined && clock.now() - openedAt < SHORT_WATCH_MS;
     if (how === 'closed' && short && this.#resourceVersion === resourceVersion) {
@@ -246,9 +243,7 @@ export class Reflector<T> {
       return;
     }
     const changes =
-      event.type === 'DELETED'
-        ? this.#store.remove(event.object, this.#decode)
-        : this.#store.put(event.object, this.#decode);
+      event.type === 'DELETED' ? this.#store.remove(event.object) : this.#store.put(event.object);
     const { resourceVersion } = event.object.metadata;
     if (resourceVersion) this.#advanceTo(resourceVersion);
     this.#deliver(changes);
@@ -270,34 +265,36 @@ export class Reflector<T> {
 
   readonly #isUsable = (item: unknown): item is KubernetesObject => {
     const usable = isKubernetesObject(item);
-    if (!usable) this.#reportDecode(new TypeError(`an item of the list is no object with a name`));
+    if (!usable)
+      this.#report(new TypeError('an item of the list is no object with a name'), { during: 'decode' });
     return usable;
   };
 
-  readonly #decode: Decoder<T> = (raw) => {
+  #decode(raw: KubernetesObject): T | undefined {
     try {
       return this.#options.decode(raw);
     } catch (error) {
-      this.#reportDecode(error);
+      this.#report(error, { during: 'decode' });
       return undefined;
     }
-  };
+  }
 
-  #reportDecode(error: unknown): void {
-    this.#report(error, { path: this.#options.path, during: 'decode' });
+  #observe(observation: ReflectorObservation): void {
+    this.#guard(() => this.#options.observe?.(observation));
   }
 
   #guard(callback: () => void): void {
     try {
       callback();
     } catch (error) {
-      this.#report(error, { path: this.#options.path, during: 'callback' });
+      this.#report(error, { during: 'callback' });
     }
   }
 
-  #report(error: unknown, context: ReflectorErrorContext): void {
+  #report(error: unknown, context: Omit<ReflectorErrorContext, 'path'>): void {
+    const { path, onError } = this.#options;
     try {
-      this.#options.onError?.(error, context);
+      onError?.(error, { path, ...context });
     } catch {
       // There is nobody left to tell, and keeping the store in step matters more.
     }
