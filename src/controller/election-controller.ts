@@ -266,11 +266,7 @@ export class ElectionController {
 
   #dropCandidate(candidate: LeaseCandidate): void {
     this.#records.dropCandidate(candidate, this.#now());
-    this.#candidateSeen(candidate);
-  }
-
-  #candidateSeen({ namespace, leaseName }: LeaseCandidate): void {
-    const key = leaseKey(namespace, leaseName);
+    const key = leaseKey(candidate.namespace, candidate.leaseName);
     this.#reconciler.outdate(key);
     this.queue.add(key);
     this.#onSeen?.(key, false);
