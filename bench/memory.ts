@@ -87,8 +87,8 @@ function fill<T>(
   decode: Decoder<T>,
   take: (object: T, revision: number) => void,
 ): ObjectStore<T> {
-  const store = new ObjectStore<T>();
-  const replacement = store.beginReplacement(decode);
+  const store = new ObjectStore<T>(decode);
+  const replacement = store.beginReplacement();
   for (let first = 0; first < count; first += PAGE) {
     const page = Array.from({ length: Math.min(PAGE, count - first) }, (_, at) => make(first + at, 0));
     const { items: read } = JSON.parse(JSON.stringify({ items: page })) as { items: KubernetesObject[] };
@@ -105,7 +105,7 @@ function fill<T>(
       for (const line of lines.push(Buffer.from(text))) {
         const event = parseWatchEvent(line, '/');
         if (event.type === 'BOOKMARK') continue;
-        for (const { object } of store.put(event.object, decode)) take(object, revision);
+        for (const { object } of store.put(event.object)) take(object, revision);
       }
     }
   }
@@ -131,11 +131,13 @@ const leases = fill<Lease>(LEASES, leaseObject, decodeLease, (lease, revision) =
 );
 const after = heapUsed();
 
-const perCandidate = (between - before) / candidates.size;
-const perLease = (after - between) / leases.size;
+const candidateCount = [...candidates.values()].length;
+const leaseCount = [...leases.values()].length;
+const perCandidate = (between - before) / candidateCount;
+const perLease = (after - between) / leaseCount;
 process.stdout.write(
-  `${candidates.size} candidates: ${perCandidate.toFixed(0)} bytes each\n` +
-    `${leases.size} Leases: ${perLease.toFixed(0)} bytes each\n` +
+  `${candidateCount} candidates: ${perCandidate.toFixed(0)} bytes each\n` +
+    `${leaseCount} Leases: ${perLease.toFixed(0)} bytes each\n` +
     `${((after - before) / 1024 / 1024).toFixed(1)} MiB in all; ${records.size} Leases remembered\n`,
 );
 if (Math.max(perCandidate, perLease) > MOST_BYTES) {

@@ -21,7 +21,7 @@ export interface CandidateWatchParts {
   readonly clock: Clock;
   /** Empty: all. */
   readonly namespaces: readonly string[];
-  readonly handler: (event: Omit<ReflectorEvent<LeaseCandidate>, 'key'>) => void;
+  readonly handler: (event: ReflectorEvent<LeaseCandidate>) => void;
   /** All candidates of one namespace more are known, in `version`. */
   readonly onSynced: (version: LeaseCandidateVersion) => void;
   /** No version is served: told once, each time that it comes to be so. */
@@ -45,9 +45,8 @@ export class CandidateWatch {
   /** Between a version that turned out to be gone and the next look. */
   readonly #backoff: Backoff;
   #running: Promise<void> | undefined;
-  #version: LeaseCandidateVersion | undefined;
   /** Undefined while no version is served. */
-  #reflectors: NamespacedReflectors<LeaseCandidate> | undefined;
+  #watched: { version: LeaseCandidateVersion; reflectors: NamespacedReflectors<LeaseCandidate> } | undefined;
   #isNotServed = false;
 
   constructor(parts: CandidateWatchParts) {
@@ -57,12 +56,12 @@ export class CandidateWatch {
 
   /** The version watched; undefined while none is served. */
   get version(): LeaseCandidateVersion | undefined {
-    return this.#version;
+    return this.#watched?.version;
   }
 
   /** One for each namespace watched; none while no version is served. */
   get reflectors(): readonly Pick<Reflector<LeaseCandidate>, 'lastActivity' | 'unwatchedSince'>[] {
-    return this.#reflectors?.all ?? [];
+    return this.#watched?.reflectors.all ?? [];
   }
 
   /** Whether the server was found to serve no version. */
@@ -72,16 +71,16 @@ export class CandidateWatch {
 
   /** Whether all candidates of `namespace` are known. */
   knows(namespace: string): boolean {
-    return this.#reflectors?.knows(namespace) ?? false;
+    return this.#watched?.reflectors.knows(namespace) ?? false;
   }
 
   hasSynced(): boolean {
-    return this.#reflectors?.knowAll() ?? false;
+    return this.#watched?.reflectors.knowAll() ?? false;
   }
 
   /** See {@link Reflector.relist}. */
   relist(): void {
-    this.#reflectors?.relist();
+    this.#watched?.reflectors.relist();
   }
 
   start(): void {
@@ -126,22 +125,20 @@ export class CandidateWatch {
     const { signal } = this.#stopping;
     const end = () => gone.resolve();
     signal.addEventListener('abort', end, { once: true });
-    this.#version = version;
     const reflectors = new NamespacedReflectors(this.#parts.namespaces, (namespace) =>
       this.#reflector(version, namespace, end),
     );
-    this.#reflectors = reflectors;
+    this.#watched = { version, reflectors };
     reflectors.start();
     if (signal.aborted) end();
     await gone.promise;
     signal.removeEventListener('abort', end);
 
-    this.#reflectors = undefined;
-    this.#version = undefined;
+    this.#watched = undefined;
     await reflectors.stop();
     const { handler } = this.#parts;
-    for (const { store } of reflectors.all) {
-      for (const object of store.values())
+    for (const reflector of reflectors.all) {
+      for (const object of reflector.objects())
         handler({ type: 'deleted', object, previous: object, initial: false });
     }
   }

@@ -229,7 +229,7 @@ export class ElectionController {
     if (concernsUs && !isRenewal) this.queue.add(key);
   }
 
-  #onCandidate({ type, object, previous, initial }: Omit<ReflectorEvent<LeaseCandidate>, 'key'>): void {
+  #onCandidate({ type, object, previous, initial }: ReflectorEvent<LeaseCandidate>): void {
     // leaseName is immutable; where a server let it change, the candidate has left its former Lease.
     if (previous && previous.leaseName !== object.leaseName) this.#dropCandidate(previous);
     if (type === 'deleted') {
@@ -258,11 +258,7 @@ export class ElectionController {
 
   #dropCandidate(candidate: LeaseCandidate): void {
     this.#records.dropCandidate(candidate, this.#now());
-    this.#candidateSeen(candidate);
-  }
-
-  #candidateSeen({ namespace, leaseName }: LeaseCandidate): void {
-    const key = leaseKey(namespace, leaseName);
+    const key = leaseKey(candidate.namespace, candidate.leaseName);
     this.#reconciler.outdate(key);
     this.queue.add(key);
     this.#onSeen?.(key, false);

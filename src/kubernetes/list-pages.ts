@@ -8,6 +8,8 @@ export interface ObjectList {
   /** The state of the server that the list shows, and that a watch goes on from. */
   readonly resourceVersion: string;
   readonly pages: number;
+  /** How many items they had. */
+  readonly objects: number;
 }
 
 /** What to list, and how. */
@@ -30,36 +32,31 @@ export interface ListRequest {
  * Lists page by page and resolves once it has the last. When the server has meanwhile forgotten the state that the
  * pages show (410), the list is begun anew, once. Rejects as the client does.
  */
-export async function listAllPages(client: KubernetesClient, request: ListRequest): Promise<ObjectList> {
-  try {
-    return await listOnce(client, request);
-  } catch (error) {
-    if (error instanceof LostSnapshot) return await listOnce(client, request).catch(rethrowLostSnapshot);
-    throw error;
-  }
+export function listAllPages(client: KubernetesClient, request: ListRequest): Promise<ObjectList> {
+  return listFromStart(client, request, true);
 }
 
-/** A 410 in answer to a continue token, which a 410 to a list's first page is not. */
-class LostSnapshot extends Error {
-  readonly answer: ApiError;
-
-  constructor(answer: ApiError) {
-    super(answer.message);
-    this.answer = answer;
-  }
-}
-
-function rethrowLostSnapshot(error: unknown): never {
-  throw error instanceof LostSnapshot ? error.answer : error;
-}
-
-async function listOnce(client: KubernetesClient, request: ListRequest): Promise<ObjectList> {
+async function listFromStart(
+  client: KubernetesClient,
+  request: ListRequest,
+  mayBeginAnew: boolean,
+): Promise<ObjectList> {
   const take = request.begin();
+  let objects = 0;
   let token: string | undefined;
   for (let pages = 1; ; pages++) {
-    const page = await readPage(client, request, token);
+    let page: Page;
+    try {
+      page = await readPage(client, request, token);
+    } catch (error) {
+      // In answer to a list's first page it means something else.
+      const isForgotten = token !== undefined && error instanceof ApiError && error.status === 410;
+      if (isForgotten && mayBeginAnew) return await listFromStart(client, request, false);
+      throw error;
+    }
     take(page.items);
-    if (page.token === undefined) return { resourceVersion: page.resourceVersion, pages };
+    objects += page.items.length;
+    if (page.token === undefined) return { resourceVersion: page.resourceVersion, pages, objects };
     token = page.token;
   }
 }
@@ -76,19 +73,13 @@ async function readPage(
   token: string | undefined,
 ): Promise<Page> {
   const { path, query, pageSize, deadlineMs, signal } = request;
-  const answer = await client
-    .request({
-      method: 'GET',
-      path,
-      query: { ...query, limit: pageSize, continue: token },
-      deadlineMs,
-      signal,
-    })
-    .catch((error: unknown) => {
-      throw token !== undefined && error instanceof ApiError && error.status === 410
-        ? new LostSnapshot(error)
-        : error;
-    });
+  const answer = await client.request({
+    method: 'GET',
+    path,
+    query: { ...query, limit: pageSize, continue: token },
+    deadlineMs,
+    signal,
+  });
   const { items, metadata } = answer as { items?: unknown; metadata?: unknown };
   const resourceVersion = isJsonObject(metadata) ? metadata['resourceVersion'] : undefined;
   const next = isJsonObject(metadata) ? metadata['continue'] : undefined;

@@ -2,11 +2,21 @@ import { Backoff } from '../support/backoff.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
 import type { KubernetesClient } from './client.ts';
 import { ConnectionError } from './errors.ts';
+import { listAllPages } from './list-pages.ts';
 import { isKubernetesObject, type KubernetesObject } from './objects.ts';
 import { decideRecovery } from './recovery.ts';
-import { listForStore } from './replacing-list.ts';
+import {
+  afterDelay,
+  afterDoubt,
+  afterFailure,
+  afterList,
+  afterNews,
+  listing,
+  type ReflectorState,
+  type Watching,
+} from './reflector-state.ts';
 import { ServerContact } from './server-contact.ts';
-import { type Decoder, ObjectStore, type ReadonlyStore, type StoreChange } from './store.ts';
+import { ObjectStore, type StoreChange } from './store.ts';
 import type { WatchEvent } from './watch-event.ts';
 import { runWatch, type WatchEnd } from './watch-stream.ts';
 
@@ -58,12 +68,8 @@ const DEFAULT_STALL_MS = 90_000;
 const PAGE_DEADLINE_MS = 60_000;
 /** A watch that the server closes within this many milliseconds, without news, counts as failed: else we would spin. */
 const SHORT_WATCH_MS = 1_000;
-/** After so many refusals to go on from one state, that state itself is suspect. */
-const MAX_REFUSALS = 5;
 /** The longest delay is kept short: a coordinator that does not see cannot elect. */
 const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
-/** Evidence that comes sooner after a list is not acted on, in milliseconds: should it be wrong, lists cost little. */
-const RELIST_INTERVAL_MS = 60_000;
 /** A server that forgets each state at once says so more often than this, in milliseconds, however long we wait. */
 const FORGOTTEN_ANEW_MS = 2 * BACKOFF.maxMs;
 
@@ -73,29 +79,28 @@ const FORGOTTEN_ANEW_MS = 2 * BACKOFF.maxMs;
  */
 export class Reflector<T> {
   readonly #options: ReflectorOptions<T>;
-  readonly #store = new ObjectStore<T>();
+  readonly #store: ObjectStore<T>;
   readonly #stopping = new AbortController();
   readonly #backoff: Backoff;
   readonly #contact: ServerContact;
   #running: Promise<void> | undefined;
+  #state: ReflectorState = listing;
   #synced = false;
-  /** Where a watch goes on from; undefined when everything has to be listed. */
-  #resourceVersion: string | undefined;
-  #refusals = 0;
-  #listedAt: Instant | undefined;
   /** Ends the watch that is under way. */
-  #watching: AbortController | undefined;
+  #watchEnd: AbortController | undefined;
   /** When the server last said that it has forgotten where the watch was. */
   #forgottenAt: Instant | undefined;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
+    this.#store = new ObjectStore((raw) => this.#decode(raw));
     this.#backoff = new Backoff(BACKOFF, options.clock);
     this.#contact = new ServerContact(options.clock);
   }
 
-  get store(): ReadonlyStore<T> {
-    return this.#store;
+  /** All objects that are known to be on the server. */
+  objects(): IterableIterator<T> {
+    return this.#store.values();
   }
 
   /**
@@ -133,35 +138,41 @@ export class Reflector<T> {
    * by the watch. Without effect where that was done a moment ago.
    */
   relist(): void {
-    const { clock } = this.#options;
-    if (this.#listedAt === undefined || clock.now() - this.#listedAt < RELIST_INTERVAL_MS) return;
-    this.#resourceVersion = undefined;
-    this.#watching?.abort();
+    this.#state = afterDoubt(this.#state, this.#options.clock.now());
+    if (this.#state.kind === 'listing') this.#watchEnd?.abort();
   }
 
   async #run(): Promise<void> {
-    while (!this.#stopping.signal.aborted) {
-      const during = this.#resourceVersion === undefined ? 'list' : 'watch';
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const state = this.#state;
       try {
-        if (this.#resourceVersion === undefined) await this.#list();
-        else await this.#watch(this.#resourceVersion);
+        await this.#act(state);
       } catch (error) {
-        if (this.#stopping.signal.aborted) return;
-        await this.#recover(error, during);
+        if (!signal.aborted) this.#recover(error, state.kind === 'listing' ? 'list' : 'watch');
       }
     }
   }
 
-  async #recover(error: unknown, during: 'list' | 'watch'): Promise<void> {
-    const { path, clock, onNotServed } = this.#options;
-    const { relist, forgotten, notServed, refused, minDelayMs } = decideRecovery(error);
-    if (refused) this.#refusals++;
-    if (relist || this.#refusals >= MAX_REFUSALS) this.#resourceVersion = undefined;
-    const mayGoOn = during === 'watch' && forgotten && this.#isForgottenAnew();
-    const retryInMs = Math.max(mayGoOn ? 0 : this.#backoff.failed(), minDelayMs);
-    this.#report(error, { path, during, retryInMs });
-    if (notServed) this.#guard(() => onNotServed?.());
-    await sleep(clock, retryInMs, this.#stopping.signal);
+  async #act(state: ReflectorState): Promise<void> {
+    switch (state.kind) {
+      case 'listing':
+        return await this.#list();
+      case 'watching':
+        return await this.#watch(state);
+      case 'backingOff':
+        await sleep(this.#options.clock, state.delayMs, this.#stopping.signal);
+        this.#state = afterDelay(this.#state);
+    }
+  }
+
+  #recover(error: unknown, during: 'list' | 'watch'): void {
+    const failure = decideRecovery(error);
+    const mayGoOn = during === 'watch' && failure.forgotten && this.#isForgottenAnew();
+    const retryInMs = Math.max(mayGoOn ? 0 : this.#backoff.failed(), failure.minDelayMs);
+    this.#state = afterFailure(this.#state, failure, retryInMs);
+    this.#report(error, { during, retryInMs });
+    if (failure.notServed) this.#guard(() => this.#options.onNotServed?.());
   }
 
   /** That a server is back after an outage is no failure more: all must be listed at once. That it goes on so is one. */
@@ -173,43 +184,38 @@ export class Reflector<T> {
   }
 
   async #list(): Promise<void> {
-    const {
-      client,
-      clock,
-      path,
-      query = {},
-      pageSize = DEFAULT_PAGE_SIZE,
-      observe,
-      onSynced,
-    } = this.#options;
+    const { client, clock, path, query = {}, pageSize = DEFAULT_PAGE_SIZE } = this.#options;
     const startedAt = clock.now();
-    const { resourceVersion, objects, pages, complete } = await listForStore(client, {
+    let replacement = this.#store.beginReplacement();
+    const { resourceVersion, ...size } = await listAllPages(client, {
       path,
       query,
       pageSize,
       deadlineMs: PAGE_DEADLINE_MS,
       signal: this.#stopping.signal,
-      store: this.#store,
-      decode: this.#decode,
-      isUsable: this.#isUsable,
-      onPage: () => this.#contact.answered(),
+      begin: () => {
+        replacement = this.#store.beginReplacement();
+        return (items) => {
+          this.#contact.answered();
+          replacement.add(items.filter(this.#isUsable));
+        };
+      },
     });
     // An answer can arrive in the same turn as stop() is called.
     if (this.#stopping.signal.aborted) return;
-    this.#listedAt = startedAt;
-    const changes = complete();
+    const changes = replacement.complete();
     this.#backoff.succeeded();
-    this.#advanceTo(resourceVersion);
-    this.#guard(() => observe?.({ type: 'listed', objects, pages, durationMs: clock.now() - startedAt }));
+    this.#state = afterList(resourceVersion, startedAt);
+    this.#observe({ type: 'listed', ...size, durationMs: clock.now() - startedAt });
     this.#deliver(changes);
     if (this.#synced || this.#stopping.signal.aborted) return;
     this.#synced = true;
-    this.#guard(() => onSynced?.());
+    this.#guard(() => this.#options.onSynced?.());
   }
 
-  async #watch(resourceVersion: string): Promise<void> {
-    const { client, clock, path, query = {}, stallMs = DEFAULT_STALL_MS, observe } = this.#options;
-    this.#watching = new AbortController();
+  async #watch({ resourceVersion }: Watching): Promise<void> {
+    const { client, clock, path, query = {}, stallMs = DEFAULT_STALL_MS } = this.#options;
+    this.#watchEnd = new AbortController();
     let openedAt: Instant | undefined;
     let how: WatchEnd | 'failed' = 'failed';
     try {
@@ -218,22 +224,23 @@ export class Reflector<T> {
         query,
         resourceVersion,
         stallMs,
-        signal: AbortSignal.any([this.#stopping.signal, this.#watching.signal]),
+        signal: AbortSignal.any([this.#stopping.signal, this.#watchEnd.signal]),
         onOpen: () => {
           openedAt = clock.now();
           this.#contact.watchOpened();
           this.#backoff.succeeded();
-          this.#guard(() => observe?.({ type: 'watchStarted' }));
+          this.#observe({ type: 'watchStarted' });
         },
         onActivity: () => this.#contact.heard(),
         onEvent: (event) => this.#take(event),
       });
     } finally {
-      if (this.#contact.watchEnded(how)) this.#resourceVersion = undefined;
-      if (openedAt !== undefined) this.#guard(() => observe?.({ type: 'watchEnded', how }));
+      if (this.#contact.watchEnded(how)) this.#state = listing;
+      if (openedAt !== undefined) this.#observe({ type: 'watchEnded', how });
     }
     const short = openedAt !== undefined && clock.now() - openedAt < SHORT_WATCH_MS;
-    if (how === 'closed' && short && this.#resourceVersion === resourceVersion) {
+    const isWhereItWas = this.#state.kind === 'watching' && this.#state.resourceVersion === resourceVersion;
+    if (how === 'closed' && short && isWhereItWas) {
       throw new ConnectionError(`GET ${path}: the watch was closed as soon as it was opened`, {
         code: 'WATCH_CLOSED_EARLY',
       });
@@ -242,21 +249,14 @@ export class Reflector<T> {
 
   #take(event: WatchEvent): void {
     if (event.type === 'BOOKMARK') {
-      this.#advanceTo(event.resourceVersion);
+      this.#state = afterNews(this.#state, event.resourceVersion);
       return;
     }
     const changes =
-      event.type === 'DELETED'
-        ? this.#store.remove(event.object, this.#decode)
-        : this.#store.put(event.object, this.#decode);
+      event.type === 'DELETED' ? this.#store.remove(event.object) : this.#store.put(event.object);
     const { resourceVersion } = event.object.metadata;
-    if (resourceVersion) this.#advanceTo(resourceVersion);
+    if (resourceVersion) this.#state = afterNews(this.#state, resourceVersion);
     this.#deliver(changes);
-  }
-
-  #advanceTo(resourceVersion: string): void {
-    this.#resourceVersion = resourceVersion;
-    this.#refusals = 0;
   }
 
   #deliver(changes: readonly StoreChange<T>[]): void {
@@ -270,34 +270,36 @@ export class Reflector<T> {
 
   readonly #isUsable = (item: unknown): item is KubernetesObject => {
     const usable = isKubernetesObject(item);
-    if (!usable) this.#reportDecode(new TypeError(`an item of the list is no object with a name`));
+    if (!usable)
+      this.#report(new TypeError('an item of the list is no object with a name'), { during: 'decode' });
     return usable;
   };
 
-  readonly #decode: Decoder<T> = (raw) => {
+  #decode(raw: KubernetesObject): T | undefined {
     try {
       return this.#options.decode(raw);
     } catch (error) {
-      this.#reportDecode(error);
+      this.#report(error, { during: 'decode' });
       return undefined;
     }
-  };
+  }
 
-  #reportDecode(error: unknown): void {
-    this.#report(error, { path: this.#options.path, during: 'decode' });
+  #observe(observation: ReflectorObservation): void {
+    this.#guard(() => this.#options.observe?.(observation));
   }
 
   #guard(callback: () => void): void {
     try {
       callback();
     } catch (error) {
-      this.#report(error, { path: this.#options.path, during: 'callback' });
+      this.#report(error, { during: 'callback' });
     }
   }
 
-  #report(error: unknown, context: ReflectorErrorContext): void {
+  #report(error: unknown, context: Omit<ReflectorErrorContext, 'path'>): void {
+    const { path, onError } = this.#options;
     try {
-      this.#options.onError?.(error, context);
+      onError?.(error, { path, ...context });
     } catch {
       // There is nobody left to tell, and keeping the store in step matters more.
     }

@@ -1,19 +1,8 @@
 import { type KubernetesObject, objectKey } from './objects.ts';
 
-/** The objects that are known to be on the server, by key (`namespace/name`, or `name` without a namespace). */
-export interface ReadonlyStore<T> {
-  readonly size: number;
-  get(key: string): T | undefined;
-  has(key: string): boolean;
-  keys(): IterableIterator<string>;
-  values(): IterableIterator<T>;
-  entries(): IterableIterator<[string, T]>;
-}
-
 /** A difference that the store has taken in already. */
 export interface StoreChange<T> {
   readonly type: 'added' | 'modified' | 'deleted';
-  readonly key: string;
   /** As it is now; of what is deleted, the last state known. */
   readonly object: T;
   /** As it was in the store before; undefined for what is added. */
@@ -36,102 +25,77 @@ export interface Replacement<T> {
   complete(): readonly StoreChange<T>[];
 }
 
-/** A store that tells what each update has changed. An object of another uid under the same key is another object. */
-export class ObjectStore<T> implements ReadonlyStore<T> {
+/**
+ * The objects that are known to be on the server, which tells what each update has changed. An object of another uid
+ * under the same name is another object.
+ */
+export class ObjectStore<T> {
+  readonly #decode: Decoder<T>;
   #entries = new Map<string, Entry<T>>();
 
-  get size(): number {
-    return this.#entries.size;
-  }
-
-  get(key: string): T | undefined {
-    return this.#entries.get(key)?.object;
-  }
-
-  has(key: string): boolean {
-    return this.#entries.has(key);
-  }
-
-  keys(): IterableIterator<string> {
-    return this.#entries.keys();
+  constructor(decode: Decoder<T>) {
+    this.#decode = decode;
   }
 
   *values(): IterableIterator<T> {
     for (const { object } of this.#entries.values()) yield object;
   }
 
-  *entries(): IterableIterator<[string, T]> {
-    for (const [key, { object }] of this.#entries) yield [key, object];
-  }
-
   /** Takes in one object. What is in the store at the same resourceVersion, or cannot be decoded, changes nothing. */
-  put(raw: KubernetesObject, decode: Decoder<T>): StoreChange<T>[] {
+  put(raw: KubernetesObject): StoreChange<T>[] {
     const key = objectKey(raw.metadata);
     const known = this.#entries.get(key);
-    const entry = nextEntry(raw, known, decode);
-    if (entry === undefined || entry === known) return [];
-    this.#entries.set(key, entry);
-    return changesBetween(key, known, entry);
+    const entry = this.#read(raw, known);
+    if (entry) this.#entries.set(key, entry);
+    return changesBetween(known, entry);
   }
 
   /** Removes one object. Its last state is the one given, or that in the store where the given one cannot be decoded. */
-  remove(raw: KubernetesObject, decode: Decoder<T>): StoreChange<T>[] {
+  remove(raw: KubernetesObject): StoreChange<T>[] {
     const key = objectKey(raw.metadata);
     const known = this.#entries.get(key);
     if (known === undefined) return [];
     this.#entries.delete(key);
-    return [{ type: 'deleted', key, object: decode(raw) ?? known.object, previous: known.object }];
+    return [{ type: 'deleted', object: this.#decode(raw) ?? known.object, previous: known.object }];
   }
 
   /** Begins to take in all that there is, part by part; the store is as it was until that is complete. */
-  beginReplacement(decode: Decoder<T>): Replacement<T> {
+  beginReplacement(): Replacement<T> {
     const before = this.#entries;
     const after = new Map<string, Entry<T>>();
     return {
-      add(objects) {
+      add: (objects) => {
         for (const raw of objects) {
           const key = objectKey(raw.metadata);
-          const known = before.get(key);
-          // An object that cannot be decoded exists all the same: what was known of it stays.
-          const entry = nextEntry(raw, known, decode) ?? known;
-          if (entry !== undefined) after.set(key, entry);
+          const entry = this.#read(raw, before.get(key));
+          if (entry) after.set(key, entry);
         }
       },
       complete: () => {
         this.#entries = after;
-        const changes: StoreChange<T>[] = [];
-        for (const [key, entry] of after) {
-          const known = before.get(key);
-          if (entry !== known) changes.push(...changesBetween(key, known, entry));
-        }
-        for (const [key, { object }] of before) {
-          if (!after.has(key)) changes.push({ type: 'deleted', key, object, previous: object });
-        }
-        return changes;
+        const present = after.entries().flatMap(([key, entry]) => changesBetween(before.get(key), entry));
+        const gone = before.entries().filter(([key]) => !after.has(key));
+        return [...present, ...gone.flatMap(([, known]) => changesBetween(known, undefined))];
       },
     };
   }
+
+  /** What is known is kept where it is the same, or cannot be decoded any more: then it exists all the same. */
+  #read(raw: KubernetesObject, known: Entry<T> | undefined): Entry<T> | undefined {
+    const { uid, resourceVersion } = raw.metadata;
+    if (known && resourceVersion && known.resourceVersion === resourceVersion && known.uid === uid)
+      return known;
+    const object = this.#decode(raw);
+    return object === undefined ? known : { object, uid, resourceVersion };
+  }
 }
 
-function nextEntry<T>(
-  raw: KubernetesObject,
-  known: Entry<T> | undefined,
-  decode: Decoder<T>,
-): Entry<T> | undefined {
-  const { uid, resourceVersion } = raw.metadata;
-  if (known && resourceVersion && known.resourceVersion === resourceVersion && known.uid === uid)
-    return known;
-  const object = decode(raw);
-  return object === undefined ? undefined : { object, uid, resourceVersion };
-}
-
-function changesBetween<T>(key: string, known: Entry<T> | undefined, entry: Entry<T>): StoreChange<T>[] {
-  const { object } = entry;
-  if (known === undefined) return [{ type: 'added', key, object, previous: undefined }];
-  const previous = known.object;
-  if (known.uid === entry.uid) return [{ type: 'modified', key, object, previous }];
-  return [
-    { type: 'deleted', key, object: previous, previous },
-    { type: 'added', key, object, previous: undefined },
-  ];
+function changesBetween<T>(known: Entry<T> | undefined, entry: Entry<T> | undefined): StoreChange<T>[] {
+  if (known === entry) return [];
+  if (known && entry && known.uid === entry.uid)
+    return [{ type: 'modified', object: entry.object, previous: known.object }];
+  const changes: StoreChange<T>[] = [];
+  if (known) changes.push({ type: 'deleted', object: known.object, previous: known.object });
+  if (entry) changes.push({ type: 'added', object: entry.object, previous: undefined });
+  return changes;
 }

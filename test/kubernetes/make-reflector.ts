@@ -1,5 +1,5 @@
 import type { KubernetesClient } from '../../src/kubernetes/client.ts';
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
+import { type KubernetesObject, objectKey } from '../../src/kubernetes/objects.ts';
 import {
   Reflector,
   type ReflectorErrorContext,
@@ -40,11 +40,16 @@ export function makeReflector(
     decode: (raw) => raw,
     handler: (event) => {
       record.fullEvents.push(event);
-      record.events.push(`${event.type} ${event.key}@${event.object.metadata.resourceVersion}`);
+      record.events.push(`${event.type} ${nameState(event.object)}`);
     },
     onError: (error, context) => record.errors.push({ error, context }),
     observe: (observation) => record.observations.push(observation),
     ...options,
   });
   return { reflector, ...record };
+}
+
+/** Like `default/a@1`. */
+export function nameState({ metadata }: KubernetesObject): string {
+  return `${objectKey(metadata)}@${metadata.resourceVersion}`;
 }

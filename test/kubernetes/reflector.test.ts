@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError, ConnectionError } from '../../src/kubernetes/errors.ts';
 import { settle } from '../support/virtual-clock.ts';
-import { makeReflector } from './make-reflector.ts';
+import { makeReflector, nameState } from './make-reflector.ts';
 import { makeList, makeObject, ScriptedClient } from './scripted-client.ts';
 
 function apiError(status: number, reason = '', retryAfterMs?: number): ApiError {
@@ -28,7 +28,7 @@ describe('listing', () => {
     expect(fullEvents.every(({ initial }) => initial)).toBe(true);
     expect(atSync).toEqual([2]);
     expect(reflector.hasSynced()).toBe(true);
-    expect(reflector.store.get('default/b')?.metadata.resourceVersion).toBe('5');
+    expect([...reflector.objects()].map(nameState)).toEqual(['default/a@3', 'default/b@5']);
     expect(client.requests[0]?.query).toMatchObject({ limit: 500, labelSelector: 'app=x' });
     expect(client.watch.request.query).toMatchObject({
       watch: true,
@@ -52,10 +52,10 @@ describe('listing', () => {
     reflector.start();
     pages[0]?.resolve(makeList([makeObject('a', '3')], '7', 'more'));
     await settle();
-    expect([reflector.store.size, events, reflector.hasSynced()]).toEqual([0, [], false]);
+    expect([[...reflector.objects()], events, reflector.hasSynced()]).toEqual([[], [], false]);
     pages[1]?.resolve(makeList([makeObject('b', '5')], '7'));
     await settle();
-    expect(reflector.store.size).toBe(2);
+    expect([...reflector.objects()].map(nameState)).toEqual(['default/a@3', 'default/b@5']);
     expect(client.requests.map(({ query }) => [query?.['limit'], query?.['continue']])).toEqual([
       [1, undefined],
       [1, 'more'],
@@ -163,13 +163,12 @@ describe('watching', () => {
     client.watch.event('MODIFIED', second);
     client.watch.event('DELETED', last);
     await settle();
-    const key = 'default/a';
     expect(fullEvents).toEqual([
-      { type: 'added', key, object: first, previous: undefined, initial: false },
-      { type: 'modified', key, object: second, previous: first, initial: false },
-      { type: 'deleted', key, object: last, previous: second, initial: false },
+      { type: 'added', object: first, previous: undefined, initial: false },
+      { type: 'modified', object: second, previous: first, initial: false },
+      { type: 'deleted', object: last, previous: second, initial: false },
     ]);
-    expect(reflector.store.size).toBe(0);
+    expect([...reflector.objects()]).toEqual([]);
     await reflector.stop();
   });
 
@@ -457,7 +456,8 @@ describe('recovering', () => {
     await clock.runUntil(() => client.requests.length === 2);
     expect(events).toEqual(['modified default/changed@8', 'added default/new@9', 'deleted default/gone@3']);
     expect(fullEvents.some(({ initial }) => initial)).toBe(false);
-    expect([...reflector.store.keys()]).toEqual(['default/same', 'default/changed', 'default/new']);
+    const held = ['default/same@1', 'default/changed@8', 'default/new@9'];
+    expect([...reflector.objects()].map(nameState)).toEqual(held);
     await reflector.stop();
   });
 
@@ -578,8 +578,8 @@ describe('callbacks that throw', () => {
     client.onRequest = () => makeList([makeObject('a', '1'), makeObject('b', '1')], '1');
     const seen: string[] = [];
     const { reflector, errors } = makeReflector(client, {
-      handler: ({ key }) => {
-        seen.push(key);
+      handler: ({ object }) => {
+        seen.push(nameState(object));
         throw new Error('handler');
       },
       onSynced: () => {
@@ -590,7 +590,7 @@ describe('callbacks that throw', () => {
     await settle();
     client.watch.event('ADDED', makeObject('c', '2'));
     await settle();
-    expect(seen).toEqual(['default/a', 'default/b', 'default/c']);
+    expect(seen).toEqual(['default/a@1', 'default/b@1', 'default/c@2']);
     expect(errors.map(({ context }) => context.during)).toEqual(Array(4).fill('callback'));
     await reflector.stop();
   });
@@ -647,7 +647,7 @@ describe('stopping', () => {
     await stopped;
     await clock.advance(600_000);
     expect([events, errors, client.watches, client.requests.length]).toEqual([[], [], [], 1]);
-    expect([reflector.store.size, observations]).toEqual([0, []]);
+    expect([[...reflector.objects()], observations]).toEqual([[], []]);
     expect(clock.pendingTimers).toBe(0);
   });
 
@@ -660,7 +660,7 @@ describe('stopping', () => {
     await reflector.stop();
     await clock.advance(600_000);
     expect([events, errors, client.watches.length, client.watch.ended]).toEqual([[], [], 1, true]);
-    expect(reflector.store.size).toBe(0);
+    expect([...reflector.objects()]).toEqual([]);
     expect(clock.pendingTimers).toBe(0);
   });
 
@@ -683,15 +683,15 @@ describe('stopping', () => {
     const seen: string[] = [];
     let stopped: Promise<void> | undefined;
     const { reflector } = makeReflector(client, {
-      handler: ({ key }) => {
-        seen.push(key);
+      handler: ({ object }) => {
+        seen.push(nameState(object));
         stopped = reflector.stop();
       },
     });
     reflector.start();
     await settle();
     await stopped;
-    expect([seen, reflector.hasSynced(), client.watches]).toEqual([['default/a'], false, []]);
+    expect([seen, reflector.hasSynced(), client.watches]).toEqual([['default/a@1'], false, []]);
   });
 
   it('does no harm before the start, after which it does not start', async () => {

@@ -1,0 +1,77 @@
+import type { Instant } from '../support/clock.ts';
+import type { Recovery } from './recovery.ts';
+
+/** After so many refusals to go on from one place, that place itself is suspect. */
+const MAX_REFUSALS = 5;
+/** Evidence that comes sooner after a list is not acted on, in milliseconds: should it be wrong, lists cost little. */
+const RELIST_INTERVAL_MS = 60_000;
+
+/**
+ * What a reflector is doing between its start and its stop, which may come at any point: it lists once, watches from
+ * there on, and lists again when it has lost its place or must doubt it. Whatever fails is followed by a delay.
+ */
+export type ReflectorState = Listing | Watching | BackingOff;
+
+/** It reads everything, page by page; the store shows nothing of it before the last page has come. */
+export interface Listing {
+  readonly kind: 'listing';
+}
+
+/** It follows the changes from a place on, by one watch after the other, as a server ends each after some minutes. */
+export interface Watching {
+  readonly kind: 'watching';
+  /** The newest place that the list, an event or a bookmark has told of: where the next watch begins. */
+  readonly resourceVersion: string;
+  /** How often the server has refused to go on from there. */
+  readonly refusals: number;
+  /** When the last list was begun. */
+  readonly listedAt: Instant;
+}
+
+/** A list or a watch has failed: it waits for `delayMs`, and then does `next`. */
+export interface BackingOff {
+  readonly kind: 'backingOff';
+  readonly delayMs: number;
+  /** Watching, from where it was; listing, when that place is lost or suspect. */
+  readonly next: Listing | Watching;
+}
+
+/** The first state, and the one after a place that is lost. */
+export const listing: Listing = { kind: 'listing' };
+
+/** The state after a list, begun at `listedAt`, of what there is at `resourceVersion`. */
+export function afterList(resourceVersion: string, listedAt: Instant): Watching {
+  return { kind: 'watching', resourceVersion, refusals: 0, listedAt };
+}
+
+/** The state after an event or a bookmark of `resourceVersion`. */
+export function afterNews(state: ReflectorState, resourceVersion: string): ReflectorState {
+  return state.kind === 'watching' ? { ...state, resourceVersion, refusals: 0 } : state;
+}
+
+/** The state after a failure. */
+export function afterFailure(state: ReflectorState, failure: Recovery, delayMs: number): BackingOff {
+  const next = failure.relist || state.kind !== 'watching' ? listing : afterRefusal(state, failure.refused);
+  return { kind: 'backingOff', delayMs, next };
+}
+
+/** The state after the delay that a failure asked for. */
+export function afterDelay(state: ReflectorState): ReflectorState {
+  return state.kind === 'backingOff' ? state.next : state;
+}
+
+/** The state after evidence that the store is not in step with the server, which soon after a list counts for nothing. */
+export function afterDoubt(state: ReflectorState, now: Instant): ReflectorState {
+  if (state.kind === 'backingOff')
+    return { ...state, next: isSuspect(state.next, now) ? listing : state.next };
+  return isSuspect(state, now) ? listing : state;
+}
+
+function afterRefusal(state: Watching, isRefusal: boolean): Listing | Watching {
+  const refusals = state.refusals + (isRefusal ? 1 : 0);
+  return refusals < MAX_REFUSALS ? { ...state, refusals } : listing;
+}
+
+function isSuspect(state: Listing | Watching, now: Instant): boolean {
+  return state.kind === 'watching' && now - state.listedAt >= RELIST_INTERVAL_MS;
+}
