@@ -25,4 +25,4 @@ export interface ElectionControllerParts {
 }
 
 /** Told that something about a Lease, or a candidate for it, was seen to change; most often that its holder has renewed it. */
-export type SeenListener = (key: LeaseKey, isMereRenewal: boolean) => void;
+export type SeenListener = (key: LeaseKey, isRenewalOnly: boolean) => void;

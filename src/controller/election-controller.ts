@@ -26,7 +26,7 @@ import type { DecisionObserver, WatchedResource } from './observers.ts';
 import { Workqueue } from './queue/workqueue.ts';
 import type { WriteQueue } from './queue/write-queue.ts';
 import { Reconciler } from './reconcile.ts';
-import { candidateChange, isMereRenewal } from './renewal-only.ts';
+import { candidateChange, isRenewalOnly } from './renewal-only.ts';
 
 /** While one of these is the state of a Lease, a renewal by its holder is no news: the next look is planned already. */
 const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);
@@ -159,13 +159,19 @@ export class ElectionController {
   }
 
   /** What is known of one Lease: all that a decision about it would be made on. */
-  look(key: LeaseKey): ElectionInput {
+  gather(key: LeaseKey): ElectionInput {
     return this.#records.gather(key);
   }
 
-  /** Tells `listener`, and nobody else any more, of what is seen; it must neither throw nor take long. */
-  tellSeen(listener: SeenListener | undefined): void {
+  /**
+   * Tells `listener`, and nobody else any more, of what is seen, until the returned function is called; it must neither
+   * throw nor take long.
+   */
+  subscribe(listener: SeenListener): () => void {
     this.#onSeen = listener;
+    return () => {
+      if (this.#onSeen === listener) this.#onSeen = undefined;
+    };
   }
 
   /**
@@ -219,7 +225,7 @@ export class ElectionController {
 
   #onLease({ type, object, previous }: ReflectorEvent<Lease>): void {
     const key = leaseKey(object.namespace, object.name);
-    const isMere = type === 'modified' && isMereRenewal(previous, object);
+    const isMere = type === 'modified' && isRenewalOnly(previous, object);
     const isRenewal = isMere && this.#isSettled(key);
     this.#records.seeLease(key, type === 'deleted' ? undefined : object, this.#now());
     this.#reconciler.outdate(key);

@@ -18,7 +18,7 @@ export class ElectionRecords {
   readonly #memories = new Map<LeaseKey, LeaseMemory>();
   readonly #candidates = new Map<LeaseKey, Map<string, ObservedCandidate>>();
   /** Leases that are gone, by when what is remembered of them matters no more. */
-  readonly #ghosts = new DeadlineHeap();
+  readonly #deletedLeases = new DeadlineHeap();
 
   constructor(settings: ElectionSettings) {
     this.#settings = settings;
@@ -122,16 +122,16 @@ export class ElectionRecords {
   /** What is remembered of a deleted Lease matters until its last holder cannot believe in it any longer (rule 8). */
   #forgetIfGone(key: LeaseKey, now: Now): void {
     for (
-      let due = this.#ghosts.popDue(now.monotonic);
+      let due = this.#deletedLeases.popDue(now.monotonic);
       due !== undefined;
-      due = this.#ghosts.popDue(now.monotonic)
+      due = this.#deletedLeases.popDue(now.monotonic)
     ) {
       if (this.#isGone(due)) this.#memories.delete(due);
     }
     if (!this.#isGone(key)) return;
     const reservedUntil = this.#memories.get(key)?.reservation?.until ?? Number.NEGATIVE_INFINITY;
     if (now.monotonic >= reservedUntil) this.#memories.delete(key);
-    else this.#ghosts.set(key, reservedUntil);
+    else this.#deletedLeases.set(key, reservedUntil);
   }
 
   #isGone(key: LeaseKey): boolean {

@@ -1,7 +1,7 @@
 import type { Lease, LeaseCandidate } from '../election/model.ts';
 
 /** True when the holder has renewed and done nothing else. */
-export function isMereRenewal(before: Lease | undefined, after: Lease): boolean {
+export function isRenewalOnly(before: Lease | undefined, after: Lease): boolean {
   return (
     before !== undefined &&
     before.uid === after.uid &&

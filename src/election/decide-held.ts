@@ -9,7 +9,7 @@ import { candidatesIn, hasAnsweredSince, standingsIn } from './standing.ts';
 import { backoffMs } from './time.ts';
 import type { Verdict } from './verdict.ts';
 import type { HeldView } from './view.ts';
-import { ackDeadline, endsOfWords, isPingPending, returns } from './waiting.ts';
+import { ackDeadline, isPingPending, livenessExpiries, reinstatementTimes } from './waiting.ts';
 
 type Leader = Extract<Outcome, { kind: 'leader' }>;
 
@@ -24,7 +24,7 @@ const BACKOFF_CAP_MS = 10 * 60_000;
  * that only for somebody better by version (rule 5).
  */
 export function decideHeld(view: HeldView): Verdict {
-  const standing = decideThirdPartyStanding(view);
+  const standing = decideNamedThirdParty(view);
   if (standing) return standing;
   const verdict =
     decideProvisional(view) ??
@@ -38,7 +38,7 @@ export function decideHeld(view: HeldView): Verdict {
 }
 
 /** A Lease that names a strategy of somebody else's is that somebody's, a preferredHolder that we did not set included. */
-function decideThirdPartyStanding(view: HeldView): Verdict | undefined {
+function decideNamedThirdParty(view: HeldView): Verdict | undefined {
   const { outlook } = view;
   const isNamed = outlook.kind === 'thirdParty' && view.tenure.lease.strategy === outlook.strategy;
   return isNamed && !hasOwnPreference(view) ? { reason: 'ThirdPartyStrategy' } : undefined;
@@ -93,7 +93,7 @@ function decidePending(view: HeldView): Verdict | undefined {
   return {
     reason: 'PreemptionPending',
     actions: pingEach(view, isDue ? [preferred, ...asked] : asked, 'preemption'),
-    recheckAt: [askAgainAt, silentAt, ackDeadline(view), nextWaveAt(view), ...endsOfWords(view)],
+    recheckAt: [askAgainAt, silentAt, ackDeadline(view), nextWaveAt(view), ...livenessExpiries(view)],
     isAsking: canChange,
   };
 }
@@ -104,12 +104,12 @@ function decideInGoodOrder(view: HeldView): Verdict | undefined {
   const { outlook } = view;
   switch (outlook.kind) {
     case 'nobody':
-      return { reason: 'NoLiveCandidates', recheckAt: returns(view) };
+      return { reason: 'NoLiveCandidates', recheckAt: reinstatementTimes(view) };
     case 'noneElectable':
-      return { reason: 'NoElectableCandidates', recheckAt: returns(view) };
+      return { reason: 'NoElectableCandidates', recheckAt: reinstatementTimes(view) };
     case 'leader':
       if (outlook.leader.name !== holder || lease.strategy !== outlook.strategy) return undefined;
-      return { reason: 'LeaderOptimal', recheckAt: returns(view) };
+      return { reason: 'LeaderOptimal', recheckAt: reinstatementTimes(view) };
     case 'thirdParty':
     case 'conflict':
       return undefined;
@@ -128,7 +128,7 @@ function decideKnownConflict(view: HeldView): Verdict | undefined {
   const conflict = knownConflict(view);
   return conflict === undefined
     ? undefined
-    : { reason: 'StrategyConflict', conflict, recheckAt: returns(view) };
+    : { reason: 'StrategyConflict', conflict, recheckAt: reinstatementTimes(view) };
 }
 
 /** A preemption that failed must not be repeated at once: it evicts a healthy leader for nothing. */
@@ -144,7 +144,7 @@ function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
   ) {
     return undefined;
   }
-  return { reason: 'PreemptionBackoff', recheckAt: [retryAt, ...returns(view)] };
+  return { reason: 'PreemptionBackoff', recheckAt: [retryAt, ...reinstatementTimes(view)] };
 }
 
 /** Somebody may be better than the holder, or want another strategy: ask, then decide on the answers. */
@@ -157,7 +157,12 @@ function decideChallenge(view: HeldView): Verdict {
     return {
       reason: 'AwaitingAcks',
       actions: pingEach(view, whomToAsk(view, contenders), 'preemption'),
-      recheckAt: [ackDeadline(view), nextWaveAt(view), ...endsOfWords(view), ...returns(view)],
+      recheckAt: [
+        ackDeadline(view),
+        nextWaveAt(view),
+        ...livenessExpiries(view),
+        ...reinstatementTimes(view),
+      ],
       isAsking: true,
     };
   }
@@ -165,7 +170,7 @@ function decideChallenge(view: HeldView): Verdict {
     case 'leader':
       if (outcome.leader.name !== tenure.holder) return decidePreemption(view, outcome);
       if (tenure.lease.strategy === outcome.strategy)
-        return { reason: 'LeaderOptimal', recheckAt: returns(view) };
+        return { reason: 'LeaderOptimal', recheckAt: reinstatementTimes(view) };
       return { reason: 'StrategyChanged', actions: nameStrategy(view, outcome.strategy) };
     case 'thirdParty':
       return thirdPartyVerdict(view, outcome.strategy);
@@ -173,13 +178,13 @@ function decideChallenge(view: HeldView): Verdict {
       return {
         reason: 'StrategyConflict',
         actions: removeOwnPreference(view),
-        recheckAt: returns(view),
+        recheckAt: reinstatementTimes(view),
         conflict: conflictParties(view),
       };
     case 'noneElectable':
-      return { reason: 'NoElectableCandidates', recheckAt: returns(view) };
+      return { reason: 'NoElectableCandidates', recheckAt: reinstatementTimes(view) };
     case 'nobody':
-      return { reason: 'NoLiveCandidates', recheckAt: returns(view) };
+      return { reason: 'NoLiveCandidates', recheckAt: reinstatementTimes(view) };
   }
 }
 
@@ -203,7 +208,7 @@ function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict
   return {
     reason: 'AwaitingAcks',
     actions: better && !isAsked ? pingEach(view, [better], 'preemption') : [],
-    recheckAt: [ping && ackDueAt(ping, input.settings), ...endsOfWords(view)],
+    recheckAt: [ping && ackDueAt(ping, input.settings), ...livenessExpiries(view)],
   };
 }
 

@@ -10,12 +10,12 @@ import { candidatesIn, hasAnsweredSince, type Standing, standingsIn } from './st
 import type { Instant } from './time.ts';
 import type { Verdict } from './verdict.ts';
 import type { VacantView, View } from './view.ts';
-import { ackDeadline, endsOfWords, isPingPending, returns } from './waiting.ts';
+import { ackDeadline, isPingPending, livenessExpiries, reinstatementTimes } from './waiting.ts';
 
 /** A Lease without a valid holder: each policy in turn, until one has a verdict. */
 export function decideVacant(view: VacantView): Verdict {
   return (
-    decideThirdPartyStanding(view) ??
+    decideNamedThirdParty(view) ??
     decideReserved(view) ??
     decideKnownConflict(view) ??
     decideElectionOrWait(view)
@@ -23,7 +23,7 @@ export function decideVacant(view: VacantView): Verdict {
 }
 
 /** A Lease that names a strategy of somebody else's is that somebody's; there is nothing to ask anybody. */
-function decideThirdPartyStanding(view: VacantView): Verdict | undefined {
+function decideNamedThirdParty(view: VacantView): Verdict | undefined {
   const { lease } = view.tenure;
   const { outlook } = view;
   if (outlook.kind !== 'thirdParty' || lease?.strategy !== outlook.strategy) return undefined;
@@ -60,7 +60,7 @@ function decideReserved(view: VacantView): Verdict | undefined {
   return {
     reason: 'AwaitingFormerHolder',
     actions: [...pingEach(view, former && !isAsked ? [former] : [], 'election'), ...others],
-    recheckAt: [reservation.until, othersAt, ackDeadline(view), nextWaveAt(view), ...endsOfWords(view)],
+    recheckAt: [reservation.until, othersAt, ackDeadline(view), nextWaveAt(view), ...livenessExpiries(view)],
     isAsking: view.at >= othersAt,
   };
 }
@@ -93,7 +93,7 @@ function decideElectionOrWait(view: VacantView): Verdict {
   return {
     reason: 'AwaitingAcks',
     actions: [...pingEach(view, asked, 'election'), ...pingEach(view, revived, 'revival')],
-    recheckAt: [ackDeadline(view), nextWaveAt(view), ...endsOfWords(view), ...returns(view)],
+    recheckAt: [ackDeadline(view), nextWaveAt(view), ...livenessExpiries(view), ...reinstatementTimes(view)],
     isRound: isRoundDue,
     isAsking: true,
   };
@@ -121,7 +121,7 @@ function decideSettled(view: VacantView, outcome: Outcome): Verdict | undefined 
 function grantVerdict(view: VacantView, outcome: Extract<Outcome, { kind: 'leader' }>): Verdict {
   const { reservation, need } = view.tenure;
   if (reservation) {
-    return { reason: 'AwaitingFormerHolder', recheckAt: [reservation.until, ...endsOfWords(view)] };
+    return { reason: 'AwaitingFormerHolder', recheckAt: [reservation.until, ...livenessExpiries(view)] };
   }
   return { reason: need, actions: grantTo(view, outcome.leader.name, outcome.strategy) };
 }
@@ -138,7 +138,7 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
       ...standingsIn(view.standings, 'Live')
         .filter((standing) => isPingPending(view, standing))
         .map(({ observation: { ping } }) => ping && ackDueAt(ping, view.input.settings)),
-      ...returns(view),
+      ...reinstatementTimes(view),
     ],
     conflict,
     isRound,
@@ -165,7 +165,7 @@ function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
       ...pingEach(view, withdrawnUnasked(view), 'election'),
       ...pingEach(view, isRoundDue ? reviveSome(view) : [], 'revival'),
     ],
-    recheckAt: [isRoundDue ? at + roundBackoffMs(view, 1) : nextRoundAt(view), ...returns(view)],
+    recheckAt: [isRoundDue ? at + roundBackoffMs(view, 1) : nextRoundAt(view), ...reinstatementTimes(view)],
     isRound: isRoundDue,
   };
 }

@@ -17,15 +17,15 @@ export function ackDeadline(view: View): Instant | undefined {
   );
 }
 
-/** Moments at which the word of one who is alive by it, and not by holding the Lease, is no longer good. */
-export function endsOfWords({ standings, input: { memory, settings } }: View): readonly Instant[] {
+/** When each of those who are alive by an ack or a renewal, and not by holding the Lease, no longer counts as alive. */
+export function livenessExpiries({ standings, input: { memory, settings } }: View): readonly Instant[] {
   return standings
     .filter(({ isAlive, isHolder }) => isAlive && !isHolder)
     .map(({ observation }) => liveUntil(observation, memory.decidedAt, settings));
 }
 
-/** Moments at which a candidate that is held back takes part again. */
-export function returns(view: View): readonly (Instant | undefined)[] {
+/** When each of those who are held back takes part again. */
+export function reinstatementTimes(view: View): readonly (Instant | undefined)[] {
   const { input, at } = view;
   const { withdrawals } = input.memory;
   return [

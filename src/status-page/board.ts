@@ -9,8 +9,8 @@ import { isCoordinated, lookAtLease } from './lease-entry.ts';
 /** Who knows the Leases: the controller. */
 export interface LeaseSource {
   coordinatedLeases(): Iterable<LeaseKey>;
-  look(key: LeaseKey): ElectionInput;
-  tellSeen(listener: SeenListener | undefined): void;
+  gather(key: LeaseKey): ElectionInput;
+  subscribe(listener: SeenListener): () => void;
 }
 
 interface Row {
@@ -34,6 +34,7 @@ export class Board {
   readonly #deadlines = new DeadlineHeap();
   #isOpen = false;
   #isLoaded = false;
+  #unsubscribe = () => {};
   /** What to add to an instant to have milliseconds since the Unix epoch; the same as long as the board is open. */
   #wallOffsetMs = 0;
 
@@ -48,9 +49,9 @@ export class Board {
     this.#isOpen = true;
     this.#wallOffsetMs = Number(this.#clock.wallTime() / 1000n) - this.#clock.now();
     for (const key of this.#source.coordinatedLeases()) this.#stale.add(key);
-    this.#source.tellSeen((key, isMereRenewal) => {
+    this.#unsubscribe = this.#source.subscribe((key, isRenewalOnly) => {
       // Until when it holds is on the board already.
-      if (!isMereRenewal || this.#rows.get(key)?.isHeld === false) this.#stale.add(key);
+      if (!isRenewalOnly || this.#rows.get(key)?.isHeld === false) this.#stale.add(key);
     });
   }
 
@@ -58,7 +59,7 @@ export class Board {
   close(): void {
     this.#isOpen = false;
     this.#isLoaded = false;
-    this.#source.tellSeen(undefined);
+    this.#unsubscribe();
     this.#rows.clear();
     this.#stale.clear();
     this.#gathered.clear();
@@ -118,7 +119,7 @@ export class Board {
   }
 
   #refreshOne(key: LeaseKey, now: Now): boolean {
-    const input = this.#source.look(key);
+    const input = this.#source.gather(key);
     if (!isCoordinated(input)) {
       this.#deadlines.delete(key);
       return this.#rows.delete(key);

@@ -360,7 +360,7 @@ describe('a candidate that is created while we watch', () => {
   test('is no older than the server says, whatever our own clock makes of it', async () => {
     const world = await new ControllerWorld().start();
     const ageOf = (leaseName: string) =>
-      world.controller.look(`default/${leaseName}`).candidates[0]?.observation.ageAtFirstSightMs;
+      world.controller.gather(`default/${leaseName}`).candidates[0]?.observation.ageAtFirstSightMs;
     world.watchDelayMs = 60_000;
     const renewedAt = world.clock.now();
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt }));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { candidateChange, isMereRenewal } from '../../src/controller/renewal-only.ts';
+import { candidateChange, isRenewalOnly } from '../../src/controller/renewal-only.ts';
 import type { Lease, LeaseCandidate } from '../../src/election/model.ts';
 import { makeCandidate, makeLease, OLDEST, wallAt } from '../support/election-builders.ts';
 
@@ -16,11 +16,11 @@ describe('a change of a Lease', () => {
     { name: 'who set that', after: { isPreferredHolderOurs: true }, want: false },
     { name: 'the object behind its name', after: { uid: 'another' }, want: false },
   ])('of $name is a mere renewal: $want', ({ after, want }) => {
-    expect(isMereRenewal(before, { ...before, ...after })).toBe(want);
+    expect(isRenewalOnly(before, { ...before, ...after })).toBe(want);
   });
 
   test('that was never seen before is none', () => {
-    expect(isMereRenewal(undefined, before)).toBe(false);
+    expect(isRenewalOnly(undefined, before)).toBe(false);
   });
 });
 

@@ -7,11 +7,13 @@ const KEY = 'default/scheduler';
 async function makeWatchedWorld() {
   const world = await new ControllerWorld().start();
   const seen: string[] = [];
-  world.controller.tellSeen((key, isMereRenewal) => seen.push(`${key}${isMereRenewal ? ' renewed' : ''}`));
-  return { world, seen };
+  const unsubscribe = world.controller.subscribe((key, isRenewalOnly) =>
+    seen.push(`${key}${isRenewalOnly ? ' renewed' : ''}`),
+  );
+  return { world, seen, unsubscribe };
 }
 
-test('whoever listens is told of every change that is seen, and which are mere renewals', async () => {
+test('whoever listens is told of every change that is seen, and which are renewals only', async () => {
   const { world, seen } = await makeWatchedWorld();
   world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
   await world.clock.advance(2000);
@@ -28,12 +30,12 @@ test('whoever listens is told of every change that is seen, and which are mere r
 });
 
 test('what is looked at is what was seen last', async () => {
-  const { world, seen } = await makeWatchedWorld();
+  const { world, seen, unsubscribe } = await makeWatchedWorld();
   world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
   await world.clock.advance(2000);
   expect([...world.controller.coordinatedLeases()]).toEqual([KEY]);
-  expect(world.controller.look(KEY).lease?.holderIdentity).toBe('a');
-  world.controller.tellSeen(undefined);
+  expect(world.controller.gather(KEY).lease?.holderIdentity).toBe('a');
+  unsubscribe();
   world.renewLease(KEY);
   await world.clock.advance(0);
   expect(seen).toHaveLength(2);

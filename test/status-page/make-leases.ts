@@ -27,23 +27,26 @@ export class SimLeases implements LeaseSource {
     return this.#records.coordinatedLeases();
   }
 
-  look(key: LeaseKey): ElectionInput {
+  gather(key: LeaseKey): ElectionInput {
     this.looks++;
     return this.#records.gather(key);
   }
 
-  tellSeen(listener: SeenListener | undefined): void {
+  subscribe(listener: SeenListener): () => void {
     this.#listener = listener;
+    return () => {
+      this.#listener = undefined;
+    };
   }
 
   /** A Lease is seen, renewed just now. */
-  seeLease(name: string, fields: Partial<Lease> = {}, isMereRenewal = false): void {
+  seeLease(name: string, fields: Partial<Lease> = {}, isRenewalOnly = false): void {
     const lease = makeLease()
       .with({ name, uid: `uid-of-${name}`, renewTime: this.#clock.wallTime(), ...fields })
       .build();
     const key = leaseKey(lease.namespace, name);
     this.#records.seeLease(key, lease, this.#now());
-    this.#listener?.(key, isMereRenewal);
+    this.#listener?.(key, isRenewalOnly);
   }
 
   dropLease(name: string, namespace = 'kube-system'): void {
