@@ -243,7 +243,7 @@ test('what should never happen ends the streams and nothing else, and is told', 
   const { reader } = join();
   await clock.advance(250);
   const failure = new Error('broken');
-  leases.look = () => {
+  leases.gather = () => {
     throw failure;
   };
   leases.seeLed('one');
