@@ -1,4 +1,4 @@
-import { describe, it, type TestContext } from 'vitest';
+import { describe, type TestContext, test } from 'vitest';
 import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
 import {
   type ControlPlane,
@@ -69,7 +69,7 @@ async function startParticipant(
 }
 
 describe.concurrent('on a server that serves LeaseCandidates', () => {
-  it.for<[KubernetesVersion, LeaseCandidateVersion]>([
+  test.for<[KubernetesVersion, LeaseCandidateVersion]>([
     ['1.36.3', 'v1beta1'],
     ['1.33.13', 'v1beta1'],
   ])(
@@ -99,7 +99,7 @@ describe.concurrent('on a server that serves LeaseCandidates', () => {
     },
   );
 
-  it.for<[KubernetesVersion, LeaseCandidateVersion]>([
+  test.for<[KubernetesVersion, LeaseCandidateVersion]>([
     ['1.32.13', 'v1alpha2'],
     ['1.31.4', 'v1alpha1'],
   ])(
@@ -142,7 +142,7 @@ describe.concurrent('a server whose configuration changes', () => {
     );
   }
 
-  it('is waited for until it serves LeaseCandidates, followed to another version, and waited for again', {
+  test('is waited for until it serves LeaseCandidates, followed to another version, and waited for again', {
     timeout: testTimeout,
   }, async (context) => {
     const { expect } = context;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Electors, Pausable } from '../control-plane/electors.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { leasePath } from './cluster-objects.ts';
@@ -237,7 +237,7 @@ describe('candidates, Leases and coordinators in chaos', () => {
 
   const isOf = (id: string, [program]: readonly Program[]) => id.startsWith(`${program?.lease}/`);
 
-  it('never have two leaders of one Lease, and have one of each soon after it is over', {
+  test('never have two leaders of one Lease, and have one of each soon after it is over', {
     timeout: CHAOS_MS + SETTLED_WITHIN_MS + 120_000,
   }, async ({ annotate }) => {
     console.info(`CHAOS_SEED=${SEED} CHAOS_SECONDS=${CHAOS_MS / 1000}`);

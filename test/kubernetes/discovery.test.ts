@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { discoverLeaseCandidateVersion, discoverServedVersion } from '../../src/kubernetes/discovery.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import type { JsonObject } from '../../src/kubernetes/json.ts';
@@ -21,7 +21,7 @@ function makeServer(resourcesByVersion: Record<string, readonly string[]>): Scri
 }
 
 describe('the version of LeaseCandidate', () => {
-  it.each([
+  test.each([
     {
       name: 'the newest there is',
       served: { v1: ['leases'], v1alpha2: ['leasecandidates'], v1beta1: ['leasecandidates'] },
@@ -47,7 +47,7 @@ describe('the version of LeaseCandidate', () => {
     await expect(discoverLeaseCandidateVersion(makeServer(served))).resolves.toBe(want);
   });
 
-  it('is none where the group is not served', async () => {
+  test('is none where the group is not served', async () => {
     const client = new ScriptedClient();
     client.onRequest = ({ method, path }) => {
       throw new ApiError({ method, path, status: 404, message: 'not found' });
@@ -55,7 +55,7 @@ describe('the version of LeaseCandidate', () => {
     await expect(discoverLeaseCandidateVersion(client)).resolves.toBeUndefined();
   });
 
-  it('is not known where the server cannot tell', async () => {
+  test('is not known where the server cannot tell', async () => {
     const client = new ScriptedClient();
     client.onRequest = ({ method, path }) => {
       throw new ApiError({ method, path, status: 503, message: 'try later' });
@@ -65,7 +65,7 @@ describe('the version of LeaseCandidate', () => {
 });
 
 describe('any resource', () => {
-  it('is found in the first version of the preference that has it, whatever the group lists', async () => {
+  test('is found in the first version of the preference that has it, whatever the group lists', async () => {
     const client = makeServer({ v1: ['leases'] });
     const answer = client.onRequest;
     client.onRequest = (request) =>
@@ -74,7 +74,7 @@ describe('any resource', () => {
     await expect(discoverServedVersion(client, query)).resolves.toBe('v1');
   });
 
-  it('is not found in a list that names nothing', async () => {
+  test('is not found in a list that names nothing', async () => {
     const client = makeServer({});
     client.onRequest = () => ({ resources: ['leases', {}, { name: 1 }] });
     const query = { group: 'coordination.k8s.io', resource: 'leases', preference: ['v1'] } as const;
