@@ -1,4 +1,4 @@
-import type { Instant } from '../../src/clock.ts';
+import type { Clock, Instant } from '../../src/clock.ts';
 import { StatusPage } from '../../src/status-page/status-page.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { type HttpServer, startHttpServer } from '../../src/telemetry/http-server.ts';
@@ -7,14 +7,16 @@ import { SimLeases } from './make-leases.ts';
 /** The server of a coordinator that holds the lock and knows what Leases it is told of, with its page unless told otherwise. */
 export async function servePage({
   isOn = true,
+  clock = systemClock,
   unwatchedSince = () => undefined,
 }: {
   isOn?: boolean;
+  clock?: Clock;
   unwatchedSince?: () => Instant | undefined;
 } = {}): Promise<{ leases: SimLeases; server: HttpServer }> {
-  const leases = new SimLeases(systemClock);
+  const leases = new SimLeases(clock);
   const page = new StatusPage({
-    clock: systemClock,
+    clock,
     version: 'test',
     namespaces: [],
     notServedAdvice: 'turn it on',
@@ -29,7 +31,7 @@ export async function servePage({
   const server = await startHttpServer(
     { host: '127.0.0.1', port: 0 },
     {
-      clock: systemClock,
+      clock,
       livenessChecks: () => [],
       readinessChecks: () => [],
       metrics: { contentType: 'text/plain', metrics: async () => '' },
