@@ -3,6 +3,7 @@ import { connect as connectTls } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { generateCertificate } from '../../../src/apiserver/access/certificates.ts';
 import type { StreamReply, StreamSink } from '../../../src/apiserver/http/request.ts';
+import type { RequestLine } from '../../../src/apiserver/http/request-listener.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 import { VirtualClock, waitFor } from '../../support/virtual-clock.ts';
 import { type Front, LEASES, makeFront } from './make-front.ts';
@@ -129,6 +130,19 @@ describe('a stream', () => {
       watching.response.resume();
       await waitFor(() => drained === round);
     }
+  });
+
+  test('is told of when it has ended, with how long it took', async () => {
+    const clock = new VirtualClock();
+    const stream = makeStream();
+    const lines: RequestLine[] = [];
+    const front = await makeFront({ ...stream, clock, onRequest: (line) => lines.push(line) });
+    await watch(front);
+    await clock.advance(1500);
+    expect(lines).toEqual([]);
+    stream.sinks[0]?.end();
+    await waitFor(() => lines.length > 0);
+    expect(lines).toEqual([{ method: 'GET', path: LEASES, code: 200, durationMs: 1500, user: 'admin' }]);
   });
 
   test('that fails to start is cut, and the failure told', async () => {
