@@ -1,5 +1,6 @@
 import { describe, type TestContext, test } from 'vitest';
 import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
+import { createCandidate, readLease } from '../control-plane/cluster-objects.ts';
 import {
   type ControlPlane,
   type ControlPlaneOptions,
@@ -7,21 +8,14 @@ import {
 } from '../control-plane/control-plane.ts';
 import type { Electors } from '../control-plane/electors.ts';
 import type { KubernetesVersion } from '../control-plane/kubernetes-versions.ts';
-import { createCandidate, readLease } from './cluster-objects.ts';
-import {
-  type Coordinator,
-  eventually,
-  installRole,
-  type LogLine,
-  startCoordinator,
-  untilActive,
-} from './coordinator.ts';
 import {
   type SimCandidate,
   type SimCandidateSpec,
   type SimCandidates,
   startSimCandidates,
-} from './sim-candidate.ts';
+} from '../control-plane/sim-candidate.ts';
+import type { LogLine } from '../support/log-line.ts';
+import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
 
 // Five control planes start at once, each of which would be ready in seconds alone.
 const readyWithinMs = 120_000;

@@ -14,8 +14,15 @@ import {
   sortedYaml,
 } from '../chart/plain-manifests.ts';
 import { valuesOf } from '../chart/values-arbitrary.ts';
+import {
+  coordinatorLease,
+  createCandidate,
+  createNamespaces,
+  readLease,
+} from '../control-plane/cluster-objects.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { freePorts } from '../control-plane/free-port.ts';
+import { startSimCandidates } from '../control-plane/sim-candidate.ts';
 import { blocksIn } from '../support/command-blocks.ts';
 import { type AuditLog, prepareAuditLog } from './audit-log.ts';
 import {
@@ -25,13 +32,11 @@ import {
   readArguments,
   runContainer,
 } from './chart-deployment.ts';
-import { coordinatorLease, createCandidate, createNamespaces, readLease } from './cluster-objects.ts';
 import { eventually } from './coordinator.ts';
 import { builtIn, coordinatorTurns, lateWrites, overlaps } from './coordinator-turns.ts';
 import { type ChartObject, chartFolder, type Helm, objectsIn, release, startHelm } from './helm.ts';
 import { type Kubectl, kubectlFor } from './kubectl.ts';
 import { permissionsOf, type RbacObject } from './permissions.ts';
-import { startSimCandidates } from './sim-candidate.ts';
 
 const repository = new URL('../../', import.meta.url).pathname;
 const schema = JSON.parse(await readFile(join(chartFolder, 'values.schema.json'), 'utf8')) as JsonSchema;

@@ -2,10 +2,6 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
-import { freePorts } from '../control-plane/free-port.ts';
-import { writeKubeconfig } from '../control-plane/kubeconfig.ts';
-import { type AuditedRequest, type AuditLog, auditedClient, isWrite, prepareAuditLog } from './audit-log.ts';
 import {
   candidatesPath,
   coordinatorAccount,
@@ -16,8 +12,13 @@ import {
   leasePath,
   leasesPath,
   microTime,
-} from './cluster-objects.ts';
-import { type Coordinator, eventually, installRole, type LogLine, startCoordinator } from './coordinator.ts';
+} from '../control-plane/cluster-objects.ts';
+import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import { freePorts } from '../control-plane/free-port.ts';
+import { writeKubeconfig } from '../control-plane/kubeconfig.ts';
+import type { LogLine } from '../support/log-line.ts';
+import { type AuditedRequest, type AuditLog, auditedClient, isWrite, prepareAuditLog } from './audit-log.ts';
+import { type Coordinator, eventually, installRole, startCoordinator } from './coordinator.ts';
 import { runProgram } from './program-run.ts';
 
 let directory: string;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { coordinatorLease, type Lease, readLease } from '../control-plane/cluster-objects.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import type { ElectingComponent } from '../control-plane/electing-component.ts';
-import { coordinatorLease, type Lease, readLease } from './cluster-objects.ts';
 import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
 
 /** What Kubernetes's own components write into a Lease that they hold. */

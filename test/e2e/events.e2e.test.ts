@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { candidatePath } from './cluster-objects.ts';
+import { candidatePath } from '../control-plane/cluster-objects.ts';
 import { type CoordinatedCluster, startCoordinatedCluster } from './coordinated-cluster.ts';
 import { eventually } from './coordinator.ts';
 import { type Kubectl, kubectlFor } from './kubectl.ts';

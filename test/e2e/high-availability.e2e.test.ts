@@ -2,24 +2,18 @@ import { get, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
-import type { Electors } from '../control-plane/electors.ts';
-import { type AuditLog, prepareAuditLog } from './audit-log.ts';
 import {
   candidatesPath,
   coordinatorAccount,
   coordinatorLease,
   createCandidate,
   readLease,
-} from './cluster-objects.ts';
-import {
-  type Coordinator,
-  eventually,
-  installRole,
-  type LogLine,
-  startCoordinator,
-  untilActive,
-} from './coordinator.ts';
+} from '../control-plane/cluster-objects.ts';
+import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import type { Electors } from '../control-plane/electors.ts';
+import type { LogLine } from '../support/log-line.ts';
+import { type AuditLog, prepareAuditLog } from './audit-log.ts';
+import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
 import {
   builtIn,
   type CoordinatorTurn,

@@ -2,9 +2,9 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { version } from '../../src/version.ts';
+import { coordinatorLease, readLease } from '../control-plane/cluster-objects.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { freePorts } from '../control-plane/free-port.ts';
-import { coordinatorLease, readLease } from './cluster-objects.ts';
 import { eventually, installRole } from './coordinator.ts';
 import { buildImage, type RunningImage, runImage, type UnpackedImage } from './image.ts';
 

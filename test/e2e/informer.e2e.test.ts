@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createCandidate, createLease, leasePath, leasesPath } from '../control-plane/cluster-objects.ts';
 import { type EmbeddedPlane, startEmbeddedPlane } from '../control-plane/embedded-plane.ts';
-import { createCandidate, createLease, leasePath, leasesPath } from './cluster-objects.ts';
 import { type Informer, startInformer } from './informer.ts';
 
 // In this order, as each goes on from what the last one left.

@@ -4,10 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createNamespaces } from '../control-plane/cluster-objects.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
-import { createNamespaces } from './cluster-objects.ts';
+import {
+  type WatchedCandidate,
+  type WatchedObjects,
+  watchCandidates,
+} from '../control-plane/watched-objects.ts';
 import { runProgram } from './program-run.ts';
-import { type WatchedCandidate, type WatchedObjects, watchCandidates } from './watched-objects.ts';
 
 const NAMESPACE = 'looked-at';
 

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { microTime } from '../control-plane/cluster-objects.ts';
 import type { Electors } from '../control-plane/electors.ts';
-import { microTime } from './cluster-objects.ts';
+import { leadershipsOf, overlapsOf, RELEASE_REPORTED_LATE_MS } from '../control-plane/leaderships.ts';
+import type { SimCandidateSpec } from '../control-plane/sim-candidate.ts';
+import type { Change, WatchedLease } from '../control-plane/watched-objects.ts';
 import { type CoordinatedCluster, startCoordinatedCluster } from './coordinated-cluster.ts';
 import { eventually } from './coordinator.ts';
-import { leadershipsOf, overlapsOf, RELEASE_REPORTED_LATE_MS } from './leaderships.ts';
-import type { SimCandidateSpec } from './sim-candidate.ts';
-import type { Change, WatchedLease } from './watched-objects.ts';
 
 // Most of these tests wait for Leases to expire: all of them wait at the same time.
 vi.setConfig({ maxConcurrency: 100, testTimeout: 240_000 });

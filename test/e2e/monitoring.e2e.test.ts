@@ -6,10 +6,10 @@ import { alertRules } from '../../monitoring/alert-rules.ts';
 import { makeDashboard } from '../../monitoring/dashboard/dashboard.ts';
 import { type DashboardQuery, dashboardQueries } from '../../monitoring/dashboard/dashboard-queries.ts';
 import { type EmbeddedPlane, startEmbeddedPlane } from '../control-plane/embedded-plane.ts';
+import { type SimCandidates, startSimCandidates } from '../control-plane/sim-candidate.ts';
 import { type Coordinator, eventually, startCoordinator, untilActive } from './coordinator.ts';
 import { type Prometheus, shippedRules, startPrometheus } from './prometheus.ts';
 import { runPromtool } from './promtool.ts';
-import { type SimCandidates, startSimCandidates } from './sim-candidate.ts';
 
 const repository = new URL('../../', import.meta.url).pathname;
 const casesFolder = join(repository, 'test/monitoring/alerts');

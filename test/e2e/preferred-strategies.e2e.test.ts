@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { SimCandidate, SimCandidateSpec } from '../control-plane/sim-candidate.ts';
+import type { WatchedLease } from '../control-plane/watched-objects.ts';
 import { type CoordinatedCluster, startCoordinatedCluster } from './coordinated-cluster.ts';
-import type { SimCandidate, SimCandidateSpec } from './sim-candidate.ts';
-import type { WatchedLease } from './watched-objects.ts';
 
 // They spend their time waiting for elections: all of them wait at the same time.
 vi.setConfig({ maxConcurrency: 100, testTimeout: 240_000 });

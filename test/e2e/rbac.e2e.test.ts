@@ -2,12 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { KubeConfig, loadAllYaml } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiAccess, apiRequest } from '../control-plane/api-request.ts';
-import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
-import {
-  type EmbeddedCoordinator,
-  startCoordinator as startInProcess,
-  untilSynced,
-} from '../embedded/embedded-coordinator.ts';
 import {
   candidatePath,
   coordinatorAccount,
@@ -19,9 +13,15 @@ import {
   leasesPath,
   microTime,
   readLease,
-} from './cluster-objects.ts';
+} from '../control-plane/cluster-objects.ts';
+import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import { type SimCandidates, startSimCandidates } from '../control-plane/sim-candidate.ts';
+import {
+  type EmbeddedCoordinator,
+  startCoordinator as startInProcess,
+  untilSynced,
+} from '../embedded/embedded-coordinator.ts';
 import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
-import { type SimCandidates, startSimCandidates } from './sim-candidate.ts';
 
 interface Rule {
   readonly apiGroups: readonly string[];

@@ -1,21 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import {
+  candidatePath,
+  createCandidate,
+  createLease,
+  type Lease,
+  leasePath,
+} from '../control-plane/cluster-objects.ts';
 import type { CoordinationPlane } from '../control-plane/coordination-plane.ts';
 import type { ElectorSpec, Electors } from '../control-plane/electors.ts';
-import { candidatePath, createCandidate, createLease, type Lease, leasePath } from './cluster-objects.ts';
-import { startCoordinationSite } from './coordination-site.ts';
-import { type Coordinator, startCoordinator, untilActive } from './coordinator.ts';
-import { findOverlaps } from './leaderships.ts';
-import { startLeaseHolder } from './lease-holder.ts';
-import { sumOf } from './prometheus-text.ts';
-import { type SimCandidates, startSimCandidates } from './sim-candidate.ts';
+import { findOverlaps } from '../control-plane/leaderships.ts';
+import { type SimCandidates, startSimCandidates } from '../control-plane/sim-candidate.ts';
 import {
   type Change,
   type WatchedCandidate,
   type WatchedLease,
   type WatchedObjects,
   watchLeases,
-} from './watched-objects.ts';
+} from '../control-plane/watched-objects.ts';
+import { startCoordinationSite } from './coordination-site.ts';
+import { type Coordinator, startCoordinator, untilActive } from './coordinator.ts';
+import { startLeaseHolder } from './lease-holder.ts';
+import { sumOf } from './prometheus-text.ts';
 
 // Each stands for one of the cases where the controller built into kube-apiserver 1.36.3 falls short. They wait for
 // Leases to expire, most of the time, and do so together.

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { runSettings } from '../../src/config.ts';
 import { runCoordinator } from '../../src/coordinator-process.ts';
 import { resolveSettings } from '../../src/settings-table.ts';
-import { candidatePath, createCandidate, leasePath } from '../e2e/cluster-objects.ts';
+import { candidatePath, createCandidate, leasePath } from '../control-plane/cluster-objects.ts';
 import { type EmbeddedCluster, startEmbeddedCluster } from '../embedded/embedded-cluster.ts';
 import { SimHost } from '../make-host.ts';
 

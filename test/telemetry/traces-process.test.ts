@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type SimCandidates, startSimCandidates } from '../e2e/sim-candidate.ts';
+import { type SimCandidates, startSimCandidates } from '../control-plane/sim-candidate.ts';
 import { type EmbeddedCluster, startEmbeddedCluster } from '../embedded/embedded-cluster.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './otlp-receiver.ts';
 

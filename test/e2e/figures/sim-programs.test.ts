@@ -1,8 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { candidatePath, type Lease, leasePath, microTime } from '../../control-plane/cluster-objects.ts';
 import { type EmbeddedPlane, startEmbeddedPlane } from '../../control-plane/embedded-plane.ts';
-import { candidatePath, type Lease, leasePath, microTime } from '../cluster-objects.ts';
-import { type WatchedCandidate, type WatchedObjects, watchCandidates } from '../watched-objects.ts';
+import {
+  type WatchedCandidate,
+  type WatchedObjects,
+  watchCandidates,
+} from '../../control-plane/watched-objects.ts';
 import { castOf } from './casts.ts';
 import { type SimPrograms, startSimPrograms } from './sim-programs.ts';
 

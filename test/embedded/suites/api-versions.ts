@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { LeaseCandidateVersion } from '../../../src/apiserver/resources/lease-candidates.ts';
-import { candidatePath, createCandidate, leasePath, readLease } from '../../e2e/cluster-objects.ts';
-import type { LogLine } from '../../e2e/coordinator.ts';
+import { candidatePath, createCandidate, leasePath, readLease } from '../../control-plane/cluster-objects.ts';
+import type { LogLine } from '../../support/log-line.ts';
 import { PATIENCE_MS } from '../changes.ts';
 import { contestedLease, heldBy } from '../contested-lease.ts';
 import { type EmbeddedCluster, startEmbeddedCluster } from '../embedded-cluster.ts';

@@ -1,6 +1,6 @@
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
 import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
-import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
+import type { CoordinationServer } from './coordination-plane.ts';
 
 /** As much of a Lease as these tests look at. */
 export interface Lease {

@@ -1,6 +1,6 @@
 import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
-import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
 import { type CandidateSpec, candidatePath, createCandidate, microTime } from './cluster-objects.ts';
+import type { CoordinationServer } from './coordination-plane.ts';
 import { type WatchedCandidate, type WatchedObjects, watchCandidates } from './watched-objects.ts';
 
 /** What a simulated candidate asks for. */

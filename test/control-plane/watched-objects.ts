@@ -1,6 +1,6 @@
 import type { LeaseCandidateVersion } from '../../src/kubernetes/discovery.ts';
-import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
 import type { Lease } from './cluster-objects.ts';
+import type { CoordinationServer } from './coordination-plane.ts';
 import { type ChangeType, followObjects, type WatchedObject } from './followed-objects.ts';
 
 export interface WatchedLease extends WatchedObject {
