@@ -102,7 +102,7 @@ describe('a client that is closed', () => {
     const calls = outcomes(Array.from({ length: CALLS }, () => client.request(get)));
     await waitFor(() => open.size > 0);
     await close(client, clock);
-    await calls;
+    expect(new Set(await calls)).toEqual(new Set(['ABORTED']));
     await waitFor(() => open.size === 0);
   });
 
