@@ -52,7 +52,7 @@ describe.each([
   { served: ['v1alpha1'], want: 'v1alpha1' },
   { served: ['v1alpha1', 'v1beta1', 'v1alpha2'], want: 'v1beta1' },
   { served: ['v1alpha1', 'v1alpha2'], want: 'v1alpha2' },
-])('of the versions $served', ({ served, want }) => {
+])('of the versions $served (rule 11)', ({ served, want }) => {
   test(`${want} is watched`, async () => {
     const world = new WatchWorld();
     world.api.candidateVersions = served;
@@ -68,7 +68,7 @@ describe.each([
   });
 });
 
-describe('while no version is served', () => {
+describe('while no version is served (rule 11)', () => {
   test('that is told once, and looked for again and again', async () => {
     const world = new WatchWorld();
     world.api.candidateVersions = [];
@@ -97,7 +97,7 @@ describe('while no version is served', () => {
   });
 });
 
-describe('a version that has gone', () => {
+describe('a version that has gone (rule 11)', () => {
   test('takes its candidates along; another one is found, and told of', async () => {
     const world = new WatchWorld();
     world.create('a');
@@ -134,6 +134,20 @@ describe('a version that has gone', () => {
       'not served',
       'synced v1beta1',
     ]);
+  });
+
+  test('after it was watched for a while is looked for again at once, whatever it took to find it', async () => {
+    const world = new WatchWorld();
+    world.fate = ({ path }) => (LIST.test(path) ? { outcome: 404 } : {});
+    world.watch.start();
+    await world.clock.advance(60_000);
+    world.fate = () => ({});
+    await world.clock.advance(20_000);
+    expect(world.told).toEqual(['synced v1beta1']);
+    world.api.candidateVersions = ['v1alpha2'];
+    world.connection.breakWatches();
+    await world.clock.advance(1000);
+    expect(world.told.slice(1)).toEqual(['synced v1alpha2']);
   });
 
   test('while discovery still lists it is no reason for a storm of requests', async () => {

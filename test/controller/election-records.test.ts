@@ -17,7 +17,7 @@ function namesOf(key: string): readonly string[] {
   return records.gather(key).candidates.map(({ candidate }) => candidate.name);
 }
 
-describe('the index by Lease', () => {
+describe('the index by Lease (rule 1)', () => {
   test('gathers the candidates of one Lease and no others', () => {
     records.seeCandidate(makeCandidate('a').build(), makeNow(0));
     records.seeCandidate(makeCandidate('b').with({ leaseName: 'other' }).build(), makeNow(0));

@@ -25,7 +25,7 @@ function makeFreshCandidate(world: ControllerWorld, name = 'a', leaseName = 'sch
   world.create('leasecandidates', makeCandidateObject(name, { renewedAt: world.clock.now(), leaseName }));
 }
 
-describe('after a write', () => {
+describe('after a write (rule 8)', () => {
   test('nothing is decided until the watch has shown it', async () => {
     const world = await makeWorld();
     world.watchDelayMs = 3000;
@@ -98,7 +98,7 @@ describe('after a write', () => {
   });
 });
 
-describe('after a conflict', () => {
+describe('after a conflict (rule 8)', () => {
   test('the news that explains it is awaited, and then decided on at once', async () => {
     const world = await makeWorld();
     world.create('leases', makeLeaseObject('', 0, { leaseDurationSeconds: 1 }));
@@ -207,7 +207,7 @@ describe('a write without an answer', () => {
   });
 });
 
-describe('a release soon after a grant by expiry', () => {
+describe('a release soon after a grant by expiry (rule 8)', () => {
   /** client-go's release empties whatever Lease it finds: here `b` leads by now, and `a` wakes up and lets go. */
   async function makeDoubtfulRelease(world: ControllerWorld, grant: () => void): Promise<void> {
     world.create('leases', makeLeaseObject('a', 0));
@@ -366,7 +366,7 @@ describe('a deletion', () => {
   });
 });
 
-describe('the right to write', () => {
+describe('the right to write (rule 10)', () => {
   test('is asked for again before each single write', async () => {
     const world = new ControllerWorld();
     for (const name of ['a', 'b', 'c']) {

@@ -20,7 +20,7 @@ async function round(
   for (let answers = 0; answers < requests; answers++) limit.answered(sentAt, isAnswered);
 }
 
-describe('the limit of requests under way', () => {
+describe('the limit of requests under way (rule 9)', () => {
   test.each<{ name: string; tookMs: number; isAnswered?: boolean; want: number }>([
     { name: 'stays when answers come in good time', tookMs: 10, want: 16 },
     { name: 'stays when they take a while', tookMs: 1000, want: 16 },

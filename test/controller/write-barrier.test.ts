@@ -26,7 +26,7 @@ function seeLease(resourceVersion: string | undefined): void {
   records.seeLease(KEY, lease || undefined, makeNow(clock.now()));
 }
 
-describe('a barrier', () => {
+describe('a barrier (rule 8)', () => {
   test('is open before anything was written', () => {
     expect(barrier.closedUntil(KEY)).toBeUndefined();
   });

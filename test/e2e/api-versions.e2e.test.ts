@@ -62,7 +62,7 @@ async function startParticipant(
   return candidates.start(spec);
 }
 
-describe.concurrent('on a server that serves LeaseCandidates', () => {
+describe.concurrent('on a server that serves LeaseCandidates (rule 11)', () => {
   test.for<[KubernetesVersion, LeaseCandidateVersion]>([
     ['1.36.3', 'v1beta1'],
     ['1.33.13', 'v1beta1'],
@@ -124,7 +124,7 @@ describe.concurrent('on a server that serves LeaseCandidates', () => {
   );
 });
 
-describe.concurrent('a server whose configuration changes', () => {
+describe.concurrent('a server whose configuration changes (rule 11)', () => {
   /** A candidate of `version`, for a Lease of its own, is elected. */
   async function elects(plane: ControlPlane, version: LeaseCandidateVersion, lease: string): Promise<void> {
     await createCandidate(plane, { version, lease, name: lease });

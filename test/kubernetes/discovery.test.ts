@@ -20,7 +20,7 @@ function makeServer(resourcesByVersion: Record<string, readonly string[]>): Scri
   return client;
 }
 
-describe('the version of LeaseCandidate', () => {
+describe('the version of LeaseCandidate (rule 11)', () => {
   test.each([
     {
       name: 'the newest there is',
