@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { ApiObject } from '../../src/apiserver/schema/api-object.ts';
 import { startStandIns } from '../../src/apiserver/stand-ins.ts';
 import { ObjectStore } from '../../src/apiserver/storage/object-store.ts';
@@ -29,7 +29,7 @@ describe('what stands in for the rest of a cluster', () => {
   const start = () => startStandIns(store, clock, ['leases', 'events']);
   const names = (storage: string) => store.list(storage).map(({ key }) => key);
 
-  it.each([
+  test.each([
     { finalizers: ['foregroundDeletion'], want: undefined },
     { finalizers: ['orphan'], want: undefined },
     { finalizers: ['orphan', 'example.com/mine'], want: ['example.com/mine'] },
@@ -41,14 +41,14 @@ describe('what stands in for the rest of a cluster', () => {
     expect(store.get('leases', 'a/one')?.object.metadata.finalizers).toEqual(want);
   });
 
-  it('leaves finalizers alone until the object is deleted', async () => {
+  test('leaves finalizers alone until the object is deleted', async () => {
     start();
     store.put('leases', lease('one', { finalizers: ['orphan'] }));
     await clock.advance(1);
     expect(store.get('leases', 'a/one')?.object.metadata.finalizers).toEqual(['orphan']);
   });
 
-  it('finds what was deleted before it was started, or among more changes than are remembered', async () => {
+  test('finds what was deleted before it was started, or among more changes than are remembered', async () => {
     store.put('leases', lease('before', { ...deleted, finalizers: ['orphan'] }));
     start();
     await clock.advance(1);
@@ -59,7 +59,7 @@ describe('what stands in for the rest of a cluster', () => {
     expect(store.get('leases', 'a/first')).toBeUndefined();
   });
 
-  it('empties a namespace that is deleted, and then lets it go', async () => {
+  test('empties a namespace that is deleted, and then lets it go', async () => {
     start();
     store.put('namespaces', namespace('a', deleted));
     store.put('namespaces', namespace('b'));
@@ -70,7 +70,7 @@ describe('what stands in for the rest of a cluster', () => {
     expect(names('namespaces')).toEqual(['b']);
   });
 
-  it('keeps a namespace as long as something in it has a finalizer', async () => {
+  test('keeps a namespace as long as something in it has a finalizer', async () => {
     start();
     store.put('namespaces', namespace('a', deleted));
     store.put('leases', lease('kept', { finalizers: ['example.com/mine'] }));
@@ -81,7 +81,7 @@ describe('what stands in for the rest of a cluster', () => {
     expect(names('namespaces')).toEqual([]);
   });
 
-  it('drops Events an hour after they last happened', async () => {
+  test('drops Events an hour after they last happened', async () => {
     start();
     const event = (name: string, lastTimestamp: string) => ({
       ...lease(name, { creationTimestamp: '2026-01-01T00:00:00Z' }),
@@ -97,7 +97,7 @@ describe('what stands in for the rest of a cluster', () => {
     expect(names('events')).toEqual([]);
   });
 
-  it('does nothing any more once it is stopped', async () => {
+  test('does nothing any more once it is stopped', async () => {
     const standIns = start();
     standIns.stop();
     store.put('leases', lease('one', { ...deleted, finalizers: ['orphan'] }));

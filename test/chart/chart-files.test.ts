@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { runSettings } from '../../src/settings/run-settings.ts';
 import { rowsOf } from '../../src/settings/settings-table.ts';
@@ -25,19 +25,19 @@ function* schemasIn(part: JsonSchema, path = '$'): Generator<readonly [string, J
 }
 
 describe("the chart's generated files", () => {
-  it('values.schema.json says what the comments of values.yaml say', async () => {
+  test('values.schema.json says what the comments of values.yaml say', async () => {
     await expect(valuesSchema(valuesText)).toMatchFileSnapshot(
       new URL('values.schema.json', folder).pathname,
     );
   });
 
-  it('README.md says what the comments of values.yaml say', async () => {
+  test('README.md says what the comments of values.yaml say', async () => {
     await expect(chartReadme(valuesText)).toMatchFileSnapshot(new URL('README.md', folder).pathname);
   });
 });
 
 describe('values.schema.json', () => {
-  it.each([
+  test.each([
     {
       name: 'electionDuration',
       parse: runSettings.settings.electionDurationMs.parse,
@@ -64,7 +64,7 @@ describe('values.schema.json', () => {
     },
   );
 
-  it('refuses what it does not know, but in what is made of fields of Kubernetes alone', () => {
+  test('refuses what it does not know, but in what is made of fields of Kubernetes alone', () => {
     const open = [...schemasIn(schema)].filter(
       ([, { type, additionalProperties }]) =>
         type === 'object' && typeof additionalProperties !== 'object' && additionalProperties !== false,
@@ -86,7 +86,7 @@ describe('values.schema.json', () => {
     ]);
   });
 
-  it('refers to nothing that it does not define', () => {
+  test('refers to nothing that it does not define', () => {
     const known = Object.keys(schema.$defs ?? {}).map((name) => `#/$defs/${name}`);
     const used = [...schemasIn(schema)].flatMap(([, { $ref }]) => $ref ?? []);
     expect([...new Set(used)].filter((each) => !known.includes(each))).toEqual([]);
@@ -95,12 +95,12 @@ describe('values.schema.json', () => {
 });
 
 describe('the chart', () => {
-  it("carries the program's version", async () => {
+  test("carries the program's version", async () => {
     const chart = parse(await readFile(new URL('Chart.yaml', folder), 'utf8'));
     expect(chart).toMatchObject({ appVersion: version, version });
   });
 
-  it("has a value for each of the program's settings that a pod has a use for, with the program's default", () => {
+  test("has a value for each of the program's settings that a pod has a use for, with the program's default", () => {
     // In a pod the cluster is the pod's own.
     const elsewhere = ['kubeconfig', 'context', 'namespaces', 'listen'];
     const { config } = parse(valuesText) as { readonly config: Readonly<Record<string, unknown>> };

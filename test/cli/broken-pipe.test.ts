@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createCandidate, createLease } from '../e2e/cluster-objects.ts';
+import { createCandidate, createLease } from '../control-plane/cluster-objects.ts';
 import { heldBy } from '../embedded/contested-lease.ts';
 import { startEmbeddedCluster } from '../embedded/embedded-cluster.ts';
 

@@ -300,13 +300,15 @@ describe('a server with the feature gate off', () => {
     expect(examined.code).toBe(3);
     await expect(examined.out).toMatchFileSnapshot('outputs/doctor-gate-off.txt');
   });
+});
 
-  test('that is gone is told of with what to do next', async () => {
-    const gone = await startLookingSite();
-    const host = makeLookingHost();
-    await gone.stop();
-    await expect(showDiagnosis(lookingSettings(gone.kubeconfig), host)).rejects.toThrow(
-      /Cannot read the kubeconfig/,
-    );
-  });
+test('a server that is gone is told of, and so is a kubeconfig', async () => {
+  const gone = await startLookingSite();
+  const diagnosis = () => showDiagnosis(lookingSettings(gone.kubeconfig), makeLookingHost());
+  await gone.close();
+  await expect(diagnosis()).rejects.toThrow(
+    /^GET \/version: connect ECONNREFUSED .*\. Is https:\/\/\S+ the right cluster, and does it run\? Choose another with --kubeconfig or --context$/,
+  );
+  await gone.stop();
+  await expect(diagnosis()).rejects.toThrow(/^Cannot read the kubeconfig .*: ENOENT/);
 });

@@ -32,6 +32,8 @@ export interface LookingSite {
   readonly limitedKubeconfig: string;
   putLease(namespace: string, name: string, spec: object): Promise<void>;
   putCandidate(namespace: string, name: string, spec: object): Promise<void>;
+  /** Closes the server; the kubeconfigs stay. */
+  close(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -86,6 +88,7 @@ export async function startLookingSite(
         metadata: { name },
         spec: { strategy: 'OldestEmulationVersion', ...spec },
       }),
+    close: () => server.close(),
     async stop() {
       await server.close();
       await rm(directory, { recursive: true });

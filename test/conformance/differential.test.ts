@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { compareServers } from './differential.ts';
 import { embeddedApi, startEmbeddedTarget } from './embedded-target.ts';
 import type { ConformanceTarget } from './target.ts';
@@ -12,12 +12,12 @@ async function startTwo(stopLater: (stop: () => Promise<void>) => void) {
   return { first: first.target, second: second.target };
 }
 
-it('finds no difference between two servers of one kind', async ({ onTestFinished }) => {
+test('finds no difference between two servers of one kind', async ({ onTestFinished }) => {
   const { first, second } = await startTwo(onTestFinished);
   await compareServers(first, second, { seed: 4355, runs: 15 });
 });
 
-it('tells the shortest sequence of requests after which two servers differ', async ({ onTestFinished }) => {
+test('tells the shortest sequence of requests after which two servers differ', async ({ onTestFinished }) => {
   const { first, second } = await startTwo(onTestFinished);
   const forgetful: ConformanceTarget = {
     ...second,

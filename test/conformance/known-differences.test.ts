@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { documentFile, withDifferences } from './known-differences-doc.ts';
 
-it('the documentation lists every known difference (npm run docs:differences)', () => {
+test('the documentation lists every known difference (npm run docs:differences)', () => {
   const document = readFileSync(documentFile, 'utf8');
   expect(document).toBe(withDifferences(document));
   expect(document).toContain('| what | why | versions |');

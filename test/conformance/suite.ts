@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { ConformanceTarget, RunningTarget, ServedApi } from './target.ts';
 import { topics } from './topics.ts';
 import { openWorkspace, type Workspace } from './workspace.ts';
@@ -6,7 +6,7 @@ import { openWorkspace, type Workspace } from './workspace.ts';
 /** What a topic's tests are built with. */
 export interface Suite extends ServedApi {
   /** A test with a namespace of its own. */
-  it(name: string, test: (workspace: Workspace) => Promise<void>): void;
+  test(name: string, body: (workspace: Workspace) => Promise<void>): void;
 }
 
 /**
@@ -32,7 +32,7 @@ export function describeConformance(
     };
     const suite: Suite = {
       ...served,
-      it: (name, test) => it.concurrent(name, async () => test(await openWorkspace(target()))),
+      test: (name, body) => test.concurrent(name, async () => body(await openWorkspace(target()))),
     };
     for (const name of only) {
       const describeTopic = topics[name];

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { binary, cacheDirectory } from './binaries.ts';
 
 describe('binary', () => {
@@ -13,7 +13,7 @@ describe('binary', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  it('says in one line what is missing when there is neither a cached program nor Go', async () => {
+  test('says in one line what is missing when there is neither a cached program nor Go', async () => {
     const env = { XDG_CACHE_HOME: directory, PATH: directory };
     const problem = await binary('kube-apiserver@1.36.3', env).catch((error: Error) => error.message);
     expect(problem).toBe(
@@ -23,7 +23,7 @@ describe('binary', () => {
     await expect(binary('kube-apiserver@1.31.4', env)).rejects.toThrow(/put it on the PATH$/);
   });
 
-  it('says what Go complained about when a build fails', async () => {
+  test('says what Go complained about when a build fails', async () => {
     await writeFile(join(directory, 'go'), '#!/bin/sh\necho "no such module" >&2\nexit 1\n', { mode: 0o755 });
     const env = { XDG_CACHE_HOME: directory, PATH: directory };
     await expect(binary('etcd', env)).rejects.toThrow(
@@ -31,7 +31,7 @@ describe('binary', () => {
     );
   });
 
-  it('takes etcd and the default kube-apiserver, and nothing else, from KUBEBUILDER_ASSETS', async () => {
+  test('takes etcd and the default kube-apiserver, and nothing else, from KUBEBUILDER_ASSETS', async () => {
     const env = { XDG_CACHE_HOME: directory, PATH: directory, KUBEBUILDER_ASSETS: directory };
     await writeFile(join(directory, 'etcd'), '', { mode: 0o755 });
     expect(await binary('etcd', env)).toBe(join(directory, 'etcd'));
@@ -41,7 +41,7 @@ describe('binary', () => {
     await expect(binary('kube-apiserver@1.31.4', env)).rejects.toThrow('has to be built');
   });
 
-  it('is built once, however many ask for it at once', async () => {
+  test('is built once, however many ask for it at once', async () => {
     await mkdir(join(directory, 'bin'));
     const log = join(directory, 'builds');
     // Writes a line per build, and the file that it was told to.

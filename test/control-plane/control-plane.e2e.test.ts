@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { apiRequest } from './api-request.ts';
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
 import type { KubernetesVersion } from './kubernetes-versions.ts';
@@ -86,7 +86,7 @@ describe('the LeaseCandidate API of a control plane', () => {
     })),
   ];
 
-  it.each(cases)('$name', { timeout: startTimeout }, async ({ options, wantServed }) => {
+  test.each(cases)('$name', { timeout: startTimeout }, async ({ options, wantServed }) => {
     const plane = await startControlPlane(options);
     try {
       const { gitVersion } = await plane.request<{ gitVersion: string }>('GET', '/version');
@@ -110,7 +110,7 @@ describe('a control plane with the built-in coordinator', () => {
     await plane?.stop();
   });
 
-  it(
+  test(
     'elects among real candidates, and again when the leader crashes',
     async () => {
       const electors = await plane.startElectors();
@@ -133,7 +133,7 @@ describe('a control plane with the built-in coordinator', () => {
     2 * testTimeout,
   );
 
-  it(
+  test(
     'lets a real elector release its Lease',
     async () => {
       // Granted by hand, and without a candidate: the coordinator would give the Lease back at once.
@@ -159,7 +159,7 @@ describe('a control plane with the built-in coordinator', () => {
     testTimeout,
   );
 
-  it.each([
+  test.each([
     { fate: 'stop', wantThere: true, wantEnded: true },
     { fate: 'keep', wantThere: true, wantEnded: false },
     { fate: 'delete', wantThere: false, wantEnded: true },
@@ -180,7 +180,7 @@ describe('a control plane with the built-in coordinator', () => {
     },
   );
 
-  it(
+  test(
     'can keep an elector from renewing its Lease while its candidate goes on answering',
     async () => {
       const electors = await plane.startElectors();
@@ -201,7 +201,7 @@ describe('a control plane with the built-in coordinator', () => {
     testTimeout,
   );
 
-  it(
+  test(
     'elects the older of two kube-schedulers, and a kube-controller-manager',
     async () => {
       const scheduler = await plane.startScheduler({ name: 'scheduler-1.36' });
@@ -227,7 +227,7 @@ describe('a control plane with the built-in coordinator', () => {
     2 * testTimeout,
   );
 
-  it(
+  test(
     'issues kubeconfigs for ServiceAccounts, who may do what RBAC says',
     async () => {
       await plane.request('POST', '/api/v1/namespaces/default/serviceaccounts', {
@@ -247,7 +247,7 @@ describe('a control plane with the built-in coordinator', () => {
     testTimeout,
   );
 
-  it(
+  test(
     'freezes and restarts its API server without losing anything',
     async () => {
       await plane.request('POST', '/api/v1/namespaces', { metadata: { name: 'lasting' } });
@@ -268,7 +268,7 @@ describe('a control plane with the built-in coordinator', () => {
 });
 
 describe('real candidates', () => {
-  it(
+  test(
     'can have hundreds of them, all run by one process',
     async () => {
       // Not with others' candidates around: the built-in coordinator has one worker for all Leases.
@@ -294,7 +294,7 @@ describe('real candidates', () => {
 });
 
 describe('a control plane whose process is killed', () => {
-  it(
+  test(
     'leaves no process and no file behind',
     async () => {
       const program = `
@@ -318,7 +318,7 @@ describe('a control plane whose process is killed', () => {
 });
 
 describe('a control plane that cannot start', () => {
-  it(
+  test(
     'says which server failed, and the end of its log',
     async () => {
       const start = startControlPlane({ extraApiServerArgs: ['--no-such-flag'] });

@@ -194,7 +194,7 @@ describe.each(leaseWrites)('$name', ({ action, want }) => {
 describe.each(leaseCandidateVersions)('a candidate of %s', (version) => {
   const path = `${GROUP}/${version}/namespaces/default/leasecandidates/My_Candidate.0`;
 
-  test('is pinged in the version that is served', async () => {
+  test('is pinged in the version that is served (rule 11)', async () => {
     expectRequest({
       method: 'PATCH',
       path,
@@ -273,7 +273,7 @@ describe('a write', () => {
     await expect(answer).resolves.toBeUndefined();
   });
 
-  test('uses the version that is served by the time it is sent', async () => {
+  test('uses the version that is served by the time it is sent (rule 11)', async () => {
     const client = new ScriptedClient();
     let version: LeaseCandidateVersion = 'v1alpha2';
     const writer = createActionWriter(client, () => version);

@@ -42,8 +42,11 @@ async function makeActiveCoordinator() {
   const isActive: boolean[] = [];
   const coordinator = assembleCoordinator({
     clock,
-    connect: () =>
-      new ClosingConnection(clock, api, process, 'us', { fate: (request) => spoiled.fate(request) }),
+    // Each client is known to the server by how many connections it may have.
+    connect: (connections) =>
+      new ClosingConnection(clock, api, process, `${connections}`, {
+        fate: (request) => spoiled.fate(request),
+      }),
     settings: resolveSettings(runSettings, {}, {}),
     observer: {
       decided: () => {},
@@ -68,6 +71,21 @@ async function makeActiveCoordinator() {
   expect(isActive.at(-1)).toBe(true);
   return { clock, api, coordinator, spoiled, holder: () => api.leaseSpec(LOCK)['holderIdentity'] };
 }
+
+test('the lock has connections of its own, so that load on elections cannot starve it (rule 10)', async () => {
+  const { clock, api } = await makeActiveCoordinator();
+  api.handle('test', {
+    method: 'POST',
+    path: CANDIDATES,
+    body: makeCandidateObject('a', { renewedAt: -60_000 }),
+  });
+  await clock.advance(10_000);
+  const by = (requests: readonly string[]) => [...new Set(requests.map((request) => request.split(' ')[0]))];
+  const ours = api.requests.filter((request) => !request.startsWith('test '));
+  expect(ours).toContain(`32 PATCH ${CANDIDATES}/a`);
+  expect(by(ours.filter((request) => request.endsWith('/leader-election-controller')))).toEqual(['2']);
+  expect(by(ours.filter((request) => request.includes('/leasecandidates')))).toEqual(['32']);
+});
 
 describe('a coordinator that stops', () => {
   test('lets the lock go at once when nothing is under way', async () => {

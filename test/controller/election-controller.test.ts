@@ -82,7 +82,7 @@ describe('an election', () => {
     expect(world.leaseSpec('other/one')).toMatchObject({ holderIdentity: 'c' });
   });
 
-  test("never touches the coordinator's own Lease, whatever candidates name it", async () => {
+  test("never touches the coordinator's own Lease, whatever candidates name it (rule 10)", async () => {
     const world = await new ControllerWorld().start();
     const fields = { renewedAt: 0, namespace: 'kube-system', leaseName: 'leader-election-controller' };
     world.create('leasecandidates', makeCandidateObject('a', fields));
@@ -92,16 +92,21 @@ describe('an election', () => {
 });
 
 describe('a Lease in good order', () => {
-  test('costs no decision when its holder renews, and no request', async () => {
+  test('costs no request when its holder renews, and one look where that would be late by what was looked at', async () => {
     const world = await makeLedWorld();
     const [decisions, requests] = [world.decisions.length, world.ourRequests.length];
+    const lookedAt: number[] = [];
+    world.onMayWrite = () => lookedAt.push(world.clock.now());
+    const startedAt = world.clock.now();
     for (let renewal = 0; renewal < 60; renewal++) {
       await world.clock.advance(2000);
       world.renewLease(KEY);
     }
     await world.clock.advance(0);
-    // One look at each moment at which the record last looked at would have been late.
-    expect(world.decisions.length - decisions).toBeLessThanOrEqual(120_000 / 8000);
+    // Its Leases last for 15 s, and are late when two thirds of that have passed since the renewal that was seen last.
+    const lateAfter = Array.from({ length: 11 }, (_, index) => 12_000 + index * 10_000);
+    expect(lookedAt.map((at) => at - startedAt)).toEqual(lateAfter);
+    expect(world.decisions.length - decisions).toBe(lateAfter.length);
     expect(world.ourRequests.length - requests).toBe(0);
   });
 
@@ -191,7 +196,7 @@ describe('a better candidate', () => {
   });
 });
 
-describe('without the lock', () => {
+describe('without the lock (rule 10)', () => {
   test('nothing is written, and everything is decided once it is there', async () => {
     const world = new ControllerWorld();
     world.mayWrite = false;
@@ -266,6 +271,51 @@ describe('what is not known yet', () => {
     expect(world.decisions).toEqual([]);
     await world.clock.advance(1);
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
+  });
+});
+
+describe('LeaseCandidates (rule 11)', () => {
+  /** From now on the API server has them in these versions, and no others. */
+  async function serve(world: ControllerWorld, ...versions: readonly string[]): Promise<void> {
+    world.api.candidateVersions = versions;
+    world.connection.breakWatches();
+    await world.clock.advance(1000);
+  }
+
+  test('that come in another version change nothing about a Lease, and are asked in that version from then on', async () => {
+    const world = await makeLedWorld();
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: -60_000, version: '1.37.0' }));
+    await world.clock.advance(0);
+    const before = world.ourWrites.length;
+    await serve(world, 'v1alpha2');
+    expect(world.told).toEqual(['synced v1beta1', 'synced v1alpha2']);
+    expect(world.ourWrites.slice(before)).toEqual([]);
+    const asked = world.ourRequests.length;
+    world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
+    await world.clock.advance(100);
+    world.renew('default/b');
+    await world.clock.advance(0);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
+    const pings = world.ourRequests.slice(asked).filter((request) => request.includes('/leasecandidates/'));
+    expect(pings).toEqual([
+      'us PATCH /apis/coordination.k8s.io/v1alpha2/namespaces/default/leasecandidates/b',
+    ]);
+  });
+
+  test('that are served no longer leave every Lease as it is, until they are served again', async () => {
+    const world = await makeLedWorld();
+    await serve(world);
+    expect(world.told).toEqual(['synced v1beta1', 'notServed']);
+    const before = world.ourWrites.length;
+    await world.clock.advance(60_000);
+    expect(world.ourWrites.slice(before)).toEqual([]);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+    await serve(world, 'v1beta1');
+    await world.clock.advance(10_000);
+    expect(world.told.slice(2)).toEqual(['synced v1beta1']);
+    world.renew('default/a');
+    await world.clock.advance(0);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a', renewTime: world.wallText });
   });
 });
 

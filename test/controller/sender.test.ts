@@ -106,7 +106,7 @@ beforeEach(() => {
 });
 
 describe('a ping', () => {
-  test('that the server takes its time to write has its own time from then on, and that much more', async () => {
+  test('that the server takes its time to write has its own time from then on, and that much more (rule 9)', async () => {
     world.fate = { afterMs: 3000 };
     await world.send(ping);
     expect(world.observation?.ping).toMatchObject({ sentAt: 0, deliveredAt: undefined });

@@ -27,7 +27,7 @@ function seeCandidate(resourceVersion: string): void {
   records.seeCandidate(makeCandidate('a').with({ resourceVersion }).build(), makeNow(clock.now()));
 }
 
-describe('what came of a write', () => {
+describe('what came of a write (rule 8)', () => {
   test('is not waited for before anything was written', () => {
     expect(expectations.waitUntil(KEY, LEASE)).toBeUndefined();
     expect(expectations.giveUp(KEY, LEASE)).toBe(false);

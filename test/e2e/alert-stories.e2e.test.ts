@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { alertRules } from '../../monitoring/alert-rules.ts';
 import { readPromql } from '../monitoring/promql.ts';
@@ -17,7 +17,7 @@ const metrics = new Set(rules.flatMap(({ expr }) => readPromql(expr).selectors.m
 const fired = 'group by (alertname) (max_over_time(ALERTS{alertstate="firing"}[1d]))';
 
 describe('alerts fire for what somebody has to do, and for nothing else', () => {
-  it.for(alertStories.map((story) => [story.name, story] as const))('%s', async ([, { tell, want }]) => {
+  test.for(alertStories.map((story) => [story.name, story] as const))('%s', async ([, { tell, want }]) => {
     const cluster = new SimCluster(metrics);
     await tell(cluster);
     const folder = await mkdtemp(join(tmpdir(), 'alert-story-'));

@@ -1,5 +1,6 @@
-import { describe, it, type TestContext } from 'vitest';
+import { describe, type TestContext, test } from 'vitest';
 import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
+import { createCandidate, readLease } from '../control-plane/cluster-objects.ts';
 import {
   type ControlPlane,
   type ControlPlaneOptions,
@@ -7,21 +8,14 @@ import {
 } from '../control-plane/control-plane.ts';
 import type { Electors } from '../control-plane/electors.ts';
 import type { KubernetesVersion } from '../control-plane/kubernetes-versions.ts';
-import { createCandidate, readLease } from './cluster-objects.ts';
-import {
-  type Coordinator,
-  eventually,
-  installRole,
-  type LogLine,
-  startCoordinator,
-  untilActive,
-} from './coordinator.ts';
 import {
   type SimCandidate,
   type SimCandidateSpec,
   type SimCandidates,
   startSimCandidates,
-} from './sim-candidate.ts';
+} from '../control-plane/sim-candidate.ts';
+import type { LogLine } from '../support/log-line.ts';
+import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
 
 // Five control planes start at once, each of which would be ready in seconds alone.
 const readyWithinMs = 120_000;
@@ -68,8 +62,8 @@ async function startParticipant(
   return candidates.start(spec);
 }
 
-describe.concurrent('on a server that serves LeaseCandidates', () => {
-  it.for<[KubernetesVersion, LeaseCandidateVersion]>([
+describe.concurrent('on a server that serves LeaseCandidates (rule 11)', () => {
+  test.for<[KubernetesVersion, LeaseCandidateVersion]>([
     ['1.36.3', 'v1beta1'],
     ['1.33.13', 'v1beta1'],
   ])(
@@ -99,7 +93,7 @@ describe.concurrent('on a server that serves LeaseCandidates', () => {
     },
   );
 
-  it.for<[KubernetesVersion, LeaseCandidateVersion]>([
+  test.for<[KubernetesVersion, LeaseCandidateVersion]>([
     ['1.32.13', 'v1alpha2'],
     ['1.31.4', 'v1alpha1'],
   ])(
@@ -130,7 +124,7 @@ describe.concurrent('on a server that serves LeaseCandidates', () => {
   );
 });
 
-describe.concurrent('a server whose configuration changes', () => {
+describe.concurrent('a server whose configuration changes (rule 11)', () => {
   /** A candidate of `version`, for a Lease of its own, is elected. */
   async function elects(plane: ControlPlane, version: LeaseCandidateVersion, lease: string): Promise<void> {
     await createCandidate(plane, { version, lease, name: lease });
@@ -142,7 +136,7 @@ describe.concurrent('a server whose configuration changes', () => {
     );
   }
 
-  it('is waited for until it serves LeaseCandidates, followed to another version, and waited for again', {
+  test('is waited for until it serves LeaseCandidates, followed to another version, and waited for again', {
     timeout: testTimeout,
   }, async (context) => {
     const { expect } = context;

@@ -2,7 +2,7 @@ import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { JsonSchema } from '../chart/json-schema.ts';
 import {
@@ -14,8 +14,15 @@ import {
   sortedYaml,
 } from '../chart/plain-manifests.ts';
 import { valuesOf } from '../chart/values-arbitrary.ts';
+import {
+  coordinatorLease,
+  createCandidate,
+  createNamespaces,
+  readLease,
+} from '../control-plane/cluster-objects.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { freePorts } from '../control-plane/free-port.ts';
+import { startSimCandidates } from '../control-plane/sim-candidate.ts';
 import { blocksIn } from '../support/command-blocks.ts';
 import { type AuditLog, prepareAuditLog } from './audit-log.ts';
 import {
@@ -25,13 +32,11 @@ import {
   readArguments,
   runContainer,
 } from './chart-deployment.ts';
-import { coordinatorLease, createCandidate, createNamespaces, readLease } from './cluster-objects.ts';
 import { eventually } from './coordinator.ts';
 import { builtIn, coordinatorTurns, lateWrites, overlaps } from './coordinator-turns.ts';
 import { type ChartObject, chartFolder, type Helm, objectsIn, release, startHelm } from './helm.ts';
 import { type Kubectl, kubectlFor } from './kubectl.ts';
 import { permissionsOf, type RbacObject } from './permissions.ts';
-import { startSimCandidates } from './sim-candidate.ts';
 
 const repository = new URL('../../', import.meta.url).pathname;
 const schema = JSON.parse(await readFile(join(chartFolder, 'values.schema.json'), 'utf8')) as JsonSchema;
@@ -81,7 +86,7 @@ afterAll(async () => {
 });
 
 describe('the chart', () => {
-  it.for(['default values', ...valuesFiles])(
+  test.for(['default values', ...valuesFiles])(
     'has nothing that helm lint --strict objects to: %s',
     async (file) => {
       const values = valuesFiles.includes(file) ? ['--values', join(valuesFolder, file)] : [];
@@ -91,14 +96,14 @@ describe('the chart', () => {
     },
   );
 
-  it.for(valuesFiles)('renders what is kept in test/chart/rendered: %s', async (file) => {
+  test.for(valuesFiles)('renders what is kept in test/chart/rendered: %s', async (file) => {
     const objects = await helm.render(await valuesIn(file));
     await expect(sortedYaml(objects.map(withDashboardTitle))).toMatchFileSnapshot(
       join(repository, 'test/chart/rendered', file),
     );
   });
 
-  it.for([
+  test.for([
     { name: 'a value that it does not have', values: { replicas: 2 }, want: "'replicas' not allowed" },
     {
       name: 'a setting that the program does not have',
@@ -163,7 +168,7 @@ describe('the chart', () => {
     expect(refusal).toContain(want);
   });
 
-  it.for([true, false])('is a part of another chart on its condition: %s', async (enabled) => {
+  test.for([true, false])('is a part of another chart on its condition: %s', async (enabled) => {
     const whole = await mkdtemp(join(tmpdir(), 'whole-chart-'));
     onTestFinished(() => rm(whole, { recursive: true }));
     const part = { name: release.name, version: '0.1.0', alias: 'elector', condition: 'elector.enabled' };
@@ -178,7 +183,7 @@ describe('the chart', () => {
     expect(objectsIn(stdout).some(({ kind }) => kind === 'Deployment')).toBe(enabled);
   });
 
-  it('has the alerts as they are, but for where their runbooks are', async () => {
+  test('has the alerts as they are, but for where their runbooks are', async () => {
     const file = await readFile(join(chartFolder, 'files/alerts.yaml'), 'utf8');
     const { rule } = await monitoringObjects({ runbookBaseUrl: 'https://example.com/books/' });
     const want = file.replaceAll('runbook_url: docs/runbooks/', 'runbook_url: https://example.com/books/');
@@ -186,7 +191,7 @@ describe('the chart', () => {
     expect(rule.spec).toEqual(parse(want));
   });
 
-  it('has the dashboard as it is, but for where its runbooks are', async () => {
+  test('has the dashboard as it is, but for where its runbooks are', async () => {
     const file = await readFile(join(chartFolder, 'files/dashboard.json'), 'utf8');
     const { dashboard } = await monitoringObjects({ runbookBaseUrl: 'https://example.com/books/' });
     const want = file.replace('"docs/runbooks"', '"https://example.com/books"');
@@ -195,25 +200,25 @@ describe('the chart', () => {
     expect(dashboard.metadata.labels).toMatchObject({ grafana_dashboard: '1' });
   });
 
-  it('asks for CPU and memory for its test as for its pods, which a ResourceQuota may insist on', async () => {
+  test('asks for CPU and memory for its test as for its pods, which a ResourceQuota may insist on', async () => {
     const { stdout } = await helm.run(['template', release.name, chartFolder]);
     const objects = objectsIn(stdout);
-    const test = objects.find(({ kind }) => kind === 'Pod');
+    const testPod = objects.find(({ kind }) => kind === 'Pod');
     const { resources } = containerOf(deploymentIn(objects));
     expect(resources).toMatchObject({ requests: {}, limits: {} });
-    expect(test).toMatchObject({ spec: { containers: [{ resources }] } });
+    expect(testPod).toMatchObject({ spec: { containers: [{ resources }] } });
   });
 
-  it('lets its own test connect, whoever else may not', async () => {
+  test('lets its own test connect, whoever else may not', async () => {
     const from = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }];
     const { stdout } = await helm.run(
       ['template', release.name, chartFolder, '--values', '-'],
       JSON.stringify({ networkPolicy: { enabled: true, from } }),
     );
     const objects = objectsIn(stdout);
-    const test = objects.find(({ kind }) => kind === 'Pod');
+    const testPod = objects.find(({ kind }) => kind === 'Pod');
     const policy = objects.find(({ kind }) => kind === 'NetworkPolicy');
-    const name = test?.metadata.labels?.['app.kubernetes.io/name'];
+    const name = testPod?.metadata.labels?.['app.kubernetes.io/name'];
     expect(policy).toMatchObject({
       spec: {
         ingress: [{ from: [...from, { podSelector: { matchLabels: { 'app.kubernetes.io/name': name } } }] }],
@@ -223,14 +228,14 @@ describe('the chart', () => {
     expect(name).not.toBe(deploymentIn(objects).metadata.labels?.['app.kubernetes.io/name']);
   });
 
-  it('allows what deploy/rbac.yaml allows, no more and no less', async () => {
+  test('allows what deploy/rbac.yaml allows, no more and no less', async () => {
     const known = objectsIn(
       await readFile(join(repository, 'deploy/rbac.yaml'), 'utf8'),
     ) as readonly RbacObject[];
     expect(permissionsOf((await helm.render({})) as readonly RbacObject[])).toEqual(permissionsOf(known));
   });
 
-  it('allows the same in the namespaces that it is limited to, and has nothing cluster-wide', async () => {
+  test('allows the same in the namespaces that it is limited to, and has nothing cluster-wide', async () => {
     const namespaces = ['team-a', 'team-b'];
     const everywhere = permissionsOf((await helm.render({})) as readonly RbacObject[]);
     const limited = (await helm.render({ namespaces })) as readonly RbacObject[];
@@ -256,7 +261,7 @@ describe('what helm prints after an install', () => {
     return stdout.slice(stdout.indexOf('NOTES:'));
   }
 
-  it.for(['1.36.3', '1.32.13', '1.31.4'] as const)(
+  test.for(['1.36.3', '1.32.13', '1.31.4'] as const)(
     'has a LeaseCandidate that Kubernetes takes: %s',
     async (version) => {
       const plane = await startControlPlane({ version });
@@ -274,13 +279,13 @@ describe('what helm prints after an install', () => {
     },
   );
 
-  it('waits for no election in a dry run', async () => {
+  test('waits for no election in a dry run', async () => {
     const text = await notes('--dry-run=client', '--set', 'config.dryRun=true');
     expect(text).toContain("grep 'Would act'");
     expect(text).not.toContain('first-election');
   });
 
-  it('says that nobody elects where it does not', async () => {
+  test('says that nobody elects where it does not', async () => {
     const text = await notes('--dry-run=client', '--set', 'namespaces={team-a,team-b}');
     expect(text).toContain(
       'elects leaders in team-a, team-b. As there is one coordinator per cluster, nobody',
@@ -292,12 +297,12 @@ describe('deploy/, made from the chart', () => {
   const base = join(repository, 'deploy/base');
   const monitoring = join(repository, 'deploy/monitoring');
 
-  it('has the plain manifests', async () => {
+  test('has the plain manifests', async () => {
     const manifest = plainManifest(await helm.render({}));
     await expect(manifest).toMatchFileSnapshot(join(repository, 'deploy/coordinator.yaml'));
   });
 
-  it('has the kustomize base', async () => {
+  test('has the kustomize base', async () => {
     const files = kustomizeBase(await helm.render({}));
     for (const [name, text] of Object.entries(files)) {
       await expect(text).toMatchFileSnapshot(join(base, name));
@@ -305,7 +310,7 @@ describe('deploy/, made from the chart', () => {
     expect((await readdir(base)).sort()).toEqual(Object.keys(files).sort());
   });
 
-  it('has a kustomize base with the alerts and the dashboard', async () => {
+  test('has a kustomize base with the alerts and the dashboard', async () => {
     const { rule, dashboard } = await monitoringObjects({});
     const files = monitoringBase(rule, dashboard);
     for (const [name, text] of Object.entries(files)) {
@@ -323,7 +328,7 @@ describe('deploy/, made from the chart', () => {
     expect(made.data).toEqual(plain.data);
   });
 
-  it('has a kustomize base that the overlay of docs/operations.md brings where the chart would be', async () => {
+  test('has a kustomize base that the overlay of docs/operations.md brings where the chart would be', async () => {
     const guide = await readFile(join(repository, 'docs/operations.md'), 'utf8');
     const overlay = blocksIn(guide).find(({ heading }) => heading === 'Without Helm')?.text ?? '';
     const folder = await mkdtemp(join(tmpdir(), 'overlay-'));
@@ -346,7 +351,7 @@ describe('deploy/, made from the chart', () => {
     expect(sorted(objectsIn(stdout))).toEqual(sorted(want));
   });
 
-  it('has a kustomize base that comes to the plain manifests', async () => {
+  test('has a kustomize base that comes to the plain manifests', async () => {
     const kubectl = await kubectlFor('');
     onTestFinished(() => kubectl.remove());
     const { stdout, stderr } = await kubectl.run(['kustomize', base]);
@@ -395,7 +400,7 @@ describe('on a real kube-apiserver', () => {
     return stdout;
   }
 
-  it.for(valuesFiles)('is taken by server-side apply without a warning: %s', async (file) => {
+  test.for(valuesFiles)('is taken by server-side apply without a warning: %s', async (file) => {
     const objects = await helm.render(await valuesIn(file));
     // The definitions of the monitors may have been accepted, but not be served yet.
     await kubectl.run(['wait', '--for=condition=Established', 'customresourcedefinitions', '--all']);
@@ -404,7 +409,7 @@ describe('on a real kube-apiserver', () => {
     await kubectl.run(['delete', '--wait=false', '--filename', '-'], { input: sortedYaml(objects) });
   });
 
-  it.for([
+  test.for([
     { what: 'a name with dots', name: 'leader.election' },
     { what: 'the longest name', name: 'x'.repeat(53) },
     // As Flux makes them of the revisions of a repository.
@@ -430,13 +435,13 @@ describe('on a real kube-apiserver', () => {
     return plane.request('POST', `/api/v1/namespaces/${restricted}/pods?dryRun=All`, pod);
   }
 
-  it('has nobody who would let a pod that is not restricted into that namespace', async () => {
+  test('has nobody who would let a pod that is not restricted into that namespace', async () => {
     const pod = { metadata: { name: 'pod' }, spec: { containers: [{ name: 'free', image: 'free' }] } };
     const path = `/api/v1/namespaces/${restricted}/pods?dryRun=All`;
     await expect(plane.request('POST', path, pod)).rejects.toThrow('violates PodSecurity');
   });
 
-  it('holds for whatever the schema allows: valid, restricted, unambiguous, and understood by the program', async () => {
+  test('holds for whatever the schema allows: valid, restricted, unambiguous, and understood by the program', async () => {
     await fc.assert(
       fc.asyncProperty(ownValues, async (values) => {
         const objects = await helm.render(values);
@@ -497,7 +502,7 @@ describe('on a real kube-apiserver', () => {
       }
     }
 
-    it('elect, with the arguments, variables and rights that they are given', async () => {
+    test('elect, with the arguments, variables and rights that they are given', async () => {
       const candidates = await startSimCandidates(plane);
       onTestFinished(() => candidates.stop());
       await candidates.start({ namespace: 'team-a', lease: 'web', name: 'first', binaryVersion: '1.36.0' });
@@ -507,7 +512,7 @@ describe('on a real kube-apiserver', () => {
       expect(pods.map((pod) => pod.output()).join('')).not.toMatch(/"level":"(?:error|fatal)"/);
     });
 
-    it('are upgraded and rolled back without a moment of two coordinators', async () => {
+    test('are upgraded and rolled back without a moment of two coordinators', async () => {
       const { strategy } = deploymentIn(await helm.render({})).spec;
       const rollingUpdate = { maxSurge: 1, maxUnavailable: 0 };
       expect(strategy).toEqual({ type: 'RollingUpdate', rollingUpdate });

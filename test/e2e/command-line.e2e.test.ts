@@ -1,11 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
-import { freePorts } from '../control-plane/free-port.ts';
-import { writeKubeconfig } from '../control-plane/kubeconfig.ts';
-import { type AuditedRequest, type AuditLog, auditedClient, isWrite, prepareAuditLog } from './audit-log.ts';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import {
   candidatesPath,
   coordinatorAccount,
@@ -16,8 +12,13 @@ import {
   leasePath,
   leasesPath,
   microTime,
-} from './cluster-objects.ts';
-import { type Coordinator, eventually, installRole, type LogLine, startCoordinator } from './coordinator.ts';
+} from '../control-plane/cluster-objects.ts';
+import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import { freePorts } from '../control-plane/free-port.ts';
+import { writeKubeconfig } from '../control-plane/kubeconfig.ts';
+import type { LogLine } from '../support/log-line.ts';
+import { type AuditedRequest, type AuditLog, auditedClient, isWrite, prepareAuditLog } from './audit-log.ts';
+import { type Coordinator, eventually, installRole, startCoordinator } from './coordinator.ts';
 import { runProgram } from './program-run.ts';
 
 let directory: string;
@@ -31,7 +32,7 @@ afterAll(async () => {
 describe('the program without a cluster that it could use', () => {
   const stray = { clusters: [], users: [], contexts: [{ name: 'here', context: { cluster: 'gone' } }] };
 
-  it.concurrent.for([
+  test.concurrent.for([
     {
       name: 'no cluster anywhere',
       file: undefined,
@@ -138,7 +139,7 @@ describe('the program on a cluster whose elections nobody else holds', () => {
     ({ msg, lease: about }: LogLine) =>
       msg === 'Would act' && about === lease;
 
-  it('decides and says so, but writes nothing and takes no lock, with --dry-run', async () => {
+  test('decides and says so, but writes nothing and takes no lock, with --dry-run', async () => {
     await createNamespaces(plane, 'dry');
     const { replica, requests } = await start('--dry-run');
     const namespace = 'dry';
@@ -179,7 +180,7 @@ describe('the program on a cluster whose elections nobody else holds', () => {
     expect(made.filter(({ name }) => name === coordinatorLease.name)).toEqual([]);
   });
 
-  it('looks at no other namespace than those given with --namespace', async () => {
+  test('looks at no other namespace than those given with --namespace', async () => {
     const namespaces = ['only-a', 'only-b', 'other'];
     await createNamespaces(plane, ...namespaces);
     const { replica, requests } = await start('--dry-run', '--namespace', 'only-a,only-b');
@@ -194,7 +195,7 @@ describe('the program on a cluster whose elections nobody else holds', () => {
     expect(await replica.stop()).toBe(0);
   });
 
-  it.for([
+  test.for([
     {
       name: 'its token is wrong',
       access: () => plane.kubeconfigFor({ token: 'wrong' }),

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify, stripVTControlCharacters } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { binary } from '../control-plane/binaries.ts';
 import { blocksIn } from '../support/command-blocks.ts';
 import { eventually } from './coordinator.ts';
@@ -80,7 +80,7 @@ async function typed(command: string, setUp: string, keys: string, shows: string
 }
 
 describe.each(shells)('completion in $shell', ({ command, setUp }) => {
-  it.each(['coordinated-leader-election', 'kubectl-cle'])(
+  test.each(['coordinated-leader-election', 'kubectl-cle'])(
     'completes commands and options of %s',
     async (program) => {
       const usage = program === 'kubectl-cle' ? 'Usage: kubectl cle status' : `Usage: ${program} status`;
@@ -90,14 +90,14 @@ describe.each(shells)('completion in $shell', ({ command, setUp }) => {
     },
   );
 
-  it('offers no names of files where none would do', async () => {
+  test('offers no names of files where none would do', async () => {
     const program = 'coordinated-leader-election';
     const keys = `${program} status -n ./settings-\t_\n`;
     const refusal = 'names a namespace that cannot exist: ./settings-_';
     expect(await typed(command, setUp(program), keys, refusal)).toContain(refusal);
   });
 
-  it('completes the names of files where an option takes one', async () => {
+  test('completes the names of files where an option takes one', async () => {
     const program = 'coordinated-leader-election';
     const keys = `${program} status --kubeconfig ./settings-\t`;
     const screen = await typed(command, setUp(program), keys, 'settings-of-a-cluster');
@@ -105,7 +105,7 @@ describe.each(shells)('completion in $shell', ({ command, setUp }) => {
   });
 });
 
-it("is kubectl's own completion for kubectl cle, by the program that docs/cli.md shows", async () => {
+test("is kubectl's own completion for kubectl cle, by the program that docs/cli.md shows", async () => {
   const guide = await readFile(new URL('../../docs/cli.md', import.meta.url), 'utf8');
   const shown = blocksIn(guide).filter(({ text }) => text.includes('exec kubectl-cle __complete'));
   expect(shown).toHaveLength(1);

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { coordinatorLease, type Lease, readLease } from '../control-plane/cluster-objects.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import type { ElectingComponent } from '../control-plane/electing-component.ts';
-import { coordinatorLease, type Lease, readLease } from './cluster-objects.ts';
 import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
 
 /** What Kubernetes's own components write into a Lease that they hold. */
@@ -75,7 +75,7 @@ describe.concurrent.each(['kube-scheduler', 'kube-controller-manager'] as const)
     expect(preferredHolder).toBeUndefined();
   }
 
-  it('gets the instance of the older emulation as its leader when a newer one leads', inOrder, async () => {
+  test('gets the instance of the older emulation as its leader when a newer one leads', inOrder, async () => {
     const newer = await start('newer');
     await untilLeads(newer, 60_000);
     leader = await start('older', '1.35');
@@ -84,7 +84,7 @@ describe.concurrent.each(['kube-scheduler', 'kube-controller-manager'] as const)
     await newer.exited;
   });
 
-  it('stays with the older emulation when its leader is upgraded', inOrder, async () => {
+  test('stays with the older emulation when its leader is upgraded', inOrder, async () => {
     const otherStartedAt = Date.now();
     const other = await start('other', '1.35');
     await expectNoChange(otherStartedAt, other);
@@ -100,7 +100,7 @@ describe.concurrent.each(['kube-scheduler', 'kube-controller-manager'] as const)
     await expectNoChange(upgradedAt, upgraded);
   });
 
-  it('gets the other instance when its leader is killed', inOrder, async () => {
+  test('gets the other instance when its leader is killed', inOrder, async () => {
     const killedAt = Date.now();
     leader.kill('SIGKILL');
     await untilLeads(upgraded, componentLeaseMs + slackMs);
@@ -108,7 +108,7 @@ describe.concurrent.each(['kube-scheduler', 'kube-controller-manager'] as const)
   });
 });
 
-it('never was anybody else the coordinator', async () => {
+test('never was anybody else the coordinator', async () => {
   const lock = await readLease(plane, coordinatorLease);
   expect(lock?.spec.holderIdentity).toMatch(/^coordinated-leader-election_/);
   // Taken from it and taken back would count two.

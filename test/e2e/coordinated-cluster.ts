@@ -1,11 +1,12 @@
 import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
+import { createLease, createNamespaces, type Lease, leasePath } from '../control-plane/cluster-objects.ts';
 import type { CoordinationPlane } from '../control-plane/coordination-plane.ts';
 import { type KubernetesVersion, leaseCandidateVersions } from '../control-plane/kubernetes-versions.ts';
-import { createLease, createNamespaces, type Lease, leasePath } from './cluster-objects.ts';
+import { type SimCandidates, startSimCandidates } from '../control-plane/sim-candidate.ts';
+import { type WatchedLease, type WatchedObjects, watchLeases } from '../control-plane/watched-objects.ts';
+import type { LogLine } from '../support/log-line.ts';
 import { startCoordinationSite } from './coordination-site.ts';
-import { type Coordinator, type LogLine, startCoordinator, untilActive } from './coordinator.ts';
-import { type SimCandidates, startSimCandidates } from './sim-candidate.ts';
-import { type WatchedLease, type WatchedObjects, watchLeases } from './watched-objects.ts';
+import { type Coordinator, startCoordinator, untilActive } from './coordinator.ts';
 
 /** A control plane whose Leases our coordinator coordinates, and eyes on them. */
 export interface CoordinatedCluster {

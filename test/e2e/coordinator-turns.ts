@@ -1,5 +1,5 @@
+import { coordinatorLease } from '../control-plane/cluster-objects.ts';
 import { type AuditedRequest, isWrite } from './audit-log.ts';
-import { coordinatorLease } from './cluster-objects.ts';
 
 /** One time that somebody held the coordinators' lock, and what it wrote about elections because of that. */
 export interface CoordinatorTurn {

@@ -5,21 +5,10 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadAllYaml } from '@kubernetes/client-node';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
+import type { LogLine } from '../support/log-line.ts';
 
 /** The ServiceAccount of deploy/rbac.yaml. */
 const serviceAccount = { namespace: 'kube-system', name: 'coordinated-leader-election' } as const;
-
-/** A line of the coordinator's log. */
-export interface LogLine {
-  readonly level: string;
-  readonly msg: string;
-  readonly time: string;
-  readonly lease?: string;
-  readonly reason?: string;
-  readonly holder?: string;
-  readonly state?: string;
-  readonly [key: string]: unknown;
-}
 
 /** A replica of the coordinator, running as a process of its own from `src/main.ts`. */
 export interface Coordinator {

@@ -1,4 +1,4 @@
-import { it } from 'vitest';
+import { test } from 'vitest';
 import { compareServers } from '../conformance/differential.ts';
 import { embeddedLike, startEmbeddedTarget } from '../conformance/embedded-target.ts';
 import { realApi, startRealTarget } from '../conformance/real-target.ts';
@@ -12,7 +12,7 @@ const runs = Number(process.env['CONFORMANCE_RUNS'] ?? 150);
 const timeout = 120_000 + runs * 1_000;
 
 for (const version of kubernetesVersions) {
-  it(
+  test(
     `the embedded server answers random sequences as kube-apiserver ${version} does`,
     async ({ onTestFinished }) => {
       const real = await startRealTarget(version);

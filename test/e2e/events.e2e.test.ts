@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { candidatePath } from './cluster-objects.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { candidatePath } from '../control-plane/cluster-objects.ts';
 import { type CoordinatedCluster, startCoordinatedCluster } from './coordinated-cluster.ts';
 import { eventually } from './coordinator.ts';
 import { type Kubectl, kubectlFor } from './kubectl.ts';
@@ -36,7 +36,7 @@ function untilDescribed(pattern: RegExp): Promise<string> {
 }
 
 describe('kubectl describe lease', () => {
-  it('shows who was elected, and why', async () => {
+  test('shows who was elected, and why', async () => {
     await cluster.candidates.start({ namespace: NAMESPACE, lease: LEASE, name: 'web-1' });
     await cluster.leases.waitFor(NAMESPACE, LEASE, (lease) => lease.spec.holderIdentity === 'web-1');
     const line = await untilDescribed(/LeaderElected/);
@@ -45,7 +45,7 @@ describe('kubectl describe lease', () => {
     );
   });
 
-  it('shows a strategy conflict and its end, counted up when it comes back', async () => {
+  test('shows a strategy conflict and its end, counted up when it comes back', async () => {
     const rival = { namespace: NAMESPACE, lease: LEASE, name: 'web-2', strategy: 'example.com/other' };
     for (const counted of ['\\S+', '\\S+ \\(x2 over \\S+\\)']) {
       await cluster.candidates.start(rival);
@@ -56,7 +56,7 @@ describe('kubectl describe lease', () => {
     }
   });
 
-  it('leaves the metrics to tell how many there were', async () => {
+  test('leaves the metrics to tell how many there were', async () => {
     const { body } = await cluster.coordinator.get('/metrics');
     expect(body).toMatch(/^cle_events_total\{result="written"\} (?:[5-9]|\d\d)$/m);
     expect(body).toContain('cle_events_total{result="failed"} 0\n');

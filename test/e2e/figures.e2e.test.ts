@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { CrowdedLease } from './figures/crowded-lease.ts';
 import { type Figures, measure, type Scale } from './figures/figures.ts';
 import type { Elections, HandOvers } from './figures/scenarios.ts';
@@ -33,21 +33,21 @@ describe('this controller beside the built-in one, measured in the same run', ()
     return measured;
   }
 
-  it('fills Leases sooner after they expire, as half of them go', () => {
+  test('fills Leases sooner after they expire, as half of them go', () => {
     const [theirs, own] = [builtIn, ours].map(
       (each) => distributionOf(handOvers(each).afterExpiry.waits).p50,
     );
     expect(own).toBeLessThan(theirs ?? Number.NaN);
   });
 
-  it('fills Leases sooner after a clean release, as half of them go', () => {
+  test('fills Leases sooner after a clean release, as half of them go', () => {
     const [theirs, own] = [builtIn, ours].map(
       (each) => distributionOf(handOvers(each).afterRelease.waits).p50,
     );
     expect(own).toBeLessThan(theirs ?? Number.NaN);
   });
 
-  it('makes fewer API calls per election, whatever its cause', () => {
+  test('makes fewer API calls per election, whatever its cause', () => {
     for (const cause of ['afterExpiry', 'afterRelease'] as const) {
       const { callsPerElection } = handOvers(ours)[cause];
       // No call at all would be a count that does not work.
@@ -56,7 +56,7 @@ describe('this controller beside the built-in one, measured in the same run', ()
     }
   });
 
-  it('leaves no Lease without a leader', () => {
+  test('leaves no Lease without a leader', () => {
     const { afterExpiry, afterRelease, afterWithdrawal, untilPreferred, afterYielding } = handOvers(ours);
     const waits = [
       ...ours.firstElections.flatMap((run) => run.waits),
@@ -70,20 +70,20 @@ describe('this controller beside the built-in one, measured in the same run', ()
     expect(waits.filter((wait) => !Number.isFinite(wait))).toEqual([]);
   });
 
-  it('never gives a Lease away before its expiry, nor to two at once', () => {
+  test('never gives a Lease away before its expiry, nor to two at once', () => {
     const { afterExpiry, afterYielding, overlaps } = handOvers(ours);
     expect([...afterExpiry.waits, ...afterYielding].filter((wait) => wait < 0)).toEqual([]);
     expect(overlaps).toEqual([]);
   });
 
-  it('has the best candidate of a new component lead sooner, as half of them go', () => {
+  test('has the best candidate of a new component lead sooner, as half of them go', () => {
     const [theirs, own] = [builtIn, ours].map(
       ({ firstStarts: [run] }) => distributionOf(run?.untilBestLeads ?? []).p50,
     );
     expect(own).toBeLessThan(theirs ?? Number.NaN);
   });
 
-  it('writes a new Lease at most once for each candidate that comes, where no holder was told to yield', () => {
+  test('writes a new Lease at most once for each candidate that comes, where no holder was told to yield', () => {
     for (const { candidates, writes, yields } of ours.firstStarts) {
       // None at all would be a count that does not work.
       expect(Math.min(...writes)).toBeGreaterThanOrEqual(1);
@@ -93,7 +93,7 @@ describe('this controller beside the built-in one, measured in the same run', ()
     }
   });
 
-  it('tells fewer holders of new Leases to yield, and leaves none without a leader, or with two', () => {
+  test('tells fewer holders of new Leases to yield, and leaves none without a leader, or with two', () => {
     const [theirs, own] = [builtIn, ours].map(({ firstStarts }) =>
       firstStarts.flatMap(({ yields }) => yields).reduce((sum, count) => sum + count, 0),
     );
@@ -114,16 +114,16 @@ describe('this controller beside the built-in one, measured in the same run', ()
       return measured.afterExpiry;
     }
 
-    it('fills the last Lease sooner than the built-in one fills half of them', () => {
+    test('fills the last Lease sooner than the built-in one fills half of them', () => {
       const own = distributionOf(afterExpiry(ours).waits).max;
       expect(own).toBeLessThan(distributionOf(afterExpiry(builtIn).waits).p50);
     });
 
-    it('fills none of them before its expiry', () => {
+    test('fills none of them before its expiry', () => {
       expect(afterExpiry(ours).waits.filter((wait) => wait < 0)).toEqual([]);
     });
 
-    it('makes fewer API calls, and forces fewer acks out of candidates', () => {
+    test('makes fewer API calls, and forces fewer acks out of candidates', () => {
       expect(afterExpiry(ours).callsPerElection).toBeLessThan(afterExpiry(builtIn).callsPerElection);
       expect(afterExpiry(ours).acksPerElection).toBeLessThan(afterExpiry(builtIn).acksPerElection);
     });
@@ -135,12 +135,12 @@ describe('this controller beside the built-in one, measured in the same run', ()
       return measured;
     }
 
-    it('fills the last of the other Leases sooner than the built-in one fills half of them without the crowd', () => {
+    test('fills the last of the other Leases sooner than the built-in one fills half of them without the crowd', () => {
       const own = distributionOf(crowded(ours).beside.waits).max;
       expect(own).toBeLessThan(distributionOf(crowded(builtIn).alone.waits).p50);
     });
 
-    it('keeps its log as short as without the crowd', () => {
+    test('keeps its log as short as without the crowd', () => {
       const { alone, beside } = crowded(ours);
       expect(beside.logged.lines).toBeLessThan(2 * alone.logged.lines);
       expect(beside.logged.bytes).toBeLessThan(2 * alone.logged.bytes);

@@ -1,25 +1,19 @@
 import { get, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
-import type { Electors } from '../control-plane/electors.ts';
-import { type AuditLog, prepareAuditLog } from './audit-log.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   candidatesPath,
   coordinatorAccount,
   coordinatorLease,
   createCandidate,
   readLease,
-} from './cluster-objects.ts';
-import {
-  type Coordinator,
-  eventually,
-  installRole,
-  type LogLine,
-  startCoordinator,
-  untilActive,
-} from './coordinator.ts';
+} from '../control-plane/cluster-objects.ts';
+import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import type { Electors } from '../control-plane/electors.ts';
+import type { LogLine } from '../support/log-line.ts';
+import { type AuditLog, prepareAuditLog } from './audit-log.ts';
+import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
 import {
   builtIn,
   type CoordinatorTurn,
@@ -206,7 +200,7 @@ describe.concurrent('two replicas beside the built-in coordinator', () => {
     await site?.stop();
   });
 
-  it(
+  test(
     'take over, and wait until the built-in has certainly stopped before the first election',
     inOrder,
     async () => {
@@ -242,7 +236,7 @@ describe.concurrent('two replicas beside the built-in coordinator', () => {
     },
   );
 
-  it("replace one that is killed within the lock's duration", inOrder, async () => {
+  test("replace one that is killed within the lock's duration", inOrder, async () => {
     if (!active || !standby) throw new Error('there is no coordinator to kill');
     const killedAt = Date.now();
     await active.kill();
@@ -252,7 +246,7 @@ describe.concurrent('two replicas beside the built-in coordinator', () => {
     active = standby;
   });
 
-  it('replace one that is stopped within 3 s', inOrder, async () => {
+  test('replace one that is stopped within 3 s', inOrder, async () => {
     if (!active) throw new Error('there is no coordinator to stop');
     standby = await site.startReplica();
     await untilWarm(standby);
@@ -266,7 +260,7 @@ describe.concurrent('two replicas beside the built-in coordinator', () => {
     active = standby;
   });
 
-  it('hand the cluster back to the built-in when all of them are stopped', inOrder, async () => {
+  test('hand the cluster back to the built-in when all of them are stopped', inOrder, async () => {
     if (!active) throw new Error('there is no coordinator to stop');
     const other = await site.startReplica();
     await untilWarm(other);
@@ -277,7 +271,7 @@ describe.concurrent('two replicas beside the built-in coordinator', () => {
     expect(await untilBuiltInHoldsTheLock(site.plane)).not.toContain('coordinated-leader-election_');
   });
 
-  it('never were two coordinators, and no leader noticed any of this', inOrder, async () => {
+  test('never were two coordinators, and no leader noticed any of this', inOrder, async () => {
     const { offences, samples } = await watch.stop();
     expect(offences).toEqual([]);
     expect(samples).toBeGreaterThan(100);
@@ -304,7 +298,7 @@ describe.concurrent('replicas that do not take over', () => {
     await site?.stop();
   });
 
-  it(
+  test(
     'wait visibly while the built-in holds the lock, and act once its claim has expired',
     inOrder,
     async () => {
@@ -330,7 +324,7 @@ describe.concurrent('replicas that do not take over', () => {
     },
   );
 
-  it('step down while the API server does not answer, and then go on', inOrder, async () => {
+  test('step down while the API server does not answer, and then go on', inOrder, async () => {
     if (!active) throw new Error('there is no coordinator to cut off');
     standby = await site.startReplica('--no-take-over');
     await untilWarm(standby);
@@ -351,33 +345,38 @@ describe.concurrent('replicas that do not take over', () => {
     expect(await lockLine(active)).toMatch(/coordinator-lock/);
   });
 
-  it('write nothing any more after having been frozen for longer than the lock lasts', inOrder, async () => {
-    const states = await Promise.all(
-      [active, standby].map(async (replica) => [replica, replica && (await lockLine(replica))] as const),
-    );
-    const frozen = states.find(([, line]) => line?.includes('coordinator-lock ok'))?.[0];
-    const other = states.find(([replica]) => replica !== frozen)?.[0];
-    if (!frozen || !other) throw new Error(`nobody is active: ${states.map(([, line]) => line).join('; ')}`);
-    const frozenAt = Date.now();
-    frozen.signal('SIGSTOP');
-    // Asked while it is frozen, and so answered first thing afterwards.
-    const firstWords = readyzOnNewConnection(frozen);
-    const electedAt = await untilElects(other, frozenAt, lockDurationMs + 15_000);
-    console.info(`SIGSTOP: the other elected after ${electedAt - frozenAt} ms`);
-    expect(electedAt - frozenAt).toBeLessThan(lockDurationMs + slackMs);
-    await sleep(Math.max(0, frozenAt + 20_000 - Date.now()));
-    frozen.signal('SIGCONT');
-    expect(await firstWords).toMatch(/coordinator-lock not ok, not required: standby/);
-    await untilState(frozen, 'standby', frozenAt);
-    // What the other does from here on, the frozen one has seen, too, and might have done.
-    await untilElects(other, Date.now(), 10_000);
+  test(
+    'write nothing any more after having been frozen for longer than the lock lasts',
+    inOrder,
+    async () => {
+      const states = await Promise.all(
+        [active, standby].map(async (replica) => [replica, replica && (await lockLine(replica))] as const),
+      );
+      const frozen = states.find(([, line]) => line?.includes('coordinator-lock ok'))?.[0];
+      const other = states.find(([replica]) => replica !== frozen)?.[0];
+      if (!frozen || !other)
+        throw new Error(`nobody is active: ${states.map(([, line]) => line).join('; ')}`);
+      const frozenAt = Date.now();
+      frozen.signal('SIGSTOP');
+      // Asked while it is frozen, and so answered first thing afterwards.
+      const firstWords = readyzOnNewConnection(frozen);
+      const electedAt = await untilElects(other, frozenAt, lockDurationMs + 15_000);
+      console.info(`SIGSTOP: the other elected after ${electedAt - frozenAt} ms`);
+      expect(electedAt - frozenAt).toBeLessThan(lockDurationMs + slackMs);
+      await sleep(Math.max(0, frozenAt + 20_000 - Date.now()));
+      frozen.signal('SIGCONT');
+      expect(await firstWords).toMatch(/coordinator-lock not ok, not required: standby/);
+      await untilState(frozen, 'standby', frozenAt);
+      // What the other does from here on, the frozen one has seen, too, and might have done.
+      await untilElects(other, Date.now(), 10_000);
 
-    const { turns, early } = coordinatorTurns(await site.audit.requests());
-    expect(early).toEqual([]);
-    expectOneCoordinatorAtATime(turns);
-    expect(turns.at(-2)?.wasReleased).toBe(false);
-    expect(turns.at(-1)?.writes.length).toBeGreaterThan(0);
-  });
+      const { turns, early } = coordinatorTurns(await site.audit.requests());
+      expect(early).toEqual([]);
+      expectOneCoordinatorAtATime(turns);
+      expect(turns.at(-2)?.wasReleased).toBe(false);
+      expect(turns.at(-1)?.writes.length).toBeGreaterThan(0);
+    },
+  );
 });
 
 function isLockChange(msg: string): boolean {

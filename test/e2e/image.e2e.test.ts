@@ -1,10 +1,10 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { version } from '../../src/support/package-version.ts';
+import { coordinatorLease, readLease } from '../control-plane/cluster-objects.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { freePorts } from '../control-plane/free-port.ts';
-import { coordinatorLease, readLease } from './cluster-objects.ts';
 import { eventually, installRole } from './coordinator.ts';
 import { buildImage, type RunningImage, runImage, type UnpackedImage } from './image.ts';
 
@@ -34,7 +34,7 @@ describe('the image', () => {
     );
   }
 
-  it('starts the program as a user that is not root, without a shell', () => {
+  test('starts the program as a user that is not root, without a shell', () => {
     const { User, Entrypoint, Cmd, Env } = image.config;
     expect({ User, Entrypoint, Cmd }).toEqual({
       User: '65532:65532',
@@ -44,7 +44,7 @@ describe('the image', () => {
     expect(Env).toContain('NODE_ENV=production');
   });
 
-  it('says what it is', () => {
+  test('says what it is', () => {
     const { Labels } = image.config;
     expect(Labels).toMatchObject({
       'org.opencontainers.image.title': 'coordinated-leader-election',
@@ -53,7 +53,7 @@ describe('the image', () => {
     });
   });
 
-  it('has Node, the program and what that needs, and weighs less than 200 MB', async () => {
+  test('has Node, the program and what that needs, and weighs less than 200 MB', async () => {
     const all = await files();
     const megabytes = all.reduce((sum, { size }) => sum + size, 0) / 1e6;
     console.log(`the image, on a base of nothing but C libraries: ${megabytes.toFixed(0)} MB`);
@@ -71,7 +71,7 @@ describe('the image', () => {
     ).toEqual([]);
   });
 
-  it('has nothing that its user could write to', async () => {
+  test('has nothing that its user could write to', async () => {
     expect((await files()).filter(({ isOpen }) => isOpen).map(({ path }) => path)).toEqual([]);
   });
 
@@ -109,7 +109,7 @@ describe('the image', () => {
       return { running, url, readyAfterMs: performance.now() - started };
     }
 
-    it('coordinates on a root file system that nobody can write to, and ends as process 1 when told to', async () => {
+    test('coordinates on a root file system that nobody can write to, and ends as process 1 when told to', async () => {
       const { running } = await start();
       const holder = async () => {
         const held = (await readLease(plane, coordinatorLease))?.spec.holderIdentity;
@@ -120,7 +120,7 @@ describe('the image', () => {
       expect(running.output()).toContain('"msg":"Stopped"');
     });
 
-    it('has the files of the status page', async () => {
+    test('has the files of the status page', async () => {
       const { url } = await start('--status-page');
       const page = await (await fetch(`${url}/`)).text();
       const [, script = ''] = /src="([^"]+)"/.exec(page) ?? [];
@@ -128,7 +128,7 @@ describe('the image', () => {
       expect({ script, status }).toEqual({ script: expect.stringMatching(/\.js$/), status: 200 });
     });
 
-    it('is ready within 2 s', async () => {
+    test('is ready within 2 s', async () => {
       const times: number[] = [];
       for (let starts = 0; starts < 3; starts += 1) {
         const { running, readyAfterMs } = await start();

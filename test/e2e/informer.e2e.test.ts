@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createCandidate, createLease, leasePath, leasesPath } from '../control-plane/cluster-objects.ts';
 import { type EmbeddedPlane, startEmbeddedPlane } from '../control-plane/embedded-plane.ts';
-import { createCandidate, createLease, leasePath, leasesPath } from './cluster-objects.ts';
 import { type Informer, startInformer } from './informer.ts';
 
 // In this order, as each goes on from what the last one left.
@@ -20,7 +20,7 @@ describe("client-go's informers on the embedded server", () => {
     await plane?.stop();
   });
 
-  it('see what is there and know when they have seen all of it', async () => {
+  test('see what is there and know when they have seen all of it', async () => {
     await informer.waitFor({ event: 'synced' });
     const seen = informer.lines.map(
       ({ event, resource, name }) => `${event} ${resource ?? ''} ${name ?? ''}`,
@@ -29,7 +29,7 @@ describe("client-go's informers on the embedded server", () => {
     expect(seen).toContain('added leasecandidates candidate-before');
   });
 
-  it('see every change of one object once and in order', async () => {
+  test('see every change of one object once and in order', async () => {
     await createLease(plane, { namespace, name: 'changing' }, { leaseTransitions: 0 });
     for (let transitions = 1; transitions <= 50; transitions += 1) {
       await plane.request('PATCH', leasePath({ namespace, name: 'changing' }), {
@@ -45,7 +45,7 @@ describe("client-go's informers on the embedded server", () => {
     expect(new Set(versions).size).toBe(versions.length);
   });
 
-  it('go on where they were after the server was killed, and see what they missed', async () => {
+  test('go on where they were after the server was killed, and see what they missed', async () => {
     await createLease(plane, { namespace, name: 'kept' }, { holderIdentity: 'a' });
     const before = await informer.waitFor({ event: 'added', name: 'kept' });
     await plane.restart();

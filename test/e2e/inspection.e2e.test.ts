@@ -3,11 +3,15 @@ import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createNamespaces } from '../control-plane/cluster-objects.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
-import { createNamespaces } from './cluster-objects.ts';
+import {
+  type WatchedCandidate,
+  type WatchedObjects,
+  watchCandidates,
+} from '../control-plane/watched-objects.ts';
 import { runProgram } from './program-run.ts';
-import { type WatchedCandidate, type WatchedObjects, watchCandidates } from './watched-objects.ts';
 
 const NAMESPACE = 'looked-at';
 
@@ -44,7 +48,7 @@ function look(...args: string[]) {
 }
 
 describe('the commands that look, on a real control plane with its built-in coordinator', () => {
-  it('show the Lease and its holder', async () => {
+  test('show the Lease and its holder', async () => {
     const { code, stdout, stderr } = await look('status', '-A');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^NAMESPACE +NAME +HOLDER/);
@@ -52,7 +56,7 @@ describe('the commands that look, on a real control plane with its built-in coor
     expect(stdout).not.toContain('leader-election-controller');
   });
 
-  it('explain why it leads, and who would be next', async () => {
+  test('explain why it leads, and who would be next', async () => {
     const { code, stdout } = await look('explain', 'web', '-n', NAMESPACE);
     expect(code).toBe(0);
     expect(stdout).toMatch(/Coordinator: +the one built into kube-apiserver/);
@@ -60,7 +64,7 @@ describe('the commands that look, on a real control plane with its built-in coor
     expect(stdout).toMatch(/The Lease names OldestEmulationVersion, written by .+\./);
   });
 
-  it('plan without changing anything', async () => {
+  test('plan without changing anything', async () => {
     const uid = () => candidates.current(NAMESPACE, 'web-old')?.metadata.uid;
     const before = uid();
     const { code, stdout } = await look('plan', 'web', '-n', NAMESPACE, '--remove', 'web-old', '-o', 'json');
@@ -70,7 +74,7 @@ describe('the commands that look, on a real control plane with its built-in coor
     expect(uid()).toBe(before);
   });
 
-  it('examine the cluster', async () => {
+  test('examine the cluster', async () => {
     const { code, stdout } = await look('doctor', '-o', 'json');
     const findings: { check: string; severity: string; what: string }[] = JSON.parse(stdout).findings;
     expect(findings.filter(({ severity }) => severity !== 'ok')).toEqual([]);
@@ -83,7 +87,7 @@ describe('the commands that look, on a real control plane with its built-in coor
     );
   });
 
-  it('work as a plugin of kubectl', async () => {
+  test('work as a plugin of kubectl', async () => {
     const run = promisify(execFile);
     const main = join(plugin, 'kubectl-cle');
     const { stdout: help } = await run(process.execPath, [main]);

@@ -1,6 +1,6 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { keepCoordinatorAway } from '../conformance/real-target.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { type EmbeddedPlane, startEmbeddedPlane } from '../control-plane/embedded-plane.ts';
@@ -77,7 +77,7 @@ async function onBoth(args: readonly string[], options: Parameters<Kubectl['run'
 
 // In this order, as each goes on from what the last one left.
 describe('kubectl prints the same as with a kube-apiserver', () => {
-  it.each<{ args: string; input?: string; fails?: true }>([
+  test.each<{ args: string; input?: string; fails?: true }>([
     { args: 'create namespace drill' },
     { args: 'apply --server-side -f -', input: lease('one') },
     { args: 'apply --server-side -f -', input: lease('one') },
@@ -130,7 +130,7 @@ describe('kubectl prints the same as with a kube-apiserver', () => {
     expect(code !== 0).toBe(fails);
   });
 
-  it('edit, with whatever editor', async () => {
+  test('edit, with whatever editor', async () => {
     const editor = join(embedded.directory, 'editor.sh');
     await writeFile(editor, '#!/bin/sh\nsed -i "s/holderIdentity: one/holderIdentity: edited/" "$1"\n');
     await chmod(editor, 0o755);
@@ -145,7 +145,7 @@ describe('kubectl prints the same as with a kube-apiserver', () => {
 });
 
 describe('kubectl on the embedded server', () => {
-  it.each([
+  test.each([
     {
       resource: 'leases',
       manifest: lease('first'),
@@ -171,7 +171,7 @@ describe('kubectl on the embedded server', () => {
     },
   );
 
-  it.each([
+  test.each([
     {
       path: 'leasecandidate.spec',
       want: ['leaseName', 'binaryVersion', 'emulationVersion', 'strategy', 'pingTime'],
@@ -185,7 +185,7 @@ describe('kubectl on the embedded server', () => {
     expect(stdout).not.toContain('<empty>');
   });
 
-  it('deletes a namespace with everything in it', async () => {
+  test('deletes a namespace with everything in it', async () => {
     await onEmbedded.run(['create', 'namespace', 'going']);
     await onEmbedded.run(['apply', '-f', '-'], { input: lease('one').replace('drill', 'going') });
     const gone = await onEmbedded.run(['delete', 'namespace', 'going', '--timeout=20s']);
@@ -193,7 +193,7 @@ describe('kubectl on the embedded server', () => {
     expect((await onEmbedded.run(['get', 'lease', 'applied', '-n', 'going'])).stderr).toContain('NotFound');
   });
 
-  it('deletes in the foreground', async () => {
+  test('deletes in the foreground', async () => {
     await onEmbedded.run(['create', 'namespace', 'cascade']);
     await onEmbedded.run(['apply', '-f', '-'], { input: lease('one').replace('drill', 'cascade') });
     const gone = await onEmbedded.run([
@@ -208,7 +208,7 @@ describe('kubectl on the embedded server', () => {
     expect(gone).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('lets a reader read and nothing else, and says why', async () => {
+  test('lets a reader read and nothing else, and says why', async () => {
     const reader = await kubectlFor(embedded.readOnlyKubeconfig);
     expect(await reader.run(['get', 'leases', '-A'])).toMatchObject({ code: 0 });
     const refused = await reader.run(['delete', 'lease', 'x', '-n', 'default']);
@@ -222,7 +222,7 @@ describe('kubectl on the embedded server', () => {
     await reader.remove();
   });
 
-  it('finds everything again after the server was killed', async () => {
+  test('finds everything again after the server was killed', async () => {
     await onEmbedded.run(['create', 'namespace', 'kept']);
     await onEmbedded.run(['apply', '-f', '-'], { input: lease('one').replace('drill', 'kept') });
     const before = await onEmbedded.run(['get', 'lease', 'applied', '-n', 'kept', '-o', 'yaml']);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createLease, leasePath, microTime } from '../control-plane/cluster-objects.ts';
 import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
-import { createLease, leasePath, microTime } from './cluster-objects.ts';
 
 /** A holder that renews its Lease once a second by a clock that is not this machine's. */
 export interface LeaseHolder {

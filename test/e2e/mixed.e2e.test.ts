@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { microTime } from '../control-plane/cluster-objects.ts';
 import type { Electors } from '../control-plane/electors.ts';
-import { microTime } from './cluster-objects.ts';
+import { leadershipsOf, overlapsOf, RELEASE_REPORTED_LATE_MS } from '../control-plane/leaderships.ts';
+import type { SimCandidateSpec } from '../control-plane/sim-candidate.ts';
+import type { Change, WatchedLease } from '../control-plane/watched-objects.ts';
 import { type CoordinatedCluster, startCoordinatedCluster } from './coordinated-cluster.ts';
 import { eventually } from './coordinator.ts';
-import { leadershipsOf, overlapsOf, RELEASE_REPORTED_LATE_MS } from './leaderships.ts';
-import type { SimCandidateSpec } from './sim-candidate.ts';
-import type { Change, WatchedLease } from './watched-objects.ts';
 
 // Most of these tests wait for Leases to expire: all of them wait at the same time.
 vi.setConfig({ maxConcurrency: 100, testTimeout: 240_000 });
@@ -58,7 +58,7 @@ describe.concurrent('a coordinator with its defaults', () => {
     cluster.leases.history(namespace, name).indexOf(change) + 1;
 
   describe.concurrent('with a plain elector on the same Lease', () => {
-    it('lets it lead, follows it when it dies, and is followed by one when every candidate has died', async () => {
+    test('lets it lead, follows it when it dies, and is followed by one when every candidate has died', async () => {
       const lease = 'mixed';
       await electors.start({ id: 'mixed-plain', lease, mode: 'plain' });
       await leads('mixed-plain');
@@ -88,7 +88,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       expect(overlaps('mixed-plain', 'mixed-old', 'mixed-new', 'mixed-heir')).toEqual([]);
     });
 
-    it('says once that it wipes what it is told, and tells it again ever more rarely', async () => {
+    test('says once that it wipes what it is told, and tells it again ever more rarely', async () => {
       const lease = 'wiped';
       await electors.start({ id: 'wiped-plain', lease, mode: 'plain' });
       await leads('wiped-plain');
@@ -110,7 +110,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       expect(cluster.troubles('default', lease, 'WritesIgnored')).toHaveLength(1);
     });
 
-    it('never lets two lead when it and a candidate are both waiting for the leader to die', async () => {
+    test('never lets two lead when it and a candidate are both waiting for the leader to die', async () => {
       const lease = 'raced';
       await electors.start({ id: 'raced-leader', lease, emulationVersion: '1.35.0' });
       await leads('raced-leader');
@@ -133,7 +133,7 @@ describe.concurrent('a coordinator with its defaults', () => {
   });
 
   describe.concurrent('under a strategy that is a third party’s', () => {
-    it('creates the Lease with the strategy and no holder, and then leaves it to the third party', async () => {
+    test('creates the Lease with the strategy and no holder, and then leaves it to the third party', async () => {
       const namespace = 'third-party';
       await cluster.createNamespace(namespace);
       const candidate = { ...custom, namespace, lease: 'made' };
@@ -159,7 +159,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       expect(cluster.troubles(namespace, 'made', 'ThirdPartyStrategy').length).toBeGreaterThan(0);
     });
 
-    it('gives an existing Lease the name of the strategy and changes nothing else', async () => {
+    test('gives an existing Lease the name of the strategy and changes nothing else', async () => {
       const namespace = 'third-party-renamed';
       await cluster.createNamespace(namespace);
       const before = await cluster.createLease(namespace, 'kept', {
@@ -173,7 +173,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       expect(cluster.leases.history(namespace, 'kept')).toHaveLength(2);
     });
 
-    it('writes out that there is no holder in a Lease that does not say', async () => {
+    test('writes out that there is no holder in a Lease that does not say', async () => {
       const namespace = 'third-party-unsaid';
       await cluster.createNamespace(namespace);
       await cluster.createLease(namespace, 'bare', {});
@@ -201,7 +201,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       return parties;
     };
 
-    it('sees none between one that answers and one that never does', async () => {
+    test('sees none between one that answers and one that never does', async () => {
       const namespace = 'conflict-with-the-dead';
       await cluster.createNamespace(namespace);
       const party = { namespace, lease: 'disputed', renewedAgoMs: 60_000 };
@@ -213,7 +213,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       expect(cluster.troubles(namespace, 'disputed', 'StrategyConflict')).toEqual([]);
     });
 
-    it('leaves the Lease alone, asks again who still lives, reports once, and elects when a party is deleted', async () => {
+    test('leaves the Lease alone, asks again who still lives, reports once, and elects when a party is deleted', async () => {
       const namespace = 'conflict';
       const [a, b] = await startDispute(namespace);
       const seen = cluster.leases.history(namespace, 'disputed').length;
@@ -227,7 +227,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       expect(cluster.troubles(namespace, 'disputed', 'StrategyConflict')).toHaveLength(1);
     });
 
-    it('elects when a party has died silently, as a dead party is no party', async () => {
+    test('elects when a party has died silently, as a dead party is no party', async () => {
       const namespace = 'conflict-silent';
       const [, b] = await startDispute(namespace);
       const pings = b.pings();
@@ -237,7 +237,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       expect(cluster.troubles(namespace, 'disputed', 'StrategyConflict')).toHaveLength(1);
     });
 
-    it.each([
+    test.each([
       { arrives: oldest, wantHolder: 'newer' },
       { arrives: custom, wantHolder: '' },
     ])(
@@ -256,7 +256,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       },
     );
 
-    it('takes its preferredHolder off a held Lease, and else leaves that alone', async () => {
+    test('takes its preferredHolder off a held Lease, and else leaves that alone', async () => {
       const namespace = 'conflict-held';
       await cluster.createNamespace(namespace);
       const party = { namespace, lease: 'disputed' };
@@ -295,7 +295,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       return { both, best, other, askedAt };
     };
 
-    it('decides at once when the one awaited is deleted', async () => {
+    test('decides at once when the one awaited is deleted', async () => {
       const { best, askedAt } = await startBoth('deleted-mid-election');
       expect(cluster.leases.current('deleted-mid-election', 'awaited')).toBeUndefined();
       await best.remove();
@@ -305,7 +305,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       expect(elected.at - askedAt).toBeLessThan(4_500);
     });
 
-    it('elects nobody when all are deleted', async () => {
+    test('elects nobody when all are deleted', async () => {
       const { best, other } = await startBoth('all-deleted-mid-election');
       await other.remove();
       await best.remove();
@@ -313,7 +313,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       expect(cluster.leases.history('all-deleted-mid-election', 'awaited')).toEqual([]);
     });
 
-    it('takes one that comes back under its name for the new program that it is', async () => {
+    test('takes one that comes back under its name for the new program that it is', async () => {
       const { both, best } = await startBoth('replaced-mid-election');
       await best.remove();
       await cluster.candidates.start({ ...both, name: 'best', emulationVersion: '1.35.0', renewedAgoMs: 0 });
@@ -326,7 +326,7 @@ describe.concurrent('a coordinator with its defaults', () => {
     });
   });
 
-  it.each([
+  test.each([
     { what: 'no number', spec: { binaryVersion: 'latest', emulationVersion: '1.36.0' } },
     { what: 'marked with a v', spec: { binaryVersion: 'v1.36.0', emulationVersion: '1.36.0' } },
     { what: 'short', spec: { binaryVersion: '1.36.0', emulationVersion: '1.36' } },
@@ -345,7 +345,7 @@ describe.concurrent('a coordinator with its defaults', () => {
   });
 
   describe.concurrent('with several namespaces', () => {
-    it('elects independently where names are the same', async () => {
+    test('elects independently where names are the same', async () => {
       await Promise.all(['twin-1', 'twin-2'].map((name) => cluster.createNamespace(name)));
       const both = { lease: 'same' };
       await Promise.all([
@@ -379,7 +379,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       expect([...changesOfHolder]).toEqual(['b']);
     });
 
-    it('takes leaseName for a Lease of the candidate’s own namespace', async () => {
+    test('takes leaseName for a Lease of the candidate’s own namespace', async () => {
       await Promise.all(['here', 'elsewhere'].map((name) => cluster.createNamespace(name)));
       // It has expired, and would be anybody's who is a candidate for it.
       await cluster.createLease('elsewhere', 'shared', held('somebody', 1));
@@ -394,7 +394,7 @@ describe.concurrent('a coordinator with its defaults', () => {
   describe.concurrent('with a candidate that only a finalizer keeps', () => {
     const finalizers = ['example.com/not-yet'];
 
-    it('gives its Lease to another, asks it nothing any more, and waits for it no longer', async () => {
+    test('gives its Lease to another, asks it nothing any more, and waits for it no longer', async () => {
       const namespace = 'finalized';
       await cluster.createNamespace(namespace);
       const both = { ...oldest, namespace, lease: 'finalized' };
@@ -418,7 +418,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       );
     });
 
-    it('takes it off as preferredHolder', async () => {
+    test('takes it off as preferredHolder', async () => {
       const namespace = 'finalized-preferred';
       await cluster.createNamespace(namespace);
       await cluster.createLease(namespace, 'finalized', held('somebody'));
@@ -434,7 +434,7 @@ describe.concurrent('a coordinator with its defaults', () => {
     });
   });
 
-  it('leaves Leases alone that never had a candidate', async () => {
+  test('leaves Leases alone that never had a candidate', async () => {
     const namespace = 'foreign';
     await cluster.createNamespace(namespace);
     const specs: Readonly<Record<string, WatchedLease['spec']>> = {
@@ -459,7 +459,7 @@ describe.concurrent('a coordinator with its defaults', () => {
     expect(await read()).toEqual(before);
   });
 
-  it('never coordinates its own lock, whoever names it', async () => {
+  test('never coordinates its own lock, whoever names it', async () => {
     const [namespace, name] = ['kube-system', 'leader-election-controller'];
     const usurper = await cluster.candidates.start({
       ...oldest,
@@ -486,7 +486,7 @@ describe.concurrent('a coordinator with its defaults', () => {
     expect(usurper.pings()).toBe(0);
   });
 
-  it('keeps whatever else a Lease says, with each kind of write', async () => {
+  test('keeps whatever else a Lease says, with each kind of write', async () => {
     const namespace = 'kept';
     await cluster.createNamespace(namespace);
     const kept = {
@@ -521,7 +521,7 @@ describe.concurrent('a coordinator with its defaults', () => {
   });
 
   describe.concurrent('when a better candidate appears', () => {
-    it('prefers it, and it takes over without ever leading beside the other', async () => {
+    test('prefers it, and it takes over without ever leading beside the other', async () => {
       const lease = 'preempted';
       await electors.start({ id: 'preempted-new', lease });
       await leads('preempted-new');
@@ -535,7 +535,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       expect(taken.object.spec).not.toHaveProperty('preferredHolder');
     });
 
-    it('takes the preference back in time when it crashes before it has taken over', async () => {
+    test('takes the preference back in time when it crashes before it has taken over', async () => {
       const lease = 'spared';
       await electors.start({ id: 'spared-new', lease });
       await leads('spared-new');
@@ -555,7 +555,7 @@ describe.concurrent('a coordinator with its defaults', () => {
       expect(hasStopped('spared-new')).toBe(false);
     });
 
-    it('does not keep evicting the leader for one in a crash loop, whatever names it comes under', async () => {
+    test('does not keep evicting the leader for one in a crash loop, whatever names it comes under', async () => {
       const [namespace, lease] = ['crash-loop', 'looped'];
       await cluster.createNamespace(namespace);
       await electors.start({ id: 'steady', namespace, lease });
@@ -636,7 +636,7 @@ describe.concurrent('a coordinator for which candidates are valid for 12 s and o
           spec.pingTime !== all[index - 1]?.object.spec.pingTime,
       );
 
-  it('does not count one that was silent for longer, asks it when it is overdue, and keeps it for now', async () => {
+  test('does not count one that was silent for longer, asks it when it is overdue, and keeps it for now', async () => {
     const lease = 'outlived';
     await electors.start({ id: 'outlived-leader', lease });
     await electors.waitFor({ id: 'outlived-leader', event: 'startedLeading' });
@@ -661,7 +661,7 @@ describe.concurrent('a coordinator for which candidates are valid for 12 s and o
     );
   });
 
-  it('counts one again that answers when it is asked', async () => {
+  test('counts one again that answers when it is asked', async () => {
     const lease = 'returning';
     await electors.start({ id: 'returning-leader', lease });
     await electors.waitFor({ id: 'returning-leader', event: 'startedLeading' });
@@ -679,7 +679,7 @@ describe.concurrent('a coordinator for which candidates are valid for 12 s and o
     expect(current('returning-better')).toBeDefined();
   });
 
-  it('asks a candidate half way through its validity as long as it answers, and then when it is overdue', async () => {
+  test('asks a candidate half way through its validity as long as it answers, and then when it is overdue', async () => {
     const lease = 'answering';
     const leader = { ...oldest, namespace, lease, emulationVersion: '1.30.0' };
     await cluster.createLease(namespace, lease, { ...held('answering-a'), strategy: OLDEST });
@@ -706,7 +706,7 @@ describe.concurrent('a coordinator for which candidates are valid for 12 s and o
     expect(current('answering-b')).toBeDefined();
   });
 
-  it('does not ask whoever leads when its candidate is overdue, as it cannot write', async () => {
+  test('does not ask whoever leads when its candidate is overdue, as it cannot write', async () => {
     const lease = 'muted';
     await electors.start({ id: 'muted', lease });
     await electors.waitFor({ id: 'muted', event: 'startedLeading' });

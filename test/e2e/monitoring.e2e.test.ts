@@ -1,15 +1,15 @@
 import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { alertRules } from '../../monitoring/alert-rules.ts';
 import { makeDashboard } from '../../monitoring/dashboard/dashboard.ts';
 import { type DashboardQuery, dashboardQueries } from '../../monitoring/dashboard/dashboard-queries.ts';
 import { type EmbeddedPlane, startEmbeddedPlane } from '../control-plane/embedded-plane.ts';
+import { type SimCandidates, startSimCandidates } from '../control-plane/sim-candidate.ts';
 import { type Coordinator, eventually, startCoordinator, untilActive } from './coordinator.ts';
 import { type Prometheus, shippedRules, startPrometheus } from './prometheus.ts';
 import { runPromtool } from './promtool.ts';
-import { type SimCandidates, startSimCandidates } from './sim-candidate.ts';
 
 const repository = new URL('../../', import.meta.url).pathname;
 const casesFolder = join(repository, 'test/monitoring/alerts');
@@ -22,7 +22,7 @@ const silent: Readonly<Record<string, string>> = {
 };
 
 describe('promtool', () => {
-  it.for(['charts/coordinated-leader-election/files/alerts.yaml', 'deploy/monitoring/alerts.yaml'])(
+  test.for(['charts/coordinated-leader-election/files/alerts.yaml', 'deploy/monitoring/alerts.yaml'])(
     'has nothing to object to %s',
     async (path) => {
       const { code, output } = await runPromtool(['check', 'rules', '--lint-fatal', join(repository, path)]);
@@ -31,14 +31,14 @@ describe('promtool', () => {
     },
   );
 
-  it.for(cases)('finds the alerts to fire when they should, and only then: %s', async (file) => {
+  test.for(cases)('finds the alerts to fire when they should, and only then: %s', async (file) => {
     const { code, output } = await runPromtool(['test', 'rules', join(casesFolder, file)]);
     expect(output).toContain('SUCCESS');
     expect(output).not.toContain('FAILED');
     expect(code).toBe(0);
   });
 
-  it('tells an alert that fires when it must not', async () => {
+  test('tells an alert that fires when it must not', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'promtool-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const text = await readFile(join(casesFolder, 'LeaseWithoutLeader.yaml'), 'utf8');
@@ -50,7 +50,7 @@ describe('promtool', () => {
     expect(code).toBe(1);
   });
 
-  it('takes the configuration that docs/monitoring.md gives', async () => {
+  test('takes the configuration that docs/monitoring.md gives', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'promtool-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const page = await readFile(join(repository, 'docs/monitoring.md'), 'utf8');
@@ -134,7 +134,7 @@ describe('a Prometheus that scrapes two replicas, while Leases expire and candid
     return (await prometheus.query('rate(nodejs_gc_duration_seconds_sum[5s])')).length > 0 || undefined;
   }
 
-  it('gets metrics that promtool has nothing to object to', async () => {
+  test('gets metrics that promtool has nothing to object to', async () => {
     const { body } = await (coordinators[1] as Coordinator).get('/metrics');
     const { code, output } = await runPromtool(['check', 'metrics'], body);
     expect(output).toBe('');
@@ -159,7 +159,7 @@ describe('a Prometheus that scrapes two replicas, while Leases expire and candid
     return { status, error, warnings, series: (data && ('result' in data ? data.result : data))?.length };
   }
 
-  it('has an answer to everything that the dashboard asks', async () => {
+  test('has an answer to everything that the dashboard asks', async () => {
     const alerts = (await alertRules()).map(({ alert }) => alert);
     // With `All` chosen at the top.
     const asked = dashboardQueries(makeDashboard(alerts)).map(({ expression, ...rest }) => ({

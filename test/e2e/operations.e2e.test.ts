@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CommandBlock, commandBlocksIn } from '../support/command-blocks.ts';
 import { missingLine } from '../support/masked-output.ts';
 import { builtIn, coordinatorTurns, lateWrites, overlaps } from './coordinator-turns.ts';
@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 describe('docs/operations.md', () => {
-  it('has next to nothing that is not run', () => {
+  test('has next to nothing that is not run', () => {
     expect(blocks.filter(isNotRun)).toHaveLength(1);
   });
 
@@ -38,7 +38,7 @@ describe('docs/operations.md', () => {
 
   /** A step of somebody who goes no further when one of them has failed. */
   function step(name: string, take: () => Promise<void>): void {
-    it(name, async () => {
+    test(name, async () => {
       if (failed !== undefined) throw new Error(`those who follow the guide are stuck at: ${failed}`);
       failed = name;
       await take();
@@ -87,7 +87,7 @@ function firstLine({ text }: CommandBlock): string {
   return text.split('\n', 1)[0] ?? '';
 }
 
-it('never had two coordinators at once, from the install to the uninstall', async () => {
+test('never had two coordinators at once, from the install to the uninstall', async () => {
   const { turns } = coordinatorTurns(await site.audit.requests());
   expect(overlaps(turns)).toEqual([]);
   const ours = turns.filter(({ client }) => client !== builtIn);

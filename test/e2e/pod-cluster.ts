@@ -1,12 +1,12 @@
 import { dirname } from 'node:path';
 import { binary } from '../control-plane/binaries.ts';
+import { coordinatorLease, readLease } from '../control-plane/cluster-objects.ts';
 import {
   type ControlPlane,
   type ControlPlaneOptions,
   startControlPlane,
 } from '../control-plane/control-plane.ts';
 import type { ElectingComponent } from '../control-plane/electing-component.ts';
-import { coordinatorLease, readLease } from './cluster-objects.ts';
 import { eventually } from './coordinator.ts';
 import type { Image } from './process-kubelet/container-process.ts';
 import {

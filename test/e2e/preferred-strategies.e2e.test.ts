@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { SimCandidate, SimCandidateSpec } from '../control-plane/sim-candidate.ts';
+import type { WatchedLease } from '../control-plane/watched-objects.ts';
 import { type CoordinatedCluster, startCoordinatedCluster } from './coordinated-cluster.ts';
-import type { SimCandidate, SimCandidateSpec } from './sim-candidate.ts';
-import type { WatchedLease } from './watched-objects.ts';
 
 // They spend their time waiting for elections: all of them wait at the same time.
 vi.setConfig({ maxConcurrency: 100, testTimeout: 240_000 });
@@ -50,13 +50,13 @@ describe.concurrent('ordered lists of preferred strategies, v1alpha1 on Kubernet
     return new Map(started.map((candidate) => [candidate.name, candidate]));
   }
 
-  it('are what the coordinator watches', async () => {
+  test('are what the coordinator watches', async () => {
     const { version } = await cluster.coordinator.waitForLog(({ msg }) => msg === 'Watching LeaseCandidates');
     expect(version).toBe('v1alpha1');
   });
 
   describe.concurrent('that can be merged', () => {
-    it.each([
+    test.each([
       { name: 'x-first', lists: [[X], [Y, X]] },
       { name: 'y-first', lists: [[Y, X], [X]] },
       { name: 'in-a-chain', lists: [[X], [Z, X], [Y, Z]] },
@@ -73,7 +73,7 @@ describe.concurrent('ordered lists of preferred strategies, v1alpha1 on Kubernet
       expect(cluster.leases.history(name, LEASE)).toHaveLength(1);
     });
 
-    it.each([
+    test.each([
       { name: 'both-orders-1', first: [Y], second: [X, Y] },
       { name: 'both-orders-2', first: [X, Y], second: [Y] },
     ])('elect by OldestEmulationVersion where that is on top: $name', async ({ name, first, second }) => {
@@ -89,7 +89,7 @@ describe.concurrent('ordered lists of preferred strategies, v1alpha1 on Kubernet
       });
     });
 
-    it('elect by the first element that they share, whatever they say further down', async () => {
+    test('elect by the first element that they share, whatever they say further down', async () => {
       await startTogether('shared-first', {
         newer: { ...versions, preferredStrategies: [X, Y, Z] },
         older: { ...older, preferredStrategies: [X, Z, Y] },
@@ -101,7 +101,7 @@ describe.concurrent('ordered lists of preferred strategies, v1alpha1 on Kubernet
   });
 
   describe.concurrent('that contradict each other', () => {
-    it.each([
+    test.each([
       {
         name: 'cycle',
         lists: [
@@ -134,7 +134,7 @@ describe.concurrent('ordered lists of preferred strategies, v1alpha1 on Kubernet
       },
     );
 
-    it('elect once one party has died silently', async () => {
+    test('elect once one party has died silently', async () => {
       const candidates = await startTogether('cycle-of-the-dead', {
         a: { ...versions, preferredStrategies: [X, Y] },
         b: { ...older, preferredStrategies: [Y, X] },
@@ -147,7 +147,7 @@ describe.concurrent('ordered lists of preferred strategies, v1alpha1 on Kubernet
   });
 
   describe.concurrent('of candidates without versions', () => {
-    it('let those take part, but not be elected by OldestEmulationVersion', async () => {
+    test('let those take part, but not be elected by OldestEmulationVersion', async () => {
       const candidates = await startTogether('versionless', {
         // Written first, and by name the first too: only its missing versions stand against it.
         a: { binaryVersion: '', preferredStrategies: [Y] },
@@ -164,7 +164,7 @@ describe.concurrent('ordered lists of preferred strategies, v1alpha1 on Kubernet
       expect(holders).not.toContain('a');
     });
 
-    it.each([
+    test.each([
       { what: 'both', spec: { binaryVersion: '' } },
       { what: 'the emulationVersion', spec: { binaryVersion: '1.31.0', emulationVersion: '' } },
     ])('are refused by the API where they name OldestEmulationVersion and lack $what', async ({ spec }) => {

@@ -1,13 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { KubeConfig, loadAllYaml } from '@kubernetes/client-node';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiAccess, apiRequest } from '../control-plane/api-request.ts';
-import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
-import {
-  type EmbeddedCoordinator,
-  startCoordinator as startInProcess,
-  untilSynced,
-} from '../embedded/embedded-coordinator.ts';
 import {
   candidatePath,
   coordinatorAccount,
@@ -19,9 +13,15 @@ import {
   leasesPath,
   microTime,
   readLease,
-} from './cluster-objects.ts';
+} from '../control-plane/cluster-objects.ts';
+import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import { type SimCandidates, startSimCandidates } from '../control-plane/sim-candidate.ts';
+import {
+  type EmbeddedCoordinator,
+  startCoordinator as startInProcess,
+  untilSynced,
+} from '../embedded/embedded-coordinator.ts';
 import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
-import { type SimCandidates, startSimCandidates } from './sim-candidate.ts';
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -180,7 +180,7 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
   ];
   const lock = coordinatorLease.name;
 
-  it('and none of them lacks a test here', () => {
+  test('and none of them lacks a test here', () => {
     expect(permissionsIn(electionRules).sort()).toEqual(
       [...Object.keys(writes), ...Object.keys(tells), ...reads, deletion].sort(),
     );
@@ -191,7 +191,7 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
     );
   });
 
-  it('to hold the lock: without one, an error names it', async () => {
+  test('to hold the lock: without one, an error names it', async () => {
     await eventually(() => readLease(plane, coordinatorLease), 'the built-in has the lock');
     const refusal = 'A call about the coordinator lock failed';
     const watching = 'Watching the coordinator lock failed';
@@ -225,7 +225,7 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
     expect(await replica.stop()).toBe(0);
   });
 
-  it('to see Leases and LeaseCandidates: without one, an error names it, and granting it is enough', async () => {
+  test('to see Leases and LeaseCandidates: without one, an error names it, and granting it is enough', async () => {
     await createNamespaces(plane, ...reads.map(namespaceWithout));
     const missing = reads.map((permission) => [
       namespaceWithout(permission),
@@ -250,7 +250,7 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
     expect(await replica.stop()).toBe(0);
   });
 
-  it('to take the lock: who can see nothing leaves it to who can', async () => {
+  test('to take the lock: who can see nothing leaves it to who can', async () => {
     const holder = async () => (await readLease(plane, coordinatorLease))?.spec.holderIdentity || undefined;
     const builtIn = await eventually(holder, 'the built-in has the lock');
     await createNamespaces(plane, 'dark', 'unlit');
@@ -276,7 +276,7 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
     expect(await replica.stop()).toBe(0);
   });
 
-  it('to write: without one, an error names it, and other namespaces are served all the same', async () => {
+  test('to write: without one, an error names it, and other namespaces are served all the same', async () => {
     const permissions = [...Object.keys(writes), ...Object.keys(tells)];
     const namespaces = [...permissions.map(namespaceWithout), 'complete'];
     await createNamespaces(plane, ...namespaces);
@@ -366,7 +366,7 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
       );
     };
 
-    it('after three pings, and nobody who answered the last or came under the same name', async () => {
+    test('after three pings, and nobody who answered the last or came under the same name', async () => {
       const namespace = allowed;
       await hold(namespace);
       const back = await candidates.start({ ...dead, namespace, name: 'back' });
@@ -384,7 +384,7 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
       expect(current(namespace, 'replaced')).toBeDefined();
     });
 
-    it('without the permission, an error names it, and they stay; granting it is enough', async () => {
+    test('without the permission, an error names it, and they stay; granting it is enough', async () => {
       const namespace = denied;
       await hold(namespace);
       const silent = await candidates.start({ ...dead, namespace, name: 'dead' });
@@ -433,7 +433,7 @@ describe('deploy/rbac.yaml grants nothing more', () => {
     return new Set(permissionsIn(listed.resourceRules));
   }
 
-  it.for([
+  test.for([
     { namespace: system, wantRules: [...electionRules, ...lockRules] },
     { namespace: 'default', wantRules: electionRules },
   ])('than what it says, in $namespace', async ({ namespace, wantRules }) => {
@@ -445,7 +445,7 @@ describe('deploy/rbac.yaml grants nothing more', () => {
   });
 
   const lease = { group: 'coordination.k8s.io', resource: 'leases' };
-  it.for([
+  test.for([
     { name: 'update the lock', attributes: { ...lease, verb: 'update', ...coordinatorLease }, want: true },
     {
       name: "replace anybody else's Lease",

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunbookName, runbooks } from '../../src/inspection/runbook.ts';
 import { leaseApiServerSlow } from './runbooks/scenarios/lease-api-server-slow.ts';
 import { leaseCandidatesUnresponsive } from './runbooks/scenarios/lease-candidates-unresponsive.ts';
@@ -115,7 +115,7 @@ afterAll(async () => {
 }, 300_000);
 
 describe('an alert fires, and its runbook leads to the cause and has it clear', () => {
-  it.each(tests)(
+  test.each(tests)(
     '$alert: $when',
     async ({ scenario }) => {
       await outcomes.get(scenario);
@@ -125,7 +125,7 @@ describe('an alert fires, and its runbook leads to the cause and has it clear', 
 });
 
 describe('every command is run', () => {
-  it.each(runbooks)('of %s', async (name) => {
+  test.each(runbooks)('of %s', async (name) => {
     const opened = await Promise.all((await startedSites()).map((site) => site.runbook(name)));
     const [first = [], ...others] = opened.map((runbook) => runbook.left());
     expect(first.filter((command) => others.every((left) => left.includes(command)))).toEqual([]);

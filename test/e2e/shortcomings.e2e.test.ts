@@ -1,21 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import {
+  candidatePath,
+  createCandidate,
+  createLease,
+  type Lease,
+  leasePath,
+} from '../control-plane/cluster-objects.ts';
 import type { CoordinationPlane } from '../control-plane/coordination-plane.ts';
 import type { ElectorSpec, Electors } from '../control-plane/electors.ts';
-import { candidatePath, createCandidate, createLease, type Lease, leasePath } from './cluster-objects.ts';
-import { startCoordinationSite } from './coordination-site.ts';
-import { type Coordinator, startCoordinator, untilActive } from './coordinator.ts';
-import { findOverlaps } from './leaderships.ts';
-import { startLeaseHolder } from './lease-holder.ts';
-import { sumOf } from './prometheus-text.ts';
-import { type SimCandidates, startSimCandidates } from './sim-candidate.ts';
+import { findOverlaps } from '../control-plane/leaderships.ts';
+import { type SimCandidates, startSimCandidates } from '../control-plane/sim-candidate.ts';
 import {
   type Change,
   type WatchedCandidate,
   type WatchedLease,
   type WatchedObjects,
   watchLeases,
-} from './watched-objects.ts';
+} from '../control-plane/watched-objects.ts';
+import { startCoordinationSite } from './coordination-site.ts';
+import { type Coordinator, startCoordinator, untilActive } from './coordinator.ts';
+import { startLeaseHolder } from './lease-holder.ts';
+import { sumOf } from './prometheus-text.ts';
 
 // Each stands for one of the cases where the controller built into kube-apiserver 1.36.3 falls short. They wait for
 // Leases to expire, most of the time, and do so together.
@@ -133,7 +139,7 @@ describe('Leases with five candidates each', () => {
     await Promise.all(started.map((id) => electors.waitFor({ id, event: 'candidateCreated' })));
   });
 
-  it('cost no request while they are in good order', async () => {
+  test('cost no request while they are in good order', async () => {
     const before = await metrics();
     const startedAt = performance.now();
     // The only way to see that nothing happens is to wait; the built-in would look at each Lease six times.
@@ -155,7 +161,7 @@ describe('Leases with five candidates each', () => {
     expect(names.map((name) => holdersOf(name))).toEqual(names.map((name) => [`${name}.a`]));
   });
 
-  it('get a new holder soon after the release by one whose candidate goes too, for few requests', async () => {
+  test('get a new holder soon after the release by one whose candidate goes too, for few requests', async () => {
     const before = patches(await metrics());
     const waits = await Promise.all(
       names.map(async (lease) => {
@@ -173,7 +179,7 @@ describe('Leases with five candidates each', () => {
     expect(overlapsOf(...names)).toEqual([]);
   });
 
-  it('get a new holder soon after they expire, for few requests', async () => {
+  test('get a new holder soon after they expire, for few requests', async () => {
     await Promise.all(names.map((lease) => electors.waitFor({ id: `${lease}.b`, event: 'startedLeading' })));
     const before = patches(await metrics());
     const waits = await Promise.all(
@@ -194,7 +200,7 @@ describe('Leases with five candidates each', () => {
 });
 
 describe.concurrent('An election', () => {
-  it.each([1, 2, 3, 4, 5])(
+  test.each([1, 2, 3, 4, 5])(
     'gives the Lease back to its old holder when the preferred one is deleted first (%i)',
     async (number) => {
       const lease = `deleted-preferred-${number}`;
@@ -224,7 +230,7 @@ describe.concurrent('An election', () => {
     },
   );
 
-  it.each([1, 2, 3])(
+  test.each([1, 2, 3])(
     'grants an expired Lease anew to a holder that missed its renewals but answers and is the best (%i)',
     async (number) => {
       const lease = `missed-renewals-${number}`;
@@ -246,7 +252,7 @@ describe.concurrent('An election', () => {
     },
   );
 
-  it.each([0, 400, 800, 1200])(
+  test.each([0, 400, 800, 1200])(
     'never makes two leaders of a Lease that is deleted %i ms after another one was preferred',
     async (afterMs) => {
       const lease = `deleted-after-${afterMs}`;
@@ -264,7 +270,7 @@ describe.concurrent('An election', () => {
     },
   );
 
-  it.each(['stop', 'keep'] as const)(
+  test.each(['stop', 'keep'] as const)(
     'gives a Lease that the best candidate released to another (its candidate: %s)',
     async (fate) => {
       const lease = `released-${fate}`;
@@ -289,7 +295,7 @@ describe.concurrent('An election', () => {
     },
   );
 
-  it('costs a dead best candidate one ping, not one every few seconds', async () => {
+  test('costs a dead best candidate one ping, not one every few seconds', async () => {
     const lease = 'dead-best';
     const all = ['best', 'second', 'third', 'fourth'].map((name) => `${lease}.${name}`);
     await startLeader(candidate(lease, 'best', 33, shortLease));
@@ -310,7 +316,7 @@ describe.concurrent('An election', () => {
     expect(holdersOf(lease)).toEqual([`${lease}.best`, `${lease}.second`]);
   });
 
-  it('does not write preferredHolder again after each renewal of a plain elector', async () => {
+  test('does not write preferredHolder again after each renewal of a plain elector', async () => {
     const lease = 'plain-holder';
     await electors.start({ id: `${lease}.plain`, lease, mode: 'plain' });
     await electors.waitFor({ id: `${lease}.plain`, event: 'startedLeading' });
@@ -329,7 +335,7 @@ describe.concurrent('An election', () => {
     expect(holdersOf(lease)).toEqual([`${lease}.plain`]);
   });
 
-  it('names the strategy of a newer binary while the holder stays valid', async () => {
+  test('names the strategy of a newer binary while the holder stays valid', async () => {
     const lease = 'newer-strategy';
     await startLeader(candidate(lease, 'old', 36, { binaryVersion: '1.36.0' }));
     expect(specOf(lease)?.strategy).toBe('OldestEmulationVersion');
@@ -351,7 +357,7 @@ describe.concurrent('An election', () => {
     expect(electors.leading()).toContain(`${lease}.old`);
   });
 
-  it('asks a candidate that is 5 h stale whether it lives before it collects it', async () => {
+  test('asks a candidate that is 5 h stale whether it lives before it collects it', async () => {
     const lease = 'stale-candidate';
     const hour = 3_600_000;
     await startLeader(candidate(lease, 'leader', 36));
@@ -372,7 +378,7 @@ describe.concurrent('An election', () => {
     expect(currentCandidate(`${lease}.leader`)).toBeDefined();
   });
 
-  it.each([
+  test.each([
     { name: 'no field at all', slug: 'bare', spec: {} },
     {
       name: "somebody else's strategy",
@@ -398,7 +404,7 @@ describe.concurrent('An election', () => {
     { direction: 'ahead', clockOffsetMs: 3_600_000 },
   ];
 
-  it.each(hourOff)(
+  test.each(hourOff)(
     'judges a holder whose clock is an hour $direction by its renewals, and by them alone',
     async ({ direction, clockOffsetMs }) => {
       const lease = `holder-${direction}`;
@@ -434,7 +440,7 @@ describe.concurrent('An election', () => {
     },
   );
 
-  it.each(hourOff)(
+  test.each(hourOff)(
     'elects a candidate whose clock is an hour $direction, and asks it in its own time',
     async ({ direction, clockOffsetMs }) => {
       const lease = `candidate-${direction}`;
@@ -458,7 +464,7 @@ describe.concurrent('An election', () => {
 });
 
 describe('All of these elections', () => {
-  it('made one leader at a time', () => {
+  test('made one leader at a time', () => {
     expect(electors.events.filter(({ event }) => event === 'startedLeading').length).toBeGreaterThan(50);
     expect(findOverlaps(electors.events, leaseOf)).toEqual([]);
   });

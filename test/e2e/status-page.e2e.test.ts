@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { catalogue } from '../../src/status-page/catalogue.ts';
+import { readLease } from '../control-plane/cluster-objects.ts';
 import { startEmbeddedPlane } from '../control-plane/embedded-plane.ts';
-import { readLease } from './cluster-objects.ts';
 import { eventually } from './coordinator.ts';
 import { openPage, startBrowser, type WatchedPage } from './status-page/browser.ts';
 import { type Cast, type Member, pageUrl, startCast, startPagedCoordinator } from './status-page/cast.ts';
@@ -69,7 +69,7 @@ async function examineAccessibility(
   }))`);
 }
 
-it('says what to do where there is no Lease yet, and shows the first one at once', async () => {
+test('says what to do where there is no Lease yet, and shows the first one at once', async () => {
   const cast = await startCast();
   try {
     const { page, complaints } = await open(cast.url);
@@ -117,7 +117,7 @@ describe('the page of a real coordinator', () => {
     await cast.coordinator.waitForLog((line) => line.lease === lease && line.holder === `${name}-b`);
   }
 
-  it('shows an election as it happens, its reason and why the others lost', async () => {
+  test('shows an election as it happens, its reason and why the others lost', async () => {
     const { page, complaints } = await open(cast.url);
     const leader = await startElection('shop/orders', 'orders');
     await row(page, 'shop/orders').getByText('orders-a').waitFor(SOON);
@@ -130,7 +130,7 @@ describe('the page of a real coordinator', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('finds Leases by anything about them, and those in trouble by one click', async () => {
+  test('finds Leases by anything about them, and those in trouble by one click', async () => {
     await cast.join('shop/prices', 'prices-a 2.0.0');
     await cast.coordinator.waitForLog(
       ({ lease, holder }) => lease === 'shop/prices' && holder === 'prices-a',
@@ -152,7 +152,7 @@ describe('the page of a real coordinator', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('can be used with a keyboard alone', async () => {
+  test('can be used with a keyboard alone', async () => {
     const { page, complaints } = await open(cast.url);
     await row(page, 'shop/stock').waitFor(SOON);
     const focused = () => page.evaluate('document.activeElement.id');
@@ -190,7 +190,7 @@ describe('the page of a real coordinator', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('ranks the candidates of a Lease, says why each lost, and is found again by its address', async () => {
+  test('ranks the candidates of a Lease, says why each lost, and is found again by its address', async () => {
     const { page } = await open(`${cast.url}#shop/stock`);
     const ranking = page.locator('.ranking > li');
     await ranking.first().waitFor(SOON);
@@ -205,7 +205,7 @@ describe('the page of a real coordinator', () => {
     expect(await page.locator('#detail .election').count()).toBeGreaterThan(0);
   });
 
-  it('fits on a phone', async () => {
+  test('fits on a phone', async () => {
     const { page, complaints } = await open(cast.url, PHONE);
     await row(page, 'shop/stock').waitFor(SOON);
     const overflow = () => page.evaluate('document.documentElement.scrollWidth - innerWidth');
@@ -224,7 +224,7 @@ describe('the page of a real coordinator', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('is dark for who wants it dark, and keeps still for who wants it still', async () => {
+  test('is dark for who wants it dark, and keeps still for who wants it still', async () => {
     const lightness = async (options: BrowserContextOptions) => {
       const { page } = await open(cast.url, { ...DESKTOP, ...options });
       await row(page, 'shop/stock').waitFor(SOON);
@@ -242,7 +242,7 @@ describe('the page of a real coordinator', () => {
     });
   });
 
-  it.each<{ name: string; options: BrowserContextOptions; opens: boolean }>([
+  test.each<{ name: string; options: BrowserContextOptions; opens: boolean }>([
     { name: 'in the light', options: { ...DESKTOP, colorScheme: 'light' }, opens: false },
     { name: 'in the dark, with details', options: { ...DESKTOP, colorScheme: 'dark' }, opens: true },
     { name: 'in the light, with details', options: { ...DESKTOP, colorScheme: 'light' }, opens: true },
@@ -260,7 +260,7 @@ describe('the page of a real coordinator', () => {
     expect(examined).toBeGreaterThan(20);
   });
 
-  it('says of a standby that it is one, and who decides', async () => {
+  test('says of a standby that it is one, and who decides', async () => {
     const standby = await startPagedCoordinator(cast.coordinatorKubeconfig);
     try {
       const { page, complaints } = await open(await pageUrl(standby));
@@ -275,7 +275,7 @@ describe('the page of a real coordinator', () => {
     }
   });
 
-  it('says when the connection is lost that all is old, and recovers by itself', async () => {
+  test('says when the connection is lost that all is old, and recovers by itself', async () => {
     const first = await startPagedCoordinator(cast.coordinatorKubeconfig);
     const url = await pageUrl(first);
     const { page } = await open(url);
@@ -294,7 +294,7 @@ describe('the page of a real coordinator', () => {
   });
 });
 
-it('says where the API is not served, and how to turn it on', async () => {
+test('says where the API is not served, and how to turn it on', async () => {
   const plane = await startEmbeddedPlane({ leaseCandidateVersions: ['none'], keepsData: false });
   const coordinator = await startPagedCoordinator(plane.coordinatorKubeconfig);
   try {
@@ -309,7 +309,7 @@ it('says where the API is not served, and how to turn it on', async () => {
   }
 });
 
-it('says that all is old when the coordinator has lost the API server, and not who decides', async () => {
+test('says that all is old when the coordinator has lost the API server, and not who decides', async () => {
   const plane = await startEmbeddedPlane({ keepsData: false });
   const coordinator = await startPagedCoordinator(plane.coordinatorKubeconfig);
   try {
@@ -348,7 +348,7 @@ describe('whatever becomes of the browser and the connection', () => {
     return page;
   }
 
-  it.each(['#50%/off', '#kube-system%2', '#%ff/%fe', '#leases'])(
+  test.each(['#50%/off', '#kube-system%2', '#%ff/%fe', '#leases'])(
     'shows the Leases by the address %s, which names none',
     async (hash) => {
       const { page, complaints } = await open(`${crowd.url}${hash}`);
@@ -358,14 +358,14 @@ describe('whatever becomes of the browser and the connection', () => {
     },
   );
 
-  it('says of no Lease that it is not there before all are known', async () => {
+  test('says of no Lease that it is not there before all are known', async () => {
     const page = await openTold('#shop/cart', 'test');
     await page.locator('#detail').getByText('Reading the Leases.').waitFor(SOON);
     await page.unroute('**/status/events');
     await page.locator('#detail').getByText('There is no such Lease now.').waitFor(SOON);
   });
 
-  it('becomes the page of the version that it is told by', async () => {
+  test('becomes the page of the version that it is told by', async () => {
     const page = await openTold('', 'older');
     await page.getByText('Connection lost').first().waitFor(SOON);
     await page.evaluate('window.isOld = true');
@@ -374,7 +374,7 @@ describe('whatever becomes of the browser and the connection', () => {
     expect(await page.evaluate('window.isOld')).toBeUndefined();
   });
 
-  it('says after a sleep from when it is what it shows, by the clock of the coordinator', async () => {
+  test('says after a sleep from when it is what it shows, by the clock of the coordinator', async () => {
     const { page } = await open('about:blank', { ...DESKTOP, locale: 'en-GB', timezoneId: 'UTC' });
     const startedAt = Date.now();
     await page.clock.install({ time: startedAt + 7 * 60_000 });
@@ -397,7 +397,7 @@ describe('whatever becomes of the browser and the connection', () => {
     );
   });
 
-  it('lets a seventh tab of one browser have its connection when the others are hidden', async () => {
+  test('lets a seventh tab of one browser have its connection when the others are hidden', async () => {
     const { page, context } = await open(crowd.url);
     const tabs = [page, ...(await Promise.all(Array.from({ length: 5 }, () => context.newPage())))];
     const turn = (tab: Page, hidden: boolean) =>
@@ -416,7 +416,7 @@ describe('whatever becomes of the browser and the connection', () => {
     await see(page, /^Live$/);
   });
 
-  it('has room for Leases when it is zoomed in four times', async () => {
+  test('has room for Leases when it is zoomed in four times', async () => {
     const { page, complaints } = await open(crowd.url, { viewport: { width: 320, height: 225 } });
     await row(page, `kube-system/${leaseName(1)}`).click(SOON);
     await page.locator('.ranking > li').first().waitFor(SOON);
@@ -426,7 +426,7 @@ describe('whatever becomes of the browser and the connection', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('is at the first of what is shown after a search has ended', async () => {
+  test('is at the first of what is shown after a search has ended', async () => {
     const { page } = await open(crowd.url);
     await row(page, `kube-system/${leaseName(0)}`).waitFor(SOON);
     await page.keyboard.press('/');
@@ -449,7 +449,7 @@ describe('with 10,000 Leases', () => {
   }, 60_000);
   afterAll(() => crowd?.stop());
 
-  it('shows the first at once and all of them soon, and only those in sight are in the document', async () => {
+  test('shows the first at once and all of them soon, and only those in sight are in the document', async () => {
     const startedAt = performance.now();
     const { page, complaints } = await open(crowd.url);
     await row(page, `kube-system/${leaseName(0)}`).waitFor(SOON);
@@ -488,7 +488,7 @@ describe('with 10,000 Leases', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('shows what changes among them, wherever they are looked at', async () => {
+  test('shows what changes among them, wherever they are looked at', async () => {
     const { page } = await open(crowd.url);
     await see(page, /^10,000 Leases$/);
     await page.locator('#leases').focus();
@@ -499,7 +499,7 @@ describe('with 10,000 Leases', () => {
       .waitFor(SOON);
   });
 
-  it('shows names as they are, whatever they look like', async () => {
+  test('shows names as they are, whatever they look like', async () => {
     const odd = '<img src=x onerror="document.title=1">';
     crowd.leases.seeLease(leaseName(7), { holderIdentity: odd, strategy: odd, leaseDurationSeconds: 3600 });
     crowd.leases.seeCandidate(leaseName(7), odd, { preference: { kind: 'strategy', strategy: odd } });

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { leasePath } from '../control-plane/cluster-objects.ts';
 import type { Electors, Pausable } from '../control-plane/electors.ts';
+import { leadershipsOf, overlapsOf, RELEASE_REPORTED_LATE_MS } from '../control-plane/leaderships.ts';
 import { seededRandom } from '../support/seeded-random.ts';
-import { leasePath } from './cluster-objects.ts';
 import { type CoordinatedCluster, startCoordinatedCluster } from './coordinated-cluster.ts';
 import { type Coordinator, eventually, startCoordinator } from './coordinator.ts';
-import { leadershipsOf, overlapsOf, RELEASE_REPORTED_LATE_MS } from './leaderships.ts';
 
 /** How long the chaos lasts; CHAOS_SECONDS=1800 for a night of it, at most 3000 as the coordinator's token ends then. */
 const CHAOS_MS = 1000 * Number(process.env['CHAOS_SECONDS'] ?? 90);
@@ -237,7 +237,7 @@ describe('candidates, Leases and coordinators in chaos', () => {
 
   const isOf = (id: string, [program]: readonly Program[]) => id.startsWith(`${program?.lease}/`);
 
-  it('never have two leaders of one Lease, and have one of each soon after it is over', {
+  test('never have two leaders of one Lease, and have one of each soon after it is over', {
     timeout: CHAOS_MS + SETTLED_WITHIN_MS + 120_000,
   }, async ({ annotate }) => {
     console.info(`CHAOS_SEED=${SEED} CHAOS_SECONDS=${CHAOS_MS / 1000}`);

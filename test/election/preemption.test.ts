@@ -275,8 +275,12 @@ describe('a preemption that fails (rule 7)', () => {
     }
     const times = preferTimes(sim);
     const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
-    expect(times.length).toBeLessThan(8);
-    expect(gaps.at(-1)).toBeGreaterThan(200);
+    expect(gaps.length).toBeGreaterThanOrEqual(5);
+    // The backoff doubles; the next life is preferred as soon as it is over, and there is one every 20 s.
+    for (const [index, gap] of gaps.entries()) {
+      expect(gap).toBeGreaterThanOrEqual(15 * 2 ** index);
+      expect(gap).toBeLessThanOrEqual(15 * 2 ** index + 30);
+    }
     expect(sim.violations).toEqual([]);
   });
 
@@ -330,19 +334,22 @@ describe('a preemption that fails (rule 7)', () => {
 });
 
 describe('a holder or server that drops what we write (rule 7)', () => {
-  test('a plain elector’s renewals are noticed once, and written against ever more rarely', () => {
+  test('a plain elector’s renewals are noticed, and written against ever more rarely', () => {
     const sim = new SimElection()
       .add('plain', { elector: 'plain', looksAtMs: 0 })
       .run(5000)
       .add('b', { emulation: '1.30.0' })
       .run(600_000);
     const times = sim.transcript
-      .filter((line) => /prefer b,/.test(line))
+      .filter((line) => /prefer b,|name the strategy/.test(line))
       .map((line) => Number.parseFloat(line));
     const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
-    expect(gaps.length).toBeGreaterThan(1);
-    expect(gaps.length).toBeLessThan(6);
-    for (const [index, gap] of gaps.entries()) expect(gap).toBeGreaterThanOrEqual(30 * 2 ** index);
+    expect(gaps.length).toBeGreaterThanOrEqual(4);
+    // It renews every two seconds: so much later, at most, is it noticed.
+    for (const [index, gap] of gaps.entries()) {
+      expect(gap).toBeGreaterThanOrEqual(30 * 2 ** index);
+      expect(gap).toBeLessThanOrEqual(30 * 2 ** index + 2.1);
+    }
     expect(sim.decide().reason).toBe('WritesIgnored');
     expect(sim.believers).toEqual(['plain']);
   });

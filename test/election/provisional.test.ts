@@ -152,9 +152,16 @@ describe('a Lease with more candidates than anybody should ask (rules 3 and 6)',
     for (let index = 0; index < 200; index++) sim.add(`c${index}`, silent);
     sim.run(10 * 60_000);
     expect(new Set(sim.pings.map(({ name }) => name)).size).toBe(200);
+    const roundTimes = [...new Set(sim.pings.map(({ at }) => at / 1000))].filter((at) => at >= 10);
+    expect(roundTimes.slice(0, 6)).toEqual([15, 35, 75, 135, 195, 255]);
     const before = sim.pings.length;
     sim.run(5 * 60_000);
-    expect(sim.pings.length - before).toBeLessThanOrEqual(6 * 64);
+    const pings = sim.pings.slice(before);
+    const perRound = [...Map.groupBy(pings, ({ at }) => at).values()].map(({ length }) => length);
+    expect(perRound).toEqual([64, 64, 64, 64, 64]);
+    const perCandidate = [...Map.groupBy(pings, ({ name }) => name).values()].map(({ length }) => length);
+    expect(perCandidate).toHaveLength(200);
+    expect(Math.max(...perCandidate)).toBe(2);
   });
 });
 

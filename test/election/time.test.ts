@@ -11,7 +11,7 @@ import {
   makeNow,
   wallAt,
 } from '../support/election-builders.ts';
-import { SimElection } from '../support/sim-election.ts';
+import { describeActions, SimElection } from '../support/sim-election.ts';
 
 const HOUR = 3_600_000;
 
@@ -133,12 +133,11 @@ describe('age (rule 2)', () => {
     for (const renewedAt of [-HOUR, 0, HOUR]) {
       const input = makeInput()
         .sees(makeLease('a').renewedAt(renewedAt), 0)
-        .candidates(makeCandidate('b').seenAt(0))
+        .candidates(makeCandidate('b').seenAt(0).pingedAt(7000).renewedAt(7100))
         .build();
-      expect(decideElection(input, makeNow(9999)).standings).toHaveLength(1);
-      expect(decideElection(input, makeNow(9999)).actions.some(({ kind }) => kind === 'UpdateLease')).toBe(
-        false,
-      );
+      const actionsAt = (at: number) => describeActions(decideElection(input, makeNow(at)).actions);
+      expect(actionsAt(9999)).not.toContain('the Lease');
+      expect(actionsAt(10_000)).toBe('grant the Lease to b, OldestEmulationVersion, transition 1');
     }
   });
 

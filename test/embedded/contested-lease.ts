@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { createLease, type Lease, leasePath, microTime } from '../e2e/cluster-objects.ts';
-import type { SimCandidate, SimCandidateSpec } from '../e2e/sim-candidate.ts';
-import type { Change, WatchedCandidate, WatchedLease } from '../e2e/watched-objects.ts';
+import { createLease, type Lease, leasePath, microTime } from '../control-plane/cluster-objects.ts';
+import type { SimCandidate, SimCandidateSpec } from '../control-plane/sim-candidate.ts';
+import type { Change, WatchedCandidate, WatchedLease } from '../control-plane/watched-objects.ts';
 import { PATIENCE_MS } from './changes.ts';
 import type { EmbeddedSite } from './embedded-site.ts';
 import type { Participant, ParticipantSpec } from './participants.ts';

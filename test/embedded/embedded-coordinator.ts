@@ -16,7 +16,7 @@ import {
 import { createEventRecorder } from '../../src/telemetry/event-recorder.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import type { LogLine } from '../e2e/coordinator.ts';
+import type { LogLine } from '../support/log-line.ts';
 import { Changes } from './changes.ts';
 import type { ClusterUser, EmbeddedCluster } from './embedded-cluster.ts';
 import { HurriedClock } from './hurried-clock.ts';

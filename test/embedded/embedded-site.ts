@@ -1,6 +1,6 @@
-import { createNamespaces } from '../e2e/cluster-objects.ts';
-import { type SimCandidates, startSimCandidates } from '../e2e/sim-candidate.ts';
-import { type WatchedLease, type WatchedObjects, watchLeases } from '../e2e/watched-objects.ts';
+import { createNamespaces } from '../control-plane/cluster-objects.ts';
+import { type SimCandidates, startSimCandidates } from '../control-plane/sim-candidate.ts';
+import { type WatchedLease, type WatchedObjects, watchLeases } from '../control-plane/watched-objects.ts';
 import {
   type EmbeddedCluster,
   type EmbeddedClusterOptions,

@@ -1,7 +1,7 @@
 import { SampleCandidate } from '../../src/demo/sample-candidate.ts';
 import type { SampleIdentity, SampleTiming } from '../../src/demo/sample-identity.ts';
 import { createClient } from '../../src/kubernetes/client.ts';
-import { type Leadership, overlapsOf } from '../e2e/leaderships.ts';
+import { type Leadership, overlapsOf } from '../control-plane/leaderships.ts';
 import { Changes } from './changes.ts';
 import type { EmbeddedCluster } from './embedded-cluster.ts';
 import { patientClock } from './patient-clock.ts';

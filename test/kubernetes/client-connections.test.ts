@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { KubernetesClient } from '../../src/kubernetes/client.ts';
 import { VirtualClock, waitFor } from '../support/virtual-clock.ts';
 import { makeAuthority, makeIdentity } from './certificates.ts';
@@ -35,7 +35,7 @@ async function collect(chunks: AsyncIterable<Uint8Array>): Promise<string> {
 const get = { method: 'GET', path: '/version' } as const;
 
 describe('connections', () => {
-  it('are reused: twenty requests in a row take one or two', async () => {
+  test('are reused: twenty requests in a row take one or two', async () => {
     const server = await startServer();
     server.answer = (_, response) => sendJson(response, {});
     const client = closing(makeLocalClient(server.port));
@@ -44,7 +44,7 @@ describe('connections', () => {
     expect(server.connections).toBeLessThanOrEqual(2);
   });
 
-  it('are bounded: requests beyond that wait for their turn', async () => {
+  test('are bounded: requests beyond that wait for their turn', async () => {
     const server = await startServer();
     const waiting: (() => void)[] = [];
     server.answer = (_, response) => waiting.push(() => sendJson(response, {}));
@@ -58,7 +58,7 @@ describe('connections', () => {
     expect(server.connections).toBe(3);
   });
 
-  it('of watches do not starve requests', async () => {
+  test('of watches do not starve requests', async () => {
     const server = await startServer();
     server.answer = (request, response) =>
       request.url?.includes('watch') ? response.writeHead(200).flushHeaders() : sendJson(response, {});
@@ -67,7 +67,7 @@ describe('connections', () => {
     await expect(client.request(get)).resolves.toEqual({});
   });
 
-  it('end with the client, watches included', async () => {
+  test('end with the client, watches included', async () => {
     const server = await startServer();
     server.answer = (_, response) => response.writeHead(200).flushHeaders();
     const client = makeLocalClient(server.port);
@@ -81,7 +81,7 @@ describe('connections', () => {
 describe('TLS', () => {
   const authority = makeAuthority();
 
-  it('trusts the cluster’s CA, checks tls-server-name and shows the client certificate', async () => {
+  test('trusts the cluster’s CA, checks tls-server-name and shows the client certificate', async () => {
     const server = await startServer({
       ...makeIdentity(authority, 'kubernetes.default.svc'),
       requestCert: true,
@@ -110,7 +110,7 @@ describe('TLS', () => {
     expect(server.connections).toBeLessThanOrEqual(2);
   });
 
-  it.each([
+  test.each([
     {
       name: 'whose CA is not the cluster’s',
       host: 'localhost',
@@ -131,7 +131,7 @@ describe('TLS', () => {
     await expect(client.request(get)).rejects.toMatchObject({ name: 'ConnectionError', code: wantCode });
   });
 
-  it('takes up a rotated CA and token, and closes the old connections once they are idle', async () => {
+  test('takes up a rotated CA and token, and closes the old connections once they are idle', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'rotation-'));
     cleanups.push(() => rmSync(directory, { recursive: true }));
     const caFile = join(directory, 'ca.crt');
@@ -169,7 +169,7 @@ describe('TLS', () => {
 });
 
 describe('credentials', () => {
-  it('are asked for anew once the server has refused them', async () => {
+  test('are asked for anew once the server has refused them', async () => {
     const script = `const expirationTimestamp = '2020-01-01T00:00:00Z';
       console.log(JSON.stringify({ status: { token: String(process.pid), expirationTimestamp } }))`;
     const server = await startServer();
@@ -190,7 +190,7 @@ describe('credentials', () => {
 });
 
 describe('deadlines', () => {
-  it('end a call that is not answered, and leave no timer', async () => {
+  test('end a call that is not answered, and leave no timer', async () => {
     const server = await startServer();
     const clock = new VirtualClock();
     const client = closing(makeLocalClient(server.port, { clock }));
@@ -206,7 +206,7 @@ describe('deadlines', () => {
     await waitFor(() => server.openConnections === 0);
   });
 
-  it('cover the body', async () => {
+  test('cover the body', async () => {
     const server = await startServer();
     const clock = new VirtualClock();
     server.answer = (_, response) => response.writeHead(200).write('{"half":');
@@ -217,7 +217,7 @@ describe('deadlines', () => {
     await rejection;
   });
 
-  it('cover the wait for a connection', async () => {
+  test('cover the wait for a connection', async () => {
     const server = await startServer();
     const clock = new VirtualClock();
     const client = closing(makeLocalClient(server.port, { clock, connections: 1 }));
@@ -231,7 +231,7 @@ describe('deadlines', () => {
     expect(server.requests.length).toBe(1);
   });
 
-  it('cover credentials that do not come', async () => {
+  test('cover credentials that do not come', async () => {
     const clock = new VirtualClock();
     const exec = { command: 'sleep', args: ['1'] };
     const client = closing(makeClient({ clock, kubeConfig: makeKubeConfig({}, { exec }) }));
@@ -240,7 +240,7 @@ describe('deadlines', () => {
     await rejection;
   });
 
-  it('of a stream cover its beginning only', async () => {
+  test('of a stream cover its beginning only', async () => {
     const server = await startServer();
     const clock = new VirtualClock();
     const late: (() => void)[] = [];
@@ -258,14 +258,14 @@ describe('deadlines', () => {
 });
 
 describe('broken and aborted calls', () => {
-  it('says that nobody listens', async () => {
+  test('says that nobody listens', async () => {
     const server = await ScriptedServer.start();
     const { port } = server;
     await server.stop();
     await expect(closing(makeLocalClient(port)).request(get)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  it.each([
+  test.each([
     { name: 'before the answer', begin: false },
     { name: 'in the middle of the answer', begin: true },
   ])('says that the connection broke $name', async ({ begin }) => {
@@ -280,7 +280,7 @@ describe('broken and aborted calls', () => {
     });
   });
 
-  it('is aborted by the caller’s signal at once, before and during the call', async () => {
+  test('is aborted by the caller’s signal at once, before and during the call', async () => {
     const server = await startServer();
     const client = closing(makeLocalClient(server.port));
     await expect(client.request({ ...get, signal: AbortSignal.abort() })).rejects.toMatchObject({
@@ -295,7 +295,7 @@ describe('broken and aborted calls', () => {
     await rejection;
   });
 
-  it('ends a stream by the caller’s signal, iterated or not', async () => {
+  test('ends a stream by the caller’s signal, iterated or not', async () => {
     const server = await startServer();
     server.answer = (_, response) => response.writeHead(200).write('some');
     const client = closing(makeLocalClient(server.port));
@@ -308,7 +308,7 @@ describe('broken and aborted calls', () => {
     await waitFor(() => server.openConnections === 0);
   });
 
-  it('closes the connection of a stream that its reader leaves', async () => {
+  test('closes the connection of a stream that its reader leaves', async () => {
     const server = await startServer();
     server.answer = (_, response) => response.writeHead(200).write('some');
     const client = closing(makeLocalClient(server.port));

@@ -1,6 +1,6 @@
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { makeAuthority, makeIdentity } from './certificates.ts';
 import { makeClient, makeKubeConfig } from './make-client.ts';
 import { ScriptedServer, sendJson } from './scripted-server.ts';
@@ -53,7 +53,7 @@ const startSocksProxy: StartProxy = (port, asked) =>
   );
 
 describe('a cluster’s proxy', () => {
-  it.each([
+  test.each([
     { name: 'an HTTP proxy', scheme: 'http', startProxy: startHttpProxy },
     { name: 'a SOCKS5 proxy', scheme: 'socks5', startProxy: startSocksProxy },
     { name: 'a SOCKS5 proxy that resolves names', scheme: 'socks5h', startProxy: startSocksProxy },
@@ -79,7 +79,7 @@ describe('a cluster’s proxy', () => {
     expect(asked[0]).toBe('api.internal:6443');
   });
 
-  it('is refused where it is of a kind that is not supported, and the error says so', async () => {
+  test('is refused where it is of a kind that is not supported, and the error says so', async () => {
     const kubeConfig = makeKubeConfig({ proxyUrl: 'socks4://127.0.0.1:1080' });
     await expect(makeClient({ kubeConfig }).request({ method: 'GET', path: '/version' })).rejects.toThrow(
       'proxy-url socks4:// is not supported',

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import nock from 'nock';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ApiCallObservation } from '../../src/kubernetes/client.ts';
 import { makeClient, makeKubeConfig } from './make-client.ts';
 
@@ -22,7 +22,7 @@ afterEach(() => {
 });
 
 describe('what a request looks like', () => {
-  it('asks for JSON, says who is asking and puts the query on the path', async () => {
+  test('asks for JSON, says who is asking and puts the query on the path', async () => {
     nock(server, { reqheaders: { accept: 'application/json', 'user-agent': 'test/1.0' } })
       .get(leases)
       .query({ limit: '5', watch: 'false', fieldSelector: 'metadata.name=a' })
@@ -33,7 +33,7 @@ describe('what a request looks like', () => {
     });
   });
 
-  it('sends a patch with its content type', async () => {
+  test('sends a patch with its content type', async () => {
     nock(server, { reqheaders: { 'content-type': 'application/merge-patch+json' } })
       .patch(`${leases}/a`, { spec: { preferredHolder: 'b' } })
       .reply(200, { kind: 'Lease' });
@@ -46,13 +46,13 @@ describe('what a request looks like', () => {
     await expect(answer).resolves.toEqual({ kind: 'Lease' });
   });
 
-  it('keeps the path prefix of a server behind a gateway', async () => {
+  test('keeps the path prefix of a server behind a gateway', async () => {
     nock(server).get('/k8s/clusters/c-1/version').reply(200, { major: '1' });
     const client = makeClient({ kubeConfig: makeKubeConfig({ server: `${server}/k8s/clusters/c-1/` }) });
     await expect(client.request({ method: 'GET', path: '/version' })).resolves.toEqual({ major: '1' });
   });
 
-  it.each([
+  test.each([
     { name: 'a token', user: { token: 'secret' }, wantHeaders: { authorization: 'Bearer secret' } },
     {
       name: 'a password',
@@ -80,7 +80,7 @@ describe('what a request looks like', () => {
     await expect(client.request({ method: 'GET', path: '/version' })).resolves.toEqual({});
   });
 
-  it('authenticates with a token file, without the newline at its end', async () => {
+  test('authenticates with a token file, without the newline at its end', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'token-'));
     const tokenFile = join(directory, 'token');
     writeFileSync(tokenFile, 'mounted\n');
@@ -93,7 +93,7 @@ describe('what a request looks like', () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('sends no credentials to a server without TLS', async () => {
+  test('sends no credentials to a server without TLS', async () => {
     nock('http://api.test:8001', { badheaders: ['authorization'] })
       .get('/version')
       .reply(200, {});
@@ -105,7 +105,7 @@ describe('what a request looks like', () => {
 });
 
 describe('what goes wrong', () => {
-  it('turns a Status into an ApiError that keeps the server’s own words', async () => {
+  test('turns a Status into an ApiError that keeps the server’s own words', async () => {
     nock(server)
       .put(`${leases}/a`)
       .reply(409, { kind: 'Status', code: 409, reason: 'Conflict', message: 'the object has been modified' });
@@ -122,7 +122,7 @@ describe('what goes wrong', () => {
     });
   });
 
-  it.each([
+  test.each([
     { name: 'the Retry-After header', body: {}, headers: { 'retry-after': '3' }, wantMs: 3000 },
     {
       name: 'the details of the Status',
@@ -151,7 +151,7 @@ describe('what goes wrong', () => {
     });
   });
 
-  it('explains an error whose body is no Status', async () => {
+  test('explains an error whose body is no Status', async () => {
     nock(server).get(leases).reply(502, '<html>Bad Gateway</html>');
     await expect(makeClient().request({ method: 'GET', path: leases })).rejects.toMatchObject({
       name: 'ApiError',
@@ -160,14 +160,14 @@ describe('what goes wrong', () => {
     });
   });
 
-  it('does not follow a redirect', async () => {
+  test('does not follow a redirect', async () => {
     nock(server).get(leases).reply(302, '', { location: 'https://elsewhere.test/' });
     await expect(makeClient().request({ method: 'GET', path: leases })).rejects.toMatchObject({
       status: 302,
     });
   });
 
-  it.each([
+  test.each([
     { name: 'no JSON', body: '{"kind":' },
     { name: 'no object', body: '[1]' },
     { name: 'empty', body: '' },
@@ -179,7 +179,7 @@ describe('what goes wrong', () => {
     });
   });
 
-  it('says that an exec plugin failed, in the plugin’s words', async () => {
+  test('says that an exec plugin failed, in the plugin’s words', async () => {
     const exec = { command: process.execPath, args: ['-e', 'console.error("login first"); process.exit(1)'] };
     const client = makeClient({ kubeConfig: makeKubeConfig({}, { exec }) });
     await expect(client.request({ method: 'GET', path: '/version' })).rejects.toMatchObject({
@@ -188,7 +188,7 @@ describe('what goes wrong', () => {
     });
   });
 
-  it('opens no connection for a call whose credentials come after it was closed', async () => {
+  test('opens no connection for a call whose credentials come after it was closed', async () => {
     const exec = { command: process.execPath, args: ['-e', 'console.log(JSON.stringify({ status: {} }))'] };
     const client = makeClient({ kubeConfig: makeKubeConfig({}, { exec }) });
     const rejection = expect(client.request({ method: 'GET', path: '/version' })).rejects.toMatchObject({
@@ -198,7 +198,7 @@ describe('what goes wrong', () => {
     await rejection;
   });
 
-  it('fails calls once it is closed', async () => {
+  test('fails calls once it is closed', async () => {
     const client = makeClient();
     await client.close();
     await expect(client.request({ method: 'GET', path: '/version' })).rejects.toMatchObject({
@@ -208,7 +208,7 @@ describe('what goes wrong', () => {
 });
 
 describe('what is observed', () => {
-  it('tells verb, resource and status of every call', async () => {
+  test('tells verb, resource and status of every call', async () => {
     const calls: ApiCallObservation[] = [];
     const client = makeClient({ observe: (call) => calls.push(call) });
     nock(server)

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { leaseCandidateResource } from '../../src/coordination/lease-candidate-version.ts';
 import { discoverServedVersion } from '../../src/kubernetes/discovery.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
@@ -21,8 +21,8 @@ function makeServer(resourcesByVersion: Record<string, readonly string[]>): Scri
   return client;
 }
 
-describe('the version of LeaseCandidate', () => {
-  it.each([
+describe('the version of LeaseCandidate (rule 11)', () => {
+  test.each([
     {
       name: 'the newest there is',
       served: { v1: ['leases'], v1alpha2: ['leasecandidates'], v1beta1: ['leasecandidates'] },
@@ -48,7 +48,7 @@ describe('the version of LeaseCandidate', () => {
     await expect(discoverServedVersion(makeServer(served), leaseCandidateResource)).resolves.toBe(want);
   });
 
-  it('is none where the group is not served', async () => {
+  test('is none where the group is not served', async () => {
     const client = new ScriptedClient();
     client.onRequest = ({ method, path }) => {
       throw new ApiError({ method, path, status: 404, message: 'not found' });
@@ -56,7 +56,7 @@ describe('the version of LeaseCandidate', () => {
     await expect(discoverServedVersion(client, leaseCandidateResource)).resolves.toBeUndefined();
   });
 
-  it('is not known where the server cannot tell', async () => {
+  test('is not known where the server cannot tell', async () => {
     const client = new ScriptedClient();
     client.onRequest = ({ method, path }) => {
       throw new ApiError({ method, path, status: 503, message: 'try later' });
@@ -68,7 +68,7 @@ describe('the version of LeaseCandidate', () => {
 });
 
 describe('any resource', () => {
-  it('is found in the first version of the preference that has it, whatever the group lists', async () => {
+  test('is found in the first version of the preference that has it, whatever the group lists', async () => {
     const client = makeServer({ v1: ['leases'] });
     const answer = client.onRequest;
     client.onRequest = (request) =>
@@ -77,7 +77,7 @@ describe('any resource', () => {
     await expect(discoverServedVersion(client, query)).resolves.toBe('v1');
   });
 
-  it('is not found in a list that names nothing', async () => {
+  test('is not found in a list that names nothing', async () => {
     const client = makeServer({});
     client.onRequest = () => ({ resources: ['leases', {}, { name: 1 }] });
     const query = { group: 'coordination.k8s.io', resource: 'leases', versions: ['v1'] } as const;

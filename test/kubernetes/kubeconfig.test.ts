@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { KubeConfigError, loadKubeConfig, NoClusterError } from '../../src/kubernetes/kubeconfig.ts';
 
 let directory: string;
@@ -52,7 +52,7 @@ function makeServiceAccount(): string {
 const inPod = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' };
 
 describe('where the configuration comes from', () => {
-  it('is the file given, before all else; its relative paths are relative to it', () => {
+  test('is the file given, before all else; its relative paths are relative to it', () => {
     const kubeconfig = file('given', kubeconfigOf('given'));
     const env = environment({ KUBECONFIG: file('other', kubeconfigOf('other')), ...inPod });
     const found = loadKubeConfig({ kubeconfig, env, serviceAccountDirectory: makeServiceAccount() });
@@ -63,7 +63,7 @@ describe('where the configuration comes from', () => {
     expect(found.getCurrentUser()?.token).toBe('token-of-given');
   });
 
-  it('is $KUBECONFIG next: files that exist are merged, and the first to name something wins', () => {
+  test('is $KUBECONFIG next: files that exist are merged, and the first to name something wins', () => {
     const files = [
       join(directory, 'missing'),
       file('first', kubeconfigOf('shared', { server: 'https://first.test', current: false })),
@@ -75,7 +75,7 @@ describe('where the configuration comes from', () => {
     expect(loadKubeConfig({ env, context: 'third' }).getCurrentCluster()?.server).toBe('https://third.test');
   });
 
-  it('is the pod’s service account next', () => {
+  test('is the pod’s service account next', () => {
     mkdirSync(join(directory, '.kube'));
     file('.kube/config', kubeconfigOf('home'));
     const serviceAccountDirectory = makeServiceAccount();
@@ -90,20 +90,20 @@ describe('where the configuration comes from', () => {
     expect(found.getContextObject(found.getCurrentContext())?.namespace).toBe('kube-system');
   });
 
-  it('puts an IPv6 address of the API server in brackets', () => {
+  test('puts an IPv6 address of the API server in brackets', () => {
     const env = environment({ ...inPod, KUBERNETES_SERVICE_HOST: 'fd00::1' });
     const found = loadKubeConfig({ env, serviceAccountDirectory: makeServiceAccount() });
     expect(found.getCurrentCluster()?.server).toBe('https://[fd00::1]:443');
   });
 
-  it('is ~/.kube/config last', () => {
+  test('is ~/.kube/config last', () => {
     mkdirSync(join(directory, '.kube'));
     file('.kube/config', kubeconfigOf('home'));
     const found = loadKubeConfig({ env: environment(), serviceAccountDirectory: directory });
     expect(found.getCurrentCluster()?.server).toBe('https://home.test');
   });
 
-  it('is nowhere: never localhost, but an error that says what to do', () => {
+  test('is nowhere: never localhost, but an error that says what to do', () => {
     const load = () => loadKubeConfig({ env: environment(), serviceAccountDirectory: directory });
     expect(load).toThrow(NoClusterError);
     expect(load).toThrow('No cluster to talk to: give --kubeconfig FILE or set KUBECONFIG, or run in a pod');
@@ -111,7 +111,7 @@ describe('where the configuration comes from', () => {
 });
 
 describe('a user', () => {
-  it('may be missing from a context, and the cluster’s CA is used all the same', async () => {
+  test('may be missing from a context, and the cluster’s CA is used all the same', async () => {
     const found = loadKubeConfig({ kubeconfig: file('config', kubeconfigOf('a', { user: '' })), env: {} });
     file('ca.crt', 'the CA');
     const options: { ca?: unknown } = {};
@@ -121,7 +121,7 @@ describe('a user', () => {
 });
 
 describe('what cannot be used', () => {
-  it.each([
+  test.each([
     { name: 'YAML that is none', text: 'clusters: [', wantMessage: 'is not valid' },
     { name: 'an empty file', text: ' \n', wantMessage: 'is empty' },
     {
@@ -155,19 +155,19 @@ describe('what cannot be used', () => {
     expect(load).toThrow(wantMessage);
   });
 
-  it('says so of a file that cannot be read', () => {
+  test('says so of a file that cannot be read', () => {
     const kubeconfig = join(directory, 'missing');
     expect(() => loadKubeConfig({ kubeconfig, env: {} })).toThrow(
       `Cannot read the kubeconfig ${kubeconfig}: ENOENT`,
     );
   });
 
-  it('says so of a $KUBECONFIG none of whose files exists', () => {
+  test('says so of a $KUBECONFIG none of whose files exists', () => {
     const env = environment({ KUBECONFIG: join(directory, 'missing') });
     expect(() => loadKubeConfig({ env })).toThrow('which does not exist');
   });
 
-  it('says so of an unknown context, and which there are', () => {
+  test('says so of an unknown context, and which there are', () => {
     const kubeconfig = file('config', kubeconfigOf('a'));
     expect(() => loadKubeConfig({ kubeconfig, context: 'b', env: {} })).toThrow(
       'has no context b (it has: a)',

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { KubernetesClient } from '../../src/kubernetes/client.ts';
 import { VirtualClock, waitFor } from '../support/virtual-clock.ts';
 import { makeLocalClient } from './make-client.ts';
@@ -52,7 +52,7 @@ async function watching(count: number): Promise<{ readonly url: URL; readonly re
 }
 
 describe('a reflector on a real connection', () => {
-  it('follows a watch whose lines come in pieces', async () => {
+  test('follows a watch whose lines come in pieces', async () => {
     recorded.reflector.start();
     const { response } = await watching(1);
     const text = line('ADDED', 'b', '2') + line('MODIFIED', 'b', '3');
@@ -63,7 +63,7 @@ describe('a reflector on a real connection', () => {
     expect(recorded.events).toEqual(['added default/a@1', 'added default/b@2', 'modified default/b@3']);
   });
 
-  it('comes back after a reset in the middle of a line, from the last whole one', async () => {
+  test('comes back after a reset in the middle of a line, from the last whole one', async () => {
     recorded.reflector.start();
     const first = await watching(1);
     first.response.write(line('ADDED', 'b', '2'));
@@ -80,7 +80,7 @@ describe('a reflector on a real connection', () => {
     expect(lists).toBe(1);
   });
 
-  it('leaves a stalled connection behind and opens another', async () => {
+  test('leaves a stalled connection behind and opens another', async () => {
     recorded.reflector.start();
     const first = await watching(1);
     const closed = new Promise((resolve) => first.response.on('close', resolve));
@@ -92,7 +92,7 @@ describe('a reflector on a real connection', () => {
     expect(recorded.errors).toEqual([]);
   });
 
-  it('gives up a list that does not come within its deadline, and tries again', async () => {
+  test('gives up a list that does not come within its deadline, and tries again', async () => {
     const answer = server.answer;
     server.answer = () => {};
     recorded.reflector.start();
@@ -107,7 +107,7 @@ describe('a reflector on a real connection', () => {
     await waitFor(() => recorded.reflector.hasSynced());
   });
 
-  it('stops during a slow list and leaves nothing open', async () => {
+  test('stops during a slow list and leaves nothing open', async () => {
     server.answer = () => {};
     recorded.reflector.start();
     await waitFor(() => server.requests.length === 1);
@@ -116,7 +116,7 @@ describe('a reflector on a real connection', () => {
     expect([recorded.events, recorded.errors]).toEqual([[], []]);
   });
 
-  it('stops during a watch, and the server sees it go', async () => {
+  test('stops during a watch, and the server sees it go', async () => {
     recorded.reflector.start();
     const { response } = await watching(1);
     const closed = new Promise((resolve) => response.on('close', resolve));
@@ -128,7 +128,7 @@ describe('a reflector on a real connection', () => {
     expect(watches).toHaveLength(1);
   });
 
-  it('stops while nobody listens', async () => {
+  test('stops while nobody listens', async () => {
     await server.stop();
     recorded.reflector.start();
     await waitFor(() => recorded.errors.length === 1);

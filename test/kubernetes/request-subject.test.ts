@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { describeTarget, pathWithQuery } from '../../src/kubernetes/request-subject.ts';
 
 const group = '/apis/coordination.k8s.io/v1';
 
 describe('what a request is about', () => {
-  it.each([
+  test.each([
     { method: 'GET', path: `${group}/leases`, want: 'list leases' },
     { method: 'GET', path: `${group}/namespaces/a/leases`, want: 'list leases' },
     { method: 'GET', path: `${group}/namespaces/a/leases/b`, want: 'get leases' },
@@ -23,13 +23,13 @@ describe('what a request is about', () => {
     expect(`${verb} ${resource}`).toBe(want);
   });
 
-  it('is a watch where the query says so', () => {
+  test('is a watch where the query says so', () => {
     expect(describeTarget('GET', `${group}/leases`, { watch: true }).verb).toBe('watch');
   });
 });
 
 describe('a path with its query', () => {
-  it('escapes values and leaves out what is undefined', () => {
+  test('escapes values and leaves out what is undefined', () => {
     const query = { fieldSelector: 'spec.leaseName=a&b', limit: 5, watch: false, continue: undefined };
     expect(pathWithQuery('/p', query)).toBe('/p?fieldSelector=spec.leaseName%3Da%26b&limit=5&watch=false');
     expect(pathWithQuery('/p', {})).toBe('/p');

@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { sleep } from '../../src/support/clock.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 describe('a virtual clock', () => {
-  it('fires timers in the order of their times, then in the order in which they were set', async () => {
+  test('fires timers in the order of their times, then in the order in which they were set', async () => {
     const clock = new VirtualClock();
     const fired: string[] = [];
     clock.setTimer(() => fired.push(`late at ${clock.now()}`), 20);
@@ -17,7 +17,7 @@ describe('a virtual clock', () => {
     expect([clock.now(), clock.pendingTimers]).toEqual([20, 0]);
   });
 
-  it('keeps the order of thousands of timers, many of them cancelled', async () => {
+  test('keeps the order of thousands of timers, many of them cancelled', async () => {
     const clock = new VirtualClock();
     const fired: number[] = [];
     for (let i = 0; i < 3_000; i++) {
@@ -32,7 +32,7 @@ describe('a virtual clock', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('lets everything run that a timer sets off, timers that it sets included', async () => {
+  test('lets everything run that a timer sets off, timers that it sets included', async () => {
     const clock = new VirtualClock();
     const woken: number[] = [];
     const run = async () => {
@@ -47,7 +47,7 @@ describe('a virtual clock', () => {
     expect(woken).toEqual([10, 20, 30]);
   });
 
-  it('runs until something is so, and says when that cannot come about', async () => {
+  test('runs until something is so, and says when that cannot come about', async () => {
     const clock = new VirtualClock();
     let rung = false;
     clock.setTimer(() => {
@@ -60,14 +60,14 @@ describe('a virtual clock', () => {
     await expect(clock.runUntil(() => false, 1_000)).rejects.toThrow('within 1000 ms');
   });
 
-  it('has a wall clock that may jump, which its monotonic one does not', async () => {
+  test('has a wall clock that may jump, which its monotonic one does not', async () => {
     const clock = new VirtualClock({ wallStartMs: 1_000 });
     await clock.advance(0.5);
     clock.jumpWallClock(-1_000);
     expect([clock.now(), clock.wallTime()]).toEqual([0.5, 500n]);
   });
 
-  it('draws the same numbers from the same seed', () => {
+  test('draws the same numbers from the same seed', () => {
     const draw = (seed: number) => {
       const clock = new VirtualClock({ seed });
       return Array.from({ length: 5 }, () => clock.random());

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { LineSplitter } from '../../src/kubernetes/watch-lines.ts';
 
 describe('lines of a watch', () => {
-  it('are the same however the bytes are cut into chunks', () => {
+  test('are the same however the bytes are cut into chunks', () => {
     const lines = fc.array(
       fc
         .string({ unit: 'grapheme', minLength: 1 })
@@ -25,13 +25,13 @@ describe('lines of a watch', () => {
     );
   });
 
-  it('leave out empty ones and keep an unfinished one back', () => {
+  test('leave out empty ones and keep an unfinished one back', () => {
     const splitter = new LineSplitter(100);
     expect(splitter.push(Buffer.from('\n\r\na\r\n\nb'))).toEqual(['a']);
     expect(splitter.push(Buffer.from('c\n'))).toEqual(['bc']);
   });
 
-  it('may be just as long as allowed, and no longer', () => {
+  test('may be just as long as allowed, and no longer', () => {
     const splitter = new LineSplitter(4);
     expect(splitter.push(Buffer.from('1234\n12'))).toEqual(['1234']);
     expect(() => splitter.push(Buffer.from('345'))).toThrow('longer than 4 bytes');

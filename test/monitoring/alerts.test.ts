@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type AlertRule, alertRules } from '../../monitoring/alert-rules.ts';
 
@@ -18,7 +18,7 @@ interface PromtoolFile {
 }
 
 describe.for<AlertRule>([...rules])('$alert', ({ alert, labels, annotations }) => {
-  it('says how bad it is, what it is about, and where to read on', () => {
+  test('says how bad it is, what it is about, and where to read on', () => {
     expect(labels).toEqual({ severity: expect.stringMatching(/^(?:warning|critical)$/) });
     expect(annotations).toEqual({
       summary: expect.stringMatching(/^[A-Z].{10,80}\.$/),
@@ -27,14 +27,14 @@ describe.for<AlertRule>([...rules])('$alert', ({ alert, labels, annotations }) =
     });
   });
 
-  it('has a runbook with the sections that all have', async () => {
+  test('has a runbook with the sections that all have', async () => {
     const runbook = await readFile(new URL(`${alert}.md`, runbooks), 'utf8');
     const headings = [...runbook.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);
     expect(headings[0]).toBe(alert);
     expect(headings).toEqual(expect.arrayContaining(['Meaning', 'Impact', 'Diagnosis', 'Mitigation']));
   });
 
-  it('has cases for promtool, in which it fires and in which it must not', async () => {
+  test('has cases for promtool, in which it fires and in which it must not', async () => {
     const { rule_files, tests } = parse(
       await readFile(new URL(`${alert}.yaml`, cases), 'utf8'),
     ) as PromtoolFile;
@@ -49,12 +49,12 @@ describe.for<AlertRule>([...rules])('$alert', ({ alert, labels, annotations }) =
 describe('nothing is left of alerts that there are no more', () => {
   const names = rules.map(({ alert }) => alert).sort();
 
-  it('in the runbooks', async () => {
+  test('in the runbooks', async () => {
     const files = (await readdir(runbooks)).filter((name) => name.endsWith('.md') && name !== 'README.md');
     expect(files.sort()).toEqual(names.map((name) => `${name}.md`));
   });
 
-  it('in the cases for promtool', async () => {
+  test('in the cases for promtool', async () => {
     expect((await readdir(cases)).sort()).toEqual(names.map((name) => `${name}.yaml`));
   });
 });

@@ -1,5 +1,5 @@
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { alertRules } from '../../monitoring/alert-rules.ts';
 import { makeDashboard } from '../../monitoring/dashboard/dashboard.ts';
 import { panelsOf } from '../../monitoring/dashboard/dashboard-queries.ts';
@@ -11,7 +11,7 @@ const panels = panelsOf(dashboard);
 describe.for<Panel>([...panels])(
   'the panel $title',
   ({ description, fieldConfig, targets = [], datasource }) => {
-    it('says what it shows, in what unit, and from when on that is bad', () => {
+    test('says what it shows, in what unit, and from when on that is bad', () => {
       expect(description).toMatch(/^[A-Z].{10,}\.$/);
       expect(fieldConfig?.defaults.unit).toMatch(/^\w+$/);
       const steps = fieldConfig?.defaults.thresholds?.steps ?? [];
@@ -20,7 +20,7 @@ describe.for<Panel>([...panels])(
       expect(limits).toEqual([...limits].sort((a, b) => a - b));
     });
 
-    it('asks the data source that is chosen, under names of its own', () => {
+    test('asks the data source that is chosen, under names of its own', () => {
       const asked = targets as { refId?: string; datasource?: unknown }[];
       const source = { type: 'prometheus', uid: `\${datasource}` };
       expect([datasource, ...asked.map((each) => each.datasource)]).toEqual([
@@ -34,7 +34,7 @@ describe.for<Panel>([...panels])(
 );
 
 describe('the dashboard', () => {
-  it('has a title for each panel, and a number for each panel and row', () => {
+  test('has a title for each panel, and a number for each panel and row', () => {
     const titles = panels.map(({ title }) => title);
     expect(new Set(titles).size).toBe(titles.length);
     const ids = [...panels, ...(dashboard.panels ?? []).filter(({ type }) => type === 'row')].map(
@@ -45,7 +45,7 @@ describe('the dashboard', () => {
     expect(ids).not.toContain(undefined);
   });
 
-  it('has no panels that lie on one another, or beside the page', () => {
+  test('has no panels that lie on one another, or beside the page', () => {
     const taken = panels.flatMap(({ gridPos: { x, y, w, h } = { x: 0, y: 0, w: 0, h: 0 } }) =>
       Array.from({ length: w * h }, (_, at) => `${x + (at % w)} ${y + Math.floor(at / w)}`),
     );
@@ -53,13 +53,13 @@ describe('the dashboard', () => {
     expect(taken.filter((place) => Number(place.split(' ')[0]) >= 24)).toEqual([]);
   });
 
-  it('leads to every runbook, and to none that there is not', () => {
+  test('leads to every runbook, and to none that there is not', () => {
     const linked = panels.flatMap(({ links = [] }) => links.map(({ url }) => url));
     const want = alerts.map((alert) => `\${runbooks}/${alert}.md`);
     expect([...new Set(linked)].sort()).toEqual(want.sort());
   });
 
-  it('shows all alerts', () => {
+  test('shows all alerts', () => {
     const [table] = panels.filter(({ title }) => title === 'Alerts');
     expect(JSON.stringify(table?.targets)).toContain(alerts.join('|'));
   });

@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { currentContent, generatedFiles } from '../../monitoring/generated-files.ts';
 
-it.for([...(await generatedFiles())])(
+test.for([...(await generatedFiles())])(
   '$path is as alerts and dashboard have it (npm run monitoring brings it up to date)',
   async (file) => {
     expect(file.content.length).toBeGreaterThan(1000);

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type AlertRule, alertRules } from '../../monitoring/alert-rules.ts';
 import { makeDashboard } from '../../monitoring/dashboard/dashboard.ts';
 import { dashboardQueries, panelsOf } from '../../monitoring/dashboard/dashboard-queries.ts';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 const unknown = (expression: string) => unknownIn(readPromql(expression), known);
 
 describe('what is read from an expression', () => {
-  it('is its metrics, what it asks of their labels, and what it groups by', () => {
+  test('is its metrics, what it asks of their labels, and what it groups by', () => {
     const expression =
       'sum by (le) (rate(a_bucket{x="1",y=~"2|3"}[5m])) / on (job) group_left (z) absent(b) or c > 0';
     expect(readPromql(expression)).toEqual({
@@ -34,11 +34,11 @@ describe('what is read from an expression', () => {
     });
   });
 
-  it.for(['sum(', 'rate(a[1x])', 'a{b=c}'])('is nothing when it is no PromQL: %s', (expression) => {
+  test.for(['sum(', 'rate(a[1x])', 'a{b=c}'])('is nothing when it is no PromQL: %s', (expression) => {
     expect(() => readPromql(expression)).toThrow(SyntaxError);
   });
 
-  it.for([
+  test.for([
     ['a metric that there is not', 'cle_leases_total', 'cle_leases_total'],
     ['a label that a metric does not have', 'cle_leases{state="Live"}', 'cle_leases{state=""}'],
     ['a value that a label does not have', 'cle_candidates{state="Alive"}', 'cle_candidates{state="Alive"}'],
@@ -53,7 +53,7 @@ describe('what is read from an expression', () => {
 });
 
 describe('an alert reads nothing but what coordinators show', () => {
-  it.for<AlertRule>([...rules])('$alert', ({ expr }) => {
+  test.for<AlertRule>([...rules])('$alert', ({ expr }) => {
     expect(unknown(expr)).toEqual([]);
   });
 });
@@ -62,14 +62,14 @@ describe('the dashboard reads nothing but what coordinators show', () => {
   /** An expression as Prometheus gets it, in all that matters for its reading. */
   const plain = (expression: string) => expression.replaceAll('$__rate_interval', '1m');
 
-  it.for(dashboardQueries(dashboard).filter(({ expression }) => !expression.startsWith('label_values')))(
+  test.for(dashboardQueries(dashboard).filter(({ expression }) => !expression.startsWith('label_values')))(
     '$of: $expression',
     ({ expression }) => {
       expect(unknown(plain(expression))).toEqual([]);
     },
   );
 
-  it('in its variables', () => {
+  test('in its variables', () => {
     const asked = dashboardQueries(dashboard).flatMap(
       ({ expression }) => /^label_values\((.*), \w+\)$/.exec(expression)?.[1] ?? [],
     );
@@ -77,7 +77,7 @@ describe('the dashboard reads nothing but what coordinators show', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('of no coordinators but those that are chosen at its top', () => {
+  test('of no coordinators but those that are chosen at its top', () => {
     const others = dashboardQueries(dashboard)
       .filter(({ expression }) => !expression.startsWith('label_values'))
       .flatMap(({ of, expression }) =>
@@ -90,7 +90,7 @@ describe('the dashboard reads nothing but what coordinators show', () => {
     expect(others).toEqual([]);
   });
 
-  it('and names series by labels that are left of them', () => {
+  test('and names series by labels that are left of them', () => {
     const lost = panelsOf(dashboard).flatMap(({ title, targets = [] }) =>
       targets.flatMap((target) => {
         const { expr = '', legendFormat = '' } = target as { expr?: string; legendFormat?: string };

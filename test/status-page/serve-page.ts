@@ -1,20 +1,22 @@
 import { type HttpServer, startHttpServer } from '../../src/processes/http-endpoints.ts';
 import { StatusPage } from '../../src/status-page/status-page.ts';
-import type { Instant } from '../../src/support/clock.ts';
+import type { Clock, Instant } from '../../src/support/clock.ts';
 import { systemClock } from '../../src/support/system-clock.ts';
 import { SimLeases } from './make-leases.ts';
 
 /** The server of a coordinator that holds the lock and knows what Leases it is told of, with its page unless told otherwise. */
 export async function servePage({
   isOn = true,
+  clock = systemClock,
   unwatchedSince = () => undefined,
 }: {
   isOn?: boolean;
+  clock?: Clock;
   unwatchedSince?: () => Instant | undefined;
 } = {}): Promise<{ leases: SimLeases; server: HttpServer }> {
-  const leases = new SimLeases(systemClock);
+  const leases = new SimLeases(clock);
   const page = new StatusPage({
-    clock: systemClock,
+    clock,
     version: 'test',
     namespaces: [],
     notServedAdvice: 'turn it on',
@@ -29,7 +31,7 @@ export async function servePage({
   const server = await startHttpServer(
     { host: '127.0.0.1', port: 0 },
     {
-      clock: systemClock,
+      clock,
       livenessChecks: () => [],
       readinessChecks: () => [],
       metrics: { contentType: 'text/plain', metrics: async () => '' },

@@ -1,23 +1,23 @@
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Backoff, backoffDelayMs } from '../../src/support/backoff.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 const options = { initialMs: 200, maxMs: 1_000, resetAfterMs: 5_000 };
 
 describe('a backoff', () => {
-  it('doubles up to its maximum', () => {
+  test('doubles up to its maximum', () => {
     const backoff = new Backoff(options, new VirtualClock({ random: () => 1 - 2 ** -50 }));
     expect(Array.from({ length: 5 }, () => Math.round(backoff.failed()))).toEqual([
       200, 400, 800, 1_000, 1_000,
     ]);
   });
 
-  it('leaves no more than half to chance', () => {
+  test('leaves no more than half to chance', () => {
     const backoff = new Backoff(options, new VirtualClock({ random: () => 0 }));
     expect([backoff.failed(), backoff.failed()]).toEqual([100, 200]);
   });
 
-  it('forgets failures after a time of health, counted from its beginning', async () => {
+  test('forgets failures after a time of health, counted from its beginning', async () => {
     const clock = new VirtualClock({ random: () => 0 });
     const backoff = new Backoff(options, clock);
     backoff.failed();
@@ -28,7 +28,7 @@ describe('a backoff', () => {
     expect(backoff.failed()).toBe(100);
   });
 
-  it('remembers failures after a short success, and however long an attempt took', async () => {
+  test('remembers failures after a short success, and however long an attempt took', async () => {
     const clock = new VirtualClock({ random: () => 0 });
     const backoff = new Backoff(options, clock);
     backoff.failed();

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { blocksIn, commandBlocksIn } from './command-blocks.ts';
 
 const guide = `# Guide
@@ -41,7 +41,7 @@ pushed
 \`\`\`\`
 `;
 
-it('finds every block with its headings, language, line and comment', () => {
+test('finds every block with its headings, language, line and comment', () => {
   const seen = blocksIn(guide).map(({ heading, language, line, comment }) => [
     line,
     heading,
@@ -58,7 +58,7 @@ it('finds every block with its headings, language, line and comment', () => {
   ]);
 });
 
-it('gives commands as they are to be typed, each with what it prints', () => {
+test('gives commands as they are to be typed, each with what it prints', () => {
   expect(commandBlocksIn(guide).map(({ text, output }) => [text, output])).toEqual([
     ['first', undefined],
     ['push \\\n  it', 'pushed'],
@@ -66,6 +66,6 @@ it('gives commands as they are to be typed, each with what it prints', () => {
   ]);
 });
 
-it('says where a fence is not closed', () => {
+test('says where a fence is not closed', () => {
   expect(() => blocksIn('a\n```sh\nls')).toThrow('line 2');
 });

@@ -1,18 +1,24 @@
 import { Writable } from 'node:stream';
 import type { ReadStream, WriteStream } from 'node:tty';
+import type { Clock } from '../../src/support/clock.ts';
 import type { Host } from '../../src/support/host.ts';
 import { systemClock } from '../../src/support/system-clock.ts';
 
 /** A process for a command, with what it has said and a way to end it. */
 export class SimHost implements Host {
-  readonly clock = systemClock;
-  readonly env = {};
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string>>;
   readonly said = { out: '', err: '' };
   readonly stdout = this.#output('out');
   readonly stderr = this.#output('err');
   /** What would be undone if the process ended now. */
   readonly undos = new Set<() => void>();
   readonly #stopping = new AbortController();
+
+  constructor({ clock = systemClock, env = {} }: Partial<Pick<SimHost, 'clock' | 'env'>> = {}) {
+    this.clock = clock;
+    this.env = env;
+  }
 
   get stdin(): ReadStream {
     throw new Error('this command has nothing to ask');

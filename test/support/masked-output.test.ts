@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { maskedLines, missingLine } from './masked-output.ts';
 
-it.each([
+test.each([
   ['NAME   AGE\nfirst  2m13s', ['NAME AGE', 'first DURATION']],
   ['renewed 0.5s ago, in 14s', ['renewed DURATION ago, in DURATION']],
   ['a_8bf4ae09-e63a-4449-abe8-ff8142edca5b leads', ['a_UUID leads']],
@@ -16,7 +16,7 @@ it.each([
   expect(maskedLines(text)).toEqual(want);
 });
 
-it.each([
+test.each([
   { documented: 'a 1s\nc', real: 'a  2s\nb\nc\n', want: undefined },
   { documented: 'a\n...\nc', real: 'a\nb\nc', want: undefined },
   { documented: 'c\na', real: 'a\nb\nc', want: 'a' },

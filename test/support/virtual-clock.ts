@@ -38,9 +38,8 @@ export class VirtualClock implements Clock {
     this.#random = options.random ?? seededRandom(options.seed ?? 1);
   }
 
-  now(): Instant {
-    return this.#now;
-  }
+  /** Bound, as parts of the program hand it on by itself. */
+  readonly now = (): Instant => this.#now;
 
   wallTime(): bigint {
     return BigInt(Math.round((this.#wallStartMs + this.#wallOffsetMs + this.#now) * 1000));

@@ -186,8 +186,10 @@ describe('the times of an election', () => {
       method === 'PATCH' && path.includes('/leases/') && failures-- > 0 ? { outcome: 500 } : {};
     await world.clock.advance(4000);
     await expect(measure(`${EXPIRY}_count`)).resolves.toBe(1);
-    await expect(measure(`${EXPIRY}_sum`)).resolves.toBeGreaterThan(0);
-    await expect(measure(`${EXPIRY}_sum`)).resolves.toBeLessThan(0.1);
+    // The first repetition comes within 20 ms, of which half are left to chance.
+    const tookS = await measure(`${EXPIRY}_sum`);
+    expect(tookS).toBeGreaterThanOrEqual(0.01);
+    expect(tookS).toBeLessThanOrEqual(0.02);
     await expect(measure('cle_elections_total{result="failed",reason="LeaseExpired"}')).resolves.toBe(1);
   });
 

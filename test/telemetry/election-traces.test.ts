@@ -382,8 +382,13 @@ describe('a trace is bounded', () => {
     const roots = texts().map(([root]) => root ?? '');
     expect(roots).toHaveLength(2);
     for (const root of roots) expect(root).toContain('result=unfinished reason=LeaseExpired strategy=');
-    const [first = '', second = ''] = roots.map((root) => root.split(' ')[0]);
-    expect(second.split('..')[0]).toBe(first.split('..')[1]);
+    const [first = [], second = []] = roots.map((root) => root.split(' ')[0]?.split('..').map(Number));
+    expect(second[0]).toBe(first[1]);
+    // After ten minutes, with the next decision.
+    for (const [from = 0, to = 0] of [first, second]) {
+      expect(to - from).toBeGreaterThanOrEqual(600);
+      expect(to - from).toBeLessThan(608);
+    }
   });
 
   test('in its number of parts of each kind; the last decision is one of them', () => {

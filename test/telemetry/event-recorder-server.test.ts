@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { runCoordinator } from '../../src/processes/coordinator-process.ts';
 import { runSettings } from '../../src/settings/run-settings.ts';
 import { resolveSettings } from '../../src/settings/settings-table.ts';
-import { candidatePath, createCandidate, leasePath } from '../e2e/cluster-objects.ts';
+import { candidatePath, createCandidate, leasePath } from '../control-plane/cluster-objects.ts';
 import { type EmbeddedCluster, startEmbeddedCluster } from '../embedded/embedded-cluster.ts';
 import { SimHost } from '../support/make-host.ts';
 

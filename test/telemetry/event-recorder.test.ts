@@ -216,8 +216,8 @@ describe('a recorder that is stopped', () => {
     const stopped = recorder.stop();
     await clock.advance(2000);
     await stopped;
-    expect(requests.length).toBeGreaterThan(100);
-    expect(requests.length).toBeLessThanOrEqual(141);
-    expect(results.filter((result) => result === 'dropped')).toHaveLength(200 - requests.length);
+    // A hundred at once, and twenty a second; the last one's turn would come just as its time is over.
+    expect(requests).toHaveLength(139);
+    expect(results.filter((result) => result === 'dropped')).toHaveLength(61);
   });
 });

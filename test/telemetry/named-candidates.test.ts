@@ -16,7 +16,7 @@ function named(candidates: readonly ReturnType<typeof live>[], most?: number) {
   return nameCandidates(decision, most);
 }
 
-describe('the candidates that are named of a decision', () => {
+describe('the candidates that are named of a decision (rule 9)', () => {
   test('are all of them while there are few', () => {
     const { named: all, more } = named([silent('a'), live('b', '1.36.0')]);
     expect(all.map(({ name }) => name)).toEqual(['a', 'b']);

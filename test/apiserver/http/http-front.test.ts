@@ -275,14 +275,15 @@ describe('an answer', () => {
     expect((await front.ask('GET', LEASES, { headers: gzip })).headers['content-encoding']).toBeUndefined();
   });
 
-  test('is told, with who asked and how long it took', async () => {
+  test('is told, with who asked', async () => {
     const lines: RequestLine[] = [];
     const front = await makeFront({ onRequest: (line) => lines.push(line) });
     await front.ask('GET', `${LEASES}/a?pretty=1`);
     await front.ask('GET', LEASES, { token: 'wrong' });
     await front.ask('POST', '/nonsense', { token: '' });
     await waitFor(() => lines.length === 3, 'three lines');
-    const durationMs = expect.any(Number);
+    // The clock stands still.
+    const durationMs = 0;
     expect(lines).toEqual([
       { method: 'GET', path: `${LEASES}/a`, code: 200, durationMs, user: 'admin' },
       { method: 'GET', path: LEASES, code: 401, durationMs },

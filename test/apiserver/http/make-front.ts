@@ -6,7 +6,7 @@ import { createPathHandlers } from '../../../src/apiserver/discovery/path-handle
 import { type HttpFrontOptions, startHttpFront } from '../../../src/apiserver/http/http-front.ts';
 import type { ResourceRequest } from '../../../src/apiserver/operations/resource-request.ts';
 import { createResources } from '../../../src/apiserver/resources/registry.ts';
-import { systemClock } from '../../../src/support/system-clock.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
 
 export const resources = createResources({ leaseCandidateVersions: ['v1beta1', 'v1alpha2', 'v1alpha1'] });
 export const LEASES = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
@@ -37,8 +37,12 @@ export interface Front {
   close(): Promise<void>;
 }
 
-/** Starts a front on a free port of the loopback interface, closed when the test has finished. */
+/**
+ * Starts a front on a free port of the loopback interface, closed when the test has finished. By a clock that stands still,
+ * unless another is given: nothing is cut because it takes too long.
+ */
 export async function makeFront(options: Partial<HttpFrontOptions> = {}): Promise<Front> {
+  const clock = options.clock ?? new VirtualClock();
   const handled: ResourceRequest[] = [];
   const handle = options.handle ?? (() => ({ kind: 'object', code: 200, body: { kind: 'Done' } }));
   const front = await startHttpFront({
@@ -48,13 +52,8 @@ export async function makeFront(options: Partial<HttpFrontOptions> = {}): Promis
       { token: 'admin', user: { name: 'admin', groups: [] }, rules: 'admin' },
       { token: 'reader', user: { name: 'reader', groups: [] }, rules: 'read-only' },
     ]),
-    clock: systemClock,
-    pathHandlers: createPathHandlers({
-      resources,
-      gitVersion: 'v1.36.3',
-      clock: systemClock,
-      isReady: () => true,
-    }),
+    clock,
+    pathHandlers: createPathHandlers({ resources, gitVersion: 'v1.36.3', clock, isReady: () => true }),
     ...options,
     handle(request) {
       handled.push(request);

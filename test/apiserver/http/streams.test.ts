@@ -2,6 +2,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { generateCertificate } from '../../../src/apiserver/access/certificates.ts';
+import type { RequestLine } from '../../../src/apiserver/http/request-listener.ts';
 import type { StreamReply } from '../../../src/apiserver/operations/resource-request.ts';
 import type { StreamSink } from '../../../src/apiserver/watch/sink.ts';
 import { systemClock } from '../../../src/support/system-clock.ts';
@@ -130,6 +131,19 @@ describe('a stream', () => {
       watching.response.resume();
       await waitFor(() => drained === round);
     }
+  });
+
+  test('is told of when it has ended, with how long it took', async () => {
+    const clock = new VirtualClock();
+    const stream = makeStream();
+    const lines: RequestLine[] = [];
+    const front = await makeFront({ ...stream, clock, onRequest: (line) => lines.push(line) });
+    await watch(front);
+    await clock.advance(1500);
+    expect(lines).toEqual([]);
+    stream.sinks[0]?.end();
+    await waitFor(() => lines.length > 0);
+    expect(lines).toEqual([{ method: 'GET', path: LEASES, code: 200, durationMs: 1500, user: 'admin' }]);
   });
 
   test('that fails to start is cut, and the failure told', async () => {

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { decodeContinue, encodeContinue } from '../../../src/apiserver/operations/continue-token.ts';
 
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const key = fc.stringMatching(/^[a-z0-9][a-z0-9.-]*$/);
 
 describe('a continue token', () => {
-  it('says after it was read what it said when it was written', () => {
+  test('says after it was read what it said when it was written', () => {
     const revision = fc.option(fc.integer({ min: 1 }), { nil: undefined });
     fc.assert(
       fc.property(revision, key, key, (at, namespace, name) => {
@@ -16,7 +16,7 @@ describe('a continue token', () => {
     );
   });
 
-  it.each([
+  test.each([
     { name: 'no base64', token: 'not a token', want: 'illegal base64 data at input byte 3' },
     { name: 'no JSON', token: 'bm8gdG9rZW4', want: 'continue key is not valid' },
     {

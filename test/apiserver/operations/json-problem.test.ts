@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { jsonProblem } from '../../../src/apiserver/operations/json-problem.ts';
 
 describe('the words for a text that is no JSON', () => {
-  it.each([
+  test.each([
     { text: '', want: 'unexpected end of JSON input' },
     { text: '{', want: 'unexpected end of JSON input' },
     { text: '{"a"', want: 'unexpected end of JSON input' },
@@ -32,7 +32,7 @@ describe('the words for a text that is no JSON', () => {
     expect(jsonProblem(text)).toBe(want);
   });
 
-  it('are found wherever JSON.parse refuses a text, and never for JSON that was cut off but one', () => {
+  test('are found wherever JSON.parse refuses a text, and never for JSON that was cut off but one', () => {
     fc.assert(
       fc.property(fc.json(), fc.nat(), (json, at) => {
         const cut = json.slice(0, at % json.length);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ApiError } from '../../../src/apiserver/errors/api-error.ts';
 import {
   createOptions,
@@ -17,7 +17,7 @@ function refusal(read: () => unknown): ApiError['status'] | undefined {
 }
 
 describe('the parameters of a write', () => {
-  it.each([
+  test.each([
     { query: '', want: { isDryRun: false, fieldManager: '', fieldValidation: 'Warn' } },
     {
       query: 'dryRun=All&fieldManager=me',
@@ -32,7 +32,7 @@ describe('the parameters of a write', () => {
     expect(createOptions(new URLSearchParams(query))).toEqual(want);
   });
 
-  it.each([
+  test.each([
     {
       query: 'dryRun=Some',
       want: 'CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["Some"]: supported values: "All"',
@@ -57,13 +57,13 @@ describe('the parameters of a write', () => {
     });
   });
 
-  it('name the kind of options that they belong to', () => {
+  test('name the kind of options that they belong to', () => {
     const query = new URLSearchParams('dryRun=x');
     expect(refusal(() => updateOptions(query))?.message).toMatch(/^UpdateOptions/);
     expect(refusal(() => patchOptions(query, false))?.message).toMatch(/^PatchOptions/);
   });
 
-  it('need a field manager for an apply, and take force only for that', () => {
+  test('need a field manager for an apply, and take force only for that', () => {
     expect(refusal(() => patchOptions(new URLSearchParams(), true))?.message).toContain(
       'fieldManager: Required value: is required for apply patch',
     );
@@ -76,7 +76,7 @@ describe('the parameters of a write', () => {
 });
 
 describe('the parameters of a list or a watch', () => {
-  it.each([
+  test.each([
     { query: 'limit=x', want: { code: 400, message: 'strconv.ParseInt: parsing "x": invalid syntax' } },
     {
       query: 'timeoutSeconds=9223372036854775808',
@@ -118,7 +118,7 @@ describe('the parameters of a list or a watch', () => {
     expect(refusal(() => listOptions(new URLSearchParams(query)))).toMatchObject(want);
   });
 
-  it.each([
+  test.each([
     { query: 'watch=1', want: true },
     { query: 'watch=1&resourceVersion=0', want: true },
     { query: 'watch=1&resourceVersion=7', want: undefined },

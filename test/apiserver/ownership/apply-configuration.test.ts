@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
 import { applyConfiguration } from '../../../src/apiserver/ownership/apply-configuration.ts';
 import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
@@ -31,13 +31,13 @@ function refusalOf(attempt: () => unknown): unknown {
 
 /** Each is tried on a real server, too, by stories.e2e.test.ts. */
 describe('a configuration is refused with', () => {
-  it.each(refusedConfigurations)('$name', (each) => {
+  test.each(refusedConfigurations)('$name', (each) => {
     expect(refusalOf(() => apply(undefined, configurationOf(each)))).toEqual(each.want);
   });
 });
 
 describe('an apply', () => {
-  it('that changes nothing gives back the object as it was', () => {
+  test('that changes nothing gives back the object as it was', () => {
     const config = { ...lease, spec: { holderIdentity: 'a' } };
     const { object, hasChanged } = apply(undefined, config);
     expect(hasChanged).toBe(true);
@@ -46,19 +46,19 @@ describe('an apply', () => {
     expect(again.object).toBe(object);
   });
 
-  it('that only sets a time in another way changes nothing', () => {
+  test('that only sets a time in another way changes nothing', () => {
     const { object } = apply(undefined, { ...lease, spec: { renewTime: '2026-01-01T00:00:00.000000Z' } });
     const config = { ...lease, spec: { renewTime: '2026-01-01T01:00:00.000000+01:00' } };
     expect(apply(object, config, { second: 2 })).toEqual({ object, hasChanged: false });
   });
 
-  it('that only claims what is there has changed something', () => {
+  test('that only claims what is there has changed something', () => {
     const { object } = apply(undefined, { ...lease, spec: { holderIdentity: 'a' } });
     const { hasChanged } = apply(object, { ...lease, spec: { holderIdentity: 'a' } }, { manager: 'second' });
     expect(hasChanged).toBe(true);
   });
 
-  it('does not touch what it is given', () => {
+  test('does not touch what it is given', () => {
     const { object } = apply(undefined, { ...lease, spec: { holderIdentity: 'a', leaseDurationSeconds: 5 } });
     const config = { ...lease, metadata: { name: 'x', finalizers: ['e/a'] }, spec: { holderIdentity: 'b' } };
     const before = structuredClone({ object, config });
@@ -66,7 +66,7 @@ describe('an apply', () => {
     expect({ object, config }).toEqual(before);
   });
 
-  it('drops the annotation of kubectl apply where it would make the annotations too long', () => {
+  test('drops the annotation of kubectl apply where it would make the annotations too long', () => {
     const annotations = { [LAST_APPLIED]: '{}', note: 'x'.repeat(200_000) };
     const live = decoded('Lease', LEASE, { ...lease, metadata: { name: 'x', annotations } });
     const config = { ...lease, metadata: { name: 'x', annotations: { note: annotations.note } } };
@@ -74,7 +74,7 @@ describe('an apply', () => {
     expect(Object.keys(object.metadata.annotations ?? {})).toEqual(['note']);
   });
 
-  it('of an object that is shown in no other version can be refused for the version of an entry', () => {
+  test('of an object that is shown in no other version can be refused for the version of an entry', () => {
     const fieldsV1 = { 'f:spec': { 'f:holderIdentity': {} } };
     const managedFields = [
       { manager: 'x', operation: 'Update', apiVersion: 'a/b/c', fieldsType: 'FieldsV1', fieldsV1 },
@@ -86,7 +86,7 @@ describe('an apply', () => {
     });
   });
 
-  it('is refused where items are there twice and somebody uses another version', () => {
+  test('is refused where items are there twice and somebody uses another version', () => {
     const candidate = (version: string) => ({
       apiVersion: `coordination.k8s.io/${version}`,
       kind: 'LeaseCandidate',
@@ -103,7 +103,7 @@ describe('an apply', () => {
     });
   });
 
-  it('owns nothing of what its resource resets', () => {
+  test('owns nothing of what its resource resets', () => {
     const config = {
       apiVersion: 'v1',
       kind: 'Namespace',

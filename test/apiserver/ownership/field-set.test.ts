@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   difference,
   type FieldSet,
@@ -41,7 +41,7 @@ function asModel(set: FieldSet): ReadonlySet<string> {
 }
 
 describe('a set of fields', () => {
-  it('has what was put into it and nothing else', () => {
+  test('has what was put into it and nothing else', () => {
     fc.assert(
       fc.property(pathLists, paths, (list, other) => {
         const set = fieldSetOfPaths(list);
@@ -52,7 +52,7 @@ describe('a set of fields', () => {
     );
   });
 
-  it('is united, intersected and subtracted path by path', () => {
+  test('is united, intersected and subtracted path by path', () => {
     fc.assert(
       fc.property(pathLists, pathLists, (one, other) => {
         const [a, b] = [fieldSetOfPaths(one), fieldSetOfPaths(other)];
@@ -65,7 +65,7 @@ describe('a set of fields', () => {
     );
   });
 
-  it('is the same after it was written and read', () => {
+  test('is the same after it was written and read', () => {
     fc.assert(
       fc.property(pathLists, (list) => {
         const set = fieldSetOfPaths(list);
@@ -77,7 +77,7 @@ describe('a set of fields', () => {
     );
   });
 
-  it('is written in one order, whatever the order in which it was put together', () => {
+  test('is written in one order, whatever the order in which it was put together', () => {
     fc.assert(
       fc.property(pathLists, (list) => {
         const written = JSON.stringify(toFieldsV1(fieldSetOfPaths(list)));
@@ -86,14 +86,14 @@ describe('a set of fields', () => {
     );
   });
 
-  it('has nobody own the whole object', () => {
+  test('has nobody own the whole object', () => {
     expect(isEmptySet(fieldSetOfPaths([[]]))).toBe(true);
     expect(hasPath(fieldSetOfPaths([['f:a']]), [])).toBe(false);
   });
 });
 
 describe('the notation of a set', () => {
-  it.each([
+  test.each([
     { name: 'nothing', given: {}, want: {} },
     { name: 'a field', given: { 'f:a': {} }, want: { 'f:a': {} } },
     { name: 'null', given: { 'f:a': null }, want: { 'f:a': {} } },
@@ -159,7 +159,7 @@ describe('the notation of a set', () => {
     expect(JSON.stringify(toFieldsV1(fromFieldsV1(given)))).toBe(JSON.stringify(want));
   });
 
-  it.each<{ name: string; given: JsonObject }>([
+  test.each<{ name: string; given: JsonObject }>([
     { name: 'a field without its letter', given: { spec: {} } },
     { name: 'an empty key', given: { '': {} } },
     { name: 'a number for a set', given: { 'f:a': 5 } },
@@ -172,7 +172,7 @@ describe('the notation of a set', () => {
     expect(() => fromFieldsV1({ 'f:above': given })).toThrow(PathElementError);
   });
 
-  it.each([
+  test.each([
     { path: ['f:spec', 'f:holderIdentity'], want: '.spec.holderIdentity' },
     { path: ['f:metadata', 'f:finalizers', 'v:"e/a"'], want: '.metadata.finalizers[="e/a"]' },
     { path: ['f:list', 'k:{"a":"x","b":2,"c":null}', 'f:d'], want: '.list[a="x",b=2,c=null].d' },

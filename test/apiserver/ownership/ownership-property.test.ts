@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
 import { applyConfiguration } from '../../../src/apiserver/ownership/apply-configuration.ts';
 import { compareObjects } from '../../../src/apiserver/ownership/comparison.ts';
@@ -88,7 +88,7 @@ function fieldsOf(object: ApiObject): FieldSet {
 }
 
 describe('ownership', () => {
-  it('is never of a field that is not there', () => {
+  test('is never of a field that is not there', () => {
     fc.assert(
       fc.property(writes, (steps) => {
         const live = written(steps);
@@ -101,7 +101,7 @@ describe('ownership', () => {
     );
   });
 
-  it('of what was applied is the applier’s, and so are the values', () => {
+  test('of what was applied is the applier’s, and so are the values', () => {
     fc.assert(
       fc.property(writes, leases, (steps, config) => {
         const { object } = apply(written(steps), config, 'applier');
@@ -114,7 +114,7 @@ describe('ownership', () => {
     );
   });
 
-  it('does not change when the same is applied again', () => {
+  test('does not change when the same is applied again', () => {
     fc.assert(
       fc.property(writes, leases, (steps, config) => {
         const { object } = apply(written(steps), config, 'applier');
@@ -125,7 +125,7 @@ describe('ownership', () => {
     );
   });
 
-  it('ends with what was applied: applying nothing gives back what was there', () => {
+  test('ends with what was applied: applying nothing gives back what was there', () => {
     fc.assert(
       fc.property(decodedLeases, leases, (given, config) => {
         const live = recordUpdate({ live: undefined, next: given, change: change('maker'), versions });
@@ -142,7 +142,7 @@ describe('ownership', () => {
     );
   });
 
-  it('of an object that is created is of everything in it', () => {
+  test('of an object that is created is of everything in it', () => {
     fc.assert(
       fc.property(decodedLeases, (next) => {
         const created = recordUpdate({ live: undefined, next, change: change('maker'), versions });
@@ -158,7 +158,7 @@ describe('ownership', () => {
     );
   });
 
-  it('of what one updater sets is taken from all others', () => {
+  test('of what one updater sets is taken from all others', () => {
     fc.assert(
       fc.property(writes, decodedLeases, (steps, next) => {
         const live = written(steps);
@@ -177,7 +177,7 @@ describe('ownership', () => {
 });
 
 describe('a comparison', () => {
-  it('is the other way round where the objects are', () => {
+  test('is the other way round where the objects are', () => {
     fc.assert(
       fc.property(decodedLeases, decodedLeases, (one, other) => {
         const there = compareObjects(schema, one, other);
@@ -189,7 +189,7 @@ describe('a comparison', () => {
     );
   });
 
-  it('of an object with itself finds nothing', () => {
+  test('of an object with itself finds nothing', () => {
     fc.assert(
       fc.property(decodedLeases, (one) => {
         const { added, modified, removed } = compareObjects(schema, one, structuredClone(one));
@@ -200,7 +200,7 @@ describe('a comparison', () => {
 });
 
 describe('a merge', () => {
-  it('has all of the configuration, and nothing of the object is lost', () => {
+  test('has all of the configuration, and nothing of the object is lost', () => {
     fc.assert(
       fc.property(decodedLeases, leases, (live, config) => {
         const merged = mergeObjects(schema, live, config);
@@ -211,7 +211,7 @@ describe('a merge', () => {
     );
   });
 
-  it('has no item twice', () => {
+  test('has no item twice', () => {
     fc.assert(
       fc.property(decodedLeases, leases, (live, config) => {
         const { metadata } = mergeObjects(schema, live, config) as ApiObject;
@@ -223,7 +223,7 @@ describe('a merge', () => {
     );
   });
 
-  it('can be undone by removing what it added', () => {
+  test('can be undone by removing what it added', () => {
     fc.assert(
       fc.property(decodedLeases, leases, (live, config) => {
         const merged = mergeObjects(schema, live, config);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { recordUpdate } from '../../../src/apiserver/ownership/record-update.ts';
 import type { JsonObject } from '../../../src/support/json.ts';
 import { decoded, versionsOf } from './story-teller.ts';
@@ -20,13 +20,13 @@ describe('an update', () => {
   const versions = versionsOf('Lease');
   const live = recordUpdate({ live: undefined, next: lease({}), change, versions });
 
-  it('by nobody in particular is by unknown', () => {
+  test('by nobody in particular is by unknown', () => {
     const anonymous = { ...change, manager: '' };
     const next = recordUpdate({ live: undefined, next: lease({}), change: anonymous, versions });
     expect(managersOf(next)).toEqual(['unknown']);
   });
 
-  it('of a subresource does not take managedFields from the client, and is told apart', () => {
+  test('of a subresource does not take managedFields from the client, and is told apart', () => {
     const next = lease({ managedFields: [sent] }, { holderIdentity: 'b' });
     const recorded = recordUpdate({ live, next, change: { ...change, subresource: 'status' }, versions });
     expect(recorded.metadata.managedFields).toEqual([
@@ -34,14 +34,14 @@ describe('an update', () => {
     ]);
   });
 
-  it('does not touch what it is given', () => {
+  test('does not touch what it is given', () => {
     const next = lease({ managedFields: [sent] }, { holderIdentity: 'b' });
     const before = structuredClone({ live, next });
     recordUpdate({ live, next, change, versions });
     expect({ live, next }).toEqual(before);
   });
 
-  it.each([
+  test.each([
     { name: 'a version that is none', managedFields: [{ ...sent, apiVersion: 'a/b/c' }] },
     { name: 'an empty entry', managedFields: [{}] },
     { name: 'no entry', managedFields: [] },
@@ -50,7 +50,7 @@ describe('an update', () => {
     expect('managedFields' in recorded.metadata).toBe(false);
   });
 
-  it('that shows an item twice in a version that somebody else uses forgets who owns what', () => {
+  test('that shows an item twice in a version that somebody else uses forgets who owns what', () => {
     const candidate = (version: string, finalizers: readonly string[]) =>
       decoded('LeaseCandidate', `coordination.k8s.io/${version}`, { metadata: { name: 'x', finalizers } });
     const given = { change, versions: versionsOf('LeaseCandidate') };
@@ -61,7 +61,7 @@ describe('an update', () => {
     expect('managedFields' in recorded.metadata).toBe(false);
   });
 
-  it('of what its resource resets leaves the ownership as it was', () => {
+  test('of what its resource resets leaves the ownership as it was', () => {
     const namespace = (phase: string) =>
       decoded('Namespace', 'v1', { metadata: { name: 'x', labels: { a: '1' } }, status: { phase } });
     const given = { change, versions: { ...versionsOf('Namespace'), resetFields: ['status'] } };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../../control-plane/control-plane.ts';
 import { connect, contentTypes, type Send, tellStories } from './real-server.ts';
 import { configurationOf, refusedConfigurations } from './refused-configurations.ts';
@@ -16,12 +16,12 @@ beforeAll(async () => {
 afterAll(() => plane?.stop());
 
 describe('a real server', () => {
-  it('tells the stories as they are written down', async () => {
+  test('tells the stories as they are written down', async () => {
     const transcripts = await tellStories(send, stories);
     await expect(`${transcripts.join('\n\n')}\n`).toMatchFileSnapshot('testdata/stories.txt');
   });
 
-  it.each(refusedConfigurations)('refuses a configuration with $name', async (each) => {
+  test.each(refusedConfigurations)('refuses a configuration with $name', async (each) => {
     const path = '/apis/coordination.k8s.io/v1/namespaces/default/leases/x?fieldManager=applier&dryRun=All';
     const body = configurationOf(each);
     const answer = await send({ method: 'PATCH', path, contentType: contentTypes.apply, body });

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { stories } from './stories.ts';
 import { tellStory } from './story-teller.ts';
 
@@ -10,14 +10,14 @@ const told = readFileSync(new URL('testdata/stories.txt', import.meta.url), 'utf
   .map((text, index) => (index === 0 ? text : `# ${text}`));
 
 describe('ownership is recorded as by the real server when', () => {
-  it.each(stories.map((story, index) => ({ name: story.name, story, want: told[index] })))(
+  test.each(stories.map((story, index) => ({ name: story.name, story, want: told[index] })))(
     '$name',
     ({ story, want }) => {
       expect(tellStory(story)).toBe(want);
     },
   );
 
-  it('all the stories have been told', () => {
+  test('all the stories have been told', () => {
     expect(told).toHaveLength(stories.length);
   });
 });

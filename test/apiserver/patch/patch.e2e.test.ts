@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../../control-plane/control-plane.ts';
 import { connect, contentTypes, type Send } from '../ownership/real-server.ts';
 import {
@@ -36,7 +36,7 @@ describe.each([
   { kind: 'merge', contentType: contentTypes.merge, cases: mergePatchCases },
   { kind: 'strategic merge', contentType: contentTypes.strategic, cases: strategicMergePatchCases },
 ])('on a real server, a $kind patch', ({ contentType, cases }) => {
-  it.each(cases)('of $name', async (each) => {
+  test.each(cases)('of $name', async (each) => {
     expect(await outcomeOf(contentType, each.patch)).toEqual(wanted(each));
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
 import { applyJsonPatch, unknownOperationFields } from '../../../src/apiserver/patch/json-patch.ts';
 import { applyMergePatch } from '../../../src/apiserver/patch/merge-patch.ts';
@@ -34,16 +34,16 @@ function wanted({ want }: PatchCase) {
 
 /** Every case is played on a real server, too, by patch.e2e.test.ts. */
 describe('a JSON patch', () => {
-  it.each(jsonPatchCases)('of $name', (each) => {
+  test.each(jsonPatchCases)('of $name', (each) => {
     expect(outcomeOf(applyJsonPatch, each.patch)).toEqual(wanted(each));
   });
 
-  it('names the fields that operations do not have', () => {
+  test('names the fields that operations do not have', () => {
     const patch = [{ op: 'test', path: '/a', foo: 1 }, null, { op: 'remove', path: '/a', Value: 1 }];
     expect(unknownOperationFields(patch)).toEqual(['[0].foo', '[2].Value']);
   });
 
-  it('takes __proto__ for a key like any other', () => {
+  test('takes __proto__ for a key like any other', () => {
     const patch = JSON.parse('[{"op":"add","path":"/__proto__","value":{"polluted":1}}]');
     const result = applyJsonPatch({}, patch);
     expect(Object.keys(result)).toEqual(['__proto__']);
@@ -52,11 +52,11 @@ describe('a JSON patch', () => {
 });
 
 describe('a merge patch', () => {
-  it.each(mergePatchCases)('of $name', (each) => {
+  test.each(mergePatchCases)('of $name', (each) => {
     expect(outcomeOf(applyMergePatch, each.patch)).toEqual(wanted(each));
   });
 
-  it('takes __proto__ for a key like any other', () => {
+  test('takes __proto__ for a key like any other', () => {
     const result = applyMergePatch({}, JSON.parse('{"__proto__":{"polluted":1}}'));
     expect(Object.keys(result)).toEqual(['__proto__']);
     expect('polluted' in result).toBe(false);
@@ -64,13 +64,13 @@ describe('a merge patch', () => {
 });
 
 describe('a strategic merge patch', () => {
-  it.each(strategicMergePatchCases)('of $name', (each) => {
+  test.each(strategicMergePatchCases)('of $name', (each) => {
     const apply = (document: JsonObject, patch: unknown) => applyStrategicMergePatch(schema, document, patch);
     expect(outcomeOf(apply, each.patch)).toEqual(wanted(each));
   });
 });
 
-it('a patch leaves the object that it is applied to as it was', () => {
+test('a patch leaves the object that it is applied to as it was', () => {
   const before = structuredClone(patched);
   const { metadata, spec } = patched;
   applyJsonPatch(patched, [{ op: 'remove', path: '/metadata/finalizers/0' }]);

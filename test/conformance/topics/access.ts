@@ -11,10 +11,10 @@ const mayNotList = (namespace: string) =>
     { group: 'coordination.k8s.io', kind: 'leases' },
   );
 
-export function describeAccess({ it }: Suite): void {
+export function describeAccess({ test }: Suite): void {
   const unauthorized = failure(401, 'Unauthorized', 'Unauthorized');
 
-  it('knows nobody with a wrong token', async ({ leases, request }) => {
+  test('knows nobody with a wrong token', async ({ leases, request }) => {
     const token = 'not-a-token';
     for (const path of [leases.path, '/api', '/apis', '/version', '/livez', '/openapi/v3', '/no-such-path']) {
       expectAnswer(await request('GET', path, { token }), 401, unauthorized);
@@ -22,12 +22,15 @@ export function describeAccess({ it }: Suite): void {
     expectAnswer(await leases.create({ metadata: { name: 'a' } }, { token }), 401, unauthorized);
   });
 
-  it('takes whoever shows something else than a bearer token for anybody', async ({ namespace, leases }) => {
+  test('takes whoever shows something else than a bearer token for anybody', async ({
+    namespace,
+    leases,
+  }) => {
     const answer = await leases.list({ token: '', headers: { authorization: 'Basic YTpi' } });
     expectAnswer(answer, 403, mayNotList(namespace));
   });
 
-  it('tells anybody its version and health, and nothing else', async ({ namespace, leases, request }) => {
+  test('tells anybody its version and health, and nothing else', async ({ namespace, leases, request }) => {
     for (const path of ['/version', '/livez', '/readyz', '/healthz']) {
       expect((await request('GET', path, { token: '' })).code).toBe(200);
     }
@@ -38,7 +41,7 @@ export function describeAccess({ it }: Suite): void {
     expectAnswer(await leases.list({ token: '' }), 403, mayNotList(namespace));
   });
 
-  it('lets a reader read', async ({ leases, request, target }) => {
+  test('lets a reader read', async ({ leases, request, target }) => {
     const { token } = target.reader;
     const made = await leases.make({ metadata: { name: 'a' } });
     expectAnswer(await leases.get('a', { token }), 200, made);
@@ -57,7 +60,11 @@ export function describeAccess({ it }: Suite): void {
     watch.close();
   });
 
-  it('lets a reader change nothing, and says what was not allowed', async ({ namespace, leases, target }) => {
+  test('lets a reader change nothing, and says what was not allowed', async ({
+    namespace,
+    leases,
+    target,
+  }) => {
     const { token, user } = target.reader;
     const made = await leases.make({ metadata: { name: 'a' } });
     const refused = (verb: string, name = '') => {
@@ -78,7 +85,7 @@ export function describeAccess({ it }: Suite): void {
     expect((await leases.get('a')).json).toEqual(made);
   });
 
-  it('says what was not allowed where there is no namespace', async ({ request, target }) => {
+  test('says what was not allowed where there is no namespace', async ({ request, target }) => {
     const { token, user } = target.reader;
     expectAnswer(
       await request('POST', '/api/v1/namespaces', { token, body: { metadata: { name: 'not-made' } } }),
@@ -92,7 +99,7 @@ export function describeAccess({ it }: Suite): void {
     );
   });
 
-  it('does not look at a body that it would not take anyway', async ({ leases, target }) => {
+  test('does not look at a body that it would not take anyway', async ({ leases, target }) => {
     const asked = { token: target.reader.token, rawBody: '{' };
     expect((await leases.create(undefined, asked)).code).toBe(403);
   });

@@ -31,8 +31,8 @@ const untypable = (problem: string) =>
     `failed to create typed patch object (/a; coordination.k8s.io/v1, Kind=Lease): ${problem}`,
   );
 
-export function describeApply({ it }: Suite): void {
-  it('creates what does not exist', async ({ namespace, leases }) => {
+export function describeApply({ test }: Suite): void {
+  test('creates what does not exist', async ({ namespace, leases }) => {
     const body = lease(namespace, 'a', {
       metadata: { managedFields: [applied('m1', holder)] },
       spec: { holderIdentity: 'h' },
@@ -41,14 +41,14 @@ export function describeApply({ it }: Suite): void {
     expectAnswer(await leases.get('a'), 200, body);
   });
 
-  it('writes nothing when it is applied again', async ({ leases }) => {
+  test('writes nothing when it is applied again', async ({ leases }) => {
     const object = { ...named, spec: { holderIdentity: 'h' } };
     const created = await leases.apply('a', 'm1', object);
     expectAnswer(await leases.apply('a', 'm1', object), 200, created.json);
     expectAnswer(await leases.apply('a', 'm1', { spec: object.spec }), 200, created.json);
   });
 
-  it('takes YAML', async ({ namespace, leases, request }) => {
+  test('takes YAML', async ({ namespace, leases, request }) => {
     const asked = {
       rawBody:
         'apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata:\n  name: a\nspec:\n  holderIdentity: "y"\n  leaseTransitions: 3\n',
@@ -66,7 +66,7 @@ export function describeApply({ it }: Suite): void {
     );
   });
 
-  it('needs a name to create, but none to change', async ({ leases }) => {
+  test('needs a name to create, but none to change', async ({ leases }) => {
     const spec = { holderIdentity: 'h' };
     expectAnswer(
       await leases.apply('a', 'm1', { spec }),
@@ -78,7 +78,7 @@ export function describeApply({ it }: Suite): void {
     expect({ code, spec: json.spec }).toEqual({ code: 200, spec });
   });
 
-  it('lets managers own a field together while they agree', async ({ leases }) => {
+  test('lets managers own a field together while they agree', async ({ leases }) => {
     await leases.apply('a', 'm1', { ...named, spec: { holderIdentity: 'h' } });
     const answer = await leases.apply('a', 'm2', { ...named, spec: { holderIdentity: 'h' } });
     expect(answer.code).toBe(200);
@@ -89,7 +89,7 @@ export function describeApply({ it }: Suite): void {
     ]);
   });
 
-  it('refuses to change what another manager applied', async ({ leases }) => {
+  test('refuses to change what another manager applied', async ({ leases }) => {
     const first = await leases.apply('a', 'm1', { ...named, spec: { holderIdentity: 'h' } });
     const answer = await leases.apply('a', 'm2', { ...named, spec: { holderIdentity: 'other' } });
     expectAnswer(answer, 409, applyConflict([['"m1"', '.spec.holderIdentity']]));
@@ -99,7 +99,7 @@ export function describeApply({ it }: Suite): void {
     expect((await leases.get('a')).json).toEqual(first.json);
   });
 
-  it('names every field in conflict', async ({ leases }) => {
+  test('names every field in conflict', async ({ leases }) => {
     await leases.apply('a', 'm1', {
       metadata: { name: 'a', labels: { a: 'b' } },
       spec: { holderIdentity: 'h', leaseTransitions: 3 },
@@ -115,7 +115,7 @@ export function describeApply({ it }: Suite): void {
     );
   });
 
-  it('refuses to change what somebody updated', async ({ leases }) => {
+  test('refuses to change what somebody updated', async ({ leases }) => {
     await leases.make({ ...named, spec: { holderIdentity: 'h' } });
     const answer = await leases.apply('a', 'conformance', { ...named, spec: { holderIdentity: 'q' } });
     expectAnswer(answer, 409, applyConflict([[`"conformance" ${asUpdater}`, '.spec.holderIdentity']]));
@@ -124,7 +124,7 @@ export function describeApply({ it }: Suite): void {
     );
   });
 
-  it('takes the fields over when it is forced', async ({ leases }) => {
+  test('takes the fields over when it is forced', async ({ leases }) => {
     await leases.apply('a', 'm1', { ...named, spec: { holderIdentity: 'h' } });
     await leases.mergePatch('a', { spec: { leaseTransitions: 1 } });
     const object = { ...named, spec: { holderIdentity: 'q', leaseTransitions: 2 } };
@@ -139,7 +139,7 @@ export function describeApply({ it }: Suite): void {
     );
   });
 
-  it('removes what its manager leaves out and nobody else owns', async ({ leases }) => {
+  test('removes what its manager leaves out and nobody else owns', async ({ leases }) => {
     await leases.apply('a', 'm1', {
       metadata: { name: 'a', labels: { x: '1', y: '2' }, finalizers: ['a/b', 'c/d'] },
       spec: { holderIdentity: 'h', leaseTransitions: 1 },
@@ -162,14 +162,14 @@ export function describeApply({ it }: Suite): void {
     ]);
   });
 
-  it('forgets a manager that applies nothing', async ({ leases }) => {
+  test('forgets a manager that applies nothing', async ({ leases }) => {
     await leases.apply('a', 'm1', { ...named, spec: { holderIdentity: 'h' } });
     const answer = await leases.apply('a', 'm1', named);
     expect({ code: answer.code, spec: answer.json.spec }).toEqual({ code: 200, spec: {} });
     expect(answer.json.metadata.managedFields).toBeUndefined();
   });
 
-  it('remembers empty structs and maps', async ({ leases }) => {
+  test('remembers empty structs and maps', async ({ leases }) => {
     const owners = async (object: object) =>
       (await leases.apply('a', 'm1', object)).json.metadata.managedFields?.[0]?.['fieldsV1'];
     expect(await owners({ ...named, spec: {} })).toEqual({ 'f:spec': {} });
@@ -178,7 +178,7 @@ export function describeApply({ it }: Suite): void {
     });
   });
 
-  it('merges finalizers and owners by what tells them apart', async ({ leases }) => {
+  test('merges finalizers and owners by what tells them apart', async ({ leases }) => {
     const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: '1' };
     const other = { ...owner, name: 'y', uid: '2' };
     await leases.apply('a', 'm1', { metadata: { name: 'a', finalizers: ['a/b'], ownerReferences: [owner] } });
@@ -193,7 +193,7 @@ export function describeApply({ it }: Suite): void {
     );
   });
 
-  it('cannot take the same finalizer or owner twice', async ({ leases }) => {
+  test('cannot take the same finalizer or owner twice', async ({ leases }) => {
     const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: '1' };
     for (const [metadata, problem] of [
       [{ finalizers: ['a/b', 'a/b'] }, '.metadata.finalizers: duplicate entries for key [="a/b"]'],
@@ -210,7 +210,7 @@ export function describeApply({ it }: Suite): void {
     }
   });
 
-  it('finds what was there before the first apply in the way', async ({ leases }) => {
+  test('finds what was there before the first apply in the way', async ({ leases }) => {
     const made = await leases.make({ ...named, spec: { holderIdentity: 'h', leaseTransitions: 1 } });
     await leases.replace('a', { ...made, metadata: { ...made.metadata, managedFields: [] } });
     const object = { ...named, spec: { holderIdentity: 'q' } };
@@ -234,7 +234,7 @@ export function describeApply({ it }: Suite): void {
     [{ apiVersion: 'v1', kind: 'Namespace' }, '/v1, Kind=Namespace'],
   ];
   for (const [type, shown] of typeless) {
-    it(`needs the kind and the version of the path, not ${JSON.stringify(type)}`, async ({
+    test(`needs the kind and the version of the path, not ${JSON.stringify(type)}`, async ({
       leases,
       request,
     }) => {
@@ -260,14 +260,14 @@ export function describeApply({ it }: Suite): void {
     [{ name: 'a', resourceVersion: '1' }, 409, staleUpdate(leaseResource, 'a')],
   ];
   for (const [metadata, code, body] of refused) {
-    it(`refuses the metadata ${JSON.stringify(metadata)}`, async ({ leases }) => {
+    test(`refuses the metadata ${JSON.stringify(metadata)}`, async ({ leases }) => {
       const made = await leases.make(named);
       expectAnswer(await leases.apply('a', 'm', { metadata }), code, body);
       expect((await leases.get('a')).json).toEqual(made);
     });
   }
 
-  it('does not create an object whose uid is known already', async ({ leases }) => {
+  test('does not create an object whose uid is known already', async ({ leases }) => {
     expectAnswer(
       await leases.apply('a', 'm', { metadata: { name: 'a', uid: 'abc' } }),
       409,
@@ -279,7 +279,7 @@ export function describeApply({ it }: Suite): void {
     );
   });
 
-  it('creates even where the body has a resourceVersion', async ({ namespace, leases }) => {
+  test('creates even where the body has a resourceVersion', async ({ namespace, leases }) => {
     const answer = await leases.apply('a', 'm', { metadata: { name: 'a', resourceVersion: '1' } });
     expectAnswer(answer, 201, lease(namespace, 'a'));
   });
@@ -304,13 +304,13 @@ export function describeApply({ it }: Suite): void {
     ],
   ];
   for (const [spec, body] of wrongFields) {
-    it(`refuses the spec ${JSON.stringify(spec)}`, async ({ leases }) => {
+    test(`refuses the spec ${JSON.stringify(spec)}`, async ({ leases }) => {
       await leases.make(named);
       expectAnswer(await leases.apply('a', 'm', { ...named, spec }), 500, body);
     });
   }
 
-  it('is validated like any update', async ({ leases, request }) => {
+  test('is validated like any update', async ({ leases, request }) => {
     expectAnswer(
       await leases.apply('a', 'm', { ...named, spec: { leaseDurationSeconds: 0 } }),
       422,
@@ -327,7 +327,7 @@ export function describeApply({ it }: Suite): void {
     expectAnswer(await request('PATCH', path, asked), 404, notFound(namespaces, 'does-not-exist'));
   });
 
-  it('answers a dry run with what would be', async ({ leases }) => {
+  test('answers a dry run with what would be', async ({ leases }) => {
     const query = { dryRun: 'All' };
     const object = { ...named, spec: { holderIdentity: 'h' } };
     const created = await leases.apply('a', 'm', object, { query });
@@ -345,7 +345,7 @@ export function describeApply({ it }: Suite): void {
     expect((await leases.get('a')).json).toEqual(made);
   });
 
-  it('refuses what is not YAML, or no object', async ({ leases, request }) => {
+  test('refuses what is not YAML, or no object', async ({ leases, request }) => {
     for (const [rawBody, message] of [
       ['{', /^error decoding YAML: error converting YAML to JSON: yaml: /],
       [

@@ -10,10 +10,10 @@ const spec = {
 };
 
 /** What several served versions of LeaseCandidate have to do with each other; nothing where only one is served. */
-export function describeCandidateVersions({ it, candidateVersions }: Suite): void {
+export function describeCandidateVersions({ test, candidateVersions }: Suite): void {
   const [newer, older] = candidateVersions.filter((version) => version !== 'v1alpha1');
   if (newer === undefined || older === undefined) {
-    it('serves one version alone', async ({ request }) => {
+    test('serves one version alone', async ({ request }) => {
       const { json } = await request('GET', '/apis/coordination.k8s.io');
       expect(json['versions']).toHaveLength(1 + candidateVersions.length);
     });
@@ -21,7 +21,7 @@ export function describeCandidateVersions({ it, candidateVersions }: Suite): voi
   }
   const versionOf = (version: string) => `coordination.k8s.io/${version}`;
 
-  it('shows one object in every version', async ({ candidatesIn }) => {
+  test('shows one object in every version', async ({ candidatesIn }) => {
     const made = await candidatesIn(newer).make({ metadata: { name: 'a' }, spec });
     expectAnswer(await candidatesIn(older).get('a'), 200, { ...made, apiVersion: versionOf(older) });
     const listed = await candidatesIn(older).list();
@@ -29,7 +29,7 @@ export function describeCandidateVersions({ it, candidateVersions }: Suite): voi
     expect(listed.json).toMatchObject({ apiVersion: versionOf(older), items: [item] });
   });
 
-  it('tells watchers of every version', async ({ candidatesIn }) => {
+  test('tells watchers of every version', async ({ candidatesIn }) => {
     const query = { resourceVersion: await candidatesIn(newer).revision() };
     const [newest, oldest] = [
       await candidatesIn(newer).watch({ query }),
@@ -45,7 +45,7 @@ export function describeCandidateVersions({ it, candidateVersions }: Suite): voi
     oldest.close();
   });
 
-  it('takes no body of another version', async ({ candidatesIn }) => {
+  test('takes no body of another version', async ({ candidatesIn }) => {
     const body = { apiVersion: versionOf(newer), kind: 'LeaseCandidate', metadata: { name: 'a' }, spec };
     const message = `the API version in the data (${versionOf(newer)}) does not match the expected API version (${versionOf(older)})`;
     expectAnswer(await candidatesIn(older).create(body), 400, badRequest(message));
@@ -57,7 +57,7 @@ export function describeCandidateVersions({ it, candidateVersions }: Suite): voi
     );
   });
 
-  it('remembers in which version a field was set', async ({ candidatesIn }) => {
+  test('remembers in which version a field was set', async ({ candidatesIn }) => {
     await candidatesIn(newer).make({ metadata: { name: 'a' }, spec });
     const patch = { spec: { binaryVersion: '1.40.0' } };
     const { json } = await candidatesIn(older).mergePatch('a', patch, { query: { fieldManager: 'other' } });
@@ -79,7 +79,7 @@ export function describeCandidateVersions({ it, candidateVersions }: Suite): voi
     );
   });
 
-  it('lets a manager go on applying in another version', async ({ candidatesIn }) => {
+  test('lets a manager go on applying in another version', async ({ candidatesIn }) => {
     await candidatesIn(older).apply('a', 'm', { metadata: { name: 'a', labels: { x: 'y' } }, spec });
     const { code, json } = await candidatesIn(newer).apply('a', 'm', { metadata: { name: 'a' }, spec });
     expect({ code, labels: json.metadata.labels }).toEqual({ code: 200, labels: undefined });

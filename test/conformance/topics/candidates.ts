@@ -46,10 +46,11 @@ export function describeCandidates(suite: Suite): void {
   for (const version of suite.candidateVersions) describeVersion(suite, version);
 }
 
-function describeVersion({ it: test, minor }: Suite, version: string): void {
-  const it: Suite['it'] = (name, body) =>
-    test(`in ${version} ${name}`, (workspace) =>
-      body({ ...workspace, candidates: workspace.candidatesIn(version) }));
+function describeVersion({ test: testIn, minor }: Suite, version: string): void {
+  const test: Suite['test'] = (name, body) =>
+    testIn(`in ${version} ${name}`, (workspace) =>
+      body({ ...workspace, candidates: workspace.candidatesIn(version) }),
+    );
   const isPlural = version === 'v1alpha1';
   const apiVersion = `coordination.k8s.io/${version}`;
   const strategy = strategyField(version, 'OldestEmulationVersion');
@@ -57,7 +58,7 @@ function describeVersion({ it: test, minor }: Suite, version: string): void {
   const spec = { leaseName: 'l', binaryVersion: '1.36.0', emulationVersion: '1.36.0', ...strategy };
   const candidate = (more: object = {}) => ({ metadata: { name: 'a' }, spec: { ...spec, ...more } });
 
-  it('answers with the object', async ({ namespace, candidates }) => {
+  test('answers with the object', async ({ namespace, candidates }) => {
     const full = {
       ...spec,
       pingTime: '2026-01-01T00:00:00.000001Z',
@@ -92,14 +93,14 @@ function describeVersion({ it: test, minor }: Suite, version: string): void {
     });
   });
 
-  it('says with every answer how old it is', async ({ candidates }) => {
+  test('says with every answer how old it is', async ({ candidates }) => {
     for (const answer of [await candidates.list(), await candidates.get('a'), await candidates.delete('a')]) {
       expect(answer.warnings).toEqual(deprecations(minor, version));
     }
   });
 
   for (const name of ['A_b.c', '-', 'x'.repeat(253)]) {
-    it(`takes the name ${name.slice(0, 10)}`, async ({ candidates }) => {
+    test(`takes the name ${name.slice(0, 10)}`, async ({ candidates }) => {
       const made = await candidates.make({ ...candidate(), metadata: { name } });
       expect(made.metadata.name).toBe(name);
       expect((await candidates.get(name)).json).toEqual(made);
@@ -115,7 +116,7 @@ function describeVersion({ it: test, minor }: Suite, version: string): void {
     ['x'.repeat(254), ['must be no more than 253 characters']],
   ];
   for (const [name, problems] of names) {
-    it(`refuses the name ${name.slice(0, 10)}`, async ({ candidates }) => {
+    test(`refuses the name ${name.slice(0, 10)}`, async ({ candidates }) => {
       expectAnswer(
         await candidates.create({ ...candidate(), metadata: { name } }),
         422,
@@ -198,7 +199,7 @@ function describeVersion({ it: test, minor }: Suite, version: string): void {
         ] as const)),
   ];
   for (const [what, more, causes] of wrong) {
-    it(`refuses ${what}`, async ({ candidates }) => {
+    test(`refuses ${what}`, async ({ candidates }) => {
       const answer = await candidates.create(candidate(more));
       expectAnswer(answer, 422, invalidObject(leaseCandidateKind, 'a', causes));
       expect(answer.warnings).toEqual(deprecations(minor, version));
@@ -224,7 +225,7 @@ function describeVersion({ it: test, minor }: Suite, version: string): void {
       : []),
   ];
   for (const [what, more] of fine) {
-    it(`takes ${what}`, async ({ candidates }) => {
+    test(`takes ${what}`, async ({ candidates }) => {
       const made = await candidates.make(candidate(more));
       const given = Object.fromEntries(
         Object.entries({ ...spec, ...more }).filter(([, value]) => value !== undefined),
@@ -233,7 +234,7 @@ function describeVersion({ it: test, minor }: Suite, version: string): void {
     });
   }
 
-  it('refuses wrong types', async ({ candidates }) => {
+  test('refuses wrong types', async ({ candidates }) => {
     const problem = isPlural
       ? 'spec.preferredStrategies of type []v1.CoordinatedLeaseStrategy'
       : 'spec.strategy of type v1.CoordinatedLeaseStrategy';
@@ -264,12 +265,12 @@ function describeVersion({ it: test, minor }: Suite, version: string): void {
     );
   });
 
-  it('warns of unknown fields after it has said how old it is', async ({ candidates }) => {
+  test('warns of unknown fields after it has said how old it is', async ({ candidates }) => {
     const answer = await candidates.create(candidate({ other: 1 }));
     expect(answer.warnings).toEqual([...deprecations(minor, version), 'unknown field "spec.other"']);
   });
 
-  it('never lets go of a lease', async ({ candidates }) => {
+  test('never lets go of a lease', async ({ candidates }) => {
     const made = await candidates.make(candidate());
     const immutable = (value: string) =>
       invalid('spec.leaseName', JSON.stringify(value), 'field is immutable');
@@ -285,7 +286,7 @@ function describeVersion({ it: test, minor }: Suite, version: string): void {
     );
   });
 
-  it('is renewed and pinged', async ({ candidates }) => {
+  test('is renewed and pinged', async ({ candidates }) => {
     const made = await candidates.make(candidate());
     const renewTime = '2026-01-01T00:00:00.000002Z';
     const renewed = await candidates.replace('a', { ...made, spec: { ...made.spec, renewTime } });
@@ -301,7 +302,7 @@ function describeVersion({ it: test, minor }: Suite, version: string): void {
     expect(cleared.json.spec).toEqual({ ...made.spec, renewTime });
   });
 
-  it('is created and updated by PUT', async ({ candidates }) => {
+  test('is created and updated by PUT', async ({ candidates }) => {
     expect((await candidates.replace('a', candidate())).code).toBe(201);
     expectAnswer(
       await candidates.replace('a', candidate()),
@@ -312,7 +313,7 @@ function describeVersion({ it: test, minor }: Suite, version: string): void {
     );
   });
 
-  it('is selected by no more than its name and namespace', async ({ candidates }) => {
+  test('is selected by no more than its name and namespace', async ({ candidates }) => {
     await candidates.make(candidate());
     await candidates.make({ ...candidate(), metadata: { name: 'b' } });
     const { json } = await candidates.list({ query: { fieldSelector: 'metadata.name=b' } });
@@ -326,7 +327,7 @@ function describeVersion({ it: test, minor }: Suite, version: string): void {
     );
   });
 
-  it('is deleted, alone and with others', async ({ candidates }) => {
+  test('is deleted, alone and with others', async ({ candidates }) => {
     const made = await candidates.make(candidate());
     expectAnswer(await candidates.delete('a'), 200, deletedStatus(leaseCandidates, 'a', made.metadata.uid));
     await expectGone(candidates, 'a', notFound(leaseCandidates, 'a'));
@@ -336,7 +337,7 @@ function describeVersion({ it: test, minor }: Suite, version: string): void {
     await expectGone(candidates, 'a', notFound(leaseCandidates, 'a'));
   });
 
-  it('is watched', async ({ candidates }) => {
+  test('is watched', async ({ candidates }) => {
     const watch = await candidates.watch({ query: { resourceVersion: await candidates.revision() } });
     const made = await candidates.make(candidate());
     await candidates.delete('a');

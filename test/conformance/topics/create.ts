@@ -23,15 +23,15 @@ const fullSpec = {
   preferredHolder: 'other',
 };
 
-export function describeCreate({ it }: Suite): void {
-  it('answers with the object, which is owned by nobody while nothing is set', async ({
+export function describeCreate({ test }: Suite): void {
+  test('answers with the object, which is owned by nobody while nothing is set', async ({
     namespace,
     leases,
   }) => {
     expectAnswer(await leases.create({ metadata: { name: 'a' } }), 201, lease(namespace, 'a'));
   });
 
-  it('answers with everything that was set, and who set it', async ({ namespace, leases }) => {
+  test('answers with everything that was set, and who set it', async ({ namespace, leases }) => {
     const answer = await leases.create({
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
@@ -53,7 +53,7 @@ export function describeCreate({ it }: Suite): void {
     expect((await leases.get('a')).json).toEqual(answer.json);
   });
 
-  it('needs neither kind nor apiVersion, and takes either alone', async ({ namespace, leases }) => {
+  test('needs neither kind nor apiVersion, and takes either alone', async ({ namespace, leases }) => {
     expectAnswer(await leases.create({ kind: 'Lease', metadata: { name: 'a' } }), 201, lease(namespace, 'a'));
     expectAnswer(
       await leases.create({ apiVersion: 'coordination.k8s.io/v1', metadata: { name: 'b' } }),
@@ -62,24 +62,24 @@ export function describeCreate({ it }: Suite): void {
     );
   });
 
-  it('refuses a name that exists', async ({ leases }) => {
+  test('refuses a name that exists', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     expectAnswer(await leases.create({ metadata: { name: 'a' } }), 409, alreadyExists(leaseResource, 'a'));
   });
 
-  it('looks at the object before it looks whether the name exists', async ({ leases }) => {
+  test('looks at the object before it looks whether the name exists', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const answer = await leases.create({ metadata: { name: 'a' }, spec: { leaseTransitions: -1 } });
     expect(answer.code).toBe(422);
   });
 
-  it('refuses a namespace that does not exist', async ({ request }) => {
+  test('refuses a namespace that does not exist', async ({ request }) => {
     const path = '/apis/coordination.k8s.io/v1/namespaces/does-not-exist/leases';
     const answer = await request('POST', path, { body: { metadata: { name: 'a' } } });
     expectAnswer(answer, 404, notFound(namespaces, 'does-not-exist'));
   });
 
-  it('refuses an object of another namespace', async ({ leases }) => {
+  test('refuses an object of another namespace', async ({ leases }) => {
     expectAnswer(
       await leases.create({ metadata: { name: 'a', namespace: 'other' } }),
       400,
@@ -87,11 +87,11 @@ export function describeCreate({ it }: Suite): void {
     );
   });
 
-  it('takes an object that names its namespace', async ({ namespace, leases }) => {
+  test('takes an object that names its namespace', async ({ namespace, leases }) => {
     expectAnswer(await leases.create({ metadata: { name: 'a', namespace } }), 201, lease(namespace, 'a'));
   });
 
-  it('refuses an object that has been stored already', async ({ leases }) => {
+  test('refuses an object that has been stored already', async ({ leases }) => {
     expectAnswer(
       await leases.create({ metadata: { name: 'a', resourceVersion: '5' } }),
       500,
@@ -99,7 +99,7 @@ export function describeCreate({ it }: Suite): void {
     );
   });
 
-  it('sets itself what only a server may set, but keeps a generation', async ({ namespace, leases }) => {
+  test('sets itself what only a server may set, but keeps a generation', async ({ namespace, leases }) => {
     const answer = await leases.create({
       metadata: {
         name: 'a',
@@ -115,7 +115,7 @@ export function describeCreate({ it }: Suite): void {
     expect(answer.json.metadata.creationTimestamp).not.toBe('2020-01-01T00:00:00Z');
   });
 
-  it('gives every object another uid and a later revision', async ({ leases }) => {
+  test('gives every object another uid and a later revision', async ({ leases }) => {
     const first = await leases.make({ metadata: { name: 'a' } });
     await leases.delete('a');
     const second = await leases.make({ metadata: { name: 'a' } });
@@ -123,7 +123,7 @@ export function describeCreate({ it }: Suite): void {
     expect(BigInt(second.metadata.resourceVersion)).toBeGreaterThan(BigInt(first.metadata.resourceVersion));
   });
 
-  it('takes over managedFields that are valid, and drops those that are not', async ({
+  test('takes over managedFields that are valid, and drops those that are not', async ({
     namespace,
     leases,
   }) => {
@@ -147,7 +147,7 @@ export function describeCreate({ it }: Suite): void {
     );
   });
 
-  it('takes the field manager from the parameter, or from the beginning of the User-Agent', async ({
+  test('takes the field manager from the parameter, or from the beginning of the User-Agent', async ({
     leases,
   }) => {
     const metadata = { labels: { a: 'b' } };

@@ -13,7 +13,7 @@ import type { Suite } from '../suite.ts';
 
 const microTimeLayout = '2006-01-02T15:04:05.000000Z07:00';
 
-export function describeDecoding({ it }: Suite): void {
+export function describeDecoding({ test }: Suite): void {
   const unrecognized = (problem: string) =>
     badRequest(`the object provided is unrecognized (must be of type Lease): ${problem}`);
   const wrongStruct =
@@ -51,13 +51,13 @@ export function describeDecoding({ it }: Suite): void {
     ],
   ];
   for (const [rawBody, body] of notJson) {
-    it(`refuses the body ${JSON.stringify(rawBody)}`, async ({ leases, request }) => {
+    test(`refuses the body ${JSON.stringify(rawBody)}`, async ({ leases, request }) => {
       expectAnswer(await request('POST', leases.path, { rawBody }), 400, body);
     });
   }
 
   for (const rawBody of ['null', '{}', '{"metadata":null}']) {
-    it(`takes the body ${rawBody} for an object without a name`, async ({ leases, request }) => {
+    test(`takes the body ${rawBody} for an object without a name`, async ({ leases, request }) => {
       expectAnswer(
         await request('POST', leases.path, { rawBody }),
         422,
@@ -83,7 +83,7 @@ export function describeDecoding({ it }: Suite): void {
     ],
   ];
   for (const [kind, apiVersion, body] of wrongKinds) {
-    it(`refuses a ${kind} of ${apiVersion} in place of a Lease`, async ({ leases }) => {
+    test(`refuses a ${kind} of ${apiVersion} in place of a Lease`, async ({ leases }) => {
       expectAnswer(await leases.create({ kind, apiVersion, metadata: { name: 'a' } }), 400, body);
     });
   }
@@ -141,13 +141,13 @@ export function describeDecoding({ it }: Suite): void {
     ),
   ];
   for (const [fields, body] of wrongFields) {
-    it(`refuses {${fields}}`, async ({ leases, request }) => {
+    test(`refuses {${fields}}`, async ({ leases, request }) => {
       const metadata = fields.startsWith('"metadata"') ? '' : '"metadata":{"name":"a"},';
       expectAnswer(await request('POST', leases.path, { rawBody: `{${metadata}${fields}}` }), 400, body);
     });
   }
 
-  it('takes null for nothing', async ({ namespace, leases }) => {
+  test('takes null for nothing', async ({ namespace, leases }) => {
     expectAnswer(
       await leases.create({
         metadata: { name: 'a', labels: null, generation: null },
@@ -159,7 +159,7 @@ export function describeDecoding({ it }: Suite): void {
     expectAnswer(await leases.create({ metadata: { name: 'b' }, spec: null }), 201, lease(namespace, 'b'));
   });
 
-  it('takes null in a map for an empty text', async ({ namespace, leases }) => {
+  test('takes null in a map for an empty text', async ({ namespace, leases }) => {
     const managedFields = [updated('conformance', { 'f:metadata': { 'f:labels': { '.': {}, 'f:a': {} } } })];
     expectAnswer(
       await leases.create({ metadata: { name: 'a', labels: { a: null } } }),
@@ -168,7 +168,7 @@ export function describeDecoding({ it }: Suite): void {
     );
   });
 
-  it('shows times in UTC', async ({ leases }) => {
+  test('shows times in UTC', async ({ leases }) => {
     const made = await leases.make({
       metadata: { name: 'a' },
       spec: { renewTime: '2026-01-01T00:00:00.123456+02:00' },
@@ -192,7 +192,7 @@ export function describeDecoding({ it }: Suite): void {
     });
 
   for (const query of [{}, { fieldValidation: 'Warn' }, { fieldValidation: '' }]) {
-    it(`warns of unknown and duplicate fields with ${JSON.stringify(query)}`, async ({
+    test(`warns of unknown and duplicate fields with ${JSON.stringify(query)}`, async ({
       namespace,
       leases,
       request,
@@ -203,7 +203,7 @@ export function describeDecoding({ it }: Suite): void {
     });
   }
 
-  it('says nothing of unknown and duplicate fields with fieldValidation=Ignore', async ({
+  test('says nothing of unknown and duplicate fields with fieldValidation=Ignore', async ({
     namespace,
     leases,
     request,
@@ -216,7 +216,7 @@ export function describeDecoding({ it }: Suite): void {
     expectAnswer(answer, 201, holder(namespace));
   });
 
-  it('refuses unknown and duplicate fields with fieldValidation=Strict', async ({ leases, request }) => {
+  test('refuses unknown and duplicate fields with fieldValidation=Strict', async ({ leases, request }) => {
     const answer = await request('POST', leases.path, {
       rawBody: sloppy,
       query: { fieldValidation: 'Strict' },
@@ -225,7 +225,7 @@ export function describeDecoding({ it }: Suite): void {
     expectAnswer(answer, 400, unreadable(`strict decoding error: ${problems.join(', ')}`));
   });
 
-  it('names duplicates in maps and unknown fields in lists', async ({ leases, request }) => {
+  test('names duplicates in maps and unknown fields in lists', async ({ leases, request }) => {
     const rawBody =
       '{"metadata":{"name":"a","labels":{"k":"1","k":"2"},"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"u","other":1,"uid":"w"}]}}';
     const answer = await request('POST', leases.path, { rawBody });
@@ -237,14 +237,14 @@ export function describeDecoding({ it }: Suite): void {
     expect(answer.json.metadata.labels).toEqual({ k: '2' });
   });
 
-  it('goes on with a struct that is given twice', async ({ leases, request }) => {
+  test('goes on with a struct that is given twice', async ({ leases, request }) => {
     const rawBody = '{"metadata":{"name":"a"},"spec":{"holderIdentity":"x"},"spec":{"leaseTransitions":1}}';
     const answer = await request('POST', leases.path, { rawBody });
     expect(answer.warnings).toEqual(['duplicate field "spec"']);
     expect(answer.json.spec).toEqual({ holderIdentity: 'x', leaseTransitions: 1 });
   });
 
-  it('warns of wrong fields before it refuses the object', async ({ leases }) => {
+  test('warns of wrong fields before it refuses the object', async ({ leases }) => {
     const answer = await leases.create({ metadata: { name: 'a' }, spec: { other: 1, leaseTransitions: -1 } });
     expect({ code: answer.code, warnings: answer.warnings }).toEqual({
       code: 422,
@@ -252,7 +252,7 @@ export function describeDecoding({ it }: Suite): void {
     });
   });
 
-  it('refuses a body above three mebibytes', async ({ leases }) => {
+  test('refuses a body above three mebibytes', async ({ leases }) => {
     expectAnswer(
       await leases.create({ metadata: { name: 'a', annotations: { a: 'x'.repeat(3 * 1024 * 1024) } } }),
       413,

@@ -13,8 +13,8 @@ async function makeFour(leases: Collection): Promise<void> {
   await leases.make({ metadata: { name: 'd' } });
 }
 
-export function describeDeleteCollection({ it }: Suite): void {
-  it('answers with the objects as they were, and deletes them', async ({ leases }) => {
+export function describeDeleteCollection({ test }: Suite): void {
+  test('answers with the objects as they were, and deletes them', async ({ leases }) => {
     await makeFour(leases);
     const before = (await leases.list()).json;
     const answer = await leases.deleteAll();
@@ -24,7 +24,7 @@ export function describeDeleteCollection({ it }: Suite): void {
     expect(after.items[0]?.metadata['deletionTimestamp']).toBeDefined();
   });
 
-  it('deletes what the selectors select', async ({ leases }) => {
+  test('deletes what the selectors select', async ({ leases }) => {
     await makeFour(leases);
     expect(
       names((await leases.deleteAll(undefined, { query: { labelSelector: 'x in (1,3)' } })).json),
@@ -34,7 +34,7 @@ export function describeDeleteCollection({ it }: Suite): void {
     expect(names((await leases.list()).json)).toEqual(['b', 'c']);
   });
 
-  it('deletes nothing where nothing is', async ({ leases, request }) => {
+  test('deletes nothing where nothing is', async ({ leases, request }) => {
     const empty = {
       kind: 'LeaseList',
       apiVersion: 'coordination.k8s.io/v1',
@@ -46,7 +46,7 @@ export function describeDeleteCollection({ it }: Suite): void {
     expectAnswer(await request('DELETE', path), 200, empty);
   });
 
-  it('deletes nothing in a dry run', async ({ leases }) => {
+  test('deletes nothing in a dry run', async ({ leases }) => {
     await makeFour(leases);
     const before = (await leases.list()).json;
     for (const answer of [
@@ -61,7 +61,7 @@ export function describeDeleteCollection({ it }: Suite): void {
     expect((await leases.list()).json.items).toEqual(before.items);
   });
 
-  it('deletes the page that is asked for', async ({ leases }) => {
+  test('deletes the page that is asked for', async ({ leases }) => {
     await makeFour(leases);
     const answer = await leases.deleteAll(undefined, { query: { limit: 2 } });
     expect(names(answer.json)).toEqual(['a', 'b']);
@@ -69,7 +69,7 @@ export function describeDeleteCollection({ it }: Suite): void {
     expect(names((await leases.list()).json)).toEqual(['c', 'd']);
   });
 
-  it('asks each object for the preconditions', async ({ leases }) => {
+  test('asks each object for the preconditions', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     expectAnswer(
       await leases.deleteAll({ preconditions: { uid: 'x' } }),
@@ -83,7 +83,7 @@ export function describeDeleteCollection({ it }: Suite): void {
     expect(names((await leases.list()).json)).toEqual(['a']);
   });
 
-  it('leaves it to a garbage collector where the policy says so', async ({ leases }) => {
+  test('leaves it to a garbage collector where the policy says so', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     expect((await leases.deleteAll({ propagationPolicy: 'Orphan' })).code).toBe(200);
     expect((await leases.get('a')).json.metadata.finalizers).toEqual(['orphan']);
@@ -97,7 +97,7 @@ export function describeDeleteCollection({ it }: Suite): void {
     ],
     [{ limit: 'x' }, 'strconv.ParseInt: parsing "x": invalid syntax'],
   ] as const) {
-    it(`refuses ${JSON.stringify(query)}`, async ({ leases }) => {
+    test(`refuses ${JSON.stringify(query)}`, async ({ leases }) => {
       await leases.make({ metadata: { name: 'a' } });
       expectAnswer(await leases.deleteAll(undefined, { query }), 400, badRequest(message));
       expect(names((await leases.list()).json)).toEqual(['a']);

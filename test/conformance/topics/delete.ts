@@ -15,28 +15,28 @@ import { expectGone, mediaTypes } from '../workspace.ts';
 
 const gone = notFound(leaseResource, 'a');
 
-export function describeDelete({ it, minor }: Suite): void {
-  it('answers with what was deleted', async ({ leases }) => {
+export function describeDelete({ test, minor }: Suite): void {
+  test('answers with what was deleted', async ({ leases }) => {
     const { metadata } = await leases.make({ metadata: { name: 'a' } });
     expectAnswer(await leases.delete('a'), 200, deletedStatus(leaseResource, 'a', metadata.uid));
     await expectGone(leases, 'a', gone);
     expectAnswer(await leases.delete('a'), 404, gone);
   });
 
-  it('answers with a Status whatever the client would rather see', async ({ leases }) => {
+  test('answers with a Status whatever the client would rather see', async ({ leases }) => {
     const { metadata } = await leases.make({ metadata: { name: 'a' } });
     const answer = await leases.delete('a', undefined, { accept: mediaTypes.table });
     expectAnswer(answer, 200, deletedStatus(leaseResource, 'a', metadata.uid));
   });
 
-  it('refuses what does not exist', async ({ leases, request }) => {
+  test('refuses what does not exist', async ({ leases, request }) => {
     expectAnswer(await leases.delete('Bad_Name'), 404, notFound(leaseResource, 'Bad_Name'));
     const path = '/apis/coordination.k8s.io/v1/namespaces/does-not-exist/leases/a';
     expectAnswer(await request('DELETE', path), 404, gone);
   });
 
   for (const apiVersion of [undefined, 'v1', 'meta.k8s.io/v1', 'coordination.k8s.io/v1', 'example.com/v1']) {
-    it(`takes DeleteOptions of the version ${apiVersion ?? 'none'}`, async ({ leases }) => {
+    test(`takes DeleteOptions of the version ${apiVersion ?? 'none'}`, async ({ leases }) => {
       const { metadata } = await leases.make({ metadata: { name: 'a' } });
       const options = apiVersion === undefined ? { other: 1 } : { kind: 'DeleteOptions', apiVersion };
       expectAnswer(await leases.delete('a', options), 200, deletedStatus(leaseResource, 'a', metadata.uid));
@@ -59,7 +59,7 @@ export function describeDelete({ it, minor }: Suite): void {
     ['{"kind":"Other","apiVersion":"v1"}', `no kind "Other" is registered for version "v1" in its scheme`],
   ];
   for (const [rawBody, message] of wrongBodies) {
-    it(`refuses the body ${rawBody}`, async ({ leases }) => {
+    test(`refuses the body ${rawBody}`, async ({ leases }) => {
       const made = await leases.make({ metadata: { name: 'a' } });
       const [code, body] = unreadable(message);
       expectAnswer(await leases.delete('a', undefined, { rawBody }), code, body);
@@ -67,7 +67,7 @@ export function describeDelete({ it, minor }: Suite): void {
     });
   }
 
-  it('takes options in YAML', async ({ leases }) => {
+  test('takes options in YAML', async ({ leases }) => {
     const { metadata } = await leases.make({ metadata: { name: 'a' } });
     const asked = { rawBody: 'gracePeriodSeconds: 0\n', contentType: 'application/yaml' };
     expectAnswer(
@@ -78,7 +78,7 @@ export function describeDelete({ it, minor }: Suite): void {
     await expectGone(leases, 'a', gone);
   });
 
-  it('waits for no grace period', async ({ leases }) => {
+  test('waits for no grace period', async ({ leases }) => {
     for (const [options, query] of [
       [{ gracePeriodSeconds: 30 }, {}],
       [{ gracePeriodSeconds: -5 }, {}],
@@ -94,7 +94,7 @@ export function describeDelete({ it, minor }: Suite): void {
     }
   });
 
-  it('refuses a grace period that is no number', async ({ leases }) => {
+  test('refuses a grace period that is no number', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     expectAnswer(
       await leases.delete('a', undefined, { query: { gracePeriodSeconds: 'x' } }),
@@ -103,7 +103,7 @@ export function describeDelete({ it, minor }: Suite): void {
     );
   });
 
-  it('deletes nothing in a dry run', async ({ leases }) => {
+  test('deletes nothing in a dry run', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     const done = deletedStatus(leaseResource, 'a', made.metadata.uid);
     expectAnswer(await leases.delete('a', undefined, { query: { dryRun: 'All' } }), 200, done);
@@ -111,7 +111,7 @@ export function describeDelete({ it, minor }: Suite): void {
     expect((await leases.get('a')).json).toEqual(made);
   });
 
-  it('does not look at parameters where there is a body', async ({ leases }) => {
+  test('does not look at parameters where there is a body', async ({ leases }) => {
     for (const options of [{}, null]) {
       await leases.make({ metadata: { name: 'a' } });
       const query = { dryRun: 'All', propagationPolicy: 'Other' };
@@ -122,7 +122,7 @@ export function describeDelete({ it, minor }: Suite): void {
     }
   });
 
-  it('deletes only the object of the uid and resourceVersion that are asked for', async ({ leases }) => {
+  test('deletes only the object of the uid and resourceVersion that are asked for', async ({ leases }) => {
     const { metadata } = await leases.make({ metadata: { name: 'a' } });
     const { uid, resourceVersion } = metadata;
     const wrongUid = (given: string) =>
@@ -161,7 +161,7 @@ export function describeDelete({ it, minor }: Suite): void {
     { orphanDependents: false },
     { preconditions: {} },
   ]) {
-    it(`deletes at once with ${JSON.stringify(options)}`, async ({ leases }) => {
+    test(`deletes at once with ${JSON.stringify(options)}`, async ({ leases }) => {
       const { metadata } = await leases.make({ metadata: { name: 'a' } });
       expectAnswer(await leases.delete('a', options), 200, deletedStatus(leaseResource, 'a', metadata.uid));
       await expectGone(leases, 'a', gone);
@@ -173,7 +173,7 @@ export function describeDelete({ it, minor }: Suite): void {
     [{ propagationPolicy: 'Orphan' }, 'orphan'],
     [{ orphanDependents: true }, 'orphan'],
   ] as const) {
-    it(`leaves the deletion to a garbage collector with ${JSON.stringify(options)}`, async ({ leases }) => {
+    test(`leaves the deletion to a garbage collector with ${JSON.stringify(options)}`, async ({ leases }) => {
       const made = await leases.make({ metadata: { name: 'a' } });
       const answer = await leases.delete('a', options);
       const deleting = {
@@ -197,7 +197,7 @@ export function describeDelete({ it, minor }: Suite): void {
     });
   }
 
-  it('takes a policy from the parameters too', async ({ leases }) => {
+  test('takes a policy from the parameters too', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const query = { propagationPolicy: 'Orphan', dryRun: 'All' };
     const answer = await leases.delete('a', undefined, { query });

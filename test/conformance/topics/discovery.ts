@@ -12,7 +12,7 @@ interface Named {
   readonly name: string;
 }
 
-export function describeDiscovery({ it, minor, candidateVersions }: Suite): void {
+export function describeDiscovery({ test, minor, candidateVersions }: Suite): void {
   const groupVersions = ['v1', ...candidateVersions].map((version) => ({
     groupVersion: `coordination.k8s.io/${version}`,
     version,
@@ -23,7 +23,7 @@ export function describeDiscovery({ it, minor, candidateVersions }: Suite): void
     preferredVersion: { groupVersion: 'coordination.k8s.io/v1', version: 'v1' },
   };
 
-  it('names the versions of the core group', async ({ request }) => {
+  test('names the versions of the core group', async ({ request }) => {
     expectAnswer(await request('GET', '/api'), 200, {
       kind: 'APIVersions',
       versions: ['v1'],
@@ -31,7 +31,7 @@ export function describeDiscovery({ it, minor, candidateVersions }: Suite): void
     });
   });
 
-  it('names the groups', async ({ request }) => {
+  test('names the groups', async ({ request }) => {
     const { code, json } = await request('GET', '/apis');
     expect({ code, kind: json['kind'], apiVersion: json['apiVersion'] }).toEqual({
       code: 200,
@@ -47,7 +47,7 @@ export function describeDiscovery({ it, minor, candidateVersions }: Suite): void
     });
   });
 
-  it('describes a group', async ({ request }) => {
+  test('describes a group', async ({ request }) => {
     expectAnswer(await request('GET', '/apis/coordination.k8s.io'), 200, {
       kind: 'APIGroup',
       apiVersion: 'v1',
@@ -55,7 +55,7 @@ export function describeDiscovery({ it, minor, candidateVersions }: Suite): void
     });
   });
 
-  it('names the resources of each version', async ({ request }) => {
+  test('names the resources of each version', async ({ request }) => {
     const resources = (groupVersion: string, list: readonly object[]) => ({
       kind: 'APIResourceList',
       // Older than the other kinds, the core group's list says so.
@@ -108,14 +108,14 @@ export function describeDiscovery({ it, minor, candidateVersions }: Suite): void
     );
   });
 
-  it('knows no other versions', async ({ request }) => {
+  test('knows no other versions', async ({ request }) => {
     for (const version of ['v1beta1', 'v1alpha2', 'v1alpha1', 'v2']) {
       if (candidateVersions.includes(version)) continue;
       expectAnswer(await request('GET', `/apis/coordination.k8s.io/${version}`), 404, noSuchPath);
     }
   });
 
-  it('gives everything at once to clients that ask for it', async ({ request }) => {
+  test('gives everything at once to clients that ask for it', async ({ request }) => {
     const answer = await request('GET', '/apis', { accept: aggregated });
     const responseKind = (kind: string) => ({ group: '', version: '', kind });
     const resource = (name: string, singularResource: string, kind: string, more: object = {}) => ({
@@ -167,7 +167,7 @@ export function describeDiscovery({ it, minor, candidateVersions }: Suite): void
     });
   });
 
-  it('gives the core group at once too', async ({ request }) => {
+  test('gives the core group at once too', async ({ request }) => {
     const { json } = await request('GET', '/api', { accept: aggregated });
     expect(json).toMatchObject({ kind: 'APIGroupDiscoveryList', apiVersion: 'apidiscovery.k8s.io/v2' });
     const versions = (json.items[0]?.['versions'] ?? []) as readonly {
@@ -185,7 +185,7 @@ export function describeDiscovery({ it, minor, candidateVersions }: Suite): void
     });
   });
 
-  it('answers 304 to clients that have it already', async ({ request }) => {
+  test('answers 304 to clients that have it already', async ({ request }) => {
     for (const path of ['/apis', '/api']) {
       const { headers } = await request('GET', path, { accept: aggregated });
       const asked = { accept: aggregated, headers: { 'if-none-match': headers['etag'] ?? '' } };
@@ -194,14 +194,14 @@ export function describeDiscovery({ it, minor, candidateVersions }: Suite): void
     }
   });
 
-  it('is only read', async ({ request }) => {
+  test('is only read', async ({ request }) => {
     for (const version of ['v1', ...candidateVersions]) {
       const path = `/apis/coordination.k8s.io/${version}`;
       expectAnswer(await request('POST', path, { body: {} }), 405, methodNotAllowed);
     }
   });
 
-  it('says which version it is', async ({ request }) => {
+  test('says which version it is', async ({ request }) => {
     const { code, json, text } = await request('GET', '/version');
     expect(code).toBe(200);
     expect(json).toMatchObject({
@@ -218,7 +218,7 @@ export function describeDiscovery({ it, minor, candidateVersions }: Suite): void
     expect(text.startsWith('{\n  "major": "1",\n')).toBe(true);
   });
 
-  it('says that it is alive and ready', async ({ request }) => {
+  test('says that it is alive and ready', async ({ request }) => {
     for (const path of ['/livez', '/readyz', '/healthz']) {
       const { code, headers, text } = await request('GET', path);
       expect({ code, text, type: headers['content-type'] }).toEqual({

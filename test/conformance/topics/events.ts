@@ -60,8 +60,8 @@ const someMetadata = (namespace: string) => ({
   managedFields: expect.any(Array),
 });
 
-export function describeEvents({ it }: Suite): void {
-  it('of the core group show every field that there once was', async (workspace) => {
+export function describeEvents({ test }: Suite): void {
+  test('of the core group show every field that there once was', async (workspace) => {
     const { namespace } = workspace;
     const body = {
       kind: 'Event',
@@ -79,7 +79,7 @@ export function describeEvents({ it }: Suite): void {
     expectAnswer(await coreEvents(workspace).get('a'), 200, body);
   });
 
-  it('of the core group are events of the newer one too', async (workspace) => {
+  test('of the core group are events of the newer one too', async (workspace) => {
     const { namespace } = workspace;
     const old = {
       firstTimestamp: '2026-01-01T00:00:00Z',
@@ -104,7 +104,7 @@ export function describeEvents({ it }: Suite): void {
     });
   });
 
-  it('of the newer group are events of the core group too', async (workspace) => {
+  test('of the newer group are events of the core group too', async (workspace) => {
     const { namespace } = workspace;
     const answer = await newEvents(workspace).create(newEvent(namespace));
     expectAnswer(answer, 201, {
@@ -151,7 +151,7 @@ export function describeEvents({ it }: Suite): void {
     ],
   ];
   for (const [what, more, causes] of wrongCore) {
-    it(`of the core group are refused ${what}`, async (workspace) => {
+    test(`of the core group are refused ${what}`, async (workspace) => {
       expectAnswer(
         await coreEvents(workspace).create(coreEvent(workspace.namespace, more)),
         422,
@@ -194,7 +194,7 @@ export function describeEvents({ it }: Suite): void {
     ['with an old count', { deprecatedCount: 2 }, [invalid('count', '""', 'needs to be unset')]],
   ];
   for (const [what, more, causes] of wrongNew) {
-    it(`of the newer group are refused ${what}`, async (workspace) => {
+    test(`of the newer group are refused ${what}`, async (workspace) => {
       expectAnswer(
         await newEvents(workspace).create(newEvent(workspace.namespace, more)),
         422,
@@ -203,7 +203,7 @@ export function describeEvents({ it }: Suite): void {
     });
   }
 
-  it('become a series', async (workspace) => {
+  test('become a series', async (workspace) => {
     await newEvents(workspace).make(newEvent(workspace.namespace));
     const series = { count: 2, lastObservedTime: '2026-01-01T00:00:01.000000Z' };
     for (const patch of [newEvents(workspace).mergePatch, newEvents(workspace).strategicPatch]) {
@@ -212,7 +212,7 @@ export function describeEvents({ it }: Suite): void {
     }
   });
 
-  it('of the newer group say nothing else afterwards', async (workspace) => {
+  test('of the newer group say nothing else afterwards', async (workspace) => {
     await newEvents(workspace).make(newEvent(workspace.namespace));
     const immutable = invalid('reason', '"Other"', 'field is immutable');
     expectAnswer(
@@ -222,7 +222,7 @@ export function describeEvents({ it }: Suite): void {
     );
   });
 
-  it('of the core group are counted', async (workspace) => {
+  test('of the core group are counted', async (workspace) => {
     const { namespace } = workspace;
     const seen = { firstTimestamp: '2026-01-01T00:00:00Z', lastTimestamp: '2026-01-01T00:00:00Z', count: 1 };
     await coreEvents(workspace).make(coreEvent(namespace, seen));
@@ -232,7 +232,7 @@ export function describeEvents({ it }: Suite): void {
     expect(json).toMatchObject({ ...coreEvent(namespace), ...seen, ...again, metadata: { name: 'a' } });
   });
 
-  it('of the core group are selected by what they are about', async (workspace) => {
+  test('of the core group are selected by what they are about', async (workspace) => {
     const { namespace } = workspace;
     await coreEvents(workspace).make(coreEvent(namespace, { source: { component: 'c' } }));
     const names = async (fieldSelector: string) =>
@@ -264,7 +264,7 @@ export function describeEvents({ it }: Suite): void {
     );
   });
 
-  it('of the newer group are selected under its names', async (workspace) => {
+  test('of the newer group are selected under its names', async (workspace) => {
     await newEvents(workspace).make(newEvent(workspace.namespace));
     const list = (fieldSelector: string) => newEvents(workspace).list({ query: { fieldSelector } });
     for (const selector of [
@@ -282,7 +282,7 @@ export function describeEvents({ it }: Suite): void {
     );
   });
 
-  it('are shown as a table', async (workspace) => {
+  test('are shown as a table', async (workspace) => {
     const seen = { firstTimestamp: '2026-01-01T00:00:00Z', lastTimestamp: '2026-01-01T00:00:00Z', count: 1 };
     await coreEvents(workspace).make(coreEvent(workspace.namespace, seen));
     const { json } = await coreEvents(workspace).get('a', { accept: `${mediaTypes.table},application/json` });
@@ -316,7 +316,7 @@ export function describeEvents({ it }: Suite): void {
     });
   });
 
-  it('are deleted in either group', async (workspace) => {
+  test('are deleted in either group', async (workspace) => {
     const { metadata } = await coreEvents(workspace).make(coreEvent(workspace.namespace));
     expectAnswer(await coreEvents(workspace).delete('a'), 200, deletedStatus(events, 'a', metadata.uid));
     await coreEvents(workspace).make(coreEvent(workspace.namespace));

@@ -23,8 +23,8 @@ async function makeDeleting(leases: Collection, metadata: object = {}): Promise<
   return answer.json;
 }
 
-export function describeFinalizers({ it }: Suite): void {
-  it('turn a deletion into an update', async ({ leases }) => {
+export function describeFinalizers({ test }: Suite): void {
+  test('turn a deletion into an update', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a', finalizers: ['a/b'] } });
     const deleting = {
       ...made,
@@ -41,18 +41,18 @@ export function describeFinalizers({ it }: Suite): void {
     expect((await leases.get('a')).json).toEqual(answer.json);
   });
 
-  it('let a deletion be repeated without a change', async ({ leases }) => {
+  test('let a deletion be repeated without a change', async ({ leases }) => {
     const deleting = await makeDeleting(leases);
     expectAnswer(await leases.delete('a'), 200, deleting);
     expectAnswer(await leases.delete('a', { gracePeriodSeconds: 5 }), 200, deleting);
     expect((await leases.get('a')).json).toEqual(deleting);
   });
 
-  it('count the deletion as a change of a generation that is known', async ({ leases }) => {
+  test('count the deletion as a change of a generation that is known', async ({ leases }) => {
     expect((await makeDeleting(leases, { generation: 3 })).metadata['generation']).toBe(4);
   });
 
-  it('are joined by those of the policies, and left by them', async ({ leases }) => {
+  test('are joined by those of the policies, and left by them', async ({ leases }) => {
     await makeDeleting(leases);
     const deleted = async (propagationPolicy: string) =>
       (await leases.delete('a', { propagationPolicy })).json.metadata.finalizers;
@@ -61,7 +61,7 @@ export function describeFinalizers({ it }: Suite): void {
     expect(await deleted('Background')).toEqual(['a/b', 'c/d']);
   });
 
-  it('cannot be added to an object that is being deleted', async ({ leases }) => {
+  test('cannot be added to an object that is being deleted', async ({ leases }) => {
     const { metadata } = await makeDeleting(leases);
     const cause = forbidden(
       'metadata.finalizers',
@@ -74,7 +74,7 @@ export function describeFinalizers({ it }: Suite): void {
     );
   });
 
-  it('let an object that is being deleted be changed, but not saved', async ({ leases }) => {
+  test('let an object that is being deleted be changed, but not saved', async ({ leases }) => {
     const deleting = await makeDeleting(leases);
     const { deletionTimestamp: _, ...metadata } = deleting.metadata;
     const answer = await leases.replace('a', { ...deleting, metadata: { ...metadata, labels: { x: 'y' } } });
@@ -89,7 +89,7 @@ export function describeFinalizers({ it }: Suite): void {
     });
   });
 
-  it('hold the object until the last is removed', async ({ leases }) => {
+  test('hold the object until the last is removed', async ({ leases }) => {
     const deleting = await makeDeleting(leases);
     const first = await leases.jsonPatch('a', [{ op: 'remove', path: '/metadata/finalizers/0' }]);
     expect({ code: first.code, finalizers: first.json.metadata.finalizers }).toEqual({
@@ -107,14 +107,14 @@ export function describeFinalizers({ it }: Suite): void {
     await expectGone(leases, 'a', gone);
   });
 
-  it('hold the object in a dry run', async ({ leases }) => {
+  test('hold the object in a dry run', async ({ leases }) => {
     const deleting = await makeDeleting(leases);
     const query = { dryRun: 'All' };
     expect((await leases.mergePatch('a', { metadata: { finalizers: null } }, { query })).code).toBe(200);
     expect((await leases.get('a')).json).toEqual(deleting);
   });
 
-  it('are only what delays a deletion, not what prevents changes', async ({ leases }) => {
+  test('are only what delays a deletion, not what prevents changes', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a', finalizers: ['a/b'] } });
     const emptied = await leases.mergePatch('a', { metadata: { finalizers: [] } });
     expect({ code: emptied.code, finalizers: emptied.json.metadata.finalizers }).toEqual({

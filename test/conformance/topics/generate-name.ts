@@ -5,8 +5,8 @@ import { subdomainCharacters } from '../wording.ts';
 
 const suffix = '[bcdfghjklmnpqrstvwxz2456789]{5}';
 
-export function describeGenerateName({ it }: Suite): void {
-  it('appends five characters', async ({ namespace, leases }) => {
+export function describeGenerateName({ test }: Suite): void {
+  test('appends five characters', async ({ namespace, leases }) => {
     const answer = await leases.create({ metadata: { generateName: 'gen-' } });
     const { name } = answer.json.metadata;
     expect(name).toMatch(new RegExp(`^gen-${suffix}$`));
@@ -16,19 +16,19 @@ export function describeGenerateName({ it }: Suite): void {
     expectAnswer(await leases.get(name), 200, lease(namespace, name, { metadata }));
   });
 
-  it('gives every object another name', async ({ leases }) => {
+  test('gives every object another name', async ({ leases }) => {
     const made = await Promise.all(
       Array.from({ length: 10 }, () => leases.make({ metadata: { generateName: 'g' } })),
     );
     expect(new Set(made.map(({ metadata }) => metadata.name)).size).toBe(10);
   });
 
-  it('shortens a long beginning so that the name has 63 characters', async ({ leases }) => {
+  test('shortens a long beginning so that the name has 63 characters', async ({ leases }) => {
     const made = await leases.make({ metadata: { generateName: 'x'.repeat(100) } });
     expect(made.metadata.name).toMatch(new RegExp(`^x{58}${suffix}$`));
   });
 
-  it('gives way to a name, but is kept', async ({ namespace, leases }) => {
+  test('gives way to a name, but is kept', async ({ namespace, leases }) => {
     const managedFields = [updated('conformance', { 'f:metadata': { 'f:generateName': {} } })];
     expectAnswer(
       await leases.create({ metadata: { name: 'a', generateName: 'gen-' } }),
@@ -37,7 +37,7 @@ export function describeGenerateName({ it }: Suite): void {
     );
   });
 
-  it('is judged like a name, and so is what comes of it', async ({ leases }) => {
+  test('is judged like a name, and so is what comes of it', async ({ leases }) => {
     const answer = await leases.create({ metadata: { generateName: 'Gen_' } });
     const name = /"(Gen_.{5})"/.exec(String(answer.json['message']))?.[1] ?? 'no name';
     expectAnswer(
@@ -50,7 +50,7 @@ export function describeGenerateName({ it }: Suite): void {
     );
   });
 
-  it('is no use when it is empty', async ({ leases }) => {
+  test('is no use when it is empty', async ({ leases }) => {
     expectAnswer(
       await leases.create({ metadata: { generateName: '' } }),
       422,

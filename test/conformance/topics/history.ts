@@ -6,8 +6,8 @@ const expiredToken =
   'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
 
 /** What becomes of those who come too late. Last of all, as it makes the server forget for everybody. */
-export function describeHistory({ it }: Suite): void {
-  it('is forgotten, and each is told how to go on', async ({ leases, target }) => {
+export function describeHistory({ test }: Suite): void {
+  test('is forgotten, and each is told how to go on', async ({ leases, target }) => {
     const names = ['a', 'b', 'c', 'd'];
     for (const name of names) await leases.make({ metadata: { name } });
     const first = await leases.list({ query: { limit: 1 } });

@@ -25,8 +25,8 @@ const unprocessable = failure(
   {},
 );
 
-export function describeJsonPatch({ it }: Suite): void {
-  it('carries out every operation in turn', async ({ leases }) => {
+export function describeJsonPatch({ test }: Suite): void {
+  test('carries out every operation in turn', async ({ leases }) => {
     await leases.make(object);
     const { code, json } = await leases.jsonPatch('a', [
       { op: 'test', path: '/spec/holderIdentity', value: 'h' },
@@ -55,7 +55,7 @@ export function describeJsonPatch({ it }: Suite): void {
     expect((await leases.get('a')).json).toEqual(json);
   });
 
-  it('writes nothing when nothing changes', async ({ leases }) => {
+  test('writes nothing when nothing changes', async ({ leases }) => {
     const made = await leases.make(object);
     for (const patch of [[], [{ op: 'replace', path: '/spec/holderIdentity', value: 'h' }]]) {
       expectAnswer(await leases.jsonPatch('a', patch), 200, made);
@@ -75,7 +75,7 @@ export function describeJsonPatch({ it }: Suite): void {
     { op: 'other', path: '/spec/x', value: 1 },
     { path: '/spec/holderIdentity', value: 'e' },
   ]) {
-    it(`carries out nothing where ${JSON.stringify(operation)} fails`, async ({ leases }) => {
+    test(`carries out nothing where ${JSON.stringify(operation)} fails`, async ({ leases }) => {
       const made = await leases.make(object);
       const patch = [{ op: 'add', path: '/spec/leaseDurationSeconds', value: 99 }, operation];
       expectAnswer(await leases.jsonPatch('a', patch), 422, unprocessable);
@@ -92,14 +92,14 @@ export function describeJsonPatch({ it }: Suite): void {
     ['[5]', 'error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp'],
   ];
   for (const [rawBody, message] of notAPatch) {
-    it(`refuses the patch ${rawBody}`, async ({ leases, request }) => {
+    test(`refuses the patch ${rawBody}`, async ({ leases, request }) => {
       await leases.make(object);
       const asked = { rawBody, contentType: mediaTypes.jsonPatch };
       expectAnswer(await request('PATCH', `${leases.path}/a`, asked), 400, badRequest(message));
     });
   }
 
-  it('refuses more than ten thousand operations', async ({ leases }) => {
+  test('refuses more than ten thousand operations', async ({ leases }) => {
     await leases.make(object);
     const patch = Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/kind', value: 'Lease' }));
     expectAnswer(
@@ -113,7 +113,7 @@ export function describeJsonPatch({ it }: Suite): void {
     );
   });
 
-  it('warns of members of an operation that it does not know', async ({ leases }) => {
+  test('warns of members of an operation that it does not know', async ({ leases }) => {
     await leases.make(object);
     const answer = await leases.jsonPatch('a', [
       { op: 'add', path: '/spec/holderIdentity', value: 'z', other: 1 },
@@ -124,14 +124,14 @@ export function describeJsonPatch({ it }: Suite): void {
     });
   });
 
-  it('warns of unknown fields that it adds', async ({ leases }) => {
+  test('warns of unknown fields that it adds', async ({ leases }) => {
     const made = await leases.make(object);
     const answer = await leases.jsonPatch('a', [{ op: 'add', path: '/metadata/other', value: 'x' }]);
     expect(answer.warnings).toEqual(['unknown field "metadata.other"']);
     expectAnswer(answer, 200, made);
   });
 
-  it('is an update like any other', async ({ leases }) => {
+  test('is an update like any other', async ({ leases }) => {
     await leases.make(object);
     const patched = (path: string, value: unknown) => leases.jsonPatch('a', [{ op: 'replace', path, value }]);
     expectAnswer(await patched('/metadata/resourceVersion', '1'), 409, staleUpdate(leaseResource, 'a'));
@@ -149,7 +149,7 @@ export function describeJsonPatch({ it }: Suite): void {
   });
 
   // The library that a kube-apiserver uses goes its own ways here, and clients may have come to rely on it.
-  it('adds what it replaces and does not find, and counts backwards', async ({ leases }) => {
+  test('adds what it replaces and does not find, and counts backwards', async ({ leases }) => {
     await leases.make(object);
     const { code, json } = await leases.jsonPatch('a', [
       { op: 'replace', path: '/spec/leaseTransitions', value: 1 },

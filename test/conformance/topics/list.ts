@@ -24,8 +24,8 @@ async function makeFive(leases: Collection): Promise<readonly Body[]> {
   return made;
 }
 
-export function describeList({ it, minor }: Suite): void {
-  it('answers with the objects in the order of their names', async ({ namespace, leases }) => {
+export function describeList({ test, minor }: Suite): void {
+  test('answers with the objects in the order of their names', async ({ namespace, leases }) => {
     await makeFive(leases);
     const answer = await leases.list();
     expectAnswer(answer, 200, {
@@ -38,7 +38,7 @@ export function describeList({ it, minor }: Suite): void {
     expect(Number(answer.json.metadata.resourceVersion)).toBeGreaterThanOrEqual(latest);
   });
 
-  it('answers with an empty list where nothing is', async ({ leases, request }) => {
+  test('answers with an empty list where nothing is', async ({ leases, request }) => {
     const empty = {
       kind: 'LeaseList',
       apiVersion: 'coordination.k8s.io/v1',
@@ -50,7 +50,7 @@ export function describeList({ it, minor }: Suite): void {
     expectAnswer(await request('GET', path), 200, empty);
   });
 
-  it('lists all namespaces by namespace and name', async ({ namespace, leases, request }) => {
+  test('lists all namespaces by namespace and name', async ({ namespace, leases, request }) => {
     await makeFive(leases);
     const { json } = await request('GET', '/apis/coordination.k8s.io/v1/leases');
     const keys = json.items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
@@ -61,7 +61,7 @@ export function describeList({ it, minor }: Suite): void {
     expect(namespacesInOrder).toEqual([...namespacesInOrder].sort());
   });
 
-  it('gives pages that make up the list as it was at first', async ({ leases }) => {
+  test('gives pages that make up the list as it was at first', async ({ leases }) => {
     const made = await makeFive(leases);
     const first = await leases.list({ query: { limit: 2 } });
     expect({ code: first.code, names: names(first.json) }).toEqual({ code: 200, names: ['a', 'b'] });
@@ -92,7 +92,7 @@ export function describeList({ it, minor }: Suite): void {
     });
   });
 
-  it('does not need a limit to go on', async ({ leases }) => {
+  test('does not need a limit to go on', async ({ leases }) => {
     await makeFive(leases);
     const { json } = await leases.list({ query: { limit: 2 } });
     const rest = await leases.list({ query: { continue: json.metadata.continue ?? '' } });
@@ -100,7 +100,7 @@ export function describeList({ it, minor }: Suite): void {
     expect(rest.json.metadata).toEqual({ resourceVersion: json.metadata.resourceVersion });
   });
 
-  it('gives no other page where all fits', async ({ leases }) => {
+  test('gives no other page where all fits', async ({ leases }) => {
     await makeFive(leases);
     for (const limit of [5, 6, 0, -1]) {
       const { json } = await leases.list({ query: { limit } });
@@ -112,7 +112,7 @@ export function describeList({ it, minor }: Suite): void {
     }
   });
 
-  it('goes on over all namespaces', async ({ namespace, leases, request }) => {
+  test('goes on over all namespaces', async ({ namespace, leases, request }) => {
     await makeFive(leases);
     const path = '/apis/coordination.k8s.io/v1/leases';
     const seen: string[] = [];
@@ -127,7 +127,7 @@ export function describeList({ it, minor }: Suite): void {
     expect(new Set(seen).size).toBe(seen.length);
   });
 
-  it('counts what remains only where nothing is selected', async ({ leases }) => {
+  test('counts what remains only where nothing is selected', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a', labels: { x: 'y' } } });
     await leases.make({ metadata: { name: 'b' } });
     await leases.make({ metadata: { name: 'c', labels: { x: 'y' } } });
@@ -156,7 +156,7 @@ export function describeList({ it, minor }: Suite): void {
     [token({ v: version, rv: 5, start: '../x' }), 'continue key is not valid: ../x'],
   ];
   for (const [text, problem] of wrongTokens) {
-    it(`refuses to go on from ${text}`, async ({ leases }) => {
+    test(`refuses to go on from ${text}`, async ({ leases }) => {
       expectAnswer(
         await leases.list({ query: { limit: 2, continue: text } }),
         400,
@@ -197,13 +197,13 @@ export function describeList({ it, minor }: Suite): void {
     ],
   ];
   for (const [query, causes] of wrong) {
-    it(`refuses ${JSON.stringify(query)}`, async ({ leases }) => {
+    test(`refuses ${JSON.stringify(query)}`, async ({ leases }) => {
       expectAnswer(await leases.list({ query }), 422, invalidOptions('ListOptions', causes));
     });
   }
 
   for (const name of ['limit', 'timeoutSeconds']) {
-    it(`refuses a ${name} that is no number`, async ({ leases }) => {
+    test(`refuses a ${name} that is no number`, async ({ leases }) => {
       expectAnswer(
         await leases.list({ query: { [name]: 'x' } }),
         400,
@@ -212,7 +212,7 @@ export function describeList({ it, minor }: Suite): void {
     });
   }
 
-  it('refuses a resourceVersion that is none', async ({ leases }) => {
+  test('refuses a resourceVersion that is none', async ({ leases }) => {
     const problem = 'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax';
     const answer = await leases.list({ query: { resourceVersion: 'abc' } });
     // Up to 1.32, the server takes it for an error of its own.
@@ -220,7 +220,7 @@ export function describeList({ it, minor }: Suite): void {
     expect({ code: answer.code, message: answer.json['message'] }).toEqual({ code, message });
   });
 
-  it('cannot wait for a resourceVersion that is far away', async ({ leases }) => {
+  test('cannot wait for a resourceVersion that is far away', async ({ leases }) => {
     const resourceVersion = '987654321';
     for (const more of [{}, { resourceVersionMatch: 'NotOlderThan' }]) {
       expectAnswer(
@@ -231,7 +231,7 @@ export function describeList({ it, minor }: Suite): void {
     }
   });
 
-  it('answers with the latest, or what was at a resourceVersion', async ({ leases }) => {
+  test('answers with the latest, or what was at a resourceVersion', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const { resourceVersion } = (await leases.make({ metadata: { name: 'b' } })).metadata;
     await leases.make({ metadata: { name: 'c' } });
@@ -249,7 +249,7 @@ export function describeList({ it, minor }: Suite): void {
     expect(await listed({ resourceVersion, limit: 1 })).toEqual(['a']);
   });
 
-  it('goes on at the resourceVersion that was asked for', async ({ leases }) => {
+  test('goes on at the resourceVersion that was asked for', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const { resourceVersion } = (await leases.make({ metadata: { name: 'b' } })).metadata;
     await leases.delete('b');

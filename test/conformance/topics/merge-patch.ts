@@ -15,8 +15,8 @@ import type { Suite } from '../suite.ts';
 import { shownNoRevision, shownTime } from '../wording.ts';
 import { mediaTypes } from '../workspace.ts';
 
-export function describeMergePatch({ it, minor }: Suite): void {
-  it('sets, changes and removes fields', async ({ leases }) => {
+export function describeMergePatch({ test, minor }: Suite): void {
+  test('sets, changes and removes fields', async ({ leases }) => {
     const made = await leases.make({
       metadata: { name: 'a', labels: { x: 'y', z: 'z' } },
       spec: { holderIdentity: 'h', leaseDurationSeconds: 10 },
@@ -34,7 +34,7 @@ export function describeMergePatch({ it, minor }: Suite): void {
     expect((await leases.get('a')).json).toEqual(answer.json);
   });
 
-  it('writes nothing when nothing changes', async ({ leases }) => {
+  test('writes nothing when nothing changes', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' }, spec: { holderIdentity: 'h' } });
     for (const patch of [
       {},
@@ -47,18 +47,18 @@ export function describeMergePatch({ it, minor }: Suite): void {
     }
   });
 
-  it('replaces lists as a whole', async ({ leases }) => {
+  test('replaces lists as a whole', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a', finalizers: ['a/b', 'c/d'] } });
     const { json } = await leases.mergePatch('a', { metadata: { finalizers: ['e/f'] } });
     expect(json.metadata.finalizers).toEqual(['e/f']);
   });
 
-  it('empties the spec with null', async ({ leases }) => {
+  test('empties the spec with null', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' }, spec: { holderIdentity: 'h' } });
     expect((await leases.mergePatch('a', { spec: null })).json.spec).toEqual({});
   });
 
-  it('refuses what does not exist', async ({ leases, request }) => {
+  test('refuses what does not exist', async ({ leases, request }) => {
     expectAnswer(await leases.mergePatch('a', {}), 404, notFound(leaseResource, 'a'));
     expectAnswer(await leases.mergePatch('Bad_Name', {}), 404, notFound(leaseResource, 'Bad_Name'));
     const path = '/apis/coordination.k8s.io/v1/namespaces/does-not-exist/leases/a';
@@ -66,7 +66,7 @@ export function describeMergePatch({ it, minor }: Suite): void {
     expectAnswer(await request('PATCH', path, asked), 404, notFound(leaseResource, 'a'));
   });
 
-  it('is made on the latest version unless it names one', async ({ leases }) => {
+  test('is made on the latest version unless it names one', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     const { resourceVersion } = made.metadata;
     const patch = { metadata: { resourceVersion }, spec: { leaseTransitions: 1 } };
@@ -81,7 +81,7 @@ export function describeMergePatch({ it, minor }: Suite): void {
     });
   });
 
-  it('must not take the resourceVersion away', async ({ leases }) => {
+  test('must not take the resourceVersion away', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     for (const resourceVersion of [null, '', '0']) {
       expectAnswer(
@@ -94,7 +94,7 @@ export function describeMergePatch({ it, minor }: Suite): void {
     }
   });
 
-  it('must not change name, namespace, uid or deletionTimestamp', async ({ leases }) => {
+  test('must not change name, namespace, uid or deletionTimestamp', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const time = '2020-01-01T00:00:00Z';
     const uid = invalid('metadata.uid', '"x"', 'field is immutable');
@@ -126,7 +126,7 @@ export function describeMergePatch({ it, minor }: Suite): void {
     );
   });
 
-  it('is validated like any update', async ({ leases }) => {
+  test('is validated like any update', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     expectAnswer(
       await leases.mergePatch('a', { spec: { leaseDurationSeconds: 0 } }),
@@ -150,7 +150,7 @@ export function describeMergePatch({ it, minor }: Suite): void {
     ['{"spec":{}} x', "error decoding patch: invalid character 'x' after top-level value"],
   ];
   for (const [rawBody, message] of notAPatch) {
-    it(`refuses the patch ${JSON.stringify(rawBody)}`, async ({ leases, request }) => {
+    test(`refuses the patch ${JSON.stringify(rawBody)}`, async ({ leases, request }) => {
       await leases.make({ metadata: { name: 'a' } });
       const asked = { rawBody, contentType: mediaTypes.mergePatch };
       expectAnswer(await request('PATCH', `${leases.path}/a`, asked), 400, badRequest(message));
@@ -178,7 +178,7 @@ export function describeMergePatch({ it, minor }: Suite): void {
     [{ apiVersion: 'v1' }, `no kind "Lease" is registered for version "v1" in its scheme`],
   ];
   for (const [patch, problem] of leadsNowhere) {
-    it(`refuses the patch ${JSON.stringify(patch)}`, async ({ leases }) => {
+    test(`refuses the patch ${JSON.stringify(patch)}`, async ({ leases }) => {
       const made = await leases.make({ metadata: { name: 'a' } });
       const answer = await leases.mergePatch('a', patch);
       expectAnswer(answer, 422, unreadable(problem));
@@ -187,7 +187,7 @@ export function describeMergePatch({ it, minor }: Suite): void {
     });
   }
 
-  it('warns of unknown and duplicate fields, says nothing of them, or refuses them', async ({
+  test('warns of unknown and duplicate fields, says nothing of them, or refuses them', async ({
     leases,
     request,
   }) => {
@@ -207,7 +207,7 @@ export function describeMergePatch({ it, minor }: Suite): void {
     expectAnswer(await patched('Strict'), 422, unreadable(`strict decoding error: ${problems.join(', ')}`));
   });
 
-  it('answers a dry run with what would be, under the old revision', async ({ leases }) => {
+  test('answers a dry run with what would be, under the old revision', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     expectAnswer(
       await leases.mergePatch('a', { spec: { leaseTransitions: 9 } }, { query: { dryRun: 'All' } }),

@@ -43,8 +43,8 @@ function namespaceBody(name: string, metadata: object = {}): object {
   };
 }
 
-export function describeNamespaces({ it, minor }: Suite): void {
-  it('are created with a label, a finalizer and a phase', async (workspace) => {
+export function describeNamespaces({ test, minor }: Suite): void {
+  test('are created with a label, a finalizer and a phase', async (workspace) => {
     const namespaces = namespacesOf(workspace);
     const name = uniqueName('made');
     expectAnswer(await namespaces.create({ metadata: { name } }), 201, namespaceBody(name));
@@ -56,7 +56,7 @@ export function describeNamespaces({ it, minor }: Suite): void {
     );
   });
 
-  it('are listed and watched', async (workspace) => {
+  test('are listed and watched', async (workspace) => {
     const namespaces = namespacesOf(workspace);
     const query = { fieldSelector: `metadata.name=${workspace.namespace}` };
     const { json } = await namespaces.list({ query });
@@ -73,7 +73,7 @@ export function describeNamespaces({ it, minor }: Suite): void {
     watch.close();
   });
 
-  it('are there from the beginning', async (workspace) => {
+  test('are there from the beginning', async (workspace) => {
     for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease']) {
       const { code, json } = await namespacesOf(workspace).get(name);
       expect({ code, name: json.metadata.name, status: json['status'] }).toEqual({
@@ -84,7 +84,7 @@ export function describeNamespaces({ it, minor }: Suite): void {
     }
   });
 
-  it('are selected by phase', async (workspace) => {
+  test('are selected by phase', async (workspace) => {
     const list = (fieldSelector: string) => namespacesOf(workspace).list({ query: { fieldSelector } });
     const own = `metadata.name=${workspace.namespace}`;
     expect((await list(`${own},status.phase=Active`)).json.items).toHaveLength(1);
@@ -104,7 +104,7 @@ export function describeNamespaces({ it, minor }: Suite): void {
       ],
     ],
   ] as const) {
-    it(`refuse the name ${name.slice(0, 10)}`, async (workspace) => {
+    test(`refuse the name ${name.slice(0, 10)}`, async (workspace) => {
       expectAnswer(
         await namespacesOf(workspace).create({ metadata: { name } }),
         422,
@@ -113,7 +113,7 @@ export function describeNamespaces({ it, minor }: Suite): void {
     });
   }
 
-  it('refuse finalizers that are no names', async (workspace) => {
+  test('refuse finalizers that are no names', async (workspace) => {
     const name = uniqueName('refused');
     const neither = 'name is neither a standard finalizer name nor is it fully qualified';
     expectAnswer(
@@ -126,7 +126,7 @@ export function describeNamespaces({ it, minor }: Suite): void {
     );
   });
 
-  it('never lose their label, nor their finalizer', async (workspace) => {
+  test('never lose their label, nor their finalizer', async (workspace) => {
     const namespaces = namespacesOf(workspace);
     const { namespace } = workspace;
     const made = (await namespaces.get(namespace)).json;
@@ -143,7 +143,7 @@ export function describeNamespaces({ it, minor }: Suite): void {
     expect(wrong.metadata.labels).toEqual({ [nameLabel]: labelled, a: 'b' });
   });
 
-  it('are updated without a resourceVersion too, but not created by PUT', async (workspace) => {
+  test('are updated without a resourceVersion too, but not created by PUT', async (workspace) => {
     const namespaces = namespacesOf(workspace);
     const { namespace } = workspace;
     const { code, json } = await namespaces.replace(namespace, {
@@ -160,7 +160,7 @@ export function describeNamespaces({ it, minor }: Suite): void {
     );
   });
 
-  it('are created by an apply', async (workspace) => {
+  test('are created by an apply', async (workspace) => {
     const name = uniqueName('applied');
     expectAnswer(
       await namespacesOf(workspace).apply(name, 'm', { metadata: { name } }),
@@ -169,7 +169,7 @@ export function describeNamespaces({ it, minor }: Suite): void {
     );
   });
 
-  it('are emptied before they go', async (workspace) => {
+  test('are emptied before they go', async (workspace) => {
     const namespaces = namespacesOf(workspace);
     const { namespace, leases } = workspace;
     const made = (await namespaces.get(namespace)).json;
@@ -207,7 +207,7 @@ export function describeNamespaces({ it, minor }: Suite): void {
     );
   });
 
-  it('can be needed too much to be deleted', async (workspace) => {
+  test('can be needed too much to be deleted', async (workspace) => {
     for (const name of ['default', 'kube-system', 'kube-public']) {
       expectAnswer(
         await namespacesOf(workspace).delete(name),
@@ -226,7 +226,7 @@ export function describeNamespaces({ it, minor }: Suite): void {
     );
   });
 
-  it('are shown as a table', async (workspace) => {
+  test('are shown as a table', async (workspace) => {
     const { json } = await namespacesOf(workspace).get(workspace.namespace, {
       accept: `${mediaTypes.table},application/json`,
     });

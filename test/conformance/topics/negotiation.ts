@@ -7,7 +7,7 @@ const object = { metadata: { name: 'a' } };
 const yaml =
   'apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata:\n  name: a\nspec:\n  leaseTransitions: 3\n';
 
-export function describeNegotiation({ it }: Suite): void {
+export function describeNegotiation({ test }: Suite): void {
   const unknownFormat = failure(
     415,
     'UnsupportedMediaType',
@@ -15,12 +15,12 @@ export function describeNegotiation({ it }: Suite): void {
   );
 
   for (const contentType of ['', 'application/json; charset=utf-8', 'Application/JSON']) {
-    it(`takes JSON with the content type ${JSON.stringify(contentType)}`, async ({ namespace, leases }) => {
+    test(`takes JSON with the content type ${JSON.stringify(contentType)}`, async ({ namespace, leases }) => {
       expectAnswer(await leases.create(object, { contentType }), 201, lease(namespace, 'a'));
     });
   }
 
-  it('takes YAML', async ({ namespace, leases, request }) => {
+  test('takes YAML', async ({ namespace, leases, request }) => {
     const asked = { contentType: 'application/yaml', rawBody: yaml };
     const managedFields = [updated('conformance', { 'f:spec': { 'f:leaseTransitions': {} } })];
     expectAnswer(
@@ -30,14 +30,14 @@ export function describeNegotiation({ it }: Suite): void {
     );
   });
 
-  it('warns of duplicate and unknown fields in YAML', async ({ leases, request }) => {
+  test('warns of duplicate and unknown fields in YAML', async ({ leases, request }) => {
     const rawBody = 'metadata:\n  name: a\n  name: b\nother: 1\n';
     const answer = await request('POST', leases.path, { contentType: 'application/yaml', rawBody });
     expect(answer.warnings).toEqual(['line 3: key "name" already set in map', 'unknown field "other"']);
     expect(answer.json.metadata.name).toBe('b');
   });
 
-  it('refuses YAML that is none', async ({ leases, request }) => {
+  test('refuses YAML that is none', async ({ leases, request }) => {
     const asked = { contentType: 'application/yaml', rawBody: 'metadata: [' };
     expectAnswer(
       await request('POST', leases.path, asked),
@@ -51,7 +51,7 @@ export function describeNegotiation({ it }: Suite): void {
   });
 
   for (const contentType of ['text/plain', mediaTypes.mergePatch]) {
-    it(`refuses bodies of the content type ${contentType}`, async ({ leases }) => {
+    test(`refuses bodies of the content type ${contentType}`, async ({ leases }) => {
       expectAnswer(await leases.create(object, { contentType }), 415, unknownFormat);
       await leases.make(object);
       expectAnswer(await leases.replace('a', object, { contentType }), 415, unknownFormat);
@@ -60,7 +60,7 @@ export function describeNegotiation({ it }: Suite): void {
   }
 
   for (const contentType of ['', 'application/json', 'application/yaml', 'text/plain']) {
-    it(`refuses patches of the content type ${JSON.stringify(contentType)}`, async ({ leases }) => {
+    test(`refuses patches of the content type ${JSON.stringify(contentType)}`, async ({ leases }) => {
       await leases.make(object);
       expectAnswer(
         await leases.mergePatch('a', {}, { contentType }),
@@ -71,7 +71,7 @@ export function describeNegotiation({ it }: Suite): void {
   }
 
   for (const accept of ['', '*/*', 'text/html, application/json', 'application/json;q=0.1']) {
-    it(`answers in JSON where the client accepts ${JSON.stringify(accept)}`, async ({
+    test(`answers in JSON where the client accepts ${JSON.stringify(accept)}`, async ({
       namespace,
       leases,
     }) => {
@@ -81,7 +81,7 @@ export function describeNegotiation({ it }: Suite): void {
     });
   }
 
-  it('takes protobuf', async ({ namespace, leases }) => {
+  test('takes protobuf', async ({ namespace, leases }) => {
     const message = (...fields: readonly (readonly [number, string | Buffer])[]) =>
       Buffer.concat(
         fields.map(([number, value]) => {
@@ -115,7 +115,7 @@ export function describeNegotiation({ it }: Suite): void {
     });
   });
 
-  it('answers in YAML', async ({ leases }) => {
+  test('answers in YAML', async ({ leases }) => {
     const made = await leases.make(object);
     const { code, headers, text } = await leases.get('a', { accept: 'application/yaml' });
     expect({ code, text, type: headers['content-type'] }).toEqual({
@@ -135,7 +135,7 @@ spec: {}
   });
 
   for (const accept of ['text/html', 'application/cbor', 'application/*', 'text/html,application/*;q=0.5']) {
-    it(`cannot answer a client that accepts ${accept} only`, async ({ leases }) => {
+    test(`cannot answer a client that accepts ${accept} only`, async ({ leases }) => {
       await leases.make(object);
       expectAnswer(
         await leases.get('a', { accept }),
@@ -155,7 +155,7 @@ spec: {}
     'application/json;as=Table;v=v2;g=meta.k8s.io',
     'application/json;as=Table;v=v1;g=other',
   ]) {
-    it(`cannot answer a client that accepts ${accept} only`, async ({ leases }) => {
+    test(`cannot answer a client that accepts ${accept} only`, async ({ leases }) => {
       await leases.make(object);
       expectAnswer(
         await leases.get('a', { accept }),
@@ -169,7 +169,7 @@ spec: {}
     });
   }
 
-  it('shows an object as no list', async ({ leases }) => {
+  test('shows an object as no list', async ({ leases }) => {
     await leases.make(object);
     expectAnswer(
       await leases.get('a', { accept: mediaTypes.metadataList }),
@@ -182,7 +182,7 @@ spec: {}
     );
   });
 
-  it('shows metadata alone', async ({ leases }) => {
+  test('shows metadata alone', async ({ leases }) => {
     const made = await leases.make({ ...object, spec: { holderIdentity: 'h' } });
     const partial = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: made.metadata };
     expectAnswer(await leases.get('a', { accept: mediaTypes.metadata }), 200, partial);
@@ -200,14 +200,16 @@ spec: {}
     });
   });
 
-  it('gives null for an empty list of metadata, but an empty array for an empty list', async ({ leases }) => {
+  test('gives null for an empty list of metadata, but an empty array for an empty list', async ({
+    leases,
+  }) => {
     expect((await leases.list({ accept: mediaTypes.metadataList })).json.items).toBeNull();
     expect((await leases.list()).json.items).toEqual([]);
   });
 
   const isPretty = (text: string) => text.startsWith('{\n  "kind": ');
 
-  it('prints for people when it is asked to, or when they seem to look', async ({ leases }) => {
+  test('prints for people when it is asked to, or when they seem to look', async ({ leases }) => {
     await leases.make(object);
     for (const asked of [
       { query: { pretty: 'true' } },
@@ -229,19 +231,19 @@ spec: {}
     }
   });
 
-  it('prints errors for people too', async ({ leases }) => {
+  test('prints errors for people too', async ({ leases }) => {
     const answer = await leases.get('a', { query: { pretty: 'true' } });
     expectAnswer(answer, 404, notFound(leaseResource, 'a'));
     expect(isPretty(answer.text)).toBe(true);
   });
 
-  it('prints errors for people where the client wants no plain JSON', async ({ leases }) => {
+  test('prints errors for people where the client wants no plain JSON', async ({ leases }) => {
     const { table } = mediaTypes;
     expect(isPretty((await leases.get('a', { accept: table })).text)).toBe(true);
     expect(isPretty((await leases.get('a', { accept: `${table},application/json` })).text)).toBe(false);
   });
 
-  it('ends every line of JSON that answers a request', async ({ leases }) => {
+  test('ends every line of JSON that answers a request', async ({ leases }) => {
     await leases.make(object);
     expect((await leases.get('a')).text.endsWith('}\n')).toBe(true);
     expect((await leases.get('b')).text.endsWith('}\n')).toBe(true);

@@ -30,8 +30,8 @@ const model = (version: string, name: string) => `io.k8s.api.coordination.${vers
 const ref = (name: string) => [{ $ref: `#/components/schemas/${name}` }];
 const microTime = 'io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime';
 
-export function describeOpenApi({ it, candidateVersions }: Suite): void {
-  it('has a document for each version, which may be kept for ever', async ({ request }) => {
+export function describeOpenApi({ test, candidateVersions }: Suite): void {
+  test('has a document for each version, which may be kept for ever', async ({ request }) => {
     const index = await request('GET', '/openapi/v3');
     const paths = index.json['paths'] as Readonly<Record<string, { readonly serverRelativeURL: string }>>;
     for (const groupVersion of [
@@ -63,11 +63,11 @@ export function describeOpenApi({ it, candidateVersions }: Suite): void {
     }
   });
 
-  it('has no documents of others', async ({ request }) => {
+  test('has no documents of others', async ({ request }) => {
     expect((await request('GET', '/openapi/v3/apis/no-such-group/v1')).code).toBe(404);
   });
 
-  it('describes every field of a Lease', async (workspace) => {
+  test('describes every field of a Lease', async (workspace) => {
     const { openapi, components } = await documentOf(workspace, 'apis/coordination.k8s.io/v1');
     expect(openapi).toMatch(/^3\.0\./);
     const lease = components.schemas[model('v1', 'Lease')];
@@ -105,7 +105,7 @@ export function describeOpenApi({ it, candidateVersions }: Suite): void {
     });
   });
 
-  it('describes every field of a LeaseCandidate', async (workspace) => {
+  test('describes every field of a LeaseCandidate', async (workspace) => {
     for (const version of candidateVersions) {
       const { components } = await documentOf(workspace, `apis/coordination.k8s.io/${version}`);
       const spec = components.schemas[model(version, 'LeaseCandidateSpec')];
@@ -124,7 +124,7 @@ export function describeOpenApi({ it, candidateVersions }: Suite): void {
     }
   });
 
-  it('says how lists and maps of the metadata are merged', async (workspace) => {
+  test('says how lists and maps of the metadata are merged', async (workspace) => {
     const { components } = await documentOf(workspace, 'apis/coordination.k8s.io/v1');
     const { properties = {} } = components.schemas['io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'] ?? {};
     expect(properties['finalizers']).toMatchObject({
@@ -150,7 +150,7 @@ export function describeOpenApi({ it, candidateVersions }: Suite): void {
     });
   });
 
-  it('says what can be done with each path', async (workspace) => {
+  test('says what can be done with each path', async (workspace) => {
     const { paths } = await documentOf(workspace, 'apis/coordination.k8s.io/v1');
     const group = { group: 'coordination.k8s.io', kind: 'Lease', version: 'v1' };
     const root = '/apis/coordination.k8s.io/v1';

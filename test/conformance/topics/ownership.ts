@@ -2,8 +2,8 @@ import { expect } from 'vitest';
 import { applied, updated } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 
-export function describeOwnership({ it }: Suite): void {
-  it('gives a field to whoever changed it last', async ({ leases }) => {
+export function describeOwnership({ test }: Suite): void {
+  test('gives a field to whoever changed it last', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a', labels: { x: '1' } }, spec: { holderIdentity: 'h' } });
     const { json } = await leases.mergePatch(
       'a',
@@ -22,7 +22,7 @@ export function describeOwnership({ it }: Suite): void {
     ]);
   });
 
-  it('takes from a manager what somebody else removed', async ({ leases }) => {
+  test('takes from a manager what somebody else removed', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a', labels: { x: '1' } }, spec: { holderIdentity: 'h' } });
     const { json } = await leases.mergePatch(
       'a',
@@ -35,7 +35,7 @@ export function describeOwnership({ it }: Suite): void {
     ]);
   });
 
-  it('forgets a manager that owns nothing any more', async ({ leases }) => {
+  test('forgets a manager that owns nothing any more', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' }, spec: { holderIdentity: 'h' } });
     const { json } = await leases.mergePatch(
       'a',
@@ -45,7 +45,7 @@ export function describeOwnership({ it }: Suite): void {
     expect(json.metadata.managedFields).toEqual([updated('other', { 'f:spec': { 'f:holderIdentity': {} } })]);
   });
 
-  it('tells a manager that applies from one of that name that updates', async ({ leases }) => {
+  test('tells a manager that applies from one of that name that updates', async ({ leases }) => {
     await leases.apply('a', 'm', { metadata: { name: 'a' }, spec: { holderIdentity: 'h' } });
     const { json } = await leases.mergePatch(
       'a',
@@ -58,7 +58,9 @@ export function describeOwnership({ it }: Suite): void {
     ]);
   });
 
-  it('takes from an applier what an update changes, but not what it leaves as it is', async ({ leases }) => {
+  test('takes from an applier what an update changes, but not what it leaves as it is', async ({
+    leases,
+  }) => {
     await leases.apply('a', 'm', {
       metadata: { name: 'a' },
       spec: { holderIdentity: 'h', leaseTransitions: 1 },
@@ -70,7 +72,7 @@ export function describeOwnership({ it }: Suite): void {
     ]);
   });
 
-  it('keeps what a client leaves out, so that updates need not carry it', async ({ leases }) => {
+  test('keeps what a client leaves out, so that updates need not carry it', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' }, spec: { holderIdentity: 'h' } });
     const { managedFields: _, ...metadata } = made.metadata;
     const { json } = await leases.replace(
@@ -85,7 +87,7 @@ export function describeOwnership({ it }: Suite): void {
   });
 
   for (const managedFields of [[], [{}]]) {
-    it(`is dropped with ${JSON.stringify(managedFields)}, until somebody applies`, async ({ leases }) => {
+    test(`is dropped with ${JSON.stringify(managedFields)}, until somebody applies`, async ({ leases }) => {
       const made = await leases.make({ metadata: { name: 'a' }, spec: { holderIdentity: 'h' } });
       const dropped = await leases.replace('a', { ...made, metadata: { ...made.metadata, managedFields } });
       expect(dropped.json.metadata.managedFields).toBeUndefined();
@@ -99,7 +101,7 @@ export function describeOwnership({ it }: Suite): void {
     });
   }
 
-  it('does not begin with an update of an object that nobody owned', async ({ leases }) => {
+  test('does not begin with an update of an object that nobody owned', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const patched = await leases.mergePatch('a', { spec: { leaseTransitions: 1 } });
     expect(patched.json.metadata.managedFields).toBeUndefined();
@@ -111,7 +113,7 @@ export function describeOwnership({ it }: Suite): void {
     ]);
   });
 
-  it('changes no time while the fields of a manager stay the same', async ({ leases }) => {
+  test('changes no time while the fields of a manager stay the same', async ({ leases }) => {
     const old = {
       manager: 'conformance',
       operation: 'Update',

@@ -28,7 +28,7 @@ const writes: readonly (readonly [options: string, verb: string, write: Write])[
   ['PatchOptions', 'strategic merge patch', ({ leases }, query) => leases.strategicPatch('a', {}, { query })],
 ];
 
-export function describeParameters({ it, minor }: Suite): void {
+export function describeParameters({ test, minor }: Suite): void {
   const dryRun = (value: string) => notSupported('dryRun', shownList(minor, [value]), '"All"');
   const fieldValidation = (value: string) =>
     notSupported('fieldValidation', `"${value}"`, '"", "Ignore", "Strict", "Warn"');
@@ -52,7 +52,7 @@ export function describeParameters({ it, minor }: Suite): void {
     ],
   ];
   for (const [options, verb, write] of writes) {
-    it(`refuses a ${verb} with parameters that are not valid`, async (workspace) => {
+    test(`refuses a ${verb} with parameters that are not valid`, async (workspace) => {
       await workspace.leases.make({ metadata: { name: 'a' } });
       for (const [query, causes] of wrong) {
         expectAnswer(await write(workspace, query), 422, invalidOptions(options, causes));
@@ -60,7 +60,7 @@ export function describeParameters({ it, minor }: Suite): void {
     });
   }
 
-  it('refuses an apply with parameters that are not valid, or without a field manager', async ({
+  test('refuses an apply with parameters that are not valid, or without a field manager', async ({
     leases,
   }) => {
     const noManager = required('fieldManager', 'is required for apply patch');
@@ -79,7 +79,7 @@ export function describeParameters({ it, minor }: Suite): void {
     }
   });
 
-  it('lets nothing but an apply be forced', async ({ leases }) => {
+  test('lets nothing but an apply be forced', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     for (const force of ['true', 'false']) {
       for (const patch of [leases.mergePatch, leases.strategicPatch]) {
@@ -92,7 +92,7 @@ export function describeParameters({ it, minor }: Suite): void {
     }
   });
 
-  it('refuses a deletion with parameters that are not valid', async ({ leases }) => {
+  test('refuses a deletion with parameters that are not valid', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const policy = notSupported('propagationPolicy', '"Some"', '"Foreground", "Background", "Orphan", "nil"');
     for (const remove of [

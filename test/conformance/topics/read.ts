@@ -11,8 +11,8 @@ import {
 } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 
-export function describeRead({ it }: Suite): void {
-  it('answers with the object', async ({ namespace, leases }) => {
+export function describeRead({ test }: Suite): void {
+  test('answers with the object', async ({ namespace, leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     const answer = await leases.get('a');
     expectAnswer(answer, 200, lease(namespace, 'a'));
@@ -21,12 +21,12 @@ export function describeRead({ it }: Suite): void {
     expect(answer.headers['cache-control']).toBe('no-cache, private');
   });
 
-  it('says what is not there', async ({ leases }) => {
+  test('says what is not there', async ({ leases }) => {
     expectAnswer(await leases.get('a'), 404, notFound(leaseResource, 'a'));
     expectAnswer(await leases.get('Not_A_Name'), 404, notFound(leaseResource, 'Not_A_Name'));
   });
 
-  it('takes any resourceVersion that has been', async ({ leases }) => {
+  test('takes any resourceVersion that has been', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     // The last one first: what is there by then is what the others, which any state will do for, are answered with.
     for (const resourceVersion of [made.metadata.resourceVersion, '0', '1', '']) {
@@ -35,7 +35,7 @@ export function describeRead({ it }: Suite): void {
     }
   });
 
-  it('refuses a resourceVersion that is none', async ({ leases }) => {
+  test('refuses a resourceVersion that is none', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const message = 'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax';
     expectAnswer(
@@ -45,7 +45,7 @@ export function describeRead({ it }: Suite): void {
     );
   });
 
-  it('cannot wait for a resourceVersion that is far away', async ({ leases }) => {
+  test('cannot wait for a resourceVersion that is far away', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const resourceVersion = '987654321';
     const answer = await leases.get('a', { query: { resourceVersion } });
@@ -53,7 +53,7 @@ export function describeRead({ it }: Suite): void {
     expect(answer.headers['retry-after']).toBe('1');
   });
 
-  it('ignores parameters that are for lists', async ({ leases }) => {
+  test('ignores parameters that are for lists', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     for (const query of [{ watch: true }, { fieldSelector: 'nonsense' }, { limit: '1' }, { unknown: '1' }]) {
       const answer = await leases.get('a', { query });
@@ -61,13 +61,13 @@ export function describeRead({ it }: Suite): void {
     }
   });
 
-  it('does not mind a slash at the end', async ({ namespace, leases, request }) => {
+  test('does not mind a slash at the end', async ({ namespace, leases, request }) => {
     await leases.make({ metadata: { name: 'a' } });
     expectAnswer(await request('GET', `${leases.path}/a/`), 200, lease(namespace, 'a'));
     expect((await request('GET', `${leases.path}/`)).json['kind']).toBe('LeaseList');
   });
 
-  it('knows no other paths', async ({ leases, request }) => {
+  test('knows no other paths', async ({ leases, request }) => {
     for (const path of [
       `${leases.path}/a/status`,
       `${leases.path}//a`,
@@ -83,7 +83,7 @@ export function describeRead({ it }: Suite): void {
     }
   });
 
-  it('answers paths that are no API in plain text', async ({ request }) => {
+  test('answers paths that are no API in plain text', async ({ request }) => {
     for (const path of ['/no-such-path', '/apis/no-such-group/v1/things']) {
       const { code, headers, text } = await request('GET', path);
       expect({ code, text, type: headers['content-type'] }).toEqual({
@@ -94,7 +94,7 @@ export function describeRead({ it }: Suite): void {
     }
   });
 
-  it('refuses methods that a path does not have', async ({ leases, request }) => {
+  test('refuses methods that a path does not have', async ({ leases, request }) => {
     const body = { metadata: { name: 'a' } };
     for (const [method, path] of [
       ['POST', `${leases.path}/a`],

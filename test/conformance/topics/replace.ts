@@ -20,8 +20,8 @@ import type { Body } from '../target.ts';
 import { shownNoRevision, shownTime, subdomainCharacters } from '../wording.ts';
 import { expectGone } from '../workspace.ts';
 
-export function describeReplace({ it, minor }: Suite): void {
-  it('replaces the object', async ({ leases }) => {
+export function describeReplace({ test, minor }: Suite): void {
+  test('replaces the object', async ({ leases }) => {
     const made = await leases.make({
       metadata: { name: 'a', labels: { x: 'y' } },
       spec: { holderIdentity: 'h' },
@@ -51,17 +51,17 @@ export function describeReplace({ it, minor }: Suite): void {
     expect((await leases.get('a')).json).toEqual(answer.json);
   });
 
-  it('writes nothing when nothing changes', async ({ leases }) => {
+  test('writes nothing when nothing changes', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' }, spec: { holderIdentity: 'h' } });
     expectAnswer(await leases.replace('a', made), 200, made);
     expect((await leases.get('a')).json).toEqual(made);
   });
 
-  it('creates what does not exist', async ({ namespace, leases }) => {
+  test('creates what does not exist', async ({ namespace, leases }) => {
     expectAnswer(await leases.replace('a', { metadata: { name: 'a' } }), 201, lease(namespace, 'a'));
   });
 
-  it('creates even where the body has a resourceVersion, but not where it has a uid', async ({
+  test('creates even where the body has a resourceVersion, but not where it has a uid', async ({
     namespace,
     leases,
   }) => {
@@ -82,7 +82,7 @@ export function describeReplace({ it, minor }: Suite): void {
     await expectGone(leases, 'b', notFound(leaseResource, 'b'));
   });
 
-  it('validates what it creates', async ({ leases }) => {
+  test('validates what it creates', async ({ leases }) => {
     expectAnswer(
       await leases.replace('Bad_Name', { metadata: { name: 'Bad_Name' } }),
       422,
@@ -90,14 +90,14 @@ export function describeReplace({ it, minor }: Suite): void {
     );
   });
 
-  it('refuses a namespace that does not exist', async ({ request }) => {
+  test('refuses a namespace that does not exist', async ({ request }) => {
     const path = '/apis/coordination.k8s.io/v1/namespaces/does-not-exist/leases/a';
     const answer = await request('PUT', path, { body: { metadata: { name: 'a' } } });
     expectAnswer(answer, 404, notFound(namespaces, 'does-not-exist'));
   });
 
   for (const resourceVersion of [undefined, '', '0']) {
-    it(`refuses an update with the resourceVersion ${JSON.stringify(resourceVersion)}`, async ({
+    test(`refuses an update with the resourceVersion ${JSON.stringify(resourceVersion)}`, async ({
       leases,
     }) => {
       await leases.make({ metadata: { name: 'a' } });
@@ -111,7 +111,7 @@ export function describeReplace({ it, minor }: Suite): void {
     });
   }
 
-  it('refuses an update that was made on an older version', async ({ leases }) => {
+  test('refuses an update that was made on an older version', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     const next = await leases.replace('a', { ...made, spec: { leaseTransitions: 1 } });
     const answer = await leases.replace('a', { ...made, spec: { leaseTransitions: 2 } });
@@ -119,7 +119,7 @@ export function describeReplace({ it, minor }: Suite): void {
     expect((await leases.get('a')).json).toEqual(next.json);
   });
 
-  it('refuses a resourceVersion that is none', async ({ leases }) => {
+  test('refuses a resourceVersion that is none', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     expectAnswer(
       await leases.replace('a', { metadata: { name: 'a', resourceVersion: 'abc' } }),
@@ -128,7 +128,7 @@ export function describeReplace({ it, minor }: Suite): void {
     );
   });
 
-  it('refuses another uid', async ({ namespace, leases }) => {
+  test('refuses another uid', async ({ namespace, leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     expectAnswer(
       await leases.replace('a', { ...made, metadata: { ...made.metadata, uid: 'other' } }),
@@ -141,7 +141,7 @@ export function describeReplace({ it, minor }: Suite): void {
     );
   });
 
-  it('refuses another name, no name, or another namespace', async ({ leases }) => {
+  test('refuses another name, no name, or another namespace', async ({ leases }) => {
     for (const [metadata, message] of [
       [{}, 'the name of the object (a based on URL) was undeterminable: name must be provided'],
       [{ name: 'b' }, 'the name of the object (b) does not match the name on the URL (a)'],
@@ -154,7 +154,7 @@ export function describeReplace({ it, minor }: Suite): void {
     }
   });
 
-  it('refuses another kind, and what is not valid', async ({ leases }) => {
+  test('refuses another kind, and what is not valid', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     expectAnswer(
       await leases.replace('a', { ...made, kind: 'Other' }),
@@ -179,7 +179,7 @@ export function describeReplace({ it, minor }: Suite): void {
     expect({ code, warnings }).toEqual({ code: 200, warnings: ['unknown field "other"'] });
   });
 
-  it('refuses a deletionTimestamp that a client sets', async ({ leases }) => {
+  test('refuses a deletionTimestamp that a client sets', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     const deletionTimestamp = '2020-01-01T00:00:00Z';
     const immutableTime = invalid(
@@ -194,7 +194,7 @@ export function describeReplace({ it, minor }: Suite): void {
     );
   });
 
-  it('keeps what only a server may set', async ({ leases }) => {
+  test('keeps what only a server may set', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a', generation: 3 } });
     const metadata = { name: 'a', resourceVersion: made.metadata.resourceVersion };
     const answer = await leases.replace('a', {
@@ -203,7 +203,7 @@ export function describeReplace({ it, minor }: Suite): void {
     expectAnswer(answer, 200, made);
   });
 
-  it('lets generateName be changed', async ({ leases }) => {
+  test('lets generateName be changed', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' }, spec: { holderIdentity: 'h' } });
     const answer = await leases.replace('a', {
       ...made,
@@ -213,7 +213,7 @@ export function describeReplace({ it, minor }: Suite): void {
     expect(answer.json.metadata['generateName']).toBe('gen-');
   });
 
-  it('answers a dry run with what would be, under the old revision', async ({ leases }) => {
+  test('answers a dry run with what would be, under the old revision', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     const query = { dryRun: 'All' };
     expectAnswer(await leases.replace('a', { ...made, spec: { leaseTransitions: 1 } }, { query }), 200, {
@@ -230,7 +230,7 @@ export function describeReplace({ it, minor }: Suite): void {
     await expectGone(leases, 'b', notFound(leaseResource, 'b'));
   });
 
-  it('removes owners that are given twice, and warns', async ({ leases }) => {
+  test('removes owners that are given twice, and warns', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: '1' };
     const answer = await leases.replace('a', {

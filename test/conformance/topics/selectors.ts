@@ -59,8 +59,8 @@ const fieldSelectors: readonly (readonly [string, string])[] = [
   ['metadata.namespace=other', ''],
 ];
 
-export function describeSelectors({ it, minor }: Suite): void {
-  it('select by labels', async ({ leases }) => {
+export function describeSelectors({ test, minor }: Suite): void {
+  test('select by labels', async ({ leases }) => {
     await makeFive(leases);
     for (const [labelSelector, want] of labelSelectors) {
       const answer = await leases.list({ query: { labelSelector } });
@@ -70,7 +70,7 @@ export function describeSelectors({ it, minor }: Suite): void {
     }
   });
 
-  it('select by fields', async ({ namespace, leases }) => {
+  test('select by fields', async ({ namespace, leases }) => {
     await makeFive(leases);
     for (const [fieldSelector, want] of [
       ...fieldSelectors,
@@ -84,7 +84,7 @@ export function describeSelectors({ it, minor }: Suite): void {
     }
   });
 
-  it('select by both, and over all namespaces', async ({ namespace, leases, request }) => {
+  test('select by both, and over all namespaces', async ({ namespace, leases, request }) => {
     await makeFive(leases);
     const query = {
       labelSelector: 'odd=1',
@@ -118,7 +118,7 @@ export function describeSelectors({ it, minor }: Suite): void {
       `unable to parse requirement: values[0]: Invalid value: "a": for 'Gt', 'Lt' operators, the value must be an integer`,
     ],
   ];
-  it('refuse labels that cannot be', async ({ leases }) => {
+  test('refuse labels that cannot be', async ({ leases }) => {
     for (const [labelSelector, message] of wrongLabelSelectors) {
       expectAnswer(await leases.list({ query: { labelSelector } }), 400, badRequest(message));
     }
@@ -138,13 +138,13 @@ export function describeSelectors({ it, minor }: Suite): void {
     ],
     ['metadata.name=a\\', 'invalid field selector: invalid escape sequence: \\'],
   ];
-  it('refuse fields that cannot be selected', async ({ leases }) => {
+  test('refuse fields that cannot be selected', async ({ leases }) => {
     for (const [fieldSelector, message] of wrongFieldSelectors) {
       expectAnswer(await leases.list({ query: { fieldSelector } }), 400, badRequest(message));
     }
   });
 
-  it('are refused by watches just so', async ({ leases }) => {
+  test('are refused by watches just so', async ({ leases }) => {
     expectAnswer(
       await leases.list({ query: { watch: true, labelSelector: 'x===' } }),
       400,

@@ -20,7 +20,7 @@ const object = {
   spec: { holderIdentity: 'h', leaseDurationSeconds: 10 },
 };
 
-export function describeStrategicMergePatch({ it }: Suite): void {
+export function describeStrategicMergePatch({ test }: Suite): void {
   const outcomes: readonly (readonly [patch: object, metadata: object])[] = [
     [{ finalizers: ['e/f', 'a/b'] }, { finalizers: ['e/f', 'a/b', 'c/d'] }],
     [{ '$deleteFromPrimitiveList/finalizers': ['a/b'] }, { finalizers: ['c/d'] }],
@@ -49,7 +49,7 @@ export function describeStrategicMergePatch({ it }: Suite): void {
     [{ labels: { $patch: 'delete' } }, { labels: undefined }],
   ];
   for (const [metadata, want] of outcomes) {
-    it(`takes the metadata ${JSON.stringify(metadata)}`, async ({ leases }) => {
+    test(`takes the metadata ${JSON.stringify(metadata)}`, async ({ leases }) => {
       const made = await leases.make(object);
       const answer = await leases.strategicPatch('a', { metadata });
       const { resourceVersion: _r, managedFields: _m, ...after } = answer.json.metadata;
@@ -70,7 +70,7 @@ export function describeStrategicMergePatch({ it }: Suite): void {
     [null, {}],
   ];
   for (const [spec, want] of specs) {
-    it(`takes the spec ${JSON.stringify(spec)}`, async ({ leases }) => {
+    test(`takes the spec ${JSON.stringify(spec)}`, async ({ leases }) => {
       await leases.make(object);
       const answer = await leases.strategicPatch('a', { spec });
       expect({ code: answer.code, spec: answer.json.spec }).toEqual({ code: 200, spec: want });
@@ -127,7 +127,7 @@ export function describeStrategicMergePatch({ it }: Suite): void {
     ],
   ];
   for (const [patch, code, body] of refused) {
-    it(`refuses the patch ${JSON.stringify(patch)}`, async ({ leases }) => {
+    test(`refuses the patch ${JSON.stringify(patch)}`, async ({ leases }) => {
       const made = await leases.make(object);
       expectAnswer(await leases.strategicPatch('a', patch), code, body);
       expect((await leases.get('a')).json).toEqual(made);
@@ -138,14 +138,14 @@ export function describeStrategicMergePatch({ it }: Suite): void {
     ['[]', 'json: cannot unmarshal array into Go value of type map[string]interface {}'],
     ['{', 'unexpected end of JSON input'],
   ] as const) {
-    it(`refuses the patch ${rawBody}`, async ({ leases, request }) => {
+    test(`refuses the patch ${rawBody}`, async ({ leases, request }) => {
       await leases.make(object);
       const asked = { rawBody, contentType: mediaTypes.strategicPatch };
       expectAnswer(await request('PATCH', `${leases.path}/a`, asked), 400, badRequest(message));
     });
   }
 
-  it('writes nothing when nothing changes', async ({ leases }) => {
+  test('writes nothing when nothing changes', async ({ leases }) => {
     const made = await leases.make(object);
     for (const patch of [
       null,
@@ -157,7 +157,7 @@ export function describeStrategicMergePatch({ it }: Suite): void {
     }
   });
 
-  it('warns of unknown and duplicate fields, or refuses them', async ({ leases, request }) => {
+  test('warns of unknown and duplicate fields, or refuses them', async ({ leases, request }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     const unknown = await leases.strategicPatch('a', { spec: { other: 1 } });
     expect(unknown.warnings).toEqual(['unknown field "spec.other"']);
@@ -177,7 +177,7 @@ export function describeStrategicMergePatch({ it }: Suite): void {
     );
   });
 
-  it('refuses what does not exist', async ({ leases }) => {
+  test('refuses what does not exist', async ({ leases }) => {
     expectAnswer(await leases.strategicPatch('a', {}), 404, notFound(leaseResource, 'a'));
   });
 }

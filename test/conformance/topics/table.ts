@@ -16,8 +16,8 @@ const column = (name: string, type: string, format = '') => ({
 });
 const leaseColumns = [column('Name', 'string', 'name'), column('Holder', 'string'), column('Age', 'string')];
 
-export function describeTable({ it }: Suite): void {
-  it('shows an object as a row', async ({ leases }) => {
+export function describeTable({ test }: Suite): void {
+  test('shows an object as a row', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' }, spec: { holderIdentity: 'h' } });
     const answer = await leases.get('a', { accept: table });
     expectAnswer(answer, 200, {
@@ -35,13 +35,13 @@ export function describeTable({ it }: Suite): void {
     expect(answer.headers['content-type']).toBe('application/json');
   });
 
-  it('shows an empty holder as an empty cell', async ({ leases }) => {
+  test('shows an empty holder as an empty cell', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const rows = (await leases.get('a', { accept: table })).json['rows'];
     expect(rows).toEqual([expect.objectContaining({ cells: ['a', '', anAge] })]);
   });
 
-  it('shows a list as its rows, page by page', async ({ leases }) => {
+  test('shows a list as its rows, page by page', async ({ leases }) => {
     for (const name of ['a', 'b', 'c']) await leases.make({ metadata: { name } });
     const first = await leases.list({ accept: table, query: { limit: 2 } });
     expectAnswer(first, 200, {
@@ -60,7 +60,7 @@ export function describeTable({ it }: Suite): void {
     ]);
   });
 
-  it('has no rows where there is nothing', async ({ leases }) => {
+  test('has no rows where there is nothing', async ({ leases }) => {
     const { json } = await leases.list({ accept: table });
     expect({ columns: json['columnDefinitions'], rows: json['rows'] }).toEqual({
       columns: leaseColumns,
@@ -68,7 +68,7 @@ export function describeTable({ it }: Suite): void {
     });
   });
 
-  it('comes with as much of the objects as is asked for', async ({ leases }) => {
+  test('comes with as much of the objects as is asked for', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' }, spec: { holderIdentity: 'h' } });
     const metadata = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: made.metadata };
     for (const [includeObject, object] of [
@@ -89,7 +89,7 @@ export function describeTable({ it }: Suite): void {
     );
   });
 
-  it('comes in the version that is asked for', async ({ leases }) => {
+  test('comes in the version that is asked for', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     const { json } = await leases.get('a', { accept: mediaTypes.table.replace('v=v1', 'v=v1beta1') });
     expect({ apiVersion: json['apiVersion'], rows: json['rows'] }).toEqual({
@@ -107,7 +107,7 @@ export function describeTable({ it }: Suite): void {
     });
   });
 
-  it('answers writes too', async ({ leases }) => {
+  test('answers writes too', async ({ leases }) => {
     const created = await leases.create({ metadata: { name: 'a' } }, { accept: table });
     expect({ code: created.code, kind: created.json['kind'], rows: created.json['rows'] }).toEqual({
       code: 201,
@@ -118,7 +118,7 @@ export function describeTable({ it }: Suite): void {
     expect(patched.json['rows']).toEqual([expect.objectContaining({ cells: ['a', 'h', anAge] })]);
   });
 
-  it('is what a watch gives too, its columns only once', async ({ leases }) => {
+  test('is what a watch gives too, its columns only once', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const watch = await leases.watch({ accept: table });
     await leases.mergePatch('a', { spec: { holderIdentity: 'h' } });
@@ -147,7 +147,7 @@ export function describeTable({ it }: Suite): void {
     watch.close();
   });
 
-  it('shows what a LeaseCandidate is for, and its versions', async ({ candidates, target }) => {
+  test('shows what a LeaseCandidate is for, and its versions', async ({ candidates, target }) => {
     const version = target.candidateVersions[0];
     const strategy = 'OldestEmulationVersion';
     await candidates.make({

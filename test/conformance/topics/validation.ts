@@ -25,7 +25,7 @@ import {
 const notAStrategy = (strategy: string) =>
   notSupported('spec.strategy.strategy', JSON.stringify(strategy), '"OldestEmulationVersion"');
 
-export function describeValidation({ it, minor }: Suite): void {
+export function describeValidation({ test, minor }: Suite): void {
   const long = 'x'.repeat(254);
   const names: readonly (readonly [string, Cause])[] = [
     ['', required('metadata.name', 'name or generateName is required')],
@@ -35,7 +35,7 @@ export function describeValidation({ it, minor }: Suite): void {
     [long, invalid('metadata.name', JSON.stringify(long), 'must be no more than 253 characters')],
   ];
   for (const [name, cause] of names) {
-    it(`refuses the name ${JSON.stringify(name.slice(0, 20))}`, async ({ leases }) => {
+    test(`refuses the name ${JSON.stringify(name.slice(0, 20))}`, async ({ leases }) => {
       expectAnswer(await leases.create({ metadata: { name } }), 422, invalidObject(leaseKind, name, [cause]));
     });
   }
@@ -77,7 +77,7 @@ export function describeValidation({ it, minor }: Suite): void {
     ],
   ];
   for (const [spec, causes] of specs) {
-    it(`refuses the spec ${JSON.stringify(spec)}`, async ({ leases }) => {
+    test(`refuses the spec ${JSON.stringify(spec)}`, async ({ leases }) => {
       expectAnswer(
         await leases.create({ metadata: { name: 'a' }, spec }),
         422,
@@ -93,7 +93,7 @@ export function describeValidation({ it, minor }: Suite): void {
     { leaseDurationSeconds: 1, leaseTransitions: 0 },
     { holderIdentity: 'any text: with "quotes", <brackets> & ünïcödé' },
   ]) {
-    it(`takes the spec ${JSON.stringify(spec)}`, async ({ namespace, leases }) => {
+    test(`takes the spec ${JSON.stringify(spec)}`, async ({ namespace, leases }) => {
       const fields = Object.fromEntries(Object.keys(spec).map((field) => [`f:${field}`, {}]));
       expectAnswer(
         await leases.create({ metadata: { name: 'a' }, spec }),
@@ -169,7 +169,7 @@ export function describeValidation({ it, minor }: Suite): void {
     ],
   ];
   for (const [name, metadata, causes] of metadatas) {
-    it(`refuses ${name}`, async ({ leases }) => {
+    test(`refuses ${name}`, async ({ leases }) => {
       expectAnswer(
         await leases.create({ metadata: { name: 'a', ...metadata } }),
         422,
@@ -178,7 +178,7 @@ export function describeValidation({ it, minor }: Suite): void {
     });
   }
 
-  it('takes finalizers without a slash, and the same one twice', async ({ namespace, leases }) => {
+  test('takes finalizers without a slash, and the same one twice', async ({ namespace, leases }) => {
     const finalizers = ['a', 'b/c', 'b/c'];
     const fields = { 'f:metadata': { 'f:finalizers': { '.': {}, 'v:"a"': {}, 'v:"b/c"': {} } } };
     expectAnswer(
@@ -188,7 +188,7 @@ export function describeValidation({ it, minor }: Suite): void {
     );
   });
 
-  it('keeps owners, and says who set which', async ({ namespace, leases }) => {
+  test('keeps owners, and says who set which', async ({ namespace, leases }) => {
     const ownerReferences = [owner, { ...owner, uid: '2', controller: true, blockOwnerDeletion: false }];
     const fields = {
       'f:metadata': { 'f:ownerReferences': { '.': {}, 'k:{"uid":"1"}': {}, 'k:{"uid":"2"}': {} } },

@@ -36,11 +36,11 @@ async function nextChange(watch: WatchedStream): Promise<WatchedEvent> {
 /** A server may answer what is asked for "0" from memory, as it was a moment ago; not after it has told the latest. */
 const untilCached = (leases: Collection) => leases.revision();
 
-export function describeWatch({ it, minor }: Suite): void {
+export function describeWatch({ test, minor }: Suite): void {
   // 1.32 had streaming lists on, 1.33 off again, 1.34 on for good.
   const streamsLists = minor === 32 || minor >= 34;
 
-  it('tells every change in order, and what a dry run or no change at all would be not', async ({
+  test('tells every change in order, and what a dry run or no change at all would be not', async ({
     leases,
   }) => {
     const resourceVersion = await leases.revision();
@@ -72,7 +72,7 @@ export function describeWatch({ it, minor }: Suite): void {
     later.close();
   });
 
-  it('gives objects as the answers to writes have them', async ({ leases }) => {
+  test('gives objects as the answers to writes have them', async ({ leases }) => {
     const watch = await leases.watch({ query: { resourceVersion: await leases.revision() } });
     const made = await leases.make({
       metadata: { name: 'a', labels: { x: 'y' } },
@@ -94,7 +94,7 @@ export function describeWatch({ it, minor }: Suite): void {
     expect(BigInt(object.metadata.resourceVersion)).toBeGreaterThan(BigInt(patched.metadata.resourceVersion));
   });
 
-  it('gives the last state with its finalizers where they held up a deletion', async ({ leases }) => {
+  test('gives the last state with its finalizers where they held up a deletion', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a', finalizers: ['a/b'] } });
     const watch = await leases.watch({ query: { resourceVersion: await leases.revision() } });
     const deleting = (await leases.delete('a')).json;
@@ -108,7 +108,7 @@ export function describeWatch({ it, minor }: Suite): void {
     });
   });
 
-  it('tells what enters and leaves a selection', async ({ leases }) => {
+  test('tells what enters and leaves a selection', async ({ leases }) => {
     const resourceVersion = await leases.revision();
     const watch = await leases.watch({ query: { resourceVersion, labelSelector: 'a=1' } });
     await tellStory(leases);
@@ -134,7 +134,7 @@ export function describeWatch({ it, minor }: Suite): void {
     );
   });
 
-  it('tells of one object where its name is selected', async ({ leases }) => {
+  test('tells of one object where its name is selected', async ({ leases }) => {
     const query = { resourceVersion: await leases.revision(), fieldSelector: 'metadata.name=y' };
     const watch = await leases.watch({ query });
     await tellStory(leases);
@@ -147,7 +147,7 @@ export function describeWatch({ it, minor }: Suite): void {
     watch.close();
   });
 
-  it('tells of all namespaces', async ({ namespace, leases, target }) => {
+  test('tells of all namespaces', async ({ namespace, leases, target }) => {
     const query = `resourceVersion=${await leases.revision()}&fieldSelector=metadata.namespace%3D${namespace}`;
     const watch = await target.watch(`/apis/coordination.k8s.io/v1/leases?${query}`);
     const made = await leases.make({ metadata: { name: 'a' } });
@@ -156,7 +156,7 @@ export function describeWatch({ it, minor }: Suite): void {
   });
 
   for (const resourceVersion of [undefined, '', '0']) {
-    it(`begins with what is there from resourceVersion ${JSON.stringify(resourceVersion)}`, async ({
+    test(`begins with what is there from resourceVersion ${JSON.stringify(resourceVersion)}`, async ({
       leases,
     }) => {
       const made = [
@@ -173,7 +173,7 @@ export function describeWatch({ it, minor }: Suite): void {
     });
   }
 
-  it('is a stream of JSON that is not to be kept', async ({ leases }) => {
+  test('is a stream of JSON that is not to be kept', async ({ leases }) => {
     const watch = await leases.watch();
     expect(watch.headers).toMatchObject({
       'content-type': 'application/json',
@@ -183,13 +183,13 @@ export function describeWatch({ it, minor }: Suite): void {
     watch.close();
   });
 
-  it('ends in good order when its time is up', async ({ leases }) => {
+  test('ends in good order when its time is up', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const watch = await leases.watch({ query: { timeoutSeconds: 1 } });
     expect((await watch.end()).map(told)).toEqual(['ADDED a {}']);
   });
 
-  it('takes any value but 0 and false for a wish to watch', async ({ leases, request }) => {
+  test('takes any value but 0 and false for a wish to watch', async ({ leases, request }) => {
     for (const value of ['1', 'true', 'yes', '']) {
       const answer = await request('GET', `${leases.path}?watch=${value}&resourceVersion=1`);
       expect(answer.json['type']).toBe('ERROR');
@@ -200,7 +200,7 @@ export function describeWatch({ it, minor }: Suite): void {
     }
   });
 
-  it('answers with one error where the history is not known any more', async ({ leases }) => {
+  test('answers with one error where the history is not known any more', async ({ leases }) => {
     const watch = await leases.watch({ query: { resourceVersion: '1' } });
     expect(await watch.end()).toEqual([
       {
@@ -210,7 +210,7 @@ export function describeWatch({ it, minor }: Suite): void {
     ]);
   });
 
-  it('refuses a resourceVersion that is none', async ({ leases }) => {
+  test('refuses a resourceVersion that is none', async ({ leases }) => {
     expectAnswer(
       await leases.list({ query: { watch: true, resourceVersion: 'abc' } }),
       500,
@@ -222,7 +222,7 @@ export function describeWatch({ it, minor }: Suite): void {
     );
   });
 
-  it('has paths of its own, from before there was a parameter', async ({ namespace, leases, target }) => {
+  test('has paths of its own, from before there was a parameter', async ({ namespace, leases, target }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     await leases.make({ metadata: { name: 'b' } });
     const root = '/apis/coordination.k8s.io/v1/watch';
@@ -262,7 +262,7 @@ export function describeWatch({ it, minor }: Suite): void {
     [{ resourceVersion: '1', resourceVersionMatch: 'Exact' }, [noMatch, wrongMatch]],
   ];
   for (const [query, causes] of wrong) {
-    it(`refuses ${JSON.stringify(query)}`, async ({ leases }) => {
+    test(`refuses ${JSON.stringify(query)}`, async ({ leases }) => {
       expectAnswer(
         await leases.list({ query: { watch: true, ...query } }),
         422,
@@ -273,7 +273,7 @@ export function describeWatch({ it, minor }: Suite): void {
 
   if (!streamsLists) {
     // Without streaming lists, bookmarks come when the server likes: never at the beginning.
-    it('refuses to stream a list', async ({ leases }) => {
+    test('refuses to stream a list', async ({ leases }) => {
       const query = { watch: true, sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
       expectAnswer(await leases.list({ query }), 422, invalidOptions('ListOptions', [gateIsOff]));
     });
@@ -307,7 +307,7 @@ export function describeWatch({ it, minor }: Suite): void {
     { allowWatchBookmarks: 'true' },
     { allowWatchBookmarks: 'true', resourceVersion: '0' },
   ]) {
-    it(`streams the list and then says that it is whole with ${JSON.stringify(query)}`, async ({
+    test(`streams the list and then says that it is whole with ${JSON.stringify(query)}`, async ({
       leases,
     }) => {
       const a = await leases.make({ metadata: { name: 'a' } });
@@ -330,13 +330,13 @@ export function describeWatch({ it, minor }: Suite): void {
     });
   }
 
-  it('says that an empty list is whole', async ({ leases }) => {
+  test('says that an empty list is whole', async ({ leases }) => {
     const watch = await leases.watch({ query: { allowWatchBookmarks: 'true' } });
     expect(await watch.next()).toEqual(bookmark);
     watch.close();
   });
 
-  it('streams a list as new as is asked for', async ({ leases }) => {
+  test('streams a list as new as is asked for', async ({ leases }) => {
     const { resourceVersion } = (await leases.make({ metadata: { name: 'a' } })).metadata;
     const b = await leases.make({ metadata: { name: 'b' } });
     const query = {
@@ -353,7 +353,7 @@ export function describeWatch({ it, minor }: Suite): void {
     expect(initial).toContainEqual({ type: 'ADDED', object: b });
   });
 
-  it('does not say that the list is whole where no bookmarks are allowed', async ({ leases }) => {
+  test('does not say that the list is whole where no bookmarks are allowed', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const query = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
     const watch = await leases.watch({ query });
@@ -363,7 +363,7 @@ export function describeWatch({ it, minor }: Suite): void {
     watch.close();
   });
 
-  it('goes on from a resourceVersion without initial events', async ({ leases }) => {
+  test('goes on from a resourceVersion without initial events', async ({ leases }) => {
     const { resourceVersion } = (await leases.make({ metadata: { name: 'a' } })).metadata;
     const b = await leases.make({ metadata: { name: 'b' } });
     const query = {

@@ -103,7 +103,7 @@ function makeFates(clock: VirtualClock, trouble: () => boolean): () => SimFate {
 const seeds = Array.from({ length: 40 }, (_, index) => index + 1);
 
 test.each(seeds)(
-  'two replicas and the built-in never act at once, and somebody does once the trouble is over (seed %i)',
+  'two replicas and the built-in never act at once, and somebody does once the trouble is over (rule 10, seed %i)',
   async (seed) => {
     const clock = new VirtualClock({ seed });
     const server = new SimLockServer();

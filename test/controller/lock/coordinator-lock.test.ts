@@ -65,7 +65,7 @@ function keepRenewing(server: SimLockServer, clock: VirtualClock, leaseDurationS
   return () => stop();
 }
 
-describe('a free lock', () => {
+describe('a free lock (rule 10)', () => {
   test('is claimed at once where there is no Lease', async () => {
     const { clock, server, makeLock } = makeWorld();
     const { lock, states } = makeLock();
@@ -128,7 +128,7 @@ describe('a free lock', () => {
   });
 });
 
-describe('a holder', () => {
+describe('a holder (rule 10)', () => {
   test('renews every two seconds with one request, and says nothing more about it', async () => {
     const { clock, server, makeLock } = makeWorld();
     const { lock, states } = makeLock();
@@ -292,7 +292,7 @@ describe('a holder', () => {
   });
 });
 
-describe('a standby', () => {
+describe('a standby (rule 10)', () => {
   test('takes over from a crashed holder when that has been silent for its whole duration', async () => {
     const { clock, makeLock } = makeWorld();
     let fate: SimFate = {};
@@ -355,7 +355,7 @@ describe('a standby', () => {
   });
 });
 
-describe('the built-in controller', () => {
+describe('the built-in controller (rule 10)', () => {
   test('is waited for, visibly and without repetition, when not to be taken over', async () => {
     const { clock, server, makeLock } = makeWorld();
     keepRenewing(server, clock);
@@ -453,7 +453,7 @@ describe('the built-in controller', () => {
   });
 });
 
-describe('stopping', () => {
+describe('stopping (rule 10)', () => {
   test('releases the Lease as client-go does, after it has ceased to be active', async () => {
     const { clock, server, makeLock } = makeWorld();
     const seen: boolean[] = [];

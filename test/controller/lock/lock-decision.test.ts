@@ -15,7 +15,7 @@ function makeRules(takeOver = true) {
   return { identity: OURS, leaseDurationMs: 15_000, takeOver };
 }
 
-describe('deciding about the lock', () => {
+describe('deciding about the lock (rule 10)', () => {
   const seenAt = NOW - 1000;
   test.each([
     {

@@ -20,7 +20,7 @@ async function round(
   for (let answers = 0; answers < requests; answers++) limit.answered(sentAt, isAnswered);
 }
 
-describe('the limit of requests under way', () => {
+describe('the limit of requests under way (rule 9)', () => {
   test.each<{ name: string; tookMs: number; isAnswered?: boolean; want: number }>([
     { name: 'stays when answers come in good time', tookMs: 10, want: 16 },
     { name: 'stays when they take a while', tookMs: 1000, want: 16 },
@@ -75,12 +75,20 @@ describe('the limit of requests under way', () => {
     expect(limit.current).toBe(16);
   });
 
-  test('neither grows nor shrinks by answers that take between 250 ms and a second', async () => {
-    const limit = new RequestLimit(clock, 16);
-    await round(limit, 16, 2000);
-    for (let rounds = 0; rounds < 10; rounds++) await round(limit, 12, 250);
-    expect(limit.current).toBe(12);
-  });
+  test.each([
+    { tookMs: 249, want: 16 },
+    { tookMs: 250, want: 12 },
+    { tookMs: 1000, want: 12 },
+    { tookMs: 1001, want: 8 },
+  ])(
+    'grows by answers below 250 ms, shrinks by those above a second, and by no others: $tookMs ms',
+    async ({ tookMs, want }) => {
+      const limit = new RequestLimit(clock, 16);
+      await round(limit, 16, 2000);
+      for (let rounds = 0; rounds < 10; rounds++) await round(limit, 12, tookMs);
+      expect(limit.current).toBe(want);
+    },
+  );
 
   test('goes by how quick the server is when it has little to do: one that always takes long is not overloaded', async () => {
     const limit = new RequestLimit(clock, 16);

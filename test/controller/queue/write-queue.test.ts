@@ -59,7 +59,7 @@ class SimSender {
   }
 }
 
-describe('turns are given', () => {
+describe('turns are given (rule 9)', () => {
   test('at once while there is room', () => {
     const sender = new SimSender(2);
     sender.queue.want('default/a', 'grant', 0);
@@ -125,7 +125,7 @@ describe('turns are given', () => {
   });
 });
 
-describe('a Lease', () => {
+describe('a Lease (rule 9)', () => {
   test('has never more than eight requests under way', () => {
     const sender = new SimSender(20);
     sender.takes = (seats) => seats;
@@ -173,7 +173,7 @@ describe('a Lease', () => {
   });
 });
 
-describe('of the limit', () => {
+describe('of the limit (rule 9)', () => {
   test.each<{ urgency: Urgency; most: number; want: number }>([
     { urgency: 'grant', most: 16, want: 16 },
     { urgency: 'preference', most: 16, want: 16 },

@@ -1,6 +1,3 @@
-import { type ControlPlane, startControlPlane } from '../../control-plane/control-plane.ts';
-import type { Electors } from '../../control-plane/electors.ts';
-import { type AuditedRequest, prepareAuditLog } from '../audit-log.ts';
 import {
   candidatesPath,
   coordinatorAccount,
@@ -8,16 +5,19 @@ import {
   createNamespaces,
   leasesPath,
   readLease,
-} from '../cluster-objects.ts';
-import { eventually, installRole, startCoordinator, untilActive } from '../coordinator.ts';
-import { builtIn } from '../coordinator-turns.ts';
+} from '../../control-plane/cluster-objects.ts';
+import { type ControlPlane, startControlPlane } from '../../control-plane/control-plane.ts';
+import type { Electors } from '../../control-plane/electors.ts';
 import {
   type WatchedCandidate,
   type WatchedLease,
   type WatchedObjects,
   watchCandidates,
   watchLeases,
-} from '../watched-objects.ts';
+} from '../../control-plane/watched-objects.ts';
+import { type AuditedRequest, prepareAuditLog } from '../audit-log.ts';
+import { eventually, installRole, startCoordinator, untilActive } from '../coordinator.ts';
+import { builtIn } from '../coordinator-turns.ts';
 import { type SimPrograms, startSimPrograms } from './sim-programs.ts';
 
 const ours = `system:serviceaccount:${coordinatorAccount.namespace}:${coordinatorAccount.name}`;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../support/seeded-random.ts';
 import { arrivals } from './first-start.ts';
 
@@ -6,7 +6,7 @@ describe('the candidates of a first start', () => {
   const random = seededRandom(1);
   const runs = Array.from({ length: 200 }, () => arrivals([30, 31, 32], random));
 
-  it('arrive within two seconds, each of them once', () => {
+  test('arrive within two seconds, each of them once', () => {
     for (const run of runs) {
       expect(run.map(({ minor }) => minor).toSorted()).toEqual([30, 31, 32]);
       const times = run.map(({ afterMs }) => afterMs);
@@ -15,7 +15,7 @@ describe('the candidates of a first start', () => {
     }
   });
 
-  it('arrive in every order that does not begin with the best one', () => {
+  test('arrive in every order that does not begin with the best one', () => {
     const orders = new Set(runs.map((run) => run.map(({ minor }) => minor).join(' ')));
     expect([...orders].toSorted()).toEqual(['31 30 32', '31 32 30', '32 30 31', '32 31 30']);
   });

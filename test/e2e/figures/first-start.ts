@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ElectorEvent } from '../../control-plane/electors.ts';
+import { findOverlaps, type Overlap } from '../../control-plane/leaderships.ts';
 import { seededRandom } from '../../support/seeded-random.ts';
 import { isWrite } from '../audit-log.ts';
-import { findOverlaps, type Overlap } from '../leaderships.ts';
 import { BEST, candidateName, electorOf, leaseNames, leaseOf } from './casts.ts';
 import type { ElectorStage } from './contender.ts';
 import { firstOf, LONGEST_WAIT_MS } from './waits.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { candidatePath } from '../../control-plane/cluster-objects.ts';
 import type { ElectorSpec } from '../../control-plane/electors.ts';
-import { candidatePath } from '../cluster-objects.ts';
-import { findOverlaps, type Overlap } from '../leaderships.ts';
-import type { Change, WatchedLease } from '../watched-objects.ts';
+import { findOverlaps, type Overlap } from '../../control-plane/leaderships.ts';
+import type { Change, WatchedLease } from '../../control-plane/watched-objects.ts';
 import { candidateName, electorOf, leaseNames, leaseOf } from './casts.ts';
 import type { ElectorStage } from './contender.ts';
 import { FRESHNESS_MS, firstOf, isHeld, LONGEST_WAIT_MS, waitBetween } from './waits.ts';

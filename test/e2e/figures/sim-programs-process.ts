@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiRequest } from '../../control-plane/api-request.ts';
-import type { CoordinationServer } from '../../control-plane/coordination-plane.ts';
 import {
   candidatePath,
   candidatesPath,
@@ -13,9 +12,10 @@ import {
   leasePath,
   leasesPath,
   microTime,
-} from '../cluster-objects.ts';
-import { followObjects } from '../followed-objects.ts';
-import type { WatchedCandidate, WatchedLease } from '../watched-objects.ts';
+} from '../../control-plane/cluster-objects.ts';
+import type { CoordinationServer } from '../../control-plane/coordination-plane.ts';
+import { followObjects } from '../../control-plane/followed-objects.ts';
+import type { WatchedCandidate, WatchedLease } from '../../control-plane/watched-objects.ts';
 import type { Command, Outcome, SimProgram, SimSite } from './sim-programs.ts';
 
 /** That of Kubernetes' components; client-go's holders write theirs whatever duration they were granted. */

@@ -1,8 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { candidatePath, type Lease, leasePath, microTime } from '../../control-plane/cluster-objects.ts';
 import { type EmbeddedPlane, startEmbeddedPlane } from '../../control-plane/embedded-plane.ts';
-import { candidatePath, type Lease, leasePath, microTime } from '../cluster-objects.ts';
-import { type WatchedCandidate, type WatchedObjects, watchCandidates } from '../watched-objects.ts';
+import {
+  type WatchedCandidate,
+  type WatchedObjects,
+  watchCandidates,
+} from '../../control-plane/watched-objects.ts';
 import { castOf } from './casts.ts';
 import { type SimPrograms, startSimPrograms } from './sim-programs.ts';
 
@@ -44,7 +48,7 @@ describe('simulated programs', () => {
     }
   }
 
-  it('renew the Lease that one of them holds', async () => {
+  test('renew the Lease that one of them holds', async () => {
     await programs.start(castOf(lease, 2), RENEW_EVERY_MS);
     const { spec } = await untilRenewed();
     expect(spec.holderIdentity).toBe(`${lease}.30`);
@@ -52,7 +56,7 @@ describe('simulated programs', () => {
     expect(spec.strategy).toBe('OldestEmulationVersion');
   });
 
-  it('take up a Lease that is granted to one of them', async () => {
+  test('take up a Lease that is granted to one of them', async () => {
     await programs.start(castOf(lease, 2), RENEW_EVERY_MS);
     const granted = { holderIdentity: `${lease}.31`, renewTime: microTime(), leaseDurationSeconds: 10 };
     await plane.request('PATCH', leasePath({ namespace, name: lease }), { spec: granted });
@@ -61,7 +65,7 @@ describe('simulated programs', () => {
     expect(spec.leaseDurationSeconds).toBe(15);
   });
 
-  it('renew no Lease for which another is preferred', async () => {
+  test('renew no Lease for which another is preferred', async () => {
     await programs.start(castOf(lease, 2), RENEW_EVERY_MS);
     await untilRenewed();
     await plane.request('PATCH', leasePath({ namespace, name: lease }), {
@@ -74,7 +78,7 @@ describe('simulated programs', () => {
     expect(await readLease()).toEqual(before);
   });
 
-  it('answer pings, but for the silent ones', async () => {
+  test('answer pings, but for the silent ones', async () => {
     const [talkative, silent] = [`${lease}.a`, `${lease}.b`];
     await programs.start(
       [
@@ -94,7 +98,7 @@ describe('simulated programs', () => {
     expect(renewTime < pingTime).toBe(true);
   });
 
-  it('renew and answer nothing after a crash, and tell when the Lease expires', async () => {
+  test('renew and answer nothing after a crash, and tell when the Lease expires', async () => {
     await programs.start(castOf(lease, 1), RENEW_EVERY_MS);
     await untilRenewed();
     const expiresAt = await programs.crash(`${lease}.30`);
@@ -106,7 +110,7 @@ describe('simulated programs', () => {
     expect(await programs.countAcks()).toBe(0);
   });
 
-  it('release a Lease as client-go does', async () => {
+  test('release a Lease as client-go does', async () => {
     await programs.start(castOf(lease, 1), RENEW_EVERY_MS);
     await programs.release(`${lease}.30`);
     const { spec } = await readLease();
@@ -115,14 +119,14 @@ describe('simulated programs', () => {
     expect(spec.strategy).toBeUndefined();
   });
 
-  it('delete candidates when told to', async () => {
+  test('delete candidates when told to', async () => {
     await programs.start(castOf(lease, 2), RENEW_EVERY_MS);
     await programs.remove([`${lease}.31`]);
     await candidates.waitFor(namespace, `${lease}.31`, (_, type) => type === 'DELETED');
     expect(candidates.current(namespace, `${lease}.30`)).toBeDefined();
   });
 
-  it('refuse to act for a program that holds no Lease', async () => {
+  test('refuse to act for a program that holds no Lease', async () => {
     await programs.start(castOf(lease, 2), RENEW_EVERY_MS);
     await expect(programs.crash(`${lease}.31`)).rejects.toThrow('holds no Lease');
   });

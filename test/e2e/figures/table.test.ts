@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ContenderName } from './contender.ts';
 import type { CrowdedLease } from './crowded-lease.ts';
 import type { Figures } from './figures.ts';
@@ -26,7 +26,7 @@ function cellsOf(table: string, what: RegExp): readonly string[] {
 }
 
 describe('the table of figures', () => {
-  it('has a column for each contender and a row for each figure of each run', () => {
+  test('has a column for each contender and a row for each figure of each run', () => {
     const built = figuresOf('built-in', { firstElections: [{ leases: 2, waits: [10, 20] }] });
     const ours = figuresOf('this controller', { firstElections: [{ leases: 2, waits: [1, 2_000] }] });
     expect(toMarkdown([built, ours]).split('\n')).toEqual([
@@ -36,7 +36,7 @@ describe('the table of figures', () => {
     ]);
   });
 
-  it('says how many Leases were never led', () => {
+  test('says how many Leases were never led', () => {
     const firstStart: FirstStart = {
       leases: 3,
       candidates: 5,
@@ -53,7 +53,7 @@ describe('the table of figures', () => {
     expect(cellsOf(table, /told to yield/)).toEqual(['mean 0.3, max 1']);
   });
 
-  it('puts what a crowded Lease costs below what the same Leases cost by themselves', () => {
+  test('puts what a crowded Lease costs below what the same Leases cost by themselves', () => {
     const releases = {
       waits: [5],
       usage: { maxRssBytes: 2 ** 30, cpus: 0.5 },

@@ -1,4 +1,4 @@
-import type { WatchedLease } from '../watched-objects.ts';
+import type { WatchedLease } from '../../control-plane/watched-objects.ts';
 
 /** Longer than any wait worth telling apart from never. */
 export const LONGEST_WAIT_MS = 90_000;

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { candidatePath, candidatesPath, readLease } from '../cluster-objects.ts';
+import { candidatePath, candidatesPath, readLease } from '../../control-plane/cluster-objects.ts';
 import { eventually } from '../coordinator.ts';
 import type { PodCluster } from '../pod-cluster.ts';
 import type { Image } from '../process-kubelet/container-process.ts';

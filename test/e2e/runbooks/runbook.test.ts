@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { openRunbook } from './runbook.ts';
 
 /** A shell that keeps what it is told to run, and prints what it is told to print. */
@@ -14,7 +14,7 @@ function makeShell(...outputs: readonly string[]) {
   };
 }
 
-it('runs a block as it is written, after the variables above it', async () => {
+test('runs a block as it is written, after the variables above it', async () => {
   const shell = makeShell('gone');
   const runbook = await openRunbook('LeaseWithoutLeader', shell);
   expect(await runbook.follow('kubectl describe lease', /gone/)).toBe('gone');
@@ -24,7 +24,7 @@ it('runs a block as it is written, after the variables above it', async () => {
   ]);
 });
 
-it('looks again until a block prints what it should, but does nothing twice', async () => {
+test('looks again until a block prints what it should, but does nothing twice', async () => {
   const shell = makeShell('not yet', 'done', 'not yet');
   const runbook = await openRunbook('LeaseWithoutLeader', shell);
   expect(await runbook.follow('kubectl describe lease', /done/)).toBe('done');
@@ -33,7 +33,7 @@ it('looks again until a block prints what it should, but does nothing twice', as
   );
 });
 
-it('knows which blocks were not run', async () => {
+test('knows which blocks were not run', async () => {
   const runbook = await openRunbook('LeaseWithoutLeader', makeShell());
   const before = runbook.left();
   await runbook.follow('kubectl describe lease', /^$/);
@@ -43,7 +43,7 @@ it('knows which blocks were not run', async () => {
   expect(before.join()).not.toContain('LEASE=checkout');
 });
 
-it('refuses to guess which block is meant', async () => {
+test('refuses to guess which block is meant', async () => {
   const runbook = await openRunbook('LeaseWithoutLeader', makeShell());
   await expect(runbook.follow('kubectl', /./)).rejects.toThrow('not one block');
   await expect(runbook.follow('rm -rf', /./)).rejects.toThrow('not one block');

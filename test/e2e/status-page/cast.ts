@@ -3,9 +3,9 @@ import type { SampleIdentity, SampleTiming } from '../../../src/demo/sample-iden
 import { createClient } from '../../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../../src/kubernetes/kubeconfig.ts';
 import { systemClock } from '../../../src/support/system-clock.ts';
+import { createNamespaces } from '../../control-plane/cluster-objects.ts';
 import type { CoordinationServer } from '../../control-plane/coordination-plane.ts';
 import { startEmbeddedPlane } from '../../control-plane/embedded-plane.ts';
-import { createNamespaces } from '../cluster-objects.ts';
 import type { CoordinationSite } from '../coordination-site.ts';
 import { type Coordinator, startCoordinator, untilActive } from '../coordinator.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { LeaseCandidateVersion } from '../../../src/coordination/lease-candidate-version.ts';
-import { candidatePath, createCandidate, leasePath, readLease } from '../../e2e/cluster-objects.ts';
-import type { LogLine } from '../../e2e/coordinator.ts';
+import { candidatePath, createCandidate, leasePath, readLease } from '../../control-plane/cluster-objects.ts';
+import type { LogLine } from '../../support/log-line.ts';
 import { PATIENCE_MS } from '../changes.ts';
 import { contestedLease, heldBy } from '../contested-lease.ts';
 import { type EmbeddedCluster, startEmbeddedCluster } from '../embedded-cluster.ts';
@@ -18,7 +18,7 @@ const settings = { electionDurationMs: 2000, leaseDurationSeconds: 3 };
 
 const isWatching = ({ msg }: LogLine) => msg === 'Watching LeaseCandidates';
 
-describe.concurrent('a server that has LeaseCandidates as v1alpha1 only', () => {
+describe.concurrent('a server that has LeaseCandidates as v1alpha1 only (rule 11)', () => {
   let site: EmbeddedSite;
   beforeAll(async () => {
     site = await startEmbeddedSite({ leaseCandidateVersions: ['v1alpha1'], settings });
@@ -88,7 +88,7 @@ describe.concurrent('a server that has LeaseCandidates as v1alpha1 only', () => 
   });
 });
 
-describe.concurrent('a server that has LeaseCandidates as v1alpha2 only', () => {
+describe.concurrent('a server that has LeaseCandidates as v1alpha2 only (rule 11)', () => {
   let site: EmbeddedSite;
   beforeAll(async () => {
     site = await startEmbeddedSite({ leaseCandidateVersions: ['v1alpha2'], settings });
@@ -110,7 +110,7 @@ describe.concurrent('a server that has LeaseCandidates as v1alpha2 only', () => 
   });
 });
 
-describe.concurrent('a server whose configuration changes', () => {
+describe.concurrent('a server whose configuration changes (rule 11)', () => {
   const isNotServed = ({ level, msg }: LogLine) =>
     level === 'error' && msg.startsWith('The API server does not serve LeaseCandidates');
   /** The coordinator looks again after 10 s. */

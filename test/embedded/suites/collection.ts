@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { microTime } from '../../e2e/cluster-objects.ts';
-import type { SimCandidate } from '../../e2e/sim-candidate.ts';
+import { microTime } from '../../control-plane/cluster-objects.ts';
+import type { SimCandidate } from '../../control-plane/sim-candidate.ts';
 import { PATIENCE_MS } from '../changes.ts';
 import { type ContestedLease, contestedLease, heldBy } from '../contested-lease.ts';
 import { type EmbeddedSite, startEmbeddedSite } from '../embedded-site.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { candidatePath, microTime } from '../../e2e/cluster-objects.ts';
-import type { Change, WatchedCandidate, WatchedLease } from '../../e2e/watched-objects.ts';
+import { candidatePath, microTime } from '../../control-plane/cluster-objects.ts';
+import type { Change, WatchedCandidate, WatchedLease } from '../../control-plane/watched-objects.ts';
 import { PATIENCE_MS } from '../changes.ts';
 import { type ContestedLease, contestedLease, contestedLeaseIn, heldBy } from '../contested-lease.ts';
 import { type EmbeddedSite, startEmbeddedSite } from '../embedded-site.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { leasePath, microTime } from '../../e2e/cluster-objects.ts';
-import type { WatchedLease } from '../../e2e/watched-objects.ts';
+import { leasePath, microTime } from '../../control-plane/cluster-objects.ts';
+import type { WatchedLease } from '../../control-plane/watched-objects.ts';
 import { contestedLease, heldBy, untilNeighboursAreServed } from '../contested-lease.ts';
 import { type EmbeddedSite, startEmbeddedSite } from '../embedded-site.ts';
 

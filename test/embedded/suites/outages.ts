@@ -1,6 +1,11 @@
 import { describe, expect, type TestContext, test, vi } from 'vitest';
-import { candidatePath, coordinatorLease, type Lease, readLease } from '../../e2e/cluster-objects.ts';
-import type { LogLine } from '../../e2e/coordinator.ts';
+import {
+  candidatePath,
+  coordinatorLease,
+  type Lease,
+  readLease,
+} from '../../control-plane/cluster-objects.ts';
+import type { LogLine } from '../../support/log-line.ts';
 import { PATIENCE_MS } from '../changes.ts';
 import { contestedLease, untilNeighboursAreServed } from '../contested-lease.ts';
 import { type CuttableLink, startCuttableLink } from '../cuttable-link.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { leasesPath, microTime } from '../../e2e/cluster-objects.ts';
+import { leasesPath, microTime } from '../../control-plane/cluster-objects.ts';
 import { contestedLease, heldBy } from '../contested-lease.ts';
 import { type EmbeddedSite, startEmbeddedSite } from '../embedded-site.ts';
 import { timing } from '../participants.ts';

@@ -1,4 +1,4 @@
-import { coordinatorAccount } from '../../cluster-objects.ts';
+import { coordinatorAccount } from '../../../control-plane/cluster-objects.ts';
 import type { Site } from '../site.ts';
 
 const ALERT = 'LeaseCoordinatorAbsent';

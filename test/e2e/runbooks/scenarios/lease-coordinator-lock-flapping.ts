@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { coordinatorAccount, coordinatorLease, readLease } from '../../../control-plane/cluster-objects.ts';
 import type { ControlPlane } from '../../../control-plane/control-plane.ts';
-import { coordinatorAccount, coordinatorLease, readLease } from '../../cluster-objects.ts';
 import type { Site } from '../site.ts';
 
 const ALERT = 'LeaseCoordinatorLockFlapping';

@@ -1,4 +1,4 @@
-import { coordinatorAccount, coordinatorLease, readLease } from '../../cluster-objects.ts';
+import { coordinatorAccount, coordinatorLease, readLease } from '../../../control-plane/cluster-objects.ts';
 import { evict } from '../deployed-component.ts';
 import type { Site } from '../site.ts';
 

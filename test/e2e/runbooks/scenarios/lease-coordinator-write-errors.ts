@@ -1,5 +1,5 @@
-import { coordinatorAccount, createNamespaces } from '../../cluster-objects.ts';
-import { startSimCandidates } from '../../sim-candidate.ts';
+import { coordinatorAccount, createNamespaces } from '../../../control-plane/cluster-objects.ts';
+import { startSimCandidates } from '../../../control-plane/sim-candidate.ts';
 import type { Site } from '../site.ts';
 
 const ALERT = 'LeaseCoordinatorWriteErrors';

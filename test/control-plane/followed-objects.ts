@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { createInterface, type Interface } from 'node:readline';
-import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
+import type { CoordinationServer } from './coordination-plane.ts';
 
 /** An object as the API server shows it to whoever watches. */
 export interface WatchedObject {

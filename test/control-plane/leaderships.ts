@@ -1,4 +1,4 @@
-import type { ElectorEvent } from '../control-plane/electors.ts';
+import type { ElectorEvent } from './electors.ts';
 
 /** A time during which one program led a Lease, in microseconds of the wall clock; `until` is absent while it leads. */
 export interface Leadership {
