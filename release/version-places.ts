@@ -32,7 +32,6 @@ const contexts: readonly Context[] = [
   { pattern: around(String.raw`"name": "coordinated-leader-election",\s+"version": "`) },
   { files: /Chart\.yaml$/, pattern: around('^(?:version|appVersion): "?', '"?$') },
   { files: /^Dockerfile$/, pattern: around('^ARG VERSION=', '$') },
-  { files: /^test\/e2e\//, pattern: around(String.raw`name: release\.name, version: '`) },
 ];
 
 /** The changelog names all versions, and the tests of releases name some that there are not. */

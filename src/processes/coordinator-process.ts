@@ -69,7 +69,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   const report = createControllerReport({
     logger,
     metrics,
-    now: clock.now,
+    now: () => clock.now(),
     isDryRun: settings.dryRun,
     recordEvent: events?.record,
     traces,
@@ -79,7 +79,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
     settings,
     connect,
     observer: statusPage?.observe(report) ?? report,
-    lockObserver: createLockReport({ logger, metrics, now: clock.now, report }),
+    lockObserver: createLockReport({ logger, metrics, now: () => clock.now(), report }),
     workqueueObserver: metrics.workqueue.observer('leases'),
     writeQueueObserver: metrics.requests,
   });

@@ -4,6 +4,7 @@ import { join, relative } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { version } from '../../src/support/package-version.ts';
 import type { JsonSchema } from '../chart/json-schema.ts';
 import {
   keyOf,
@@ -171,7 +172,7 @@ describe('the chart', () => {
   test.for([true, false])('is a part of another chart on its condition: %s', async (enabled) => {
     const whole = await mkdtemp(join(tmpdir(), 'whole-chart-'));
     onTestFinished(() => rm(whole, { recursive: true }));
-    const part = { name: release.name, version: '0.1.0', alias: 'elector', condition: 'elector.enabled' };
+    const part = { name: release.name, version, alias: 'elector', condition: 'elector.enabled' };
     const chart = { apiVersion: 'v2', name: 'whole', version: '1.0.0', dependencies: [part] };
     await writeFile(join(whole, 'Chart.yaml'), stringify(chart));
     await cp(chartFolder, join(whole, 'charts', release.name), { recursive: true });
@@ -413,12 +414,12 @@ describe('on a real kube-apiserver', () => {
     { what: 'a name with dots', name: 'leader.election' },
     { what: 'the longest name', name: 'x'.repeat(53) },
     // As Flux makes them of the revisions of a repository.
-    { what: 'a version with build metadata', version: '0.1.0+5b1c2d3e4f5a' },
-  ])('is taken with its test under $what', async ({ name = release.name, version = '0.1.0' }) => {
+    { what: 'a version with build metadata', chartVersion: `${version}+5b1c2d3e4f5a` },
+  ])('is taken with its test under $what', async ({ name = release.name, chartVersion = version }) => {
     const folder = await mkdtemp(join(tmpdir(), 'packaged-chart-'));
     onTestFinished(() => rm(folder, { recursive: true }));
-    await helm.run(['package', chartFolder, '--version', version, '--destination', folder]);
-    const packaged = join(folder, `coordinated-leader-election-${version}.tgz`);
+    await helm.run(['package', chartFolder, '--version', chartVersion, '--destination', folder]);
+    const packaged = join(folder, `coordinated-leader-election-${chartVersion}.tgz`);
     const { stdout: rendered } = await helm.run(['template', name, packaged, '--namespace', 'team-a']);
     const { code, stderr } = await kubectl.run(
       ['apply', '--server-side', '--dry-run=server', '--filename', '-'],
