@@ -1,22 +1,15 @@
 import type { LeaseKey } from '../coordination/lease-key.ts';
-import { recordPing, recordPingDelivered, recordPingNotSent } from '../election/candidate-observation.ts';
-import type { Action, Decision, LeaseChange, PingCandidate } from '../election/decision.ts';
-import { grantIn } from '../election/decision-queries.ts';
+import type {
+  Action,
+  CreateLease,
+  Decision,
+  DeleteCandidate,
+  PingCandidate,
+  UpdateLease,
+} from '../election/decision.ts';
+import { isLeaseWrite } from '../election/decision-queries.ts';
 import type { ElectionSettings, Lease } from '../election/model.ts';
-import {
-  recordAsked,
-  recordAsking,
-  recordConflict,
-  recordGrantAnswered,
-  recordGrantRefused,
-  recordGrantSent,
-  recordIgnoredWrite,
-  recordPreferenceRemoved,
-  recordRound,
-  recordRoundInVain,
-  recordWriting,
-  recordWritten,
-} from '../election/record-writes.ts';
+import * as election from '../election/record-action.ts';
 import type { Instant } from '../election/time.ts';
 import type { ElectionRecords } from './election-records.ts';
 
@@ -24,101 +17,58 @@ import type { ElectionRecords } from './election-records.ts';
 export function recordDecision(
   records: ElectionRecords,
   key: LeaseKey,
-  { conflict, isRound, isAsking }: Decision,
+  decision: Decision,
   at: Instant,
 ): void {
-  if (isRound) records.updateMemory(key, (memory) => recordRound(memory, at));
-  if (conflict !== undefined) records.updateMemory(key, (memory) => recordConflict(memory, conflict));
-  records.updateMemory(key, (memory) => recordAsking(memory, isAsking));
-}
-
-/** Notes an action before it is sent: its effects may be seen before its answer. */
-export function recordSending(
-  records: ElectionRecords,
-  key: LeaseKey,
-  action: Action,
-  settings: ElectionSettings,
-  at: Instant,
-): void {
-  if (action.kind === 'PingCandidate') {
-    records.updateObservation(key, action, (known) => recordPing(known, action.purpose, at, settings));
-  }
-  if (action.kind === 'UpdateLease') records.updateMemory(key, recordWriting);
-  const grant = grantIn(action);
-  if (grant) records.updateMemory(key, (memory) => recordGrantSent(memory, grant));
-}
-
-/** Notes that the server has answered a ping: its time runs from now on. */
-export function recordDelivered(
-  records: ElectionRecords,
-  key: LeaseKey,
-  ping: PingCandidate,
-  sentAt: Instant,
-  at: Instant,
-): void {
-  records.updateObservation(key, ping, (known) => recordPingDelivered(known, sentAt, at));
-  if (ping.purpose !== 'validity' && ping.purpose !== 'collection')
-    records.updateMemory(key, (memory) => recordAsked(memory, at));
-}
-
-/** Notes that a ping was not sent after all; where that was one of a round, the next round is due soon. */
-export function recordNotSent(
-  records: ElectionRecords,
-  key: LeaseKey,
-  ping: PingCandidate,
-  sentAt: Instant,
-): void {
-  records.updateObservation(key, ping, (known) => recordPingNotSent(known, sentAt));
-  if (ping.purpose === 'revival') records.updateMemory(key, (memory) => recordRoundInVain(memory, sentAt));
-}
-
-/** Notes that somebody else wrote first, so that an action was refused for good. */
-export function recordRefused(records: ElectionRecords, key: LeaseKey, action: Action): void {
-  const grant = grantIn(action);
-  if (grant) records.updateMemory(key, (memory) => recordGrantRefused(memory, grant));
-}
-
-/** Notes that a candidate was not deleted after all. */
-export function recordDeletionFailed(
-  records: ElectionRecords,
-  key: LeaseKey,
-  action: Extract<Action, { kind: 'DeleteCandidate' }>,
-  at: Instant,
-): void {
-  records.updateObservation(key, action, (known) => ({ ...known, deletionFailedAt: at }));
-}
-
-/** Notes what a write to the Lease has come to; `answer` is the Lease as the server has it now. */
-export function recordLeaseWritten(
-  records: ElectionRecords,
-  key: LeaseKey,
-  action: Extract<Action, { kind: 'CreateLease' | 'UpdateLease' }>,
-  answer: Lease,
-  at: Instant,
-): void {
-  const grant = grantIn(action);
-  if (grant)
-    records.updateMemory(key, (memory) => recordGrantAnswered(memory, grant, answer.resourceVersion, at));
-  const change = action.kind === 'UpdateLease' ? action.change : undefined;
-  if (change?.kind === 'unprefer') {
-    records.updateMemory(key, (memory) => recordPreferenceRemoved(memory, change.hasFailed, at));
-  }
-  if (change?.kind !== 'prefer' && change?.kind !== 'strategy') return;
-  records.updateMemory(key, (memory) =>
-    isKept(change, answer)
-      ? recordWritten(memory, writtenFields(change), at)
-      : recordIgnoredWrite(memory, at),
+  records.updateMemory(
+    key,
+    (memory) => election.recordDecision({ memory, candidates: [] }, decision, at).memory,
   );
 }
 
-type PreferOrStrategy = Extract<LeaseChange, { kind: 'prefer' | 'strategy' }>;
+/** Notes an action before it is sent: its effects may be seen before its answer. */
+export const recordSending = inRecords((known, action: Action, settings: ElectionSettings, at: Instant) =>
+  election.recordSending({ ...known, settings }, action, at),
+);
 
-/** A server whose feature gate is off accepts the fields and drops those that the Lease does not have yet (rule 7). */
-function isKept(change: PreferOrStrategy, answer: Lease): boolean {
-  if (answer.strategy !== change.strategy) return false;
-  return change.kind === 'strategy' || answer.preferredHolder === change.preferredHolder;
-}
+/** Notes that the server has answered a ping: its time runs from now on. */
+export const recordDelivered = inRecords((known, ping: PingCandidate, sentAt: Instant, at: Instant) =>
+  election.recordSuccess(known, ping, sentAt, at),
+);
 
-function writtenFields({ strategy, ...change }: PreferOrStrategy) {
-  return change.kind === 'prefer' ? { strategy, preferredHolder: change.preferredHolder } : { strategy };
+/** Notes what a write to the Lease has come to; `answer` is the Lease as the server has it now. */
+export const recordLeaseWritten = inRecords(
+  (known, action: CreateLease | UpdateLease, answer: Lease, at: Instant) =>
+    election.recordSuccess(known, action, at, at, answer),
+);
+
+/** Notes that a ping was not sent after all; where that was one of a round, the next round is due soon. */
+export const recordNotSent = inRecords((known, ping: PingCandidate, sentAt: Instant) =>
+  election.recordFailure(known, ping, sentAt, sentAt),
+);
+
+/** Notes that a candidate was not deleted after all. */
+export const recordDeletionFailed = inRecords((known, action: DeleteCandidate, at: Instant) =>
+  election.recordFailure(known, action, at, at),
+);
+
+/** Notes that somebody else wrote first, so that an action was refused for good. */
+export const recordRefused = inRecords(election.recordRefusal);
+
+/** Has a function of the pure election change the records: it is given no more of them than the action is about. */
+function inRecords<A extends Action, Rest extends readonly unknown[]>(
+  record: (known: election.Known, action: A, ...rest: Rest) => election.Known,
+) {
+  return (records: ElectionRecords, key: LeaseKey, action: A, ...rest: Rest): void => {
+    const candidate = isLeaseWrite(action) ? undefined : records.candidate(key, action.name);
+    const observation = candidate && records.observation(key, candidate.name);
+    const candidates = candidate && observation ? [{ candidate, observation }] : [];
+    records.updateMemory(key, (memory) => {
+      const known = record({ memory, candidates }, action, ...rest);
+      for (const { candidate, observation } of known.candidates) {
+        records.updateObservation(key, candidate, () => observation);
+      }
+      return known.memory;
+    });
+  };
 }

@@ -12,16 +12,6 @@ export function recordIgnoredWrite(memory: LeaseMemory, at: Instant): LeaseMemor
   return { ...memory, written: {}, ignoredWrites: again(memory.ignoredWrites, at) };
 }
 
-/** Before a grant is sent: the watch may show it before the server's answer arrives, or the answer may never arrive. */
-export function recordGrantSent(memory: LeaseMemory, grant: Grant): LeaseMemory {
-  return { ...memory, grantOnItsWay: grant };
-}
-
-/** After the server refused a grant, for good: somebody else had written first. */
-export function recordGrantRefused(memory: LeaseMemory, grant: Grant): LeaseMemory {
-  return memory.grantOnItsWay === grant ? { ...memory, grantOnItsWay: undefined } : memory;
-}
-
 /** After the server has answered that a grant is written, as `resourceVersion`; the watch may have shown it before. */
 export function recordGrantAnswered(
   memory: LeaseMemory,
@@ -75,57 +65,8 @@ export function recordGrant(
   };
 }
 
-/**
- * Before any write to the Lease: the watch may show its effect before the server's answer arrives, and what we change
- * ourselves must not be taken for something wiped by the holder.
- */
-export function recordWriting(memory: LeaseMemory): LeaseMemory {
-  return { ...memory, written: {} };
-}
-
-/** After `preferredHolder` and `strategy`, or the strategy alone, were written beside a valid holder. */
-export function recordWritten(
-  memory: LeaseMemory,
-  written: LeaseMemory['written'],
-  at: Instant,
-): LeaseMemory {
-  return { ...memory, written, decidedAt: at };
-}
-
-/** After preferredHolder was taken off again; `hasFailed` when its candidate had not become the holder for a fault of its own. */
-export function recordPreferenceRemoved(memory: LeaseMemory, hasFailed: boolean, at: Instant): LeaseMemory {
-  return {
-    ...memory,
-    failedPreemptions: hasFailed ? again(memory.failedPreemptions, at) : memory.failedPreemptions,
-  };
-}
-
-/** After a round of pings to silent candidates while nobody leads. */
-export function recordRound(memory: LeaseMemory, at: Instant): LeaseMemory {
-  return { ...memory, rounds: again(memory.rounds, at) };
-}
-
-/** After a ping of a round was not written, as its candidate had changed or the server did not take it: another one is due soon. */
-export function recordRoundInVain(memory: LeaseMemory, at: Instant): LeaseMemory {
-  return { ...memory, rounds: { count: 1, lastAt: at } };
-}
-
-/** After a decision: whether it waits for answers that could settle who leads. */
-export function recordAsking(memory: LeaseMemory, isAsking: boolean): LeaseMemory {
-  return isAsking || memory.askingSince === undefined ? memory : { ...memory, askingSince: undefined };
-}
-
-/** After the server has answered a ping of an election: its first one begins the count of seconds (rule 6). */
-export function recordAsked(memory: LeaseMemory, at: Instant): LeaseMemory {
-  return memory.askingSince === undefined ? { ...memory, askingSince: at } : memory;
-}
-
-/** After a strategy conflict between `parties` was found. */
-export function recordConflict(memory: LeaseMemory, parties: string): LeaseMemory {
-  return { ...memory, conflict: parties };
-}
-
-function again(attempts: Attempts, lastAt: Instant): Attempts {
+/** The attempts with one more, at `lastAt`. */
+export function again(attempts: Attempts, lastAt: Instant): Attempts {
   return { count: lastAt - attempts.lastAt > ATTEMPTS_DECAY_MS ? 1 : attempts.count + 1, lastAt };
 }
 

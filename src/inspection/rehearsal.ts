@@ -1,4 +1,3 @@
-import { decideElection } from '../election/decide.ts';
 import type { Decision, Reason } from '../election/decision.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import { isGrantUnrenewed } from '../election/lease-memory.ts';
@@ -8,7 +7,7 @@ import { surveyTenure } from '../election/tenure.ts';
 import type { Instant, Now } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
 import { describeVersions } from './candidate-text.ts';
-import { RehearsalWorld } from './rehearsal-world.ts';
+import { InMemoryElection } from './in-memory-election.ts';
 
 /** Something that is done to the candidates of a Lease. */
 export type Change =
@@ -69,8 +68,9 @@ export function rehearse(input: ElectionInput, start: Now, changes: readonly Cha
 }
 
 class Rehearsing {
-  readonly #world: RehearsalWorld;
-  readonly #startedAt: Instant;
+  readonly #election: InMemoryElection;
+  readonly #start: Now;
+  #at: Instant;
   readonly #steps: Step[] = [];
   /** Programs that renew and answer nothing. */
   readonly #silent = new Set<string>();
@@ -81,8 +81,9 @@ class Rehearsing {
   #decision: Decision;
 
   constructor(input: ElectionInput, start: Now) {
-    this.#world = new RehearsalWorld(input, start);
-    this.#startedAt = start.monotonic;
+    this.#start = start;
+    this.#at = start.monotonic;
+    this.#election = new InMemoryElection(input, () => this.#now);
     this.#newsAt = start.monotonic;
     this.#looksAt = start.monotonic + LOOK_PERIOD_MS;
     const { tenure, standings } = surveyElection(input, start);
@@ -93,34 +94,39 @@ class Rehearsing {
       if (start.monotonic >= tenure.lateAt) this.#silent.add(tenure.holder);
       else this.#looksAt = Math.max(start.monotonic, (input.memory.record?.since ?? 0) + LOOK_PERIOD_MS);
     }
-    this.#decision = decideElection(input, start);
+    this.#decision = this.#election.decide();
+  }
+
+  get #now(): Now {
+    const sinceStartMicros = BigInt(Math.round((this.#at - this.#start.monotonic) * 1000));
+    return { monotonic: this.#at, wall: this.#start.wall + sinceStartMicros };
   }
 
   result(): Rehearsal {
-    const { tenure } = surveyElection(this.#world.input, this.#world.now);
+    const { tenure } = surveyElection(this.#election.input, this.#now);
     return {
       steps: this.#steps,
       holder: tenure.kind === 'held' ? tenure.holder : '',
       reason: this.#decision.reason,
       isSettled: this.#isSettled,
-      tookMs: this.#world.now.monotonic - this.#startedAt,
+      tookMs: this.#at - this.#start.monotonic,
     };
   }
 
   make(change: Change): void {
-    const { lease } = this.#world;
+    const { lease } = this.#election;
     switch (change.kind) {
       case 'add': {
         const { candidate } = change;
-        const isBack = this.#world.candidate(candidate.name) !== undefined;
+        const isBack = this.#election.candidate(candidate.name) !== undefined;
         this.#say(
           `${candidate.name} ${isBack ? 'comes back' : 'appears'} with ${describeVersions(candidate)}`,
         );
         this.#silent.delete(candidate.name);
         if (isBack) this.#release(candidate.name);
-        this.#world.removeCandidate(candidate.name);
-        const { wall } = this.#world.now;
-        this.#world.putCandidate({ ...candidate, creationTimestamp: wall, renewTime: wall });
+        this.#election.removeCandidate(candidate.name);
+        const { wall } = this.#now;
+        this.#election.putCandidate({ ...candidate, creationTimestamp: wall, renewTime: wall });
         return;
       }
       case 'remove': {
@@ -128,7 +134,7 @@ class Rehearsing {
         this.#say(
           `${change.name} is stopped${holds ? ' and releases the Lease' : ''}; its candidate is deleted`,
         );
-        this.#world.removeCandidate(change.name);
+        this.#election.removeCandidate(change.name);
         this.#release(change.name);
         return;
       }
@@ -140,11 +146,11 @@ class Rehearsing {
   }
 
   runUntilSettled(): void {
-    this.#newsAt = this.#world.now.monotonic;
+    this.#newsAt = this.#at;
     const beganAt = this.#newsAt;
     let endsAt = beganAt + HORIZON_MS;
     this.#isSettled = false;
-    while (this.#world.now.monotonic < endsAt) {
+    while (this.#at < endsAt) {
       const runsOutAt = Math.min(this.#runsOutAt() ?? beganAt, beganAt + LONGEST_WAIT_MS);
       endsAt = Math.max(endsAt, runsOutAt + HORIZON_MS);
       this.#decide();
@@ -155,16 +161,15 @@ class Rehearsing {
       const { requeue } = this.#decision;
       const next = [this.#looksAt, ...this.#answersDue.values(), this.#newsAt + QUIET_MS];
       if (requeue.kind === 'at') next.push(requeue.time);
-      const { monotonic } = this.#world.now;
-      this.#world.advanceTo(Math.min(...next.map((at) => (at > monotonic ? at : Number.POSITIVE_INFINITY))));
+      this.#at = Math.min(...next.filter((at) => at > this.#at));
       this.#play();
     }
   }
 
   /** When the Lease is over, if nobody renews it any more. */
   #runsOutAt(): Instant | undefined {
-    const { input, lease, now } = this.#world;
-    const tenure = surveyTenure(input, now.monotonic);
+    const { input, lease } = this.#election;
+    const tenure = surveyTenure(input, this.#at);
     if (tenure.kind !== 'held') return undefined;
     const isRunningOut = this.#silent.has(tenure.holder) || lease?.preferredHolder !== undefined;
     return isRunningOut ? tenure.expiresAt : undefined;
@@ -172,8 +177,8 @@ class Rehearsing {
 
   #decide(): void {
     for (let count = 0; count < DECISIONS_AT_ONE_INSTANT; count++) {
-      this.#decision = decideElection(this.#world.input, this.#world.now);
-      this.#world.carryOut(this.#decision);
+      this.#decision = this.#election.decide();
+      this.#election.carryOut(this.#decision);
       if (this.#decision.actions.length === 0) return;
       this.#tell(this.#decision);
     }
@@ -181,12 +186,12 @@ class Rehearsing {
 
   /** The programs do what they do by themselves at this moment. */
   #play(): void {
-    const { now } = this.#world;
+    const now = this.#now;
     for (const [name, dueAt] of this.#answersDue) {
       if (dueAt > now.monotonic) continue;
       this.#answersDue.delete(name);
-      const candidate = this.#world.candidate(name);
-      if (candidate) this.#world.putCandidate({ ...candidate, renewTime: now.wall });
+      const candidate = this.#election.candidate(name);
+      if (candidate) this.#election.putCandidate({ ...candidate, renewTime: now.wall });
     }
     if (this.#looksAt > now.monotonic) return;
     this.#looksAt = now.monotonic + LOOK_PERIOD_MS;
@@ -194,10 +199,10 @@ class Rehearsing {
   }
 
   #holderLooks(now: Now): void {
-    const { lease, input } = this.#world;
+    const { lease, input } = this.#election;
     const tenure = surveyTenure(input, now.monotonic);
     if (tenure.kind !== 'held' || !lease || this.#silent.has(tenure.holder)) return;
-    const isCandidate = this.#world.candidate(tenure.holder) !== undefined;
+    const isCandidate = this.#election.candidate(tenure.holder) !== undefined;
     if (isCandidate && lease.preferredHolder !== undefined) {
       this.#say(`${tenure.holder} stops renewing, to let the Lease run out`, undefined, true);
       return;
@@ -205,7 +210,8 @@ class Rehearsing {
     const isTakingUp = isGrantUnrenewed(input.memory);
     // Who does not know of coordination writes the Lease without what belongs to it.
     const wiped = isCandidate ? {} : { strategy: undefined, preferredHolder: undefined };
-    this.#world.changeLease({
+    this.#election.putLease({
+      ...lease,
       ...wiped,
       renewTime: now.wall,
       ...(isTakingUp && { leaseDurationSeconds: RENEWED_LEASE_SECONDS }),
@@ -214,28 +220,30 @@ class Rehearsing {
   }
 
   #release(name: string): void {
-    if (this.#world.lease?.holderIdentity !== name) return;
-    this.#world.changeLease({
+    const { lease } = this.#election;
+    if (lease?.holderIdentity !== name) return;
+    this.#election.putLease({
+      ...lease,
       holderIdentity: '',
       leaseDurationSeconds: 1,
       // Never the very moment of its last renewal: it would not look like a release.
-      renewTime: this.#world.now.wall + 1n,
+      renewTime: this.#now.wall + 1n,
       strategy: undefined,
       preferredHolder: undefined,
     });
   }
 
   #hasSettled(): boolean {
-    const { now, input, lease } = this.#world;
+    const { input, lease } = this.#election;
     if (this.#answersDue.size > 0) return false;
-    const tenure = surveyTenure(input, now.monotonic);
+    const tenure = surveyTenure(input, this.#at);
     if (tenure.kind === 'held') {
       if (this.#silent.has(tenure.holder) || lease?.preferredHolder !== undefined) return false;
       if (this.#decision.reason === 'LeaderOptimal' && !isGrantUnrenewed(input.memory)) return true;
     } else if (['NoCandidates', 'ThirdPartyStrategy', 'CoordinatorLease'].includes(this.#decision.reason)) {
       return true;
     }
-    return now.monotonic >= this.#newsAt + QUIET_MS;
+    return this.#at >= this.#newsAt + QUIET_MS;
   }
 
   #tell(decision: Decision): void {
@@ -271,7 +279,7 @@ class Rehearsing {
 
   #ping(name: string, reason: Reason, isRoutine: boolean): void {
     const answers = !this.#silent.has(name);
-    if (answers) this.#answersDue.set(name, this.#world.now.monotonic + ANSWER_MS);
+    if (answers) this.#answersDue.set(name, this.#at + ANSWER_MS);
     // While a preemption is pending its candidate is asked again and again.
     if (isRoutine || reason === 'PreemptionPending') return;
     this.#say(`${name} is asked for a sign of life${answers ? '' : ', and does not answer'}`, reason, true);
@@ -279,8 +287,8 @@ class Rehearsing {
 
   #say(text: string, reason?: Reason, isSaidOnce = false): void {
     if (isSaidOnce && this.#steps.at(-1)?.text === text) return;
-    const atMs = this.#world.now.monotonic - this.#startedAt;
+    const atMs = this.#at - this.#start.monotonic;
     this.#steps.push({ atMs, text, reason });
-    this.#newsAt = this.#world.now.monotonic;
+    this.#newsAt = this.#at;
   }
 }

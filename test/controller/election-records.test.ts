@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
 import { noMemory } from '../../src/election/lease-memory.ts';
-import { recordRound } from '../../src/election/record-writes.ts';
 import { defaultSettings, makeCandidate, makeLease, makeNow } from '../support/election-builders.ts';
 
 const KEY = 'kube-system/scheduler';
@@ -140,7 +139,7 @@ describe('the memory of a Lease', () => {
   test('is forgotten with the Lease and its last candidate', () => {
     records.seeCandidate(makeCandidate('a').build(), makeNow(0));
     records.seeLease(KEY, makeLease('').build(), makeNow(0));
-    records.updateMemory(KEY, (memory) => recordRound(memory, 0));
+    records.updateMemory(KEY, (memory) => ({ ...memory, rounds: { count: 1, lastAt: 0 } }));
     records.seeLease(KEY, undefined, makeNow(0));
     expect(records.gather(KEY).memory.rounds.count).toBe(1);
     records.dropCandidate(makeCandidate('a').build(), makeNow(0));

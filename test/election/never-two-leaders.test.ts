@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
 import { isProvisional, type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
 import { observeLease } from '../../src/election/observe-lease.ts';
-import { recordGrant, recordGrantSent } from '../../src/election/record-writes.ts';
+import { recordGrant } from '../../src/election/record-writes.ts';
 import {
   defaultSettings,
   type InputBuilder,
@@ -210,7 +210,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     /** What is remembered after `holder` is given the Lease at `at` by us, as its former holder let it run out. */
     const granted = (memory: LeaseMemory, holder: string, at: number, hasFormerLapsed: boolean) => {
       const grant = { holder, renewTime: wallAt(at), former: 'a', hasFormerLapsed, revises: undefined };
-      const sent = recordGrantSent(memory, { ...grant, isPreemption: false });
+      const sent = { ...memory, grantOnItsWay: { ...grant, isPreemption: false } };
       return seen(
         sent,
         makeLease(holder)
@@ -234,7 +234,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
   test('is in doubt after a grant was renewed with the very renewTime that it has: its holder has led', () => {
     const lease = makeLease('a').lasting(15);
     const grant = { holder: 'a', renewTime: wallAt(0), former: undefined, hasFormerLapsed: false };
-    const sent = recordGrantSent(noMemory, { ...grant, revises: undefined, isPreemption: false });
+    const sent = { ...noMemory, grantOnItsWay: { ...grant, revises: undefined, isPreemption: false } };
     const see = (memory: LeaseMemory, resourceVersion: string) =>
       observeLease(memory, lease.with({ resourceVersion }).build(), makeNow(0), defaultSettings);
     const granted = see(sent, '7');

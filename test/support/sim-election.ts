@@ -1,29 +1,12 @@
-import {
-  type CandidateObservation,
-  observeCandidate,
-  recordPing,
-  recordPingDelivered,
-} from '../../src/election/candidate-observation.ts';
-import { decideElection } from '../../src/election/decide.ts';
-import type { Action, Decision, LeaseChange } from '../../src/election/decision.ts';
+import { decodeLease } from '../../src/coordination/lease.ts';
+import type { Action, Decision, LeaseChange, PingCandidate } from '../../src/election/decision.ts';
+import { isLeaseWrite } from '../../src/election/decision-queries.ts';
 import type { ElectionInput } from '../../src/election/election-input.ts';
-import { type Grant, type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
+import type { LeaseMemory } from '../../src/election/lease-memory.ts';
 import type { ElectionSettings, Lease, LeaseCandidate } from '../../src/election/model.ts';
-import { observeLease } from '../../src/election/observe-lease.ts';
-import {
-  recordAsked,
-  recordAsking,
-  recordConflict,
-  recordGrantAnswered,
-  recordGrantSent,
-  recordIgnoredWrite,
-  recordPreferenceRemoved,
-  recordRound,
-  recordWriting,
-  recordWritten,
-} from '../../src/election/record-writes.ts';
 import type { Instant, Now } from '../../src/election/time.ts';
-import { defaultSettings, makeCandidate, wallAt } from './election-builders.ts';
+import { InMemoryElection } from '../../src/inspection/in-memory-election.ts';
+import { LeaseBuilder, makeCandidate, makeInput, makeNow, wallAt } from './election-builders.ts';
 
 /** How a simulated program behaves. */
 export interface SimCandidateOptions {
@@ -78,11 +61,10 @@ interface Event {
 }
 
 /**
- * One election, its candidates' programs and their Lease, in memory and virtual time. It does what the shell does with
- * each decision, at once: what is seen is never out of date, as the pure core is what is tested here.
+ * One election in memory and virtual time, with its candidates' programs: they behave as client-go's do, and fail as tests
+ * want them to. What is seen is never out of date, as the pure core is what is tested here.
  */
 export class SimElection {
-  readonly settings: ElectionSettings;
   readonly transcript: string[] = [];
   /** Broken promises: two leaders, a ping that a candidate could not answer. */
   readonly violations: string[] = [];
@@ -93,26 +75,25 @@ export class SimElection {
   actionsApplied = 0;
   /** How often a strategy conflict that was not known yet was found. */
   conflictsReported = 0;
-  lease: Lease | undefined;
-  memory: LeaseMemory = noMemory;
   /** Moves our own wall clock, for good. */
   wallJumpMs = 0;
   /** False for a server that drops strategy and preferredHolder. */
   isGateOn = true;
 
+  readonly #election: InMemoryElection;
+  /** A write's answer and the watch's event arrive in either order. */
   readonly #isWatchFirst: boolean;
   readonly #programs = new Map<string, SimProgram>();
-  readonly #candidates = new Map<string, LeaseCandidate>();
-  readonly #observations = new Map<string, CandidateObservation>();
   #events: Event[] = [];
   #at: Instant = 0;
   #ordered = 0;
-  #revision = 1;
+  #leasesMade = 0;
   #requeueAt: Instant | undefined;
   #noted = '';
 
   constructor(options: { settings?: Partial<ElectionSettings>; isWatchFirst?: boolean } = {}) {
-    this.settings = { ...defaultSettings, ...options.settings };
+    const input = makeInput().settings(options.settings ?? {});
+    this.#election = new InMemoryElection(input.build(), () => this.now);
     this.#isWatchFirst = options.isWatchFirst ?? false;
   }
 
@@ -121,21 +102,19 @@ export class SimElection {
   }
 
   get now(): Now {
-    return { monotonic: this.#at, wall: wallAt(this.#at + this.wallJumpMs) };
+    return makeNow(this.#at, this.wallJumpMs);
   }
 
   get input(): ElectionInput {
-    return {
-      namespace: 'kube-system',
-      name: 'scheduler',
-      lease: this.lease,
-      memory: this.memory,
-      candidates: [...this.#candidates.values()].map((candidate) => ({
-        candidate,
-        observation: this.#observation(candidate.name),
-      })),
-      settings: this.settings,
-    };
+    return this.#election.input;
+  }
+
+  get lease(): Lease | undefined {
+    return this.#election.lease;
+  }
+
+  get memory(): LeaseMemory {
+    return this.input.memory;
   }
 
   /** Who believes to lead, right now. */
@@ -164,15 +143,15 @@ export class SimElection {
   }
 
   emulationOf(name: string): string {
-    return this.#candidates.get(name)?.emulationVersion ?? '';
+    return this.candidate(name)?.emulationVersion ?? '';
   }
 
   get candidateNames(): readonly string[] {
-    return [...this.#candidates.keys()];
+    return this.input.candidates.map(({ candidate }) => candidate.name);
   }
 
   candidate(name: string): LeaseCandidate | undefined {
-    return this.#candidates.get(name);
+    return this.#election.candidate(name);
   }
 
   /** A program starts and makes its LeaseCandidate. */
@@ -202,14 +181,16 @@ export class SimElection {
       .versions(binary, emulation)
       .createdAt(this.#at)
       .with({
-        uid: `${name}#${this.#revision}`,
+        uid: `${name}#${program.life}`,
         renewTime: wallAt(this.#at + clockAheadMs - (options.lastRenewedMsAgo ?? 0)),
       });
     this.#note(
       name,
       `is a candidate: ${binary}, emulating ${emulation}, ${(strategies ?? [strategy]).join(' > ')}`,
     );
-    this.#storeCandidate((strategies ? built.wantsInOrder(...strategies) : built.wants(strategy)).build());
+    this.#election.putCandidate(
+      (strategies ? built.wantsInOrder(...strategies) : built.wants(strategy)).build(),
+    );
     this.#startTicking(program);
     this.#reconcile();
     return this;
@@ -217,10 +198,10 @@ export class SimElection {
 
   /** Another version of the same program, without a restart: its LeaseCandidate is updated and renewed. */
   upgrade(name: string, binary: string, emulation = binary): this {
-    const candidate = this.#candidates.get(name);
+    const candidate = this.candidate(name);
     if (candidate) {
       this.#note(name, `is now ${binary}, emulating ${emulation}`);
-      this.#storeCandidate({ ...candidate, binaryVersion: binary, emulationVersion: emulation });
+      this.#election.putCandidate({ ...candidate, binaryVersion: binary, emulationVersion: emulation });
       this.#reconcile();
     }
     return this;
@@ -229,8 +210,7 @@ export class SimElection {
   /** Its LeaseCandidate is deleted; the program may run on. */
   remove(name: string): this {
     this.#note(name, 'is no candidate any more');
-    this.#candidates.delete(name);
-    this.#observations.delete(name);
+    this.#election.removeCandidate(name);
     this.#reconcile();
     return this;
   }
@@ -305,7 +285,7 @@ export class SimElection {
 
   deleteLease(): this {
     this.#note('somebody', 'deletes the Lease');
-    this.#writeLease(undefined);
+    this.#election.putLease(undefined);
     this.#reconcile();
     return this;
   }
@@ -313,7 +293,7 @@ export class SimElection {
   /** Somebody else's change to the Lease, or a new one. */
   editLease(changes: Partial<Lease>, what = 'edits the Lease'): this {
     this.#note('somebody', what);
-    this.#writeLease({ ...this.#leaseOrNew(), ...changes });
+    this.#election.putLease({ ...(this.lease ?? this.#newLease()), ...changes });
     this.#reconcile();
     return this;
   }
@@ -363,7 +343,7 @@ export class SimElection {
 
   /** What would be decided now. */
   decide(): Decision {
-    return decideElection(this.input, this.now);
+    return this.#election.decide();
   }
 
   #reconcile(): void {
@@ -383,68 +363,41 @@ export class SimElection {
     }
   }
 
-  #apply({ actions, isRound, isAsking, conflict }: Decision): void {
-    this.memory = recordAsking(this.memory, isAsking);
-    if (isRound) this.memory = recordRound(this.memory, this.#at);
-    if (conflict !== undefined) {
-      if (conflict !== this.memory.conflict) this.conflictsReported++;
-      this.memory = recordConflict(this.memory, conflict);
-    }
+  #apply(decision: Decision): void {
+    const { actions, conflict } = decision;
+    if (conflict !== undefined && conflict !== this.memory.conflict) this.conflictsReported++;
+    this.#election.accept(decision);
     this.actionsApplied += actions.length;
-    for (const action of actions) this.#carryOut(action);
+    for (const action of actions) {
+      this.#checkBasis(action);
+      this.#carryOut(action);
+      if (action.kind === 'PingCandidate') this.#deliver(action);
+    }
+  }
+
+  #checkBasis(action: Action): void {
+    const found = isLeaseWrite(action) ? this.lease : this.candidate(action.name);
+    const basis = action.kind === 'CreateLease' ? undefined : action;
+    if (found?.uid !== basis?.uid || found?.resourceVersion !== basis?.resourceVersion) {
+      this.violations.push(`${this.#at}: ${action.kind} finds something other than what was decided on`);
+    }
   }
 
   #carryOut(action: Action): void {
-    switch (action.kind) {
-      case 'PingCandidate':
-        this.#ping(action);
-        return;
-      case 'DeleteCandidate': {
-        const candidate = this.#candidates.get(action.name);
-        if (candidate?.uid !== action.uid || candidate.resourceVersion !== action.resourceVersion) {
-          this.violations.push(`${this.#at}: deletes a candidate other than the one decided on`);
-        }
-        this.#candidates.delete(action.name);
-        this.#observations.delete(action.name);
-        return;
-      }
-      case 'CreateLease': {
-        if (this.lease) this.violations.push(`${this.#at}: creates a Lease that exists`);
-        const { grant, strategy } = action;
-        if (grant) this.memory = recordGrantSent(this.memory, grant);
-        const made = { ...this.#leaseOrNew(), strategy: this.isGateOn ? strategy : undefined };
-        this.#commit(
-          grant ? { ...made, ...grantFields(grant), leaseTransitions: 0 } : { ...made, holderIdentity: '' },
-          (resourceVersion) => {
-            if (grant) this.memory = recordGrantAnswered(this.memory, grant, resourceVersion, this.#at);
-          },
-        );
-        return;
-      }
-      case 'UpdateLease': {
-        if (this.lease?.uid !== action.uid || this.lease.resourceVersion !== action.resourceVersion) {
-          this.violations.push(`${this.#at}: changes a Lease other than the one decided on`);
-          return;
-        }
-        this.memory = recordWriting(this.memory);
-        if (action.change.kind === 'grant') this.memory = recordGrantSent(this.memory, action.change.grant);
-        this.#commit(this.#changed(this.lease, action.change), (resourceVersion) =>
-          this.#recordChange(action.change, resourceVersion),
-        );
-      }
-    }
+    const sent = this.#election.send(action);
+    const lease = sent && !this.isGateOn ? withoutGatedFields(sent) : sent;
+    if (!this.#isWatchFirst) this.#election.answer(action, lease);
+    this.#election.see(action, lease);
+    if (this.#isWatchFirst) this.#election.answer(action, lease);
   }
 
-  #ping({ name, pingTime, purpose }: Extract<Action, { kind: 'PingCandidate' }>): void {
-    const candidate = this.#candidates.get(name);
+  /** A ping reaches its candidate's program. */
+  #deliver({ name, pingTime }: PingCandidate): void {
     const program = this.#programs.get(name);
-    if (!candidate || !program) return;
+    const renewTime = this.candidate(name)?.renewTime;
+    if (!program) return;
     this.pings.push({ name, at: this.#at });
-    const asked = recordPing(this.#observation(name), purpose, this.#at, this.settings);
-    this.#observations.set(name, recordPingDelivered(asked, this.#at, this.#at));
-    if (purpose !== 'validity' && purpose !== 'collection') this.memory = recordAsked(this.memory, this.#at);
-    this.#storeCandidate({ ...candidate, pingTime });
-    if (candidate.renewTime !== undefined && pingTime <= candidate.renewTime) {
+    if (renewTime !== undefined && pingTime <= renewTime) {
       this.violations.push(`${this.#at}: a ping that ${name} may ignore`);
     }
     if (pingTime > wallAt(this.#at + program.options.clockAheadMs) + 1n) {
@@ -452,125 +405,29 @@ export class SimElection {
     }
     const { life } = program;
     this.#schedule(this.#at + program.options.answersAfterMs, () => {
-      if (!program.isReachable || program.life !== life || !this.#candidates.has(name)) return;
+      if (!program.isReachable || program.life !== life || !this.candidate(name)) return;
       this.#note(name, 'answers');
       this.#renewCandidate(name);
       this.#reconcile();
     });
   }
 
-  #changed(lease: Lease, change: LeaseChange): Lease {
-    const strategy = (wanted: string) => (this.isGateOn ? wanted : undefined);
-    switch (change.kind) {
-      case 'grant':
-        return {
-          ...lease,
-          ...grantFields(change.grant),
-          leaseTransitions: change.leaseTransitions,
-          strategy: strategy(change.strategy),
-          preferredHolder: undefined,
-        };
-      case 'prefer':
-        return {
-          ...lease,
-          strategy: strategy(change.strategy),
-          preferredHolder: this.isGateOn ? change.preferredHolder : undefined,
-          isPreferredHolderOurs: this.isGateOn,
-        };
-      case 'unprefer':
-        return { ...lease, preferredHolder: undefined };
-      case 'strategy':
-        return {
-          ...lease,
-          strategy: strategy(change.strategy),
-          ...(change.isHolderAbsent && { holderIdentity: '' }),
-          ...(change.removesPreferredHolder && { preferredHolder: undefined }),
-        };
-    }
-  }
-
-  #recordChange(change: LeaseChange, resourceVersion: string): void {
-    const { memory } = this;
-    if (change.kind === 'grant')
-      this.memory = recordGrantAnswered(memory, change.grant, resourceVersion, this.#at);
-    if (change.kind === 'unprefer') this.memory = recordPreferenceRemoved(memory, change.hasFailed, this.#at);
-    if (change.kind !== 'prefer' && change.kind !== 'strategy') return;
-    const { kind: _, ...fields } = change;
-    const written =
-      'preferredHolder' in fields
-        ? { strategy: fields.strategy, preferredHolder: fields.preferredHolder }
-        : { strategy: fields.strategy };
-    this.memory = this.isGateOn
-      ? recordWritten(memory, written, this.#at)
-      : recordIgnoredWrite(memory, this.#at);
-  }
-
-  /** A write of ours: its answer and the watch's event arrive in either order. */
-  #commit(lease: Lease, recordAnswer: (resourceVersion: string) => void): void {
-    const resourceVersion = String(this.#revision + 1);
-    if (!this.#isWatchFirst) recordAnswer(resourceVersion);
-    this.#writeLease(lease);
-    if (this.#isWatchFirst) recordAnswer(resourceVersion);
-    this.#checkLeaders();
-  }
-
-  #writeLease(lease: Lease | undefined): void {
-    this.lease = lease && { ...lease, resourceVersion: String(++this.#revision) };
-    this.memory = observeLease(this.memory, this.lease, this.now, this.settings);
-  }
-
-  #leaseOrNew(): Lease {
-    return (
-      this.lease ?? {
-        namespace: 'kube-system',
-        name: 'scheduler',
-        uid: `lease#${++this.#revision}`,
-        resourceVersion: '0',
-        holderIdentity: undefined,
-        preferredHolder: undefined,
-        isPreferredHolderOurs: false,
-        strategy: undefined,
-        leaseDurationSeconds: undefined,
-        leaseTransitions: 0,
-        acquireTime: undefined,
-        renewTime: undefined,
-      }
-    );
+  #newLease(): Lease {
+    const uid = `lease#${++this.#leasesMade}`;
+    return decodeLease({ metadata: { namespace: 'kube-system', name: 'scheduler', uid } });
   }
 
   #release(): void {
     if (!this.lease) return;
-    this.#writeLease({
-      ...this.lease,
-      holderIdentity: '',
-      leaseDurationSeconds: 1,
-      renewTime: wallAt(this.#at),
-      strategy: undefined,
-      preferredHolder: undefined,
-    });
+    this.#election.putLease(new LeaseBuilder(this.lease).releasedAt(this.#at).build());
     this.#reconcile();
   }
 
-  #observation(name: string): CandidateObservation {
-    const observation = this.#observations.get(name);
-    if (!observation) throw new Error(`${name} was never seen`);
-    return observation;
-  }
-
-  #storeCandidate(candidate: LeaseCandidate): void {
-    const stored = { ...candidate, resourceVersion: String(++this.#revision) };
-    this.#candidates.set(candidate.name, stored);
-    this.#observations.set(
-      candidate.name,
-      observeCandidate(this.#observations.get(candidate.name), stored, this.now, this.settings),
-    );
-  }
-
   #renewCandidate(name: string): void {
-    const candidate = this.#candidates.get(name);
+    const candidate = this.candidate(name);
     const program = this.#programs.get(name);
     if (!candidate || !program) return;
-    this.#storeCandidate({ ...candidate, renewTime: wallAt(this.#at + program.options.clockAheadMs) });
+    this.#election.putCandidate({ ...candidate, renewTime: wallAt(this.#at + program.options.clockAheadMs) });
   }
 
   #stop(name: string, isDead: boolean): void {
@@ -640,7 +497,7 @@ export class SimElection {
   #renewLease(program: SimProgram, lease: Lease): void {
     if (this.#at >= program.believesUntil) this.#note(program.name, 'leads');
     program.believesUntil = this.#at + RENEWED_LEASE_SECONDS * 1000;
-    this.#writeLease({
+    this.#election.putLease({
       ...lease,
       renewTime: wallAt(this.#at + program.options.clockAheadMs),
       leaseDurationSeconds: RENEWED_LEASE_SECONDS,
@@ -674,12 +531,9 @@ export class SimElection {
   }
 }
 
-function grantFields({
-  holder,
-  renewTime,
-  leaseDurationSeconds,
-}: Grant & { readonly leaseDurationSeconds: number }) {
-  return { holderIdentity: holder, acquireTime: renewTime, renewTime, leaseDurationSeconds };
+/** What a server makes of a Lease whose feature gate is off: it accepts the fields and drops them. */
+function withoutGatedFields(lease: Lease): Lease {
+  return { ...lease, strategy: undefined, preferredHolder: undefined, isPreferredHolderOurs: false };
 }
 
 /** Actions in words, pings of one purpose together. */

@@ -1,0 +1,120 @@
+import {
+  type CandidateObservation,
+  recordPing,
+  recordPingDelivered,
+  recordPingNotSent,
+} from './candidate-observation.ts';
+import type { Action, Decision, LeaseChange } from './decision.ts';
+import { grantIn } from './decision-queries.ts';
+import type { ElectionInput } from './election-input.ts';
+import type { LeaseMemory } from './lease-memory.ts';
+import type { Lease } from './model.ts';
+import { again, recordGrantAnswered, recordIgnoredWrite } from './record-writes.ts';
+import type { Instant } from './time.ts';
+
+/** An {@link ElectionInput}, or as much of it as an action changes: of the candidates, at least the one that it is about. */
+export type Known = Pick<ElectionInput, 'memory' | 'candidates'>;
+
+/** After a decision that is acted upon, even if there is nothing to write. */
+export function recordDecision<K extends Known>(known: K, decision: Decision, at: Instant): K {
+  const { conflict, isRound, isAsking } = decision;
+  let { memory } = known;
+  if (isRound) memory = { ...memory, rounds: again(memory.rounds, at) };
+  if (conflict !== undefined) memory = { ...memory, conflict };
+  if (!isAsking && memory.askingSince !== undefined) memory = { ...memory, askingSince: undefined };
+  return { ...known, memory };
+}
+
+/** Before an action is sent: the watch may show its effects before the server's answer arrives, or instead of that. */
+export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>(
+  known: K,
+  action: Action,
+  at: Instant,
+): K {
+  if (action.kind === 'PingCandidate') {
+    const { purpose } = action;
+    return observing(known, action, (observation) => recordPing(observation, purpose, at, known.settings));
+  }
+  let { memory } = known;
+  // What we change ourselves must not be taken for something wiped by the holder.
+  if (action.kind === 'UpdateLease') memory = { ...memory, written: {} };
+  const grant = grantIn(action);
+  if (grant) memory = { ...memory, grantOnItsWay: grant };
+  return { ...known, memory };
+}
+
+/**
+ * After the server has answered, at `at`, that an action sent at `sentAt` is done; `answer` is the Lease as the server has
+ * it now, after a write to that.
+ */
+export function recordSuccess<K extends Known>(
+  known: K,
+  action: Action,
+  sentAt: Instant,
+  at: Instant,
+  answer?: Lease,
+): K {
+  let { memory } = known;
+  if (action.kind === 'PingCandidate') {
+    const isRoutine = action.purpose === 'validity' || action.purpose === 'collection';
+    // The first ping of an election begins the count of seconds (rule 6).
+    if (!isRoutine && memory.askingSince === undefined) memory = { ...memory, askingSince: at };
+    const asked = { ...known, memory };
+    return observing(asked, action, (observation) => recordPingDelivered(observation, sentAt, at));
+  }
+  const grant = grantIn(action);
+  if (grant && answer) memory = recordGrantAnswered(memory, grant, answer.resourceVersion, at);
+  else if (action.kind === 'UpdateLease' && answer) memory = recordChange(memory, action.change, answer, at);
+  return { ...known, memory };
+}
+
+/** After an action sent at `sentAt` has failed, as is known at `at`, or may have failed. */
+export function recordFailure<K extends Known>(known: K, action: Action, sentAt: Instant, at: Instant): K {
+  if (action.kind === 'DeleteCandidate') {
+    return observing(known, action, (observation) => ({ ...observation, deletionFailedAt: at }));
+  }
+  if (action.kind !== 'PingCandidate') return known;
+  let { memory } = known;
+  // Where a ping of a round was not written, another round is due soon.
+  if (action.purpose === 'revival') memory = { ...memory, rounds: { count: 1, lastAt: sentAt } };
+  return observing({ ...known, memory }, action, (observation) => recordPingNotSent(observation, sentAt));
+}
+
+/** Beside {@link recordFailure}, after an action was refused for good: somebody else had written first. */
+export function recordRefusal<K extends Known>(known: K, action: Action): K {
+  let { memory } = known;
+  const grant = grantIn(action);
+  if (grant && memory.grantOnItsWay === grant) memory = { ...memory, grantOnItsWay: undefined };
+  return { ...known, memory };
+}
+
+/** After any write to a Lease that is no grant. */
+function recordChange(memory: LeaseMemory, change: LeaseChange, answer: Lease, at: Instant): LeaseMemory {
+  if (change.kind === 'unprefer') {
+    if (!change.hasFailed) return memory;
+    return { ...memory, failedPreemptions: again(memory.failedPreemptions, at) };
+  }
+  if (change.kind === 'grant') return memory;
+  const { strategy } = change;
+  const written =
+    change.kind === 'prefer' ? { strategy, preferredHolder: change.preferredHolder } : { strategy };
+  // A server whose feature gate is off accepts the fields and drops those that the Lease does not have yet (rule 7).
+  const isKept =
+    answer.strategy === written.strategy &&
+    (written.preferredHolder === undefined || answer.preferredHolder === written.preferredHolder);
+  return isKept ? { ...memory, written, decidedAt: at } : recordIgnoredWrite(memory, at);
+}
+
+/** Changes what was seen of the candidate that an action is about, if it is still the one with that uid. */
+function observing<K extends Known>(
+  known: K,
+  { name, uid }: { readonly name: string; readonly uid: string },
+  change: (observation: CandidateObservation) => CandidateObservation,
+): K {
+  const candidates = known.candidates.map((observed) => {
+    const { candidate, observation } = observed;
+    const isIt = candidate.name === name && candidate.uid === uid;
+    return isIt ? { candidate, observation: change(observation) } : observed;
+  });
+  return { ...known, candidates };
+}

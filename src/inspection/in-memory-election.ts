@@ -1,0 +1,143 @@
+import { ElectionRecords } from '../controller/election-records.ts';
+import {
+  recordDecision,
+  recordDelivered,
+  recordLeaseWritten,
+  recordSending,
+} from '../controller/record-outcome.ts';
+import { decodeLease } from '../coordination/lease.ts';
+import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
+import { leasePatch, newLease } from '../coordination/lease-patch.ts';
+import { specOf } from '../coordination/raw-object.ts';
+import { decideElection } from '../election/decide.ts';
+import type { Action, CreateLease, Decision, UpdateLease } from '../election/decision.ts';
+import { isLeaseWrite } from '../election/decision-queries.ts';
+import type { ElectionInput } from '../election/election-input.ts';
+import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
+import type { Instant, Now } from '../election/time.ts';
+
+/**
+ * One election in memory, with the same records as the controller keeps. Everything that is written is seen at once. What
+ * the programs do, and what time it is, is up to whoever plays it.
+ */
+export class InMemoryElection {
+  readonly #records: ElectionRecords;
+  readonly #key: LeaseKey;
+  readonly #settings: ElectionSettings;
+  readonly #clock: () => Now;
+  #revision = 0;
+
+  constructor({ namespace, name, lease, memory, candidates, settings }: ElectionInput, clock: () => Now) {
+    this.#records = new ElectionRecords(settings);
+    this.#key = leaseKey(namespace, name);
+    this.#settings = settings;
+    this.#clock = clock;
+    if (lease) this.#records.seeLease(this.#key, lease, clock());
+    this.#records.updateMemory(this.#key, () => memory);
+    for (const { candidate, observation } of candidates) {
+      this.#records.seeCandidate(candidate, clock());
+      this.#records.updateObservation(this.#key, candidate, () => observation);
+    }
+  }
+
+  get input(): ElectionInput {
+    return this.#records.gather(this.#key);
+  }
+
+  get lease(): Lease | undefined {
+    return this.#records.lease(this.#key);
+  }
+
+  candidate(name: string): LeaseCandidate | undefined {
+    return this.#records.candidate(this.#key, name);
+  }
+
+  decide(): Decision {
+    return decideElection(this.input, this.#clock());
+  }
+
+  /** Does what a decision says, as the controller would. Pings are answered by whoever plays the candidates. */
+  carryOut(decision: Decision): void {
+    this.accept(decision);
+    for (const action of decision.actions) {
+      const lease = this.send(action);
+      this.see(action, lease);
+      this.answer(action, lease);
+    }
+  }
+
+  /** Takes note that a decision is acted upon; each of its actions is then to be sent, seen and answered. */
+  accept(decision: Decision): void {
+    recordDecision(this.#records, this.#key, decision, this.#at);
+  }
+
+  /** Sends an action; returns the Lease as the server has it then, if that is what it writes. */
+  send(action: Action): Lease | undefined {
+    recordSending(this.#records, this.#key, action, this.#settings, this.#at);
+    return isLeaseWrite(action) ? this.#made(action) : undefined;
+  }
+
+  /** Sees what an action has changed, be it before or after the server's answer to it. */
+  see(action: Action, lease: Lease | undefined): void {
+    if (action.kind === 'DeleteCandidate') {
+      this.removeCandidate(action.name);
+    } else if (action.kind === 'PingCandidate') {
+      const candidate = this.candidate(action.name);
+      if (candidate) this.putCandidate({ ...candidate, pingTime: action.pingTime });
+    } else if (lease) {
+      this.#records.seeLease(this.#key, lease, this.#clock());
+    }
+  }
+
+  /** Takes the server's answer to an action. */
+  answer(action: Action, lease: Lease | undefined): void {
+    if (action.kind === 'PingCandidate') {
+      recordDelivered(this.#records, this.#key, action, this.#at, this.#at);
+    } else if (isLeaseWrite(action) && lease) {
+      recordLeaseWritten(this.#records, this.#key, action, lease, this.#at);
+    }
+  }
+
+  /** Somebody else writes the Lease; undefined when it is deleted. */
+  putLease(lease: Lease | undefined): void {
+    const stored = lease && { ...lease, resourceVersion: this.#nextVersion() };
+    this.#records.seeLease(this.#key, stored, this.#clock());
+  }
+
+  putCandidate(candidate: LeaseCandidate): void {
+    const stored = { ...candidate, resourceVersion: this.#nextVersion() };
+    this.#records.seeCandidate(stored, this.#clock());
+  }
+
+  removeCandidate(name: string): void {
+    const candidate = this.candidate(name);
+    if (candidate) this.#records.dropCandidate(candidate, this.#clock());
+  }
+
+  get #at(): Instant {
+    return this.#clock().monotonic;
+  }
+
+  /** The Lease that a write makes: only the fields change that the body of the request names. */
+  #made(action: CreateLease | UpdateLease): Lease | undefined {
+    const { lease } = this;
+    const { namespace, name } = splitLeaseKey(this.#key);
+    const resourceVersion = this.#nextVersion();
+    if (action.kind === 'CreateLease') {
+      const metadata = { namespace, name, uid: `lease-${resourceVersion}`, resourceVersion };
+      return decodeLease({ metadata, spec: specOf(newLease(namespace, name, action)) });
+    }
+    if (!lease) return undefined;
+    const spec = specOf(leasePatch(action));
+    const fields = Object.entries(decodeLease({ metadata: { name }, spec }));
+    const written = Object.fromEntries(fields.filter(([field]) => field in spec));
+    const made = { ...lease, ...written, resourceVersion };
+    const isOurs = action.change.kind === 'prefer' || lease.isPreferredHolderOurs;
+    return { ...made, isPreferredHolderOurs: isOurs && made.preferredHolder !== undefined };
+  }
+
+  #nextVersion(): string {
+    this.#revision += 1;
+    return `in-memory-${this.#revision}`;
+  }
+}
