@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
+  // The examples import the package by its name, as its users do.
+  resolve: { alias: { 'coordinated-leader-election': `${import.meta.dirname}/src/index.ts` } },
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['**/*.e2e.test.ts'],

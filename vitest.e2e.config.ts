@@ -10,13 +10,14 @@ const timeouts = {
   teardownTimeout: 60_000,
 };
 
-/** Need root, and packages of Debian's, which `.ci/install-packages` installs: `npm run test:operations`. */
+/** Need root, and packages of Debian's, which `.ci/install-packages` installs, or npm's: `npm run test:operations`. */
 const operations = [
   'alert-stories',
   'completion',
   'image',
   'monitoring',
   'operations',
+  'package',
   'runbooks',
   'status-page',
 ].map((name) => `test/e2e/${name}.e2e.test.ts`);

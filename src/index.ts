@@ -1,14 +1,39 @@
-/** The library's public face: decide elections, and explain them, from data of your own. */
+/**
+ * The library's public face: the election itself, as pure functions that observe, decide and record. docs/library.md says
+ * when to call which.
+ */
 export { decodeLease } from './coordination/lease.ts';
 export { decodeLeaseCandidate } from './coordination/lease-candidate.ts';
+export { leasePatch, newLease, pingPatch, type RequestBody } from './coordination/lease-patch.ts';
 export { formatMicroTime, parseMicroTime } from './coordination/micro-time.ts';
+export type { RawObject } from './coordination/raw-object.ts';
 export { type CandidateAccount, explainCandidates } from './election/candidate-accounts.ts';
-export { observeCandidate, recordPing, recordPingDelivered } from './election/candidate-observation.ts';
+export { type CandidateObservation, observeCandidate } from './election/candidate-observation.ts';
 export { coordinatorLease } from './election/coordinator-lease.ts';
 export { decideElection } from './election/decide.ts';
-export type { Action, Decision, Reason, Requeue } from './election/decision.ts';
+export type {
+  Action,
+  CreateLease,
+  Decision,
+  DeleteCandidate,
+  LeaseChange,
+  PingCandidate,
+  Requeue,
+  UpdateLease,
+} from './election/decision.ts';
+export { isLeaseWrite } from './election/decision-queries.ts';
 export type { ElectionInput, ObservedCandidate } from './election/election-input.ts';
 export { type LeaseMemory, noMemory } from './election/lease-memory.ts';
 export type { ElectionSettings, Lease, LeaseCandidate, StrategyPreference } from './election/model.ts';
 export { observeLease } from './election/observe-lease.ts';
+export { REASONS, type Reason } from './election/reason.ts';
+export {
+  recordDecision,
+  recordFailure,
+  recordRefusal,
+  recordSending,
+  recordSuccess,
+} from './election/record-action.ts';
+export type { CandidateState, Standing } from './election/standing.ts';
+export type { Tenure } from './election/tenure.ts';
 export type { Instant, MicroTime, Now } from './election/time.ts';

@@ -8,7 +8,7 @@ import type { Instant } from '../support/clock.ts';
 import { unledSince } from './elections-survey.ts';
 import { type Urgency, urgencyOf } from './queue/urgency.ts';
 import { WriteQueue, type WriteQueueObserver } from './queue/write-queue.ts';
-import { recordDecision } from './record-outcome.ts';
+import { recordDecision } from './recording.ts';
 import { Sender, type SenderParts } from './sender.ts';
 import { WriteBackoff } from './write-backoff.ts';
 import { WriteExpectations } from './write-expectations.ts';

@@ -10,14 +10,7 @@ import type { ActionWriter } from './action-writer.ts';
 import type { ElectionRecords } from './election-records.ts';
 import type { DecisionObserver } from './observers.ts';
 import type { WriteQueue } from './queue/write-queue.ts';
-import {
-  recordDeletionFailed,
-  recordDelivered,
-  recordLeaseWritten,
-  recordNotSent,
-  recordRefused,
-  recordSending,
-} from './record-outcome.ts';
+import { recordFailure, recordRefusal, recordSending, recordSuccess } from './recording.ts';
 import type { WriteBackoff } from './write-backoff.ts';
 import type { WriteExpectations } from './write-expectations.ts';
 import { writtenBy } from './written-objects.ts';
@@ -89,8 +82,7 @@ export class Sender {
   /** `lease` is the Lease as the server has it now, where it was written. */
   #succeeded(key: LeaseKey, action: Action, lease: Lease | undefined, sentAt: Instant): void {
     const { records, expectations, backoff, clock } = this.#parts;
-    if (isLeaseWrite(action) && lease) recordLeaseWritten(records, key, action, lease, clock.now());
-    if (action.kind === 'PingCandidate') recordDelivered(records, key, action, sentAt, clock.now());
+    recordSuccess(records, key, action, sentAt, clock.now(), lease);
     backoff.succeeded(key, writtenBy(action));
     expectations.expectChange(key, writtenBy(action), basisOf(action));
   }
@@ -98,14 +90,12 @@ export class Sender {
   #failed(key: LeaseKey, action: Action, error: unknown, sentAt: Instant): void {
     const { records, expectations, backoff, clock } = this.#parts;
     const object = writtenBy(action);
-    if (action.kind === 'PingCandidate') {
-      // One that cannot be pinged, as a newer server's validation refuses every change of it, will never answer: it is
-      // unresponsive like any other, else its election would wait for it for ever.
-      if (isRefusedForGood(error)) recordDelivered(records, key, action, sentAt, clock.now());
-      else recordNotSent(records, key, action, sentAt);
-    }
-    if (action.kind === 'DeleteCandidate') recordDeletionFailed(records, key, action, clock.now());
-    if (isConflict(error)) recordRefused(records, key, action);
+    // One that cannot be pinged, as a newer server's validation refuses every change of it, will never answer: it is
+    // unresponsive like any other, else its election would wait for it for ever.
+    const isDelivered = action.kind === 'PingCandidate' && isRefusedForGood(error);
+    const record = isDelivered ? recordSuccess : recordFailure;
+    record(records, key, action, sentAt, clock.now());
+    if (isConflict(error)) recordRefusal(records, key, action);
     const floorMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
     backoff.failed(key, object, floorMs, isConflict(error));
     if (isConflict(error)) expectations.expectChange(key, object, basisOf(action));

@@ -1,10 +1,5 @@
 import { ElectionRecords } from '../controller/election-records.ts';
-import {
-  recordDecision,
-  recordDelivered,
-  recordLeaseWritten,
-  recordSending,
-} from '../controller/record-outcome.ts';
+import { recordDecision, recordSending, recordSuccess } from '../controller/recording.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
 import { leasePatch, newLease } from '../coordination/lease-patch.ts';
@@ -91,11 +86,7 @@ export class InMemoryElection {
 
   /** Takes the server's answer to an action. */
   answer(action: Action, lease: Lease | undefined): void {
-    if (action.kind === 'PingCandidate') {
-      recordDelivered(this.#records, this.#key, action, this.#at, this.#at);
-    } else if (isLeaseWrite(action) && lease) {
-      recordLeaseWritten(this.#records, this.#key, action, lease, this.#at);
-    }
+    recordSuccess(this.#records, this.#key, action, this.#at, this.#at, lease);
   }
 
   /** Somebody else writes the Lease; undefined when it is deleted. */

@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import * as library from '../src/index.ts';
+
+const page = join(import.meta.dirname, '../docs/library.md');
+const example = join(import.meta.dirname, '../examples/elect.ts');
+
+/** What the example writes when it is run. */
+async function outputOfExample(): Promise<string> {
+  const log = vi.spyOn(console, 'log').mockImplementation(() => {});
+  try {
+    await import('../examples/elect.ts');
+    return log.mock.calls.map(([line]) => `${line}\n`).join('');
+  } finally {
+    log.mockRestore();
+  }
+}
+
+/** `text` with `block` in place of the code block that follows a marker. */
+function withBlock(text: string, marker: string, language: string, block: string): string {
+  const [before, rest = ''] = text.split(`<!-- ${marker} -->\n`);
+  const after = rest.replace(/^\n```[\s\S]*?\n```\n/, '');
+  return `${before}<!-- ${marker} -->\n\n\`\`\`${language}\n${block}\`\`\`\n${after}`;
+}
+
+test('docs/library.md shows the example as it is, and what it writes (npm test -- test/index.test.ts -u)', async () => {
+  const written = await readFile(page, 'utf8');
+  const withExample = withBlock(written, 'examples/elect.ts', 'ts', await readFile(example, 'utf8'));
+  const output = await outputOfExample();
+  const wanted = withBlock(withExample, 'output of examples/elect.ts', 'text', output);
+  await expect(wanted).toMatchFileSnapshot(page);
+  expect(output).toContain('LeaseMissing');
+  expect(output).toContain('GrantRevised');
+});
+
+test('docs/library.md says what each function and constant of the library is for', async () => {
+  const text = await readFile(page, 'utf8');
+  const reference = text.slice(0, text.indexOf('## An example'));
+  expect(Object.keys(library).filter((name) => !reference.includes(`\`${name}`))).toEqual([]);
+});
+
+test('the example uses the library alone', async () => {
+  const source = await readFile(example, 'utf8');
+  const imported = [...source.matchAll(/from '([^']+)'/g)].map(([, name]) => name);
+  expect(imported).toEqual(['coordinated-leader-election']);
+});
