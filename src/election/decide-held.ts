@@ -4,6 +4,7 @@ import { askAhead } from './ask-ahead.ts';
 import { ackDueAt, isUnanswered } from './candidate-observation.ts';
 import { conflictParties, knownConflict } from './conflict.ts';
 import { decideProvisional, pingGrantee } from './decide-provisional.ts';
+import { decideIgnoredWrites } from './ignored-writes.ts';
 import { decideOutcome, type Outcome } from './outcome.ts';
 import { candidatesIn, hasAnsweredSince, standingsIn } from './standing.ts';
 import { backoffMs } from './time.ts';
@@ -16,7 +17,6 @@ type Leader = Extract<Outcome, { kind: 'leader' }>;
 /** How long after each ack the candidate of a pending preferredHolder is asked again, in milliseconds (rule 7). */
 const PREFERRED_PING_INTERVAL_MS = 2000;
 const PREEMPTION_BACKOFF_MS = 15_000;
-const IGNORED_WRITE_BACKOFF_MS = 30_000;
 const BACKOFF_CAP_MS = 10 * 60_000;
 
 /**
@@ -114,13 +114,6 @@ function decideInGoodOrder(view: HeldView): Verdict | undefined {
     case 'conflict':
       return undefined;
   }
-}
-
-/** Where the holder or the server drops what we write, writing again after each renewal would only be noise. */
-function decideIgnoredWrites(view: HeldView): Verdict | undefined {
-  const { count, lastAt } = view.input.memory.ignoredWrites;
-  const retryAt = lastAt + backoffMs(count, IGNORED_WRITE_BACKOFF_MS, BACKOFF_CAP_MS);
-  return count > 0 && view.at < retryAt ? { reason: 'WritesIgnored', recheckAt: [retryAt] } : undefined;
 }
 
 /** A conflict is reported once; with a valid holder there is no hurry to see it resolved. */

@@ -4,6 +4,7 @@ import { askAhead } from './ask-ahead.ts';
 import { ackDueAt } from './candidate-observation.ts';
 import { conflictParties, knownConflict } from './conflict.ts';
 import { grantTo } from './grant.ts';
+import { decideIgnoredWrites } from './ignored-writes.ts';
 import { decideOutcome, type Outcome } from './outcome.ts';
 import { nextRoundAt, reviveSome, roundBackoffMs } from './revival.ts';
 import { candidatesIn, hasAnsweredSince, type Standing, standingsIn } from './standing.ts';
@@ -16,6 +17,7 @@ import { ackDeadline, isPingPending, livenessExpiries, reinstatementTimes } from
 export function decideVacant(view: VacantView): Verdict {
   return (
     decideNamedThirdParty(view) ??
+    decideIgnoredThirdParty(view) ??
     decideReserved(view) ??
     decideKnownConflict(view) ??
     decideElectionOrWait(view)
@@ -29,6 +31,14 @@ function decideNamedThirdParty(view: VacantView): Verdict | undefined {
   if (outlook.kind !== 'thirdParty' || lease?.strategy !== outlook.strategy) return undefined;
   if (lease.holderIdentity === undefined || hasOwnPreference(view)) return undefined;
   return { reason: 'ThirdPartyStrategy' };
+}
+
+/** Somebody else's strategy whose name the server drops: there is nothing to ask anybody before it is written again. */
+function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
+  const ignored = view.outlook.kind === 'thirdParty' ? decideIgnoredWrites(view) : undefined;
+  if (!ignored) return undefined;
+  const changesAt = [ackDeadline(view), ...livenessExpiries(view), ...reinstatementTimes(view)];
+  return { ...ignored, recheckAt: [...(ignored.recheckAt ?? []), ...changesAt] };
 }
 
 /** Rule 8: a holder that may not know that it lost the Lease keeps it until it cannot believe in it any longer. */

@@ -83,6 +83,20 @@ describe('a strategy that nobody here carries out (rule 4)', () => {
     expect(sim.lease).toMatchObject({ holderIdentity: 'a', preferredHolder: 'b' });
   });
 
+  test('is written ever more rarely to a server that drops it (rule 7)', () => {
+    const sim = new SimElection();
+    sim.isGateOn = false;
+    sim.add('a', { strategy: THEIRS, elector: 'none' }).run(600_000);
+    const times = sim.transcript
+      .filter((line) => line.includes('name the strategy'))
+      .map((line) => Number.parseFloat(line));
+    const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
+    // It is asked whether it still wants that, which takes it 0.1 s.
+    expect(gaps.map((gap) => gap.toFixed(1))).toEqual(['30.1', '60.1', '120.1', '240.1']);
+    expect(sim.decide().reason).toBe('WritesIgnored');
+    expect(sim.lease?.holderIdentity).toBe('');
+  });
+
   test('is left again when a newer candidate brings ours', () => {
     const sim = new SimElection()
       .add('a', { strategy: THEIRS })
