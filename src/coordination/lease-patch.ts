@@ -31,7 +31,7 @@ function changedFields(change: LeaseChange): RequestBody {
       };
     case 'prefer':
       return { preferredHolder: change.preferredHolder, strategy: change.strategy };
-    case 'unprefer':
+    case 'clearPreferredHolder':
       return { preferredHolder: null };
     case 'strategy':
       return {

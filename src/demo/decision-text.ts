@@ -54,7 +54,7 @@ function describeAction(action: Action, holder: string): string[] {
   switch (change.kind) {
     case 'prefer':
       return [`${change.preferredHolder} is preferred to ${holder}, which is to let the Lease run out`];
-    case 'unprefer':
+    case 'clearPreferredHolder':
       return ['nobody is preferred any longer'];
     case 'strategy':
       return [`the Lease names the strategy ${change.strategy}`];

@@ -23,7 +23,12 @@ export function pingEach(
 export function removeOwnPreference(view: View): readonly Action[] {
   const { lease, memory } = view.input;
   if (!lease || !hasOwnPreference(view)) return [];
-  return [updateLease(lease, { kind: 'unprefer', hasFailed: memory.written.preferredHolder !== undefined })];
+  return [
+    updateLease(lease, {
+      kind: 'clearPreferredHolder',
+      hasFailed: memory.written.preferredHolder !== undefined,
+    }),
+  ];
 }
 
 export function hasOwnPreference({ input: { lease } }: View): boolean {

@@ -51,7 +51,7 @@ function decidePending(view: HeldView): Verdict | undefined {
   if (preferredHolder === undefined) return undefined;
   const remove = (reason: Verdict['reason'], hasFailed: boolean): Verdict => ({
     reason,
-    actions: [updateLease(lease, { kind: 'unprefer', hasFailed })],
+    actions: [updateLease(lease, { kind: 'clearPreferredHolder', hasFailed })],
     recheckAt: [view.at],
   });
 

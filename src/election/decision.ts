@@ -46,7 +46,7 @@ export type LeaseChange =
   /** preferredHolder and strategy, beside a valid holder. */
   | { readonly kind: 'prefer'; readonly preferredHolder: string; readonly strategy: string }
   /** preferredHolder removed; `hasFailed` when its candidate is to blame. */
-  | { readonly kind: 'unprefer'; readonly hasFailed: boolean }
+  | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }
   /** strategy; holderIdentity '' where the field is absent, and preferredHolder removed where it is ours. */
   | {
       readonly kind: 'strategy';

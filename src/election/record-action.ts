@@ -90,7 +90,7 @@ export function recordRefusal<K extends Known>(known: K, action: Action): K {
 
 /** After any write to a Lease that is no grant. */
 function recordChange(memory: LeaseMemory, change: LeaseChange, answer: Lease, at: Instant): LeaseMemory {
-  if (change.kind === 'unprefer') {
+  if (change.kind === 'clearPreferredHolder') {
     if (!change.hasFailed) return memory;
     return { ...memory, failedPreemptions: again(memory.failedPreemptions, at) };
   }

@@ -263,7 +263,7 @@ class Rehearsing {
           if (change.kind === 'grant') this.#say(`${change.grant.holder} is given the Lease`, reason);
           else if (change.kind === 'prefer')
             this.#say(`${change.preferredHolder} becomes preferredHolder`, reason);
-          else if (change.kind === 'unprefer') this.#say('preferredHolder is removed', reason);
+          else if (change.kind === 'clearPreferredHolder') this.#say('preferredHolder is removed', reason);
           else this.#say(`the Lease names the strategy ${change.strategy}`, reason);
           break;
         }

@@ -147,7 +147,11 @@ export class DecisionReport implements DecisionObserver {
     if (action.kind === 'PingCandidate') metrics.pinged();
     else if (action.kind === 'DeleteCandidate') metrics.candidateCollected();
     else if (action.kind === 'UpdateLease' && action.change.kind === 'prefer') metrics.preempted();
-    else if (action.kind === 'UpdateLease' && action.change.kind === 'unprefer' && action.change.hasFailed) {
+    else if (
+      action.kind === 'UpdateLease' &&
+      action.change.kind === 'clearPreferredHolder' &&
+      action.change.hasFailed
+    ) {
       metrics.preemptionFailed(reason);
     }
   }

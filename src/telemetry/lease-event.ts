@@ -76,7 +76,7 @@ function describeAction(action: Action, decision: Decision, input: ElectionInput
         reason: 'PreferredHolderSet',
         message: `${input.lease?.holderIdentity ?? ''} is asked to yield to ${preferredBy(decision)} under ${change.strategy}`,
       };
-    case 'unprefer':
+    case 'clearPreferredHolder':
       return {
         type: change.hasFailed ? 'Warning' : 'Normal',
         reason: decision.reason,

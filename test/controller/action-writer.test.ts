@@ -149,7 +149,7 @@ const leaseWrites: readonly { name: string; action: Action; want: WantedRequest 
   },
   {
     name: 'a preference is taken back',
-    action: { kind: 'UpdateLease', ...META, change: { kind: 'unprefer', hasFailed: true } },
+    action: { kind: 'UpdateLease', ...META, change: { kind: 'clearPreferredHolder', hasFailed: true } },
     want: {
       method: 'PATCH',
       path: LEASE,

@@ -88,11 +88,11 @@ const ping: Action = {
   pingTime: 1n,
   purpose: 'election',
 };
-const unprefer: Action = {
+const clearPreferredHolder: Action = {
   kind: 'UpdateLease',
   uid: 'uid-of-scheduler',
   resourceVersion: '1',
-  change: { kind: 'unprefer', hasFailed: false },
+  change: { kind: 'clearPreferredHolder', hasFailed: false },
 };
 
 function apiError(status: number, retryAfterMs?: number): ApiError {
@@ -152,12 +152,12 @@ describe('what came of an action', () => {
     world.records.seeLease(KEY, makeLease('a').preferring('b').build(), makeNow(0));
     const answer = makeLeaseObject('a', 0);
     world.fate = { afterMs: 10, ...(isKubernetesObject(answer) && { answer }) };
-    await world.send(unprefer);
-    expect(world.expectations.waitUntil(KEY, writtenBy(unprefer))).toBe(Number.POSITIVE_INFINITY);
+    await world.send(clearPreferredHolder);
+    expect(world.expectations.waitUntil(KEY, writtenBy(clearPreferredHolder))).toBe(Number.POSITIVE_INFINITY);
     await world.clock.advance(10);
     expect(world.told).toEqual(['written ok', 'applied UpdateLease', 'ended, 0 under way']);
     // The cache still shows what the write was based on.
-    expect(world.expectations.waitUntil(KEY, writtenBy(unprefer))).toBe(10 + 10_000);
+    expect(world.expectations.waitUntil(KEY, writtenBy(clearPreferredHolder))).toBe(10 + 10_000);
   });
 
   test('is not told as applied for a ping, which changes nothing that others go by', async () => {
@@ -167,7 +167,7 @@ describe('what came of an action', () => {
 
   test.each([
     { name: 'a candidate', action: ping },
-    { name: 'the Lease', action: unprefer },
+    { name: 'the Lease', action: clearPreferredHolder },
   ])(
     'by the wish of the server keeps $name from being written for as long as that says',
     async ({ action }) => {

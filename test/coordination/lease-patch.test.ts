@@ -55,7 +55,7 @@ const changes: readonly {
   },
   {
     name: 'a preference taken back',
-    change: { kind: 'unprefer', hasFailed: false },
+    change: { kind: 'clearPreferredHolder', hasFailed: false },
     wantSet: {},
     wantRemoved: ['preferredHolder'],
   },

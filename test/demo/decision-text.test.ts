@@ -106,7 +106,7 @@ test.each<{ name: string; fields: Partial<Decision>; isLeaseMissing?: true; want
   },
   {
     name: 'takes a preference back',
-    fields: { actions: [update({ kind: 'unprefer', hasFailed: true })] },
+    fields: { actions: [update({ kind: 'clearPreferredHolder', hasFailed: true })] },
     want: 'nobody is preferred any longer',
   },
   {

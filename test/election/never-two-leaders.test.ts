@@ -281,7 +281,7 @@ describe('every write names what it was decided on (rule 8)', () => {
   test.each([
     { name: 'a grant', lease: makeLease(''), want: 'grant' },
     { name: 'a strategy', lease: makeLease('a').strategy('x'), want: 'strategy' },
-    { name: 'a removal', lease: makeLease('a').preferring('gone'), want: 'unprefer' },
+    { name: 'a removal', lease: makeLease('a').preferring('gone'), want: 'clearPreferredHolder' },
   ])('$name', ({ lease, want }) => {
     const input = makeInput()
       .sees(lease.with({ uid: 'u', resourceVersion: '1234' }), 0)

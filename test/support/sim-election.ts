@@ -560,7 +560,7 @@ function describeChange(change: LeaseChange): string {
       return `grant the Lease to ${change.grant.holder}, ${change.strategy}, transition ${change.leaseTransitions}`;
     case 'prefer':
       return `prefer ${change.preferredHolder}, ${change.strategy}`;
-    case 'unprefer':
+    case 'clearPreferredHolder':
       return 'remove preferredHolder';
     case 'strategy':
       return `name the strategy ${change.strategy}`;

@@ -46,7 +46,11 @@ describe('what is urgent', () => {
       action: update({ kind: 'prefer', preferredHolder: 'a', strategy: OLDEST }),
       want: 'preference',
     },
-    { name: 'taking that back', action: update({ kind: 'unprefer', hasFailed: true }), want: 'preference' },
+    {
+      name: 'taking that back',
+      action: update({ kind: 'clearPreferredHolder', hasFailed: true }),
+      want: 'preference',
+    },
     {
       name: 'naming a strategy',
       action: update({

@@ -422,7 +422,10 @@ describe('a Lease that is left alone loses a preferredHolder of ours (rule 7)', 
     );
     expect(mentions.actions).toMatchObject([
       {
-        change: wantReason === 'ThirdPartyStrategy' ? { removesPreferredHolder: true } : { kind: 'unprefer' },
+        change:
+          wantReason === 'ThirdPartyStrategy'
+            ? { removesPreferredHolder: true }
+            : { kind: 'clearPreferredHolder' },
       },
     ]);
     const alien = decideElection(
