@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import { makeCandidate, makeInput, makeLease, makeNow } from '../support/election-builders.ts';
 import { describeActions, SimElection } from '../support/sim-election.ts';
@@ -207,26 +206,5 @@ describe('a strategy conflict (rule 4)', () => {
     sim.run(60_000);
     expect(sim.decide().reason).toBe('StrategyConflict');
     expect(sim.lease).toBeUndefined();
-  });
-});
-
-describe('the coordinator’s own lock (rule 10)', () => {
-  test('is never coordinated, whatever candidates name it', () => {
-    const input = makeInput()
-      .with(coordinatorLease)
-      .candidates(
-        makeCandidate('a')
-          .renewedAt(-3 * 3_600_000)
-          .seenAt(0),
-        makeCandidate('b').renewedAt(0).seenAt(0),
-      );
-    expect(decideElection(input.build(), makeNow(0))).toMatchObject({
-      reason: 'CoordinatorLease',
-      actions: [],
-      requeue: { kind: 'awaitChange' },
-    });
-    for (const change of [{ namespace: 'default' }, { name: 'scheduler' }]) {
-      expect(decideElection(input.with(change).build(), makeNow(0)).reason).toBe('LeaseMissing');
-    }
   });
 });

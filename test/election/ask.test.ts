@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import { SimElection } from '../support/sim-election.ts';
+
+describe('a Lease with more candidates than anybody should ask (rules 3 and 6)', () => {
+  const silent = {
+    answersAfterMs: Number.POSITIVE_INFINITY,
+    lastRenewedMsAgo: 60_000,
+    renewsByItself: false,
+  };
+
+  test('asks two at once, and twice as many with every second', () => {
+    const sim = new SimElection();
+    for (let index = 0; index < 40; index++) sim.add(`c${index}`, silent);
+    const asked = () => sim.pings.length;
+    expect(asked()).toBe(2);
+    const counts = [1, 2, 3, 4].map(() => {
+      sim.run(1000);
+      return asked();
+    });
+    expect(counts).toEqual([4, 8, 16, 32]);
+  });
+
+  test('asks two when two answer', () => {
+    const sim = new SimElection();
+    for (let index = 0; index < 40; index++) sim.add(`c${index}`, { lastRenewedMsAgo: 60_000 });
+    sim.run(10_000);
+    expect(sim.pings).toHaveLength(2);
+    expect(sim.believers).toHaveLength(1);
+  });
+
+  test('asks those first who were heard of last: a program that was restarted leaves a silent twin behind', () => {
+    const sim = new SimElection();
+    sim.usurp(4);
+    for (const minutes of [4, 3, 2])
+      sim.add(`ghost-${minutes}`, { ...silent, lastRenewedMsAgo: minutes * 60_000 });
+    sim.add('living', { lastRenewedMsAgo: 10_000 }).run(4000);
+    expect(sim.lease?.holderIdentity).toBe('living');
+  });
+
+  test('asks silent ones in turn, ever more rarely, while nobody leads', () => {
+    const sim = new SimElection();
+    for (let index = 0; index < 200; index++) sim.add(`c${index}`, silent);
+    sim.run(10 * 60_000);
+    expect(new Set(sim.pings.map(({ name }) => name)).size).toBe(200);
+    const roundTimes = [...new Set(sim.pings.map(({ at }) => at / 1000))].filter((at) => at >= 10);
+    expect(roundTimes.slice(0, 6)).toEqual([15, 35, 75, 135, 195, 255]);
+    const before = sim.pings.length;
+    sim.run(5 * 60_000);
+    const pings = sim.pings.slice(before);
+    const perRound = [...Map.groupBy(pings, ({ at }) => at).values()].map(({ length }) => length);
+    expect(perRound).toEqual([64, 64, 64, 64, 64]);
+    const perCandidate = [...Map.groupBy(pings, ({ name }) => name).values()].map(({ length }) => length);
+    expect(perCandidate).toHaveLength(200);
+    expect(Math.max(...perCandidate)).toBe(2);
+  });
+});

@@ -1,0 +1,140 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decideOutcome } from '../../src/election/outcome.ts';
+import { strategies } from '../../src/election/strategies.ts';
+import { type CandidateBuilder, makeCandidate, OLDEST } from '../support/election-builders.ts';
+import { someCandidates } from './arbitraries.ts';
+
+describe('OldestEmulationVersion (rule 5)', () => {
+  const strategy = strategies.get(OLDEST);
+  if (!strategy) throw new Error('the one strategy is missing');
+
+  const early = (candidate: CandidateBuilder) => candidate.createdAt(-3_600_000);
+
+  test.each([
+    {
+      name: 'prefers the lower emulationVersion, even at a higher binaryVersion',
+      better: makeCandidate('z').versions('1.37.0', '1.35.0'),
+      worse: early(makeCandidate('a').versions('1.36.0', '1.36.0')),
+      wantWhy: 'HigherEmulationVersion',
+    },
+    {
+      name: 'then the lower binaryVersion, even when it is younger',
+      better: makeCandidate('z').versions('1.35.0', '1.35.0'),
+      worse: early(makeCandidate('a').versions('1.36.0', '1.35.0')),
+      wantWhy: 'HigherBinaryVersion',
+    },
+    {
+      name: 'then the older',
+      better: early(makeCandidate('z')),
+      worse: makeCandidate('a'),
+      wantWhy: 'CreatedLater',
+    },
+    { name: 'then the name', better: makeCandidate('a'), worse: makeCandidate('b'), wantWhy: 'LaterName' },
+    {
+      name: 'names compare by code unit, the same in every locale',
+      better: makeCandidate('B'),
+      worse: makeCandidate('a'),
+      wantWhy: 'LaterName',
+    },
+    {
+      name: 'tells creations apart that are a microsecond apart',
+      better: makeCandidate('z').with({ creationTimestamp: 1_000_000n }),
+      worse: makeCandidate('a').with({ creationTimestamp: 1_000_001n }),
+      wantWhy: 'CreatedLater',
+    },
+    {
+      name: 'a candidate that says when it was created is older than one that does not',
+      better: makeCandidate('z'),
+      worse: makeCandidate('a').with({ creationTimestamp: undefined }),
+      wantWhy: 'CreatedLater',
+    },
+    {
+      name: 'versions compare as numbers',
+      better: makeCandidate('z').versions('1.36.0', '1.9.0'),
+      worse: makeCandidate('a').versions('1.36.0', '1.10.0'),
+      wantWhy: 'HigherEmulationVersion',
+    },
+    {
+      name: 'a pre-release is lower than its release',
+      better: makeCandidate('z').versions('1.36.0', '1.36.0-alpha.1'),
+      worse: makeCandidate('a').versions('1.36.0', '1.36.0'),
+      wantWhy: 'HigherEmulationVersion',
+    },
+    {
+      name: 'alpha.2 is lower than alpha.10',
+      better: makeCandidate('z').versions('1.36.0', '1.36.0-alpha.2'),
+      worse: makeCandidate('a').versions('1.36.0', '1.36.0-alpha.10'),
+      wantWhy: 'HigherEmulationVersion',
+    },
+    {
+      name: 'alpha is lower than beta, beta than rc',
+      better: makeCandidate('z').versions('1.36.0-beta.1', '1.35.0'),
+      worse: makeCandidate('a').versions('1.36.0-rc.0', '1.35.0'),
+      wantWhy: 'HigherBinaryVersion',
+    },
+    {
+      name: 'build metadata is ignored',
+      better: makeCandidate('a').versions('1.36.0+zzz', '1.36.0+zzz'),
+      worse: makeCandidate('b').versions('1.36.0+aaa', '1.36.0+aaa'),
+      wantWhy: 'LaterName',
+    },
+  ])('$name', ({ better, worse, wantWhy }) => {
+    const [winner, loser] = [better.build(), worse.build()];
+    expect(strategy.compare(winner, loser)).toBeLessThan(0);
+    expect(strategy.compare(loser, winner)).toBeGreaterThan(0);
+    expect(strategy.explain(winner, loser)).toBe(wantWhy);
+    for (const candidates of [
+      [winner, loser],
+      [loser, winner],
+    ]) {
+      expect(decideOutcome(candidates)).toMatchObject({ kind: 'leader', leader: { name: winner.name } });
+    }
+  });
+
+  test.each([
+    { name: 'two versions', binary: '1.36.0', emulation: '1.35.0', want: true },
+    {
+      name: 'pre-releases and build metadata',
+      binary: '1.36.0-rc.1+b',
+      emulation: '1.36.0-alpha.1',
+      want: true,
+    },
+    { name: 'no emulationVersion', binary: '1.36.0', emulation: undefined, want: false },
+    { name: 'no binaryVersion', binary: undefined, emulation: '1.36.0', want: false },
+    { name: 'a leading v', binary: 'v1.36.0', emulation: '1.36.0', want: false },
+    { name: 'a leading =', binary: '1.36.0', emulation: '=1.36.0', want: false },
+    { name: 'a leading space', binary: ' 1.36.0', emulation: '1.36.0', want: false },
+    { name: 'a trailing newline', binary: '1.36.0', emulation: '1.36.0\n', want: false },
+    { name: 'two numbers only', binary: '1.36', emulation: '1.36.0', want: false },
+    { name: 'four numbers', binary: '1.36.0.1', emulation: '1.36.0', want: false },
+    { name: 'a leading zero', binary: '1.036.0', emulation: '1.36.0', want: false },
+    { name: 'a word', binary: 'latest', emulation: '1.36.0', want: false },
+    { name: 'the empty string', binary: '1.36.0', emulation: '', want: false },
+  ])('with $name a candidate is electable: $want', ({ binary, emulation, want }) => {
+    const candidate = makeCandidate('a').with({ binaryVersion: binary, emulationVersion: emulation }).build();
+    expect(strategy.isElectable(candidate)).toBe(want);
+  });
+
+  test('is a total order', () => {
+    const electable = someCandidates.map((candidates) =>
+      candidates.filter((candidate) => strategy.isElectable(candidate)),
+    );
+    fc.assert(
+      fc.property(electable, (candidates) => {
+        for (const a of candidates) {
+          expect(strategy.compare(a, a)).toBe(0);
+          for (const b of candidates) {
+            const order = Math.sign(strategy.compare(a, b));
+            expect(Math.sign(strategy.compare(b, a))).toBe(-order + 0);
+            if (a.name !== b.name) expect(order).not.toBe(0);
+            for (const c of candidates) {
+              if (order < 0 && strategy.compare(b, c) < 0) expect(strategy.compare(a, c)).toBeLessThan(0);
+            }
+          }
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
