@@ -1,7 +1,7 @@
 import type { LeaseCandidate } from './model.ts';
 import { parseVersions } from './version.ts';
 
-/** A way to choose a leader: a total order over candidates, the best first. */
+/** A way to choose a leader: a total order over candidates, the best first. CONTRIBUTING.md lists what a new one needs. */
 export interface Strategy {
   /** Whether the candidate could lead under this strategy at all. */
   isElectable(candidate: LeaseCandidate): boolean;

@@ -220,6 +220,7 @@ class HttpClient implements KubernetesClient {
     if (response.statusCode < 300) return response;
     if (response.statusCode === 401) this.#credentials.invalidate();
     const text = await deadline.race(response.body.text());
+    // Whoever repeats the call keeps to it: see ApiError.retryAfterMs.
     const retryAfter = response.headers['retry-after'];
     const call = { method: request.method, path: request.path };
     throw apiErrorFromResponse(call, response.statusCode, [retryAfter].flat()[0], text);

@@ -20,7 +20,10 @@ export class ApiError extends Error {
   readonly status: number;
   /** The server's word for it (`Conflict`, `NotFound`, `Expired`, ...); '' when it gave none. */
   readonly reason: string;
-  /** How long the server asks to be left alone, in milliseconds; two minutes at most. */
+  /**
+   * How long the server asks to be left alone, in milliseconds; two minutes at most. recovery.ts keeps to it for lists and
+   * watches, the controller's sender.ts for writes.
+   */
   readonly retryAfterMs: number | undefined;
 
   constructor(fields: ApiErrorFields) {

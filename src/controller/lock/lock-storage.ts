@@ -8,7 +8,7 @@ import type { KubernetesObject } from '../../kubernetes/objects.ts';
  * carried out.
  */
 export interface LockStorage {
-  /** Which Lease it is. */
+  /** Which Lease it is: `coordinatorLease` of src/election/coordinator-lease.ts, but in tests. */
   readonly lease: { readonly namespace: string; readonly name: string };
   /** Reads the Lease from the server, not from a cache; undefined when there is none. */
   get(signal: AbortSignal): Promise<KubernetesObject | undefined>;

@@ -1,6 +1,6 @@
 import type { Action, Decision } from '../../election/decision.ts';
 
-/** What a Lease without leader needs goes first (rule 9); in this order. */
+/** What a Lease without leader needs goes first (rule 9), in this order; write-queue.ts orders the Leases of one class. */
 export const URGENCIES = ['grant', 'preference', 'vacant', 'expiry', 'housekeeping'] as const;
 
 /**
