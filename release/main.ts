@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { messageOf } from '../src/support/error-message.ts';
 import { type Checkout, newLines, planRelease, type ReleasePlan, ReleaseRefusal } from './plan.ts';
 import type { TextFile } from './version-places.ts';
 
@@ -69,6 +70,6 @@ try {
   main();
 } catch (error) {
   if (!(error instanceof ReleaseRefusal) && !isUsageError(error)) throw error;
-  console.error(error instanceof Error ? error.message : String(error));
+  console.error(messageOf(error));
   process.exitCode = 1;
 }

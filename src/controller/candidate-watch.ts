@@ -1,6 +1,8 @@
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
-import type { LeaseCandidateVersion } from '../coordination/lease-candidate-version.ts';
-import { leaseCandidateResource } from '../coordination/lease-candidate-version.ts';
+import {
+  type LeaseCandidateVersion,
+  leaseCandidateResource,
+} from '../coordination/lease-candidate-version.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { LeaseCandidate } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';

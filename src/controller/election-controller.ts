@@ -3,9 +3,10 @@ import type { LeaseCandidateVersion } from '../coordination/lease-candidate-vers
 import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import { isUnsuspected } from '../election/candidate-observation.ts';
-import type { Decision, Reason } from '../election/decision.ts';
+import type { Decision } from '../election/decision.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import type { Lease, LeaseCandidate } from '../election/model.ts';
+import type { Reason } from '../election/reason.ts';
 import { surveyTenure } from '../election/tenure.ts';
 import { earliest, type Now } from '../election/time.ts';
 import { Reflector, type ReflectorEvent } from '../kubernetes/reflector.ts';

@@ -1,7 +1,7 @@
 import type { LeaseKey } from '../coordination/lease-key.ts';
-import type { Reason } from '../election/decision.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import { believesUntil } from '../election/lease-memory.ts';
+import type { Reason } from '../election/reason.ts';
 import { type CandidateState, type Standing, surveyStandings } from '../election/standing.ts';
 import { surveyTenure, type Tenure } from '../election/tenure.ts';
 import type { Instant, Now } from '../election/time.ts';

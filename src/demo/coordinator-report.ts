@@ -1,9 +1,10 @@
 import type { LockObserver } from '../controller/coordinator.ts';
 import type { ControllerObserver } from '../controller/observers.ts';
 import type { LeaseKey } from '../coordination/lease-key.ts';
-import type { Decision, Reason } from '../election/decision.ts';
+import type { Decision } from '../election/decision.ts';
 import { changesCluster } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/election-input.ts';
+import type { Reason } from '../election/reason.ts';
 import { messageOf } from '../support/error-message.ts';
 import { isTrouble } from '../telemetry/reason-table.ts';
 import { describeDecision } from './decision-text.ts';

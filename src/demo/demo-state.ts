@@ -1,4 +1,4 @@
-import type { Reason } from '../election/decision.ts';
+import type { Reason } from '../election/reason.ts';
 import type { Happening } from './happening.ts';
 
 /** Everything that the demo shows, at one moment. */

@@ -1,4 +1,4 @@
-import type { Reason } from '../election/decision.ts';
+import type { Reason } from '../election/reason.ts';
 
 /** Something worth telling whoever watches the demo. */
 export interface Happening {

@@ -6,8 +6,6 @@ import type { Standing } from './standing.ts';
 import type { Tenure } from './tenure.ts';
 import type { Instant, MicroTime } from './time.ts';
 
-export type { Reason };
-
 /** Asks a candidate for a sign of life. Unless `resourceVersion` is still the candidate's, nothing is written. */
 export interface PingCandidate {
   readonly kind: 'PingCandidate';

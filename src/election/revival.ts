@@ -1,6 +1,5 @@
 import { firstOf } from './first-of.ts';
-import type { Standing } from './standing.ts';
-import { standingsIn } from './standing.ts';
+import { type Standing, standingsIn } from './standing.ts';
 import { backoffMs, type Instant } from './time.ts';
 import type { View } from './view.ts';
 import { isPingPending } from './waiting.ts';

@@ -1,4 +1,5 @@
-import type { Action, Decision, Reason } from './decision.ts';
+import type { Action, Decision } from './decision.ts';
+import type { Reason } from './reason.ts';
 import { earliest, type Instant } from './time.ts';
 import type { View } from './view.ts';
 

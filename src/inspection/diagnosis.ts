@@ -1,3 +1,4 @@
+import { leaseKey } from '../coordination/lease-key.ts';
 import { coordinatorLease } from '../election/coordinator-lease.ts';
 import { REASONS, type Reason } from '../election/reason.ts';
 import type { MicroTime } from '../election/time.ts';
@@ -25,7 +26,7 @@ const PASSING: ReadonlySet<Reason> = new Set<Reason>([
   'AwaitingAcks',
 ]);
 
-const LOCK = `${coordinatorLease.namespace}/${coordinatorLease.name}`;
+const LOCK = leaseKey(coordinatorLease.namespace, coordinatorLease.name);
 
 const FLAGS =
   'Start every kube-apiserver with --feature-gates=CoordinatedLeaderElection=true and ' +

@@ -1,7 +1,7 @@
 import { decideElection } from '../election/decide.ts';
-import type { Decision, Reason } from '../election/decision.ts';
+import type { Decision } from '../election/decision.ts';
 import type { LeaseCandidate } from '../election/model.ts';
-import { REASONS } from '../election/reason.ts';
+import { REASONS, type Reason } from '../election/reason.ts';
 import { resolveStrategy } from '../election/resolve-strategy.ts';
 import type { Now } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';

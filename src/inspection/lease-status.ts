@@ -1,8 +1,9 @@
 import { timeField } from '../coordination/raw-object.ts';
 import { decideElection } from '../election/decide.ts';
-import type { Decision, Reason } from '../election/decision.ts';
+import type { Decision } from '../election/decision.ts';
 import { grantOf } from '../election/decision-queries.ts';
 import type { Outcome } from '../election/outcome.ts';
+import type { Reason } from '../election/reason.ts';
 import type { CandidateState } from '../election/standing.ts';
 import type { Tenure } from '../election/tenure.ts';
 import type { Now } from '../election/time.ts';

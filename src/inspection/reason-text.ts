@@ -1,4 +1,4 @@
-import type { Reason } from '../election/decision.ts';
+import type { Reason } from '../election/reason.ts';
 
 /** What follows from a reason for whoever has to act on it; `REASONS` says what it means. */
 export interface ReasonText {

@@ -1,8 +1,8 @@
-import type { Decision, Reason } from '../election/decision.ts';
+import type { Decision } from '../election/decision.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import { isGrantUnrenewed } from '../election/lease-memory.ts';
 import type { LeaseCandidate } from '../election/model.ts';
-import { REASONS } from '../election/reason.ts';
+import { REASONS, type Reason } from '../election/reason.ts';
 import { surveyTenure } from '../election/tenure.ts';
 import type { Instant, Now } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';

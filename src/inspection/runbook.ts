@@ -1,4 +1,4 @@
-import type { Reason } from '../election/decision.ts';
+import type { Reason } from '../election/reason.ts';
 import type { Right } from './rights.ts';
 
 /** The alerts that have a runbook, by its name. */

@@ -1,8 +1,9 @@
 import { unledSince } from '../controller/elections-survey.ts';
 import { leaseKey } from '../coordination/lease-key.ts';
 import { decideElection } from '../election/decide.ts';
-import type { Decision, Reason } from '../election/decision.ts';
+import type { Decision } from '../election/decision.ts';
 import type { ElectionInput } from '../election/election-input.ts';
+import type { Reason } from '../election/reason.ts';
 import type { CandidateState } from '../election/standing.ts';
 import { showsElection } from '../election/tenure.ts';
 import { earliest, type Instant, type Now } from '../election/time.ts';
@@ -49,7 +50,7 @@ export function lookAtLease(input: ElectionInput, now: Now, wallOffsetMs: number
   );
   const ranked = rank(supposed, decision, input, now, MOST_CANDIDATES);
   const isUnled = view.tenure.kind === 'vacant' && input.candidates.length > 0;
-  const since = view.tenure.kind === 'vacant' && isUnled ? unledSince(input, view.tenure) : undefined;
+  const since = isUnled ? unledSince(input, view.tenure) : undefined;
   const atWall = (at: Instant) => Math.round(at + wallOffsetMs);
   const ends = [
     decision.requeue.kind === 'at' ? decision.requeue.time : undefined,

@@ -1,4 +1,4 @@
-import type { Reason } from '../election/decision.ts';
+import type { Reason } from '../election/reason.ts';
 import type { CandidateState } from '../election/standing.ts';
 import type { LeaseEvent } from '../telemetry/lease-event.ts';
 

@@ -1,6 +1,7 @@
-import type { Decision, Reason } from '../election/decision.ts';
+import type { Decision } from '../election/decision.ts';
 import { grantOf, isLeaseWrite, preferredBy } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/election-input.ts';
+import type { Reason } from '../election/reason.ts';
 import { strategies } from '../election/strategies.ts';
 import { parseVersion } from '../election/version.ts';
 

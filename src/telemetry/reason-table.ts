@@ -1,4 +1,4 @@
-import type { Reason } from '../election/decision.ts';
+import type { Reason } from '../election/reason.ts';
 
 /** What a decision means to whoever watches over its Lease. */
 interface ReasonTraits {

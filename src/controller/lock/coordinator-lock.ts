@@ -1,7 +1,6 @@
 import { Deadline } from '../../kubernetes/deadline.ts';
 import { isConflict } from '../../kubernetes/errors.ts';
-import type { KubernetesObject } from '../../kubernetes/objects.ts';
-import { isNotNewer } from '../../kubernetes/objects.ts';
+import { isNotNewer, type KubernetesObject } from '../../kubernetes/objects.ts';
 import { Backoff } from '../../support/backoff.ts';
 import type { Instant } from '../../support/clock.ts';
 import { InterruptibleSleep } from '../../support/interruptible-sleep.ts';

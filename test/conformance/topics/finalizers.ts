@@ -11,8 +11,7 @@ import {
 } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 import type { Body } from '../target.ts';
-import type { Collection } from '../workspace.ts';
-import { expectGone } from '../workspace.ts';
+import { type Collection, expectGone } from '../workspace.ts';
 
 const gone = notFound(leaseResource, 'a');
 
