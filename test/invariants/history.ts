@@ -1,0 +1,70 @@
+/** A moment on the clock that all of one history goes by, in milliseconds, fractions included. */
+export type Moment = number;
+
+/** Who wrote: a replica of this project's coordinator, the controller built into kube-apiserver, a candidate, somebody else. */
+export interface Writer {
+  readonly kind: 'coordinator' | 'builtIn' | 'candidate' | 'other';
+  /** Of a candidate, what it writes into holderIdentity. Unique per process. */
+  readonly name: string;
+}
+
+/** A Lease, as far as an election is about it. Times are text as stored, compared with nothing but themselves. */
+export interface LeaseState {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** '' when it has none. */
+  readonly holder: string;
+  readonly renewTime: string | undefined;
+  readonly durationMs: number | undefined;
+  readonly transitions: number;
+  readonly preferredHolder: string | undefined;
+  readonly strategy: string | undefined;
+}
+
+/** A LeaseCandidate, as far as an election is about it. */
+export interface CandidateState {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly leaseName: string;
+  readonly renewTime: string | undefined;
+  readonly pingTime: string | undefined;
+}
+
+/** A write that was carried out; `at` is when. An object that did not exist before, or does not now, is absent. */
+interface Write<Kind extends string, State> {
+  readonly kind: Kind;
+  readonly at: Moment;
+  readonly writer: Writer;
+  /** `<namespace>/<name>` */
+  readonly key: string;
+  readonly before: State | undefined;
+  readonly after: State | undefined;
+}
+
+/**
+ * What happened, one thing after the other. The simulation and the chaos runs record the same events, and the same checks
+ * look at both.
+ */
+export type HistoryEvent =
+  | Write<'lease', LeaseState>
+  | Write<'candidate', CandidateState>
+  /** From `at` on `who` believes that it leads the Lease `key`, until `until` at the latest; the last such event of it counts. */
+  | {
+      readonly kind: 'leads';
+      readonly at: Moment;
+      readonly who: string;
+      readonly key: string;
+      readonly until: Moment;
+    }
+  /** `who` knows from `at` on that it does not lead the Lease `key`; so do the dead. */
+  | { readonly kind: 'follows'; readonly at: Moment; readonly who: string; readonly key: string }
+  /** From `at` on a coordinator takes itself for the cluster's one, until `until` at the latest. */
+  | { readonly kind: 'coordinates'; readonly at: Moment; readonly who: string; readonly until: Moment }
+  /** It knows from `at` on that it is not. */
+  | { readonly kind: 'standsBy'; readonly at: Moment; readonly who: string };
+
+/** Looks at each event of a history in turn, and says what must never happen. */
+export interface Invariant {
+  /** Returns what is wrong with it, in words; nothing, if all is well. */
+  observe(event: HistoryEvent): readonly string[];
+}
