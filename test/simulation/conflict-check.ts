@@ -1,4 +1,5 @@
 import type { HistoryEvent } from '../invariants/history.ts';
+import { FAR_BEHIND_MS } from './settled-check.ts';
 import { specOf } from './sim-api-server.ts';
 import type { SimWorld } from './sim-world.ts';
 
@@ -38,10 +39,13 @@ export class ConflictCheck {
     const strategies = new Set(highest.map((object) => specOf(object)['strategy']));
     if (strategies.size < 2) return false;
     const now = this.#world.clock.now();
+    const aheadMs = Math.max(0, ...this.#world.replicas.map(({ process }) => process.wallSkewMs));
     return candidates.every(({ metadata }) => {
       const slot = this.#world.slots.find(({ program }) => program?.name === metadata.name);
-      const isWell = slot?.candidate !== undefined && !slot.program?.link.isDisturbed;
-      return isWell && slot.touchedAt < now - STEADY_MS;
+      const { link } = slot?.program ?? {};
+      if (!slot?.candidate || !link || link.isDisturbed) return false;
+      if (slot.candidate.process.wallSkewMs - aheadMs < FAR_BEHIND_MS) return false;
+      return Math.max(slot.touchedAt, link.troubledUntil) < now - STEADY_MS;
     });
   }
 }

@@ -16,10 +16,10 @@ const BASE_MS = 60_000;
 const PREEMPTION_BACKOFF = { firstMs: 15_000, mostMs: 600_000 };
 /** What was ignored is not written again before 30 s, then twice as long each time, up to 10 min (rule 7). */
 const IGNORED_BACKOFF = { firstMs: 30_000, mostMs: 600_000 };
-/** A candidate whose clock is further behind looks expired to who sees it first, and is not asked while the Lease is led (rule 1). */
-const FAR_BEHIND_MS = -20 * 60_000;
-/** So long a candidate may be silent and still not be asked for a sign of life (rule 1: 6 min, up to a tenth earlier). */
-const ASKED_AFTER_MS = 5.4 * 60_000;
+/** A candidate whose clock is further behind a coordinator's looks expired to who sees it first, and is not asked while the Lease is led (rule 1). */
+export const FAR_BEHIND_MS = -20 * 60_000;
+/** A candidate is asked for a sign of life after so long, or half its validity, or up to a tenth earlier (rule 1). */
+const SILENT_AFTER_MS = 6 * 60_000;
 
 interface LeaseStory {
   /** When something last happened to it, or to one of its candidates, that an election may follow from. */
@@ -81,7 +81,11 @@ export class SettledCheck {
     const { name } = slot.candidate.identity;
     const silentMs = at - (this.#renewedAt.get(name) ?? Number.NEGATIVE_INFINITY);
     const aheadMs = Math.max(0, ...this.#world.replicas.map(({ process }) => process.wallSkewMs));
-    return silentMs + aheadMs < ASKED_AFTER_MS && Math.abs(slot.candidate.process.wallSkewMs) < 60_000;
+    const askedAfterMs =
+      0.9 *
+      this.#world.plan.clockTolerance *
+      Math.min(SILENT_AFTER_MS, this.#world.plan.settings.candidateValidityMs / 2);
+    return silentMs + aheadMs < askedAfterMs && Math.abs(slot.candidate.process.wallSkewMs) < 60_000;
   }
 
   #lookAt(lease: LeasePlan): readonly string[] {
@@ -94,7 +98,6 @@ export class SettledCheck {
       return [];
     }
     const well = slots.filter((slot) => this.#isWell(slot));
-    const others = slots.filter((slot) => slot.program && !well.includes(slot));
     const strategies = new Set(slots.map(({ plan }) => plan.strategy));
     if (well.length === 0) return [];
     if (strategies.size > 1 || !strategies.has('OldestEmulationVersion')) return [];
@@ -103,17 +106,19 @@ export class SettledCheck {
     if (slots.some(({ plan }) => plan.isPlain)) return [];
     const leading = slots.find(({ program }) => program?.name === leader);
     if (!leading) return [`${key} is led by ${leader}, which does not run, ${this.#sinceEnd()}`];
-    const better = well.find((slot) => this.#isFreeToLead(slot, story) && isBetter(slot, leading));
+    const leadersRank = this.#rank(leading);
+    const better = well.find((slot) => this.#isFreeToLead(slot, story) && this.#rank(slot) < leadersRank);
     if (better) {
       return [`${key} is led by ${leader}, though ${better.program?.name} is better, ${this.#sinceEnd()}`];
     }
+    // Some better one may still turn up: it has not published itself, or is not asked before it renews.
+    if (slots.some((slot) => this.#rank(slot) < leadersRank)) return [];
     if ('preferredHolder' in specOf(this.#world.store.get('leases', key)))
       return [`${key} still has a preferredHolder`];
     const former = this.#settled.get(key);
     if (former !== undefined && former !== leader)
       return [`${key} goes from ${former} to ${leader} without need`];
-    // One that was not asked for its life yet, as nothing was known of it for long, may still be.
-    if (others.length === 0) this.#settled.set(key, leader);
+    this.#settled.set(key, leader);
     return [];
   }
 
@@ -142,10 +147,19 @@ export class SettledCheck {
     return this.#world.store.get('leasecandidates', `${namespace}/${name}`) !== undefined;
   }
 
+  /** By the versions that it has published: age and name never take a Lease from anybody (rule 5). */
+  #rank({ candidate, plan }: SimSlot): string {
+    const { namespace, name } = candidate?.identity ?? { namespace: '', name: '' };
+    const published = this.#world.store.get('leasecandidates', `${namespace}/${name}`);
+    const { emulationVersion, binaryVersion } = published ? specOf(published) : plan;
+    return `${String(emulationVersion)} ${String(binaryVersion)}`;
+  }
+
   #isFreeToLead({ candidate }: SimSlot, { lapses }: LeaseStory): boolean {
     if (!candidate) return false;
     const hasLapsed = (lapses.get(candidate.identity.name) ?? 0) > 1;
-    return !hasLapsed && candidate.process.wallSkewMs > FAR_BEHIND_MS;
+    const aheadMs = Math.max(0, ...this.#world.replicas.map(({ process }) => process.wallSkewMs));
+    return !hasLapsed && candidate.process.wallSkewMs - aheadMs > FAR_BEHIND_MS;
   }
 }
 
@@ -213,12 +227,6 @@ export class LeaseStories {
   #changed(key: string, change: Partial<LeaseStory>): void {
     Object.assign(this.#of(key), change);
   }
-}
-
-/** Better by its versions: age and name never take a Lease from anybody (rule 5). */
-function isBetter(a: SimSlot, b: SimSlot): boolean {
-  const rank = ({ plan }: SimSlot) => `${plan.emulationVersion} ${plan.binaryVersion}`;
-  return rank(a) < rank(b);
 }
 
 function backoff(failures: number, { firstMs, mostMs }: { firstMs: number; mostMs: number }): number {

@@ -15,7 +15,7 @@ export async function shrink(plan: SimPlan, stillFails: StillFails): Promise<Red
     size = faults.length + plan.slots.length - without.length;
     faults = await fewestFaults(faults, (some) => fails({ faults: some, without }));
     for (const name of actorsOf(plan)) {
-      if (without.includes(name)) continue;
+      if (without.includes(name) || isLastReplica(plan, [...without, name])) continue;
       if (await fails({ faults, without: [...without, name] })) without = [...without, name];
     }
   }
@@ -25,6 +25,11 @@ export async function shrink(plan: SimPlan, stillFails: StillFails): Promise<Red
 function actorsOf(plan: SimPlan): readonly string[] {
   const builtIn = plan.hasBuiltIn ? ['built-in'] : [];
   return [...builtIn, ...plan.slots.map(({ name }) => name), ...plan.replicas.map(({ name }) => name)];
+}
+
+/** Without any coordinator nothing is ever in order. */
+function isLastReplica({ replicas }: SimPlan, without: readonly string[]): boolean {
+  return replicas.every(({ name }) => without.includes(name));
 }
 
 /** Leaves out halves, then quarters, and so on down to single ones. */

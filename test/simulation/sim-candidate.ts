@@ -166,7 +166,7 @@ export class SimCandidate {
     let nextMs = RENEW_PERIOD_MS;
     try {
       const answer = this.#own ? await this.#update(this.#own) : await this.#create();
-      if (isKubernetesObject(answer)) this.#own = answer;
+      if (isKubernetesObject(answer) && isNewer(answer, this.#own)) this.#own = answer;
       // Pinged meanwhile, or by a clock ahead of its own: it writes again, as a real one would.
       if (this.#own && isPinged(this.#own)) nextMs = 20;
     } catch (error) {
@@ -304,6 +304,11 @@ export class SimCandidate {
       // It expires.
     }
   }
+}
+
+/** A watch may tell of what came later before the answer is there. */
+function isNewer({ metadata }: KubernetesObject, than: KubernetesObject | undefined): boolean {
+  return Number(metadata.resourceVersion) > Number(than?.metadata.resourceVersion ?? 0);
 }
 
 function isPinged(object: KubernetesObject): boolean {

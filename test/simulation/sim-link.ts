@@ -1,4 +1,5 @@
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
+import type { Instant } from '../../src/support/clock.ts';
 import type { Chance } from './chance.ts';
 import type { SimFate } from './sim-connection.ts';
 
@@ -30,6 +31,7 @@ export class SimLink {
   readonly #onStrike: (kind: string) => void;
   readonly #disturbances = new Set<Disturbance>();
   #calm = CALM;
+  #troubledUntil: Instant = Number.NEGATIVE_INFINITY;
 
   constructor(chance: Chance, onStrike: (kind: string) => void) {
     this.#chance = chance;
@@ -38,6 +40,15 @@ export class SimLink {
 
   get isDisturbed(): boolean {
     return this.#disturbances.size > 0;
+  }
+
+  /** Until when what was wrong may make a difference to who is asked over it. */
+  get troubledUntil(): Instant {
+    return this.#troubledUntil;
+  }
+
+  trouble(until: Instant): void {
+    this.#troubledUntil = Math.max(this.#troubledUntil, until);
   }
 
   /** Whether news may come late or not at all. */

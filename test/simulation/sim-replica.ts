@@ -53,6 +53,7 @@ export class SimReplica {
     onDecision,
   }: SimReplicaParts) {
     const check = new SpentAckCheck(onViolation);
+    const lastReasons = new Map<string, string>();
     this.name = name;
     this.process = process;
     this.client = client;
@@ -64,6 +65,9 @@ export class SimReplica {
       identity: replicaIdentity(name, '1'),
       takeOver,
       mayClaim: () => this.controller.canElect(),
+      onEvent: ({ kind }) => {
+        if (kind === 'setBack') this.controller.listAnew();
+      },
       onChange: (state) => {
         trace(() => `${name} ${state.kind}`);
         this.#tellDuty();
@@ -83,7 +87,9 @@ export class SimReplica {
         decided: (key, decision, input) => {
           check.decided(key, decision, input, process.now());
           onDecision?.(decision);
-          if (decision.actions.length > 0) trace(() => `${name} ${key} ${describe(decision)}`);
+          if (decision.actions.length > 0 || decision.reason !== lastReasons.get(key))
+            trace(() => `${name} ${key} ${describe(decision)}`);
+          lastReasons.set(key, decision.reason);
         },
         written: (key, action, error, decision) => {
           if (error === undefined) check.written(key, action, decision, process.now());
@@ -94,8 +100,11 @@ export class SimReplica {
         synced: () => trace(() => `${name} synced`),
         notServed: () => {},
         discoveryFailed: () => {},
-        reflectorFailed: () => {},
-        reflectorObserver: () => () => {},
+        reflectorFailed: (error, { during }) => trace(() => `${name} ${during} failed: ${String(error)}`),
+        reflectorObserver:
+          (resource) =>
+          ({ type }) =>
+            trace(() => `${name} ${resource} ${type}`),
         reconcileFailed: (key, error) => {
           throw new Error(`${name} could not reconcile ${key}`, { cause: error });
         },

@@ -72,6 +72,7 @@ export class SimWorld {
   readonly #links = new Map<string, SimLink>();
   readonly #connections = new Map<string, SimConnection>();
   readonly #writers = new Map<string, Writer>();
+  readonly #outdated = new Set<OutdatedWriteCheck>();
   /** Ends what lasts. */
   readonly #ends = new Set<() => void>();
   #builtIn: { readonly elector: SimBuiltIn; readonly process: SimProcess; readonly name: string } | undefined;
@@ -293,8 +294,7 @@ export class SimWorld {
     const { name: place, wallMs, rate } = slot.plan;
     const name = `${place}.${++slot.generation}`;
     const writer: Writer = { kind: 'coordinator', name };
-    const outdated = new OutdatedWriteCheck(this.clock, (what) => this.violated(what));
-    const { process, connection } = this.#connected(name, writer, { wallMs, rate }, place, outdated);
+    const { process, connection } = this.#connected(name, writer, { wallMs, rate }, place, true);
     const lockClient = this.#connectionAt(`${place}-lock`, process, `${name}-lock`);
     const replica = new SimReplica({
       name,
@@ -374,6 +374,8 @@ export class SimWorld {
     this.during(downMs, () => () => {
       api.isDown = false;
       api.forgetHistory();
+      // Whoever was told that it is away comes back with a backoff of some seconds.
+      for (const link of this.#links.values()) link.trouble(this.clock.now() + 30_000);
       // As a load balancer would, some are brought back.
       for (const [place, connection] of this.#connections)
         if (connection.api.isDown || this.chance.for(`${place} back ${this.clock.now()}`).is(0.3))
@@ -404,8 +406,12 @@ export class SimWorld {
   restoreLater(afterMs: number): void {
     const restore = this.store.backUp();
     const gone = () => {
+      // A replica that has not seen who had the lock since cannot know that it is not its own.
+      if (!this.replicas.every((replica) => this.#seesAll(replica))) return;
       this.note(() => 'storage is restored from a backup');
+      this.struck('storageRestored');
       restore();
+      for (const outdated of this.#outdated) outdated.forget();
       for (const api of this.servers) api.forgetHistory();
       for (const connection of this.allConnections()) connection.reset();
       for (const slot of this.slots) slot.crash(2000);
@@ -421,6 +427,8 @@ export class SimWorld {
    * of these Leases cannot believe in it any more.
    */
   beginTruce(...keys: readonly string[]): boolean {
+    // A plain elector takes a Lease that is gone, whoever leads.
+    if (this.slots.some(({ key, plan }) => plan.isPlain && keys.includes(key))) return false;
     const running = this.replicas.filter(({ isRunning }) => isRunning);
     const areAwake = running.length > 0 && running.length === this.#replicas.length;
     if (!areAwake || !running.every((replica) => this.#seesAll(replica))) return false;
@@ -438,7 +446,9 @@ export class SimWorld {
 
   #seesAll(replica: SimReplica): boolean {
     const place = replica.name.split('.')[0] ?? '';
-    const isDisturbed = this.#links.get(place)?.isWatchDisturbed ?? false;
+    const link = this.#links.get(place);
+    const isDisturbed =
+      link !== undefined && (link.isWatchDisturbed || link.troubledUntil > this.clock.now());
     const { api } = replica.client;
     return replica.isUpToDate && !isDisturbed && !api.isStale && !api.isDown;
   }
@@ -456,7 +466,7 @@ export class SimWorld {
     writer: Writer,
     skew: SimSkew,
     place: string,
-    outdated?: OutdatedWriteCheck,
+    isCoordinator = false,
   ): { process: SimProcess; connection: SimConnection } {
     const chance = this.chance.for(name);
     const process = new SimProcess(
@@ -465,7 +475,10 @@ export class SimWorld {
       chance.random,
     );
     this.#writers.set(name, writer);
-    return { process, connection: this.#connectionAt(place, process, name, outdated) };
+    const outdated = new OutdatedWriteCheck(process, (what) => this.violated(what));
+    if (isCoordinator) this.#outdated.add(outdated);
+    const connection = this.#connectionAt(place, process, name, isCoordinator ? outdated : undefined);
+    return { process, connection };
   }
 
   #linkOf(place: string): SimLink {

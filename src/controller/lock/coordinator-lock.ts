@@ -1,6 +1,6 @@
 import { Deadline } from '../../kubernetes/deadline.ts';
 import { isConflict } from '../../kubernetes/errors.ts';
-import { isNotNewer, type KubernetesObject } from '../../kubernetes/objects.ts';
+import { isNotNewer, isOlder, type KubernetesObject } from '../../kubernetes/objects.ts';
 import { Backoff } from '../../support/backoff.ts';
 import type { Instant } from '../../support/clock.ts';
 import { InterruptibleSleep } from '../../support/interruptible-sleep.ts';
@@ -165,7 +165,10 @@ export class CoordinatorLock {
   /** Looks at the server, unless the last answer or watch event still stands. */
   async #look(): Promise<void> {
     if (this.#fresh && this.#observation !== undefined) return;
-    this.#see(await this.#call('get', (signal) => this.#options.storage.get(signal)));
+    const known = this.#lease;
+    const lease = await this.#call('get', (signal) => this.#options.storage.get(signal));
+    this.#see(lease);
+    if (lease && known && isOlder(lease, known)) this.#options.onEvent?.({ kind: 'setBack' });
   }
 
   async #take(decision: Exclude<LockDecision, { kind: 'wait' }>): Promise<void> {

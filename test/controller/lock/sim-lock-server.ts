@@ -49,6 +49,12 @@ export class SimLockServer {
     this.#store({ ...rest, metadata: { name: 'lock' }, spec });
   }
 
+  /** Has the Lease as it was long ago, as after a backup of the storage was restored. */
+  restore(spec: Spec): void {
+    this.#version = 10;
+    this.put(spec);
+  }
+
   remove(): void {
     this.#lease = undefined;
     this.#tell();

@@ -48,6 +48,7 @@ function disturbed(
         const ends = links.map((link) => link.disturb({ ...disturbance, kind }));
         return () => {
           for (const end of ends) end();
+          for (const link of links) link.trouble(world.clock.now());
         };
       });
       return undefined;
@@ -82,6 +83,7 @@ function cut(kind: string, outcome: 'dropped' | 'lost'): Fault<unknown> {
         for (const connection of connections) connection.holdWatches(true);
         return () => {
           for (const end of ends) end();
+          for (const link of links) link.trouble(world.clock.now());
           for (const connection of connections) connection.holdWatches(false);
         };
       });
@@ -101,6 +103,8 @@ function toWatches(
     strike: (world, { target }) => {
       if (touchesReplica(target) && world.hasTruce) return false;
       strike(world, target);
+      const links = target === EVERYBODY ? world.allLinks() : world.linksOf(target);
+      for (const link of links) link.trouble(world.clock.now() + settlesWithin.ms);
       return true;
     },
     settlesWithin,

@@ -133,7 +133,7 @@ export const serverFaults = {
     strike: (world, { afterMs }) => {
       if (world.hasTruce) return false;
       world.restoreLater(afterMs);
-      return true;
+      return undefined;
     },
     settlesWithin: RESTARTED,
   }),
