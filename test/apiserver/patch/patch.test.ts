@@ -43,6 +43,45 @@ describe('a JSON patch', () => {
     expect(unknownOperationFields(patch)).toEqual(['[0].foo', '[2].Value']);
   });
 
+  test('does not copy a large object again for each of its operations', () => {
+    const labels = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, '']));
+    const document = { metadata: { labels: labels(20_000) } };
+    const patch = Array.from({ length: 10_000 }, (_, index) => ({
+      op: 'add',
+      path: `/metadata/labels/n${index}`,
+      value: '',
+    }));
+    let reads = 0;
+    const counted = new Proxy(document.metadata.labels, {
+      ownKeys(target) {
+        reads += 1;
+        return Reflect.ownKeys(target);
+      },
+    });
+    applyJsonPatch({ metadata: { labels: counted } }, patch);
+    expect(reads).toBe(1);
+  });
+
+  test('keeps a copy apart from what it is a copy of', () => {
+    const patch = [
+      { op: 'add', path: '/a/x', value: 1 },
+      { op: 'copy', from: '/a', path: '/b' },
+      { op: 'add', path: '/b/y', value: 2 },
+      { op: 'add', path: '/a/z', value: 3 },
+    ];
+    expect(applyJsonPatch({ a: {} }, patch)).toEqual({ a: { x: 1, z: 3 }, b: { x: 1, y: 2 } });
+  });
+
+  test('leaves its own values as they are', () => {
+    const value = { x: 1 };
+    applyJsonPatch({}, [
+      { op: 'add', path: '/a', value },
+      { op: 'add', path: '/a/y', value: 2 },
+    ]);
+    expect(value).toEqual({ x: 1 });
+  });
+
   test('takes __proto__ for a key like any other', () => {
     const patch = JSON.parse('[{"op":"add","path":"/__proto__","value":{"polluted":1}}]');
     const result = applyJsonPatch({}, patch);
