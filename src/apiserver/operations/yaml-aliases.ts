@@ -1,0 +1,50 @@
+import { type Document, isAlias, isMap, isPair, isSeq } from 'yaml';
+
+/** Up to so many nodes nearly all may come of aliases; above, ever fewer of them. */
+const LOW = 400_000;
+const HIGH = 4_000_000;
+
+/**
+ * What the reader of Kubernetes does not take of aliases, by which little text stands for much; undefined: nothing. It counts
+ * each node as often as it is written or stands for.
+ */
+export function aliasProblem(document: Document): string | undefined {
+  const within = new Set<unknown>();
+  let nodes = 0;
+  let aliased = 0;
+  let depth = 0;
+
+  function visit(node: unknown): string | undefined {
+    nodes += 1;
+    if (depth > 0) aliased += 1;
+    if (aliased > 100 && nodes > 1000 && aliased / nodes > mostAliased(nodes)) {
+      return 'document contains excessive aliasing';
+    }
+    if (isAlias(node)) return visitAlias(node.source, node.resolve(document));
+    if (isPair(node)) return visit(node.key) ?? visit(node.value);
+    if (!isMap(node) && !isSeq(node)) return undefined;
+    for (const item of node.items) {
+      const problem = visit(item);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+
+  function visitAlias(anchor: string, target: unknown): string | undefined {
+    if (target === undefined) return `unknown anchor '${anchor}' referenced`;
+    if (within.has(target)) return `anchor '${anchor}' value contains itself`;
+    within.add(target);
+    depth += 1;
+    const problem = visit(target);
+    depth -= 1;
+    within.delete(target);
+    return problem;
+  }
+
+  return visit(document.contents);
+}
+
+function mostAliased(nodes: number): number {
+  if (nodes <= LOW) return 0.99;
+  return nodes >= HIGH ? 0.1 : 0.99 - 0.89 * ((nodes - LOW) / (HIGH - LOW));
+}
