@@ -1,9 +1,10 @@
-import type { Clock } from '../../support/clock.ts';
+import { type Clock, sleep } from '../../support/clock.ts';
 import { conflict } from '../errors/api-error.ts';
 import { keyOf, type OperationsContext, resourceOf } from '../operations/context.ts';
 import { answer } from '../operations/operations.ts';
 import { isLargeObject, isLargeRequest } from '../operations/request-size.ts';
-import type { ObjectReply, Reply, ResourceRequest } from '../operations/resource-request.ts';
+import type { Reply, ResourceRequest } from '../operations/resource-request.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { refusalOf } from './outcome-errors.ts';
 import type { KeptObject, Outcome, RequestFacts, WriteOutcome } from './tasks.ts';
 import type { TaskWorker } from './worker.ts';
@@ -63,9 +64,19 @@ async function writeLarge(
       chances: drawn(clock),
     });
     if (outcome.kind !== 'write') throw refusal(outcome, request);
+    // Taking over what the worker found, storing it and showing it each take their time: others are let in between.
+    await sleep(clock, 0);
     const { change } = outcome;
     const key = change.kind === 'none' ? undefined : change.key;
-    if (isAsItWas(context, request, objects, key)) return commit(context, request, outcome);
+    if (isAsItWas(context, request, objects, key)) {
+      const object = commit(context, request, outcome);
+      await sleep(clock, 0);
+      return {
+        kind: 'object',
+        code: outcome.code,
+        body: request.representation.show(object, request.version),
+      };
+    }
     // Another object of the name that it is to have may have come about, or have been there all along.
     name ??= key === undefined ? undefined : key.slice(key.indexOf('/') + 1);
   }
@@ -74,16 +85,16 @@ async function writeLarge(
   throw conflict(resourceOf(request), request.name ?? '', modified);
 }
 
-/** Makes it so, in one turn. */
-function commit({ store }: OperationsContext, request: ResourceRequest, outcome: WriteOutcome): ObjectReply {
-  const { definition, version, representation } = request;
+/** Makes it so, and returns the object as the version of the request has it. */
+function commit({ store }: OperationsContext, request: ResourceRequest, outcome: WriteOutcome): ApiObject {
+  const { definition, version } = request;
   for (const warning of outcome.warnings) request.warn(warning);
-  const { change, shown, code } = outcome;
+  const { change, shown } = outcome;
   if (change.kind === 'remove') store.remove(definition.storage, change.key);
   const object =
     change.kind === 'put' ? version.fromHub(store.put(definition.storage, change.object).object) : shown;
   if (object === undefined) throw new Error('a write that puts nothing shows what there is');
-  return { kind: 'object', code, body: representation.show(object, version) };
+  return object;
 }
 
 /** All that a write may look at: the object that it is about, and its namespace. */

@@ -1,4 +1,5 @@
 import { stringify as yaml } from 'yaml';
+import { shortened } from '../../support/printable.ts';
 import { reviews } from '../access/reviews.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { yamlForm } from '../http/answer.ts';
@@ -22,9 +23,27 @@ export function perform(task: Task, resources: Resources): Outcome {
   try {
     return outcomeOf(task, resources, warnings);
   } catch (error) {
-    if (error instanceof ApiError) return { kind: 'refused', status: error.status, warnings };
+    if (error instanceof ApiError) return { kind: 'refused', status: bounded(error.status), warnings };
     return { kind: 'failed', error: error instanceof Error ? (error.stack ?? error.message) : String(error) };
   }
+}
+
+/** Of a refusal, nobody reads more than this: characters, and causes. */
+const MOST_WORDS = 64 * 1024;
+const MOST_CAUSES = 100;
+
+/** A large object may have something wrong in each of its fields, all of which would be told twice. */
+function bounded(status: ApiError['status']): ApiError['status'] {
+  const { message = '', details } = status;
+  const causes = details?.causes?.slice(0, MOST_CAUSES).map((cause) => ({
+    ...cause,
+    ...(cause.message !== undefined && { message: shortened(cause.message, MOST_WORDS) }),
+  }));
+  return {
+    ...status,
+    message: shortened(message, MOST_WORDS),
+    ...(details && { details: { ...details, ...(causes && { causes }) } }),
+  };
 }
 
 function outcomeOf(task: Task, resources: Resources, warnings: string[]): Outcome {

@@ -84,6 +84,14 @@ describe('a large request', () => {
     expect({ code, reason: json['reason'] }).toEqual({ code: 422, reason: 'Invalid' });
   });
 
+  test('is refused in so many words and no more', async () => {
+    const { leases } = workspace;
+    const wrong = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`$${index}`, '$']));
+    const { code, json, text } = await leases.create({ metadata: { name: name(), labels: wrong } });
+    expect({ code, reason: json['reason'] }).toEqual({ code: 422, reason: 'Invalid' });
+    expect(text.length).toBeLessThan(200_000);
+  });
+
   test('has its warnings', async () => {
     const { leases } = workspace;
     const { warnings } = await leases.create({
