@@ -35,8 +35,16 @@ describe('YAML', () => {
   });
 
   test('may name one anchor thousands of times', () => {
-    const text = `a: &a [1, 1]\nb: [${Array(5000).fill('*a').join()}]`;
+    const text = `a: &a [1, 1]\nb: [${Array(20_000).fill('*a').join()}]`;
     const parsed = parseYaml(text);
-    expect(parsed.ok && (parsed.value as { b: unknown[] }).b).toHaveLength(5000);
+    expect(parsed.ok && (parsed.value as { b: unknown[] }).b).toHaveLength(20_000);
+  });
+
+  test('may give an anchor anew, and merge what one stands for', () => {
+    const text = 'a: &x {p: 1}\nb: *x\nc: &x {q: 1}\nd: *x\ne:\n  <<: *x\n  r: 2\n';
+    expect(parseYaml(text)).toMatchObject({
+      ok: true,
+      value: { a: { p: 1 }, b: { p: 1 }, c: { q: 1 }, d: { q: 1 }, e: { q: 1, r: 2 } },
+    });
   });
 });
