@@ -39,12 +39,12 @@ export class ConflictCheck {
     const strategies = new Set(highest.map((object) => specOf(object)['strategy']));
     if (strategies.size < 2) return false;
     const now = this.#world.clock.now();
-    const aheadMs = Math.max(0, ...this.#world.replicas.map(({ process }) => process.wallSkewMs));
+    const aheadMs = Math.max(0, ...this.#world.replicas.map(({ process }) => process.highestSkewMs));
     return candidates.every(({ metadata }) => {
       const slot = this.#world.slots.find(({ program }) => program?.name === metadata.name);
       const { link } = slot?.program ?? {};
       if (!slot?.candidate || !link || link.isDisturbed) return false;
-      if (slot.candidate.process.wallSkewMs - aheadMs < FAR_BEHIND_MS) return false;
+      if (slot.candidate.process.lowestSkewMs - aheadMs < FAR_BEHIND_MS) return false;
       return Math.max(slot.touchedAt, link.troubledUntil) < now - STEADY_MS;
     });
   }

@@ -80,11 +80,13 @@ export class SettledCheck {
     if (!slot?.candidate || !this.#settled.has(slot.key)) return false;
     const { name } = slot.candidate.identity;
     const silentMs = at - (this.#renewedAt.get(name) ?? Number.NEGATIVE_INFINITY);
-    const aheadMs = Math.max(0, ...this.#world.replicas.map(({ process }) => process.wallSkewMs));
+    const aheadMs = Math.max(0, ...this.#world.replicas.map(({ process }) => process.highestSkewMs));
     const askedAfterMs =
       0.9 *
       this.#world.plan.clockTolerance *
       Math.min(SILENT_AFTER_MS, this.#world.plan.settings.candidateValidityMs / 2);
+    // A ping in the time of a clock that runs slow is soon ahead of it, and is put right by another one (rule 2).
+    if (this.#world.plan.clockTolerance < 1) return false;
     return silentMs + aheadMs < askedAfterMs && Math.abs(slot.candidate.process.wallSkewMs) < 60_000;
   }
 
@@ -130,10 +132,9 @@ export class SettledCheck {
   #dueAt(lease: LeasePlan, story: LeaseStory, slots: readonly SimSlot[]): Instant {
     const { failedPreferences, ignoredPreferences, disturbedAt } = story;
     const touchedAt = Math.max(disturbedAt, ...slots.map((slot) => slot.touchedAt));
-    const own = Math.max(
-      this.#endedAt + this.#boundMs,
-      touchedAt + BASE_MS + lease.timing.leaseSeconds * 1000,
-    );
+    // A holder that is to give way lets its Lease run out.
+    const own =
+      Math.max(this.#endedAt + this.#boundMs, touchedAt + BASE_MS) + lease.timing.leaseSeconds * 1000;
     return (
       own + backoff(failedPreferences, PREEMPTION_BACKOFF) + backoff(ignoredPreferences, IGNORED_BACKOFF)
     );
@@ -158,8 +159,8 @@ export class SettledCheck {
   #isFreeToLead({ candidate }: SimSlot, { lapses }: LeaseStory): boolean {
     if (!candidate) return false;
     const hasLapsed = (lapses.get(candidate.identity.name) ?? 0) > 1;
-    const aheadMs = Math.max(0, ...this.#world.replicas.map(({ process }) => process.wallSkewMs));
-    return !hasLapsed && candidate.process.wallSkewMs - aheadMs > FAR_BEHIND_MS;
+    const aheadMs = Math.max(0, ...this.#world.replicas.map(({ process }) => process.highestSkewMs));
+    return !hasLapsed && candidate.process.lowestSkewMs - aheadMs > FAR_BEHIND_MS;
   }
 }
 

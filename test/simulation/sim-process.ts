@@ -15,6 +15,8 @@ export class SimProcess implements Clock {
   readonly rate: number;
   readonly #monotonicSkewMs: number;
   #wallSkewMs: number;
+  #lowestSkewMs: number;
+  #highestSkewMs: number;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #isAlive = true;
 
@@ -31,6 +33,8 @@ export class SimProcess implements Clock {
     this.#random = random;
     this.#monotonicSkewMs = monotonicMs;
     this.#wallSkewMs = wallMs;
+    this.#lowestSkewMs = wallMs;
+    this.#highestSkewMs = wallMs;
   }
 
   /** False once it was killed. */
@@ -46,9 +50,21 @@ export class SimProcess implements Clock {
     return this.#wallSkewMs;
   }
 
+  /** The furthest that its wall clock has ever been behind. */
+  get lowestSkewMs(): number {
+    return this.#lowestSkewMs;
+  }
+
+  /** The furthest that its wall clock has ever been ahead. */
+  get highestSkewMs(): number {
+    return this.#highestSkewMs;
+  }
+
   /** As an administrator or NTP does. */
   jumpWallClock(byMs: number): void {
     this.#wallSkewMs += byMs;
+    this.#lowestSkewMs = Math.min(this.#lowestSkewMs, this.#wallSkewMs);
+    this.#highestSkewMs = Math.max(this.#highestSkewMs, this.#wallSkewMs);
   }
 
   now(): number {

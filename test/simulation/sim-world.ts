@@ -27,6 +27,8 @@ const LOCK_KEY = `${coordinatorLease.namespace}/${coordinatorLease.name}`;
 const BUILT_IN = 'built-in';
 /** What a former holder may still believe in is over after a Lease of the longest duration; and some time to look. */
 const TRUCE_MS = 20_000;
+/** For a watch that has failed to be there again, and for what was missed meanwhile. */
+const BACKOFF_MS = 30_000;
 
 /** What the world can be told to look at. */
 export interface SimWorldOptions {
@@ -72,6 +74,7 @@ export class SimWorld {
   readonly #links = new Map<string, SimLink>();
   readonly #connections = new Map<string, SimConnection>();
   readonly #writers = new Map<string, Writer>();
+  #restores = 0;
   readonly #outdated = new Set<OutdatedWriteCheck>();
   /** Ends what lasts. */
   readonly #ends = new Set<() => void>();
@@ -358,6 +361,11 @@ export class SimWorld {
     return [...this.#connections.values()];
   }
 
+  /** Nobody can be sure to be heard for so long, and for as long as it takes to come back after a backoff. */
+  troubleAll(ms: number): void {
+    for (const link of this.#links.values()) link.trouble(this.clock.now() + ms + BACKOFF_MS);
+  }
+
   /** It is away for so long, and everybody connected to it goes to the other one. */
   restartServer(index: number, downMs: number): boolean {
     const api = this.servers[index];
@@ -374,8 +382,7 @@ export class SimWorld {
     this.during(downMs, () => () => {
       api.isDown = false;
       api.forgetHistory();
-      // Whoever was told that it is away comes back with a backoff of some seconds.
-      for (const link of this.#links.values()) link.trouble(this.clock.now() + 30_000);
+      this.troubleAll(0);
       // As a load balancer would, some are brought back.
       for (const [place, connection] of this.#connections)
         if (connection.api.isDown || this.chance.for(`${place} back ${this.clock.now()}`).is(0.3))
@@ -405,9 +412,13 @@ export class SimWorld {
   /** Takes a backup, and restores it so much later; what takes part in elections is then started anew, as after any restore. */
   restoreLater(afterMs: number): void {
     const restore = this.store.backUp();
+    const restores = this.#restores;
     const gone = () => {
       // A replica that has not seen who had the lock since cannot know that it is not its own.
-      if (!this.replicas.every((replica) => this.#seesAll(replica))) return;
+      const areAllAwake = this.replicas.every((replica) => this.#seesAll(replica));
+      // A backup from before another restore is of another history.
+      if (!areAllAwake || restores !== this.#restores) return;
+      this.#restores++;
       this.note(() => 'storage is restored from a backup');
       this.struck('storageRestored');
       restore();

@@ -431,6 +431,29 @@ describe('the built-in controller (rule 10)', () => {
     expect(events).toEqual([{ kind: 'claimedByForce', from: BUILT_IN }]);
   });
 
+  test('is waited for as long, though the answer to the claim says that it was refused', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    keepRenewing(server, clock);
+    // Something on the way sends it twice: the second one is refused, and that is the answer that arrives.
+    let isClaimed = false;
+    const { lock } = makeLock({
+      takeOver: true,
+      hasWatch: false,
+      fate: () => {
+        const isAgain = !isClaimed && server.requests.length === 1;
+        isClaimed ||= isAgain;
+        return isAgain ? { outcome: 'twice' } : {};
+      },
+    });
+    lock.start();
+    await clock.advance(14_999);
+    expect(isClaimed).toBe(true);
+    expect(server.spec['holderIdentity']).toBe(A);
+    expect(lock.isActive()).toBe(false);
+    await clock.advance(1);
+    expect(lock.isActive()).toBe(true);
+  });
+
   test('that ousts us is ousted again, but less and less often', async () => {
     const { clock, server, makeLock } = makeWorld();
     const forcedAt: number[] = [];

@@ -16,8 +16,11 @@ function refusal(status: number): ApiError {
 export interface SimFate {
   readonly requestMs?: number;
   readonly answerMs?: number;
-  /** `refused`: answered 500 and not carried out. `lost`: carried out, but never answered. `dropped`: neither. */
-  readonly outcome?: 'refused' | 'lost' | 'dropped';
+  /**
+   * `refused`: answered 500 and not carried out. `lost`: carried out, but never answered. `dropped`: neither. `twice`:
+   * carried out twice, and answered as the second time was.
+   */
+  readonly outcome?: 'refused' | 'lost' | 'dropped' | 'twice';
 }
 
 export interface SimConnection {
@@ -67,6 +70,7 @@ export class SimLockServer {
       if (outcome === 'refused') throw refusal(500);
       if (outcome === 'dropped') return await new Promise<never>(() => {});
       this.requests.push(name);
+      if (outcome === 'twice') carryOut();
       const answer = settled(carryOut);
       if (outcome === 'lost') return await new Promise<never>(() => {});
       if (answerMs > 0) await pause(clock, answerMs);

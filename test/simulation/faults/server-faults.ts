@@ -29,6 +29,7 @@ export const serverFaults = {
     strike: (world, { server, forMs }) => {
       const api = world.servers[server];
       if (!api || api.isStale || world.hasTruce) return false;
+      world.troubleAll(forMs);
       world.during(forMs, () => {
         api.isStale = true;
         return () => {
@@ -57,6 +58,7 @@ export const serverFaults = {
     strike: (world, { server, forMs, status }) => {
       const api = world.servers[server];
       if (!api || api.fault || api.isStale || world.hasTruce) return false;
+      world.troubleAll(forMs);
       world.during(forMs, () => {
         api.fault = () => {
           world.struck('serverWithoutStorage');
@@ -87,6 +89,7 @@ export const serverFaults = {
       const { capacity } = world;
       if (!capacity) return undefined;
       capacity.slowDown(factor, forMs);
+      world.troubleAll(forMs);
       return true;
     },
     settlesWithin: RESTARTED,
