@@ -103,6 +103,17 @@ const cases: readonly Case[] = [
     want: [],
   },
   {
+    name: 'a coordinator that takes back a grant to one that had led, released the Lease, and not come back since',
+    events: [
+      US_UNTIL_100_S,
+      renewed(0, A),
+      leaseWrite(1000, A, {}, { holder: '' }),
+      leaseWrite(2000, COORDINATOR, { holder: '' }, { transitions: 2 }),
+      leaseWrite(3000, COORDINATOR, { transitions: 2 }, { holder: 'b', transitions: 3 }),
+    ],
+    want: [],
+  },
+  {
     name: 'a coordinator that grants an emptied Lease while its last leader believes in it',
     events: [
       US_UNTIL_100_S,

@@ -44,6 +44,8 @@ export class LedLeaseKept implements Invariant {
       this.#renewals.set(key, { holder, until: at + (after?.durationMs ?? 0) * this.#clockTolerance });
       return [];
     }
+    // It has let go.
+    if (writer.kind === 'candidate' && before?.holder === writer.name) this.#renewals.delete(key);
     if (writer.kind !== 'coordinator' || holder === before?.holder) return [];
     const renewal = this.#renewals.get(key);
     const taken =

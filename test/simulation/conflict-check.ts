@@ -1,5 +1,5 @@
 import type { HistoryEvent } from '../invariants/history.ts';
-import { FAR_BEHIND_MS } from './settled-check.ts';
+import { FAR_BEHIND_MS, type LeaseStories } from './settled-check.ts';
 import { specOf } from './sim-api-server.ts';
 import type { SimWorld } from './sim-world.ts';
 
@@ -9,9 +9,11 @@ const STEADY_MS = 30_000;
 /** Sees to it that a Lease in a conflict is left alone, but for the removal of our own preferredHolder (rule 4). */
 export class ConflictCheck {
   readonly #world: SimWorld;
+  readonly #stories: LeaseStories;
 
-  constructor(world: SimWorld) {
+  constructor(world: SimWorld, stories: LeaseStories) {
     this.#world = world;
+    this.#stories = stories;
   }
 
   observe(event: HistoryEvent): readonly string[] {
@@ -39,6 +41,7 @@ export class ConflictCheck {
     const strategies = new Set(highest.map((object) => specOf(object)['strategy']));
     if (strategies.size < 2) return false;
     const now = this.#world.clock.now();
+    if ((this.#stories.byLease.get(key)?.disturbedAt ?? now) > now - STEADY_MS) return false;
     const aheadMs = Math.max(0, ...this.#world.replicas.map(({ process }) => process.highestSkewMs));
     return candidates.every(({ metadata }) => {
       const slot = this.#world.slots.find(({ program }) => program?.name === metadata.name);

@@ -46,7 +46,7 @@ class SimRun {
 
   constructor(world: SimWorld) {
     this.#world = world;
-    const conflict = new ConflictCheck(world);
+    const conflict = new ConflictCheck(world, this.#stories);
     world.onEvent = (event) => {
       this.#stories.observe(event);
       this.#countPings(event);

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { Worker } from 'node:worker_threads';
 import { FAULTS } from './faults/faults.ts';
 import type { SeedOutcome } from './seed-worker.ts';
+import { eachSeed } from './seed-workers.ts';
 import { shrink } from './shrink.ts';
 import { makePlan, type Reduction, reducePlan } from './sim-plan.ts';
 import { runPlan } from './sim-run.ts';
@@ -65,11 +65,12 @@ async function simulate(from: number, count: number): Promise<number> {
       `${done} of ${count} seeds, ${failed.length} failed, ${seconds().toFixed(0)} s, ${left.toFixed(0)} s left\n`,
     );
   }, PROGRESS_MS);
-  await eachSeed(from, count, (outcome) => {
+  await eachSeed({ from, count }, { workers: availableParallelism() }, (outcome) => {
     done++;
     simulatedMs += outcome.simulatedMs;
     tally.addAll(outcome.counts);
     if (outcome.problems.length > 0) failed.push(outcome);
+    return true;
   });
   clearInterval(progress);
   process.stdout.write(summaryOf(tally));
@@ -83,30 +84,6 @@ async function simulate(from: number, count: number): Promise<number> {
     `${count - failed.length} seeds passed, ${failed.length} failed; ${(simulatedMs / 3_600_000).toFixed(1)} h simulated in ${seconds().toFixed(0)} s\n`,
   );
   return failed.length > 0 || isMissed ? 1 : 0;
-}
-
-/** Runs the seeds on all processors. */
-async function eachSeed(from: number, count: number, then: (outcome: SeedOutcome) => void): Promise<void> {
-  let next = from;
-  const runOn = (worker: Worker) =>
-    new Promise<void>((resolve, reject) => {
-      const feed = () => {
-        if (next < from + count) worker.postMessage(next++);
-        else void worker.terminate().then(() => resolve());
-      };
-      worker.on('message', (outcome: SeedOutcome) => {
-        then(outcome);
-        feed();
-      });
-      worker.on('error', reject);
-      feed();
-    });
-  const workers = Array.from({ length: Math.min(count, availableParallelism()) }, () => {
-    return new Worker(new URL('./seed-worker.ts', import.meta.url), {
-      resourceLimits: { maxYoungGenerationSizeMb: 128 },
-    });
-  });
-  await Promise.all(workers.map(runOn));
 }
 
 async function printShrunk(seed: number): Promise<void> {

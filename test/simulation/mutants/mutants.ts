@@ -1,0 +1,305 @@
+/** A breakage of the program, made by hand: the simulation has to notice it. */
+export interface Mutant {
+  /** A short name, for `--only`. */
+  readonly name: string;
+  /** What is broken, as it continues "the coordinator". */
+  readonly what: string;
+  readonly edits: readonly Edit[];
+}
+
+/** `find` stands exactly once in `file`, a path from src/ on. */
+export interface Edit {
+  readonly file: string;
+  readonly find: string;
+  readonly put: string;
+}
+
+function mutant(
+  name: string,
+  what: string,
+  ...edits: readonly (readonly [file: string, find: string, put: string])[]
+): Mutant {
+  return { name, what, edits: edits.map(([file, find, put]) => ({ file, find, put })) };
+}
+
+/** Each clause of the rules stands for a way to get two leaders, none, or a storm: these leave one out, or get it wrong. */
+export const MUTANTS: readonly Mutant[] = [
+  // What a write rests on.
+  mutant('lease-without-version', 'writes Leases whatever their resourceVersion is', [
+    'coordination/lease-patch.ts',
+    'return { metadata: { uid, resourceVersion }, spec: changedFields(change) };',
+    'return { metadata: { uid, ...(resourceVersion === "" && { resourceVersion }) }, spec: changedFields(change) };',
+  ]),
+  mutant('ping-without-version', 'pings candidates whatever their resourceVersion is', [
+    'coordination/lease-patch.ts',
+    'return { metadata: { uid, resourceVersion }, spec: { pingTime: formatMicroTime(pingTime) } };',
+    'return { metadata: { uid, ...(resourceVersion === "" && { resourceVersion }) }, spec: { pingTime: formatMicroTime(pingTime) } };',
+  ]),
+  mutant('no-expectations', 'decides again before its cache shows what came of its last write', [
+    'controller/write-expectations.ts',
+    "if (expected === 'answer') return Number.POSITIVE_INFINITY;",
+    "if (expected !== 'answer') return undefined; else return Number.POSITIVE_INFINITY;",
+  ]),
+  mutant('endless-expectations', 'waits for ever for a write to show in its cache', [
+    'controller/write-expectations.ts',
+    'if (expected === undefined || this.#clock.now() >= expected.until) return undefined;',
+    'if (expected === undefined) return undefined;',
+  ]),
+  // Time.
+  mutant(
+    'wall-clock-expiry',
+    'judges the expiry of a Lease by its own wall clock',
+    [
+      'election/observe-lease.ts',
+      'return observe(noticeRenewal(told, lease), lease, monotonic, settings);',
+      'return observe(noticeRenewal(told, lease), lease, lease.renewTime === undefined ? monotonic : monotonic - Number(wall - lease.renewTime) / 1000, settings);',
+    ],
+    [
+      'election/observe-lease.ts',
+      '  { monotonic }: Now,\n  settings: ElectionSettings,\n): LeaseMemory {\n  if (!lease)',
+      '  { monotonic, wall }: Now,\n  settings: ElectionSettings,\n): LeaseMemory {\n  if (!lease)',
+    ],
+  ),
+  mutant('early-expiry', 'takes a Lease for expired after four fifths of its duration', [
+    'election/observe-lease.ts',
+    'const beliefMs = (leaseDurationSeconds ?? settings.leaseDurationSeconds) * 1000;',
+    'const beliefMs = (leaseDurationSeconds ?? settings.leaseDurationSeconds) * 800;',
+  ]),
+  mutant('ping-by-own-clock', "writes its own wall clock's time into pingTime", [
+    'election/candidate-observation.ts',
+    'if (candidate.renewTime === undefined) return now.wall;',
+    'if (candidate.renewTime !== now.wall) return now.wall;',
+  ]),
+  mutant('ping-not-after-renewal', 'writes the renewTime of a candidate into its pingTime', [
+    'election/candidate-observation.ts',
+    'const pingTime = candidate.renewTime + (seenForMicros > 0n ? seenForMicros : 1n);',
+    'const pingTime = candidate.renewTime + (seenForMicros > 0n ? 0n : 0n);',
+  ]),
+  // Never two leaders.
+  mutant('deletion-forgets-holder', 'gives a deleted Lease to somebody else at once', [
+    'election/observe-lease.ts',
+    'return record ? { ...memory, reservation: beliefsIn(memory, monotonic), record: undefined } : memory;',
+    'return record ? { ...memory, reservation: undefined, record: undefined } : memory;',
+  ]),
+  mutant('emptied-is-released', 'takes every emptied Lease for a released one', [
+    'election/observe-lease.ts',
+    'if (!isRelease || monotonic < memory.releaseDoubtedUntil) {',
+    'if (!isRelease && monotonic < 0) {',
+  ]),
+  mutant('no-doubt', 'believes in a release that a former leader may have made', [
+    'election/observe-lease.ts',
+    'if (!isRelease || monotonic < memory.releaseDoubtedUntil) {',
+    'if (!isRelease) {',
+  ]),
+  mutant('stolen-is-not-reserved', 'forgets the holder of a Lease that somebody else took', [
+    'election/observe-lease.ts',
+    'reservation: isRenewal || isOurGrant ? memory.reservation : beliefsIn(previous, at),',
+    'reservation: memory.reservation,',
+  ]),
+  mutant('removal-is-renewal', 'takes the removal of renewTime for a renewal', [
+    'election/observe-lease.ts',
+    'const isRenewed = lease.renewTime !== undefined && record?.renewTime !== lease.renewTime;',
+    'const isRenewed = record?.renewTime !== lease.renewTime;',
+  ]),
+  mutant('reserved-for-third-party', 'leaves a reserved Lease to the controller of another strategy', [
+    'election/decide-vacant.ts',
+    "if (reservation && outlook.kind === 'thirdParty')",
+    "if (reservation && outlook.kind === 'thirdParty' && view.at < 0)",
+  ]),
+  mutant(
+    'revises-renewed-grant',
+    'revises a grant that its holder has renewed',
+    [
+      'election/lease-memory.ts',
+      'record.renewTime === unrenewedGrant.renewTime\n  );',
+      'record.renewTime !== 0n\n  );',
+    ],
+    [
+      'election/observe-lease.ts',
+      '    unrenewedGrant.resourceVersion === lease.resourceVersion\n  ) {',
+      '    unrenewedGrant.resourceVersion !== ""\n  ) {',
+    ],
+    [
+      'election/observe-lease.ts',
+      'unrenewedGrant: isOurGrant ? unrenewedGrant : undefined,',
+      'unrenewedGrant,',
+    ],
+  ),
+  mutant('transitions-not-counted', 'leaves leaseTransitions as it is when the holder changes', [
+    'coordination/lease-patch.ts',
+    '        leaseTransitions: change.leaseTransitions,\n',
+    '',
+  ]),
+  mutant('transitions-reset', 'sets leaseTransitions to 0 with each grant', [
+    'coordination/lease-patch.ts',
+    'leaseTransitions: change.leaseTransitions,',
+    'leaseTransitions: 0 * change.leaseTransitions,',
+  ]),
+  // One coordinator.
+  mutant(
+    'no-lock',
+    'writes without asking whether it has the lock',
+    [
+      'controller/sender.ts',
+      'if (!mayWrite()) throw new LockLostError();',
+      'if (mayWrite === undefined) throw new LockLostError();',
+    ],
+    [
+      'controller/reconcile.ts',
+      'const closedUntil = mayWrite() ? this.#closedUntil(key, LEASE) : Number.POSITIVE_INFINITY;',
+      'const closedUntil = mayWrite !== undefined ? this.#closedUntil(key, LEASE) : Number.POSITIVE_INFINITY;',
+    ],
+  ),
+  mutant('no-renew-deadline', 'goes on when it cannot renew its lock', [
+    'controller/lock/coordinator-lock.ts',
+    'return this.#renewedAt !== undefined && clock.now() < this.#renewedAt + this.#timing.renewDeadlineMs;',
+    'return this.#renewedAt !== undefined && clock.now() < this.#renewedAt + 100 * this.#timing.renewDeadlineMs;',
+  ]),
+  mutant('lock-expires-early', 'takes the lock after half of its duration', [
+    'controller/lock/lock-decision.ts',
+    'const expiresAt = seenAt + foundMs;',
+    'const expiresAt = seenAt + foundMs / 2;',
+  ]),
+  mutant('force-without-wait', 'acts at once when it has ousted another', [
+    'controller/lock/lock-decision.ts',
+    'actFrom: now + Math.max(foundMs, rules.leaseDurationMs), ousted',
+    'actFrom: now, ousted',
+  ]),
+  mutant('claim-answer-lost', 'forgets whom it ousted when the answer to its claim is lost', [
+    'controller/lock/coordinator-lock.ts',
+    'if (isConflict(error)) this.#actFromIfRefused = formerActFrom;',
+    'if (error) this.#actFrom = formerActFrom;',
+  ]),
+  mutant('set-back-lock', 'acts at once on a lock that a backup has made its own again', [
+    'controller/lock/lock-decision.ts',
+    'return former !== undefined && record.leaseTransitions < former.leaseTransitions;',
+    'return former !== undefined && record.leaseTransitions < 0;',
+  ]),
+  mutant('slow-writes', 'gives its writes up too late for the lock', [
+    'controller/action-writer.ts',
+    'deadlineMs: LONGEST_WRITE_MS });',
+    'deadlineMs: 10 * LONGEST_WRITE_MS });',
+  ]),
+  // Life.
+  mutant('acks-count-twice', 'elects on an answer that an election before has used up', [
+    'election/candidate-observation.ts',
+    'ackedAt !== undefined && ackedAt > decidedAt',
+    'ackedAt !== undefined && decidedAt < Number.MAX_VALUE',
+  ]),
+  mutant('silence-is-no-answer', 'waits for ever for an answer to a ping', [
+    'election/candidate-observation.ts',
+    'return deliveredAt + settings.electionDurationMs + (deliveredAt - sentAt);',
+    'return deliveredAt + 1000 * settings.electionDurationMs + (deliveredAt - sentAt);',
+  ]),
+  mutant('no-revival', 'never asks those who were silent again', [
+    'election/revival.ts',
+    'const count = Math.min(2 ** Math.min(view.input.memory.rounds.count + 1, 6), MOST_ASKED);',
+    'const count = Math.min(0 * view.input.memory.rounds.count, MOST_ASKED);',
+  ]),
+  mutant(
+    'impatient-collection',
+    'deletes candidates that it has not asked',
+    [
+      'election/decide-housekeeping.ts',
+      'if (collection && collection.pings >= COLLECTION_PINGS) {',
+      'if (!collection || collection.pings >= COLLECTION_PINGS) {',
+    ],
+    [
+      'election/decide-housekeeping.ts',
+      'const deletableAt = collection.firstAt + COLLECTION_WATCH_MS;',
+      'const deletableAt = (collection?.firstAt ?? 0) + 0 * COLLECTION_WATCH_MS;',
+    ],
+    [
+      'election/decide-housekeeping.ts',
+      'if (isHolder) return { actions: [], recheckAt: [] };\n  const { ping, collection } = observation;',
+      'const { ping, collection } = observation;',
+    ],
+  ),
+  // Preferences and strategies.
+  mutant('never-prefers', 'never has a holder give way to a better candidate', [
+    'election/decide-held.ts',
+    'if (outcome.leader.name !== tenure.holder) return decidePreemption(view, outcome);',
+    'if (outcome.leader.name !== tenure.holder && view.at < 0) return decidePreemption(view, outcome);',
+  ]),
+  mutant('prefers-the-silent', 'leaves a preferredHolder that is silent', [
+    'election/decide-held.ts',
+    "    return remove('PreferredHolderSilent', true);",
+    '    return undefined;',
+  ]),
+  mutant('prefers-the-gone', 'leaves a preferredHolder that is gone', [
+    'election/decide-held.ts',
+    "    return remove('PreferredHolderGone', true);",
+    '    return undefined;',
+  ]),
+  mutant('no-preemption-backoff', 'repeats a preemption that has failed at once', [
+    'election/decide-held.ts',
+    'const retryAt = lastAt + backoffMs(count, PREEMPTION_BACKOFF_MS, BACKOFF_CAP_MS);',
+    'const retryAt = lastAt + 0 * backoffMs(count, PREEMPTION_BACKOFF_MS, BACKOFF_CAP_MS);',
+  ]),
+  mutant('newest-first', 'elects the highest emulationVersion', [
+    'election/strategies.ts',
+    'return left[which].compare(right[which]);',
+    'return right[which].compare(left[which]);',
+  ]),
+  mutant('age-evicts', 'has a holder give way to an older candidate of the same version', [
+    'election/strategies.ts',
+    'compareMerit: (a, b) => compareBy(oldestVersionsFirst, a, b),',
+    'compareMerit: (a, b) => compareBy(oldestFirst, a, b),',
+  ]),
+  mutant('conflict-is-none', 'follows the first of two strategies in a conflict', [
+    'election/resolve-strategy.ts',
+    "return roots.length === 1 ? { kind: 'resolved', strategy: root } : conflictBetween(all);",
+    "return roots.length >= 1 ? { kind: 'resolved', strategy: root } : conflictBetween(all);",
+  ]),
+  mutant('lost-strategy', 'does not put the strategy of a Lease right', [
+    'election/decide-held.ts',
+    "return { reason: 'StrategyChanged', actions: nameStrategy(view, outcome.strategy) };",
+    "return { reason: 'StrategyChanged', actions: nameStrategy(view, outcome.strategy).slice(1) };",
+  ]),
+  // When to look again.
+  mutant(
+    'no-look-at-expiry',
+    'does not look when a Lease runs out',
+    [
+      'election/decide-held.ts',
+      'recheckAt: [...(verdict.recheckAt ?? []), expiresAt, ackDeadline(view), nextWaveAt(view)],',
+      'recheckAt: verdict.recheckAt ?? [],',
+    ],
+    [
+      'election/decide-held.ts',
+      'if (view.at < lateAt) return { ...verdict, recheckAt: [...(verdict.recheckAt ?? []), lateAt] };',
+      'if (view.at < lateAt) return verdict;',
+    ],
+  ),
+  mutant('busy-when-settled', 'pings all candidates every minute', [
+    'election/decide-housekeeping.ts',
+    'const SILENT_AFTER_MS = 6 * 60_000;',
+    'const SILENT_AFTER_MS = 60_000;',
+  ]),
+  // Watching.
+  mutant('goes-on-after-410', 'goes on from where it was when the server has forgotten that place', [
+    'kubernetes/recovery.ts',
+    'if (isForgotten(error)) return true;',
+    'if (isForgotten(error)) return false;',
+  ]),
+  mutant('bookmark-is-newest', 'takes a bookmark for the newest state: goes on some changes after it', [
+    'kubernetes/reflector.ts',
+    'this.#state = afterNews(this.#state, event.resourceVersion);',
+    'this.#state = afterNews(this.#state, String(Number(event.resourceVersion) + 20));',
+  ]),
+  mutant('stalled-watch', 'never notices that a watch has fallen silent', [
+    'kubernetes/watch-stream.ts',
+    'if (remainingMs <= 0) stall.abort();',
+    'if (remainingMs <= -1e9) stall.abort();',
+  ]),
+  mutant('no-rediscovery', 'does not look for the API again once it has gone', [
+    'controller/candidate-watch.ts',
+    'onNotServed,\n      onSynced: () => {',
+    'onSynced: () => {',
+  ]),
+  mutant('blind-to-restore', 'does not notice that the storage was restored from a backup', [
+    'controller/lock/coordinator-lock.ts',
+    "if (lease && known && isOlder(lease, known)) this.#options.onEvent?.({ kind: 'setBack' });",
+    '',
+  ]),
+];
