@@ -1,0 +1,156 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Proxy } from './proxy.ts';
+
+/** A server that keeps what it is told, and answers each piece with `answer`. */
+async function startServer(answer: string): Promise<{ server: Server; port: number; heard: () => string }> {
+  let heard = '';
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      heard += text;
+      socket.write(answer);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, port: (server.address() as AddressInfo).port, heard: () => heard };
+}
+
+interface Caller {
+  readonly socket: Socket;
+  readonly heard: () => string;
+  readonly errors: string[];
+}
+
+function call(port: number): Caller {
+  let heard = '';
+  const errors: string[] = [];
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', (error: NodeJS.ErrnoException) => errors.push(error.code ?? ''));
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    heard += text;
+  });
+  return { socket, heard: () => heard, errors };
+}
+
+/** Long enough for a byte that is free to go. Only what must not come is waited for so. */
+const aWhile = () => sleep(100);
+
+describe('a proxy', () => {
+  let target: Awaited<ReturnType<typeof startServer>>;
+  let proxy: Proxy;
+  let caller: Caller;
+  beforeEach(async () => {
+    target = await startServer('answer');
+    proxy = await Proxy.start(target.port);
+    caller = call(proxy.port);
+  });
+  afterEach(async () => {
+    caller.socket.destroy();
+    await proxy.close();
+    target.server.close();
+  });
+
+  const say = (text: string) => caller.socket.write(text);
+
+  test('passes everything both ways while nothing is wrong', async () => {
+    say('hello');
+    await expect.poll(caller.heard).toBe('answer');
+    expect(target.heard()).toBe('hello');
+    expect(proxy.counts).toEqual({ resets: 0, delays: 0 });
+  });
+
+  test('that is cut resets the connections that are there and those that come, until it is mended', async () => {
+    say('hello');
+    await expect.poll(caller.heard).toBe('answer');
+    proxy.cut();
+    await expect.poll(() => caller.errors).toEqual(['ECONNRESET']);
+    const refused = call(proxy.port);
+    await expect.poll(() => refused.errors).toEqual(['ECONNRESET']);
+    // Both ends of the first, and the second at its one end.
+    expect(proxy.counts.resets).toBe(3);
+    proxy.mend();
+    caller = call(proxy.port);
+    say('again');
+    await expect.poll(caller.heard).toBe('answer');
+  });
+
+  test('that holds both ways passes nothing and breaks nothing, and delivers everything once it is mended', async () => {
+    say('hello');
+    await expect.poll(caller.heard).toBe('answer');
+    proxy.hold('requests', 'answers');
+    say(' and again');
+    await aWhile();
+    expect(target.heard()).toBe('hello');
+    expect(caller.errors).toEqual([]);
+    expect(proxy.counts.delays).toBeGreaterThan(0);
+    proxy.mend();
+    await expect.poll(caller.heard).toBe('answeranswer');
+    expect(target.heard()).toBe('hello and again');
+  });
+
+  test('that holds answers lets requests through', async () => {
+    proxy.hold('answers');
+    say('hello');
+    await expect.poll(target.heard).toBe('hello');
+    await aWhile();
+    expect(caller.heard()).toBe('');
+    proxy.mend();
+    await expect.poll(caller.heard).toBe('answer');
+  });
+
+  test('that holds requests lets answers through that are under way', async () => {
+    proxy.hold('answers');
+    say('hello');
+    await expect.poll(() => proxy.counts.delays).toBeGreaterThan(0);
+    proxy.mend();
+    proxy.hold('requests');
+    say(' and again');
+    await expect.poll(caller.heard).toBe('answer');
+    await aWhile();
+    expect(target.heard()).toBe('hello');
+  });
+
+  test('delivers a request that it held up even if its sender has hung up since', async () => {
+    proxy.hold('requests');
+    caller.socket.end('late');
+    await expect.poll(() => proxy.counts.delays).toBeGreaterThan(0);
+    proxy.mend();
+    await expect.poll(target.heard).toBe('late');
+  });
+
+  test('that is throttled lets no more bytes through than it says', async () => {
+    proxy.throttle(20_000);
+    const begun = performance.now();
+    say('x'.repeat(10_000));
+    await expect.poll(() => target.heard().length).toBe(10_000);
+    expect(performance.now() - begun).toBeGreaterThan(400);
+    expect(proxy.counts.delays).toBeGreaterThan(0);
+  });
+
+  test('leads new connections to another server when told, and keeps those that it has', async () => {
+    say('hello');
+    await expect.poll(caller.heard).toBe('answer');
+    const other = await startServer('other');
+    proxy.leadTo(other.port);
+    const second = call(proxy.port);
+    second.socket.write('hello');
+    await expect.poll(second.heard).toBe('other');
+    say('still');
+    await expect.poll(caller.heard).toBe('answeranswer');
+    second.socket.destroy();
+    other.server.close();
+  });
+
+  test('leaves no port open once it is closed', async () => {
+    const { port } = proxy;
+    proxy.hold('requests');
+    say('held');
+    await proxy.close();
+    const refused = connect(port, '127.0.0.1');
+    const [error] = (await once(refused, 'error')) as [NodeJS.ErrnoException];
+    expect(error.code).toBe('ECONNREFUSED');
+  });
+});
