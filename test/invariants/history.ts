@@ -39,6 +39,8 @@ interface Write<Kind extends string, State> {
   readonly key: string;
   readonly before: State | undefined;
   readonly after: State | undefined;
+  /** It arrived only after its sender had given it up: nothing but its resourceVersion guards it. */
+  readonly isLate?: boolean;
 }
 
 /**
@@ -61,7 +63,9 @@ export type HistoryEvent =
   /** From `at` on a coordinator takes itself for the cluster's one, until `until` at the latest. */
   | { readonly kind: 'coordinates'; readonly at: Moment; readonly who: string; readonly until: Moment }
   /** It knows from `at` on that it is not. */
-  | { readonly kind: 'standsBy'; readonly at: Moment; readonly who: string };
+  | { readonly kind: 'standsBy'; readonly at: Moment; readonly who: string }
+  /** Storage was set back to a backup: what was written since then never happened. */
+  | { readonly kind: 'restored'; readonly at: Moment };
 
 /** Looks at each event of a history in turn, and says what must never happen. */
 export interface Invariant {

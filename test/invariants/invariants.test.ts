@@ -1,0 +1,216 @@
+import { describe, expect, test } from 'vitest';
+import type { CandidateState, HistoryEvent, LeaseState, Writer } from './history.ts';
+import { Invariants } from './invariants.ts';
+
+const KEY = 'default/scheduler';
+const COORDINATOR: Writer = { kind: 'coordinator', name: 'us' };
+const A: Writer = { kind: 'candidate', name: 'a' };
+const B: Writer = { kind: 'candidate', name: 'b' };
+
+const lease: LeaseState = {
+  uid: 'uid-1',
+  resourceVersion: '1',
+  holder: 'a',
+  renewTime: 't',
+  durationMs: 15_000,
+  transitions: 1,
+  preferredHolder: undefined,
+  strategy: undefined,
+};
+const candidate: CandidateState = {
+  uid: 'uid-2',
+  resourceVersion: '1',
+  leaseName: 'scheduler',
+  renewTime: 't',
+  pingTime: undefined,
+};
+
+function leaseWrite(
+  at: number,
+  writer: Writer,
+  before: Partial<LeaseState>,
+  after?: Partial<LeaseState>,
+): HistoryEvent {
+  return {
+    kind: 'lease',
+    at,
+    writer,
+    key: KEY,
+    before: { ...lease, ...before },
+    after: after && { ...lease, ...after },
+  };
+}
+
+const coordinates = (at: number, who: string, until: number): HistoryEvent => ({
+  kind: 'coordinates',
+  at,
+  who,
+  until,
+});
+const leads = (at: number, who: string, until: number): HistoryEvent => ({
+  kind: 'leads',
+  at,
+  who,
+  key: KEY,
+  until,
+});
+const renewed = (at: number, writer: Writer, transitions = 1) =>
+  leaseWrite(at, writer, { holder: writer.name, transitions }, { holder: writer.name, transitions });
+const US_UNTIL_100_S = coordinates(0, 'us', 100_000);
+
+interface Case {
+  readonly name: string;
+  readonly events: readonly HistoryEvent[];
+  readonly want: readonly string[];
+}
+
+const cases: readonly Case[] = [
+  {
+    name: 'two that lead at one time',
+    events: [leads(0, 'a', 15_000), leads(14_000, 'b', 29_000)],
+    want: ['a and b both lead default/scheduler'],
+  },
+  {
+    name: 'one that leads after the other is over',
+    events: [leads(0, 'a', 15_000), leads(15_000, 'b', 30_000)],
+    want: [],
+  },
+  {
+    name: 'one that leads after the other knows that it does not',
+    events: [
+      leads(0, 'a', 15_000),
+      { kind: 'follows', at: 1000, who: 'a', key: KEY },
+      leads(2000, 'b', 17_000),
+    ],
+    want: [],
+  },
+  {
+    name: 'a coordinator that takes a Lease from a holder before its renewal is over',
+    events: [
+      US_UNTIL_100_S,
+      renewed(0, A),
+      leaseWrite(14_000, COORDINATOR, {}, { holder: 'b', transitions: 2 }),
+    ],
+    want: ['us takes default/scheduler from a, which has renewed it in time'],
+  },
+  {
+    name: 'a coordinator that grants a Lease that has run out',
+    events: [
+      US_UNTIL_100_S,
+      renewed(0, A),
+      leaseWrite(15_000, COORDINATOR, {}, { holder: 'b', transitions: 2 }),
+    ],
+    want: [],
+  },
+  {
+    name: 'a coordinator that grants an emptied Lease while its last leader believes in it',
+    events: [
+      US_UNTIL_100_S,
+      leads(0, 'a', 15_000),
+      leaseWrite(10_000, COORDINATOR, { holder: '' }, { holder: 'b', transitions: 2 }),
+    ],
+    want: ['us gives default/scheduler to "b" while a leads'],
+  },
+  {
+    name: 'two coordinators at one time',
+    events: [coordinates(0, 'us', 10_000), coordinates(9000, 'them', 19_000)],
+    want: ['us and them both coordinate'],
+  },
+  {
+    name: 'a coordinator that writes while another one has the lock',
+    events: [
+      coordinates(0, 'us', 10_000),
+      coordinates(10_000, 'them', 20_000),
+      leaseWrite(11_000, COORDINATOR, {}, { preferredHolder: 'b' }),
+    ],
+    want: ['us writes default/scheduler while them coordinates'],
+  },
+  {
+    name: 'a write that was on its way when the lock was lost',
+    events: [coordinates(0, 'us', 10_000), leaseWrite(14_000, COORDINATOR, {}, { preferredHolder: 'b' })],
+    want: [],
+  },
+  {
+    name: 'a write long after the lock was lost',
+    events: [
+      coordinates(0, 'us', 10_000),
+      { kind: 'standsBy', at: 5000, who: 'us' },
+      leaseWrite(9001, COORDINATOR, {}, { preferredHolder: 'b' }),
+    ],
+    want: ['us writes default/scheduler without the lock'],
+  },
+  {
+    name: 'a write that its sender had given up before it arrived',
+    events: [
+      coordinates(0, 'us', 10_000),
+      { ...leaseWrite(60_000, COORDINATOR, {}, { preferredHolder: 'b' }), isLate: true } as HistoryEvent,
+    ],
+    want: [],
+  },
+  {
+    name: 'a candidate deleted within its validity',
+    events: [
+      US_UNTIL_100_S,
+      { kind: 'candidate', at: 0, writer: A, key: 'default/a', before: undefined, after: candidate },
+      {
+        kind: 'candidate',
+        at: 59_999,
+        writer: COORDINATOR,
+        key: 'default/a',
+        before: candidate,
+        after: undefined,
+      },
+    ],
+    want: ['us deletes default/a, which has renewed 59999 ms ago'],
+  },
+  {
+    name: 'a candidate deleted after its validity',
+    events: [
+      US_UNTIL_100_S,
+      { kind: 'candidate', at: 0, writer: A, key: 'default/a', before: undefined, after: candidate },
+      {
+        kind: 'candidate',
+        at: 60_000,
+        writer: COORDINATOR,
+        key: 'default/a',
+        before: candidate,
+        after: undefined,
+      },
+    ],
+    want: [],
+  },
+  {
+    name: 'leaseTransitions that goes back',
+    events: [US_UNTIL_100_S, leaseWrite(0, COORDINATOR, { transitions: 3 }, { transitions: 2 })],
+    want: ['us sets leaseTransitions of default/scheduler from 3 to 2'],
+  },
+  {
+    name: 'two leaders with one number',
+    events: [renewed(0, A, 4), renewed(60_000, B, 4)],
+    want: ['a and b both lead default/scheduler with leaseTransitions 4'],
+  },
+  {
+    name: 'a number given out again after a restore',
+    events: [renewed(0, A, 4), { kind: 'restored', at: 30_000 }, renewed(60_000, B, 4)],
+    want: [],
+  },
+];
+
+describe('the invariants of a history', () => {
+  test.each(cases)('say what is wrong with $name', ({ events, want }) => {
+    const invariants = new Invariants({ candidateValidityMs: 60_000, clockTolerance: 1 });
+    expect(events.flatMap((event) => invariants.observe(event))).toEqual(want);
+  });
+
+  test('respect a renewal for as long as clocks that run at different rates agree on', () => {
+    const invariants = new Invariants({ candidateValidityMs: 60_000, clockTolerance: 0.9 });
+    const takenAt = (at: number) =>
+      [
+        US_UNTIL_100_S,
+        renewed(0, A),
+        leaseWrite(at, COORDINATOR, {}, { holder: 'b', transitions: 2 }),
+      ].flatMap((event) => invariants.observe(event));
+    expect(takenAt(13_400)).toHaveLength(1);
+    expect(takenAt(13_500)).toEqual([]);
+  });
+});

@@ -1,0 +1,35 @@
+import type { HistoryEvent, Invariant } from './history.ts';
+import { LedLeaseKept } from './led-lease-kept.ts';
+import { LiveCandidateKept } from './live-candidate-kept.ts';
+import { OneCoordinator } from './one-coordinator.ts';
+import { OneLeader } from './one-leader.ts';
+import { TransitionsGrow } from './transitions-grow.ts';
+
+/** What the invariants have to know of a run. */
+export interface InvariantSettings {
+  readonly candidateValidityMs: number;
+  /**
+   * The part of its duration for which a record must be respected: 1 where all clocks run at the same rate; with rates of
+   * 1 - x and 1 + x, (1 - x) / (1 + x).
+   */
+  readonly clockTolerance: number;
+}
+
+/** All that must hold at every step of a history, whoever recorded it. */
+export class Invariants implements Invariant {
+  readonly #all: readonly Invariant[];
+
+  constructor({ candidateValidityMs, clockTolerance }: InvariantSettings) {
+    this.#all = [
+      new OneLeader(),
+      new LedLeaseKept(clockTolerance),
+      new OneCoordinator(clockTolerance),
+      new LiveCandidateKept(candidateValidityMs),
+      new TransitionsGrow(),
+    ];
+  }
+
+  observe(event: HistoryEvent): readonly string[] {
+    return this.#all.flatMap((invariant) => invariant.observe(event));
+  }
+}

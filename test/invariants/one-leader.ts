@@ -1,0 +1,23 @@
+import type { HistoryEvent, Invariant, Moment } from './history.ts';
+
+/** Never two that believe to lead one Lease (rule 8). */
+export class OneLeader implements Invariant {
+  /** By Lease: who believes to lead it, and until when. */
+  readonly #leaders = new Map<string, Map<string, Moment>>();
+
+  observe(event: HistoryEvent): readonly string[] {
+    if (event.kind === 'follows') this.#leaders.get(event.key)?.delete(event.who);
+    if (event.kind !== 'leads') return [];
+    const { at, who, key, until } = event;
+    const leaders = this.#leaders.get(key) ?? new Map<string, Moment>();
+    this.#leaders.set(key, leaders);
+    const isNews = (leaders.get(who) ?? Number.NEGATIVE_INFINITY) <= at;
+    leaders.set(who, until);
+    const others: string[] = [];
+    for (const [other, othersUntil] of leaders) {
+      if (othersUntil <= at) leaders.delete(other);
+      else if (other !== who) others.push(other);
+    }
+    return isNews ? others.map((other) => `${other} and ${who} both lead ${key}`) : [];
+  }
+}
