@@ -1,6 +1,6 @@
 import { seededRandom } from '../support/seeded-random.ts';
 
-/** What a fault does to a link: see `Proxy`. */
+/** What a fault does to a link: see `Link`. */
 export const linkManners = ['reset', 'stalled', 'requests held', 'answers held', 'throttled'] as const;
 export type LinkManner = (typeof linkManners)[number];
 
@@ -54,9 +54,9 @@ export interface Fault {
 
 type Range = readonly [min: number, max: number];
 
-interface Stream<Kind extends FaultKind> {
+interface Stream {
   /** How long each kind lasts; [0, 0]: there is nothing to undo. */
-  readonly durations: Readonly<Record<Kind, Range>>;
+  readonly durations: Readonly<Partial<Record<FaultKind, Range>>>;
   /** From one to the next: from the beginning of the one, or from its end where only one may last at a time. */
   readonly pause: Range;
   readonly oneAtATime: boolean;
@@ -72,7 +72,7 @@ function linkFaults<Owner extends string>(owner: Owner): Record<LinkFault<Owner>
   return Object.fromEntries(entries) as Record<LinkFault<Owner>, Range>;
 }
 
-const ofCandidates: Stream<CandidateFault> = {
+const ofCandidates: Stream = {
   durations: {
     'candidate killed': INSTANT,
     'candidate terminated': INSTANT,
@@ -83,25 +83,25 @@ const ofCandidates: Stream<CandidateFault> = {
     'Lease deleted': INSTANT,
     'Lease emptied': INSTANT,
     'Lease stripped': INSTANT,
-  },
+  } satisfies Record<CandidateFault, Range>,
   pause: [2_000, 6_000],
   oneAtATime: false,
 };
 
-const ofCoordinators: Stream<CoordinatorFault> = {
+const ofCoordinators: Stream = {
   durations: {
     'coordinator killed': [500, 10_000],
     'coordinator terminated': [500, 10_000],
     'coordinator frozen': FROZEN,
     'coordinator rerouted': INSTANT,
     ...linkFaults('coordinator'),
-  },
+  } satisfies Record<CoordinatorFault, Range>,
   // A take-over costs 15 s: there must be some elections in between.
   pause: [8_000, 24_000],
   oneAtATime: false,
 };
 
-const ofTheCluster: Stream<ClusterFault> = {
+const ofTheCluster: Stream = {
   durations: {
     'etcd killed': [500, 5_000],
     'etcd frozen': [4_000, 25_000],
@@ -113,12 +113,12 @@ const ofTheCluster: Stream<ClusterFault> = {
     'gate off at one': [15_000, 35_000],
     // The lock lasts 15 s, and 30 s after a claim by force: then the built-in coordinator, which looks every 2 s, takes over.
     'coordinators away': [38_000, 48_000],
-  },
+  } satisfies Record<ClusterFault, Range>,
   pause: [6_000, 14_000],
   oneAtATime: true,
 };
 
-const streams = [ofCandidates, ofCoordinators, ofTheCluster] as const;
+const streams = [ofCandidates, ofCoordinators, ofTheCluster];
 
 /** Every kind of fault there is. */
 export const faultKinds = streams.flatMap(({ durations }) => Object.keys(durations) as FaultKind[]);
@@ -132,8 +132,8 @@ export function planFaults(seed: number, lastsMs: number): readonly Fault[] {
 }
 
 /** Each kind comes once before any comes again: so all of them come in a run that is long enough. */
-function planStream<Kind extends FaultKind>(
-  { durations, pause, oneAtATime }: Stream<Kind>,
+function planStream(
+  { durations, pause, oneAtATime }: Stream,
   random: () => number,
   lastsMs: number,
 ): readonly Fault[] {
@@ -146,7 +146,7 @@ function planStream<Kind extends FaultKind>(
       const durationMs = Math.min(between(range), lastsMs - atMs);
       if (durationMs < range[0] || atMs > lastsMs) return faults;
       faults.push({
-        kind: kind as Kind,
+        kind: kind as FaultKind,
         atMs,
         durationMs,
         victim: random(),

@@ -17,7 +17,7 @@ export interface LinkCounts {
  * A TCP proxy that can be a bad network. What it holds up it delivers later, as a network does whose packets are sent
  * again: a write may be carried out long after who sent it has given up.
  */
-export class Proxy {
+export class Link {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #target: number;
@@ -35,17 +35,21 @@ export class Proxy {
   }
 
   /** Listens on a free port of the loopback interface, and leads to `target`. */
-  static async start(target: number): Promise<Proxy> {
+  static async start(target: number): Promise<Link> {
     const server = createServer({ allowHalfOpen: true });
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen(0, '127.0.0.1', resolve);
     });
-    return new Proxy(server, target);
+    return new Link(server, target);
   }
 
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
+  }
+
+  get target(): number {
+    return this.#target;
   }
 
   get counts(): LinkCounts {

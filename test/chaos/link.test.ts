@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Proxy } from './proxy.ts';
+import { Link } from './link.ts';
 
 /** A server that keeps what it is told, and answers each piece with `answer`. */
 async function startServer(answer: string): Promise<{ server: Server; port: number; heard: () => string }> {
@@ -38,18 +38,18 @@ function call(port: number): Caller {
 /** Long enough for a byte that is free to go. Only what must not come is waited for so. */
 const aWhile = () => sleep(100);
 
-describe('a proxy', () => {
+describe('a link', () => {
   let target: Awaited<ReturnType<typeof startServer>>;
-  let proxy: Proxy;
+  let link: Link;
   let caller: Caller;
   beforeEach(async () => {
     target = await startServer('answer');
-    proxy = await Proxy.start(target.port);
-    caller = call(proxy.port);
+    link = await Link.start(target.port);
+    caller = call(link.port);
   });
   afterEach(async () => {
     caller.socket.destroy();
-    await proxy.close();
+    await link.close();
     target.server.close();
   });
 
@@ -59,20 +59,20 @@ describe('a proxy', () => {
     say('hello');
     await expect.poll(caller.heard).toBe('answer');
     expect(target.heard()).toBe('hello');
-    expect(proxy.counts).toEqual({ resets: 0, delays: 0 });
+    expect(link.counts).toEqual({ resets: 0, delays: 0 });
   });
 
   test('that is cut resets the connections that are there and those that come, until it is mended', async () => {
     say('hello');
     await expect.poll(caller.heard).toBe('answer');
-    proxy.cut();
+    link.cut();
     await expect.poll(() => caller.errors).toEqual(['ECONNRESET']);
-    const refused = call(proxy.port);
+    const refused = call(link.port);
     await expect.poll(() => refused.errors).toEqual(['ECONNRESET']);
     // Both ends of the first, and the second at its one end.
-    expect(proxy.counts.resets).toBe(3);
-    proxy.mend();
-    caller = call(proxy.port);
+    expect(link.counts.resets).toBe(3);
+    link.mend();
+    caller = call(link.port);
     say('again');
     await expect.poll(caller.heard).toBe('answer');
   });
@@ -80,33 +80,33 @@ describe('a proxy', () => {
   test('that holds both ways passes nothing and breaks nothing, and delivers everything once it is mended', async () => {
     say('hello');
     await expect.poll(caller.heard).toBe('answer');
-    proxy.hold('requests', 'answers');
+    link.hold('requests', 'answers');
     say(' and again');
     await aWhile();
     expect(target.heard()).toBe('hello');
     expect(caller.errors).toEqual([]);
-    expect(proxy.counts.delays).toBeGreaterThan(0);
-    proxy.mend();
+    expect(link.counts.delays).toBeGreaterThan(0);
+    link.mend();
     await expect.poll(caller.heard).toBe('answeranswer');
     expect(target.heard()).toBe('hello and again');
   });
 
   test('that holds answers lets requests through', async () => {
-    proxy.hold('answers');
+    link.hold('answers');
     say('hello');
     await expect.poll(target.heard).toBe('hello');
     await aWhile();
     expect(caller.heard()).toBe('');
-    proxy.mend();
+    link.mend();
     await expect.poll(caller.heard).toBe('answer');
   });
 
   test('that holds requests lets answers through that are under way', async () => {
-    proxy.hold('answers');
+    link.hold('answers');
     say('hello');
-    await expect.poll(() => proxy.counts.delays).toBeGreaterThan(0);
-    proxy.mend();
-    proxy.hold('requests');
+    await expect.poll(() => link.counts.delays).toBeGreaterThan(0);
+    link.mend();
+    link.hold('requests');
     say(' and again');
     await expect.poll(caller.heard).toBe('answer');
     await aWhile();
@@ -114,28 +114,28 @@ describe('a proxy', () => {
   });
 
   test('delivers a request that it held up even if its sender has hung up since', async () => {
-    proxy.hold('requests');
+    link.hold('requests');
     caller.socket.end('late');
-    await expect.poll(() => proxy.counts.delays).toBeGreaterThan(0);
-    proxy.mend();
+    await expect.poll(() => link.counts.delays).toBeGreaterThan(0);
+    link.mend();
     await expect.poll(target.heard).toBe('late');
   });
 
   test('that is throttled lets no more bytes through than it says', async () => {
-    proxy.throttle(20_000);
+    link.throttle(20_000);
     const begun = performance.now();
     say('x'.repeat(10_000));
     await expect.poll(() => target.heard().length).toBe(10_000);
     expect(performance.now() - begun).toBeGreaterThan(400);
-    expect(proxy.counts.delays).toBeGreaterThan(0);
+    expect(link.counts.delays).toBeGreaterThan(0);
   });
 
   test('leads new connections to another server when told, and keeps those that it has', async () => {
     say('hello');
     await expect.poll(caller.heard).toBe('answer');
     const other = await startServer('other');
-    proxy.leadTo(other.port);
-    const second = call(proxy.port);
+    link.leadTo(other.port);
+    const second = call(link.port);
     second.socket.write('hello');
     await expect.poll(second.heard).toBe('other');
     say('still');
@@ -145,10 +145,10 @@ describe('a proxy', () => {
   });
 
   test('leaves no port open once it is closed', async () => {
-    const { port } = proxy;
-    proxy.hold('requests');
+    const { port } = link;
+    link.hold('requests');
     say('held');
-    await proxy.close();
+    await link.close();
     const refused = connect(port, '127.0.0.1');
     const [error] = (await once(refused, 'error')) as [NodeJS.ErrnoException];
     expect(error.code).toBe('ECONNREFUSED');

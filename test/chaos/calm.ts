@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { keyOf, testedLeases } from './cast.ts';
+import { type ChaosCluster, type Program, until } from './chaos-cluster.ts';
+import type { StoredObject } from './etcd-recorder.ts';
+
+/**
+ * Within this time after the last fault every Lease is led by its best live candidate, for good. It begins when all
+ * servers are ready and all programs run. The longest way there:
+ *  - 32 s until somebody coordinates: a lock that was claimed by force lasts 30 s, and is looked at every 2 s. Meanwhile,
+ *    60 s until every candidate can be seen and asked: client-go tries to publish it again after as long as it has failed,
+ *    and reads its watch again after 30 s, or up to twice that with its jitter;
+ *  - 25 s for a better candidate to take over: 5 s for its answer, 15 s until the Lease of its predecessor has run out, 5 s
+ *    until it looks;
+ *  - the same again, for one that was published, or came back from its end, only after that.
+ */
+export const SETTLED_WITHIN_MS = 60_000 + 2 * 25_000 + 10_000;
+
+/** For how long nothing but renewals must be written then: longer than any Lease lasts, and three times a ping's answer. */
+export const QUIET_MS = 20_000;
+
+/**
+ * Resolves to how long it took until all was well, and stayed so.
+ * @throws Error when it took longer than {@link SETTLED_WITHIN_MS}, with what was still wrong.
+ */
+export async function untilSettled(cluster: ChaosCluster, signal: AbortSignal): Promise<number> {
+  const begun = performance.now();
+  let settledAt = begun;
+  let state = '';
+  let trouble = '';
+  await until(
+    () => {
+      const now = performance.now();
+      const troubles = testedLeases.flatMap((lease) => troublesOf(cluster, keyOf(lease)));
+      const next = testedLeases.map((lease) => essence(cluster.recorder.lease(keyOf(lease)))).join('\n');
+      if (troubles.length > 0 || next !== state) {
+        settledAt = now;
+        trouble = troubles.join('; ');
+      }
+      state = next;
+      if (settledAt - begun > SETTLED_WITHIN_MS) {
+        throw new Error(
+          `not settled within ${SETTLED_WITHIN_MS / 1000} s: ${trouble || 'Leases still change'}`,
+        );
+      }
+      return now - settledAt >= QUIET_MS;
+    },
+    SETTLED_WITHIN_MS + QUIET_MS + 1_000,
+    signal,
+    `every Lease is led by its best candidate: ${trouble}`,
+  );
+  return settledAt - begun;
+}
+
+/** All of a Lease but what a renewal changes. */
+function essence(lease: StoredObject | undefined): string {
+  const { renewTime: _, ...rest } = lease?.spec ?? {};
+  return JSON.stringify([lease?.metadata.uid, rest]);
+}
+
+function troublesOf(cluster: ChaosCluster, key: string): readonly string[] {
+  const spec = cluster.recorder.lease(key)?.spec ?? {};
+  const { holderIdentity: holder = '', preferredHolder } = spec;
+  const programs = cluster.programs.filter(({ lease }) => keyOf(lease) === key);
+  const leader = programs.find(({ process }) => process.name === holder && process.isRunning);
+  if (leader === undefined) return [`${key} is held by "${holder}", which does not run`];
+  if (preferredHolder !== undefined) return [`${key} is to go to ${preferredHolder}`];
+  if (!leads(leader)) return [`${key} is held by ${holder}, which does not lead`];
+  const best = programs.map(({ emulationVersion }) => emulationVersion()).toSorted()[0] ?? '';
+  return leader.emulationVersion() === best
+    ? []
+    : [`${key} is led by ${holder}, though somebody has ${best}`];
+}
+
+/** By its own words. */
+function leads({ process }: Program): boolean {
+  const said = readFileSync(process.logFile, 'utf8');
+  return said.includes('"event":"leads"') && !said.includes('"event":"follows"');
+}
