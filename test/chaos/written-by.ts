@@ -7,6 +7,8 @@ export interface PlacedWrite extends StoredWrite {
   readonly from: Moment;
   readonly to: Moment;
   readonly writer: Writer;
+  /** Which API server received it and when, where one could tell. */
+  readonly receipt: { readonly server: string; readonly at: Moment } | undefined;
 }
 
 /** What a candidate said. When it said so, in what it writes itself in nanoseconds. */
@@ -75,7 +77,8 @@ export function attribute(
         to = Math.min(to, told.at);
       }
     }
-    return { ...write, writer, from, to: Math.max(from, to) };
+    const receipt = only && first && { server: first.server, at: first.receivedAt };
+    return { ...write, writer, receipt, from, to: Math.max(from, to) };
   });
   return { writes: inEtcdsOrder(writes), unattributed };
 }
