@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { keyOf, testedLeases } from './cast.ts';
-import { type ChaosCluster, type Program, until } from './chaos-cluster.ts';
+import type { ChaosCluster } from './chaos-cluster.ts';
 import type { StoredObject } from './etcd-recorder.ts';
+import { leads } from './sights.ts';
+import { until } from './until.ts';
 
 /**
  * Within this time after the last fault every Lease is led by its best live candidate, for good. It begins when all
@@ -69,10 +70,4 @@ function troublesOf(cluster: ChaosCluster, key: string): readonly string[] {
   return leader.emulationVersion() === best
     ? []
     : [`${key} is led by ${holder}, though somebody has ${best}`];
-}
-
-/** By its own words. */
-function leads({ process }: Program): boolean {
-  const said = readFileSync(process.logFile, 'utf8');
-  return said.includes('"event":"leads"') && !said.includes('"event":"follows"');
 }

@@ -1,13 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { untilSettled } from './calm.ts';
-import { type ChaosCluster, startChaosCluster, until } from './chaos-cluster.ts';
+import { keyOf, testedLeases } from './cast.ts';
+import { type ChaosCluster, startChaosCluster } from './chaos-cluster.ts';
 import { type Fault, faultKinds, planFaults } from './fault-plan.ts';
 import { Journal } from './journal.ts';
 import { monotonicNow } from './monotonic.ts';
 import { checkHistory } from './run-check.ts';
 import { readRunHistory } from './run-history.ts';
 import { summarize } from './run-summary.ts';
+import { activeCoordinator } from './sights.ts';
 import { mendAll, strike } from './strikes.ts';
+import { until } from './until.ts';
 
 export interface ChaosOptions {
   readonly minutes: number;
@@ -47,7 +50,7 @@ export async function runChaos(options: ChaosOptions): Promise<Judgement> {
     say(`chaos of ${minutes} min, seed ${seed}: starting etcd, API servers, coordinators and candidates`);
     const cluster = await startChaosCluster({ directory, seed, journal, coordinatorMain, signal });
     try {
-      await until(() => isUnderWay(cluster), 120_000, signal, 'every Lease has a holder at first');
+      await until(() => isUnderWay(cluster), BACK_WITHIN_MS, signal, 'all Leases are held, and coordinated');
       await letFaultsStrike(cluster, planFaults(seed, minutes * 60_000), journal, options);
       failure = await settle(cluster, journal, options);
     } finally {
@@ -82,11 +85,13 @@ export async function judge(directory: string, minutes: number): Promise<Judgeme
   return { problems, summary: text };
 }
 
-function isUnderWay({ programs, recorder }: ChaosCluster): boolean {
-  return programs.every(({ lease: { namespace, name } }) => {
-    const holder = recorder.lease(`${namespace}/${name}`)?.spec['holderIdentity'];
-    return typeof holder === 'string' && holder !== '';
-  });
+/** Before that, faults would strike the built-in coordinator's elections. */
+function isUnderWay(cluster: ChaosCluster): boolean {
+  return activeCoordinator(cluster) !== undefined && heldLeases(cluster).length === testedLeases.length;
+}
+
+function heldLeases({ recorder }: ChaosCluster): readonly string[] {
+  return testedLeases.map(keyOf).filter((key) => recorder.lease(key)?.spec['holderIdentity']);
 }
 
 async function letFaultsStrike(
@@ -99,10 +104,8 @@ async function letFaultsStrike(
   const elapsed = () => performance.now() - begun;
   let strikes = 0;
   const progress = setInterval(() => {
-    const holders = new Set(cluster.programs.map(({ lease }) => `${lease.namespace}/${lease.name}`));
-    const held = [...holders].filter((key) => cluster.recorder.lease(key)?.spec['holderIdentity']);
     say(
-      `${(elapsed() / 60_000).toFixed(1)} of ${minutes} min: ${strikes} faults, ${held.length} of ${holders.size} Leases held`,
+      `${(elapsed() / 60_000).toFixed(1)} of ${minutes} min: ${strikes} faults, ${heldLeases(cluster).length} of ${testedLeases.length} Leases held`,
     );
   }, 15_000);
   try {
@@ -145,7 +148,7 @@ async function settle(
   mendAll(cluster);
   journal.write({ kind: 'calm' });
   const { etcd, apiServers, coordinators, programs } = cluster;
-  const all = [{ process: etcd }, ...apiServers, ...coordinators, ...programs];
+  const all = [etcd, ...apiServers, ...coordinators, ...programs];
   await until(
     async () => all.every(({ process }) => process.isRunning) && (await cluster.isReady()),
     BACK_WITHIN_MS,

@@ -1,9 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { candidatePath, coordinatorLease, leasePath } from '../control-plane/cluster-objects.ts';
+import { candidatePath, leasePath } from '../control-plane/cluster-objects.ts';
 import { keyOf, testedLeases } from './cast.ts';
-import type { ApiServer, ChaosCluster, Client, Program } from './chaos-cluster.ts';
+import type { ChaosCluster } from './chaos-cluster.ts';
+import type { Client, Program } from './clients.ts';
 import { type Fault, type FaultKind, type LinkManner, linkManners } from './fault-plan.ts';
 import type { Link } from './link.ts';
+import type { ApiServer } from './servers.ts';
+import { activeCoordinator, isBuiltInCoordinator } from './sights.ts';
 import type { SupervisedProcess } from './supervised-process.ts';
 
 /** A fault that has begun. */
@@ -30,7 +32,7 @@ export function mendAll({ etcd, apiServers, coordinators, programs }: ChaosClust
     if (!server.isGateOn) setGate(server, true);
   }
   for (const { link } of [...coordinators, ...programs]) link.mend();
-  for (const { process } of [{ process: etcd }, ...apiServers, ...coordinators, ...programs]) {
+  for (const { process } of [etcd, ...apiServers, ...coordinators, ...programs]) {
     process.signal('SIGCONT');
     process.bringBack();
   }
@@ -58,8 +60,8 @@ const strikers: Readonly<Record<FaultKind, Striker>> = {
   'coordinator rerouted': (cluster, fault) => rerouted(cluster, coordinatorOf(cluster, fault)),
   ...linkStrikers('coordinator', (cluster, fault) => linkOf(coordinatorOf(cluster, fault))),
 
-  'etcd killed': ({ etcd }) => away([etcd], 'SIGKILL'),
-  'etcd frozen': ({ etcd }) => frozen(etcd),
+  'etcd killed': ({ etcd }) => away([etcd.process], 'SIGKILL'),
+  'etcd frozen': ({ etcd }) => frozen(etcd.process),
   'etcd compacted': (cluster) => compacted(cluster),
   'API server killed': (cluster, fault) => away([serverOf(cluster, fault).process], 'SIGKILL'),
   'API server frozen': (cluster, fault) => frozen(serverOf(cluster, fault).process),
@@ -74,8 +76,7 @@ const strikers: Readonly<Record<FaultKind, Striker>> = {
       cluster.coordinators.map(({ process }) => process),
       'SIGKILL',
     );
-    const isBuiltIn = () => !lockHolder(cluster).startsWith('coordinated-leader-election_');
-    return { victim, end: () => [isBuiltIn(), end()].every(Boolean) };
+    return { victim, end: () => [isBuiltInCoordinator(cluster), end()].every(Boolean) };
   },
 };
 
@@ -96,14 +97,7 @@ function programOf({ programs, recorder }: ChaosCluster, { victim, isAimed }: Fa
 function coordinatorOf(cluster: ChaosCluster, { victim, isAimed }: Fault): Client {
   const picked = pick(cluster.coordinators, victim);
   if (!isAimed) return picked;
-  const holder = lockHolder(cluster);
-  const isActive = ({ process }: Client) =>
-    holder !== '' && readFileSync(process.logFile, 'utf8').includes(`"state":"active","holder":"${holder}"`);
-  return cluster.coordinators.find(isActive) ?? picked;
-}
-
-function lockHolder({ recorder }: ChaosCluster): string {
-  return String(recorder.lease(keyOf(coordinatorLease))?.spec['holderIdentity'] ?? '');
+  return activeCoordinator(cluster) ?? picked;
 }
 
 function serverOf({ apiServers }: ChaosCluster, { victim }: Fault): ApiServer {
@@ -193,21 +187,24 @@ async function vandalised(
 }
 
 /** While the API servers hear nothing of it, etcd forgets what they would have to hear: their watches cannot be resumed. */
-function compacted({ apiServers, etcdUrl, recorder }: ChaosCluster): Strike {
+function compacted({ apiServers, etcd, recorder }: ChaosCluster): Strike {
   for (const { etcdLink } of apiServers) etcdLink.hold('requests', 'answers');
   return {
     victim: 'etcd',
     async end() {
-      const { ok } = await fetch(`${etcdUrl}/v3/kv/compaction`, {
-        method: 'POST',
-        body: JSON.stringify({ revision: recorder.revision, physical: true }),
-        signal: AbortSignal.timeout(10_000),
-      });
-      for (const { etcdLink } of apiServers) {
-        etcdLink.reset();
-        etcdLink.mend();
+      try {
+        const { ok } = await fetch(`${etcd.url}/v3/kv/compaction`, {
+          method: 'POST',
+          body: JSON.stringify({ revision: recorder.revision, physical: true }),
+          signal: AbortSignal.timeout(10_000),
+        });
+        return ok;
+      } finally {
+        for (const { etcdLink } of apiServers) {
+          etcdLink.reset();
+          etcdLink.mend();
+        }
       }
-      return ok;
     },
   };
 }
