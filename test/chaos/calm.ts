@@ -31,7 +31,10 @@ export async function untilSettled(cluster: ChaosCluster, signal: AbortSignal): 
   await until(
     () => {
       const now = performance.now();
-      const troubles = testedLeases.flatMap((lease) => troublesOf(cluster, keyOf(lease)));
+      const troubles = testedLeases.map(keyOf).flatMap((key) => {
+        const what = troubleOf(cluster.recorder.lease(key)?.spec, livePrograms(cluster, key));
+        return what === undefined ? [] : [`${key} is ${what}`];
+      });
       const next = testedLeases.map((lease) => essence(cluster.recorder.lease(keyOf(lease)))).join('\n');
       if (troubles.length > 0 || next !== state) {
         settledAt = now;
@@ -58,16 +61,34 @@ function essence(lease: StoredObject | undefined): string {
   return JSON.stringify([lease?.metadata.uid, rest]);
 }
 
-function troublesOf(cluster: ChaosCluster, key: string): readonly string[] {
-  const spec = cluster.recorder.lease(key)?.spec ?? {};
-  const { holderIdentity: holder = '', preferredHolder } = spec;
-  const programs = cluster.programs.filter(({ lease }) => keyOf(lease) === key);
-  const leader = programs.find(({ process }) => process.name === holder && process.isRunning);
-  if (leader === undefined) return [`${key} is held by "${holder}", which does not run`];
-  if (preferredHolder !== undefined) return [`${key} is to go to ${preferredHolder}`];
-  if (!leads(leader)) return [`${key} is held by ${holder}, which does not lead`];
-  const best = programs.map(({ emulationVersion }) => emulationVersion()).toSorted()[0] ?? '';
-  return leader.emulationVersion() === best
-    ? []
-    : [`${key} is led by ${holder}, though somebody has ${best}`];
+/** A program that runs. */
+export interface LiveProgram {
+  readonly name: string;
+  readonly emulationVersion: string;
+  /** By its own words. */
+  readonly leads: boolean;
+}
+
+function livePrograms(cluster: ChaosCluster, key: string): readonly LiveProgram[] {
+  return cluster.programs
+    .filter(({ lease, process }) => keyOf(lease) === key && process.isRunning)
+    .map((program) => ({
+      name: program.process.name,
+      emulationVersion: program.emulationVersion(),
+      leads: leads(program),
+    }));
+}
+
+/** Why a Lease is not in good order; undefined if it is. Only versions count: age and name evict nobody (rule 5). */
+export function troubleOf(
+  spec: StoredObject['spec'] | undefined,
+  programs: readonly LiveProgram[],
+): string | undefined {
+  const { holderIdentity: holder = '', preferredHolder } = spec ?? {};
+  const leader = programs.find(({ name }) => name === holder);
+  if (leader === undefined) return `held by "${holder}", which does not run`;
+  if (preferredHolder !== undefined) return `to go to ${preferredHolder}`;
+  if (!leader.leads) return `held by ${holder}, which does not lead`;
+  const better = programs.find(({ emulationVersion }) => emulationVersion < leader.emulationVersion);
+  return better && `led by ${holder}, though ${better.name} is better`;
 }
