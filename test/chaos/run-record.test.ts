@@ -239,6 +239,16 @@ describe('the record of a run', () => {
     expect(events.flatMap(({ kind, at }) => (kind === 'lease' ? [at] : []))).toEqual([1500, 3001]);
   });
 
+  test('does not take a renewal that a candidate told of for one of which it had no answer', async () => {
+    run.writes('candidate-a', 4000, 'candidate-a');
+    run.says('candidate-a', 4002, 'renewed', 3999.5);
+    run.writes('coordinator-0', 5000, 'candidate-b');
+    run.writes('candidate-a', 6000, 'candidate-a', { receivedAt: 1500, isAudited: false });
+    await run.record(directory);
+    const { events } = await readRunHistory(directory);
+    expect(events.flatMap(({ kind, at }) => (kind === 'lease' ? [at] : []))).toEqual([3999.5, 5001, 5001]);
+  });
+
   test('says that a write may have been given up if it took longer than its sender waits', async () => {
     run.writes('coordinator-0', 2000, 'candidate-a', { receivedAt: 1500 });
     run.writes('coordinator-0', 9000, 'candidate-b', { receivedAt: 4000 });

@@ -68,7 +68,8 @@ export function attribute(
     const writer = only ?? unknown;
     let from = only && first ? first.receivedAt : Number.NEGATIVE_INFINITY;
     let to = Math.min(seenAt, only ? (first?.answeredAt ?? seenAt) : seenAt);
-    if (resource === 'leases' && object?.spec['holderIdentity'] === writer.name) {
+    // Whoever was not answered has told of no renewal: a later one must not be taken for it.
+    if (exact && resource === 'leases' && object?.spec['holderIdentity'] === writer.name) {
       const told = (renewals.get(`${key} ${writer.name}`) ?? []).find(
         ({ at, sentAt }) => sentAt <= to && at >= from,
       );
