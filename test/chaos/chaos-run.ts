@@ -79,6 +79,7 @@ export async function judge(directory: string, minutes: number): Promise<Judgeme
         : [],
     ),
     ...verdict.violations.map(({ what }) => what),
+    ...(history.impossible > 0 ? [`the record contradicts itself: ${history.impossible} writes`] : []),
     ...(minutes >= ALL_STRUCK_AFTER_MIN ? idle.map((kind) => `never struck: ${kind}`) : []),
     ...(history.events.some(({ kind }) => kind === 'leads') ? [] : ['nobody ever led']),
   ];

@@ -18,6 +18,8 @@ export interface RunHistory {
   readonly events: readonly HistoryEvent[];
   /** Writes of which nobody knows who sent them, as their API server did not live to say so. */
   readonly unattributed: number;
+  /** Writes whose record contradicts that of others. */
+  readonly impossible: number;
 }
 
 /** Reads the record of a run. */
@@ -37,7 +39,7 @@ export async function readRunHistory(directory: string): Promise<RunHistory> {
     }
   }
   const stored = jsonLines<StoredWrite>(await readFile(join(directory, writesName), 'utf8'));
-  const { writes, unattributed } = attribute(stored, audited, lives);
+  const { writes, unattributed, impossible } = attribute(stored, audited, lives);
   const tested = new Set(testedLeases.map(keyOf));
   const namespaces = new Set(testedLeases.map(({ namespace }) => namespace));
   const ofElections = writes.filter(({ resource, key }) =>
@@ -52,7 +54,7 @@ export async function readRunHistory(directory: string): Promise<RunHistory> {
     ...deaths(journal),
     ...(await lockEvents(directory, journal, ofTheLock, toMonotonic)),
   ];
-  return { journal, events: events.toSorted((a, b) => a.at - b.at), unattributed };
+  return { journal, events: events.toSorted((a, b) => a.at - b.at), unattributed, impossible };
 }
 
 async function candidateLives(

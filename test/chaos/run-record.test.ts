@@ -65,25 +65,35 @@ class MadeUpRun {
   }
 
   /** `who` writes the Lease at that moment, gets its answer 2 ms later, and the recorder hears of it between. */
-  writes(
-    who: Who,
-    at: number,
-    holder: string,
-    { isAudited = true, ...times }: Partial<WriteTimes> = {},
-  ): void {
+  writes(who: Who, at: number, holder: string, times: Partial<WriteTimes> = {}): void {
     const spec = { holderIdentity: holder, renewTime: micro(at), leaseDurationSeconds: LEASE_MS / 1000 };
-    this.#store(KEY, at, { ...spec, leaseTransitions: this.#revision }, who, { isAudited, ...times });
+    this.#store(KEY, at, { ...spec, leaseTransitions: this.#revision }, who, times);
+  }
+
+  /** `who` writes the Lease as it is already: the server answers with the version that is there. */
+  changesNothing(who: Who, at: number): void {
+    this.#audit(KEY, who, { receivedAt: at - 1, answeredAt: at + 2, isAudited: true, status: 200 });
   }
 
   #store(key: string, at: number, spec: StoredObjectSpec, who: Who, times: Partial<WriteTimes>): void {
-    const { receivedAt = at - 1, answeredAt = at + 2, isAudited = true } = times;
     this.#revision += 1;
     const [namespace = '', name = ''] = key.split('/');
     const object = { metadata: { uid: 'uid', namespace, name }, spec };
     const write: StoredWrite = { seenAt: at + 1, resource: 'leases', key, revision: this.#revision, object };
     this.#stored.push(JSON.stringify(write));
+    this.#audit(key, who, {
+      receivedAt: at - 1,
+      answeredAt: at + 2,
+      isAudited: true,
+      status: 200,
+      ...times,
+    });
+  }
+
+  #audit(key: string, who: Who, { receivedAt, answeredAt, isAudited, status }: WriteTimes): void {
+    const [namespace, name] = key.split('/');
     const common = {
-      auditID: String(this.#revision),
+      auditID: String(this.#audited.length),
       verb: 'update',
       user: userOf(who),
       userAgent: who,
@@ -93,8 +103,8 @@ class MadeUpRun {
     const answered = {
       stage: 'ResponseComplete',
       stageTimestamp: micro(answeredAt),
-      responseStatus: { code: 200 },
-      responseObject: { metadata: { resourceVersion: String(this.#revision) } },
+      responseStatus: { code: status },
+      responseObject: status < 300 ? { metadata: { resourceVersion: String(this.#revision) } } : {},
     };
     this.#audited.push(
       JSON.stringify({ ...common, stage: 'RequestReceived', stageTimestamp: micro(receivedAt) }),
@@ -120,6 +130,7 @@ interface WriteTimes {
   readonly answeredAt: number;
   /** Whether the API server lived to record that it answered. */
   readonly isAudited: boolean;
+  readonly status: number;
 }
 
 type StoredObjectSpec = NonNullable<StoredWrite['object']>['spec'];
@@ -247,6 +258,35 @@ describe('the record of a run', () => {
     await run.record(directory);
     const { events } = await readRunHistory(directory);
     expect(events.flatMap(({ kind, at }) => (kind === 'lease' ? [at] : []))).toEqual([3999.5, 5001, 5001]);
+  });
+
+  test('believes no API server that answers with a failure that nothing will come of a request', async () => {
+    run.writes('coordinator-0', 3000, 'candidate-a');
+    run.writes('built-in', 9000, 'candidate-b', { receivedAt: 1000, answeredAt: 2000, status: 504 });
+    await run.record(directory);
+    const { events } = await readRunHistory(directory);
+    expect(
+      events.flatMap((event) => (event.kind === 'lease' ? [[event.at, event.writer.name]] : [])),
+    ).toEqual([
+      [3001, 'coordinator-0'],
+      [9001, 'built-in a'],
+    ]);
+  });
+
+  test('does not take a request that changed nothing for the one that wrote what it found', async () => {
+    run.writes('coordinator-0', 3000, 'candidate-a');
+    run.changesNothing('built-in', 4000);
+    await run.record(directory);
+    const { events, impossible } = await readRunHistory(directory);
+    const writers = events.flatMap((event) => (event.kind === 'lease' ? [event.writer.name] : []));
+    expect([writers, impossible]).toEqual([['coordinator-0'], 0]);
+  });
+
+  test('that contradicts itself is judged to be wrong', async () => {
+    candidateALeads();
+    run.writes('candidate-a', 4000, 'candidate-a');
+    run.writes('candidate-a', 3000, 'candidate-a');
+    expect(await problems()).toContain('the record contradicts itself: 2 writes');
   });
 
   test('says that a write may have been given up if it took longer than its sender waits', async () => {

@@ -24,8 +24,8 @@ export function strike(cluster: ChaosCluster, fault: Fault): Strike | Promise<St
   return strikers[fault.kind](cluster, fault);
 }
 
-/** What is wrong no more after this: links, processes that are frozen or kept away, the gate. */
-export function mendAll({ etcd, apiServers, coordinators, programs }: ChaosCluster): void {
+/** What is wrong no more after this: links, processes that are frozen or kept away, the gate, candidates without a LeaseCandidate. */
+export function mendAll({ etcd, apiServers, coordinators, programs, recorder }: ChaosCluster): void {
   for (const server of apiServers) {
     server.etcdLink.mend();
     // No fault leaves a gate off; one that failed half-way may have.
@@ -35,6 +35,10 @@ export function mendAll({ etcd, apiServers, coordinators, programs }: ChaosClust
   for (const { process } of [etcd, ...apiServers, ...coordinators, ...programs]) {
     process.signal('SIGCONT');
     process.bringBack();
+  }
+  for (const { lease, process } of programs) {
+    // client-go would publish one that was deleted up to 5 min later; a new process does at once.
+    if (!recorder.candidate(`${lease.namespace}/${process.name}`)) process.signal('SIGKILL');
   }
 }
 

@@ -26,6 +26,18 @@ export interface CandidateLife {
   readonly statements: readonly Statement[];
 }
 
+/** Who carried out which write, in etcd's order. */
+interface Attribution {
+  readonly writes: readonly PlacedWrite[];
+  /** Writes of which nobody knows who sent them. */
+  readonly unattributed: number;
+  /** Writes whose bounds contradict each other: what is recorded of them, or of another, is not to be trusted. */
+  readonly impossible: number;
+}
+
+/** By how much the wall clock's times, put on the monotonic clock, may be wrong. */
+const CLOCK_ERROR_MS = 5;
+
 const unknown: Writer = { kind: 'other', name: 'unknown' };
 
 /**
@@ -37,12 +49,15 @@ export function attribute(
   stored: readonly StoredWrite[],
   audited: readonly AuditedWrite[],
   lives: readonly CandidateLife[],
-): { readonly writes: readonly PlacedWrite[]; readonly unattributed: number } {
+): Attribution {
   const byRevision = new Map<string, AuditedWrite>();
   const byKey = Map.groupBy(audited, ({ resource, key }) => `${resource} ${key}`);
   for (const write of audited) {
-    if (write.revision !== undefined && (write.status ?? 0) < 300)
-      byRevision.set(`${write.resource} ${write.key} ${write.revision}`, write);
+    if (write.revision === undefined || (write.status ?? 0) >= 300) continue;
+    const id = `${write.resource} ${write.key} ${write.revision}`;
+    // A request that changes nothing is answered with the version that it found: that is another's, of before.
+    const known = byRevision.get(id);
+    if (known === undefined || write.receivedAt < known.receivedAt) byRevision.set(id, write);
   }
   const renewals = Map.groupBy(
     lives.flatMap(({ name, lease, statements }) =>
@@ -67,7 +82,8 @@ export function attribute(
     if (!only) unattributed += 1;
     const writer = only ?? unknown;
     let from = only && first ? first.receivedAt : Number.NEGATIVE_INFINITY;
-    let to = Math.min(seenAt, only ? (first?.answeredAt ?? seenAt) : seenAt);
+    // A request that was answered with a failure may be carried out yet: etcd had not heard of it when the server gave up.
+    let to = exact?.answeredAt === undefined ? seenAt : Math.min(seenAt, exact.answeredAt);
     // Whoever was not answered has told of no renewal: a later one must not be taken for it.
     if (exact && resource === 'leases' && object?.spec['holderIdentity'] === writer.name) {
       const told = (renewals.get(`${key} ${writer.name}`) ?? []).find(
@@ -81,7 +97,9 @@ export function attribute(
     const receipt = only && first && { server: first.server, at: first.receivedAt };
     return { ...write, writer, receipt, from, to: Math.max(from, to) };
   });
-  return { writes: inEtcdsOrder(writes), unattributed };
+  const placed = inEtcdsOrder(writes);
+  const impossible = placed.filter(({ from, to }) => from > to + CLOCK_ERROR_MS).length;
+  return { writes: placed, unattributed, impossible };
 }
 
 /** One write is carried out after the other: each bound says something of all others, too. */
