@@ -24,7 +24,7 @@ export function strike(cluster: ChaosCluster, fault: Fault): Strike | Promise<St
   return strikers[fault.kind](cluster, fault);
 }
 
-/** What is wrong no more after this: links, processes that are frozen or kept away, the gate, candidates without a LeaseCandidate. */
+/** What is wrong no more after this, when all faults have ended: links, frozen processes, gates, missing LeaseCandidates. */
 export function mendAll({ etcd, apiServers, coordinators, programs, recorder }: ChaosCluster): void {
   for (const server of apiServers) {
     server.etcdLink.mend();
@@ -34,7 +34,6 @@ export function mendAll({ etcd, apiServers, coordinators, programs, recorder }: 
   for (const { link } of [...coordinators, ...programs]) link.mend();
   for (const { process } of [etcd, ...apiServers, ...coordinators, ...programs]) {
     process.signal('SIGCONT');
-    process.bringBack();
   }
   for (const { lease, process } of programs) {
     // client-go would publish one that was deleted up to 5 min later; a new process does at once.

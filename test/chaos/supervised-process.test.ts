@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Reaper, startReaper } from '../control-plane/reaper.ts';
 import { Journal, type Journaled, journalName } from './journal.ts';
@@ -67,6 +68,20 @@ describe('a supervised process', () => {
     await expect.poll(async () => (await ends()).length).toBe(1);
     expect(supervised.isRunning).toBe(false);
     expect(supervised.signal('SIGSTOP')).toBe(false);
+    supervised.bringBack();
+    await expect.poll(() => supervised.isRunning).toBe(true);
+  });
+
+  test('that two keep away comes back only when both have called it', async () => {
+    start('sleep 60');
+    supervised.keepAway();
+    supervised.keepAway();
+    supervised.signal('SIGKILL');
+    supervised.bringBack();
+    await expect.poll(async () => (await ends()).length).toBe(1);
+    // Long enough for one that may come back: it would at once.
+    await sleep(200);
+    expect(supervised.isRunning).toBe(false);
     supervised.bringBack();
     await expect.poll(() => supervised.isRunning).toBe(true);
   });

@@ -27,7 +27,8 @@ export class SupervisedProcess {
   #process: ServerProcess | undefined;
   #isOurs = false;
   #isStopped = false;
-  /** Resolved when it may start again; absent while it may. */
+  /** How many faults keep it away, and what is resolved when none does any more. */
+  #keepers = 0;
   #away: PromiseWithResolvers<void> | undefined;
   readonly #running: Promise<void>;
 
@@ -62,19 +63,25 @@ export class SupervisedProcess {
     return true;
   }
 
-  /** From now on it does not come back, until `bringBack`. */
+  /** From now on it does not come back, until whoever calls this, and everybody else who does, has called `bringBack`. */
   keepAway(): void {
+    this.#keepers += 1;
     this.#away ??= Promise.withResolvers();
   }
 
   bringBack(): void {
+    this.#keepers -= 1;
+    if (this.#keepers === 0) this.#mayRun();
+  }
+
+  #mayRun(): void {
     this.#away?.resolve();
     this.#away = undefined;
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.bringBack();
+    this.#mayRun();
     this.signal('SIGKILL');
     await this.#running;
   }
