@@ -47,9 +47,9 @@ describe('a link', () => {
     link = await Link.start(target.port);
     caller = call(link.port);
   });
-  afterEach(async () => {
+  afterEach(() => {
     caller.socket.destroy();
-    await link.close();
+    link.close();
     target.server.close();
   });
 
@@ -75,6 +75,19 @@ describe('a link', () => {
     caller = call(link.port);
     say('again');
     await expect.poll(caller.heard).toBe('answer');
+  });
+
+  test('that is cut resets a connection at once even if an end of it reads nothing', async () => {
+    const frozen = createServer((socket) => socket.on('error', () => {}).pause());
+    await new Promise<void>((resolve) => frozen.listen(0, '127.0.0.1', resolve));
+    link.leadTo((frozen.address() as AddressInfo).port);
+    const stuck = call(link.port);
+    // More than the kernel keeps for it on the way.
+    stuck.socket.write(Buffer.alloc(50_000_000));
+    await aWhile();
+    link.cut();
+    await expect.poll(() => stuck.errors.length).toBeGreaterThan(0);
+    frozen.close();
   });
 
   test('that holds both ways passes nothing and breaks nothing, and delivers everything once it is mended', async () => {
@@ -148,7 +161,7 @@ describe('a link', () => {
     const { port } = link;
     link.hold('requests');
     say('held');
-    await link.close();
+    link.close();
     const refused = connect(port, '127.0.0.1');
     const [error] = (await once(refused, 'error')) as [NodeJS.ErrnoException];
     expect(error.code).toBe('ECONNREFUSED');

@@ -65,7 +65,7 @@ export class Link {
   reset(): void {
     for (const socket of this.#sockets) {
       this.#resets += 1;
-      socket.resetAndDestroy();
+      breakOff(socket);
     }
   }
 
@@ -94,16 +94,18 @@ export class Link {
     this.#held.clear();
   }
 
-  async close(): Promise<void> {
+  /** Breaks all connections off, and listens no more. */
+  close(): void {
     this.cut();
     this.mend();
-    await new Promise((resolve) => this.#server.close(resolve));
+    // Not waited for: Node never tells of the close of a connection whose reset has failed.
+    this.#server.close();
   }
 
   #accept(near: Socket): void {
     if (this.#isResetting) {
       this.#resets += 1;
-      near.on('error', () => {}).resetAndDestroy();
+      breakOff(near.on('error', () => {}));
       return;
     }
     const far = connect({ port: this.#target, host: '127.0.0.1', allowHalfOpen: true });
@@ -114,7 +116,7 @@ export class Link {
       this.#sockets.add(socket);
       socket.setNoDelay(true);
       // One end that breaks off breaks the other; one that ends in good order is followed by what was held up, and its end.
-      socket.on('error', () => other.resetAndDestroy());
+      socket.on('error', () => breakOff(other));
       socket.once('close', () => this.#sockets.delete(socket));
     }
     near.pipe(this.#gate('requests')).pipe(far);
@@ -146,4 +148,10 @@ export class Link {
       await sleep((1000 * step) / this.#bytesPerSecond);
     }
   }
+}
+
+/** Resets a connection; one that is about to end in good order can only be closed. */
+function breakOff(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }

@@ -60,6 +60,9 @@ try {
     process.exitCode = judgement.problems.length > 0 ? 1 : 0;
   }
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = error instanceof Error && error.name === 'AbortError' ? 130 : 1;
+  const wasStopped = error instanceof Error && error.name === 'AbortError';
+  console.error(wasStopped ? 'stopped' : error instanceof Error ? error.message : error);
+  process.exitCode = wasStopped ? 130 : 1;
 }
+// Node does not close a connection whose reset has failed, and would wait for that for ever.
+process.exit();

@@ -68,7 +68,7 @@ export async function prepareSite(record: string, journal: Journal): Promise<Sit
     },
     async link(port) {
       const link = await Link.start(port);
-      closers.push(() => link.close());
+      closers.push(async () => link.close());
       return link;
     },
     onClear: (close) => void closers.push(close),
