@@ -273,14 +273,20 @@ describe('the record of a run', () => {
     ]);
   });
 
-  test('does not take a request that changed nothing for the one that wrote what it found', async () => {
-    run.writes('coordinator-0', 3000, 'candidate-a');
-    run.changesNothing('built-in', 4000);
-    await run.record(directory);
-    const { events, impossible } = await readRunHistory(directory);
-    const writers = events.flatMap((event) => (event.kind === 'lease' ? [event.writer.name] : []));
-    expect([writers, impossible]).toEqual([['coordinator-0'], 0]);
-  });
+  test.each([
+    { name: 'was answered', isAudited: true },
+    { name: 'was not answered', isAudited: false },
+  ])(
+    'does not take a request that changed nothing for one that wrote what it found, and $name',
+    async ({ isAudited }) => {
+      run.writes('coordinator-0', 3000, 'candidate-a', { isAudited });
+      run.changesNothing('built-in', 4000);
+      await run.record(directory);
+      const { events, impossible } = await readRunHistory(directory);
+      const writers = events.flatMap((event) => (event.kind === 'lease' ? [event.writer.name] : []));
+      expect([writers, impossible]).toEqual([['coordinator-0'], 0]);
+    },
+  );
 
   test('that contradicts itself is judged to be wrong', async () => {
     candidateALeads();

@@ -71,7 +71,8 @@ export function attribute(
   let unattributed = 0;
   const writes: PlacedWrite[] = stored.map((write) => {
     const { resource, key, revision, seenAt, object } = write;
-    const exact = byRevision.get(`${resource} ${key} ${revision}`);
+    const answered = byRevision.get(`${resource} ${key} ${revision}`);
+    const exact = answered && answered.receivedAt <= seenAt + CLOCK_ERROR_MS ? answered : undefined;
     const possible = exact
       ? [exact]
       : (byKey.get(`${resource} ${key}`) ?? []).filter((each) => mayBe(each, write) && !used.has(each));
