@@ -8,11 +8,13 @@ import { type Access, createAccess, type TokenGrant } from './access/access.ts';
 import { createPathHandlers } from './discovery/path-handlers.ts';
 import { startHttpFront } from './http/http-front.ts';
 import { timestamp } from './operations/context.ts';
-import { answer } from './operations/operations.ts';
 import { createResources } from './resources/registry.ts';
 import { startStandIns } from './stand-ins.ts';
 import { ObjectStore } from './storage/object-store.ts';
 import { openSqliteJournal } from './storage/sqlite-journal.ts';
+import { createLargeBodies } from './worker/large-bodies.ts';
+import { answerAnySize } from './worker/large-requests.ts';
+import { createTaskWorker } from './worker/worker.ts';
 
 /** How the embedded coordination API server is started. */
 export interface ApiServerOptions {
@@ -71,6 +73,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     ...(dataDirectory !== undefined && { journal: openSqliteJournal(dataDirectory) }),
     ...(historyLimit !== undefined && { historyLimit }),
   });
+  const worker = createTaskWorker({ leaseCandidateVersions }, clock);
   try {
     createNamespaces(store, clock, resources);
     const access: Access = createAccess(options.tokens);
@@ -87,7 +90,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
         clock,
         isReady: () => true,
       }),
-      handle: (request) => answer(context, request),
+      handle: (request) => answerAnySize(context, worker, request),
+      largeBodies: createLargeBodies(worker),
       ...(options.onRequest && { onRequest: options.onRequest }),
       ...(options.onError && { onError: options.onError }),
     });
@@ -100,6 +104,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       async close() {
         standIns?.stop();
         await front.close();
+        await worker.close();
         store.close();
       },
     };

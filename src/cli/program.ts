@@ -10,6 +10,7 @@ import type { RunSettings } from '../settings/run-settings.ts';
 import type { ServeSettings } from '../settings/serve-settings.ts';
 import { SettingsError } from '../settings/settings-table.ts';
 import type { Environment } from '../support/host.ts';
+import { printableLines } from '../support/printable.ts';
 import { COMPLETE, completionCommand } from './completion.ts';
 import { completionLines } from './completion-lines.ts';
 import { demoCommand } from './demo.ts';
@@ -153,6 +154,9 @@ function commandLine(parts: ProgramParts, invocation: Invocation): Command {
   return program;
 }
 
+/** In characters: servers and plugins may say anything. */
+const LONGEST_ERROR = 4000;
+
 function report(error: unknown, stderr: TextOutput): number {
   if (error instanceof CommanderError) {
     // Commander has already said what there is to say; it ends --help and --version this way too, with exit code 0.
@@ -163,7 +167,8 @@ function report(error: unknown, stderr: TextOutput): number {
     stderr.write('Try --help.\n');
     return exitCode.usage;
   }
-  stderr.write(`error: ${error instanceof Error ? messageWithCauses(error) : String(error)}\n`);
+  const message = error instanceof Error ? messageWithCauses(error) : String(error);
+  stderr.write(`error: ${printableLines(message, LONGEST_ERROR)}\n`);
   return exitCode.failure;
 }
 

@@ -3,11 +3,11 @@ import { type Manifest, plannedChanges } from '../inspection/planned-changes.ts'
 import { rehearse } from '../inspection/rehearsal.ts';
 import type { PlanSettings } from '../settings/inspection-settings.ts';
 import type { Host } from '../support/host.ts';
+import { printable, shortened } from '../support/printable.ts';
 import { tellOfSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { findElection } from './find-election.ts';
 import { layoutFor } from './layout.ts';
-import { printable } from './printable.ts';
 import { stepLines } from './step-lines.ts';
 import { structured } from './structured-output.ts';
 
@@ -28,7 +28,7 @@ export async function showPlan(leaseName: string, settings: PlanSettings, host: 
     }
     const { paint } = layoutFor(host);
     const before = input.lease?.holderIdentity || 'nobody';
-    const title = `${input.namespace}/${input.name}, held by ${printable(before)}. Nothing is changed; this is what would happen:`;
+    const title = `${input.namespace}/${input.name}, held by ${shortened(printable(before), 100)}. Nothing is changed; this is what would happen:`;
     host.stdout.write(`${[paint('strong', title), ...stepLines(rehearsal, paint)].join('\n')}\n`);
     return exitCode.ok;
   });

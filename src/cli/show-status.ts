@@ -5,6 +5,7 @@ import { ApiError } from '../kubernetes/errors.ts';
 import type { StatusSettings } from '../settings/inspection-settings.ts';
 import { messageOf } from '../support/error-message.ts';
 import type { Host } from '../support/host.ts';
+import { printableLines } from '../support/printable.ts';
 import { createThrottle } from '../support/throttle.ts';
 import { type ClusterConnection, tellOfSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
@@ -97,6 +98,9 @@ async function followStatus(
   return exitCode.ok;
 }
 
+/** In characters. */
+const LONGEST_WARNING = 1000;
+
 function isRefusal(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 401 || error.status === 403);
 }
@@ -106,7 +110,7 @@ function warningsTo({ stderr, clock }: Host): (error: unknown) => void {
   const isNew = createThrottle(() => clock.now());
   return (error) => {
     const message = messageOf(error);
-    if (isNew(message, error)) stderr.write(`warning: ${message}\n`);
+    if (isNew(message, error)) stderr.write(`warning: ${printableLines(message, LONGEST_WARNING)}\n`);
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Rehearsal } from '../inspection/rehearsal.ts';
 import { humanDuration } from '../support/human-duration.ts';
+import { printable, shortened } from '../support/printable.ts';
 import type { Paint } from './paint.ts';
-import { printable } from './printable.ts';
 import { tableLines } from './text-table.ts';
 
 /** What would happen, a line each, and where it ends. */
@@ -17,12 +17,13 @@ export function stepLines(rehearsal: Rehearsal, paint: Paint): readonly string[]
   return [...lines, `  ${endOf(rehearsal)}`];
 }
 
-function endOf({ holder, reason, isSettled, tookMs }: Rehearsal): string {
+function endOf({ holder: whoever, reason, isSettled, tookMs }: Rehearsal): string {
+  const holder = shortened(printable(whoever), 100);
   if (!isSettled) {
     const lasted = humanDuration(tookMs / 1000);
-    return `It still goes on after ${lasted}, and ${printable(holder) || 'nobody'} holds the Lease (${reason}).`;
+    return `It still goes on after ${lasted}, and ${holder || 'nobody'} holds the Lease (${reason}).`;
   }
-  if (holder !== '') return `${printable(holder)} leads in the end (${reason}).`;
+  if (holder !== '') return `${holder} leads in the end (${reason}).`;
   switch (reason) {
     case 'NoCandidates':
       return `No candidate is there to lead in the end (${reason}); a program that takes Leases by itself may.`;

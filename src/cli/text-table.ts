@@ -1,5 +1,5 @@
+import { printable, shortened } from '../support/printable.ts';
 import type { Paint, Style } from './paint.ts';
-import { printable } from './printable.ts';
 
 /** A cell; text alone, or text that is to stand out. */
 export type Cell = string | { readonly text: string; readonly style: Style };
@@ -12,8 +12,15 @@ export interface Layout {
 }
 
 const GAP = '   ';
+/** The names of a pod and of its process fit; what is longer would push the other columns off the screen. */
+const WIDEST_CELL = 100;
+/** More than any sentence has to say. */
+const LONGEST_SENTENCE = 2000;
 
-/** Lines of left-aligned columns, the last one not padded; each is at least as wide as `widths` says. */
+/**
+ * Lines of left-aligned columns, the last one not padded; each is at least as wide as `widths` says. What a cell has too
+ * much, it loses; the last one may be a sentence.
+ */
 export function tableLines(
   rows: readonly (readonly Cell[])[],
   paint: Paint,
@@ -22,9 +29,9 @@ export function tableLines(
   return rows.map((row) =>
     row
       .map((cell, index) => {
-        const text = textOf(cell);
-        const painted = typeof cell === 'string' ? text : paint(cell.style, text);
         const isLast = index === row.length - 1;
+        const text = textOf(cell, isLast ? LONGEST_SENTENCE : WIDEST_CELL);
+        const painted = typeof cell === 'string' ? text : paint(cell.style, text);
         return isLast
           ? painted
           : `${painted}${' '.repeat(Math.max(0, (widths[index] ?? 0) - text.length))}${GAP}`;
@@ -38,18 +45,19 @@ export function tableLines(
 export function widthsOf(rows: readonly (readonly Cell[])[]): readonly number[] {
   const count = Math.max(0, ...rows.map(({ length }) => length));
   return Array.from({ length: count }, (_, index) =>
-    Math.max(...rows.map((row) => textOf(row[index] ?? '').length)),
+    Math.max(...rows.map((row) => textOf(row[index] ?? '', WIDEST_CELL).length)),
   );
 }
 
 /** Breaks text between words into lines of at most `columns`, indented alike; a longer word stands alone. */
 export function wrapped(text: string, columns: number | undefined, indent: string, bullet = ''): string {
   const start = `${indent}${bullet}`;
-  if (columns === undefined) return `${start}${printable(text)}`;
+  const said = shortened(printable(text), LONGEST_SENTENCE);
+  if (columns === undefined) return `${start}${said}`;
   const width = Math.max(20, columns - start.length);
   const lines: string[] = [];
   let line = '';
-  for (const word of printable(text).split(' ')) {
+  for (const word of said.split(' ')) {
     if (line !== '' && line.length + 1 + word.length > width) {
       lines.push(line);
       line = word;
@@ -58,6 +66,6 @@ export function wrapped(text: string, columns: number | undefined, indent: strin
   return start + [...lines, line].join(`\n${' '.repeat(start.length)}`);
 }
 
-function textOf(cell: Cell): string {
-  return printable(typeof cell === 'string' ? cell : cell.text);
+function textOf(cell: Cell, most: number): string {
+  return shortened(printable(typeof cell === 'string' ? cell : cell.text), most);
 }

@@ -81,8 +81,8 @@ export class CandidateWatch {
   }
 
   /** See {@link Reflector.relist}. */
-  relist(): void {
-    this.#watched?.reflectors.relist();
+  relist(why?: 'doubt' | 'loss'): void {
+    this.#watched?.reflectors.relist(why);
   }
 
   start(): void {

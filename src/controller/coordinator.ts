@@ -121,7 +121,10 @@ function assembleLock(
     identity: replicaIdentity(hostname(), randomUUID()),
     takeOver: settings.takeOver,
     mayClaim: () => controller().canElect(),
-    onEvent: lockObserver.happened,
+    onEvent: (event) => {
+      lockObserver.happened(event);
+      if (event.kind === 'setBack') controller().listAnew();
+    },
     onChange: (state) => {
       lockObserver.changed(state);
       if (state.kind === 'active') controller().reconsiderAll();

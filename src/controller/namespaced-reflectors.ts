@@ -36,8 +36,8 @@ export class NamespacedReflectors<T> {
   }
 
   /** See {@link Reflector.relist}. */
-  relist(): void {
-    for (const reflector of this.all) reflector.relist();
+  relist(why?: 'doubt' | 'loss'): void {
+    for (const reflector of this.all) reflector.relist(why);
   }
 
   async stop(): Promise<void> {

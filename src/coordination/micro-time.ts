@@ -15,10 +15,18 @@ export function parseMicroTime(text: string): MicroTime | undefined {
   return BigInt(milliseconds) * 1000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
 }
 
-/** Writes a metav1.MicroTime: RFC 3339 in UTC with six decimals; the API server takes no other number of them. */
+/** The first and the last moment that RFC 3339 has, in whose years there are four digits. */
+const EARLIEST = BigInt(Date.parse('0000-01-01T00:00:00.000Z')) * 1000n;
+const LATEST = BigInt(Date.parse('9999-12-31T23:59:59.999Z')) * 1000n + 999n;
+
+/**
+ * Writes a metav1.MicroTime: RFC 3339 in UTC with six decimals; the API server takes no other number of them. A moment that
+ * it cannot be written of, such as the one after the last, is written as the nearest that it can.
+ */
 export function formatMicroTime(time: MicroTime): string {
-  const micros = ((time % 1000n) + 1000n) % 1000n;
-  const milliseconds = new Date(Number((time - micros) / 1000n)).toISOString();
+  const written = time < EARLIEST ? EARLIEST : time > LATEST ? LATEST : time;
+  const micros = ((written % 1000n) + 1000n) % 1000n;
+  const milliseconds = new Date(Number((written - micros) / 1000n)).toISOString();
   return `${milliseconds.slice(0, -1)}${micros.toString().padStart(3, '0')}Z`;
 }
 

@@ -36,9 +36,10 @@ export function textField(fields: JsonObject, name: string): string | undefined 
   return typeof value === 'string' ? value : undefined;
 }
 
+/** An int32, as all whole numbers are that are read here. */
 export function integerField(fields: JsonObject, name: string): number | undefined {
   const value = fields[name];
-  return typeof value === 'number' && Number.isInteger(value) ? value : undefined;
+  return typeof value === 'number' && (value | 0) === value ? value : undefined;
 }
 
 export function timeField(fields: JsonObject, name: string): MicroTime | undefined {

@@ -1,6 +1,10 @@
 import type { LogFormat } from '../settings/setting-values.ts';
+import { printable, shortened } from '../support/printable.ts';
 import type { Happening } from './happening.ts';
 import { describeHappening, timeOfDay } from './wording.ts';
+
+/** In characters. */
+const LONGEST = 1000;
 
 /** Takes what is told line by line. */
 export interface HappeningLines {
@@ -23,7 +27,9 @@ export async function openLines(
     return {
       say: (text) => output.write(`${text}\n`),
       happened: (happening) =>
-        output.write(`${indent}${timeOfDay(happening.at)}Z ${describeHappening(happening)}\n`),
+        output.write(
+          `${indent}${timeOfDay(happening.at)}Z ${shortened(printable(describeHappening(happening)), LONGEST)}\n`,
+        ),
     };
   }
   // Only needed for this, and slow to load.

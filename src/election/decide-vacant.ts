@@ -45,6 +45,9 @@ function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
 function decideReserved(view: VacantView): Verdict | undefined {
   const { reservation } = view.tenure;
   const { outlook } = view;
+  // Whoever decides under a strategy of somebody else's may give an empty Lease away at once.
+  if (reservation && outlook.kind === 'thirdParty')
+    return { reason: 'AwaitingFormerHolder', recheckAt: [reservation.until, ...livenessExpiries(view)] };
   if (!reservation || outlook.kind !== 'leader') return undefined;
 
   const former = view.standings.find(

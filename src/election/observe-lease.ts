@@ -96,11 +96,8 @@ function withWithdrawal(
 
 function recordOf(lease: Lease, holder: string, since: Instant, settings: ElectionSettings): HolderRecord {
   const { renewTime, leaseDurationSeconds } = lease;
-  const seconds =
-    renewTime === undefined || leaseDurationSeconds === undefined
-      ? settings.leaseDurationSeconds
-      : leaseDurationSeconds;
-  return { leaseUid: lease.uid, holder, renewTime, leaseDurationSeconds, since, beliefMs: seconds * 1000 };
+  const beliefMs = (leaseDurationSeconds ?? settings.leaseDurationSeconds) * 1000;
+  return { leaseUid: lease.uid, holder, renewTime, leaseDurationSeconds, since, beliefMs };
 }
 
 /**
@@ -123,7 +120,9 @@ function settleHolder(memory: LeaseMemory, previous: LeaseMemory, lease: Lease, 
   const isSameHolder = record?.holder === holder;
   // Somebody's grant is told by its acquireTime: no renewal moves that.
   const isAcquired = lease.acquireTime !== undefined && lease.acquireTime === lease.renewTime;
-  const isRenewal = isSameHolder && record.renewTime !== lease.renewTime && !isAcquired;
+  // Nor does one take renewTime away.
+  const isRenewed = lease.renewTime !== undefined && record?.renewTime !== lease.renewTime;
+  const isRenewal = isSameHolder && isRenewed && !isAcquired;
   const loser = previous.leader?.holder === holder ? undefined : previous.leader;
   return {
     ...memory,

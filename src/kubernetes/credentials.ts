@@ -1,6 +1,8 @@
 import type { AgentOptions, RequestOptions } from 'node:https';
 import type { Cluster, DispatcherOptions, KubeConfig } from '@kubernetes/client-node';
 import type { Clock, Instant } from '../support/clock.ts';
+import { messageOf } from '../support/error-message.ts';
+import { shortened } from '../support/printable.ts';
 
 /** What a request needs to be let in: headers to send, and how to connect (TLS material, proxy). */
 export interface Credentials {
@@ -28,7 +30,7 @@ export class CredentialSource {
     this.#clock = clock;
   }
 
-  /** Rejects with whatever the authentication method failed with: a file not read, a plugin's own words. */
+  /** Rejects with whatever the authentication method failed with: a file not read, a plugin's name and its own words. */
   get(): Promise<Credentials> {
     if (this.#current && this.#clock.now() - this.#current.since < REUSE_MS) {
       return Promise.resolve(this.#current.credentials);
@@ -60,11 +62,29 @@ async function obtainCredentials(kubeConfig: KubeConfig, cluster: Cluster): Prom
     };
   }
   const options: RequestOptions = {};
-  await kubeConfig.applyToHTTPSOptions(options);
+  try {
+    await kubeConfig.applyToHTTPSOptions(options);
+  } catch (error) {
+    const plugin = kubeConfig.getCurrentUser()?.exec?.command;
+    throw plugin === undefined ? error : pluginFailure(plugin, error);
+  }
   return {
     headers: headersOf(options),
     connection: kubeConfig.createDispatcherOptions(cluster, tlsOf(options)),
   };
+}
+
+/** In characters: a plugin may write as much as it likes. */
+const LONGEST_EXPLANATION = 1000;
+
+/** The library tells what the plugin wrote to its error output, and nothing else, not even which plugin it was. */
+function pluginFailure(command: string, cause: unknown): Error {
+  const isUnread = cause instanceof TypeError;
+  const said = isUnread ? 'what it wrote has no status with credentials' : messageOf(cause).trim();
+  const words = said || 'it ended with an error, without a word';
+  return new Error(`the credential plugin ${command} failed: ${shortened(words, LONGEST_EXPLANATION)}`, {
+    cause,
+  });
 }
 
 function headersOf(options: RequestOptions): Record<string, string> {

@@ -72,6 +72,9 @@ export function kindOfFailure(error: unknown): string {
 /** How long a server's own explanation may be before it is cut, in characters: proxies answer with whole pages. */
 const MAX_MESSAGE = 500;
 
+/** The same of its one word. */
+const MAX_REASON = 100;
+
 /** An absurd Retry-After must not leave us blind, or a Lease without a leader, for hours. In milliseconds. */
 const MAX_RETRY_AFTER_MS = 120_000;
 
@@ -103,7 +106,7 @@ export function apiErrorFromStatus(
   return new ApiError({
     ...call,
     status: httpStatus ?? (typeof code === 'number' ? code : 500),
-    reason: typeof reason === 'string' ? reason : undefined,
+    reason: typeof reason === 'string' ? reason.slice(0, MAX_REASON) : undefined,
     message: typeof message === 'string' && message ? message.slice(0, MAX_MESSAGE) : 'no explanation given',
     retryAfterMs:
       headerRetryAfterMs ?? (typeof detailSeconds === 'number' ? secondsToMs(`${detailSeconds}`) : undefined),

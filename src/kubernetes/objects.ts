@@ -48,10 +48,20 @@ export function objectKey(metadata: Pick<ObjectMeta, 'namespace' | 'name'>): str
  * none, nothing can be said.
  */
 export function isNotNewer(object: KubernetesObject, seen: KubernetesObject | undefined): boolean {
-  const [version, seenVersion] = [object.metadata.resourceVersion, seen?.metadata.resourceVersion];
-  if (version === undefined || seenVersion === undefined) return false;
-  if (version === seenVersion) return true;
+  const version = object.metadata.resourceVersion;
+  return (
+    version !== undefined && seen !== undefined && (isSameVersion(version, seen) || isOlder(object, seen))
+  );
+}
+
+/** Whether a state of an object is from before another one. */
+export function isOlder(object: KubernetesObject, seen: KubernetesObject): boolean {
+  const [version = '', seenVersion = ''] = [object.metadata.resourceVersion, seen.metadata.resourceVersion];
   return /^\d+$/.test(version) && /^\d+$/.test(seenVersion) && BigInt(version) < BigInt(seenVersion);
+}
+
+function isSameVersion(version: string, { metadata }: KubernetesObject): boolean {
+  return version === metadata.resourceVersion;
 }
 
 function isOptionalText(value: unknown): boolean {

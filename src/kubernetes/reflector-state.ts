@@ -67,6 +67,11 @@ export function afterDoubt(state: ReflectorState, now: Instant): ReflectorState 
   return isSuspect(state, now) ? listing : state;
 }
 
+/** The state once the place is known to be lost. */
+export function afterLoss(state: ReflectorState): ReflectorState {
+  return state.kind === 'backingOff' ? { ...state, next: listing } : listing;
+}
+
 function afterRefusal(state: Watching, isRefusal: boolean): Listing | Watching {
   const refusals = state.refusals + (isRefusal ? 1 : 0);
   return refusals < MAX_REFUSALS ? { ...state, refusals } : listing;

@@ -10,6 +10,7 @@ import {
   afterDoubt,
   afterFailure,
   afterList,
+  afterLoss,
   afterNews,
   listing,
   type ReflectorState,
@@ -134,11 +135,13 @@ export class Reflector<T> {
   }
 
   /**
-   * Lists everything anew, as there is evidence that the store is not in step with the server and does not come to be so
-   * by the watch. Without effect where that was done a moment ago.
+   * Lists everything anew. `doubt`: there is evidence that the store is not in step with the server, and does not come to
+   * be so by the watch; without effect where that was done a moment ago. `loss`: the place to go on from means nothing any
+   * more.
    */
-  relist(): void {
-    this.#state = afterDoubt(this.#state, this.#options.clock.now());
+  relist(why: 'doubt' | 'loss' = 'doubt'): void {
+    this.#state =
+      why === 'loss' ? afterLoss(this.#state) : afterDoubt(this.#state, this.#options.clock.now());
     if (this.#state.kind === 'listing') this.#watchEnd?.abort();
   }
 

@@ -5,6 +5,7 @@ import type { Now } from '../election/time.ts';
 import type { Clock } from '../support/clock.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
 import { isCoordinated, lookAtLease } from './lease-entry.ts';
+import { pageJson } from './page-json.ts';
 
 /** Who knows the Leases: the controller. */
 export interface LeaseSource {
@@ -127,7 +128,7 @@ export class Board {
     const { entry, until } = lookAtLease(input, now, this.#wallOffsetMs);
     if (until === undefined) this.#deadlines.delete(key);
     else this.#deadlines.set(key, until);
-    const text = JSON.stringify(entry);
+    const text = pageJson(entry);
     if (this.#rows.get(key)?.text === text) return false;
     this.#rows.set(key, { text, isHeld: entry.isHeld });
     return true;

@@ -1,5 +1,6 @@
 import type { Clock, Instant } from '../support/clock.ts';
 import type { Board } from './board.ts';
+import { pageJson } from './page-json.ts';
 import type { StreamEncoding } from './stream-encoding.ts';
 import { type Encode, type Sink, Viewer } from './viewer.ts';
 import type { HelloMessage, Messages, StateMessage } from './wire.ts';
@@ -108,7 +109,7 @@ export class Broadcast {
   #tell(isTick: boolean, now: Instant): void {
     const { board, timeline, state } = this.#parts;
     const encode = encodeOnce();
-    const stateText = JSON.stringify(state());
+    const stateText = pageJson(state());
     for (const viewer of this.#viewers) {
       if (!viewer.hasRoom(now)) {
         if (viewer.cloggedMs(now) >= LONGEST_CLOG_MS) this.#cut(viewer);

@@ -1,5 +1,6 @@
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Instant } from '../support/clock.ts';
+import { pageJson } from './page-json.ts';
 import type { StreamEncoding } from './stream-encoding.ts';
 import type { Messages } from './wire.ts';
 
@@ -68,7 +69,7 @@ export class Viewer {
   }
 
   tell<E extends keyof Messages>(event: E, message: Messages[E], encode: Encode, now: Instant): void {
-    this.#write(event, JSON.stringify(message), encode, now);
+    this.#write(event, pageJson(message), encode, now);
   }
 
   /** Tells the state, if it is another than it was told last. */

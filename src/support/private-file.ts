@@ -1,12 +1,27 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Writes a file that only its owner may read, and writes it whole: nobody ever finds half of it. */
+/**
+ * Writes a file that only its owner may read, and writes it whole: nobody ever finds half of it. One that is so already is
+ * left alone, so that this needs no room on a full disk. What could not be written whole leaves nothing behind.
+ */
 export function writePrivateFile(file: string, text: string): void {
+  if (holds(file, text)) return;
   const unfinished = `${file}.${randomBytes(6).toString('hex')}`;
-  writeFileSync(unfinished, text, { mode: 0o600, flag: 'wx' });
-  renameSync(unfinished, file);
+  try {
+    writeFileSync(unfinished, text, { mode: 0o600, flag: 'wx' });
+    renameSync(unfinished, file);
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw error;
+  }
+}
+
+function holds(file: string, text: string): boolean {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  const isPrivate = stats?.isFile() === true && (stats.mode & 0o077) === 0;
+  return isPrivate && stats.size === Buffer.byteLength(text) && readFileSync(file, 'utf8') === text;
 }
 
 /** Creates a directory that only its owner may use, and those above it; one that exists is left as it is. */

@@ -107,7 +107,9 @@ export function createLockReport({
       if (event.kind === 'callFailed') metrics.lock.callFailed(event.call);
       if (event.kind === 'claimedByForce')
         logger.warn({ from: event.from }, 'Took the coordinator lock over');
-      else if (event.kind === 'ousted') {
+      else if (event.kind === 'setBack') {
+        logger.warn('The storage was restored from a backup: listing everything anew');
+      } else if (event.kind === 'ousted') {
         logger.warn({ by: event.by, retryInMs: event.forceAgainInMs }, 'Lost the coordinator lock');
       } else if (isNew(event.call, event.error)) {
         logger.warn({ call: event.call, err: event.error }, 'A call about the coordinator lock failed');

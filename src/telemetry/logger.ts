@@ -1,12 +1,15 @@
 import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino';
 import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
 import type { LogLevel } from '../settings/setting-values.ts';
+import { bounded, boundedFields } from '../support/bounded.ts';
 import type { Clock } from '../support/clock.ts';
+import { printableJson } from '../support/printable.ts';
 import { type LimitedLevel, LogBudget } from './log-budget.ts';
 
 /**
  * Structured logs, one JSON object a line. Messages are constant and everything that varies is a key, so that logs can
- * be counted by message: `logger.info({ lease, holder }, 'Elected a leader')`. An Error goes under the key `err`.
+ * be counted by message: `logger.info({ lease, holder }, 'Elected a leader')`. An Error goes under the key `err`. Text that
+ * others wrote is shortened, and written so that a terminal may show it.
  */
 export type Logger = PinoLogger;
 
@@ -41,7 +44,7 @@ export function createLogger(options: LoggerOptions): RootLogger {
       // Whoever collects logs knows the pod and its process; repeating them in each line says nothing.
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
+      formatters: { level: (label) => ({ level: label }), log: boundedFields },
       serializers: { err: describeError },
       ...(budget && {
         hooks: {
@@ -53,7 +56,7 @@ export function createLogger(options: LoggerOptions): RootLogger {
         },
       }),
     },
-    destination,
+    { write: (line) => destination.write(`${printableJson(line.trimEnd())}\n`) },
   );
   return Object.assign(logger, { end: () => budget?.tellNow() });
 }
@@ -68,7 +71,7 @@ function describeError(error: unknown): unknown {
     const { name, message, code } = error;
     return { type: name, message, code };
   }
-  return error instanceof Error ? pino.stdSerializers.err(error) : error;
+  return error instanceof Error ? bounded({ ...pino.stdSerializers.err(error) }) : error;
 }
 
 function messageIn([first, second]: readonly unknown[]): string {

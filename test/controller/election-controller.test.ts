@@ -429,7 +429,7 @@ describe('a candidate whose clock is an hour ahead, and is then put right', () =
     const versions = { binaryVersion: '1.36.0', emulationVersion: '1.36.0' };
     const identity = { namespace: 'default', leaseName: 'scheduler', name: 'a', ...versions };
     const connection = new SimConnection(world.api, process, 'a');
-    const hooks = { onExit: () => {}, mayReleaseAnothers: () => false, trace: () => {} };
+    const hooks = { onExit: () => {}, mayReleaseAnothers: () => false, onBelief: () => {}, trace: () => {} };
     new SimCandidate(identity, process, connection, hooks).start();
     await world.clock.advance(10 * 60_000);
     expect(world.candidateSpec('default/a')).toHaveProperty('pingTime');

@@ -81,3 +81,19 @@ test('what was written is read back as it was, from year 1 to year 9999', () => 
     }),
   );
 });
+
+test.each([
+  { what: 'after the last', time: LAST + 1n, want: '9999-12-31T23:59:59.999999Z' },
+  {
+    what: 'that another zone puts after the last',
+    time: parseMicroTime('9999-12-31T23:59:59.000000-23:59') ?? 0n,
+    want: '9999-12-31T23:59:59.999999Z',
+  },
+  {
+    what: 'that another zone puts before the first',
+    time: parseMicroTime('0000-01-01T00:00:00.000000+23:59') ?? 0n,
+    want: '0000-01-01T00:00:00.000000Z',
+  },
+])('a moment $what is written as one that the server takes', ({ time, want }) => {
+  expect(formatMicroTime(time)).toBe(want);
+});

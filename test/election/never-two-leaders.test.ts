@@ -100,9 +100,16 @@ describe('a Lease is not given away before its holder’s own time has run out (
       want: 30_000,
     },
     {
-      name: 'without renewTime: our default duration',
+      name: 'without renewTime: its own duration all the same',
       input: makeInput().sees(makeLease('holder').with({ renewTime: undefined }).lasting(60), 0),
-      want: 10_000,
+      want: 60_000,
+    },
+    {
+      name: 'robbed of its renewTime by somebody else',
+      input: makeInput()
+        .sees(makeLease('holder').renewedAt(0).lasting(60), 0)
+        .sees(makeLease('holder').with({ renewTime: undefined }).lasting(5), 10_000),
+      want: 60_000,
     },
     {
       name: 'without duration: our default duration',
@@ -167,6 +174,16 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     const decision = decideElection(deleted.candidates(holder, other).build(), makeNow(4200));
     expect(describeActions(decision.actions)).toBe(want);
     expect(['AwaitingFormerHolder', 'FormerHolderAnswered']).toContain(decision.reason);
+  });
+
+  test('is not offered to the controller of another strategy either before that', () => {
+    const decisionAt = (at: number) => {
+      const foreign = makeCandidate('other').wants('example.com/custom').seenAt(at).renewedAt(at);
+      return decideElection(deleted.candidates(foreign).build(), makeNow(at));
+    };
+    expect(decisionAt(4200)).toMatchObject({ reason: 'AwaitingFormerHolder', actions: [] });
+    expect(decisionAt(4200).requeue).toMatchObject({ kind: 'at' });
+    expect(describeActions(decisionAt(15_000).actions)).toMatch(/^create the Lease for nobody/);
   });
 
   test('asks its successors just in time for the end', () => {

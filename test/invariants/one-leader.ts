@@ -9,6 +9,8 @@ export class OneLeader implements Invariant {
     if (event.kind === 'follows') this.#leaders.get(event.key)?.delete(event.who);
     if (event.kind !== 'leads') return [];
     const { at, who, key, until } = event;
+    // Told of only when it was over: by an answer that was read late.
+    if (until <= at) return [];
     const leaders = this.#leaders.get(key) ?? new Map<string, Moment>();
     this.#leaders.set(key, leaders);
     const isNews = (leaders.get(who) ?? Number.NEGATIVE_INFINITY) <= at;

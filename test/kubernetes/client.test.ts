@@ -179,6 +179,31 @@ describe('what goes wrong', () => {
     });
   });
 
+  test.each([
+    { what: 'says nothing', args: ['-e', 'process.exit(3)'], want: 'without a word' },
+    { what: 'says too much', args: ['-e', 'console.error("x".repeat(1e6)); process.exit(1)'], want: 'xxx' },
+    { what: 'writes no JSON', args: ['-e', 'console.log("{")'], want: 'JSON' },
+    { what: 'writes no credentials', args: ['-e', 'console.log("{}")'], want: 'status' },
+  ])('names an exec plugin that $what', async ({ args, want }) => {
+    const client = makeClient({
+      kubeConfig: makeKubeConfig({}, { exec: { command: process.execPath, args } }),
+    });
+    const error: unknown = await client.request({ method: 'GET', path: '/version' }).catch((each) => each);
+    expect(error).toMatchObject({ code: 'CREDENTIALS' });
+    const { message } = error as Error;
+    expect(message).toContain(`the credential plugin ${process.execPath} failed`);
+    expect(message).toContain(want);
+    expect(message.length).toBeLessThan(1500);
+  });
+
+  test('names an exec plugin that is not there', async () => {
+    const exec = { command: 'no-such-credential-plugin' };
+    const client = makeClient({ kubeConfig: makeKubeConfig({}, { exec }) });
+    await expect(client.request({ method: 'GET', path: '/version' })).rejects.toMatchObject({
+      message: expect.stringMatching(/the credential plugin no-such-credential-plugin failed: .*ENOENT/),
+    });
+  });
+
   test('says that an exec plugin failed, in the plugin’s words', async () => {
     const exec = { command: process.execPath, args: ['-e', 'console.error("login first"); process.exit(1)'] };
     const client = makeClient({ kubeConfig: makeKubeConfig({}, { exec }) });

@@ -5,6 +5,7 @@ import {
   afterDoubt,
   afterFailure,
   afterList,
+  afterLoss,
   afterNews,
   type BackingOff,
   listing,
@@ -36,6 +37,11 @@ test('after a list it watches from the place that the list shows', () => {
     refusals: 0,
     listedAt: 1000,
   });
+});
+
+test('after the loss of its place it lists, be it after the delay of a failure', () => {
+  expect(afterLoss(watching)).toEqual(listing);
+  expect(afterLoss(backingOff(watching))).toEqual(backingOff(listing));
 });
 
 test('after news the place is newer, and the refusals to go on from the former one are forgotten', () => {

@@ -379,6 +379,20 @@ describe('watching', () => {
     await reflector.stop();
   });
 
+  test('lists again at once when told that its place means nothing any more', async () => {
+    const client = new ScriptedClient();
+    client.onRequest = () => makeList([makeObject('a', '5')], '6');
+    const { reflector, clock } = makeReflector(client);
+    reflector.start();
+    await clock.advance(1);
+    client.onRequest = () => makeList([makeObject('a', '3')], '4');
+    reflector.relist('loss');
+    await clock.advance(0);
+    expect(client.requests).toHaveLength(2);
+    expect(client.watch.resourceVersion).toBe('4');
+    await reflector.stop();
+  });
+
   test('does not spin when the server ends every watch at once', async () => {
     const client = new ScriptedClient();
     const { reflector, clock, errors } = makeReflector(client);

@@ -2,6 +2,7 @@ import type { Instant } from '../../src/support/clock.ts';
 import type { SimWrite } from './sim-api-server.ts';
 import { SimCapacity } from './sim-capacity.ts';
 import { SimCrowd } from './sim-crowd.ts';
+import { emptyPlan } from './sim-plan.ts';
 import { SimProcess } from './sim-process.ts';
 import { SimWorld } from './sim-world.ts';
 
@@ -17,7 +18,7 @@ export interface CongestionOptions {
 
 const CANDIDATES_PER_LEASE = 5;
 /** Each request and each answer travels for a millisecond, and news of a change not at all: what takes longer has waited. */
-const STEADY = { latencyMs: 1, loss: 0, watchDelayMs: 1 };
+const STEADY = { latencyMs: 1, watchDelayMs: 1 };
 
 /**
  * Many Leases with a leader and four more candidates each, two replicas of the coordinator, and an API server that answers
@@ -25,7 +26,7 @@ const STEADY = { latencyMs: 1, loss: 0, watchDelayMs: 1 };
  * leader is better than that by its version, else by its name alone.
  */
 export class CongestedWorld {
-  readonly world = new SimWorld(1, []);
+  readonly world = new SimWorld(emptyPlan(1), { keepsRecord: true });
   readonly leaseNames: readonly string[];
   readonly #capacity: SimCapacity;
   readonly #crowd: SimCrowd;
@@ -36,8 +37,8 @@ export class CongestedWorld {
     const { world } = this;
     this.leaseNames = Array.from({ length: leases }, (_, index) => `lease-${index}`);
     this.#capacity = new SimCapacity(world.clock, requestsPerSecond);
-    world.api.capacity = this.#capacity;
-    world.weather = STEADY;
+    for (const api of world.servers) api.capacity = this.#capacity;
+    world.calm = STEADY;
     const process = new SimProcess(world.clock);
     this.#crowd = new SimCrowd(world.api, process, world.connect(process, 'crowd'), renewEveryMs);
     for (const [index, leaseName] of this.leaseNames.entries()) {
@@ -56,7 +57,7 @@ export class CongestedWorld {
   /** Starts the coordinators, and returns `warmUpMs` after one of them has got the lock. */
   async start(warmUpMs: number): Promise<void> {
     const { world } = this;
-    for (let count = 0; count < 2; count++) world.startReplica(true);
+    for (const name of ['replica-1', 'replica-2']) world.addReplica({ name, wallMs: 0, rate: 1 });
     while (this.coordinator === undefined) await world.run(500);
     await world.run(warmUpMs);
     this.#from = world.clock.now();
@@ -143,7 +144,7 @@ export class CongestedWorld {
 
   get #requests(): Readonly<Record<string, number>> {
     const counts: Record<string, number> = {};
-    for (const write of this.world.api.writes) {
+    for (const write of this.world.servers.flatMap(({ writes }) => writes)) {
       if (write.at < this.#from) continue;
       const kind = kindOf(write);
       counts[kind] = (counts[kind] ?? 0) + 1;

@@ -12,6 +12,7 @@ export class OutdatedWriteCheck {
   /** By path: the resourceVersion that the last write with an answer was based on. */
   readonly #answered = new Map<string, { readonly resourceVersion: unknown; readonly at: Instant }>();
 
+  /** @param clock whose patience counts: the coordinator's own */
   constructor(clock: Clock, onViolation: (what: string) => void) {
     this.#clock = clock;
     this.#onViolation = onViolation;
@@ -25,6 +26,11 @@ export class OutdatedWriteCheck {
     if (resourceVersion === undefined || last?.resourceVersion !== resourceVersion) return;
     if (this.#clock.now() >= last.at + PATIENCE_MS) return;
     this.#onViolation(`${writer} writes ${request.path} again on resourceVersion ${String(resourceVersion)}`);
+  }
+
+  /** What was answered before never happened. */
+  forget(): void {
+    this.#answered.clear();
   }
 
   answered(request: ApiRequest): void {

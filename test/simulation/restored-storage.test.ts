@@ -1,29 +1,31 @@
 import { describe, expect, test } from 'vitest';
+import { Chance } from './chance.ts';
+import { USUAL_TIMING } from './sim-candidate.ts';
+import { candidateSlot, emptyPlan } from './sim-plan.ts';
 import { SimWorld } from './sim-world.ts';
 
-const LEASES = ['scheduler', 'controller-manager', 'webhook'];
+const LEASES = ['scheduler', 'controller-manager', 'webhook'].map((name) => ({
+  namespace: 'default',
+  name,
+  timing: USUAL_TIMING,
+}));
+const REPLICAS = ['replica-1', 'replica-2'];
 
 describe('an etcd that is restored from a backup', () => {
   test.each([1, 2, 3, 4, 5, 6])(
     'leaves no Lease without a leader, though the coordinators are not restarted (seed %i)',
     async (seed) => {
-      const world = new SimWorld(seed, LEASES);
-      for (const name of LEASES) for (let count = 0; count < 3; count++) world.startCandidate(name);
-      for (let count = 0; count < 2; count++) world.startReplica(true);
+      const chance = new Chance(seed, 'restore');
+      const world = new SimWorld({ ...emptyPlan(seed), leases: LEASES }, { isTracing: true });
+      for (const lease of LEASES)
+        for (let index = 0; index < 3; index++) world.addSlot(candidateSlot(lease, index, chance, {}));
+      for (const name of REPLICAS) world.addReplica({ name, wallMs: 0, rate: 1 });
       await world.run(60_000);
-      const restore = world.api.store.backUp();
-      const crashOne = () => world.pick(world.candidates.filter(({ isRunning }) => isRunning))?.crash();
+      world.restoreLater(50_000);
       for (let step = 0; step < 10; step++) {
-        crashOne();
+        chance.pick(world.slots)?.crash(1000 + chance.upTo(5000));
         await world.run(5000);
       }
-      restore();
-      for (const { client, lockClient } of world.replicas) {
-        client.reset();
-        lockClient.reset();
-      }
-      // What takes part in elections is started anew, as after any restore: client-go's watches hear nothing either.
-      for (const candidate of world.candidates) if (candidate.isRunning) candidate.crash();
       await world.run(90_000);
       const led = new Set<string>();
       for (let second = 0; second < 30; second++) {

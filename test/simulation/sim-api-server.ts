@@ -17,6 +17,8 @@ export interface SimWrite {
   /** The object as it was, and as it is now. */
   readonly before: KubernetesObject | undefined;
   readonly after: KubernetesObject | undefined;
+  /** Its sender had given it up before it arrived. */
+  readonly isLate: boolean;
 }
 
 interface Target {
@@ -37,6 +39,7 @@ const MICRO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
  */
 export class SimApiServer {
   readonly store: SimStore;
+  /** Every write that it took or refused; not kept where only `onWrite` counts. */
   readonly writes: SimWrite[] = [];
   /** Every request but watches, as `<writer> <method> <path>`. */
   readonly requests: string[] = [];
@@ -47,11 +50,56 @@ export class SimApiServer {
   capacity: SimCapacity | undefined;
   /** Told of each write that succeeded. */
   onWrite: (write: SimWrite) => void = () => {};
+  /** Refuses every connection. */
+  isDown = false;
+  /** The status that it answers with, where it cannot do what it is asked to; 504 to a write is carried out all the same. */
+  fault: ((isWrite: boolean) => number | undefined) | undefined;
   readonly #clock: Clock;
+  readonly #keepsRecord: boolean;
+  readonly #watchers = new Set<(change: SimChange) => void>();
+  /** What its watch cache has not shown yet; undefined while it keeps up. */
+  #unseen: SimChange[] | undefined;
+  #cachedUpTo: number;
+  /** A watch from before cannot go on. */
+  #cachedFrom = 0;
 
-  constructor(clock: Clock) {
+  /**
+   * @param store shared by servers of one cluster
+   * @param keepsRecord whether to keep every request and write, for tests that look at them
+   */
+  constructor(clock: Clock, store = new SimStore(clock), keepsRecord = true) {
     this.#clock = clock;
-    this.store = new SimStore(clock);
+    this.store = store;
+    this.#keepsRecord = keepsRecord;
+    this.#cachedUpTo = store.revision;
+    store.watch(store.revision, (change) => {
+      if (this.#unseen) this.#unseen.push(change);
+      else this.#show(change);
+    });
+  }
+
+  /** While true, its watches show nothing new. Reads and writes are not served from the watch cache. */
+  get isStale(): boolean {
+    return this.#unseen !== undefined;
+  }
+
+  set isStale(isStale: boolean) {
+    if (isStale === this.isStale) return;
+    const unseen = this.#unseen ?? [];
+    this.#unseen = isStale ? [] : undefined;
+    for (const change of unseen) this.#show(change);
+  }
+
+  /** Up to which revision its watches have shown everything. */
+  get cachedUpTo(): number {
+    return this.#cachedUpTo;
+  }
+
+  /** Begins with a new watch cache: a watch can go on from now at the earliest. */
+  forgetHistory(): void {
+    this.#unseen = undefined;
+    this.#cachedUpTo = this.store.revision;
+    this.#cachedFrom = this.store.revision;
   }
 
   /** Does what a request that has arrived asks for: at once, or when its turn has come. */
@@ -61,24 +109,35 @@ export class SimApiServer {
   }
 
   /** Throws what a client would reject with. */
-  handle(writer: string, request: ApiRequest): JsonObject {
+  handle(writer: string, request: ApiRequest, isLate = false): JsonObject {
     const { method, path } = request;
-    this.requests.push(`${writer} ${method} ${path}`);
+    if (this.#keepsRecord) this.requests.push(`${writer} ${method} ${path}`);
     if (path === '/apis/coordination.k8s.io') return this.#group();
     const version = /^\/apis\/coordination\.k8s\.io\/(v\w+)$/.exec(path)?.[1];
     if (version !== undefined) return this.#resources(version);
     const target = this.#target(path);
     if (method === 'GET') return target.name === '' ? this.#list(target, request) : this.#existing(target);
-    return this.#write(writer, method, target, request);
+    return this.#write(writer, method, target, request, isLate);
   }
 
   /** Begins a watch: throws what refuses it, and 410 as an ERROR event would. */
   watch(request: ApiRequest, listener: (change: SimChange) => void): () => void {
     const target = this.#target(request.path);
     const isMatch = filterOf(target, request);
-    return this.store.watch(Number(request.query?.['resourceVersion']), (change) => {
-      if (change.resource === target.resource && isMatch(change.object)) listener(change);
-    });
+    const from = Number(request.query?.['resourceVersion']);
+    if (from < this.#cachedFrom) throw refusal(410, 'Expired', `revision ${from} is too old`);
+    const watcher = (change: SimChange) => {
+      if (change.revision > from && change.resource === target.resource && isMatch(change.object))
+        listener(change);
+    };
+    for (const change of this.store.since(from)) if (change.revision <= this.#cachedUpTo) watcher(change);
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  #show(change: SimChange): void {
+    this.#cachedUpTo = change.revision;
+    for (const watcher of [...this.#watchers]) watcher(change);
   }
 
   lease(key: string): KubernetesObject | undefined {
@@ -129,7 +188,13 @@ export class SimApiServer {
     return object;
   }
 
-  #write(writer: string, method: ApiRequest['method'], target: Target, request: ApiRequest): JsonObject {
+  #write(
+    writer: string,
+    method: ApiRequest['method'],
+    target: Target,
+    request: ApiRequest,
+    isLate: boolean,
+  ): JsonObject {
     const body = isJsonObject(request.body) ? request.body : {};
     const meta = isJsonObject(body['metadata']) ? body['metadata'] : {};
     const { resource, namespace } = target;
@@ -137,8 +202,9 @@ export class SimApiServer {
     const before = this.store.get(resource, key);
     const note = (status: number) => {
       const after = this.store.get(resource, key);
-      const write = { at: this.#clock.now(), writer, method, resource, key, body, status, before, after };
-      this.writes.push(write);
+      const at = this.#clock.now();
+      const write = { at, writer, method, resource, key, body, status, before, after, isLate };
+      if (this.#keepsRecord) this.writes.push(write);
       return write;
     };
     try {

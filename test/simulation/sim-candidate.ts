@@ -15,6 +15,8 @@ export interface SimCandidateIdentity {
   readonly name: string;
   readonly binaryVersion: string;
   readonly emulationVersion: string;
+  /** By default OldestEmulationVersion. */
+  readonly strategy?: string;
 }
 
 /** What others have to do with a candidate's doings. */
@@ -23,7 +25,9 @@ export interface SimCandidateHooks {
   readonly onExit: (candidate: SimCandidate) => void;
   /** Whether it may now empty a Lease that is another's by now, as client-go's release does since 0.34 (rule 8). */
   readonly mayReleaseAnothers: () => boolean;
-  readonly trace: (text: string) => void;
+  /** It believes to lead until then at the longest, in the world's time; undefined: it knows that it does not. */
+  readonly onBelief: (candidate: SimCandidate, until: Instant | undefined) => void;
+  readonly trace: (text: () => string) => void;
 }
 
 /** What client-go's elector is configured with. */
@@ -36,6 +40,15 @@ export interface SimElectorTiming {
 export const USUAL_TIMING: SimElectorTiming = { leaseSeconds: 15, renewDeadlineMs: 10_000, retryMs: 2000 };
 export const QUICK_TIMING: SimElectorTiming = { leaseSeconds: 8, renewDeadlineMs: 5000, retryMs: 1000 };
 
+/** How it differs from others. */
+export interface SimCandidateHabits {
+  readonly timing?: SimElectorTiming;
+  /** The part of its Lease's duration for which it believes in a renewal, by its own clock; by default 1. */
+  readonly beliefShare?: number;
+  /** Whether it publishes its LeaseCandidate again as soon as that was deleted, rather than with its next renewal. */
+  readonly watchesForDeletion?: boolean;
+}
+
 const RENEW_PERIOD_MS = 5 * 60_000;
 
 /** A program with client-go's LeaseCandidate and coordinated LeaderElector. */
@@ -45,6 +58,8 @@ export class SimCandidate {
   readonly connection: SimConnection;
   readonly #hooks: SimCandidateHooks;
   readonly #timing: SimElectorTiming;
+  readonly #beliefShare: number;
+  readonly #watchesForDeletion: boolean;
   readonly #watch: Reflector<KubernetesObject>;
   #isStopping = false;
   #isRenewing = false;
@@ -66,13 +81,15 @@ export class SimCandidate {
     process: SimProcess,
     connection: SimConnection,
     hooks: SimCandidateHooks,
-    timing: SimElectorTiming = USUAL_TIMING,
+    { timing = USUAL_TIMING, beliefShare = 1, watchesForDeletion = true }: SimCandidateHabits = {},
   ) {
     this.identity = identity;
     this.process = process;
     this.connection = connection;
     this.#hooks = hooks;
     this.#timing = timing;
+    this.#beliefShare = beliefShare;
+    this.#watchesForDeletion = watchesForDeletion;
     this.#watch = new Reflector({
       client: connection,
       clock: process,
@@ -108,7 +125,7 @@ export class SimCandidate {
     this.#isStopping = true;
     this.#cancelRenewal();
     const led = this.leads;
-    this.#leadsUntil = Number.NEGATIVE_INFINITY;
+    this.#endBelief();
     if (led) await this.#release();
     await this.connection.request({ method: 'DELETE', path: this.#candidatePath }).catch(() => {});
     await this.#watch.stop();
@@ -118,8 +135,8 @@ export class SimCandidate {
   /** Ends at once, and leaves everything as it is. */
   crash(): void {
     this.process.kill();
+    this.#endBelief();
     this.connection.breakWatches();
-    this.#hooks.onExit(this);
   }
 
   get #candidatePath(): string {
@@ -138,7 +155,8 @@ export class SimCandidate {
     this.#own = object;
     this.#isDeleted = object === undefined;
     if (this.#isStopping) return;
-    if (!object || isPinged(object)) void this.#renewCandidate();
+    const isWanted = object ? isPinged(object) : this.#watchesForDeletion;
+    if (isWanted) void this.#renewCandidate();
   }
 
   /** Creates its LeaseCandidate, or renews it; a failure is repeated a little later. */
@@ -148,7 +166,7 @@ export class SimCandidate {
     let nextMs = RENEW_PERIOD_MS;
     try {
       const answer = this.#own ? await this.#update(this.#own) : await this.#create();
-      if (isKubernetesObject(answer)) this.#own = answer;
+      if (isKubernetesObject(answer) && isNewer(answer, this.#own)) this.#own = answer;
       // Pinged meanwhile, or by a clock ahead of its own: it writes again, as a real one would.
       if (this.#own && isPinged(this.#own)) nextMs = 20;
     } catch (error) {
@@ -177,7 +195,7 @@ export class SimCandidate {
 
   #create() {
     const { namespace, name, leaseName, binaryVersion, emulationVersion } = this.identity;
-    const strategy = 'OldestEmulationVersion';
+    const { strategy = 'OldestEmulationVersion' } = this.identity;
     const spec = { leaseName, binaryVersion, emulationVersion, strategy, renewTime: this.#wall };
     const body = { metadata: { namespace, name }, spec };
     return this.connection.request({
@@ -229,10 +247,16 @@ export class SimCandidate {
     await this.connection.request({ method: 'PUT', path: this.#leasePath, body, deadlineMs });
     this.#notice(renewed);
     if (!this.isRunning) return;
-    if (!this.leads) this.#hooks.trace(`${this.identity.name} leads ${this.leaseKey}`);
+    if (!this.leads) this.#hooks.trace(() => `${this.identity.name} leads ${this.leaseKey}`);
     // At the longest until what it wrote has run out (rule 8).
-    this.#leadsUntil = sentAt + leaseSeconds * 1000;
+    this.#leadsUntil = sentAt + (leaseSeconds * 1000 * this.#beliefShare) / this.process.rate;
+    this.#hooks.onBelief(this, this.#leadsUntil);
     this.#givesUpAt = this.process.now() + retryMs + renewDeadlineMs;
+  }
+
+  #endBelief(): void {
+    this.#leadsUntil = Number.NEGATIVE_INFINITY;
+    this.#hooks.onBelief(this, undefined);
   }
 
   #notice(spec: Readonly<Record<string, unknown>>): void {
@@ -255,9 +279,9 @@ export class SimCandidate {
   /** It could not renew for its renew deadline: it ends, and its LeaseCandidate is left behind. */
   async #giveUp(): Promise<void> {
     this.#isStopping = true;
-    this.#leadsUntil = Number.NEGATIVE_INFINITY;
+    this.#endBelief();
     this.#cancelRenewal();
-    this.#hooks.trace(`${this.identity.name} gives ${this.leaseKey} up`);
+    this.#hooks.trace(() => `${this.identity.name} gives ${this.leaseKey} up`);
     // Only who last saw itself as the holder releases; but then whatever it finds.
     if (this.#seenHolder === this.identity.name) await this.#release();
     await this.#watch.stop();
@@ -275,11 +299,16 @@ export class SimCandidate {
       const spec = { holderIdentity: '', leaseDurationSeconds: 1, renewTime, acquireTime, leaseTransitions };
       const body = { ...lease, spec: JSON.parse(JSON.stringify(spec)) };
       await this.connection.request({ method: 'PUT', path: this.#leasePath, body, deadlineMs: 3000 });
-      this.#hooks.trace(`${this.identity.name} releases ${this.leaseKey} of ${String(holderIdentity)}`);
+      this.#hooks.trace(() => `${this.identity.name} releases ${this.leaseKey} of ${String(holderIdentity)}`);
     } catch {
       // It expires.
     }
   }
+}
+
+/** A watch may tell of what came later before the answer is there. */
+function isNewer({ metadata }: KubernetesObject, than: KubernetesObject | undefined): boolean {
+  return Number(metadata.resourceVersion) > Number(than?.metadata.resourceVersion ?? 0);
 }
 
 function isPinged(object: KubernetesObject): boolean {

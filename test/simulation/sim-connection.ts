@@ -14,6 +14,10 @@ export interface SimFate {
    * is answered 504: carried out all the same, as by a server that did not hear from its storage in time.
    */
   readonly outcome?: 'lost' | 'dropped' | number;
+  /** Whether it arrives even after it was given up, as what waits in a buffer on its way does. */
+  readonly arrivesLate?: boolean;
+  /** It arrives once more so much later, in milliseconds; this is what is answered, and the first answer is lost. */
+  readonly againMs?: number;
 }
 
 /** How a connection behaves. */
@@ -22,6 +26,8 @@ export interface SimConnectionOptions {
   readonly fate?: (request: ApiRequest) => SimFate;
   /** How long a watch event travels, in milliseconds; by default 0. */
   readonly watchDelayMs?: () => number;
+  /** Whether what is on its way about an object is replaced by the next event about it; by default it is not. */
+  readonly coalesces?: () => boolean;
   /** How many requests are under way at once; more wait, unsent. By default any number. */
   readonly connections?: number;
   /** Told of each request that was carried out and whose answer has arrived. */
@@ -30,10 +36,18 @@ export interface SimConnectionOptions {
 
 const DEFAULT_DEADLINE_MS = 10_000;
 
+/** What a request is when it arrives. */
+export interface SimArrival {
+  readonly writer: string;
+  /** Its sender has given it up. */
+  readonly isLate: boolean;
+}
+
 /** One process's connection to a simulated server, with the real client's deadlines and errors. */
 export class SimConnection implements KubernetesClient {
   readonly server = 'simulated';
-  readonly #api: SimApiServer;
+  /** Where requests go from now on. */
+  api: SimApiServer;
   readonly #process: SimProcess;
   readonly #name: string;
   readonly #options: SimConnectionOptions;
@@ -47,7 +61,7 @@ export class SimConnection implements KubernetesClient {
   #isHeld = false;
 
   constructor(api: SimApiServer, process: SimProcess, name: string, options: SimConnectionOptions = {}) {
-    this.#api = api;
+    this.api = api;
     this.#process = process;
     this.#name = name;
     this.#options = options;
@@ -55,15 +69,16 @@ export class SimConnection implements KubernetesClient {
   }
 
   async request(request: ApiRequest): Promise<JsonObject> {
-    return await this.#call(request, 'request', () => this.#api.handle(this.#name, request));
+    return await this.#call(request, 'request', (api, isLate) => api.handle(this.#name, request, isLate));
   }
 
   async stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>> {
-    return await this.#call(request, 'watch', () => {
-      const watch = new SimWatch(this.#process, request, this.#options.watchDelayMs ?? (() => 0));
+    return await this.#call(request, 'watch', (api) => {
+      const { watchDelayMs: delayMs = () => 0, coalesces } = this.#options;
+      const watch = new SimWatch(this.#process, request, { delayMs, ...(coalesces && { coalesces }) });
       watch.isHeld = this.#isHeld;
       try {
-        watch.begin(this.#api);
+        watch.begin(api);
       } catch (error) {
         if (!(error instanceof ApiError) || error.status !== 410) throw error;
         watch.sendError(error);
@@ -100,20 +115,39 @@ export class SimConnection implements KubernetesClient {
     for (const fail of [...this.#pending]) fail();
   }
 
+  /** Nothing arrives any more over the watches that are open, and nobody is told. */
+  silenceWatches(): void {
+    for (const watch of this.#watches) watch.silence();
+  }
+
   holdWatches(isHeld: boolean): void {
     this.#isHeld = isHeld;
     for (const watch of this.#watches) watch.isHeld = isHeld;
   }
 
   /** Watches have connections of their own, and are the server's business only once they have begun. */
-  #call<T>(request: ApiRequest, kind: 'request' | 'watch', carryOut: () => T): Promise<T> {
+  #call<T>(
+    request: ApiRequest,
+    kind: 'request' | 'watch',
+    carryOut: (api: SimApiServer, isLate: boolean) => T,
+  ): Promise<T> {
     const { signal, deadlineMs = DEFAULT_DEADLINE_MS, method, path } = request;
-    const { requestMs = 0, answerMs = 0, outcome } = this.#options.fate?.(request) ?? {};
+    const { api } = this;
+    const {
+      requestMs = 0,
+      answerMs = 0,
+      outcome,
+      arrivesLate = false,
+      againMs,
+    } = this.#options.fate?.(request) ?? {};
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const fail = (code: string) => reject(new ConnectionError(`${method} ${path}: ${code}`, { code }));
     if (!this.#process.isAlive) return promise;
+    const sentAt = this.#process.world.now();
     let isOver = false;
     let hasConnection = false;
+    // Who has died meanwhile has not given it up, but would have.
+    const isLate = () => isOver || this.#process.world.now() > sentAt + deadlineMs;
     const giveUp = (code: string) => {
       isOver = true;
       finish();
@@ -130,22 +164,28 @@ export class SimConnection implements KubernetesClient {
       else this.#unsent.delete(send);
     };
 
-    const arrive = () => {
-      // What was given up before it arrived was never sent on.
-      if (isOver || outcome === 'dropped') return;
-      if (kind === 'watch') serve();
-      else this.#api.serve(serve);
+    const arrive = (isAnswered: boolean) => {
+      // What was given up before it arrived was, most often, never sent on.
+      if ((isOver && !arrivesLate) || outcome === 'dropped') return;
+      if (api.isDown) {
+        if (!isOver) giveUp('ECONNREFUSED');
+        return;
+      }
+      if (kind === 'watch') serve(isAnswered);
+      else api.serve(() => serve(isAnswered));
     };
-    const serve = () => {
+    const serve = (isAnswered: boolean) => {
       const answer = settled(() => {
-        if (typeof outcome !== 'number') return carryOut();
-        if (outcome === 504 && method !== 'GET') carryOut();
-        const retryAfterMs = outcome === 429 ? 1000 : undefined;
-        throw new ApiError({ method, path, status: outcome, message: 'simulated', retryAfterMs });
+        const status = typeof outcome === 'number' ? outcome : api.fault?.(method !== 'GET');
+        if (status === undefined) return carryOut(api, isLate());
+        if (status === 504 && method !== 'GET') carryOut(api, isLate());
+        const retryAfterMs = status === 429 ? 1000 : undefined;
+        throw new ApiError({ method, path, status, message: 'simulated', retryAfterMs });
       });
-      if (outcome === 'lost') return;
+      if (outcome === 'lost' || !isAnswered) return;
       later(this.#process, answerMs, () => {
         if (isOver) return;
+        isOver = true;
         finish();
         try {
           resolve(answer());
@@ -158,7 +198,8 @@ export class SimConnection implements KubernetesClient {
     const send = () => {
       hasConnection = kind === 'request';
       // On its way, it no longer depends on who sent it.
-      later(this.#process.world, requestMs, arrive);
+      later(this.#process.world, requestMs, () => arrive(againMs === undefined));
+      if (againMs !== undefined) later(this.#process.world, requestMs + againMs, () => arrive(true));
     };
     this.#pending.add(onReset);
     signal?.addEventListener('abort', onAbort, { once: true });

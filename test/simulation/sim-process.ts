@@ -1,24 +1,40 @@
 import type { Clock } from '../../src/support/clock.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 
-/** How far a process's clocks are from those of the world, in milliseconds. */
+/** How far a process's clocks are from those of the world, in milliseconds, and how much faster they run. */
 export interface SimSkew {
   readonly monotonicMs?: number;
   readonly wallMs?: number;
+  /** By default 1. */
+  readonly rate?: number;
 }
 
 /** A process with clocks of its own, that can stop dead for a while, or for good, while time goes on. */
 export class SimProcess implements Clock {
   readonly world: VirtualClock;
+  readonly rate: number;
   readonly #monotonicSkewMs: number;
   #wallSkewMs: number;
+  #lowestSkewMs: number;
+  #highestSkewMs: number;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #isAlive = true;
 
-  constructor(world: VirtualClock, { monotonicMs = 0, wallMs = 0 }: SimSkew = {}) {
+  readonly #random: (() => number) | undefined;
+
+  /** @param random chance of its own, so that nobody else's doings change it; by default the world's */
+  constructor(
+    world: VirtualClock,
+    { monotonicMs = 0, wallMs = 0, rate = 1 }: SimSkew = {},
+    random?: () => number,
+  ) {
     this.world = world;
+    this.rate = rate;
+    this.#random = random;
     this.#monotonicSkewMs = monotonicMs;
     this.#wallSkewMs = wallMs;
+    this.#lowestSkewMs = wallMs;
+    this.#highestSkewMs = wallMs;
   }
 
   /** False once it was killed. */
@@ -34,21 +50,34 @@ export class SimProcess implements Clock {
     return this.#wallSkewMs;
   }
 
+  /** The furthest that its wall clock has ever been behind. */
+  get lowestSkewMs(): number {
+    return this.#lowestSkewMs;
+  }
+
+  /** The furthest that its wall clock has ever been ahead. */
+  get highestSkewMs(): number {
+    return this.#highestSkewMs;
+  }
+
   /** As an administrator or NTP does. */
   jumpWallClock(byMs: number): void {
     this.#wallSkewMs += byMs;
+    this.#lowestSkewMs = Math.min(this.#lowestSkewMs, this.#wallSkewMs);
+    this.#highestSkewMs = Math.max(this.#highestSkewMs, this.#wallSkewMs);
   }
 
   now(): number {
-    return this.world.now() + this.#monotonicSkewMs;
+    return this.world.now() * this.rate + this.#monotonicSkewMs;
   }
 
   wallTime(): bigint {
-    return this.world.wallTime() + BigInt(Math.round(this.#wallSkewMs * 1000));
+    const driftMs = this.world.now() * (this.rate - 1);
+    return this.world.wallTime() + BigInt(Math.round((this.#wallSkewMs + driftMs) * 1000));
   }
 
   random(): number {
-    return this.world.random();
+    return this.#random ? this.#random() : this.world.random();
   }
 
   setTimer(callback: () => void, delayMs: number): () => void {
@@ -61,7 +90,7 @@ export class SimProcess implements Clock {
         else callback();
       }, ms);
     };
-    arm(delayMs);
+    arm(delayMs / this.rate);
     return () => cancel();
   }
 

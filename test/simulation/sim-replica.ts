@@ -2,12 +2,14 @@ import { ElectionController } from '../../src/controller/election-controller.ts'
 import { createApiLockStorage } from '../../src/controller/lock/api-lock-storage.ts';
 import { CoordinatorLock } from '../../src/controller/lock/coordinator-lock.ts';
 import { replicaIdentity } from '../../src/controller/lock/lock-record.ts';
+import { DEFAULT_LOCK_TIMING } from '../../src/controller/lock/lock-settings.ts';
+import type { LockStorage } from '../../src/controller/lock/lock-storage.ts';
 import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
 import type { Action, Decision } from '../../src/election/decision.ts';
 import type { ElectionSettings } from '../../src/election/model.ts';
+import type { Instant } from '../../src/support/clock.ts';
 import type { SimConnection } from './sim-connection.ts';
 import type { SimProcess } from './sim-process.ts';
-
 import { SpentAckCheck } from './spent-ack-check.ts';
 
 /** What a replica is made of. */
@@ -18,8 +20,12 @@ export interface SimReplicaParts {
   readonly lockClient: SimConnection;
   readonly settings: ElectionSettings;
   readonly takeOver: boolean;
-  readonly trace: (text: string) => void;
+  readonly trace: (text: () => string) => void;
   readonly onViolation: (what: string) => void;
+  /** It takes itself for the coordinator until then, in the world's time, unless it renews before; undefined: no more. */
+  readonly onDuty: (until: Instant | undefined) => void;
+  /** A decision of its own. */
+  readonly onDecision?: (decision: Decision) => void;
 }
 
 /** One replica of the coordinator: the real controller behind the real lock, put together as the program does it. */
@@ -30,6 +36,8 @@ export class SimReplica {
   readonly lockClient: SimConnection;
   readonly controller: ElectionController;
   readonly lock: CoordinatorLock;
+  readonly #onDuty: SimReplicaParts['onDuty'];
+  #renewalSentAt: Instant = 0;
   #isStopping = false;
 
   constructor({
@@ -41,20 +49,28 @@ export class SimReplica {
     takeOver,
     trace,
     onViolation,
+    onDuty,
+    onDecision,
   }: SimReplicaParts) {
     const check = new SpentAckCheck(onViolation);
+    const lastReasons = new Map<string, string>();
     this.name = name;
     this.process = process;
     this.client = client;
     this.lockClient = lockClient;
+    this.#onDuty = onDuty;
     this.lock = new CoordinatorLock({
       clock: process,
-      storage: createApiLockStorage(lockClient, process, coordinatorLease, () => {}),
+      storage: this.#watched(createApiLockStorage(lockClient, process, coordinatorLease, () => {})),
       identity: replicaIdentity(name, '1'),
       takeOver,
       mayClaim: () => this.controller.canElect(),
+      onEvent: ({ kind }) => {
+        if (kind === 'setBack') this.controller.listAnew();
+      },
       onChange: (state) => {
-        trace(`${name} ${state.kind}`);
+        trace(() => `${name} ${state.kind}`);
+        this.#tellDuty();
         if (state.kind === 'active') this.controller.reconsiderAll();
       },
     });
@@ -70,19 +86,25 @@ export class SimReplica {
       observer: {
         decided: (key, decision, input) => {
           check.decided(key, decision, input, process.now());
-          if (decision.actions.length > 0) trace(`${name} ${key} ${describe(decision)}`);
+          onDecision?.(decision);
+          if (decision.actions.length > 0 || decision.reason !== lastReasons.get(key))
+            trace(() => `${name} ${key} ${describe(decision)}`);
+          lastReasons.set(key, decision.reason);
         },
         written: (key, action, error, decision) => {
           if (error === undefined) check.written(key, action, decision, process.now());
-          else trace(`${name} ${key} ${action.kind} failed: ${String(error).slice(0, 100)}`);
+          else trace(() => `${name} ${key} ${action.kind} failed: ${String(error).slice(0, 100)}`);
         },
         applied: () => {},
         forgotten: () => {},
-        synced: () => trace(`${name} synced`),
+        synced: () => trace(() => `${name} synced`),
         notServed: () => {},
         discoveryFailed: () => {},
-        reflectorFailed: () => {},
-        reflectorObserver: () => () => {},
+        reflectorFailed: (error, { during }) => trace(() => `${name} ${during} failed: ${String(error)}`),
+        reflectorObserver:
+          (resource) =>
+          ({ type }) =>
+            trace(() => `${name} ${resource} ${type}`),
         reconcileFailed: (key, error) => {
           throw new Error(`${name} could not reconcile ${key}`, { cause: error });
         },
@@ -117,6 +139,28 @@ export class SimReplica {
     return this.process.isAlive && !this.#isStopping;
   }
 
+  /** Its own storage, with a look at when what it wrote last was sent. */
+  #watched(storage: LockStorage): LockStorage {
+    const after = async <T>(sent: Promise<T>): Promise<T> => {
+      const sentAt = this.process.world.now();
+      const answer = await sent;
+      this.#renewalSentAt = sentAt;
+      // The lock takes the answer in before this is looked at.
+      this.process.world.setTimer(() => this.#tellDuty(), 0);
+      return answer;
+    };
+    return {
+      ...storage,
+      create: (lease, signal) => after(storage.create(lease, signal)),
+      update: (lease, signal) => after(storage.update(lease, signal)),
+    };
+  }
+
+  #tellDuty(): void {
+    const untilMs = DEFAULT_LOCK_TIMING.renewDeadlineMs / this.process.rate;
+    this.#onDuty(this.isActive() ? this.#renewalSentAt + untilMs : undefined);
+  }
+
   start(): void {
     this.controller.start();
     this.lock.start();
@@ -128,10 +172,12 @@ export class SimReplica {
     await this.lock.stop();
     await this.controller.stop();
     this.process.kill();
+    this.#onDuty(undefined);
   }
 
   crash(): void {
     this.process.kill();
+    this.#onDuty(undefined);
     this.client.breakWatches();
     this.lockClient.breakWatches();
   }

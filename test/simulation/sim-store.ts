@@ -12,17 +12,23 @@ export interface SimChange {
   readonly resource: SimResource;
   readonly object: KubernetesObject;
   readonly revision: number;
+  /** As a line of a watch; the same for all who watch. */
+  line?: Uint8Array;
 }
+
+const FIRST_REVISION = 100;
 
 /** Every object of a simulated server: one revision per write, and the history that watches go on from. */
 export class SimStore {
   readonly #clock: Clock;
   readonly #objects = new Map<string, KubernetesObject>();
   readonly #listeners = new Set<(change: SimChange) => void>();
+  /** Everything after `#historyFrom`, one change for each revision. */
   #history: SimChange[] = [];
+  #historyFrom = FIRST_REVISION;
   #forgottenUpTo = 0;
   #uids = 0;
-  revision = 100;
+  revision = FIRST_REVISION;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -66,6 +72,7 @@ export class SimStore {
   compact(): void {
     this.#history = [];
     this.#forgottenUpTo = this.revision;
+    this.#historyFrom = this.revision;
   }
 
   /** Takes a backup: restoring it undoes, untold, all that is written from now on, revisions included. */
@@ -85,13 +92,18 @@ export class SimStore {
    * revision that is yet to come is waited for.
    */
   watch(revision: number, listener: (change: SimChange) => void): () => void {
-    if (revision < this.#forgottenUpTo) throw refusal(410, 'Expired', `revision ${revision} is too old`);
-    for (const change of this.#history) if (change.revision > revision) listener(change);
+    for (const change of this.since(revision)) listener(change);
     const laterOn = (change: SimChange) => {
       if (change.revision > revision) listener(change);
     };
     this.#listeners.add(laterOn);
     return () => this.#listeners.delete(laterOn);
+  }
+
+  /** Everything after `revision` up to now. */
+  since(revision: number): readonly SimChange[] {
+    if (revision < this.#forgottenUpTo) throw refusal(410, 'Expired', `revision ${revision} is too old`);
+    return this.#history.slice(Math.max(0, revision - this.#historyFrom));
   }
 
   #put(type: 'ADDED' | 'MODIFIED', resource: SimResource, object: KubernetesObject): KubernetesObject {

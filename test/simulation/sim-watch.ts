@@ -3,10 +3,20 @@ import { type ApiError, ConnectionError } from '../../src/kubernetes/errors.ts';
 import type { Instant } from '../../src/support/clock.ts';
 import type { SimApiServer } from './sim-api-server.ts';
 import type { SimProcess } from './sim-process.ts';
+import { keyOf, type SimChange } from './sim-store.ts';
 
 interface Chunk {
-  readonly bytes: Uint8Array;
+  readonly line: Uint8Array;
+  readonly change: SimChange | undefined;
   readonly dueAt: Instant;
+}
+
+/** How events travel to a watch. */
+export interface SimWatchLink {
+  /** How long the next one does, in milliseconds. */
+  readonly delayMs: () => number;
+  /** Whether the next one takes the place of what is on its way about the same object. */
+  readonly coalesces?: () => boolean;
 }
 
 const BOOKMARK_MS = 60_000;
@@ -15,7 +25,7 @@ const BOOKMARK_MS = 60_000;
 export class SimWatch implements AsyncIterable<Uint8Array> {
   readonly #process: SimProcess;
   readonly #request: ApiRequest;
-  readonly #delayMs: () => number;
+  readonly #link: SimWatchLink;
   /** On their way. */
   readonly #travelling: Chunk[] = [];
   /** Arrived, not yet read. */
@@ -25,14 +35,15 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
   #outcome: { readonly error: Error | undefined } | undefined;
   #isHeld = false;
   #isRead = false;
+  #isSilent = false;
   #stop = (): void => {};
   readonly #cancels: (() => void)[] = [];
   onEnd = (): void => {};
 
-  constructor(process: SimProcess, request: ApiRequest, delayMs: () => number) {
+  constructor(process: SimProcess, request: ApiRequest, link: SimWatchLink) {
     this.#process = process;
     this.#request = request;
-    this.#delayMs = delayMs;
+    this.#link = link;
     request.signal?.addEventListener(
       'abort',
       () => this.end(new ConnectionError('aborted', { code: 'ABORTED' })),
@@ -54,24 +65,37 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
     if (!isHeld) this.#deliver();
   }
 
+  /** Nothing arrives any more, and nobody is told: a connection that something between has forgotten. */
+  silence(): void {
+    this.#isSilent = true;
+    this.#travelling.length = 0;
+  }
+
   begin(api: SimApiServer): void {
-    this.#stop = api.watch(this.#request, ({ type, object }) => this.#send({ type, object }));
+    this.#stop = api.watch(this.#request, (change) => {
+      change.line ??= lineOf({ type: change.type, object: change.object });
+      this.#send(change.line, change);
+    });
     const { world } = this.#process;
     const from = Number(this.#request.query?.['resourceVersion']);
     const bookmark = () => {
       // A real server sends none to whoever is ahead of it.
-      if (api.store.revision >= from)
-        this.#send({ type: 'BOOKMARK', object: { metadata: { resourceVersion: `${api.store.revision}` } } });
+      if (api.cachedUpTo >= from)
+        this.#send(
+          lineOf({ type: 'BOOKMARK', object: { metadata: { resourceVersion: `${api.cachedUpTo}` } } }),
+        );
       this.#cancels[0] = world.setTimer(bookmark, BOOKMARK_MS);
     };
     this.#cancels[0] = world.setTimer(bookmark, BOOKMARK_MS);
     const timeoutSeconds = Number(this.#request.query?.['timeoutSeconds'] ?? 300);
-    this.#cancels[1] = world.setTimer(() => this.end(undefined), timeoutSeconds * 1000);
+    this.#cancels[1] = world.setTimer(() => {
+      if (!this.#isSilent) this.end(undefined);
+    }, timeoutSeconds * 1000);
   }
 
   /** An ERROR event, after which the server has nothing more to say. */
   sendError({ status, reason, message }: ApiError): void {
-    this.#send({ type: 'ERROR', object: { kind: 'Status', code: status, reason, message } });
+    this.#send(lineOf({ type: 'ERROR', object: { kind: 'Status', code: status, reason, message } }));
   }
 
   end(error: Error | undefined): void {
@@ -100,26 +124,56 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
     }
   }
 
-  #send(event: unknown): void {
+  #send(line: Uint8Array, change?: SimChange): void {
+    if (this.#isSilent) return;
     const { world } = this.#process;
-    const dueAt = Math.max(this.#lastDueAt, world.now() + this.#delayMs());
+    const dueAt = Math.max(this.#lastDueAt, world.now() + this.#link.delayMs());
     this.#lastDueAt = dueAt;
-    this.#travelling.push({ bytes: Buffer.from(`${JSON.stringify(event)}\n`), dueAt });
+    if (change && this.#coalesced(change, dueAt)) return;
+    this.#travelling.push({ line, change, dueAt });
     if (dueAt <= world.now()) this.#deliver();
-    else this.#process.setTimer(() => this.#deliver(), dueAt - world.now());
+    else world.setTimer(() => this.#deliver(), dueAt - world.now());
+  }
+
+  /** Puts it in the place of what is on its way about the same object, as whatever stands between may do. */
+  #coalesced(change: SimChange, dueAt: Instant): boolean {
+    if (!this.#link.coalesces?.()) return false;
+    const index = this.#travelling.findIndex((other) => other.change && isSameObject(other.change, change));
+    const former = this.#travelling[index]?.change;
+    if (!former) return false;
+    this.#travelling.splice(index, 1);
+    const type = coalescedType(former.type, change.type);
+    const merged = { ...change, type };
+    this.#travelling.push({ line: lineOf({ type, object: change.object }), change: merged, dueAt });
+    return true;
   }
 
   #deliver(): void {
     const now = this.#process.world.now();
     if (this.#isHeld || this.#outcome || !this.#process.isAlive) return;
     if (this.#process.isPaused) {
+      // Once it is awake again.
       this.#process.setTimer(() => this.#deliver(), 0);
       return;
     }
     for (let [next] = this.#travelling; next && next.dueAt <= now; [next] = this.#travelling) {
       this.#travelling.shift();
-      this.#arrived.push(next.bytes);
+      this.#arrived.push(next.line);
     }
     this.#wake();
   }
+}
+
+function lineOf(event: unknown): Uint8Array {
+  return Buffer.from(`${JSON.stringify(event)}\n`);
+}
+
+function isSameObject(a: SimChange, b: SimChange): boolean {
+  return a.resource === b.resource && keyOf(a.object) === keyOf(b.object);
+}
+
+/** What two changes of one object come to, for whoever sees only the second. */
+function coalescedType(first: SimChange['type'], second: SimChange['type']): SimChange['type'] {
+  if (second === 'DELETED') return 'DELETED';
+  return first === 'ADDED' ? 'ADDED' : 'MODIFIED';
 }

@@ -88,6 +88,19 @@ export class VirtualClock implements Clock {
     await settle();
   }
 
+  /** Lets time pass up to `until`, from timer to timer, as long as `mayGoOn` says so after each of them. */
+  async advanceWhile(until: Instant, mayGoOn: () => boolean): Promise<void> {
+    await settleWithoutIo();
+    for (let timer = this.#next(); mayGoOn(); timer = this.#next()) {
+      if (!timer || timer.at > until) {
+        this.#now = until;
+        break;
+      }
+      await this.#fire(timer);
+    }
+    await settleWithoutIo();
+  }
+
   /** Lets time pass up to the next timer and fires it. Returns whether there was one. */
   async advanceToNextTimer(): Promise<boolean> {
     await settle();

@@ -131,6 +131,14 @@ describe('the coordinator lock', () => {
     ]);
   });
 
+  test('set back by a backup of the storage is worth a warning', () => {
+    const { lock, lines } = makeReport();
+    lock.happened({ kind: 'setBack' });
+    expect(lines).toMatchObject([
+      { level: 'warn', msg: 'The storage was restored from a backup: listing everything anew' },
+    ]);
+  });
+
   test('whose calls fail is told of once for each kind of call, and counted each time', async () => {
     const { lock, lines, measure } = makeReport();
     for (const call of ['get', 'get', 'update', 'get', 'update'] as const) {

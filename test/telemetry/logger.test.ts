@@ -25,6 +25,22 @@ describe('the logger', () => {
     ]);
   });
 
+  test('writes text that others wrote so that a terminal may show it, and no more of it than anybody reads', () => {
+    const lines: string[] = [];
+    const logger = createLogger({ level: 'debug', destination: { write: (line) => lines.push(line) } });
+    const holder = `\u202e\u009b2J${'x'.repeat(100_000)}`;
+    logger.info({ holder, candidates: [{ name: holder }] }, 'Elected a leader');
+    logger.warn({ err: new Error(holder) }, 'Could not write');
+    for (const line of lines) {
+      expect(line.length).toBeLessThan(5000);
+      expect(line).not.toMatch(/[\u009b\u202e]/u);
+      expect(line.endsWith('}\n')).toBe(true);
+    }
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      holder: expect.stringMatching(/^\u202e\u009b2Jx+…$/u),
+    });
+  });
+
   test('leaves out what is below its level', () => {
     const { logger, entries } = captureLog('warn');
     logger.debug('a');

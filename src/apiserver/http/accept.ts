@@ -7,12 +7,16 @@ export interface AcceptClause {
   readonly parameters: readonly (readonly [name: string, value: string])[];
 }
 
+const MOST_CLAUSES = 1000;
+
 /** The clauses of an Accept header, the most wanted first; those that make no sense are left out. */
 export function parseAccept(header: string): readonly AcceptClause[] {
   const clauses: AcceptClause[] = [];
   for (const part of header.split(',')) {
     const clause = parseClause(part);
     if (clause === undefined) continue;
+    // No client has so many that it means; sorting them would take longer than answering.
+    if (clauses.length === MOST_CLAUSES) break;
     // Sorted by insertion: the order is none that a sort could rely on, as a wildcard may come before what it follows.
     let index = clauses.length;
     for (let before = clauses[index - 1]; before && precedes(clause, before); before = clauses[index - 1]) {

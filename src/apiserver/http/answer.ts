@@ -28,7 +28,7 @@ export interface Layout {
 }
 
 /** YAML 1.1 is what most of its readers go by: there, `yes` and `on` have to be quoted to stay text. */
-const yamlForm = {
+export const yamlForm = {
   version: '1.1',
   sortMapEntries: true,
   aliasDuplicateObjects: false,

@@ -13,6 +13,7 @@ import type { Access } from '../access/access.ts';
 import type { Reply, ResourceRequest } from '../operations/resource-request.ts';
 import type { ResourceDefinition } from '../resources/definition.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
+import type { LargeBodies } from './large-bodies.ts';
 import { createConnections } from './malformed-requests.ts';
 import type { PathHandler } from './path-handler.ts';
 import { createListener, type RequestLine } from './request-listener.ts';
@@ -31,7 +32,9 @@ export interface HttpFrontOptions {
   /** What is served under paths of their own, by path. */
   readonly pathHandlers: ReadonlyMap<string, PathHandler>;
   /** Answers one request; what it throws, unless it is an ApiError, becomes a 500. */
-  readonly handle: (request: ResourceRequest) => Reply;
+  readonly handle: (request: ResourceRequest) => Reply | Promise<Reply>;
+  /** Reads and writes what is too large to be read and written while others wait. */
+  readonly largeBodies: LargeBodies;
   /** Called when a request has been answered, or its stream has ended. */
   readonly onRequest?: (line: RequestLine) => void;
   /** Called with what should never happen. */
@@ -97,16 +100,16 @@ function createServer(tls: HttpFrontOptions['tls'], listener: RequestListener): 
 }
 
 function createDispatcherOf(options: HttpFrontOptions): Dispatcher {
-  const { resources, pathHandlers, access, clock, handle, onError = () => {} } = options;
+  const { resources, pathHandlers, access, clock, handle, largeBodies, onError = () => {} } = options;
   const router = createRouter(resources);
   return createDispatcher({
     access,
     pathHandlers,
     resource(exchange, path) {
       const review = findReview(path);
-      if (review) return answerReview(review, exchange, path);
+      if (review) return answerReview(review, exchange, path, largeBodies);
       const route = router.route(exchange.incoming.method, path, exchange.target.query);
-      return answerResource(route, exchange, handle, clock);
+      return answerResource(route, exchange, { handle, largeBodies, clock });
     },
     hasGroup: (group) => router.hasGroup(group) || reviewGroups.has(group),
     onError,

@@ -14,7 +14,7 @@ export interface ReadableBody {
  * Makes JSON of a body in protobuf, which only this side of the server knows; any other is left as it is.
  * @throws {ApiError} 400
  */
-export function readableBody(body: Buffer, contentType: string, schema: StructSchema): ReadableBody {
+export function readableBody({ body, contentType }: ReadableBody, schema: StructSchema): ReadableBody {
   if (contentType !== PROTOBUF) return { body, contentType };
   try {
     const object = objectFromProtobuf(body, schema);

@@ -5,6 +5,8 @@ import { readFields } from './protobuf-reader.ts';
 
 /** What every body in protobuf begins with: `k8s` and a zero. */
 const MAGIC = Buffer.from('k8s\0', 'latin1');
+/** What an assignment makes of a property. */
+const PLAIN = { writable: true, enumerable: true, configurable: true };
 
 /**
  * Translates an object in protobuf, as client-go's typed clients send it since 0.32, into the JSON that it stands for.
@@ -50,11 +52,14 @@ function structFrom(message: Buffer, schema: StructSchema): JsonObject {
   return struct;
 }
 
-/** `before` is what this field had already: lists and maps are written one element at a time. */
+/** `before` is what this field had already: lists and maps are written, and grow here, one element at a time. */
 function valueFrom(value: number | Buffer, type: TypeSchema, before: unknown): unknown {
   switch (type.kind) {
-    case 'list':
-      return [...(Array.isArray(before) ? before : []), valueFrom(value, type.items, undefined)];
+    case 'list': {
+      const list: unknown[] = Array.isArray(before) ? before : [];
+      list.push(valueFrom(value, type.items, undefined));
+      return list;
+    }
     case 'boolean':
       return value !== 0;
     case 'int32':
@@ -67,7 +72,10 @@ function valueFrom(value: number | Buffer, type: TypeSchema, before: unknown): u
       return timeFrom(bytesOf(value), type.kind);
     case 'map': {
       const [key, element] = entryFrom(bytesOf(value), type.values);
-      return { ...(isJsonObject(before) ? before : {}), [key]: element };
+      const map: Record<string, unknown> = isJsonObject(before) ? before : {};
+      // Unlike an assignment, this takes __proto__ for a key like any other.
+      Object.defineProperty(map, key, { value: element, ...PLAIN });
+      return map;
     }
     case 'struct':
       return structFrom(bytesOf(value), type);

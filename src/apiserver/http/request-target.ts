@@ -57,7 +57,7 @@ function decoded(path: string): string | undefined {
 
 /** `/api/v1/...` or `/apis/GROUP/VERSION/...`, and something behind it. */
 function parseResourcePath(path: string): ResourcePath | undefined {
-  const segments = path.replace(/^\/|\/+$/g, '').split('/');
+  const segments = withoutTrailingSlashes(path).replace(/^\//, '').split('/');
   const isCore = segments[0] === 'api';
   const group = isCore ? '' : (segments[1] ?? '');
   const [version, ...rest] = segments.slice(isCore ? 1 : 2);
@@ -73,6 +73,13 @@ function parseResourcePath(path: string): ResourcePath | undefined {
     namespace: hasNamespace ? parts[1] : undefined,
     parts: hasNamespace ? parts.slice(2) : parts,
   };
+}
+
+/** A regular expression would try every slash as the first of the last ones. */
+function withoutTrailingSlashes(path: string): string {
+  let end = path.length;
+  while (end > 0 && path[end - 1] === '/') end -= 1;
+  return path.slice(0, end);
 }
 
 function resourceAttributes(method: string, path: ResourcePath, query: URLSearchParams): Attributes {

@@ -1,10 +1,12 @@
 import type { Clock } from '../../support/clock.ts';
 import { deleteOptionsSchema } from '../operations/delete-options.ts';
+import { isLargeRequest } from '../operations/request-size.ts';
 import type { Reply, ResourceRequest, Verb } from '../operations/resource-request.ts';
 import { namesOneOf } from './accept.ts';
-import { layoutFor, objectAnswer } from './answer.ts';
+import { layoutFor } from './answer.ts';
 import { answered, type Exchange, type ExchangeResult } from './exchange.ts';
 import { type ReadableBody, readableBody } from './json-body.ts';
+import { anySizeAnswer, type LargeBodies } from './large-bodies.ts';
 import {
   acceptedTypes,
   type Negotiated,
@@ -20,6 +22,13 @@ import type { ResourceRoute } from './router.ts';
 
 const NO_BODY: ReadableBody = { body: Buffer.alloc(0), contentType: '' };
 
+/** What the answers come from. */
+export interface ResourceEndpointParts {
+  readonly handle: (request: ResourceRequest) => Reply | Promise<Reply>;
+  readonly largeBodies: LargeBodies;
+  readonly clock: Clock;
+}
+
 /**
  * Answers a request for a resource: reads what it is made in and what its answer is to be, and hands it to `handle`.
  * @throws {ApiError} at once or as a rejection
@@ -27,8 +36,7 @@ const NO_BODY: ReadableBody = { body: Buffer.alloc(0), contentType: '' };
 export function answerResource(
   route: ResourceRoute,
   { incoming, reader, principal, warn }: Exchange,
-  handle: (request: ResourceRequest) => Reply,
-  clock: Clock,
+  { handle, largeBodies, clock }: ResourceEndpointParts,
 ): ExchangeResult | Promise<ExchangeResult> {
   const { verb, version } = route;
   const isDeletion = verb === 'delete' || verb === 'deletecollection';
@@ -40,11 +48,15 @@ export function answerResource(
   const negotiated = negotiateFor(verb, reader.accept);
   const representation = representationOf(negotiated.transform, reader.query, verb === 'watch', clock);
   const { user } = principal;
-  const finish = (body: ReadableBody): ExchangeResult => {
+  const show = (reply: Reply): ExchangeResult | Promise<ExchangeResult> => {
+    if (reply.kind === 'stream') return { kind: 'stream', reply };
+    const answer = anySizeAnswer(reply.code, reply.body, layoutFor(reader, negotiated), largeBodies);
+    return answer instanceof Promise ? answer.then(answered) : answered(answer);
+  };
+  const finish = (body: ReadableBody): ExchangeResult | Promise<ExchangeResult> => {
     const { query, userAgent } = reader;
     const reply = handle({ ...route, ...body, query, user, userAgent, representation, warn });
-    if (reply.kind === 'stream') return { kind: 'stream', reply };
-    return answered(objectAnswer(reply.code, reply.body, layoutFor(reader, negotiated)));
+    return reply instanceof Promise ? reply.then(show) : show(reply);
   };
   if (!hasBody(verb)) return finish(NO_BODY);
   // Nobody has to say what an absent body is written in.
@@ -52,8 +64,10 @@ export function answerResource(
   return incoming.readBody().then((body) => {
     if (body === undefined) return { kind: 'gone' };
     if (isDeletion && body.length === 0) return finish(NO_BODY);
-    const schema = isDeletion ? deleteOptionsSchema : version.schema;
-    return finish(readableBody(body, contentTypeOf(typeHeader, verb), schema));
+    const given: ReadableBody = { body, contentType: contentTypeOf(typeHeader, verb) };
+    // A large one is read by whoever carries it out.
+    if (isLargeRequest(given)) return finish(given);
+    return finish(readableBody(given, isDeletion ? deleteOptionsSchema : version.schema));
   });
 }
 

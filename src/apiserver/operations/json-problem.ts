@@ -1,5 +1,7 @@
+import { MAX_JSON_DEPTH } from '../schema/json-survey.ts';
+
 /**
- * What Go's JSON reader says of a text that JSON.parse refuses. Clients see these words in the Status, and match on them.
+ * What Go's JSON reader says of a text that JSON.parse refuses, or that is nested too deeply. Clients see these words in the Status, and match on them.
  */
 export function jsonProblem(text: string): string {
   try {
@@ -18,11 +20,67 @@ class JsonProblem extends Error {}
 const ESCAPES = '"\\/bfnrt';
 const LITERALS = ['true', 'false', 'null'] as const;
 
+/** What an open container waits for. */
+type Expected = 'first item' | 'item' | 'comma' | 'first key' | 'key' | 'colon' | 'member' | 'pair';
+
+const WRONG: Readonly<Record<'comma' | 'first key' | 'key' | 'colon' | 'pair', string>> = {
+  comma: 'after array element',
+  'first key': 'looking for beginning of object key string',
+  key: 'looking for beginning of object key string',
+  colon: 'after object key',
+  pair: 'after object key:value pair',
+};
+
+/** Reads a value that begins at `start` and returns where it ends. What is open is kept in a list: it may be nested deeply. */
+function value(text: string, start: number): number {
+  const open: Expected[] = [];
+  let at = start;
+  do {
+    at = skipSpace(text, at);
+    const expected = open.at(-1);
+    if (isEnd(expected, text[at])) {
+      open.pop();
+      at += 1;
+    } else if (expected === undefined || isValueNext(expected)) {
+      if (expected !== undefined) open[open.length - 1] = expected === 'member' ? 'pair' : 'comma';
+      at = begin(text, at, open);
+    } else {
+      at = punctuation(text, at, expected, open);
+    }
+  } while (open.length > 0);
+  return at;
+}
+
+function isEnd(expected: Expected | undefined, character: string | undefined): boolean {
+  if (expected === 'first item' || expected === 'comma') return character === ']';
+  return (expected === 'first key' || expected === 'pair') && character === '}';
+}
+
+function isValueNext(expected: Expected): expected is 'first item' | 'item' | 'member' {
+  return expected === 'first item' || expected === 'item' || expected === 'member';
+}
+
 /** Each of these reads one thing that begins at `at` and returns where it ends. */
-function value(text: string, at: number): number {
+function begin(text: string, at: number, open: Expected[]): number {
   const first = text[at];
-  if (first === '{') return object(text, at + 1);
-  if (first === '[') return array(text, at + 1);
+  if (first !== '{' && first !== '[') return scalar(text, at);
+  open.push(first === '{' ? 'first key' : 'first item');
+  if (open.length > MAX_JSON_DEPTH) fail(text, at, 'exceeded max depth');
+  return at + 1;
+}
+
+function punctuation(text: string, at: number, expected: keyof typeof WRONG, open: Expected[]): number {
+  const isKey = expected === 'key' || expected === 'first key';
+  const wanted = isKey ? '"' : expected === 'colon' ? ':' : ',';
+  if (text[at] !== wanted) fail(text, at, WRONG[expected]);
+  if (isKey) open[open.length - 1] = 'colon';
+  else if (expected === 'colon') open[open.length - 1] = 'member';
+  else open[open.length - 1] = expected === 'pair' ? 'key' : 'item';
+  return isKey ? string(text, at + 1) : at + 1;
+}
+
+function scalar(text: string, at: number): number {
+  const first = text[at];
   if (first === '"') return string(text, at + 1);
   if (first === '-' || isDigit(first)) return number(text, at);
   const literal = LITERALS.find((each) => each[0] === first);
@@ -32,31 +90,6 @@ function value(text: string, at: number): number {
     fail(text, at + index, `in literal ${literal} (expecting '${literal[index]}')`);
   }
   return at + literal.length;
-}
-
-function object(text: string, start: number): number {
-  let at = skipSpace(text, start);
-  if (text[at] === '}') return at + 1;
-  for (;;) {
-    if (text[at] !== '"') fail(text, at, 'looking for beginning of object key string');
-    at = skipSpace(text, string(text, at + 1));
-    if (text[at] !== ':') fail(text, at, 'after object key');
-    at = skipSpace(text, value(text, skipSpace(text, at + 1)));
-    if (text[at] === '}') return at + 1;
-    if (text[at] !== ',') fail(text, at, 'after object key:value pair');
-    at = skipSpace(text, at + 1);
-  }
-}
-
-function array(text: string, start: number): number {
-  let at = skipSpace(text, start);
-  if (text[at] === ']') return at + 1;
-  for (;;) {
-    at = skipSpace(text, value(text, at));
-    if (text[at] === ']') return at + 1;
-    if (text[at] !== ',') fail(text, at, 'after array element');
-    at = skipSpace(text, at + 1);
-  }
 }
 
 function string(text: string, start: number): number {

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import type { JsonObject } from '../../support/json.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { withMetadata } from './context.ts';
 import type { ResourceRequest } from './resource-request.ts';
@@ -9,12 +9,20 @@ export function withoutDuplicateOwners(object: ApiObject): {
   readonly duplicates: readonly string[];
 } {
   const references = object.metadata.ownerReferences ?? [];
-  const kept = references.filter(
-    (each, index) => !references.slice(0, index).some((earlier) => isDeepStrictEqual(each, earlier)),
-  );
-  if (kept.length === references.length) return { object, duplicates: [] };
-  const duplicates = references.filter((each) => !kept.includes(each)).map((each) => String(each['uid']));
-  return { object: withMetadata(object, { ownerReferences: kept }), duplicates };
+  const kept = new Map<string, JsonObject>();
+  const duplicates: string[] = [];
+  for (const reference of references) {
+    const content = contentOf(reference);
+    if (kept.has(content)) duplicates.push(String(reference['uid']));
+    else kept.set(content, reference);
+  }
+  if (duplicates.length === 0) return { object, duplicates };
+  return { object: withMetadata(object, { ownerReferences: [...kept.values()] }), duplicates };
+}
+
+/** The same for references that say the same, whatever order they say it in. Their values are no objects. */
+function contentOf(reference: JsonObject): string {
+  return JSON.stringify(Object.entries(reference).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /** Tells the client what {@link withoutDuplicateOwners} took out; `isPatched`: it came about by a patch. */

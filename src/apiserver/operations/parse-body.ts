@@ -1,6 +1,8 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import { messageOf } from '../../support/error-message.ts';
 import { readJson } from '../schema/read-json.ts';
 import { jsonProblem } from './json-problem.ts';
+import { aliasProblem } from './yaml-aliases.ts';
 
 /** A body as plain JSON, whatever it was written in. */
 export type ParsedBody =
@@ -29,6 +31,16 @@ export function parseBody(body: Buffer, contentType: string): ParsedBody {
 
 /** Parses YAML as Kubernetes does before it makes JSON of it. */
 export function parseYaml(text: string): ParsedBody {
+  try {
+    return parseDocumentOf(text);
+  } catch (error) {
+    // It walks what it reads level by level, and reports what it finds only then by throwing it.
+    const problem = error instanceof RangeError ? 'exceeded max depth of 10000' : messageOf(error);
+    return { ok: false, problem: `yaml: ${problem}` };
+  }
+}
+
+function parseDocumentOf(text: string): ParsedBody {
   const lines = new LineCounter();
   const document = parseDocument(text, {
     schema: 'yaml-1.1',
@@ -40,7 +52,10 @@ export function parseYaml(text: string): ParsedBody {
   const [error] = document.errors;
   if (error)
     return { ok: false, problem: `yaml: line ${lines.linePos(error.pos[0]).line}: ${error.message}` };
-  return { ok: true, value: document.toJS() as unknown, duplicates: duplicateKeys(document.contents, lines) };
+  const problem = aliasProblem(document);
+  if (problem !== undefined) return { ok: false, problem: `yaml: ${problem}` };
+  const value: unknown = document.toJS({ maxAliasCount: -1 });
+  return { ok: true, value, duplicates: duplicateKeys(document.contents, lines) };
 }
 
 /** Those within the value of a key come before the key itself. */

@@ -106,14 +106,14 @@ export function patch(context: OperationsContext, request: ResourceRequest): Obj
 
 function readPatch(body: Buffer, kind: PatchKind): { given: unknown; duplicates: readonly string[] } {
   const text = body.toString('utf8');
-  const given = parseJson(text);
-  if (given === undefined) throw badRequest(kind.unreadable(jsonProblem(text)));
-  return { given: given.value, duplicates: duplicateFields(text) };
+  const read = parseJson(text);
+  if (read === undefined) throw badRequest(kind.unreadable(jsonProblem(text)));
+  return read;
 }
 
-function parseJson(text: string): { readonly value: unknown } | undefined {
+function parseJson(text: string): ReturnType<typeof readPatch> | undefined {
   try {
-    return { value: JSON.parse(text) };
+    return { given: JSON.parse(text), duplicates: duplicateFields(text) };
   } catch {
     return undefined;
   }

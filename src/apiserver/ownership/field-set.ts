@@ -112,17 +112,21 @@ export function toFieldsV1({ members, children }: FieldSet): JsonObject {
   );
 }
 
+/** No type of the API has fields below so many others; what is nested more deeply would exhaust the stack of who walks it. */
+const MOST_LEVELS = 100;
+
 /**
  * Reads {@link toFieldsV1}'s notation. Elements of a kind that nobody knows are left out.
  * @throws {PathElementError} where it is something else.
  */
-export function fromFieldsV1(fields: JsonObject): FieldSet {
+export function fromFieldsV1(fields: JsonObject, level = 1): FieldSet {
+  if (level > MOST_LEVELS) throw new PathElementError('fields are nested too deeply');
   const set = emptyFieldSet();
   for (const [text, value] of Object.entries(fields)) {
     const element = text === '.' ? undefined : parseElement(text);
     if (element === undefined) continue;
     if (value !== null && !isJsonObject(value)) throw new PathElementError(`not a set of fields: ${text}`);
-    const child = fromFieldsV1(value ?? {});
+    const child = fromFieldsV1(value ?? {}, level + 1);
     const isMember = isEmptySet(child) || Object.hasOwn(value ?? {}, '.');
     if (isMember) set.members.add(element);
     if (!isEmptySet(child)) set.children.set(element, child as FieldSetDraft);

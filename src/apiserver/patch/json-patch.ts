@@ -2,26 +2,31 @@ import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { ApiError, badRequest, invalidObject } from '../errors/api-error.ts';
 import { invalid } from '../errors/field-error.ts';
+import { Draft, memberOf, type OwnContainer, setMember } from './draft.ts';
 import { jsonType } from './go-notation.ts';
 
 /** The most operations of one patch. */
 const MAX_OPERATIONS = 10_000;
 
+/** The most that the copies of one patch may add up to, in bytes of JSON: as much as a request may have. */
+const MAX_COPIED_BYTES = 3 * 1024 * 1024;
+
 /** The fields of an operation that have to be text. */
 const TEXTS: readonly string[] = ['op', 'path', 'from'];
 const FIELDS: readonly string[] = [...TEXTS, 'value'];
-
-type Container = JsonObject | readonly unknown[];
 
 /**
  * Applies a JSON patch (RFC 6902) as the real server does, which is laxer than the standard: `replace` makes a member that
  * is not there, negative indices count from the end, `test` of something absent passes for null, a `copy` of a member that
  * is absent copies null, and what precedes the first slash of a path is not looked at.
- * @throws {ApiError} 400 if it is no list of operations, 413 if it has too many, 422 if one of them cannot be done.
+ * @throws {ApiError} 400 if it is no list of operations, 413 if it has too many, 422 if one of them cannot be done or they
+ * copy too much.
  */
 export function applyJsonPatch(document: JsonObject, patch: unknown): JsonObject {
-  let root: unknown = document;
-  for (const operation of readOperations(patch)) root = perform(root, operation);
+  const draft = new Draft(document);
+  const copied = { bytes: 0 };
+  for (const operation of readOperations(patch)) perform(draft, operation, copied);
+  const root = draft.finish();
   if (isJsonObject(root)) return root;
   const problem =
     'couldn\'t get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
@@ -69,44 +74,77 @@ function rejected(): ApiError {
   return new ApiError(422, 'Invalid', message, {});
 }
 
-function perform(root: unknown, operation: JsonObject): unknown {
+/** How much the copies of a patch have added up to. */
+interface Copied {
+  bytes: number;
+}
+
+function perform(draft: Draft, operation: JsonObject, copied: Copied): void {
   const { op, value = null } = operation;
   switch (op) {
     case 'add':
-      return edit(root, tokens(operation, 'path'), (container, key) => add(container, key, value));
+      add(...place(draft, operation, 'path'), value);
+      break;
     case 'remove':
-      return edit(root, tokens(operation, 'path'), remove);
+      remove(...place(draft, operation, 'path'));
+      break;
     case 'replace':
-      return replace(root, operation, value);
+      replace(draft, operation, value);
+      break;
     case 'move': {
-      const from = tokens(operation, 'from');
-      const moved = read(root, from) ?? null;
-      const rest = edit(root, from, remove);
-      return edit(rest, tokens(operation, 'path'), (container, key) => add(container, key, moved));
+      const moved = read(draft, operation, 'from') ?? null;
+      remove(...place(draft, operation, 'from'));
+      add(...place(draft, operation, 'path'), moved);
+      break;
     }
     case 'copy': {
-      const copied = read(root, tokens(operation, 'from')) ?? null;
-      return edit(root, tokens(operation, 'path'), (container, key) => add(container, key, copied));
+      const original = read(draft, operation, 'from') ?? null;
+      const target = place(draft, operation, 'path');
+      add(...target, copyOf(original, copied));
+      break;
     }
     case 'test': {
-      const found = operation['path'] === '' ? root : read(root, tokens(operation, 'path'));
+      const found = operation['path'] === '' ? draft.root : read(draft, operation, 'path');
       if (!isDeepStrictEqual(found ?? null, value)) throw rejected();
-      return root;
+      break;
     }
     default:
       throw rejected();
   }
 }
 
-function replace(root: unknown, operation: JsonObject, value: unknown): unknown {
+function copyOf(value: unknown, copied: Copied): unknown {
+  if (value === null) return null;
+  const json = JSON.stringify(value);
+  copied.bytes += Buffer.byteLength(json);
+  if (copied.bytes > MAX_COPIED_BYTES) throw rejected();
+  return JSON.parse(json);
+}
+
+function replace(draft: Draft, operation: JsonObject, value: unknown): void {
   if (operation['path'] === '') {
-    if (!isContainer(value)) throw rejected();
-    return value;
+    if (typeof value !== 'object' || value === null) throw rejected();
+    draft.root = value;
+    return;
   }
-  return edit(root, tokens(operation, 'path'), (container, key) => {
-    if (isList(container)) get(container, key);
-    return put(container, key, value);
-  });
+  const [container, key] = place(draft, operation, 'path');
+  if (Array.isArray(container)) container[itemIndex(key, container.length)] = value;
+  else setMember(container, key, value);
+}
+
+function add(container: OwnContainer, key: string, value: unknown): void {
+  if (!Array.isArray(container)) setMember(container, key, value);
+  else if (key === '-') container.push(value);
+  else container.splice(itemIndex(key, container.length + 1), 0, value);
+}
+
+function remove(container: OwnContainer, key: string): void {
+  if (Array.isArray(container)) {
+    container.splice(itemIndex(key, container.length), 1);
+  } else {
+    if (!Object.hasOwn(container, key)) throw rejected();
+    delete container[key];
+  }
 }
 
 /** The decoded tokens of a JSON pointer, of which there has to be at least one. */
@@ -119,51 +157,32 @@ function tokens(operation: JsonObject, field: 'path' | 'from'): readonly string[
     .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
+/** The container that a pointer's last token is about, ready to be changed, and that token. */
+function place(
+  draft: Draft,
+  operation: JsonObject,
+  field: 'path' | 'from',
+): readonly [container: OwnContainer, key: string] {
+  const path = tokens(operation, field);
+  let container = draft.ownRoot();
+  for (const token of path.slice(0, -1)) {
+    if (container === undefined) break;
+    const key = Array.isArray(container) ? itemIndex(token, container.length) : token;
+    container = draft.ownChild(container, key);
+  }
+  if (container === undefined) throw rejected();
+  return [container, path.at(-1) ?? ''];
+}
+
 /** What is at a place whose container exists; undefined for a member that is not there. */
-function read(node: unknown, [token = '', ...rest]: readonly string[]): unknown {
-  if (!isContainer(node)) throw rejected();
-  const child = get(node, token);
-  return rest.length === 0 ? child : read(child, rest);
-}
-
-/** A copy of a value in which the container that the last token is about has been changed. */
-function edit(
-  node: unknown,
-  [token = '', ...rest]: readonly string[],
-  change: (container: Container, key: string) => Container,
-): unknown {
-  if (!isContainer(node)) throw rejected();
-  if (rest.length === 0) return change(node, token);
-  return put(node, token, edit(get(node, token), rest, change));
-}
-
-function get(container: Container, key: string): unknown {
-  if (isList(container)) return container[itemIndex(key, container.length)];
-  return Object.hasOwn(container, key) ? container[key] : undefined;
-}
-
-/** The key is that of an existing item where the container is a list. */
-function put(container: Container, key: string, value: unknown): Container {
-  if (isList(container)) return container.with(itemIndex(key, container.length), value);
-  return inOrder({ ...container, [key]: value });
-}
-
-function add(container: Container, key: string, value: unknown): Container {
-  if (!isList(container)) return put(container, key, value);
-  const end = container.length;
-  return container.toSpliced(key === '-' ? end : itemIndex(key, end + 1), 0, value);
-}
-
-function remove(container: Container, key: string): Container {
-  if (isList(container)) return container.toSpliced(itemIndex(key, container.length), 1);
-  if (!Object.hasOwn(container, key)) throw rejected();
-  const { [key]: _, ...rest } = container;
-  return inOrder(rest);
-}
-
-/** The order in which the real server puts the members of what a patch touched, and complains of them. */
-function inOrder(object: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));
+function read(draft: Draft, operation: JsonObject, field: 'path' | 'from'): unknown {
+  let node = draft.root;
+  for (const token of tokens(operation, field)) {
+    if (Array.isArray(node)) node = node[itemIndex(token, node.length)];
+    else if (isJsonObject(node)) node = memberOf(node, token);
+    else throw rejected();
+  }
+  return node;
 }
 
 /** The index that a token means among so many places. */
@@ -173,12 +192,4 @@ function itemIndex(token: string, places: number): number {
   const index = number < 0 ? number + places : number;
   if (index < 0 || index >= places) throw rejected();
   return index;
-}
-
-function isContainer(value: unknown): value is Container {
-  return typeof value === 'object' && value !== null;
-}
-
-function isList(container: Container): container is readonly unknown[] {
-  return Array.isArray(container);
 }

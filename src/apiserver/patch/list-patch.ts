@@ -153,18 +153,21 @@ function inOrder(merged: List, order: List, original: List, key?: string): List 
   return [...result, ...named.slice(nextNamed), ...rest.slice(nextOther)];
 }
 
-/** Items by their places. As on the real server, one without a place goes ahead of all that were before it. */
+/**
+ * Items by their places. As on the real server, whose sorting inserts one after the other, one without a place goes ahead of
+ * all that were before it, and stays ahead of what was then the first of those that have one.
+ */
 function sortedBy(items: List, placeOf: (item: unknown) => number | undefined): List {
-  const sorted: { readonly item: unknown; readonly place: number | undefined }[] = [];
-  for (const item of items) {
+  let first = Number.POSITIVE_INFINITY;
+  const ranked = items.map((item, index) => {
     const place = placeOf(item);
-    const isAhead = (other: number | undefined) =>
-      place === undefined || other === undefined || place < other;
-    let index = sorted.length;
-    while (index > 0 && isAhead(sorted[index - 1]?.place)) index -= 1;
-    sorted.splice(index, 0, { item, place });
-  }
-  return sorted.map(({ item }) => item);
+    if (place === undefined) return { item, place: first, order: -1 - index };
+    first = Math.min(first, place);
+    return { item, place, order: index };
+  });
+  return ranked
+    .sort((one, other) => (one.place === other.place ? one.order - other.order : one.place - other.place))
+    .map(({ item }) => item);
 }
 
 /** @throws {ApiError} where a patch has its items in another order than the one that it asks for. */

@@ -184,7 +184,8 @@ function validateFinalizers({ finalizers = [] }: ObjectMeta): FieldError[] {
 
 function validateNoNewFinalizers({ finalizers = [] }: ObjectMeta, old: ObjectMeta): FieldError[] {
   if (old.deletionTimestamp === undefined) return [];
-  const added = [...new Set(finalizers)].filter((each) => !(old.finalizers ?? []).includes(each)).sort();
+  const before = new Set(old.finalizers);
+  const added = [...new Set(finalizers)].filter((each) => !before.has(each)).sort();
   if (added.length === 0) return [];
   const list = added.map(goQuote).join(', ');
   const problem = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`;

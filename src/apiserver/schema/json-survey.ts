@@ -1,6 +1,6 @@
 /** What JSON.parse does not tell of a text. */
 export interface JsonSurvey {
-  /** Paths of the fields that one object has more than once, each path once, in the order of their second appearance. */
+  /** Paths of the fields that one object has more than once, the first hundred in the order of their second appearance. */
   readonly duplicates: readonly string[];
   /** Whether some number is not written as a plain integer that a double holds exactly: `1.0`, `1e3`. */
   readonly hasOddNumbers: boolean;
@@ -29,8 +29,11 @@ const NINE = 0x39;
 /** More digits than this may be more than a double holds. */
 const SAFE_DIGITS = 15;
 
+/** The real server names no more of them. */
+const MOST_DUPLICATES = 100;
+
 /** No object of the API comes near; what is deeper would exhaust the stack of whoever walks it. */
-const MAX_DEPTH = 1000;
+export const MAX_JSON_DEPTH = 10_000;
 
 /**
  * Surveys a text that JSON.parse has read without complaint, in one pass over its characters.
@@ -49,7 +52,8 @@ export function surveyJson(text: string): JsonSurvey {
       const container = awaitsKey ? containers.at(-1) : undefined;
       if (container?.keys !== undefined) {
         container.place = keyOf(text.slice(at, end));
-        if (container.keys.has(container.place)) duplicates.add(pathText(containers));
+        const isDuplicate = container.keys.has(container.place) && duplicates.size < MOST_DUPLICATES;
+        if (isDuplicate) duplicates.add(pathText(containers));
         container.keys.add(container.place);
       }
       at = end;
@@ -64,7 +68,7 @@ export function surveyJson(text: string): JsonSurvey {
     if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       const isObject = code === OPEN_BRACE;
       containers.push({ keys: isObject ? new Set() : undefined, place: isObject ? '' : 0 });
-      if (containers.length > MAX_DEPTH) throw new SyntaxError('exceeded max depth');
+      if (containers.length > MAX_JSON_DEPTH) throw new SyntaxError('exceeded max depth');
       awaitsKey = isObject;
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
       containers.pop();

@@ -61,12 +61,18 @@ function supportedRequirements(
 }
 
 function fieldSelector(requirements: readonly FieldRequirement[]): FieldSelector {
+  const values = new Map<string, { readonly equal: Set<string>; readonly other: Set<string> }>();
+  for (const { field, operator, value } of requirements) {
+    const { equal, other } = values.get(field) ?? { equal: new Set(), other: new Set() };
+    (operator === '=' ? equal : other).add(value);
+    values.set(field, { equal, other });
+  }
   return {
     requirements,
     matches: (fields) =>
-      requirements.every(({ field, operator, value }) => {
-        const actual = Object.hasOwn(fields, field) ? fields[field] : '';
-        return (actual === value) === (operator === '=');
+      [...values].every(([field, { equal, other }]) => {
+        const actual = Object.hasOwn(fields, field) ? (fields[field] ?? '') : '';
+        return !other.has(actual) && equal.size < 2 && (equal.size === 0 || equal.has(actual));
       }),
     exact: (wanted) =>
       requirements.find(({ field, operator }) => field === wanted && operator === '=')?.value,
@@ -83,6 +89,7 @@ function unsupported(field: string, supported: readonly string[]): string {
 
 /** Cuts at commas, but not at those that a backslash makes part of a value. */
 function terms(text: string): readonly string[] {
+  if (!text.includes('\\')) return text.split(',');
   const found = [''];
   for (const [piece] of text.matchAll(/\\.|\\$|[^\\]/gsu)) {
     if (piece === ',') found.push('');
@@ -92,6 +99,7 @@ function terms(text: string): readonly string[] {
 }
 
 function unescaped(value: string): string {
+  if (!/[\\,=]/.test(value)) return value;
   return value.replaceAll(/\\(.?)|[,=]/gsu, (piece, escaped?: string) => {
     if (escaped === undefined) {
       throw badRequest(`invalid field selector: unescaped character in value: ${piece.codePointAt(0)}`);

@@ -21,31 +21,77 @@ interface Requirement {
  * @throws {ApiError} 400 in the words of the API server.
  */
 export function parseLabelSelector(text: string): (labels: Labels) => boolean {
-  const requirements = new Parser(text).parse();
-  return (labels) => requirements.every((requirement) => isMet(requirement, labels));
+  const wanted = new Map<string, LabelCondition>();
+  for (const requirement of new Parser(text).parse()) {
+    wanted.set(requirement.key, combined(wanted.get(requirement.key), requirement));
+  }
+  const needed = [...wanted].filter(([, { isNeeded }]) => isNeeded).map(([key]) => key);
+  return (labels) => {
+    const entries = Object.entries(labels);
+    // A selector may have more requirements than an object has labels, by far.
+    if (needed.length > entries.length || !needed.every((key) => Object.hasOwn(labels, key))) return false;
+    return entries.every(([key, value]) => isMet(wanted.get(key), value));
+  };
 }
 
-function isMet({ key, operator, values }: Requirement, labels: Labels): boolean {
-  const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
+/** All that is required of one label. */
+interface LabelCondition {
+  readonly isNeeded: boolean;
+  readonly isUnwanted: boolean;
+  readonly allowed: ReadonlySet<string> | undefined;
+  readonly excluded: ReadonlySet<string>;
+  readonly above: bigint | undefined;
+  readonly below: bigint | undefined;
+}
+
+const ANYTHING: LabelCondition = {
+  isNeeded: false,
+  isUnwanted: false,
+  allowed: undefined,
+  excluded: new Set(),
+  above: undefined,
+  below: undefined,
+};
+
+/** A condition, and one more requirement of the same label. */
+function combined(before: LabelCondition = ANYTHING, { operator, values }: Requirement): LabelCondition {
+  const needed = { ...before, isNeeded: true };
+  const bound = parseInt64(values[0]) ?? 0n;
   switch (operator) {
     case 'exists':
-      return value !== undefined;
+      return needed;
     case '!':
-      return value === undefined;
+      return { ...before, isUnwanted: true };
     case 'in':
     case '=':
     case '==':
-      return value !== undefined && values.includes(value);
+      return { ...needed, allowed: new Set(values.filter((value) => before.allowed?.has(value) ?? true)) };
     case 'notin':
     case '!=':
-      return value === undefined || !values.includes(value);
+      return { ...before, excluded: withAll(before.excluded, values) };
     case '>':
-    case '<': {
-      const [number, bound] = [parseInt64(value), parseInt64(values[0])];
-      if (number === undefined || bound === undefined) return false;
-      return operator === '>' ? number > bound : number < bound;
-    }
+      return { ...needed, above: before.above !== undefined && before.above > bound ? before.above : bound };
+    case '<':
+      return { ...needed, below: before.below !== undefined && before.below < bound ? before.below : bound };
   }
+}
+
+/** What is added to a set that is still being put together: many requirements may be about one label. */
+function withAll(set: ReadonlySet<string>, values: readonly string[]): ReadonlySet<string> {
+  const all = set === ANYTHING.excluded ? new Set<string>() : (set as Set<string>);
+  for (const value of values) all.add(value);
+  return all;
+}
+
+function isMet(condition: LabelCondition | undefined, value: string): boolean {
+  if (condition === undefined) return true;
+  const { isUnwanted, allowed, excluded, above, below } = condition;
+  if (isUnwanted || excluded.has(value) || allowed?.has(value) === false) return false;
+  if (above === undefined && below === undefined) return true;
+  const number = parseInt64(value);
+  return (
+    number !== undefined && (above === undefined || number > above) && (below === undefined || number < below)
+  );
 }
 
 const MAX_INT64 = 2n ** 63n - 1n;

@@ -1,6 +1,6 @@
 import { Deadline } from '../../kubernetes/deadline.ts';
 import { isConflict } from '../../kubernetes/errors.ts';
-import { isNotNewer, type KubernetesObject } from '../../kubernetes/objects.ts';
+import { isNotNewer, isOlder, type KubernetesObject } from '../../kubernetes/objects.ts';
 import { Backoff } from '../../support/backoff.ts';
 import type { Instant } from '../../support/clock.ts';
 import { InterruptibleSleep } from '../../support/interruptible-sleep.ts';
@@ -55,6 +55,8 @@ export class CoordinatorLock {
   #mayHold = false;
   /** We never act before this. It only moves forward: what an ousted holder is owed does not end with one claim. */
   #actFrom: Instant = Number.NEGATIVE_INFINITY;
+  /** Set when a claim was refused: it may have been a copy of it, and the claim a success, which the next look tells. */
+  #actFromIfRefused: Instant | undefined;
   /** Set when somebody else was seen to hold the lock during a write of ours, whose answer is then outdated. */
   #contested = false;
   #stopping = false;
@@ -165,7 +167,10 @@ export class CoordinatorLock {
   /** Looks at the server, unless the last answer or watch event still stands. */
   async #look(): Promise<void> {
     if (this.#fresh && this.#observation !== undefined) return;
-    this.#see(await this.#call('get', (signal) => this.#options.storage.get(signal)));
+    const known = this.#lease;
+    const lease = await this.#call('get', (signal) => this.#options.storage.get(signal));
+    this.#see(lease);
+    if (lease && known && isOlder(lease, known)) this.#options.onEvent?.({ kind: 'setBack' });
   }
 
   async #take(decision: Exclude<LockDecision, { kind: 'wait' }>): Promise<void> {
@@ -181,7 +186,7 @@ export class CoordinatorLock {
       const answer = await this.#write({ holder: this.#rules.identity, leaseDurationMs });
       if (!this.#contested) this.#see(answer);
     } catch (error) {
-      if (isConflict(error)) this.#actFrom = formerActFrom;
+      if (isConflict(error)) this.#actFromIfRefused = formerActFrom;
       throw error;
     }
     if (this.#contested) this.#fresh = false;
@@ -252,9 +257,11 @@ export class CoordinatorLock {
     this.#observation = observation;
     this.#fresh = true;
     if (record?.holder !== this.#rules.identity) {
+      this.#actFrom = this.#actFromIfRefused ?? this.#actFrom;
       if (this.#isRenewed()) this.#reportOusted(record?.holder ?? '');
       this.#renewedAt = undefined;
     }
+    this.#actFromIfRefused = undefined;
     return observation;
   }
 

@@ -17,8 +17,8 @@ export interface LockObservation {
   /** Since when this process has seen the record unchanged. */
   readonly seenAt: Instant;
   /**
-   * The last holder of a Lease that was deleted, or emptied otherwise than by a release, does not know yet, and may go
-   * on until then (rule 8).
+   * The last holder of a Lease that was deleted, emptied otherwise than by a release, or set back to what it was before
+   * that holder had it, does not know yet, and may go on until then (rule 8).
    */
   readonly formerHolderUntil?: Instant;
 }
@@ -42,8 +42,9 @@ export function observeLock(
 ): LockObservation {
   if (previous !== undefined && isSame(previous.record, record)) return { ...previous, record };
   const seen = { record, seenAt: now };
-  if (record !== undefined && (record.holder !== '' || isReleased(record))) return seen;
   const former = previous?.record;
+  const isTaken = record !== undefined && (record.holder !== '' || isReleased(record));
+  if (isTaken && !isSetBack(record, former)) return seen;
   if (former === undefined || former.holder === '') return { ...previous, ...seen };
   if (former.holder === rules.identity) return seen;
   // Counted from now, as the former holder may have renewed unseen just before the Lease was deleted or emptied.
@@ -63,10 +64,12 @@ export function decideLock(
   forceNotBefore: Instant,
 ): LockDecision {
   const { record, seenAt, formerHolderUntil } = observation;
+  const isDisputed = formerHolderUntil !== undefined && now < formerHolderUntil;
   if (record === undefined || record.holder === '') {
     return { kind: 'claim', actFrom: Math.max(now, formerHolderUntil ?? now) };
   }
-  if (record.holder === rules.identity) return { kind: 'renew' };
+  if (record.holder === rules.identity)
+    return isDisputed ? { kind: 'claim', actFrom: formerHolderUntil } : { kind: 'renew' };
   const foundMs = durationOf(record, rules);
   const expiresAt = seenAt + foundMs;
   if (now >= expiresAt) return { kind: 'claim', actFrom: now };
@@ -77,6 +80,11 @@ export function decideLock(
 
 function durationOf(record: LockRecord, rules: LockRules): number {
   return record.leaseDurationMs ?? rules.leaseDurationMs;
+}
+
+/** Each new holder counts one more transition: fewer than before are from a backup of the storage. */
+function isSetBack(record: LockRecord, former: LockRecord | undefined): boolean {
+  return former !== undefined && record.leaseTransitions < former.leaseTransitions;
 }
 
 function isSame(a: LockRecord | undefined, b: LockRecord | undefined): boolean {

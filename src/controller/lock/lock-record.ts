@@ -93,11 +93,14 @@ function changedFields(
   };
   if (change.holder === formerHolder) return renewed;
   // As client-go counts: a new holder is a transition, letting go is none.
-  const leaseTransitions = transitionsOf(spec) + (change.holder === '' ? 0 : 1);
+  const leaseTransitions = Math.min(transitionsOf(spec) + (change.holder === '' ? 0 : 1), MOST_TRANSITIONS);
   return { ...renewed, acquireTime: renewTime, leaseTransitions };
 }
 
+/** The API's largest: an int32. One more would be refused, and nobody ever hold the lock again. */
+const MOST_TRANSITIONS = 2 ** 31 - 1;
+
 function transitionsOf(spec: Readonly<Record<string, unknown>>): number {
   const transitions = spec['leaseTransitions'];
-  return typeof transitions === 'number' && transitions >= 0 ? transitions : 0;
+  return Number.isInteger(transitions) ? Math.max(0, Number(transitions)) : 0;
 }

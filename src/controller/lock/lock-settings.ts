@@ -20,6 +20,8 @@ export type LockEvent =
   | { readonly kind: 'claimedByForce'; readonly from: string }
   /** Somebody else was found to hold the lock while we did; `by` is '' when the Lease was emptied or deleted. */
   | { readonly kind: 'ousted'; readonly by: string; readonly forceAgainInMs?: number }
+  /** The server has the Lease as it was before what was seen of it: its storage was restored from a backup. */
+  | { readonly kind: 'setBack' }
   /** Conflicts included: they are part of any race for the lock, but their going on would be news. */
   | { readonly kind: 'callFailed'; readonly call: LockCall; readonly error: unknown };
 

@@ -54,6 +54,10 @@ export async function makeFront(options: Partial<HttpFrontOptions> = {}): Promis
     ]),
     clock,
     pathHandlers: createPathHandlers({ resources, gitVersion: 'v1.36.3', clock, isReady: () => true }),
+    largeBodies: {
+      question: () => Promise.reject(new Error('no question here is large')),
+      yaml: (json) => Promise.resolve(json),
+    },
     ...options,
     handle(request) {
       handled.push(request);

@@ -22,9 +22,53 @@ function read(hex: string, apiVersion: string, kind: string) {
   return objectFromProtobuf(Buffer.from(hex, 'hex'), schemaOf(apiVersion, kind));
 }
 
+/** A field of a message whose value is bytes. */
+function message(field: number, value: Buffer): Buffer {
+  const length: number[] = [];
+  let rest = value.length;
+  for (; rest > 127; rest >>>= 7) length.push((rest & 127) | 128);
+  return Buffer.concat([Buffer.from([(field << 3) | 2, ...length, rest]), value]);
+}
+
 const names = { name: 'pb', namespace: 'default', creationTimestamp: '2026-11-21T14:17:22Z' };
 
 describe('objectFromProtobuf', () => {
+  test.each([
+    { what: 'labels', field: 11, count: 40_000 },
+    { what: 'finalizers', field: 14, count: 150_000 },
+  ])(
+    'reads $count $what in a time that does not grow with their square',
+    ({ what, field, count }) => {
+      const elements = Array.from({ length: count }, (_, index) => {
+        const text = Buffer.from(`k${index}`);
+        return message(field, field === 11 ? message(1, text) : text);
+      });
+      const type = Buffer.concat([
+        message(1, Buffer.from('coordination.k8s.io/v1')),
+        message(2, Buffer.from('Lease')),
+      ]);
+      const body = Buffer.concat([
+        Buffer.from('k8s\0'),
+        message(1, type),
+        message(2, message(1, Buffer.concat(elements))),
+      ]);
+      const { metadata } = objectFromProtobuf(body, schemaOf('coordination.k8s.io/v1', 'Lease')) as {
+        metadata: Record<string, object>;
+      };
+      expect(Object.keys(metadata[what] ?? {})).toHaveLength(count);
+    },
+    10_000,
+  );
+
+  test('takes __proto__ for a label like any other', () => {
+    const entry = Buffer.concat([message(1, Buffer.from('__proto__')), message(2, Buffer.from('x'))]);
+    const body = Buffer.concat([Buffer.from('k8s\0'), message(2, message(1, message(11, entry)))]);
+    const { metadata } = objectFromProtobuf(body, schemaOf('coordination.k8s.io/v1', 'Lease')) as {
+      metadata: { labels: object };
+    };
+    expect(Object.keys(metadata.labels)).toEqual(['__proto__']);
+  });
+
   test('reads a Lease', () => {
     expect(read(protobufBodies.lease, 'coordination.k8s.io/v1', 'Lease')).toEqual({
       apiVersion: 'coordination.k8s.io/v1',

@@ -84,6 +84,11 @@ describe('parseTarget', () => {
     ]);
   });
 
+  test('goes through a path of slashes once', () => {
+    // Tried slash by slash, each with all that follow, this would take a quarter of an hour.
+    expect(parseTarget('GET', `${'/'.repeat(1_000_000)}a`)?.resource).toBeUndefined();
+  });
+
   test('gives up on what cannot be decoded', () => {
     expect(parseTarget('GET', '/livez%zz')).toBeUndefined();
   });

@@ -32,6 +32,15 @@ describe('the words for a text that is no JSON', () => {
     expect(jsonProblem(text)).toBe(want);
   });
 
+  test.each([
+    { levels: 10_000, want: 'unexpected end of JSON input' },
+    { levels: 10_001, want: "invalid character '[' exceeded max depth" },
+    { levels: 3_000_000, want: "invalid character '[' exceeded max depth" },
+  ])('are found at any depth: $levels levels', ({ levels, want }) => {
+    expect(jsonProblem('['.repeat(levels))).toBe(want);
+    expect(jsonProblem(`{"a":${'['.repeat(levels - 1)}`)).toBe(want);
+  });
+
   test('are found wherever JSON.parse refuses a text, and never for JSON that was cut off but one', () => {
     fc.assert(
       fc.property(fc.json(), fc.nat(), (json, at) => {

@@ -167,6 +167,10 @@ describe('the notation of a set', () => {
     { name: 'a value that is no JSON', given: { 'v:x': {} } },
     { name: 'a key that is no object', given: { 'k:"x"': {} } },
     { name: 'an index that is no number', given: { 'i:x': {} } },
+    {
+      name: 'fields below a hundred others',
+      given: JSON.parse(`${'{"f:a":'.repeat(100)}{}${'}'.repeat(100)}`),
+    },
   ])('with $name is none', ({ given }) => {
     expect(() => fromFieldsV1(given)).toThrow(PathElementError);
     expect(() => fromFieldsV1({ 'f:above': given })).toThrow(PathElementError);

@@ -54,6 +54,14 @@ function ofWrongType(patch: string, problem: string): Refusal {
   return { code: 422, message: ` "" is invalid: patch: Invalid value: "${patch}": ${problem}` };
 }
 
+/** Labels and annotations, copied into each other. */
+function copiesOfCopies(times: number): readonly object[] {
+  return Array.from({ length: times }, (_, index) => {
+    const [from, to] = index % 2 === 0 ? ['labels', 'annotations'] : ['annotations', 'labels'];
+    return { op: 'copy', from: `/metadata/${from}`, path: `/metadata/${to}/x${index}` };
+  });
+}
+
 const third = { apiVersion: 'v1', kind: 'ConfigMap', name: 'three', uid: 'u3' };
 const owners = ['u1:one:undefined', 'u2:two:true'] as const;
 const listed =
@@ -109,6 +117,23 @@ export const jsonPatchCases: readonly PatchCase[] = [
     name: 'as many operations as may be',
     patch: Array.from({ length: 10_000 }, () => ({ op: 'test', path: '/spec/x' })),
     want: nothing,
+  },
+  { name: 'copies of copies, which double with each of them', patch: copiesOfCopies(40), want: rejected },
+  {
+    name: 'copies that add up to as much as a request may have',
+    patch: [
+      { op: 'add', path: '/x', value: 'x'.repeat(1024 * 1024 - 2) },
+      ...['/a', '/b', '/c'].map((path) => ({ op: 'copy', from: '/x', path })),
+    ],
+    want: nothing,
+  },
+  {
+    name: 'copies that add up to more than a request may have',
+    patch: [
+      { op: 'add', path: '/x', value: 'x'.repeat(1024 * 1024 - 1) },
+      ...['/a', '/b', '/c'].map((path) => ({ op: 'copy', from: '/x', path })),
+    ],
+    want: rejected,
   },
   { name: 'an operation that is null', patch: [null], want: rejected },
   { name: 'no op', patch: [{ path: '/spec' }], want: rejected },

@@ -43,6 +43,45 @@ describe('a JSON patch', () => {
     expect(unknownOperationFields(patch)).toEqual(['[0].foo', '[2].Value']);
   });
 
+  test('does not copy a large object again for each of its operations', () => {
+    const labels = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, '']));
+    const document = { metadata: { labels: labels(20_000) } };
+    const patch = Array.from({ length: 10_000 }, (_, index) => ({
+      op: 'add',
+      path: `/metadata/labels/n${index}`,
+      value: '',
+    }));
+    let reads = 0;
+    const counted = new Proxy(document.metadata.labels, {
+      ownKeys(target) {
+        reads += 1;
+        return Reflect.ownKeys(target);
+      },
+    });
+    applyJsonPatch({ metadata: { labels: counted } }, patch);
+    expect(reads).toBe(1);
+  });
+
+  test('keeps a copy apart from what it is a copy of', () => {
+    const patch = [
+      { op: 'add', path: '/a/x', value: 1 },
+      { op: 'copy', from: '/a', path: '/b' },
+      { op: 'add', path: '/b/y', value: 2 },
+      { op: 'add', path: '/a/z', value: 3 },
+    ];
+    expect(applyJsonPatch({ a: {} }, patch)).toEqual({ a: { x: 1, z: 3 }, b: { x: 1, y: 2 } });
+  });
+
+  test('leaves its own values as they are', () => {
+    const value = { x: 1 };
+    applyJsonPatch({}, [
+      { op: 'add', path: '/a', value },
+      { op: 'add', path: '/a/y', value: 2 },
+    ]);
+    expect(value).toEqual({ x: 1 });
+  });
+
   test('takes __proto__ for a key like any other', () => {
     const patch = JSON.parse('[{"op":"add","path":"/__proto__","value":{"polluted":1}}]');
     const result = applyJsonPatch({}, patch);
@@ -81,3 +120,25 @@ test('a patch leaves the object that it is applied to as it was', () => {
   expect(patched).toEqual(before);
   expect(patched).toMatchObject({ metadata, spec });
 });
+
+test('a strategic merge patch of twenty thousand owners, in reverse, takes no time that grows with its square', () => {
+  const count = 20_000;
+  const ownerReferences = Array.from({ length: count }, (_, index) => ({ ...ownerOf(index), name: 'new' }));
+  const document = { metadata: { ownerReferences: ownerReferences.map((_, index) => ownerOf(index)) } };
+  const patch = {
+    metadata: {
+      '$setElementOrder/ownerReferences': ownerReferences.map(({ uid }) => ({ uid })).reverse(),
+      ownerReferences: ownerReferences.toReversed(),
+    },
+  };
+  const { metadata } = applyStrategicMergePatch(schema, document, patch) as {
+    metadata: { ownerReferences: readonly { uid: string; name: string }[] };
+  };
+  expect(metadata.ownerReferences.length).toBe(count);
+  expect(metadata.ownerReferences[0]).toMatchObject({ uid: `u${count - 1}`, name: 'new' });
+  // One by one, into their places, they would take minutes.
+}, 10_000);
+
+function ownerOf(index: number) {
+  return { apiVersion: 'v1', kind: 'ConfigMap', name: 'old', uid: `u${index}` };
+}

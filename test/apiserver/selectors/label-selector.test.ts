@@ -211,3 +211,28 @@ test('a selector that is written down selects what its requirements select, howe
     { seed: 4355, numRuns: 500 },
   );
 });
+
+test.each([
+  { what: 'labels that none may have', selector: (index: number) => `!k${index}` },
+  { what: 'values that one label may not have', selector: (index: number) => `a!=v${index}` },
+])(
+  'a selector with a hundred thousand $what is not gone through for each object',
+  ({ selector }) => {
+    const selects = parseLabelSelector(Array.from({ length: 100_000 }, (_, index) => selector(index)).join());
+    // One by one, they would be a billion comparisons.
+    for (let object = 0; object < 10_000; object += 1) expect(selects({ a: 'x', b: 'y' })).toBe(true);
+    expect(selects({ a: 'v99999', k7: '' })).toBe(false);
+  },
+  10_000,
+);
+
+test('several requirements of one label all have to be met', () => {
+  const selected = (selector: string) =>
+    ['1', '5', '9', 'x'].filter((a) => parseLabelSelector(selector)({ a })).join('');
+  expect(selected('a>1,a<9')).toBe('5');
+  expect(selected('a>1,a>5')).toBe('9');
+  expect(selected('a in (1,5),a in (5,9)')).toBe('5');
+  expect(selected('a=1,a=5')).toBe('');
+  expect(selected('a!=1,a notin (5,x)')).toBe('9');
+  expect(selected('a,!a')).toBe('');
+});

@@ -56,6 +56,45 @@ export function describeDecoding({ test }: Suite): void {
     });
   }
 
+  const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+
+  test('reads a body that is nested ten thousand levels deep', async ({ leases, request }) => {
+    const rawBody = `{"metadata":{"name":"a"},"other":${nested(9_999)}}`;
+    const answer = await request('POST', leases.path, { rawBody });
+    expect({ code: answer.code, warnings: answer.warnings }).toEqual({
+      code: 201,
+      warnings: ['unknown field "other"'],
+    });
+  });
+
+  for (const levels of [10_000, 100_000, 1_000_000]) {
+    test(`refuses a body that is nested ${levels + 1} levels deep`, async ({ leases, request }) => {
+      const rawBody = `{"metadata":{"name":"a"},"other":${nested(levels)}}`;
+      const problem = "invalid character '[' exceeded max depth";
+      expectAnswer(
+        await request('POST', leases.path, { rawBody }),
+        400,
+        unrecognized(
+          `couldn't get version/kind; json parse error: ${problem} ({"metadata":{"name":"a"},"othe ...)`,
+        ),
+      );
+      await leases.make({ metadata: { name: 'b' } });
+      for (const [patch, refused] of [
+        [leases.mergePatch, `error decoding patch: ${problem}`],
+        [leases.jsonPatch, `error decoding patch: ${problem}`],
+        [leases.strategicPatch, problem],
+      ] as const) {
+        const answer = await patch('b', undefined, { rawBody: `[${nested(levels)}]` });
+        expectAnswer(answer, 400, badRequest(refused));
+      }
+      expectAnswer(
+        await leases.delete('b', undefined, { rawBody }),
+        400,
+        badRequest(`couldn't get version/kind; json parse error: ${problem}`),
+      );
+    });
+  }
+
   for (const rawBody of ['null', '{}', '{"metadata":null}']) {
     test(`takes the body ${rawBody} for an object without a name`, async ({ leases, request }) => {
       expectAnswer(
@@ -250,6 +289,16 @@ export function describeDecoding({ test }: Suite): void {
       code: 422,
       warnings: ['unknown field "spec.other"'],
     });
+  });
+
+  test('names no more than a hundred fields that a patch has twice', async ({ leases, request }) => {
+    const at = `${leases.path}/a`;
+    await leases.make({ metadata: { name: 'a' } });
+    const fields = Array.from({ length: 120 }, (_, index) => `"f${index}":1,"f${index}":1`);
+    const rawBody = `{"metadata":{"labels":{"x":"y"}},${fields.join(',')}}`;
+    const answer = await request('PATCH', at, { rawBody, contentType: 'application/merge-patch+json' });
+    const duplicates = answer.warnings.filter((each) => each.startsWith('duplicate field'));
+    expect(duplicates).toEqual(Array.from({ length: 100 }, (_, index) => `duplicate field "f${index}"`));
   });
 
   test('refuses a body above three mebibytes', async ({ leases }) => {

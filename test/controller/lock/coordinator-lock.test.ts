@@ -65,6 +65,36 @@ function keepRenewing(server: SimLockServer, clock: VirtualClock, leaseDurationS
   return () => stop();
 }
 
+describe('a lock that was set back by a backup of the storage (rule 10)', () => {
+  const backup = { leaseDurationSeconds: 15, leaseTransitions: 4 };
+
+  test('and is ours again is acted on only once who held it since knows, or must', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    server.put({ ...backup, holderIdentity: B, leaseTransitions: 5, renewTime: 'since' });
+    const { lock, events } = makeLock({ hasWatch: false });
+    lock.start();
+    await clock.advance(5000);
+    server.restore({ ...backup, holderIdentity: A, renewTime: 'before' });
+    await clock.advance(15_900);
+    expect(server.spec['holderIdentity']).toBe(A);
+    expect(lock.isActive()).toBe(false);
+    await clock.advance(2000);
+    expect(lock.isActive()).toBe(true);
+    expect(events).toEqual([{ kind: 'setBack' }]);
+  });
+
+  test('is told of by who holds it as well', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    const { lock, events } = makeLock({ hasWatch: false });
+    lock.start();
+    await clock.advance(10_000);
+    server.restore({ ...backup, holderIdentity: A, renewTime: 'before' });
+    await clock.advance(5000);
+    expect(events.filter(({ kind }) => kind === 'setBack')).toHaveLength(1);
+    expect(lock.isActive()).toBe(true);
+  });
+});
+
 describe('a free lock (rule 10)', () => {
   test('is claimed at once where there is no Lease', async () => {
     const { clock, server, makeLock } = makeWorld();
@@ -399,6 +429,29 @@ describe('the built-in controller (rule 10)', () => {
       { kind: 'active', holder: A, since: wantActiveAt },
     ]);
     expect(events).toEqual([{ kind: 'claimedByForce', from: BUILT_IN }]);
+  });
+
+  test('is waited for as long, though the answer to the claim says that it was refused', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    keepRenewing(server, clock);
+    // Something on the way sends it twice: the second one is refused, and that is the answer that arrives.
+    let isClaimed = false;
+    const { lock } = makeLock({
+      takeOver: true,
+      hasWatch: false,
+      fate: () => {
+        const isAgain = !isClaimed && server.requests.length === 1;
+        isClaimed ||= isAgain;
+        return isAgain ? { outcome: 'twice' } : {};
+      },
+    });
+    lock.start();
+    await clock.advance(14_999);
+    expect(isClaimed).toBe(true);
+    expect(server.spec['holderIdentity']).toBe(A);
+    expect(lock.isActive()).toBe(false);
+    await clock.advance(1);
+    expect(lock.isActive()).toBe(true);
   });
 
   test('that ousts us is ousted again, but less and less often', async () => {

@@ -112,6 +112,11 @@ describe('deciding about the lock (rule 10)', () => {
       observation: { record: makeRecord({ holder: BUILT_IN }), seenAt },
       want: { kind: 'wait', until: seenAt + 15_000 },
     },
+    {
+      name: 'takes its own that is back from a backup, but lets who held it since find out before acting',
+      observation: { record: makeRecord({ holder: OURS }), seenAt, formerHolderUntil: NOW + 14_000 },
+      want: { kind: 'claim', actFrom: NOW + 14_000 },
+    },
   ])('$name', ({ observation, want, takeOver, forceNotBefore = Number.NEGATIVE_INFINITY }) => {
     expect(decideLock(observation, makeRules(takeOver), NOW, forceNotBefore)).toEqual(want);
   });
@@ -141,6 +146,24 @@ describe('observing the lock', () => {
       expect(observeLock(first, record, makeRules(), 50).formerHolderUntil).toBe(want);
     },
   );
+
+  test.each([
+    { name: 'ours', record: makeRecord({ holder: OURS, leaseTransitions: 4 }) },
+    { name: "another's", record: makeRecord({ holder: BUILT_IN, leaseTransitions: 4 }) },
+    { name: 'released', record: makeRecord({ holder: '', leaseDurationMs: 1000, leaseTransitions: 4 }) },
+  ])(
+    'a Lease that a backup of the storage has made $name again is remembered as its last holder’s as long as that may believe in it',
+    ({ record }) => {
+      const since = { record: makeRecord({ leaseTransitions: 5 }), seenAt: 10 };
+      expect(observeLock(since, record, makeRules(), 50).formerHolderUntil).toBe(15_050);
+    },
+  );
+
+  test('a Lease that a backup has taken from us is nobody’s that does not know', () => {
+    const own = { record: makeRecord({ holder: OURS, leaseTransitions: 5 }), seenAt: 10 };
+    const record = makeRecord({ leaseTransitions: 4 });
+    expect(observeLock(own, record, makeRules(), 50)).toEqual({ record, seenAt: 50 });
+  });
 
   test('a Lease that was emptied and then deleted is remembered as its last holder’s', () => {
     const emptied = observeLock(first, makeRecord({ holder: '' }), makeRules(), 50);

@@ -35,6 +35,17 @@ describe('the record that is written', () => {
       want: { holderIdentity: 'me', acquireTime: 'a', renewTime: WRITTEN, leaseTransitions: 3 },
     },
     {
+      name: 'another holder is no transition where no more can be counted',
+      spec: { holderIdentity: 'other', leaseTransitions: 2 ** 31 - 1 },
+      want: {
+        holderIdentity: 'me',
+        leaseDurationSeconds: 15,
+        acquireTime: WRITTEN,
+        renewTime: WRITTEN,
+        leaseTransitions: 2 ** 31 - 1,
+      },
+    },
+    {
       name: 'a renewal changes renewTime even when the clock stands still',
       spec: { holderIdentity: 'me', acquireTime: 'a', renewTime: WRITTEN, leaseTransitions: 3 },
       want: {

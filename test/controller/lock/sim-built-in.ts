@@ -22,7 +22,16 @@ export class SimBuiltIn {
   #renewals = 0;
   #crashed = false;
 
-  constructor(clock: Clock, storage: LockStorage, identity: string) {
+  readonly #onDuty: (until: Instant | undefined) => void;
+
+  /** @param onDuty told until when it leads, unless it renews before; undefined: no more */
+  constructor(
+    clock: Clock,
+    storage: LockStorage,
+    identity: string,
+    onDuty: (until: Instant | undefined) => void = () => {},
+  ) {
+    this.#onDuty = onDuty;
     this.#clock = clock;
     this.#storage = storage;
     this.#identity = identity;
@@ -36,7 +45,10 @@ export class SimBuiltIn {
   async run(): Promise<void> {
     while (!this.#crashed) {
       try {
-        if (await this.#acquireOrRenew()) this.#leadsUntil = this.#clock.now() + RETRY_MS + RENEW_DEADLINE_MS;
+        if (await this.#acquireOrRenew()) {
+          this.#leadsUntil = this.#clock.now() + RETRY_MS + RENEW_DEADLINE_MS;
+          this.#onDuty(this.#leadsUntil);
+        }
       } catch (error) {
         // It renews on what it last wrote, and reads again only when that turns out to be outdated.
         if (isConflict(error) || !this.isActive()) this.#lease = undefined;
@@ -48,6 +60,7 @@ export class SimBuiltIn {
   crash(): void {
     this.#crashed = true;
     this.#leadsUntil = Number.NEGATIVE_INFINITY;
+    this.#onDuty(undefined);
   }
 
   async #acquireOrRenew(): Promise<boolean> {

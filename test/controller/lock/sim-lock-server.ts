@@ -16,8 +16,11 @@ function refusal(status: number): ApiError {
 export interface SimFate {
   readonly requestMs?: number;
   readonly answerMs?: number;
-  /** `refused`: answered 500 and not carried out. `lost`: carried out, but never answered. `dropped`: neither. */
-  readonly outcome?: 'refused' | 'lost' | 'dropped';
+  /**
+   * `refused`: answered 500 and not carried out. `lost`: carried out, but never answered. `dropped`: neither. `twice`:
+   * carried out twice, and answered as the second time was.
+   */
+  readonly outcome?: 'refused' | 'lost' | 'dropped' | 'twice';
 }
 
 export interface SimConnection {
@@ -49,6 +52,12 @@ export class SimLockServer {
     this.#store({ ...rest, metadata: { name: 'lock' }, spec });
   }
 
+  /** Has the Lease as it was long ago, as after a backup of the storage was restored. */
+  restore(spec: Spec): void {
+    this.#version = 10;
+    this.put(spec);
+  }
+
   remove(): void {
     this.#lease = undefined;
     this.#tell();
@@ -61,6 +70,7 @@ export class SimLockServer {
       if (outcome === 'refused') throw refusal(500);
       if (outcome === 'dropped') return await new Promise<never>(() => {});
       this.requests.push(name);
+      if (outcome === 'twice') carryOut();
       const answer = settled(carryOut);
       if (outcome === 'lost') return await new Promise<never>(() => {});
       if (answerMs > 0) await pause(clock, answerMs);

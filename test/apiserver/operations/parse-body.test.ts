@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest';
+import { parseYaml } from '../../../src/apiserver/operations/parse-body.ts';
+
+describe('YAML', () => {
+  const levels = (count: number) =>
+    Array.from(
+      { length: count },
+      (_, level) => `a${level + 1}: &a${level + 1} [${Array(10).fill(`*a${level}`).join()}]\n`,
+    );
+
+  test.each([
+    {
+      what: 'stands for a billion items',
+      text: `a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n${levels(9).join('')}`,
+      problem: 'yaml: document contains excessive aliasing',
+    },
+    { what: 'contains itself', text: 'a: &a [*a]', problem: "yaml: anchor 'a' value contains itself" },
+    {
+      what: 'names an anchor that there is none of',
+      text: 'a: *b',
+      problem: expect.stringContaining('b'),
+    },
+    {
+      what: 'is nested far too deeply',
+      text: `a: ${'['.repeat(20_000)}`,
+      problem: expect.stringContaining('yaml: '),
+    },
+    {
+      what: 'merges what is no map',
+      text: 'a: &a 1\nb:\n  <<: *a',
+      problem: expect.stringContaining('yaml: '),
+    },
+  ])('that $what is refused', ({ text, problem }) => {
+    expect(parseYaml(text)).toEqual({ ok: false, problem });
+  });
+
+  test('may name one anchor thousands of times', () => {
+    const text = `a: &a [1, 1]\nb: [${Array(20_000).fill('*a').join()}]`;
+    const parsed = parseYaml(text);
+    expect(parsed.ok && (parsed.value as { b: unknown[] }).b).toHaveLength(20_000);
+  });
+
+  test('may give an anchor anew, and merge what one stands for', () => {
+    const text = 'a: &x {p: 1}\nb: *x\nc: &x {q: 1}\nd: *x\ne:\n  <<: *x\n  r: 2\n';
+    expect(parseYaml(text)).toMatchObject({
+      ok: true,
+      value: { a: { p: 1 }, b: { p: 1 }, c: { q: 1 }, d: { q: 1 }, e: { q: 1, r: 2 } },
+    });
+  });
+});

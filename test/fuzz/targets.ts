@@ -1,0 +1,14 @@
+import { decoderTargets } from './decoders.ts';
+import { electionTarget } from './election.ts';
+import type { FuzzTarget } from './fuzz-target.ts';
+import { kubeconfigTarget } from './kubeconfig.ts';
+import { connectionTarget, serverTarget } from './server.ts';
+
+/** All that takes input which others wrote. */
+export const fuzzTargets: readonly FuzzTarget[] = [
+  ...decoderTargets,
+  kubeconfigTarget,
+  electionTarget,
+  serverTarget,
+  connectionTarget,
+];

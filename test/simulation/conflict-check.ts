@@ -1,0 +1,51 @@
+import type { HistoryEvent } from '../invariants/history.ts';
+import { FAR_BEHIND_MS } from './settled-check.ts';
+import { specOf } from './sim-api-server.ts';
+import type { SimWorld } from './sim-world.ts';
+
+/** Since when candidates must have been left in peace for everybody to know them, in milliseconds. */
+const STEADY_MS = 30_000;
+
+/** Sees to it that a Lease in a conflict is left alone, but for the removal of our own preferredHolder (rule 4). */
+export class ConflictCheck {
+  readonly #world: SimWorld;
+
+  constructor(world: SimWorld) {
+    this.#world = world;
+  }
+
+  observe(event: HistoryEvent): readonly string[] {
+    if (event.kind !== 'lease' || event.writer.kind !== 'coordinator' || !this.#isInConflict(event.key))
+      return [];
+    const { before, after, writer, key } = event;
+    const isRemoval =
+      before?.preferredHolder !== undefined &&
+      after?.preferredHolder === undefined &&
+      before.holder === after?.holder &&
+      before.renewTime === after.renewTime;
+    return isRemoval ? [] : [`${writer.name} writes ${key}, whose candidates are in conflict`];
+  }
+
+  /** Whether everybody who is or was a candidate runs and is well, and those with the highest version want different things. */
+  #isInConflict(key: string): boolean {
+    const [namespace, leaseName] = key.split('/');
+    const candidates = this.#world.store
+      .list('leasecandidates')
+      .filter(
+        (object) => object.metadata.namespace === namespace && specOf(object)['leaseName'] === leaseName,
+      );
+    const versions = candidates.map((object) => String(specOf(object)['binaryVersion'])).sort();
+    const highest = candidates.filter((object) => specOf(object)['binaryVersion'] === versions.at(-1));
+    const strategies = new Set(highest.map((object) => specOf(object)['strategy']));
+    if (strategies.size < 2) return false;
+    const now = this.#world.clock.now();
+    const aheadMs = Math.max(0, ...this.#world.replicas.map(({ process }) => process.highestSkewMs));
+    return candidates.every(({ metadata }) => {
+      const slot = this.#world.slots.find(({ program }) => program?.name === metadata.name);
+      const { link } = slot?.program ?? {};
+      if (!slot?.candidate || !link || link.isDisturbed) return false;
+      if (slot.candidate.process.lowestSkewMs - aheadMs < FAR_BEHIND_MS) return false;
+      return Math.max(slot.touchedAt, link.troubledUntil) < now - STEADY_MS;
+    });
+  }
+}

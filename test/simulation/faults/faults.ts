@@ -1,0 +1,14 @@
+import type { Fault } from './fault.ts';
+import { networkFaults } from './network-faults.ts';
+import { objectFaults } from './object-faults.ts';
+import { processFaults } from './process-faults.ts';
+import { serverFaults } from './server-faults.ts';
+
+/** Everything that may go wrong. */
+export const FAULTS = { ...networkFaults, ...serverFaults, ...processFaults, ...objectFaults };
+
+export type FaultKind = keyof typeof FAULTS;
+
+export function faultOf(kind: FaultKind): Fault<unknown> {
+  return FAULTS[kind];
+}

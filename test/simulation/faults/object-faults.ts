@@ -1,0 +1,152 @@
+import { formatMicroTime } from '../../../src/coordination/micro-time.ts';
+import type { JsonObject } from '../../../src/support/json.ts';
+import type { Chance } from '../chance.ts';
+import { specOf } from '../sim-api-server.ts';
+import type { SimWorld } from '../sim-world.ts';
+import { type Fault, fault, type Population } from './fault.ts';
+
+const REGRANTED = {
+  ms: 75_000,
+  why: 'a Lease that was taken from its holder stays reserved for the rest of its duration, 60 s at the longest; then it is granted and taken up',
+};
+const PUBLISHED_ANEW = {
+  ms: 75_000,
+  why: 'who leads is chosen among those that have a LeaseCandidate; one that was deleted comes back when its program renews it, and is then to be preferred',
+};
+
+interface LeaseArgs {
+  readonly lease: number;
+}
+
+const planLease = (chance: Chance, { leases }: Population): LeaseArgs => ({
+  lease: chance.upTo(leases.length),
+});
+
+/** Somebody who is not its holder changes a Lease, in a way that takes it from its holder's hands. */
+function theft(change: (spec: JsonObject, world: SimWorld) => JsonObject | undefined): Fault<unknown> {
+  return fault<LeaseArgs>({
+    plan: planLease,
+    strike: (world, { lease: index }) => {
+      const key = world.leaseKeys[index] ?? '';
+      const lease = world.api.lease(key);
+      if (!lease || !world.beginTruce(key)) return false;
+      const spec = change(specOf(lease), world);
+      if (spec) world.writeAs('vandal', 'leases', lease, { ...lease, spec });
+      else world.deleteAs('vandal', 'leases', lease);
+      return true;
+    },
+    settlesWithin: REGRANTED,
+  });
+}
+
+/** Somebody writes into a Lease what its holder does not care about. */
+function tampering(
+  plan: (chance: Chance) => JsonObject,
+  settlesWithin: Fault<unknown>['settlesWithin'] = REGRANTED,
+): Fault<unknown> {
+  return fault<LeaseArgs & { readonly fields: JsonObject }>({
+    plan: (chance, population) => ({ ...planLease(chance, population), fields: plan(chance) }),
+    strike: (world, { lease: index, fields }) => {
+      const lease = world.api.lease(world.leaseKeys[index] ?? '');
+      if (!lease) return false;
+      const spec = JSON.parse(JSON.stringify({ ...specOf(lease), ...fields }));
+      world.writeAs('vandal', 'leases', lease, { ...lease, spec });
+      return true;
+    },
+    settlesWithin,
+  });
+}
+
+interface CandidateArgs {
+  readonly slot: string;
+}
+
+const planCandidate = (chance: Chance, { slots }: Population): CandidateArgs => ({
+  slot: chance.pick(slots)?.name ?? '',
+});
+
+/** What others may do to Leases and LeaseCandidates. */
+export const objectFaults = {
+  leaseDeleted: theft(() => undefined),
+  leaseEmptied: theft(({ preferredHolder: _, ...spec }) => ({ ...spec, holderIdentity: '' })),
+  leaseStolen: theft((spec) => ({ ...spec, holderIdentity: 'thief', leaseDurationSeconds: 5 })),
+  leaseShortened: theft((spec) => ({ ...spec, leaseDurationSeconds: 1 })),
+  renewTimeRemoved: theft(({ renewTime: _, ...spec }) => spec),
+  renewTimeFarOff: theft((spec, world) => ({
+    ...spec,
+    renewTime: formatMicroTime(world.clock.wallTime() + 250_000_000_000_000_000n),
+  })),
+  strategyChanged: tampering((chance) => ({
+    strategy: chance.pick(['example.com/custom', 'OldestEmulationVersion']),
+  })),
+  strangerPreferred: tampering((chance) => ({
+    strategy: 'OldestEmulationVersion',
+    preferredHolder: chance.pick(['nobody', 'scheduler-0', 'operator-1']),
+  })),
+  transitionsChanged: fault<LeaseArgs>({
+    plan: planLease,
+    strike: (world, { lease: index }) => {
+      const lease = world.api.lease(world.leaseKeys[index] ?? '');
+      if (!lease) return false;
+      const spec = specOf(lease);
+      const leaseTransitions = Number(spec['leaseTransitions'] ?? 0) + 10;
+      world.writeAs('vandal', 'leases', lease, { ...lease, spec: { ...spec, leaseTransitions } });
+      return true;
+    },
+    settlesWithin: REGRANTED,
+  }),
+  candidateDeleted: fault<CandidateArgs>({
+    plan: planCandidate,
+    strike: (world, { slot }) => {
+      const candidate = world.candidateOf(slot);
+      if (!candidate) return false;
+      world.deleteAs('vandal', 'leasecandidates', candidate);
+      return true;
+    },
+    settlesWithin: PUBLISHED_ANEW,
+  }),
+  candidateRecreated: fault<CandidateArgs>({
+    plan: planCandidate,
+    strike: (world, { slot }) => {
+      const candidate = world.candidateOf(slot);
+      if (!candidate) return false;
+      const { metadata, ...rest } = candidate;
+      world.deleteAs('vandal', 'leasecandidates', candidate);
+      const { name, namespace } = metadata;
+      world.store.create('leasecandidates', {
+        ...rest,
+        metadata: { name, ...(namespace !== undefined && { namespace }) },
+      });
+      return true;
+    },
+    settlesWithin: PUBLISHED_ANEW,
+  }),
+  candidatePingedAhead: fault<CandidateArgs & { readonly aheadMs: number }>({
+    plan: (chance, population) => ({ ...planCandidate(chance, population), aheadMs: chance.upTo(10_000) }),
+    strike: (world, { slot, aheadMs }) => {
+      const candidate = world.candidateOf(slot);
+      if (!candidate) return false;
+      const pingTime = formatMicroTime(world.clock.wallTime() + BigInt(aheadMs) * 1000n);
+      world.writeAs('vandal', 'leasecandidates', candidate, {
+        ...candidate,
+        spec: { ...specOf(candidate), pingTime },
+      });
+      return true;
+    },
+    settlesWithin: PUBLISHED_ANEW,
+  }),
+  namespaceDeleted: fault<{ readonly namespace: string }>({
+    plan: (chance, { leases }) => ({ namespace: chance.pick(leases)?.namespace ?? 'default' }),
+    strike: (world, { namespace }) => {
+      const leases = world.store.list('leases').filter((lease) => lease.metadata.namespace === namespace);
+      const keys = leases.map(({ metadata }) => `${namespace}/${metadata.name}`);
+      if (keys.length === 0 || !world.beginTruce(...keys)) return false;
+      for (const lease of leases) world.deleteAs('vandal', 'leases', lease);
+      for (const candidate of world.store.list('leasecandidates'))
+        if (candidate.metadata.namespace === namespace)
+          world.deleteAs('vandal', 'leasecandidates', candidate);
+      return true;
+    },
+    settlesWithin: PUBLISHED_ANEW,
+  }),
+} satisfies Record<string, Fault<unknown>>;

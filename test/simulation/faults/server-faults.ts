@@ -1,0 +1,143 @@
+import { type Fault, fault } from './fault.ts';
+
+const RESTARTED = {
+  ms: 60_000,
+  why: 'watches come back within 10 s of backoff; the lock expires after 15 s and settles for 15 s; the Lease expires',
+};
+const REDISCOVERED = {
+  ms: 75_000,
+  why: 'as after a restart, and the API is looked for every 10 s',
+};
+
+interface ServerArgs {
+  readonly server: number;
+  readonly forMs: number;
+}
+
+const planServer =
+  (longestMs: number): Fault<ServerArgs>['plan'] =>
+  (chance) => ({
+    server: chance.upTo(2),
+    forMs: chance.between(1000, longestMs),
+  });
+
+/** What may go wrong with the API servers and their storage. */
+export const serverFaults = {
+  /** Its watches show nothing new: the two servers are not at the same point any more. */
+  serverStale: fault<ServerArgs>({
+    plan: planServer(40_000),
+    strike: (world, { server, forMs }) => {
+      const api = world.servers[server];
+      if (!api || api.isStale || world.hasTruce) return false;
+      world.troubleAll(forMs);
+      world.during(forMs, () => {
+        api.isStale = true;
+        return () => {
+          api.isStale = false;
+        };
+      });
+      return true;
+    },
+    settlesWithin: RESTARTED,
+  }),
+  serverRestarted: fault<ServerArgs>({
+    plan: planServer(15_000),
+    strike: (world, { server, forMs }) => {
+      if (world.hasTruce) return false;
+      return world.restartServer(server, forMs);
+    },
+    settlesWithin: RESTARTED,
+  }),
+  /** It cannot reach its storage, which may do what it was asked to all the same. */
+  serverWithoutStorage: fault<ServerArgs & { readonly status: number }>({
+    plan: (chance) => ({
+      server: chance.upTo(2),
+      forMs: chance.between(1000, 30_000),
+      status: chance.pick([500, 504]),
+    }),
+    strike: (world, { server, forMs, status }) => {
+      const api = world.servers[server];
+      if (!api || api.fault || api.isStale || world.hasTruce) return false;
+      world.troubleAll(forMs);
+      world.during(forMs, () => {
+        api.fault = () => {
+          world.struck('serverWithoutStorage');
+          return status;
+        };
+        api.isStale = true;
+        return () => {
+          api.fault = undefined;
+          api.isStale = false;
+        };
+      });
+      return undefined;
+    },
+    settlesWithin: RESTARTED,
+  }),
+  outage: fault<{ readonly forMs: number }>({
+    plan: (chance) => ({ forMs: chance.between(1000, 40_000) }),
+    strike: (world, { forMs }) => {
+      if (world.hasTruce) return false;
+      const isFirst = world.restartServer(0, forMs);
+      return world.restartServer(1, forMs) || isFirst;
+    },
+    settlesWithin: RESTARTED,
+  }),
+  serversSlow: fault<{ readonly factor: number; readonly forMs: number }>({
+    plan: (chance) => ({ factor: 1 + chance.upTo(50), forMs: chance.between(1000, 20_000) }),
+    strike: (world, { factor, forMs }) => {
+      const { capacity } = world;
+      if (!capacity) return undefined;
+      capacity.slowDown(factor, forMs);
+      world.troubleAll(forMs);
+      return true;
+    },
+    settlesWithin: RESTARTED,
+  }),
+  historyCompacted: fault<null>({
+    plan: () => null,
+    strike: (world) => {
+      if (world.hasTruce) return false;
+      world.store.compact();
+      return true;
+    },
+    settlesWithin: RESTARTED,
+  }),
+  /** The servers are restarted one after the other, without the API for a while, and with it again. */
+  apiVersionLost: fault<{
+    readonly forMs: number;
+    readonly meanwhile: readonly string[];
+    readonly isGateOn: boolean;
+  }>({
+    plan: (chance) => {
+      const isGateOn = chance.is(0.3);
+      return { forMs: chance.between(3000, 45_000), meanwhile: isGateOn ? ['v1alpha2'] : [], isGateOn };
+    },
+    strike: (world, { forMs, meanwhile, isGateOn }) => {
+      if (world.hasTruce || world.servers.some(({ candidateVersions }) => candidateVersions[0] !== 'v1beta1'))
+        return false;
+      world.during(forMs, () => {
+        const serve = (versions: readonly string[], isOn: boolean) => {
+          for (const [index, api] of world.servers.entries()) {
+            api.candidateVersions = versions;
+            api.isGateOn = isOn;
+            world.restartServer(index, 500);
+          }
+        };
+        serve(meanwhile, isGateOn);
+        return () => serve(['v1beta1'], true);
+      });
+      return true;
+    },
+    settlesWithin: REDISCOVERED,
+  }),
+  storageRestored: fault<{ readonly afterMs: number }>({
+    plan: (chance) => ({ afterMs: chance.between(2000, 60_000) }),
+    strike: (world, { afterMs }) => {
+      if (world.hasTruce) return false;
+      world.restoreLater(afterMs);
+      return undefined;
+    },
+    settlesWithin: RESTARTED,
+  }),
+} satisfies Record<string, Fault<unknown>>;

@@ -1,0 +1,53 @@
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
+import type { CandidateState, HistoryEvent, LeaseState, Writer } from '../invariants/history.ts';
+import { type SimWrite, specOf } from './sim-api-server.ts';
+
+/** What a write that was carried out is in a history. */
+export function eventOf(
+  { at, resource, key, before, after, isLate }: SimWrite,
+  writer: Writer,
+): HistoryEvent {
+  const common = { at, writer, key, isLate };
+  return resource === 'leases'
+    ? { kind: 'lease', ...common, before: leaseOf(before), after: leaseOf(after) }
+    : { kind: 'candidate', ...common, before: candidateOf(before), after: candidateOf(after) };
+}
+
+/** Each object is looked at twice: as what a write makes, and as what the next one finds. */
+const leases = new WeakMap<KubernetesObject, LeaseState>();
+
+function leaseOf(object: KubernetesObject | undefined): LeaseState | undefined {
+  if (!object) return undefined;
+  const known = leases.get(object);
+  if (known) return known;
+  const spec = specOf(object);
+  const seconds = spec['leaseDurationSeconds'];
+  const state: LeaseState = {
+    uid: object.metadata.uid ?? '',
+    resourceVersion: object.metadata.resourceVersion ?? '',
+    holder: text(spec['holderIdentity']) ?? '',
+    renewTime: text(spec['renewTime']),
+    durationMs: typeof seconds === 'number' ? seconds * 1000 : undefined,
+    transitions: Number(spec['leaseTransitions'] ?? 0),
+    preferredHolder: text(spec['preferredHolder']),
+    strategy: text(spec['strategy']),
+  };
+  leases.set(object, state);
+  return state;
+}
+
+function candidateOf(object: KubernetesObject | undefined): CandidateState | undefined {
+  if (!object) return undefined;
+  const spec = specOf(object);
+  return {
+    uid: object.metadata.uid ?? '',
+    resourceVersion: object.metadata.resourceVersion ?? '',
+    leaseName: String(spec['leaseName']),
+    renewTime: text(spec['renewTime']),
+    pingTime: text(spec['pingTime']),
+  };
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

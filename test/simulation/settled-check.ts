@@ -1,0 +1,235 @@
+import type { Instant } from '../../src/support/clock.ts';
+import type { HistoryEvent } from '../invariants/history.ts';
+import { FAULTS } from './faults/faults.ts';
+import { specOf } from './sim-api-server.ts';
+import type { LeasePlan } from './sim-plan.ts';
+import type { SimSlot } from './sim-slot.ts';
+import type { SimWorld } from './sim-world.ts';
+
+/**
+ * Where nothing has gone wrong at all: the first coordinator has the lock after a forced claim has settled (15 s) or the
+ * lock of another has run out (15 s) and 2 s of looking; then an election takes 5 s at the longest, and client-go looks
+ * every 2 to 4.4 s, or its own retry period; a Lease of 60 s can have been granted right before.
+ */
+const BASE_MS = 60_000;
+/** A preference that failed is not repeated before 15 s, then twice as long each time, up to 10 min (rule 7). */
+const PREEMPTION_BACKOFF = { firstMs: 15_000, mostMs: 600_000 };
+/** What was ignored is not written again before 30 s, then twice as long each time, up to 10 min (rule 7). */
+const IGNORED_BACKOFF = { firstMs: 30_000, mostMs: 600_000 };
+/** A candidate whose clock is further behind a coordinator's looks expired to who sees it first, and is not asked while the Lease is led (rule 1). */
+export const FAR_BEHIND_MS = -20 * 60_000;
+/** A candidate is asked for a sign of life after so long, or half its validity, or up to a tenth earlier (rule 1). */
+const SILENT_AFTER_MS = 6 * 60_000;
+
+interface LeaseStory {
+  /** When something last happened to it, or to one of its candidates, that an election may follow from. */
+  disturbedAt: Instant;
+  failedPreferences: number;
+  ignoredPreferences: number;
+  /** How many grants in a row each candidate has let run out. */
+  readonly lapses: Map<string, number>;
+  leader: string | undefined;
+  /** Until when the leader believes so. */
+  ledUntil: Instant;
+}
+
+/**
+ * Sees to it that once all faults are over every Lease has its best live candidate within a bound, and that nothing more is
+ * written from then on.
+ */
+export class SettledCheck {
+  readonly #world: SimWorld;
+  readonly #stories = new Map<string, LeaseStory>();
+  /** By name of a candidate: when it last wrote its LeaseCandidate. */
+  readonly #renewedAt = new Map<string, Instant>();
+  readonly #endedAt: Instant;
+  readonly #boundMs: number;
+  /** Leases that were found in order, and by whom they are led. */
+  readonly #settled = new Map<string, string>();
+
+  /** From the end of all faults on. */
+  constructor(world: SimWorld, stories: LeaseStories) {
+    this.#world = world;
+    this.#stories = stories.byLease;
+    this.#renewedAt = stories.renewedAt;
+    this.#endedAt = world.clock.now();
+    const bounds = world.plan.faults.map(({ kind }) => FAULTS[kind].settlesWithin.ms);
+    this.#boundMs = Math.max(BASE_MS, ...bounds);
+  }
+
+  /** What is not as it should be now. */
+  look(): readonly string[] {
+    return this.#world.plan.leases.flatMap((lease) => this.#lookAt(lease));
+  }
+
+  observe(event: HistoryEvent): readonly string[] {
+    if (event.kind !== 'lease' && event.kind !== 'candidate') return [];
+    if (event.writer.kind !== 'coordinator') return [];
+    if (event.kind === 'lease') {
+      const leader = this.#settled.get(event.key);
+      return leader === undefined ? [] : [`${event.writer.name} writes ${event.key}, which is in order`];
+    }
+    return this.#isNeedless(event) ? [`${event.writer.name} writes ${event.key} without need`] : [];
+  }
+
+  /** A ping of one that runs, has renewed as it should, and whose Lease is in order. */
+  #isNeedless({ at, key }: Extract<HistoryEvent, { kind: 'candidate' }>): boolean {
+    const slot = this.#world.slots.find(
+      ({ candidate }) => candidate && key === `${candidate.identity.namespace}/${candidate.identity.name}`,
+    );
+    if (!slot?.candidate || !this.#settled.has(slot.key)) return false;
+    const { name } = slot.candidate.identity;
+    const silentMs = at - (this.#renewedAt.get(name) ?? Number.NEGATIVE_INFINITY);
+    const aheadMs = Math.max(0, ...this.#world.replicas.map(({ process }) => process.highestSkewMs));
+    const askedAfterMs =
+      0.9 *
+      this.#world.plan.clockTolerance *
+      Math.min(SILENT_AFTER_MS, this.#world.plan.settings.candidateValidityMs / 2);
+    // A ping in the time of a clock that runs slow is soon ahead of it, and is put right by another one (rule 2).
+    if (this.#world.plan.clockTolerance < 1) return false;
+    return silentMs + aheadMs < askedAfterMs && Math.abs(slot.candidate.process.wallSkewMs) < 60_000;
+  }
+
+  #lookAt(lease: LeasePlan): readonly string[] {
+    const key = `${lease.namespace}/${lease.name}`;
+    const story = this.#stories.get(key);
+    const now = this.#world.clock.now();
+    const slots = this.#world.slots.filter((slot) => slot.key === key);
+    if (!story || now < this.#dueAt(lease, story, slots)) {
+      this.#settled.delete(key);
+      return [];
+    }
+    const well = slots.filter((slot) => this.#isWell(slot));
+    const strategies = new Set(slots.map(({ plan }) => plan.strategy));
+    if (well.length === 0) return [];
+    if (strategies.size > 1 || !strategies.has('OldestEmulationVersion')) return [];
+    const leader = story.ledUntil > now ? story.leader : undefined;
+    if (leader === undefined) return [`${key} has no leader ${this.#sinceEnd()}`];
+    if (slots.some(({ plan }) => plan.isPlain)) return [];
+    const leading = slots.find(({ program }) => program?.name === leader);
+    if (!leading) return [`${key} is led by ${leader}, which does not run, ${this.#sinceEnd()}`];
+    const leadersRank = this.#rank(leading);
+    const better = well.find((slot) => this.#isFreeToLead(slot, story) && this.#rank(slot) < leadersRank);
+    if (better) {
+      return [`${key} is led by ${leader}, though ${better.program?.name} is better, ${this.#sinceEnd()}`];
+    }
+    // Some better one may still turn up: it has not published itself, or is not asked before it renews.
+    if (slots.some((slot) => this.#rank(slot) < leadersRank)) return [];
+    if ('preferredHolder' in specOf(this.#world.store.get('leases', key)))
+      return [`${key} still has a preferredHolder`];
+    const former = this.#settled.get(key);
+    if (former !== undefined && former !== leader)
+      return [`${key} goes from ${former} to ${leader} without need`];
+    this.#settled.set(key, leader);
+    return [];
+  }
+
+  #sinceEnd(): string {
+    return `${Math.round((this.#world.clock.now() - this.#endedAt) / 1000)} s after all faults`;
+  }
+
+  /** From when on it has to be in order. */
+  #dueAt(lease: LeasePlan, story: LeaseStory, slots: readonly SimSlot[]): Instant {
+    const { failedPreferences, ignoredPreferences, disturbedAt } = story;
+    const touchedAt = Math.max(disturbedAt, ...slots.map((slot) => slot.touchedAt));
+    // A holder that is to give way lets its Lease run out.
+    const own =
+      Math.max(this.#endedAt + this.#boundMs, touchedAt + BASE_MS) + lease.timing.leaseSeconds * 1000;
+    return (
+      own + backoff(failedPreferences, PREEMPTION_BACKOFF) + backoff(ignoredPreferences, IGNORED_BACKOFF)
+    );
+  }
+
+  /** Whether it can take part in an election: it runs, and has published its LeaseCandidate. */
+  #isWell(slot: SimSlot): boolean {
+    const { candidate } = slot;
+    if (!candidate || slot.program?.process.isPaused) return false;
+    const { namespace, name } = candidate.identity;
+    return this.#world.store.get('leasecandidates', `${namespace}/${name}`) !== undefined;
+  }
+
+  /** By the versions that it has published: age and name never take a Lease from anybody (rule 5). */
+  #rank({ candidate, plan }: SimSlot): string {
+    const { namespace, name } = candidate?.identity ?? { namespace: '', name: '' };
+    const published = this.#world.store.get('leasecandidates', `${namespace}/${name}`);
+    const { emulationVersion, binaryVersion } = published ? specOf(published) : plan;
+    return `${String(emulationVersion)} ${String(binaryVersion)}`;
+  }
+
+  #isFreeToLead({ candidate }: SimSlot, { lapses }: LeaseStory): boolean {
+    if (!candidate) return false;
+    const hasLapsed = (lapses.get(candidate.identity.name) ?? 0) > 1;
+    const aheadMs = Math.max(0, ...this.#world.replicas.map(({ process }) => process.highestSkewMs));
+    return !hasLapsed && candidate.process.lowestSkewMs - aheadMs > FAR_BEHIND_MS;
+  }
+}
+
+/** What has happened to each Lease so far. */
+export class LeaseStories {
+  readonly byLease = new Map<string, LeaseStory>();
+  readonly renewedAt = new Map<string, Instant>();
+
+  observe(event: HistoryEvent): void {
+    switch (event.kind) {
+      case 'leads':
+        this.#changed(event.key, { leader: event.who, ledUntil: event.until });
+        this.#of(event.key).lapses.delete(event.who);
+        break;
+      case 'follows':
+        if (this.#of(event.key).leader === event.who) this.#changed(event.key, { ledUntil: event.at });
+        break;
+      case 'candidate':
+        this.#candidateWritten(event);
+        break;
+      case 'lease':
+        this.#leaseWritten(event);
+        break;
+      default:
+    }
+  }
+
+  #candidateWritten({ at, writer, key, before, after }: Extract<HistoryEvent, { kind: 'candidate' }>): void {
+    if (writer.kind === 'candidate') this.renewedAt.set(writer.name, at);
+    const [namespace] = key.split('/');
+    // Pings are no news, and so are renewals of one that is there.
+    if (before === undefined || after === undefined)
+      this.#changed(`${namespace}/${(after ?? before)?.leaseName}`, { disturbedAt: at });
+  }
+
+  #leaseWritten({ at, writer, key, before, after }: Extract<HistoryEvent, { kind: 'lease' }>): void {
+    const story = this.#of(key);
+    if (writer.kind === 'other') story.disturbedAt = at;
+    if (writer.kind !== 'coordinator' || !after) return;
+    if (after.holder !== before?.holder) {
+      // Whoever had been granted the Lease before this, and led by it, has had this set back.
+      story.lapses.set(after.holder, (story.lapses.get(after.holder) ?? 0) + 1);
+      if (before?.preferredHolder === after.holder) story.failedPreferences = 0;
+    } else if (before?.preferredHolder !== undefined && after.preferredHolder === undefined) {
+      story.failedPreferences++;
+    } else if (before.renewTime === after.renewTime && before.preferredHolder === after.preferredHolder) {
+      // The server has dropped what was written.
+      story.ignoredPreferences++;
+    }
+  }
+
+  #of(key: string): LeaseStory {
+    const story = this.byLease.get(key) ?? {
+      disturbedAt: 0,
+      failedPreferences: 0,
+      ignoredPreferences: 0,
+      lapses: new Map(),
+      leader: undefined,
+      ledUntil: 0,
+    };
+    this.byLease.set(key, story);
+    return story;
+  }
+
+  #changed(key: string, change: Partial<LeaseStory>): void {
+    Object.assign(this.#of(key), change);
+  }
+}
+
+function backoff(failures: number, { firstMs, mostMs }: { firstMs: number; mostMs: number }): number {
+  return failures === 0 ? 0 : Math.min(mostMs, firstMs * 2 ** (failures - 1));
+}

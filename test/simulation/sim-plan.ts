@@ -1,0 +1,228 @@
+import type { ElectionSettings } from '../../src/election/model.ts';
+import { defaultSettings } from '../support/election-builders.ts';
+import { Chance } from './chance.ts';
+import { FAULTS, type FaultKind } from './faults/faults.ts';
+import { QUICK_TIMING, type SimElectorTiming, USUAL_TIMING } from './sim-candidate.ts';
+
+/** A Lease and what its programs have in common. */
+export interface LeasePlan {
+  readonly namespace: string;
+  readonly name: string;
+  readonly timing: SimElectorTiming;
+}
+
+/** A place for one program after the other, each in the place of the one before, as a Pod of a Deployment has it. */
+export interface SlotPlan {
+  readonly name: string;
+  readonly lease: LeasePlan;
+  readonly binaryVersion: string;
+  readonly emulationVersion: string;
+  readonly strategy: string;
+  /** A plain elector knows nothing of coordination, and has no LeaseCandidate. */
+  readonly isPlain: boolean;
+  /** Whether each program has the name of the one before it. */
+  readonly keepsName: boolean;
+  readonly watchesForDeletion: boolean;
+  readonly wallMs: number;
+  readonly rate: number;
+  readonly startsAtMs: number;
+}
+
+export interface ReplicaPlan {
+  readonly name: string;
+  readonly wallMs: number;
+  readonly rate: number;
+}
+
+/** One thing that goes wrong, when, and to whom. */
+export interface FaultPlan {
+  /** Its number in the plan of its seed. */
+  readonly id: number;
+  readonly kind: FaultKind;
+  readonly atMs: number;
+  readonly args: unknown;
+}
+
+/** Everything about a run that is decided before it begins. */
+export interface SimPlan {
+  readonly seed: number;
+  readonly settings: ElectionSettings;
+  readonly takeOver: boolean;
+  readonly hasBuiltIn: boolean;
+  /** What both API servers answer a second, together; undefined: any number. */
+  readonly requestsPerSecond: number | undefined;
+  /** See {@link InvariantSettings}. */
+  readonly clockTolerance: number;
+  readonly leases: readonly LeasePlan[];
+  readonly slots: readonly SlotPlan[];
+  readonly replicas: readonly ReplicaPlan[];
+  readonly faults: readonly FaultPlan[];
+  /** When the last fault ends, in milliseconds. */
+  readonly troubleEndsMs: number;
+}
+
+/** What is left out of a plan. */
+export interface Reduction {
+  /** Numbers of the faults that stay; all, where it is absent. */
+  readonly faults?: readonly number[] | undefined;
+  /** Names of the slots and replicas that do not take part. */
+  readonly without?: readonly string[] | undefined;
+}
+
+const TROUBLE_BEGINS_MS = 30_000;
+const TROUBLE_ENDS_MS = 250_000;
+/** Long enough for a candidate to be collected: after its validity it is watched for ten minutes (rule 1). */
+const LONG_TROUBLE_ENDS_MS = 1_000_000;
+const LONG_RUN_EVERY = 25;
+/** The rates of clocks that are promised to be borne: 5 % fast or slow. */
+const DRIFT = 0.05;
+const HOUR_MS = 3_600_000;
+
+const LEASES: readonly [LeasePlan, ...LeasePlan[]] = [
+  { namespace: 'default', name: 'scheduler', timing: USUAL_TIMING },
+  { namespace: 'default', name: 'controller-manager', timing: USUAL_TIMING },
+  { namespace: 'team', name: 'operator', timing: USUAL_TIMING },
+  { namespace: 'default', name: 'webhook', timing: QUICK_TIMING },
+  { namespace: 'team', name: 'quick', timing: { leaseSeconds: 3, renewDeadlineMs: 2000, retryMs: 500 } },
+  {
+    namespace: 'team',
+    name: 'patient',
+    timing: { leaseSeconds: 60, renewDeadlineMs: 40_000, retryMs: 5000 },
+  },
+];
+const LEASES_PER_RUN = 3;
+type Versions = readonly [binaryVersion: string, emulationVersion: string];
+/** The versions that candidates come in, as binary and emulation. */
+const VERSIONS: readonly [Versions, ...Versions[]] = [
+  ['1.36.0', '1.36.0'],
+  ['1.36.0', '1.35.0'],
+  ['1.37.0', '1.36.0'],
+  ['1.35.3', '1.35.0'],
+];
+const OWN_STRATEGY = 'OldestEmulationVersion';
+
+/** The plan of a seed: always the same one. */
+export function makePlan(seed: number): SimPlan {
+  const chance = new Chance(seed, 'plan');
+  const isLong = seed % LONG_RUN_EVERY === 0;
+  const hasDrift = chance.is(0.3);
+  const rate = () => (hasDrift ? 1 - DRIFT + 2 * DRIFT * chance.random() : 1);
+  const leases = pickSome(chance, LEASES, LEASES_PER_RUN);
+  const hasPlainElector = chance.is(0.15);
+  const hasStrategies = chance.is(0.2);
+  const isTogether = chance.is(0.5);
+  const slots = leases.flatMap((lease, place) => {
+    const count = 1 + chance.upTo(4);
+    return Array.from({ length: count }, (_, index): SlotPlan => {
+      return candidateSlot(lease, index, chance, {
+        strategy: hasStrategies && chance.is(0.3) ? 'example.com/custom' : OWN_STRATEGY,
+        isPlain: hasPlainElector && place === 0 && index === count - 1,
+        keepsName: chance.is(0.3),
+        watchesForDeletion: chance.is(0.6),
+        // Hours off, but not so far behind that it looks as if it had not renewed for candidateGcAfter (rule 1).
+        wallMs: chance.is(0.6) ? 0 : chance.upTo(4.5 * HOUR_MS) - 1.5 * HOUR_MS,
+        rate: rate(),
+        // With the coordinators, or when one of them is there to grant a Lease before the best candidate has come (rule 12).
+        startsAtMs: (isTogether ? 0 : 20_000) + chance.upTo(2000),
+      });
+    });
+  });
+  const replicas = [1, 2].map(
+    (index): ReplicaPlan => ({ name: `replica-${index}`, wallMs: chance.upTo(60_000), rate: rate() }),
+  );
+  const troubleEndsMs = isLong ? LONG_TROUBLE_ENDS_MS : TROUBLE_ENDS_MS;
+  const population = { leases, slots, replicas };
+  return {
+    seed,
+    settings: {
+      ...defaultSettings,
+      leaseDurationSeconds: chance.pick([10, 10, 6, 15]),
+      // Candidates renew every five minutes: those that have died are collected within a long run.
+      ...(isLong && { candidateValidityMs: 330_000, candidateGcAfterMs: 330_000 }),
+    },
+    takeOver: chance.is(0.75),
+    hasBuiltIn: chance.is(0.5),
+    requestsPerSecond: chance.is(0.15) ? 60 : undefined,
+    clockTolerance: hasDrift ? (1 - DRIFT) / (1 + DRIFT) : 1,
+    ...population,
+    faults: planFaults(chance.for('faults'), population, troubleEndsMs),
+    troubleEndsMs,
+  };
+}
+
+/** A candidate with a right clock and a version that chance picks. */
+export function candidateSlot(
+  lease: LeasePlan,
+  index: number,
+  chance: Chance,
+  differing: Partial<SlotPlan>,
+): SlotPlan {
+  const [binaryVersion, emulationVersion] = chance.pick(VERSIONS);
+  return {
+    name: `${lease.name}-${index}`,
+    lease,
+    binaryVersion,
+    emulationVersion,
+    strategy: OWN_STRATEGY,
+    isPlain: false,
+    keepsName: false,
+    watchesForDeletion: true,
+    wallMs: 0,
+    rate: 1,
+    startsAtMs: 0,
+    ...differing,
+  };
+}
+
+/** A plan of nothing: whoever has it adds what it needs. */
+export function emptyPlan(seed: number): SimPlan {
+  return {
+    seed,
+    settings: defaultSettings,
+    takeOver: true,
+    hasBuiltIn: false,
+    requestsPerSecond: undefined,
+    clockTolerance: 1,
+    leases: [],
+    slots: [],
+    replicas: [],
+    faults: [],
+    troubleEndsMs: 0,
+  };
+}
+
+/** The same plan with less in it. */
+export function reducePlan(plan: SimPlan, { faults, without = [] }: Reduction): SimPlan {
+  return {
+    ...plan,
+    faults: faults ? plan.faults.filter(({ id }) => faults.includes(id)) : plan.faults,
+    slots: plan.slots.filter(({ name }) => !without.includes(name)),
+    replicas: plan.replicas.filter(({ name }) => !without.includes(name)),
+    hasBuiltIn: plan.hasBuiltIn && !without.includes('built-in'),
+  };
+}
+
+/** Some kinds of faults, many times: rarer combinations come about than if all kinds were equally likely in each run. */
+function planFaults(
+  chance: Chance,
+  population: Pick<SimPlan, 'leases' | 'slots' | 'replicas'>,
+  endsMs: number,
+): readonly FaultPlan[] {
+  const all = Object.keys(FAULTS) as FaultKind[];
+  const share = chance.pick([0.15, 0.3, 0.6, 1]);
+  const kinds = all.filter(() => chance.is(share));
+  const [first = 'replicaPaused'] = kinds;
+  const count = 5 + chance.upTo(45);
+  const times = Array.from({ length: count }, () => chance.between(TROUBLE_BEGINS_MS, endsMs - 5000));
+  return times
+    .sort((a, b) => a - b)
+    .map((atMs, id) => {
+      const kind = chance.pick(kinds) ?? first;
+      return { id, kind, atMs, args: FAULTS[kind].plan(chance, population) };
+    });
+}
+
+function pickSome<T>(chance: Chance, from: readonly T[], count: number): readonly T[] {
+  const left = [...from];
+  return Array.from({ length: count }, () => left.splice(chance.upTo(left.length), 1)).flat();
+}

@@ -1,0 +1,96 @@
+import type { Instant } from '../../src/support/clock.ts';
+import type { HistoryEvent } from '../invariants/history.ts';
+import { ConflictCheck } from './conflict-check.ts';
+import { FAULTS } from './faults/faults.ts';
+import { LeaseStories, SettledCheck } from './settled-check.ts';
+import type { FaultPlan, SimPlan } from './sim-plan.ts';
+import { SimWorld } from './sim-world.ts';
+
+/** How long after the end of the trouble a run goes on, in milliseconds. */
+const AFTER_TROUBLE_MS = 230_000;
+const LOOK_EVERY_MS = 1000;
+/** A fault that cannot strike at its time is tried again so often. */
+const TRIES = 20;
+/** A preferredHolder is asked every two seconds or so while its preemption is pending (rule 7). */
+const MOST_PINGS_A_MINUTE = 45;
+const MINUTE_MS = 60_000;
+
+/** What came of a run. */
+export interface SimReport {
+  /** What was wrong; nothing, if all is well. */
+  readonly problems: readonly string[];
+  readonly counts: ReadonlyMap<string, number>;
+  readonly simulatedMs: number;
+  /** What happened, for people; empty where it was not asked for. */
+  readonly trace: string;
+}
+
+/** Runs a plan: minutes of trouble, then calm. */
+export async function runPlan(plan: SimPlan, isTracing = false): Promise<SimReport> {
+  const world = new SimWorld(plan, { isTracing });
+  const run = new SimRun(world);
+  await run.run();
+  return {
+    problems: world.violations,
+    counts: world.tally.counts,
+    simulatedMs: world.clock.now(),
+    trace: world.trace,
+  };
+}
+
+class SimRun {
+  readonly #world: SimWorld;
+  readonly #stories = new LeaseStories();
+  readonly #pings = new Map<string, Instant[]>();
+  #settled: SettledCheck | undefined;
+
+  constructor(world: SimWorld) {
+    this.#world = world;
+    const conflict = new ConflictCheck(world);
+    world.onEvent = (event) => {
+      this.#stories.observe(event);
+      this.#countPings(event);
+      for (const problem of conflict.observe(event)) world.violated(problem);
+      for (const problem of this.#settled?.observe(event) ?? []) world.violated(problem);
+    };
+  }
+
+  async run(): Promise<void> {
+    const { plan } = this.#world;
+    if (plan.hasBuiltIn) this.#world.startBuiltIn();
+    for (const replica of plan.replicas) this.#world.addReplica(replica);
+    for (const slot of plan.slots) this.#world.addSlot(slot);
+    for (const fault of plan.faults) this.#world.after(fault.atMs, () => this.#strike(fault, TRIES));
+    await this.#world.run(plan.troubleEndsMs);
+    if (this.#world.violations.length > 0) return;
+    this.#world.endTrouble();
+    this.#settled = new SettledCheck(this.#world, this.#stories);
+    const until = this.#world.clock.now() + AFTER_TROUBLE_MS;
+    while (this.#world.clock.now() < until && this.#world.violations.length === 0) {
+      await this.#world.run(LOOK_EVERY_MS);
+      for (const problem of this.#settled.look()) this.#world.violated(problem);
+    }
+  }
+
+  #strike(fault: FaultPlan, tries: number): void {
+    const world = this.#world;
+    if (world.clock.now() >= world.plan.troubleEndsMs) return;
+    const outcome = FAULTS[fault.kind].strike(world, fault.args);
+    if (outcome === false) {
+      if (tries > 0) world.after(1000, () => this.#strike(fault, tries - 1));
+      return;
+    }
+    world.note(() => `fault ${fault.id}: ${fault.kind} ${JSON.stringify(fault.args)}`);
+    if (outcome) world.struck(fault.kind);
+  }
+
+  #countPings(event: HistoryEvent): void {
+    if (event.kind !== 'candidate' || event.writer.kind !== 'coordinator' || !event.after) return;
+    const { key, at } = event;
+    const recent = (this.#pings.get(key) ?? []).filter((earlier) => at - earlier < MINUTE_MS);
+    recent.push(at);
+    this.#pings.set(key, recent);
+    if (recent.length > MOST_PINGS_A_MINUTE)
+      this.#world.violated(`${key} is pinged ${recent.length} times in a minute`);
+  }
+}

@@ -1,0 +1,123 @@
+import type { Instant } from '../../src/support/clock.ts';
+import { SimCandidate } from './sim-candidate.ts';
+import type { SimConnection } from './sim-connection.ts';
+import type { SimLink } from './sim-link.ts';
+import type { SimPlainElector } from './sim-plain-elector.ts';
+import type { SlotPlan } from './sim-plan.ts';
+import type { SimProcess } from './sim-process.ts';
+
+/** A program in a slot. */
+export interface SimProgram {
+  readonly name: string;
+  readonly process: SimProcess;
+  readonly connection: SimConnection;
+  readonly link: SimLink;
+  readonly actor: SimCandidate | SimPlainElector;
+}
+
+/** What a slot needs of the world around it. */
+export interface SimSlotWorld {
+  now(): Instant;
+  /** Starts the next program of a slot, under `name`. */
+  startProgram(slot: SimSlot, name: string): SimProgram;
+  after(ms: number, then: () => void): void;
+  note(text: () => string): void;
+  /** Chance of the slot's own, from 0 to 1. */
+  random(slot: SimSlot): number;
+}
+
+/** The place of one program after the other. */
+export class SimSlot {
+  plan: SlotPlan;
+  program: SimProgram | undefined;
+  /** When it was last started, ended, or had something happen to it. */
+  touchedAt: Instant = 0;
+  readonly #world: SimSlotWorld;
+  #generation = 0;
+
+  constructor(plan: SlotPlan, world: SimSlotWorld) {
+    this.plan = plan;
+    this.#world = world;
+  }
+
+  get key(): string {
+    return `${this.plan.lease.namespace}/${this.plan.lease.name}`;
+  }
+
+  /** The program that runs in it and takes part in elections. */
+  get candidate(): SimCandidate | undefined {
+    const { actor } = this.program ?? {};
+    return actor instanceof SimCandidate && actor.isRunning ? actor : undefined;
+  }
+
+  start(): void {
+    if (this.program) return;
+    this.#touch();
+    const { name, keepsName } = this.plan;
+    this.#generation++;
+    this.program = this.#world.startProgram(this, keepsName ? name : `${name}-${this.#generation}`);
+  }
+
+  /** It ended by itself, and is started again. */
+  ended(program: SimProgram['actor']): void {
+    if (this.program?.actor !== program) return;
+    this.#startAgainIn(1000 + 5000 * this.#world.random(this));
+  }
+
+  pause(ms: number): boolean {
+    const { program } = this;
+    if (!program || program.process.isPaused) return false;
+    this.#touch();
+    this.#world.note(() => `${program.name} sleeps for ${ms} ms`);
+    program.process.pause(ms);
+    this.#world.after(ms, () => this.#touch());
+    return true;
+  }
+
+  resume(): void {
+    this.program?.process.resume();
+  }
+
+  crash(startAgainMs: number): boolean {
+    const { program } = this;
+    if (!program) return false;
+    this.#world.note(() => `${program.name} crashes`);
+    this.#startAgainIn(startAgainMs);
+    program.actor.crash();
+    return true;
+  }
+
+  stop(startAgainMs: number): boolean {
+    const { program } = this;
+    const { candidate } = this;
+    if (!program || !candidate) return false;
+    this.#world.note(() => `${program.name} stops`);
+    this.program = undefined;
+    this.#touch();
+    // Two with one name at a time would be somebody's mistake.
+    void candidate.stop().then(() => this.#startAgainIn(startAgainMs));
+    return true;
+  }
+
+  replace(startAgainMs: number, versions: Pick<SlotPlan, 'binaryVersion' | 'emulationVersion'>): boolean {
+    if (!this.stop(startAgainMs)) return false;
+    this.plan = { ...this.plan, ...versions };
+    return true;
+  }
+
+  jumpWallClock(byMs: number): boolean {
+    this.#touch();
+    this.program?.process.jumpWallClock(byMs);
+    return this.program !== undefined;
+  }
+
+  #touch(): void {
+    this.touchedAt = this.#world.now();
+  }
+
+  #startAgainIn(ms: number): void {
+    this.#touch();
+    this.program = undefined;
+    this.#world.after(ms, () => this.start());
+  }
+}

@@ -1,0 +1,42 @@
+import type { Reason } from '../../src/election/reason.ts';
+import type { HistoryEvent } from '../invariants/history.ts';
+
+/** How often what happened in one run or many. */
+export class Tally {
+  readonly counts = new Map<string, number>();
+  /** By Lease: who was last seen to lead it. */
+  readonly #leaders = new Map<string, string>();
+
+  /** @param kind of a fault */
+  count(kind: string): void {
+    this.#add(`fault ${kind}`);
+  }
+
+  decided(reason: Reason): void {
+    this.#add(`decision ${reason}`);
+  }
+
+  happened(event: HistoryEvent): void {
+    if (event.kind === 'leads' && this.#leaders.get(event.key) !== event.who) {
+      this.#leaders.set(event.key, event.who);
+      this.#add('leader changes');
+    }
+    if (event.kind !== 'lease' && event.kind !== 'candidate') return;
+    const { writer, before, after } = event;
+    if (writer.kind !== 'coordinator') return;
+    if (event.kind === 'candidate') this.#add(after ? 'pings' : 'candidates deleted');
+    else if (event.after && event.after.holder !== '' && event.after.holder !== event.before?.holder) {
+      this.#add('grants');
+      if (event.before?.preferredHolder === event.after.holder) this.#add('grants to a preferredHolder');
+    } else if (event.after?.preferredHolder && before !== after) this.#add('preferences');
+  }
+
+  /** Adds what another one has counted. */
+  addAll(counts: Iterable<readonly [string, number]>): void {
+    for (const [what, count] of counts) this.#add(what, count);
+  }
+
+  #add(what: string, count = 1): void {
+    this.counts.set(what, (this.counts.get(what) ?? 0) + count);
+  }
+}
