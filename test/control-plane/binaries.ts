@@ -8,6 +8,7 @@ import { defaultVersion, type KubernetesVersion } from './kubernetes-versions.ts
 
 /** A program that control planes are made of. */
 export type BinaryName =
+  | 'candidate'
   | 'etcd'
   | 'elector'
   | 'helm'
@@ -22,6 +23,7 @@ export const binaryNames: readonly BinaryName[] = [
   'etcd',
   'elector',
   'informer',
+  'candidate',
   'kube-apiserver@1.36.3',
   'kubectl@1.36.3',
   'helm',
@@ -85,7 +87,7 @@ function recipeFor(name: BinaryName): Recipe {
     const target = 'helm.sh/helm/v4/cmd/helm';
     return { program: 'helm', module: 'helm', target, ldflags: '-s -w', isAsset: false };
   }
-  if (name === 'elector' || name === 'informer') {
+  if (name === 'candidate' || name === 'elector' || name === 'informer') {
     return { program: name, module: name, target: '.', ldflags: '-s -w', isAsset: false };
   }
   const [program = '', version = ''] = name.split('@');

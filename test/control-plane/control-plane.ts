@@ -1,5 +1,5 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ApiAccess, apiRequest } from './api-request.ts';
@@ -15,29 +15,11 @@ import {
 import { type Electors, startElectors } from './electors.ts';
 import { freePorts } from './free-port.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
-import { defaultVersion, type KubernetesVersion, leaseCandidateVersions } from './kubernetes-versions.ts';
+import { defaultVersion } from './kubernetes-versions.ts';
 import { NotReadyError, untilReady } from './ready.ts';
 import { type Reaper, startReaper } from './reaper.ts';
+import { type ApiServerOptions, apiServerArgs, etcdArgs, writeServerCredentials } from './server-args.ts';
 import { type ServerProcess, startServer } from './server-process.ts';
-
-/** How a kube-apiserver is started. */
-export interface ApiServerOptions {
-  /** Default {@link defaultVersion}. */
-  readonly version?: KubernetesVersion;
-  /** Whether the feature gate is on, and with it the built-in coordinator and the LeaseCandidate API; default true. */
-  readonly coordinatedLeaderElection?: boolean;
-  /**
-   * Values of --runtime-config, like `coordination.k8s.io/v1alpha2=true`; by default what serves the version of the
-   * LeaseCandidate API that LeaseCandidates are stored in.
-   */
-  readonly runtimeConfig?: readonly string[];
-  /**
-   * Whether pods are given the token of their ServiceAccount, which has to exist then: a kube-controller-manager makes
-   * the default ones. Default false.
-   */
-  readonly admitsServiceAccounts?: boolean;
-  readonly extraApiServerArgs?: readonly string[];
-}
 
 /** How a control plane is started. */
 export interface ControlPlaneOptions extends ApiServerOptions {
@@ -91,7 +73,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   const reaper = startReaper(process.env['CLE_KEEP'] ? undefined : directory);
   try {
     const site = { directory, reaper, readyWithinMs, adminToken: randomBytes(16).toString('hex') };
-    await writeCredentials(site);
+    await writeServerCredentials(directory, [`${site.adminToken},admin,admin,"system:masters"`]);
     const etcd = await startEtcd(programs.etcd, site);
     const first = await onFreePorts(1, ([port = 0]) =>
       startApiServer(programs.apiServer, apiServerOptions, port, etcd.url, site),
@@ -191,15 +173,6 @@ function apiServerBinary({ version = defaultVersion }: ApiServerOptions): Promis
   return binary(`kube-apiserver@${version}`);
 }
 
-async function writeCredentials({ directory, adminToken }: Site): Promise<void> {
-  const mode = 0o600;
-  await writeFile(join(directory, 'tokens.csv'), `${adminToken},admin,admin,"system:masters"\n`, { mode });
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const key = privateKey.export({ type: 'sec1', format: 'pem' });
-  await writeFile(join(directory, 'service-account.key'), key, { mode });
-  await writeFile(join(directory, 'service-account.pub'), publicKey.export({ type: 'spki', format: 'pem' }));
-}
-
 async function startEtcd(path: string, site: Site): Promise<{ server: ServerProcess; url: string }> {
   return onFreePorts(2, async ([clientPort, peerPort]) => {
     const url = `http://127.0.0.1:${clientPort}`;
@@ -209,16 +182,7 @@ async function startEtcd(path: string, site: Site): Promise<{ server: ServerProc
         name: 'etcd',
         path,
         logFile: join(site.directory, 'etcd.log'),
-        args: [
-          `--data-dir=${join(site.directory, 'etcd')}`,
-          `--listen-client-urls=${url}`,
-          `--advertise-client-urls=${url}`,
-          `--listen-peer-urls=${peerUrl}`,
-          `--initial-advertise-peer-urls=${peerUrl}`,
-          `--initial-cluster=default=${peerUrl}`,
-          // What a crash of the machine loses, no test would miss; disks of CI machines are slow.
-          '--unsafe-no-fsync',
-        ],
+        args: etcdArgs({ dataDirectory: join(site.directory, 'etcd'), url, peerUrl }),
       },
       site.reaper,
     );
@@ -242,26 +206,7 @@ async function startApiServer(
       name: 'kube-apiserver',
       path,
       logFile: join(directory, 'kube-apiserver.log'),
-      args: [
-        `--etcd-servers=${etcdUrl}`,
-        '--bind-address=127.0.0.1',
-        '--advertise-address=127.0.0.1',
-        `--secure-port=${port}`,
-        // Its self-signed certificate, apiserver.crt, is written here, and found again by a restart.
-        `--cert-dir=${directory}`,
-        // Endpoints must not be loopback addresses: it would complain for ever.
-        '--endpoint-reconciler-type=none',
-        `--token-auth-file=${join(directory, 'tokens.csv')}`,
-        '--authorization-mode=RBAC',
-        '--service-account-issuer=https://kubernetes.default.svc',
-        `--service-account-key-file=${join(directory, 'service-account.pub')}`,
-        `--service-account-signing-key-file=${join(directory, 'service-account.key')}`,
-        '--service-cluster-ip-range=10.0.0.0/24',
-        // Where nothing runs pods, nobody creates the accounts that it waits for.
-        ...(options.admitsServiceAccounts ? [] : ['--disable-admission-plugins=ServiceAccount']),
-        ...coordinationArgs(options),
-        ...(options.extraApiServerArgs ?? []),
-      ],
+      args: apiServerArgs({ ...options, directory, port, etcdUrl }),
     },
     site.reaper,
   );
@@ -280,17 +225,6 @@ async function startApiServer(
   await untilReady(server, isReady, site.readyWithinMs);
   if (access === undefined) throw new Error('a kube-apiserver cannot be ready without having been asked');
   return { server, access };
-}
-
-function coordinationArgs(options: ApiServerOptions): string[] {
-  const { version = defaultVersion, coordinatedLeaderElection = true } = options;
-  const [stored] = leaseCandidateVersions[version];
-  const runtimeConfig =
-    options.runtimeConfig ?? (coordinatedLeaderElection ? [`coordination.k8s.io/${stored}=true`] : []);
-  return [
-    `--feature-gates=CoordinatedLeaderElection=${coordinatedLeaderElection}`,
-    ...(runtimeConfig.length > 0 ? [`--runtime-config=${runtimeConfig.join(',')}`] : []),
-  ];
 }
 
 /** Calls `start` with free ports, and with others when somebody was quicker to take one of them. */

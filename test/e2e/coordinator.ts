@@ -36,15 +36,22 @@ interface Manifest {
 
 /** Installs deploy/rbac.yaml and returns a kubeconfig with a token of its ServiceAccount. */
 export async function installRole(plane: ControlPlane): Promise<string> {
+  await createRole(plane.request);
+  return plane.kubeconfigFor({ serviceAccount });
+}
+
+/** Creates what is in deploy/rbac.yaml, by `request`. */
+export async function createRole(
+  request: (method: string, path: string, body: unknown) => Promise<unknown>,
+): Promise<void> {
   const text = await readFile(new URL('../../deploy/rbac.yaml', import.meta.url), 'utf8');
   for (const manifest of loadAllYaml(text) as Manifest[]) {
     const group = manifest.apiVersion.includes('/')
       ? `/apis/${manifest.apiVersion}`
       : `/api/${manifest.apiVersion}`;
     const namespace = manifest.metadata.namespace ? `/namespaces/${manifest.metadata.namespace}` : '';
-    await plane.request('POST', `${group}${namespace}/${manifest.kind.toLowerCase()}s`, manifest);
+    await request('POST', `${group}${namespace}/${manifest.kind.toLowerCase()}s`, manifest);
   }
-  return plane.kubeconfigFor({ serviceAccount });
 }
 
 /** Starts a replica with `kubeconfig` and more arguments of `run`. It is not ready yet: see {@link untilActive}. */
