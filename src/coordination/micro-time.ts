@@ -9,8 +9,10 @@ const RFC_3339 = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d+))?(Z|[+-]\d{2}
  */
 export function parseMicroTime(text: string): MicroTime | undefined {
   const [, seconds, fraction = '', zone] = RFC_3339.exec(text) ?? [];
-  if (seconds === undefined || !isRealDate(seconds)) return undefined;
-  const milliseconds = Date.parse(`${seconds}${zone}`);
+  if (seconds === undefined) return undefined;
+  const inUtc = Date.parse(`${seconds}Z`);
+  if (!isOnDay(inUtc, seconds)) return undefined;
+  const milliseconds = zone === 'Z' ? inUtc : Date.parse(`${seconds}${zone}`);
   if (Number.isNaN(milliseconds)) return undefined;
   return BigInt(milliseconds) * 1000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
 }
@@ -30,8 +32,7 @@ export function formatMicroTime(time: MicroTime): string {
   return `${milliseconds.slice(0, -1)}${micros.toString().padStart(3, '0')}Z`;
 }
 
-/** Date.parse rolls February 30 over into March; the API server refuses it. */
-function isRealDate(seconds: string): boolean {
-  const parsed = Date.parse(`${seconds}Z`);
-  return !Number.isNaN(parsed) && new Date(parsed).toISOString().startsWith(seconds);
+/** Date.parse rolls February 30 over into March, and 24:00 into the next day; the API server refuses them. NaN is on no day. */
+function isOnDay(milliseconds: number, seconds: string): boolean {
+  return new Date(milliseconds).getUTCDate() === Number(seconds.slice(8, 10));
 }

@@ -5,6 +5,8 @@ import { runPlan, type SimReport } from './sim-run.ts';
 /** What came of one seed. */
 export interface SeedOutcome extends Omit<SimReport, 'trace'> {
   readonly seed: number;
+  /** It was given up. */
+  readonly isHanging?: boolean;
 }
 
 // Errors are part of every run; nobody looks at where they were made.

@@ -6,6 +6,9 @@ export interface SeedWorkersOptions extends Pick<WorkerOptions, 'execArgv' | 'en
   readonly workers: number;
 }
 
+/** What spins never comes back to say so. A seed takes a fraction of a second, in milliseconds of real time. */
+const LONGEST_SEED_MS = 60_000;
+
 /** Runs `count` seeds from `from` on, and tells of each; it stops early where that returns false. */
 export async function eachSeed(
   { from, count }: { readonly from: number; readonly count: number },
@@ -14,26 +17,20 @@ export async function eachSeed(
 ): Promise<void> {
   let next = from;
   let end = from + count;
-  const runOn = (worker: Worker) =>
-    new Promise<void>((resolve, reject) => {
-      const feed = () => {
-        if (next < end) worker.postMessage(next++);
-        else void worker.terminate().then(() => resolve());
-      };
-      worker.on('message', (outcome: SeedOutcome) => {
-        if (!then(outcome)) end = next;
-        feed();
-      });
-      worker.on('error', reject);
-      feed();
-    });
-  const started = Array.from({ length: Math.min(count, workers) }, () => {
-    return new Worker(new URL('./seed-worker.ts', import.meta.url), {
-      ...options,
-      resourceLimits: { maxYoungGenerationSizeMb: 128 },
-    });
-  });
-  await Promise.all(started.map(runOn));
+  const work = async () => {
+    let worker: Worker | undefined;
+    while (next < end) {
+      worker ??= startWorker(options);
+      const outcome = await runSeed(worker, next++);
+      if (outcome.isHanging) {
+        await worker.terminate();
+        worker = undefined;
+      }
+      if (!then(outcome)) end = next;
+    }
+    await worker?.terminate();
+  };
+  await Promise.all(Array.from({ length: Math.min(count, workers) }, work));
 }
 
 /** The first of the seeds from 1 to `most` that fails. */
@@ -47,4 +44,34 @@ export async function firstFailure(
     return failures.length === 0;
   });
   return failures.sort((a, b) => a.seed - b.seed)[0];
+}
+
+function startWorker(options: Pick<WorkerOptions, 'execArgv' | 'env'>): Worker {
+  return new Worker(new URL('./seed-worker.ts', import.meta.url), {
+    ...options,
+    resourceLimits: { maxYoungGenerationSizeMb: 128 },
+  });
+}
+
+function runSeed(worker: Worker, seed: number): Promise<SeedOutcome> {
+  const { promise, resolve, reject } = Promise.withResolvers<SeedOutcome>();
+  const timer = setTimeout(
+    () =>
+      resolve({
+        seed,
+        problems: ['it does not come to an end'],
+        counts: new Map(),
+        simulatedMs: 0,
+        isHanging: true,
+      }),
+    LONGEST_SEED_MS,
+  );
+  worker.once('message', resolve);
+  worker.once('error', reject);
+  worker.postMessage(seed);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    worker.off('message', resolve);
+    worker.off('error', reject);
+  });
 }

@@ -210,15 +210,25 @@ export class SimCandidate {
     return this.connection.request({ method: 'PUT', path: this.#candidatePath, body });
   }
 
+  /** Whether it leads, and has not renewed for so long that it has to give up. */
+  get #isLate(): boolean {
+    return this.#givesUpAt !== undefined && this.process.now() >= this.#givesUpAt;
+  }
+
   async #elect(): Promise<void> {
     while (this.isRunning) {
+      // When it wakes up late, its deadline and its next look are due at once; which comes first is chance.
+      if (this.#isLate && this.process.random() < 0.5) {
+        await this.#giveUp();
+        return;
+      }
       try {
         await this.#look();
       } catch {
         // No answer, a conflict, no Lease: it looks again.
       }
       if (!this.isRunning) return;
-      if (this.#givesUpAt !== undefined && this.process.now() >= this.#givesUpAt) {
+      if (this.#isLate) {
         await this.#giveUp();
         return;
       }
@@ -240,7 +250,7 @@ export class SimCandidate {
     if (this.process.now() >= this.#seenAt + Number(leaseDurationSeconds) * 1000) return;
     if (preferredHolder !== undefined && preferredHolder !== '') return;
     // It was asked to end meanwhile, or has slept past its time to give up: it must not take the Lease up again.
-    if (!this.isRunning || (this.#givesUpAt !== undefined && this.process.now() >= this.#givesUpAt)) return;
+    if (!this.isRunning || this.#isLate) return;
     const sentAt = this.process.world.now();
     const renewed = { ...spec, leaseDurationSeconds: leaseSeconds, renewTime: this.#wall };
     const body = { ...lease, spec: renewed };

@@ -96,9 +96,13 @@ export class VirtualClock implements Clock {
         this.#now = until;
         break;
       }
-      await this.#fire(timer);
+      this.#pop();
+      this.#pending--;
+      timer.cancelled = true;
+      this.#now = timer.at;
+      timer.callback();
+      await settleWithoutIo();
     }
-    await settleWithoutIo();
   }
 
   /** Lets time pass up to the next timer and fires it. Returns whether there was one. */
