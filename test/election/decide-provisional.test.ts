@@ -57,6 +57,16 @@ describe('a grant that nobody has taken up yet (rule 12)', () => {
     expect(sim.believers).toEqual(['b']);
   });
 
+  test('goes to another at once when its holder, who had just released the Lease, got it back for want of anybody else', () => {
+    const sim = new SimElection().add('a', { emulation: '1.30.0' }).run(600).release('a').run(100);
+    expect(sim.lease?.holderIdentity).toBe('a');
+    sim.add('b');
+    expect(sim.lease?.holderIdentity).toBe('b');
+    sim.run(3000);
+    expect(sim.believers).toEqual(['b']);
+    expect(sim.violations).toEqual([]);
+  });
+
   test('goes to another once its holder has not answered', () => {
     const sim = new SimElection({ settings: { leaseDurationSeconds: 60 } })
       .add('a', { ...FIRST_LOOK, emulation: '1.30.0' })
