@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
-import { makeNow } from '../support/election-builders.ts';
+import { makeCandidate, makeInput, makeLease, makeNow, wallAt } from '../support/election-builders.ts';
 import { describeActions, SimElection } from '../support/sim-election.ts';
 
 // client-go's elector looks at its start, before there is a Lease, and then after 2 s at the earliest.
@@ -87,6 +87,32 @@ describe('a grant that nobody has taken up yet (rule 12)', () => {
     expect(sim.believers).toEqual(['v31']);
     expect(writesOf(sim)).toHaveLength(3);
     expect(sim.violations).toEqual([]);
+  });
+
+  test.each([
+    { name: 'the first at once', count: 1, decidedAt: 0, want: 0 },
+    { name: 'the second 2 s after the first grant', count: 2, decidedAt: 1000, want: 2000 },
+    { name: 'or 1.6 s after the first revision, if that is earlier', count: 2, decidedAt: 200, want: 1800 },
+    { name: 'and 300 ms after that at the earliest', count: 2, decidedAt: 1900, want: 2200 },
+    { name: 'each further one 300 ms after the last', count: 3, decidedAt: 2100, want: 2400 },
+  ])('is revised once it is time: $name', ({ count, decidedAt, want }) => {
+    const input = makeInput()
+      .sees(makeLease('first'), 0)
+      .remembers({
+        unrenewedGrant: { holder: 'first', renewTime: wallAt(0), resourceVersion: '1' },
+        grantSeries: { count, since: 0 },
+        decidedAt,
+      })
+      .candidates(
+        makeCandidate('first').seenAt(0).renewedAt(decidedAt),
+        makeCandidate('better').emulating('1.30.0').seenAt(0).renewedAt(decidedAt),
+      )
+      .build();
+    const at = (moment: number) => decideElection(input, makeNow(moment));
+    if (want > 0) {
+      expect(at(want - 1)).toMatchObject({ reason: 'RevisionPending', requeue: { time: want } });
+    }
+    expect(at(want).reason).toBe('GrantRevised');
   });
 
   test('leaves nothing behind when it was revised: the new holder is followed at once when it releases', () => {
