@@ -169,6 +169,38 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(['AwaitingFormerHolder', 'FormerHolderAnswered']).toContain(decision.reason);
   });
 
+  test('waits, too, when nobody is there but one who lets its grants run out', () => {
+    const lapsed = makeCandidate('lapsed').seenAt(0).renewedAt(4000);
+    const input = deleted
+      .remembers({ lapses: new Map([['lapsed', { count: 5, lastAt: 0 }]]) })
+      .candidates(lapsed);
+    expect(decideElection(input.build(), makeNow(4100))).toMatchObject({
+      reason: 'AwaitingFormerHolder',
+      actions: [],
+      requeue: { time: 9000 },
+    });
+    const awake = input.candidates(makeCandidate('b').seenAt(14_000).renewedAt(14_500));
+    expect(describeActions(decideElection(awake.build(), makeNow(14_999)).actions)).toBe('');
+    expect(describeActions(decideElection(awake.build(), makeNow(15_000)).actions)).toContain(
+      'create the Lease for b',
+    );
+  });
+
+  test('asks those who were silent while there is nobody else to ask', () => {
+    const silent = makeCandidate('silent').seenAt(0).pingedAt(-6000);
+    const actionsWith = (...others: readonly ObservedBuilder[]) =>
+      describeActions(decideElection(deleted.candidates(silent, ...others).build(), makeNow(4100)).actions);
+    expect(actionsWith()).toBe('ping silent (revival)');
+    expect(actionsWith(makeCandidate('idle').seenAt(0))).toBe('');
+  });
+
+  test('is left alone in a conflict, although that holder has answered', () => {
+    const holder = makeCandidate('holder').seenAt(0).pingedAt(4000).renewedAt(4100);
+    const rival = makeCandidate('rival').wants('example.com/x').seenAt(0).renewedAt(4000);
+    const decision = decideElection(deleted.candidates(holder, rival).build(), makeNow(4200));
+    expect(decision).toMatchObject({ reason: 'StrategyConflict', actions: [] });
+  });
+
   test('asks its successors just in time for the end', () => {
     const late = makeCandidate('other').seenAt(0);
     const actionsAt = (at: number) =>
