@@ -145,6 +145,56 @@ describe('asking the candidates (rules 3 and 6)', () => {
     expect(describeActions(actions)).toBe(want);
   });
 
+  test.each([
+    { name: 'a second after the first ping', askingSince: 0, at: 1, want: 1000 },
+    { name: 'and every second after that', askingSince: 0, at: 1000, want: 2000 },
+    {
+      name: 'when the time of the last ping is over, if that is earlier',
+      askingSince: 0,
+      at: 4500,
+      want: 5000,
+    },
+    { name: 'counted from the server’s answer to the first ping', askingSince: 300, at: 400, want: 1300 },
+    { name: 'and not at all before that answer', askingSince: undefined, at: 400, want: 5000 },
+  ])('is looked at again $name', ({ askingSince, at, want }) => {
+    const input = missing.remembers({ askingSince }).candidates(idle('a').pingedAt(0), idle('b').pingedAt(0));
+    expect(decideElection(input.build(), makeNow(at)).requeue).toEqual({ kind: 'at', time: want });
+  });
+
+  test('goes by binaryVersion while the candidates would come to a conflict: it decides on the strategy', () => {
+    const party = (name: string, version: string, strategy: string) =>
+      makeCandidate(name).versions(version).wants(strategy).seenAt(0);
+    const input = missing.candidates(
+      party('old', '1.36.0', OLDEST),
+      party('new', '1.38.0', OLDEST),
+      party('other', '1.38.0', 'example.com/x'),
+    );
+    expect(describeActions(decideElection(input.build(), makeNow(1)).actions)).toBe(
+      'ping new, other (election)',
+    );
+  });
+
+  test.each([
+    { name: 'whose last ping is longest ago', rounds: 0, want: 'ping never, b (revival)' },
+    { name: 'twice as many in the second round', rounds: 1, want: 'ping never, b, a, c (revival)' },
+    {
+      name: 'in the order of their names where that is the same',
+      rounds: 2,
+      want: 'ping never, b, a, c, d (revival)',
+    },
+  ])('of those who were silent begins with those $name', ({ rounds, want }) => {
+    const input = missing
+      .remembers({ rounds: { count: rounds, lastAt: -60_000 } })
+      .candidates(
+        idle('d').pingedAt(-10_000),
+        idle('c').pingedAt(-10_000),
+        idle('a').pingedAt(-20_000),
+        idle('b').pingedAt(-30_000),
+        makeCandidate('never').renewedAt(-7_000_000).seenAt(0),
+      );
+    expect(describeActions(decideElection(input.build(), makeNow(1)).actions)).toBe(want);
+  });
+
   test('ends in nothing when nobody who answers can be elected (rule 5)', () => {
     const unreadable = makeCandidate('a').emulating('v1').renewedAt(0).seenAt(0);
     expect(decideElection(missing.candidates(unreadable).build(), makeNow(1)).reason).toBe(
@@ -344,6 +394,32 @@ describe('a holder that releases the Lease (rule 3)', () => {
     expect(describeActions(decideElection(released.build(), makeNow(2000)).actions)).toBe(
       'ping a (election)',
     );
+  });
+
+  test('is remembered as having gone for two hours, the last release of each', () => {
+    const HOURS = 60 * 60_000;
+    const releases = [
+      { holder: 'a', at: 1000 },
+      { holder: 'b', at: 3000 },
+      { holder: 'a', at: 5000 },
+      { holder: 'c', at: 2 * HOURS + 2999 },
+    ];
+    let input = makeInput();
+    const remembered = releases.map(({ holder, at }) => {
+      input = input
+        .sees(makeLease(holder).renewedAt(at - 500), at - 500)
+        .sees(makeLease().releasedAt(at), at);
+      return [...input.build().memory.withdrawals.keys()];
+    });
+    expect(remembered).toEqual([['a'], ['a', 'b'], ['b', 'a'], ['b', 'a', 'c']]);
+    const later = input
+      .sees(makeLease('d').renewedAt(2 * HOURS + 4000), 2 * HOURS + 4000)
+      .sees(makeLease().releasedAt(2 * HOURS + 4500), 2 * HOURS + 4500);
+    expect([...later.build().memory.withdrawals]).toEqual([
+      ['a', 5000],
+      ['c', 2 * HOURS + 2999],
+      ['d', 2 * HOURS + 4500],
+    ]);
   });
 
   test('takes part like anybody else once electionDuration is over', () => {
