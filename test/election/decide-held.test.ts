@@ -250,6 +250,73 @@ describe('a pending preferredHolder (rule 7)', () => {
     expect(decide(lease, at, holder, ...candidates)).toEqual({ reason: wantReason, actions: want });
   });
 
+  test.each([
+    { name: 'has expired', candidate: better().renewedAt(-7_000_000).seenAt(0), memory: {} },
+    {
+      name: 'has just released the Lease',
+      candidate: answeredAt(500),
+      memory: { withdrawals: new Map([['better', 400]]) },
+    },
+    {
+      name: 'is held back, as it takes up no grants',
+      candidate: answeredAt(500),
+      memory: { lapses: new Map([['better', { count: 2, lastAt: 0 }]]) },
+    },
+    { name: 'is gone', candidate: undefined, memory: {} },
+    {
+      name: 'has left pings unanswered, though it is asked once more',
+      candidate: better().seenAt(0).pingedAt(-20_000).pingedAt(900, 'preemption'),
+      memory: {},
+      wantReason: 'PreferredHolderSilent',
+    },
+    {
+      name: 'is no better than the holder any more',
+      candidate: answeredAt(500, better().emulating('1.36.0')),
+      memory: {},
+      wantReason: 'PreferredHolderNotBest',
+      wantFailed: false,
+    },
+    {
+      name: 'leads by now',
+      lease: makeLease('better').preferring('better'),
+      candidate: answeredAt(500),
+      memory: {},
+      wantReason: 'PreferredHolderLeads',
+      wantFailed: false,
+    },
+    {
+      name: 'is at odds with others about the strategy',
+      candidate: answeredAt(500, better().wants('example.com/x')),
+      memory: {},
+      wantReason: 'StrategyConflict',
+      wantFailed: false,
+    },
+  ])('is taken off when its candidate $name, and has failed if that is to blame', (row) => {
+    const { lease = pending, candidate, memory, wantReason = 'PreferredHolderGone', wantFailed = true } = row;
+    const input = makeInput()
+      .sees(lease, 0)
+      .remembers(memory)
+      .candidates(...(candidate ? [holder, candidate] : [holder]));
+    const decision = decideElection(input.build(), makeNow(1000));
+    expect(decision.reason).toBe(wantReason);
+    expect(decision.actions).toMatchObject([
+      { change: { kind: 'clearPreferredHolder', hasFailed: wantFailed } },
+    ]);
+  });
+
+  test.each([
+    { name: '2 s after its answer', candidate: answeredAt(500), at: 1000, want: 2500 },
+    {
+      name: 'when it has let the time for an answer pass',
+      candidate: answeredAt(0).pingedAt(2500, 'preemption'),
+      at: 6000,
+      want: 7500,
+    },
+  ])('is looked at again $name', ({ candidate, at, want }) => {
+    const input = makeInput().sees(pending.lasting(60), 0).candidates(holder, candidate);
+    expect(decideElection(input.build(), makeNow(at)).requeue).toEqual({ kind: 'at', time: want });
+  });
+
   test('is pinged no more than its answers allow, all the way to its turn', () => {
     const sim = new SimElection().add('a').run(60_000).add('b', { emulation: '1.30.0' }).run(40_000);
     expect(sim.believers).toEqual(['b']);
