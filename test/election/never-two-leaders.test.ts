@@ -84,6 +84,11 @@ describe('a Lease is not given away before its holder’s own time has run out (
       want: 15_000,
     },
     {
+      name: 'taken by a stranger who changed nothing but the holder, and may believe in it from then on',
+      input: makeInput().sees(renewed, 0).sees(renewed.heldBy('stranger'), 4000),
+      want: 19_000,
+    },
+    {
       name: 'taken by a stranger who then releases it',
       input: makeInput()
         .sees(renewed, 0)
