@@ -463,6 +463,43 @@ describe('a ping that waits for its turn (rule 9)', () => {
   });
 });
 
+describe('a candidate that renews by itself', () => {
+  async function makeWorld(renewedAt: number, version: string): Promise<ControllerWorld> {
+    const world = new ControllerWorld();
+    world.create('leases', makeLeaseObject('a', 0, { leaseDurationSeconds: 3600 }));
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt, version }));
+    await world.start();
+    await world.clock.advance(20_000);
+    expect(world.decisions.at(-1)).toBe(`${KEY} LeaderOptimal`);
+    return world;
+  }
+
+  test('is no news while its Lease is in good order', async () => {
+    const world = await makeWorld(-60_000, '1.37.0');
+    let looks = 0;
+    world.onMayWrite = () => looks++;
+    world.renew('default/b');
+    await world.clock.advance(0);
+    expect(looks).toBe(0);
+  });
+
+  test.each([
+    { name: 'had left a ping unanswered', renewedAt: -60_000, want: 'PATCH leases default/scheduler 200' },
+    {
+      name: 'had not renewed for so long',
+      renewedAt: -2_400_000,
+      want: 'PATCH leasecandidates default/b 200',
+    },
+  ])('is news at once if it $name, as it may be the best', async ({ renewedAt, want }) => {
+    const world = await makeWorld(renewedAt, '1.35.0');
+    const before = world.ourWrites.length;
+    world.renew('default/b');
+    await world.clock.advance(0);
+    expect(world.ourWriteLines.slice(before)).toEqual([want]);
+  });
+});
+
 test('a grant that waits for its turn is not written for a candidate that goes meanwhile, however many others there are', async () => {
   const world = new ControllerWorld({ workers: 1 });
   world.fate = (request) => (request.path.endsWith('/other') ? { answerMs: 50 } : {});

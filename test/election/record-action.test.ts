@@ -59,6 +59,7 @@ describe('what is recorded of an action', () => {
   test.each([
     { purpose: 'election' as const, want: 200 },
     { purpose: 'validity' as const, want: undefined },
+    { purpose: 'collection' as const, want: undefined },
   ])('begins an election with the answer to a ping for $purpose at $want', ({ purpose, want }) => {
     const asked = recordSuccess(recordSending(input, ping(purpose), 100), ping(purpose), 100, 200);
     expect(asked.memory.askingSince).toBe(want);
@@ -128,6 +129,12 @@ describe('what is recorded of an action', () => {
       want: { written: { strategy: OLDEST }, decidedAt: 200, ignoredWrites: NO_ATTEMPTS },
     },
     {
+      name: 'a strategy that was kept beside somebody else’s preferredHolder',
+      change: { kind: 'strategy', strategy: OLDEST, isHolderAbsent: false, removesPreferredHolder: false },
+      answer: makeLease('a').preferring('z', false),
+      want: { written: { strategy: OLDEST }, decidedAt: 200, ignoredWrites: NO_ATTEMPTS },
+    },
+    {
       name: 'a strategy that the server dropped',
       change: { kind: 'strategy', strategy: OLDEST, isHolderAbsent: false, removesPreferredHolder: false },
       answer: makeLease('a').strategy(undefined),
@@ -167,12 +174,24 @@ describe('what is recorded of an action', () => {
     expect(recordFailure(input, action, 100, 200).candidates[0]?.observation.deletionFailedAt).toBe(200);
   });
 
-  test('expects a grant until it is refused, for it may have been written although it failed', () => {
+  test('expects a grant until it is refused or answered, for it may have been written although it failed', () => {
     const action = grantTo('a');
     const sent = recordSending(input, action, 100);
     expect(sent.memory.grantOnItsWay?.holder).toBe('a');
     expect(recordFailure(sent, action, 100, 200)).toEqual(sent);
     expect(recordRefusal(sent, grantTo('a'))).toEqual(sent);
     expect(recordRefusal(sent, action)).toEqual(input);
+    const change = { kind: 'clearPreferredHolder', hasFailed: false } as const;
+    expect(recordSending(sent, { ...action, change }, 300).memory.grantOnItsWay).toBe(
+      sent.memory.grantOnItsWay,
+    );
+    const { memory } = recordSuccess(
+      sent,
+      action,
+      100,
+      200,
+      makeLease('a').with({ resourceVersion: '7' }).build(),
+    );
+    expect(memory.unrenewedGrant).toEqual({ holder: 'a', renewTime: wallAt(0), resourceVersion: '7' });
   });
 });

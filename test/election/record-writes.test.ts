@@ -64,6 +64,15 @@ describe('a grant', () => {
     expect(granted({}, { former: undefined, hasFormerLapsed: true }, 100).lapses.size).toBe(0);
   });
 
+  test('forgets who has not lapsed for 15 min', () => {
+    const lapses = new Map([
+      ['recent', { count: 1, lastAt: 0 }],
+      ['long ago', { count: 1, lastAt: -1 }],
+    ]);
+    const { lapses: kept } = granted({ lapses }, { hasFormerLapsed: true }, 15 * MINUTE);
+    expect([...kept.keys()]).toEqual(['recent', 'a']);
+  });
+
   test('uses up all acks, and begins everything anew that was tried in vain', () => {
     const tried = { count: 3, lastAt: 50 };
     const before = {
