@@ -94,7 +94,7 @@ describe('a grant that nobody has taken up yet (rule 12)', () => {
     { name: 'the second 2 s after the first grant', count: 2, decidedAt: 1000, want: 2000 },
     { name: 'or 1.6 s after the first revision, if that is earlier', count: 2, decidedAt: 200, want: 1800 },
     { name: 'and 300 ms after that at the earliest', count: 2, decidedAt: 1900, want: 2200 },
-    { name: 'each further one 300 ms after the last', count: 3, decidedAt: 2100, want: 2400 },
+    { name: 'each further one 300 ms after the last', count: 3, decidedAt: 1650, want: 1950 },
   ])('is revised once it is time: $name', ({ count, decidedAt, want }) => {
     const input = makeInput()
       .sees(makeLease('first'), 0)
@@ -114,6 +114,41 @@ describe('a grant that nobody has taken up yet (rule 12)', () => {
     }
     expect(at(want).reason).toBe('GrantRevised');
   });
+
+  test.each([
+    { name: 'not within 5 s', a: makeCandidate('a').seenAt(0), at: 4999, want: '', wantAt: 5000 },
+    { name: 'then', a: makeCandidate('a').seenAt(0), at: 5000, want: 'ping a (expiry)' },
+    {
+      name: 'not when it is known to be alive',
+      a: makeCandidate('a').seenAt(0).renewedAt(1000),
+      at: 5000,
+      want: '',
+    },
+    {
+      name: 'again, if it was asked before',
+      a: makeCandidate('a').seenAt(0).pingedAt(-60_000).renewedAt(-59_000),
+      at: 5000,
+      want: 'ping a (expiry)',
+    },
+    {
+      name: 'once',
+      a: makeCandidate('a').seenAt(0).pingedAt(5000, 'expiry'),
+      at: 6000,
+      want: '',
+      wantAt: 10_000,
+    },
+  ])(
+    'has its holder asked, if that is not known to be alive, and nobody else: $name',
+    ({ a, at, want, wantAt }) => {
+      const input = makeInput()
+        .sees(makeLease('a').lasting(60), 0)
+        .remembers({ unrenewedGrant: { holder: 'a', renewTime: wallAt(0), resourceVersion: '1' } })
+        .candidates(a, makeCandidate('b').versions('1.37.0').seenAt(0));
+      const { actions, requeue } = decideElection(input.build(), makeNow(at));
+      expect(describeActions(actions)).toBe(want);
+      if (wantAt !== undefined) expect(requeue).toEqual({ kind: 'at', time: wantAt });
+    },
+  );
 
   test('leaves nothing behind when it was revised: the new holder is followed at once when it releases', () => {
     for (const isWatchFirst of [false, true]) {

@@ -195,6 +195,19 @@ describe('asking the candidates (rules 3 and 6)', () => {
     expect(describeActions(decideElection(input.build(), makeNow(1)).actions)).toBe(want);
   });
 
+  test.each([
+    { name: '5 s after the first round', rounds: { count: 0, lastAt: Number.NEGATIVE_INFINITY }, want: 5001 },
+    { name: '10 s after the second', rounds: { count: 1, lastAt: -5000 }, want: 10_001 },
+    { name: 'when the next round is due, between two', rounds: { count: 2, lastAt: -5000 }, want: 5000 },
+  ])('is looked at again $name while nobody answers', ({ rounds, want }) => {
+    const input = missing.remembers({ rounds }).candidates(idle('a').pingedAt(-6000));
+    expect(decideElection(input.build(), makeNow(1))).toMatchObject({
+      reason: 'NoLiveCandidates',
+      requeue: { kind: 'at', time: want },
+      isRound: want !== 5000,
+    });
+  });
+
   test('ends in nothing when nobody who answers can be elected (rule 5)', () => {
     const unreadable = makeCandidate('a').emulating('v1').renewedAt(0).seenAt(0);
     expect(decideElection(missing.candidates(unreadable).build(), makeNow(1)).reason).toBe(
@@ -283,6 +296,8 @@ describe('ahead of the expiry (rule 6)', () => {
         .candidates(former, idle('y').pingedAt(5000).renewedAt(5100));
     const actions = (former: ObservedBuilder) =>
       describeActions(decideElection(expired(former).build(), makeNow(8000)).actions);
+    const rival = decideElection(expired(better('z').pingedAt(5000)).build(), makeNow(8000));
+    expect(rival).toMatchObject({ reason: 'AwaitingAcks', actions: [] });
     expect(actions(better('x').pingedAt(5000))).toBe(`grant the Lease to y, ${OLDEST}, transition 1`);
     expect(actions(better('x').pingedAt(5000).renewedAt(5200))).toBe(
       `grant the Lease to x, ${OLDEST}, transition 0`,

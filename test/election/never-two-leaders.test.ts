@@ -214,6 +214,16 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(actionsAt(10_000)).toBe('ping other (expiry)');
   });
 
+  test('begins to count the seconds of its next election then, and asks its last holder once', () => {
+    const input = deleted
+      .candidates(makeCandidate('holder').seenAt(0), makeCandidate('other').seenAt(0))
+      .build();
+    expect(decideElection(input, makeNow(9999)).isAsking).toBe(false);
+    const { isAsking, actions } = decideElection(input, makeNow(10_000));
+    expect(isAsking).toBe(true);
+    expect(describeActions(actions)).toBe('ping holder (election); ping other (expiry)');
+  });
+
   test('asks one whose word would run out before the end, too', () => {
     const other = makeCandidate('other').seenAt(0);
     const actionsWith = (renewedAt: number) =>
