@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
 import { noMemory } from '../../src/election/lease-memory.ts';
 import { recordGrant } from '../../src/election/record-writes.ts';
+import { lapsedUntil } from '../../src/election/standing.ts';
 import {
   makeCandidate,
   makeInput,
@@ -80,7 +81,13 @@ describe('an election is needed (rule 6)', () => {
 
 describe('asking the candidates (rules 3 and 6)', () => {
   const missing = makeInput().sees(undefined, 0).remembers({ askingSince: 0 });
-  test.each<{ name: string; candidates: readonly ObservedBuilder[]; at?: number; want: string }>([
+  test.each<{
+    name: string;
+    candidates: readonly ObservedBuilder[];
+    askingSince?: number;
+    at?: number;
+    want: string;
+  }>([
     {
       name: 'goes to the best two at once, and not to the others',
       candidates: [worse('c'), idle('a'), idle('b')],
@@ -91,6 +98,18 @@ describe('asking the candidates (rules 3 and 6)', () => {
       candidates: [worse('c'), idle('a').pingedAt(0), idle('b').pingedAt(0)],
       at: 1000,
       want: 'ping c (election)',
+    },
+    {
+      name: 'counts that second from the server’s answer to the first ping',
+      candidates: [worse('c'), idle('a').pingedAt(0), idle('b').pingedAt(0)],
+      askingSince: 500,
+      at: 1499,
+      want: '',
+    },
+    {
+      name: 'begins with the first names among equals',
+      candidates: [idle('c'), idle('b'), idle('a')],
+      want: 'ping a, b (election)',
     },
     {
       name: 'is not needed for those that are fresh',
@@ -140,8 +159,9 @@ describe('asking the candidates (rules 3 and 6)', () => {
       candidates: [makeCandidate('a').deleting().seenAt(0), fresh('b')],
       want: `create the Lease for b, ${OLDEST}`,
     },
-  ])('$name', ({ candidates, at = 1, want }) => {
-    const { actions } = decideElection(missing.candidates(...candidates).build(), makeNow(at));
+  ])('$name', ({ candidates, askingSince = 0, at = 1, want }) => {
+    const input = missing.remembers({ askingSince }).candidates(...candidates);
+    const { actions } = decideElection(input.build(), makeNow(at));
     expect(describeActions(actions)).toBe(want);
   });
 
@@ -159,6 +179,14 @@ describe('asking the candidates (rules 3 and 6)', () => {
   ])('is looked at again $name', ({ askingSince, at, want }) => {
     const input = missing.remembers({ askingSince }).candidates(idle('a').pingedAt(0), idle('b').pingedAt(0));
     expect(decideElection(input.build(), makeNow(at)).requeue).toEqual({ kind: 'at', time: want });
+  });
+
+  test('comes to the last holder after its equals, as it has just missed its renewals', () => {
+    const x = makeCandidate('x').renewedAt(-10_000).seenAt(0);
+    const input = makeInput().sees(makeLease('x').lasting(3), 0).candidates(x, idle('y'), idle('z'));
+    expect(describeActions(decideElection(input.build(), makeNow(3000)).actions)).toBe(
+      'ping y, z (election)',
+    );
   });
 
   test('goes by binaryVersion while the candidates would come to a conflict: it decides on the strategy', () => {
@@ -504,6 +532,23 @@ describe('a candidate that takes up no grants (rule 7)', () => {
     const sim = new SimElection().add('a', { looksAtMs: 11_000 }).run(12_000);
     expect(sim.memory.lapses.has('a')).toBe(false);
     expect(sim.believers).toEqual(['a']);
+  });
+
+  test.each([
+    { name: 'not before its second grant has run out', lapses: 1, at: 9999, want: undefined },
+    { name: 'for twice the duration from then on', lapses: 1, at: 10_000, want: 30_000 },
+    { name: 'not when its first one has', lapses: 0, at: 10_000, want: undefined },
+    { name: 'for longer when it is the third', lapses: 2, at: 10_000, want: 50_000 },
+    { name: 'not for what another has let run out', lapses: 1, holder: 'b', at: 10_000, want: undefined },
+    { name: 'not when it has led since', lapses: 1, isRenewed: true, at: 10_000, want: undefined },
+  ])('is held back $name', ({ lapses, holder = 'a', isRenewed = false, at, want }) => {
+    const input = makeInput()
+      .sees(makeLease(holder), 0)
+      .remembers({
+        lapses: lapses > 0 ? new Map([['a', { count: lapses, lastAt: 0 }]]) : new Map(),
+        unrenewedGrant: isRenewed ? undefined : { holder, renewTime: wallAt(0), resourceVersion: '1' },
+      });
+    expect(lapsedUntil(input.build(), 'a', at)).toBe(want);
   });
 
   test('is forgotten in time, so that nothing grows while one crashes under a new name each time', () => {
