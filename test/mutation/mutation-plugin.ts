@@ -47,27 +47,15 @@ class ResidentTestRunner implements TestRunner {
   }
 
   async dryRun(): Promise<DryRunResult> {
-    const vitest = await createVitest('test', {
-      ...OPTIONS,
-      runner: 'test/mutation/resident-runner.ts',
-    });
-    this.#resident = vitest;
-    const files = await vitest.globTestSpecifications();
-    vitest.provide('testFiles', files.length);
-    const loaded = this.#next<Loaded>('loaded');
-    const ended = vitest.runTestSpecifications(files).then(() => {
-      const errors = vitest.state.getUnhandledErrors().map(String);
-      throw new Error(`the tests could not be loaded: ${errors.join()}`);
-    });
-    const { tests, coverage, onLoad } = await Promise.race([loaded, ended]);
-    this.#onLoad = new Set(onLoad);
-    ended.catch(() => {});
+    const { tests, coverage } = await this.#load();
     return { status: DryRunStatus.Complete, tests: tests.map(testResult), mutantCoverage: coverage };
   }
 
   async mutantRun(options: MutantRunOptions): Promise<MutantRunResult> {
     const { activeMutant, testFilter, mutantActivation } = options;
     if (mutantActivation === 'static' || REMEMBERS.test(activeMutant.fileName)) return this.#reload(options);
+    // StrykerJS starts the process of this plugin anew after a time-out, without another dry run.
+    if (!this.#resident) await this.#load();
     const answer = this.#next<Tried>('tried');
     this.#post({ kind: 'trial', mutantId: activeMutant.id, testIds: testFilter });
     const { testsRun, killedBy, failure, isEndless } = await answer;
@@ -84,6 +72,22 @@ class ResidentTestRunner implements TestRunner {
     this.#post({ kind: 'end' });
     this.#channel.close();
     await Promise.all([this.#resident?.close(), this.#reloading?.close()]);
+  }
+
+  async #load(): Promise<Loaded> {
+    const vitest = await createVitest('test', { ...OPTIONS, runner: 'test/mutation/resident-runner.ts' });
+    this.#resident = vitest;
+    const files = await vitest.globTestSpecifications();
+    vitest.provide('testFiles', files.length);
+    const answer = this.#next<Loaded>('loaded');
+    const ended = vitest.runTestSpecifications(files).then(() => {
+      const errors = vitest.state.getUnhandledErrors().map(String);
+      throw new Error(`the tests could not be loaded: ${errors.join()}`);
+    });
+    ended.catch(() => {});
+    const loaded = await Promise.race([answer, ended]);
+    this.#onLoad = new Set(loaded.onLoad);
+    return loaded;
   }
 
   /** Everything is loaded while the mutant is active. */
