@@ -52,7 +52,6 @@ function decidePending(view: HeldView): Verdict | undefined {
   const remove = (reason: Verdict['reason'], hasFailed: boolean): Verdict => ({
     reason,
     actions: [updateLease(lease, { kind: 'clearPreferredHolder', hasFailed })],
-    recheckAt: [view.at],
   });
 
   if (preferredHolder === holder) return remove('PreferredHolderLeads', false);

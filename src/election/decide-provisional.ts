@@ -2,7 +2,7 @@ import { pingEach } from './actions.ts';
 import { ackDueAt } from './candidate-observation.ts';
 import { grantTo } from './grant.ts';
 import { decideOutcome } from './outcome.ts';
-import { candidatesIn } from './standing.ts';
+import { isWithdrawn, standingsIn } from './standing.ts';
 import type { Instant } from './time.ts';
 import type { Verdict } from './verdict.ts';
 import type { HeldView } from './view.ts';
@@ -24,7 +24,11 @@ const BETWEEN_REVISIONS_MS = 300;
  */
 export function decideProvisional(view: HeldView): Verdict | undefined {
   if (!view.tenure.isProvisional) return undefined;
-  const outcome = decideOutcome(candidatesIn(view.standings, 'Live'));
+  // A holder that has just released the Lease got it back for want of anybody else.
+  const live = standingsIn(view.standings, 'Live').filter(
+    ({ candidate }) => !isWithdrawn(view.input, candidate.name, view.at),
+  );
+  const outcome = decideOutcome(live.map(({ candidate }) => candidate));
   if (outcome.kind !== 'leader' || outcome.leader.name === view.tenure.holder) return undefined;
   const revisableAt = nextRevisionAt(view);
   if (view.at < revisableAt) return { reason: 'RevisionPending', recheckAt: [revisableAt] };

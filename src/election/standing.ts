@@ -52,12 +52,11 @@ function stateOf(
   input: ElectionInput,
   at: Instant,
 ): CandidateState {
-  const { memory, settings } = input;
+  const { settings } = input;
   if (candidate.isDeleting) return 'Deleting';
   // The renewals of a valid holder are its answer.
   if (isHolder) return 'Live';
-  const withdrawnAt = memory.withdrawals.get(candidate.name);
-  if (withdrawnAt !== undefined && at < withdrawnAt + settings.electionDurationMs) return 'Withdrawn';
+  if (isWithdrawn(input, candidate.name, at)) return 'Withdrawn';
   const trustedAgainAt = lapsedUntil(input, candidate.name, at);
   if (isAlive) return trustedAgainAt !== undefined && at < trustedAgainAt ? 'Lapsed' : 'Live';
   if (sinceRenewalMs(observation, at) >= settings.candidateValidityMs) return 'Expired';
@@ -65,6 +64,12 @@ function stateOf(
   if (trustedAgainAt !== undefined && at < trustedAgainAt) return 'Lapsed';
   const { ping } = observation;
   return ping && ping.ackedAt === undefined ? 'Awaiting' : 'Idle';
+}
+
+/** Whether a candidate has released the Lease so recently that it takes no part while anyone else can lead (rule 3). */
+export function isWithdrawn({ memory, settings }: ElectionInput, name: string, at: Instant): boolean {
+  const withdrawnAt = memory.withdrawals.get(name);
+  return withdrawnAt !== undefined && at < withdrawnAt + settings.electionDurationMs;
 }
 
 /** Until when a candidate that let grants run out takes no part while anyone else can lead (rule 7). */

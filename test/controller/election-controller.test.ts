@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { decideElection } from '../../src/election/decide.ts';
 import { SimCandidate } from '../simulation/sim-candidate.ts';
 import { SimConnection } from '../simulation/sim-connection.ts';
 import { SimProcess } from '../simulation/sim-process.ts';
-import { defaultSettings } from '../support/election-builders.ts';
+import { defaultSettings, makeNow } from '../support/election-builders.ts';
 import { ControllerWorld, isLeaseWrite, isPing, sentSpec } from './make-controller.ts';
 import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
 
@@ -420,6 +421,100 @@ describe('a candidate that is created while we watch', () => {
     await world.clock.advance(60_000);
     expect(ageOf('webhook')).toBe(61_000);
   });
+});
+
+describe('a ping that waits for its turn (rule 9)', () => {
+  /** Another Lease has the one place that there is for such pings, for 100 ms. */
+  async function makeBusy(world: ControllerWorld): Promise<void> {
+    world.fate = (request) => (request.path.endsWith('/other') ? { answerMs: 100 } : {});
+    const other = makeCandidateObject('other', { leaseName: 'busy', renewedAt: world.clock.now() - 60_000 });
+    world.create('leasecandidates', other);
+    await world.clock.advance(10);
+  }
+
+  test('is not sent to a candidate that renews meanwhile by itself', async () => {
+    const world = new ControllerWorld();
+    world.create('leases', makeLeaseObject('a', 0, { leaseDurationSeconds: 3600 }));
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: -300_000 }));
+    await world.start();
+    const { requeue } = decideElection(world.controller.gather(KEY), makeNow(0));
+    const dueAt = requeue.kind === 'at' ? requeue.time : 0;
+    await world.clock.advance(dueAt - 10);
+    await makeBusy(world);
+    await world.clock.advance(40);
+    world.renew('default/b');
+    await world.clock.advance(1000);
+    expect(world.ourWriteLines).toEqual(['PATCH leasecandidates default/other 200']);
+  });
+
+  test('is not sent to a holder that takes its grant up meanwhile', async () => {
+    const world = await new ControllerWorld().start();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.clock.advance(4990);
+    await makeBusy(world);
+    await world.clock.advance(40);
+    world.renewLease(KEY);
+    await world.clock.advance(1000);
+    expect(world.ourWriteLines).toEqual([
+      'POST leases default/scheduler 201',
+      'PATCH leasecandidates default/other 200',
+    ]);
+  });
+});
+
+describe('a candidate that renews by itself', () => {
+  async function makeWorld(renewedAt: number, version: string): Promise<ControllerWorld> {
+    const world = new ControllerWorld();
+    world.create('leases', makeLeaseObject('a', 0, { leaseDurationSeconds: 3600 }));
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt, version }));
+    await world.start();
+    await world.clock.advance(20_000);
+    expect(world.decisions.at(-1)).toBe(`${KEY} LeaderOptimal`);
+    return world;
+  }
+
+  test('is no news while its Lease is in good order', async () => {
+    const world = await makeWorld(-60_000, '1.37.0');
+    let looks = 0;
+    world.onMayWrite = () => looks++;
+    world.renew('default/b');
+    await world.clock.advance(0);
+    expect(looks).toBe(0);
+  });
+
+  test.each([
+    { name: 'had left a ping unanswered', renewedAt: -60_000, want: 'PATCH leases default/scheduler 200' },
+    {
+      name: 'had not renewed for so long',
+      renewedAt: -2_400_000,
+      want: 'PATCH leasecandidates default/b 200',
+    },
+  ])('is news at once if it $name, as it may be the best', async ({ renewedAt, want }) => {
+    const world = await makeWorld(renewedAt, '1.35.0');
+    const before = world.ourWrites.length;
+    world.renew('default/b');
+    await world.clock.advance(0);
+    expect(world.ourWriteLines.slice(before)).toEqual([want]);
+  });
+});
+
+test('a grant that waits for its turn is not written for a candidate that goes meanwhile, however many others there are', async () => {
+  const world = new ControllerWorld({ workers: 1 });
+  world.fate = (request) => (request.path.endsWith('/other') ? { answerMs: 50 } : {});
+  world.create('leasecandidates', makeCandidateObject('other', { leaseName: 'busy', renewedAt: -60_000 }));
+  world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+  // A Lease with so many is not decided on again within 100 ms.
+  for (let index = 0; index < 1100; index++) {
+    world.create('leasecandidates', makeCandidateObject(`c${index}`, { version: '1.37.0' }));
+  }
+  await world.start();
+  await world.clock.advance(20);
+  world.remove('leasecandidates', 'default/a');
+  await world.clock.advance(1000);
+  expect(world.ourWriteLines).toContain('PATCH leasecandidates default/c0 200');
+  expect(world.leaseSpec()).toEqual({});
 });
 
 describe('a candidate whose clock is an hour ahead, and is then put right', () => {

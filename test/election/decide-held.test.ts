@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
+import type { LeaseMemory } from '../../src/election/lease-memory.ts';
 import {
   type CandidateBuilder,
   type LeaseBuilder,
@@ -108,6 +109,107 @@ describe('preferring a better candidate (rule 7)', () => {
       reason: 'StrategyChanged',
       actions: `name the strategy ${OLDEST}`,
     });
+  });
+});
+
+describe('a held Lease', () => {
+  const lease = makeLease('holder');
+  const alien = makeCandidate('alien').versions('1.40.0').wants('example.com/x');
+  const newest = makeCandidate('newest').versions('1.41.0');
+  const failed = { failedPreemptions: { count: 1, lastAt: 0 } };
+  const ignored = { ignoredWrites: { count: 1, lastAt: 0 } };
+  const odd = makeCandidate('odd').wants('example.com/x').seenAt(0).renewedAt(500);
+
+  test.each<{
+    name: string;
+    lease?: LeaseBuilder;
+    memory?: Partial<LeaseMemory>;
+    candidates: readonly ObservedBuilder[];
+    at?: number;
+    want: { reason: string; isAsking?: boolean; requeue?: unknown };
+    wantActions?: string;
+  }>([
+    {
+      name: 'is in good order where all answers together would leave it as it is, whatever one alone would do',
+      candidates: [alien.seenAt(0), newest.seenAt(0)],
+      want: { reason: 'LeaderOptimal', isAsking: false },
+    },
+    {
+      name: 'is in good order though writes were ignored before',
+      memory: ignored,
+      candidates: [],
+      want: { reason: 'LeaderOptimal' },
+    },
+    {
+      name: 'is not in good order under another strategy, whatever failed before',
+      lease: lease.strategy('example.com/old'),
+      memory: failed,
+      candidates: [],
+      want: { reason: 'StrategyChanged' },
+      wantActions: `name the strategy ${OLDEST}`,
+    },
+    {
+      name: 'is in conflict, whatever failed before',
+      memory: failed,
+      candidates: [odd],
+      want: { reason: 'StrategyConflict' },
+    },
+    {
+      name: 'waits for the answer of one that may be better',
+      candidates: [better().seenAt(0).pingedAt(500, 'preemption')],
+      want: { reason: 'AwaitingAcks', isAsking: true, requeue: { kind: 'at', time: 5500 } },
+    },
+    {
+      name: 'has a ping of its own for one that was asked for another purpose',
+      candidates: [better().seenAt(0).renewedAt(500).pingedAt(600, 'validity')],
+      want: { reason: 'AwaitingAcks' },
+      wantActions: 'ping better (preemption)',
+    },
+    {
+      name: 'is looked at again 2 s after the answer of whoever is preferred',
+      candidates: [better().seenAt(0).pingedAt(0, 'preemption').renewedAt(500)],
+      want: { reason: 'BetterCandidate', requeue: { kind: 'at', time: 2500 } },
+      wantActions: `prefer better, ${OLDEST}`,
+    },
+    {
+      name: 'asks for the time after its expiry once its holder is late',
+      candidates: [],
+      at: 7000,
+      want: { reason: 'HolderLate', isAsking: true },
+      wantActions: 'ping holder (expiry)',
+    },
+    {
+      name: 'goes on waiting for a preferredHolder when its holder is late',
+      lease: lease.preferring('better'),
+      candidates: [better().seenAt(0).pingedAt(6000, 'preemption').renewedAt(6500)],
+      at: 7000,
+      want: { reason: 'PreemptionPending', isAsking: true },
+    },
+    {
+      name: 'is looked at again when one that has released it takes part again',
+      memory: { withdrawals: new Map([['w', 400]]) },
+      candidates: [makeCandidate('w').seenAt(0).renewedAt(500)],
+      want: { reason: 'LeaderOptimal', requeue: { kind: 'at', time: 5400 } },
+    },
+  ])('$name', ({ lease: seen = lease, memory = {}, candidates, at = 1000, want, wantActions = '' }) => {
+    const input = makeInput()
+      .sees(seen, 0)
+      .remembers(memory)
+      .candidates(holder, ...candidates);
+    const decision = decideElection(input.build(), makeNow(at));
+    expect(decision).toMatchObject(want);
+    expect(describeActions(decision.actions)).toBe(wantActions);
+  });
+});
+
+test('a held Lease has nobody to be given to while all are silent, whatever was ignored before', () => {
+  const input = makeInput()
+    .sees(makeLease('stranger'), 0)
+    .remembers({ ignoredWrites: { count: 1, lastAt: 0 } })
+    .candidates(better('a').seenAt(0).pingedAt(-6000));
+  expect(decideElection(input.build(), makeNow(1000))).toMatchObject({
+    reason: 'NoLiveCandidates',
+    actions: [],
   });
 });
 
@@ -248,6 +350,73 @@ describe('a pending preferredHolder (rule 7)', () => {
     },
   ])('$name', ({ at, lease = pending, candidates, wantReason, want }) => {
     expect(decide(lease, at, holder, ...candidates)).toEqual({ reason: wantReason, actions: want });
+  });
+
+  test.each([
+    { name: 'has expired', candidate: better().renewedAt(-7_000_000).seenAt(0), memory: {} },
+    {
+      name: 'has just released the Lease',
+      candidate: answeredAt(500),
+      memory: { withdrawals: new Map([['better', 400]]) },
+    },
+    {
+      name: 'is held back, as it takes up no grants',
+      candidate: answeredAt(500),
+      memory: { lapses: new Map([['better', { count: 2, lastAt: 0 }]]) },
+    },
+    { name: 'is gone', candidate: undefined, memory: {} },
+    {
+      name: 'has left pings unanswered, though it is asked once more',
+      candidate: better().seenAt(0).pingedAt(-20_000).pingedAt(900, 'preemption'),
+      memory: {},
+      wantReason: 'PreferredHolderSilent',
+    },
+    {
+      name: 'is no better than the holder any more',
+      candidate: answeredAt(500, better().emulating('1.36.0')),
+      memory: {},
+      wantReason: 'PreferredHolderNotBest',
+      wantFailed: false,
+    },
+    {
+      name: 'leads by now',
+      lease: makeLease('better').preferring('better'),
+      candidate: answeredAt(500),
+      memory: {},
+      wantReason: 'PreferredHolderLeads',
+      wantFailed: false,
+    },
+    {
+      name: 'is at odds with others about the strategy',
+      candidate: answeredAt(500, better().wants('example.com/x')),
+      memory: {},
+      wantReason: 'StrategyConflict',
+      wantFailed: false,
+    },
+  ])('is taken off when its candidate $name, and has failed if that is to blame', (row) => {
+    const { lease = pending, candidate, memory, wantReason = 'PreferredHolderGone', wantFailed = true } = row;
+    const input = makeInput()
+      .sees(lease, 0)
+      .remembers(memory)
+      .candidates(...(candidate ? [holder, candidate] : [holder]));
+    const decision = decideElection(input.build(), makeNow(1000));
+    expect(decision.reason).toBe(wantReason);
+    expect(decision.actions).toMatchObject([
+      { change: { kind: 'clearPreferredHolder', hasFailed: wantFailed } },
+    ]);
+  });
+
+  test.each([
+    { name: '2 s after its answer', candidate: answeredAt(500), at: 1000, want: 2500 },
+    {
+      name: 'when it has let the time for an answer pass',
+      candidate: answeredAt(0).pingedAt(2500, 'preemption'),
+      at: 6000,
+      want: 7500,
+    },
+  ])('is looked at again $name', ({ candidate, at, want }) => {
+    const input = makeInput().sees(pending.lasting(60), 0).candidates(holder, candidate);
+    expect(decideElection(input.build(), makeNow(at)).requeue).toEqual({ kind: 'at', time: want });
   });
 
   test('is pinged no more than its answers allow, all the way to its turn', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
-import { makeNow } from '../support/election-builders.ts';
+import { makeCandidate, makeInput, makeLease, makeNow, wallAt } from '../support/election-builders.ts';
 import { describeActions, SimElection } from '../support/sim-election.ts';
 
 // client-go's elector looks at its start, before there is a Lease, and then after 2 s at the earliest.
@@ -57,6 +57,16 @@ describe('a grant that nobody has taken up yet (rule 12)', () => {
     expect(sim.believers).toEqual(['b']);
   });
 
+  test('goes to another at once when its holder, who had just released the Lease, got it back for want of anybody else', () => {
+    const sim = new SimElection().add('a', { emulation: '1.30.0' }).run(600).release('a').run(100);
+    expect(sim.lease?.holderIdentity).toBe('a');
+    sim.add('b');
+    expect(sim.lease?.holderIdentity).toBe('b');
+    sim.run(3000);
+    expect(sim.believers).toEqual(['b']);
+    expect(sim.violations).toEqual([]);
+  });
+
   test('goes to another once its holder has not answered', () => {
     const sim = new SimElection({ settings: { leaseDurationSeconds: 60 } })
       .add('a', { ...FIRST_LOOK, emulation: '1.30.0' })
@@ -78,6 +88,67 @@ describe('a grant that nobody has taken up yet (rule 12)', () => {
     expect(writesOf(sim)).toHaveLength(3);
     expect(sim.violations).toEqual([]);
   });
+
+  test.each([
+    { name: 'the first at once', count: 1, decidedAt: 0, want: 0 },
+    { name: 'the second 2 s after the first grant', count: 2, decidedAt: 1000, want: 2000 },
+    { name: 'or 1.6 s after the first revision, if that is earlier', count: 2, decidedAt: 200, want: 1800 },
+    { name: 'and 300 ms after that at the earliest', count: 2, decidedAt: 1900, want: 2200 },
+    { name: 'each further one 300 ms after the last', count: 3, decidedAt: 1650, want: 1950 },
+  ])('is revised once it is time: $name', ({ count, decidedAt, want }) => {
+    const input = makeInput()
+      .sees(makeLease('first'), 0)
+      .remembers({
+        unrenewedGrant: { holder: 'first', renewTime: wallAt(0), resourceVersion: '1' },
+        grantSeries: { count, since: 0 },
+        decidedAt,
+      })
+      .candidates(
+        makeCandidate('first').seenAt(0).renewedAt(decidedAt),
+        makeCandidate('better').emulating('1.30.0').seenAt(0).renewedAt(decidedAt),
+      )
+      .build();
+    const at = (moment: number) => decideElection(input, makeNow(moment));
+    if (want > 0) {
+      expect(at(want - 1)).toMatchObject({ reason: 'RevisionPending', requeue: { time: want } });
+    }
+    expect(at(want).reason).toBe('GrantRevised');
+  });
+
+  test.each([
+    { name: 'not within 5 s', a: makeCandidate('a').seenAt(0), at: 4999, want: '', wantAt: 5000 },
+    { name: 'then', a: makeCandidate('a').seenAt(0), at: 5000, want: 'ping a (expiry)' },
+    {
+      name: 'not when it is known to be alive',
+      a: makeCandidate('a').seenAt(0).renewedAt(1000),
+      at: 5000,
+      want: '',
+    },
+    {
+      name: 'again, if it was asked before',
+      a: makeCandidate('a').seenAt(0).pingedAt(-60_000).renewedAt(-59_000),
+      at: 5000,
+      want: 'ping a (expiry)',
+    },
+    {
+      name: 'once',
+      a: makeCandidate('a').seenAt(0).pingedAt(5000, 'expiry'),
+      at: 6000,
+      want: '',
+      wantAt: 10_000,
+    },
+  ])(
+    'has its holder asked, if that is not known to be alive, and nobody else: $name',
+    ({ a, at, want, wantAt }) => {
+      const input = makeInput()
+        .sees(makeLease('a').lasting(60), 0)
+        .remembers({ unrenewedGrant: { holder: 'a', renewTime: wallAt(0), resourceVersion: '1' } })
+        .candidates(a, makeCandidate('b').versions('1.37.0').seenAt(0));
+      const { actions, requeue } = decideElection(input.build(), makeNow(at));
+      expect(describeActions(actions)).toBe(want);
+      if (wantAt !== undefined) expect(requeue).toEqual({ kind: 'at', time: wantAt });
+    },
+  );
 
   test('leaves nothing behind when it was revised: the new holder is followed at once when it releases', () => {
     for (const isWatchFirst of [false, true]) {

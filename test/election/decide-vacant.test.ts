@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
 import { noMemory } from '../../src/election/lease-memory.ts';
 import { recordGrant } from '../../src/election/record-writes.ts';
+import { lapsedUntil } from '../../src/election/standing.ts';
 import {
   makeCandidate,
   makeInput,
@@ -80,7 +81,13 @@ describe('an election is needed (rule 6)', () => {
 
 describe('asking the candidates (rules 3 and 6)', () => {
   const missing = makeInput().sees(undefined, 0).remembers({ askingSince: 0 });
-  test.each<{ name: string; candidates: readonly ObservedBuilder[]; at?: number; want: string }>([
+  test.each<{
+    name: string;
+    candidates: readonly ObservedBuilder[];
+    askingSince?: number;
+    at?: number;
+    want: string;
+  }>([
     {
       name: 'goes to the best two at once, and not to the others',
       candidates: [worse('c'), idle('a'), idle('b')],
@@ -91,6 +98,18 @@ describe('asking the candidates (rules 3 and 6)', () => {
       candidates: [worse('c'), idle('a').pingedAt(0), idle('b').pingedAt(0)],
       at: 1000,
       want: 'ping c (election)',
+    },
+    {
+      name: 'counts that second from the server’s answer to the first ping',
+      candidates: [worse('c'), idle('a').pingedAt(0), idle('b').pingedAt(0)],
+      askingSince: 500,
+      at: 1499,
+      want: '',
+    },
+    {
+      name: 'begins with the first names among equals',
+      candidates: [idle('c'), idle('b'), idle('a')],
+      want: 'ping a, b (election)',
     },
     {
       name: 'is not needed for those that are fresh',
@@ -140,9 +159,81 @@ describe('asking the candidates (rules 3 and 6)', () => {
       candidates: [makeCandidate('a').deleting().seenAt(0), fresh('b')],
       want: `create the Lease for b, ${OLDEST}`,
     },
-  ])('$name', ({ candidates, at = 1, want }) => {
-    const { actions } = decideElection(missing.candidates(...candidates).build(), makeNow(at));
+  ])('$name', ({ candidates, askingSince = 0, at = 1, want }) => {
+    const input = missing.remembers({ askingSince }).candidates(...candidates);
+    const { actions } = decideElection(input.build(), makeNow(at));
     expect(describeActions(actions)).toBe(want);
+  });
+
+  test.each([
+    { name: 'a second after the first ping', askingSince: 0, at: 1, want: 1000 },
+    { name: 'and every second after that', askingSince: 0, at: 1000, want: 2000 },
+    {
+      name: 'when the time of the last ping is over, if that is earlier',
+      askingSince: 0,
+      at: 4500,
+      want: 5000,
+    },
+    { name: 'counted from the server’s answer to the first ping', askingSince: 300, at: 400, want: 1300 },
+    { name: 'and not at all before that answer', askingSince: undefined, at: 400, want: 5000 },
+  ])('is looked at again $name', ({ askingSince, at, want }) => {
+    const input = missing.remembers({ askingSince }).candidates(idle('a').pingedAt(0), idle('b').pingedAt(0));
+    expect(decideElection(input.build(), makeNow(at)).requeue).toEqual({ kind: 'at', time: want });
+  });
+
+  test('comes to the last holder after its equals, as it has just missed its renewals', () => {
+    const x = makeCandidate('x').renewedAt(-10_000).seenAt(0);
+    const input = makeInput().sees(makeLease('x').lasting(3), 0).candidates(x, idle('y'), idle('z'));
+    expect(describeActions(decideElection(input.build(), makeNow(3000)).actions)).toBe(
+      'ping y, z (election)',
+    );
+  });
+
+  test('goes by binaryVersion while the candidates would come to a conflict: it decides on the strategy', () => {
+    const party = (name: string, version: string, strategy: string) =>
+      makeCandidate(name).versions(version).wants(strategy).seenAt(0);
+    const input = missing.candidates(
+      party('old', '1.36.0', OLDEST),
+      party('new', '1.38.0', OLDEST),
+      party('other', '1.38.0', 'example.com/x'),
+    );
+    expect(describeActions(decideElection(input.build(), makeNow(1)).actions)).toBe(
+      'ping new, other (election)',
+    );
+  });
+
+  test.each([
+    { name: 'whose last ping is longest ago', rounds: 0, want: 'ping never, b (revival)' },
+    { name: 'twice as many in the second round', rounds: 1, want: 'ping never, b, a, c (revival)' },
+    {
+      name: 'in the order of their names where that is the same',
+      rounds: 2,
+      want: 'ping never, b, a, c, d (revival)',
+    },
+  ])('of those who were silent begins with those $name', ({ rounds, want }) => {
+    const input = missing
+      .remembers({ rounds: { count: rounds, lastAt: -60_000 } })
+      .candidates(
+        idle('d').pingedAt(-10_000),
+        idle('c').pingedAt(-10_000),
+        idle('a').pingedAt(-20_000),
+        idle('b').pingedAt(-30_000),
+        makeCandidate('never').renewedAt(-7_000_000).seenAt(0),
+      );
+    expect(describeActions(decideElection(input.build(), makeNow(1)).actions)).toBe(want);
+  });
+
+  test.each([
+    { name: '5 s after the first round', rounds: { count: 0, lastAt: Number.NEGATIVE_INFINITY }, want: 5001 },
+    { name: '10 s after the second', rounds: { count: 1, lastAt: -5000 }, want: 10_001 },
+    { name: 'when the next round is due, between two', rounds: { count: 2, lastAt: -5000 }, want: 5000 },
+  ])('is looked at again $name while nobody answers', ({ rounds, want }) => {
+    const input = missing.remembers({ rounds }).candidates(idle('a').pingedAt(-6000));
+    expect(decideElection(input.build(), makeNow(1))).toMatchObject({
+      reason: 'NoLiveCandidates',
+      requeue: { kind: 'at', time: want },
+      isRound: want !== 5000,
+    });
   });
 
   test('ends in nothing when nobody who answers can be elected (rule 5)', () => {
@@ -233,6 +324,8 @@ describe('ahead of the expiry (rule 6)', () => {
         .candidates(former, idle('y').pingedAt(5000).renewedAt(5100));
     const actions = (former: ObservedBuilder) =>
       describeActions(decideElection(expired(former).build(), makeNow(8000)).actions);
+    const rival = decideElection(expired(better('z').pingedAt(5000)).build(), makeNow(8000));
+    expect(rival).toMatchObject({ reason: 'AwaitingAcks', actions: [] });
     expect(actions(better('x').pingedAt(5000))).toBe(`grant the Lease to y, ${OLDEST}, transition 1`);
     expect(actions(better('x').pingedAt(5000).renewedAt(5200))).toBe(
       `grant the Lease to x, ${OLDEST}, transition 0`,
@@ -346,6 +439,32 @@ describe('a holder that releases the Lease (rule 3)', () => {
     );
   });
 
+  test('is remembered as having gone for two hours, the last release of each', () => {
+    const HOURS = 60 * 60_000;
+    const releases = [
+      { holder: 'a', at: 1000 },
+      { holder: 'b', at: 3000 },
+      { holder: 'a', at: 5000 },
+      { holder: 'c', at: 2 * HOURS + 2999 },
+    ];
+    let input = makeInput();
+    const remembered = releases.map(({ holder, at }) => {
+      input = input
+        .sees(makeLease(holder).renewedAt(at - 500), at - 500)
+        .sees(makeLease().releasedAt(at), at);
+      return [...input.build().memory.withdrawals.keys()];
+    });
+    expect(remembered).toEqual([['a'], ['a', 'b'], ['b', 'a'], ['b', 'a', 'c']]);
+    const later = input
+      .sees(makeLease('d').renewedAt(2 * HOURS + 4000), 2 * HOURS + 4000)
+      .sees(makeLease().releasedAt(2 * HOURS + 4500), 2 * HOURS + 4500);
+    expect([...later.build().memory.withdrawals]).toEqual([
+      ['a', 5000],
+      ['c', 2 * HOURS + 2999],
+      ['d', 2 * HOURS + 4500],
+    ]);
+  });
+
   test('takes part like anybody else once electionDuration is over', () => {
     const released = makeInput()
       .sees(makeLease('a'), 0)
@@ -413,6 +532,23 @@ describe('a candidate that takes up no grants (rule 7)', () => {
     const sim = new SimElection().add('a', { looksAtMs: 11_000 }).run(12_000);
     expect(sim.memory.lapses.has('a')).toBe(false);
     expect(sim.believers).toEqual(['a']);
+  });
+
+  test.each([
+    { name: 'not before its second grant has run out', lapses: 1, at: 9999, want: undefined },
+    { name: 'for twice the duration from then on', lapses: 1, at: 10_000, want: 30_000 },
+    { name: 'not when its first one has', lapses: 0, at: 10_000, want: undefined },
+    { name: 'for longer when it is the third', lapses: 2, at: 10_000, want: 50_000 },
+    { name: 'not for what another has let run out', lapses: 1, holder: 'b', at: 10_000, want: undefined },
+    { name: 'not when it has led since', lapses: 1, isRenewed: true, at: 10_000, want: undefined },
+  ])('is held back $name', ({ lapses, holder = 'a', isRenewed = false, at, want }) => {
+    const input = makeInput()
+      .sees(makeLease(holder), 0)
+      .remembers({
+        lapses: lapses > 0 ? new Map([['a', { count: lapses, lastAt: 0 }]]) : new Map(),
+        unrenewedGrant: isRenewed ? undefined : { holder, renewTime: wallAt(0), resourceVersion: '1' },
+      });
+    expect(lapsedUntil(input.build(), 'a', at)).toBe(want);
   });
 
   test('is forgotten in time, so that nothing grows while one crashes under a new name each time', () => {

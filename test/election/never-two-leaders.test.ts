@@ -84,6 +84,11 @@ describe('a Lease is not given away before its holder’s own time has run out (
       want: 15_000,
     },
     {
+      name: 'taken by a stranger who changed nothing but the holder, and may believe in it from then on',
+      input: makeInput().sees(renewed, 0).sees(renewed.heldBy('stranger'), 4000),
+      want: 19_000,
+    },
+    {
       name: 'taken by a stranger who then releases it',
       input: makeInput()
         .sees(renewed, 0)
@@ -186,12 +191,54 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(describeActions(decisionAt(15_000).actions)).toMatch(/^create the Lease for nobody/);
   });
 
+  test('waits, too, when nobody is there but one who lets its grants run out', () => {
+    const lapsed = makeCandidate('lapsed').seenAt(0).renewedAt(4000);
+    const input = deleted
+      .remembers({ lapses: new Map([['lapsed', { count: 5, lastAt: 0 }]]) })
+      .candidates(lapsed);
+    expect(decideElection(input.build(), makeNow(4100))).toMatchObject({
+      reason: 'AwaitingFormerHolder',
+      actions: [],
+      requeue: { time: 9000 },
+    });
+    const awake = input.candidates(makeCandidate('b').seenAt(14_000).renewedAt(14_500));
+    expect(describeActions(decideElection(awake.build(), makeNow(14_999)).actions)).toBe('');
+    expect(describeActions(decideElection(awake.build(), makeNow(15_000)).actions)).toContain(
+      'create the Lease for b',
+    );
+  });
+
+  test('asks those who were silent while there is nobody else to ask', () => {
+    const silent = makeCandidate('silent').seenAt(0).pingedAt(-6000);
+    const actionsWith = (...others: readonly ObservedBuilder[]) =>
+      describeActions(decideElection(deleted.candidates(silent, ...others).build(), makeNow(4100)).actions);
+    expect(actionsWith()).toBe('ping silent (revival)');
+    expect(actionsWith(makeCandidate('idle').seenAt(0))).toBe('');
+  });
+
+  test('is left alone in a conflict, although that holder has answered', () => {
+    const holder = makeCandidate('holder').seenAt(0).pingedAt(4000).renewedAt(4100);
+    const rival = makeCandidate('rival').wants('example.com/x').seenAt(0).renewedAt(4000);
+    const decision = decideElection(deleted.candidates(holder, rival).build(), makeNow(4200));
+    expect(decision).toMatchObject({ reason: 'StrategyConflict', actions: [] });
+  });
+
   test('asks its successors just in time for the end', () => {
     const late = makeCandidate('other').seenAt(0);
     const actionsAt = (at: number) =>
       describeActions(decideElection(deleted.candidates(late).build(), makeNow(at)).actions);
     expect(actionsAt(9999)).toBe('');
     expect(actionsAt(10_000)).toBe('ping other (expiry)');
+  });
+
+  test('begins to count the seconds of its next election then, and asks its last holder once', () => {
+    const input = deleted
+      .candidates(makeCandidate('holder').seenAt(0), makeCandidate('other').seenAt(0))
+      .build();
+    expect(decideElection(input, makeNow(9999)).isAsking).toBe(false);
+    const { isAsking, actions } = decideElection(input, makeNow(10_000));
+    expect(isAsking).toBe(true);
+    expect(describeActions(actions)).toBe('ping holder (election); ping other (expiry)');
   });
 
   test('asks one whose word would run out before the end, too', () => {

@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LeaseCandidate } from '../../src/election/model.ts';
-import { decideOutcome, decisiveAmong, essentials, type Outcome } from '../../src/election/outcome.ts';
+import {
+  decideOutcome,
+  decisiveAmong,
+  essentials,
+  isSameOutcome,
+  type Outcome,
+} from '../../src/election/outcome.ts';
 import { makeCandidate, OLDEST } from '../support/election-builders.ts';
 import { agreedCandidates, candidatesWithStrategy, manyCandidates, someCandidates } from './arbitraries.ts';
 
@@ -212,6 +218,68 @@ describe('the outcome of an election, against brute force (rules 4, 5 and 6)', (
         ).toBe(true);
       }),
     );
+  });
+});
+
+describe('those who stand for a crowd', () => {
+  const crowd = Array.from({ length: 30 }, (_, index) =>
+    makeCandidate(`c${index}`).createdAt(index).versions('1.36.0').build(),
+  );
+  const namesOf = (candidates: readonly LeaseCandidate[]) => candidates.map(({ name }) => name).sort();
+
+  test('are few: the best, whoever has a say in the strategy, and the incumbent', () => {
+    expect(namesOf(essentials(crowd, 'c7'))).toEqual(['c0', 'c29', 'c7']);
+    expect(namesOf(essentials(crowd))).toEqual(['c0', 'c29']);
+    const newer = makeCandidate('newer').versions('1.37.0').wants('example.com/x').build();
+    expect(namesOf(essentials([...crowd, newer]))).toEqual(['c0', 'newer']);
+    const undecided = makeCandidate('undecided').versions('1.38.0').wants('').build();
+    expect(namesOf(essentials([...crowd, newer, undecided]))).toEqual(['c0', 'newer']);
+  });
+
+  test('are one for each list of strategies', () => {
+    const list = (name: string, first: string) =>
+      makeCandidate(name).createdAt(100).wantsInOrder(first, 'common').build();
+    const lists = [list('l1', 'x'), list('l2', 'y'), list('l3', 'xcommon'), list('l4', 'x')];
+    expect(namesOf(essentials([...crowd, ...lists]))).toEqual(['c0', 'c29', 'l2', 'l3', 'l4']);
+  });
+
+  test('are all where there are eight or fewer', () => {
+    expect(essentials(crowd.slice(0, 8))).toHaveLength(8);
+    expect(essentials(crowd.slice(0, 9))).toHaveLength(2);
+  });
+});
+
+describe('outcomes are the same', () => {
+  const list = (name: string, ...strategies: readonly string[]) =>
+    makeCandidate(name)
+      .wantsInOrder(...strategies)
+      .build();
+  const at = (strategy: string) => decideOutcome([makeCandidate('a').wants(strategy).build()]);
+
+  test.each<{ name: string; a: Outcome; b: Outcome; want: boolean }>([
+    {
+      name: 'if the same strategies are at odds',
+      a: decideOutcome([list('a', 'x'), list('b', 'y')]),
+      b: decideOutcome([list('c', 'y'), list('d', 'x')]),
+      want: true,
+    },
+    {
+      name: 'not if others are',
+      a: decideOutcome([list('a', 'x'), list('b', 'y')]),
+      b: decideOutcome([list('a', 'x'), list('b', 'z')]),
+      want: false,
+    },
+    { name: 'not under another strategy', a: at('example.com/x'), b: at('example.com/y'), want: false },
+    { name: 'not with a leader and without one', a: at(OLDEST), b: decideOutcome([]), want: false },
+  ])('$name', ({ a, b, want }) => {
+    expect(isSameOutcome(a, b)).toBe(want);
+    expect(isSameOutcome(b, a)).toBe(want);
+  });
+
+  test('while lists are at odds every list may settle it, or set it at odds again', () => {
+    const present = [list('a', 'x', 'y'), list('b', 'y', 'x')];
+    const absent = [list('c', 'x', 'y'), makeCandidate('d').build()];
+    expect(decisiveAmong(present, absent)).toEqual([absent[0]]);
   });
 });
 

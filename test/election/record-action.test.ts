@@ -1,12 +1,29 @@
 import { describe, expect, test } from 'vitest';
-import type { DeleteCandidate, PingCandidate, UpdateLease } from '../../src/election/decision.ts';
+import { decideElection } from '../../src/election/decide.ts';
+import type {
+  Decision,
+  DeleteCandidate,
+  LeaseChange,
+  PingCandidate,
+  UpdateLease,
+} from '../../src/election/decision.ts';
+import { type LeaseMemory, NO_ATTEMPTS } from '../../src/election/lease-memory.ts';
 import {
+  recordDecision,
   recordFailure,
   recordRefusal,
   recordSending,
   recordSuccess,
 } from '../../src/election/record-action.ts';
-import { makeCandidate, makeInput, makeLease, OLDEST, wallAt } from '../support/election-builders.ts';
+import {
+  type LeaseBuilder,
+  makeCandidate,
+  makeInput,
+  makeLease,
+  makeNow,
+  OLDEST,
+  wallAt,
+} from '../support/election-builders.ts';
 
 const input = makeInput()
   .sees(makeLease(''), 0)
@@ -42,6 +59,7 @@ describe('what is recorded of an action', () => {
   test.each([
     { purpose: 'election' as const, want: 200 },
     { purpose: 'validity' as const, want: undefined },
+    { purpose: 'collection' as const, want: undefined },
   ])('begins an election with the answer to a ping for $purpose at $want', ({ purpose, want }) => {
     const asked = recordSuccess(recordSending(input, ping(purpose), 100), ping(purpose), 100, 200);
     expect(asked.memory.askingSince).toBe(want);
@@ -57,17 +75,123 @@ describe('what is recorded of an action', () => {
     expect(failed('revival').memory.rounds).toEqual({ count: 1, lastAt: 100 });
   });
 
+  test('tells the answer to one ping from the answer to a later one', () => {
+    const twice = recordSending(recordSending(input, ping('election'), 100), ping('election'), 300);
+    expect(recordSuccess(twice, ping('election'), 100, 400).candidates).toEqual(twice.candidates);
+    expect(recordFailure(twice, ping('election'), 100, 400).candidates).toEqual(twice.candidates);
+  });
+
+  test('keeps an answer to a ping that seemed to fail', () => {
+    const answered = {
+      ...input,
+      candidates: [makeCandidate('a').seenAt(0).pingedAt(100).renewedAt(150).build()],
+    };
+    expect(recordFailure(answered, ping('election'), 100, 400)).toEqual(answered);
+  });
+
+  test('counts the pings ahead of a deletion that are written, but for one that was answered by then', () => {
+    const asked = (known: typeof input, at: number) =>
+      recordSuccess(recordSending(known, ping('collection'), at), ping('collection'), at, at + 10);
+    const twice = asked(asked(input, 100), 5000);
+    expect(twice.candidates[0]?.observation.collection).toEqual({ pings: 2, firstAt: 110, lastAt: 5010 });
+    const answered = {
+      ...input,
+      candidates: [makeCandidate('a').seenAt(0).pingedAt(100, 'collection').renewedAt(150).build()],
+    };
+    expect(
+      recordSuccess(answered, ping('collection'), 100, 200).candidates[0]?.observation.collection,
+    ).toBeUndefined();
+    const routine = recordSuccess(recordSending(input, ping('validity'), 100), ping('validity'), 100, 110);
+    expect(routine.candidates[0]?.observation.collection).toBeUndefined();
+  });
+
+  test.each<{ name: string; change: LeaseChange; answer: LeaseBuilder; want: Partial<LeaseMemory> }>([
+    {
+      name: 'a preferredHolder that was kept',
+      change: { kind: 'prefer', preferredHolder: 'b', strategy: OLDEST },
+      answer: makeLease('a').preferring('b'),
+      want: {
+        written: { preferredHolder: 'b', strategy: OLDEST },
+        decidedAt: 200,
+        ignoredWrites: NO_ATTEMPTS,
+      },
+    },
+    {
+      name: 'a preferredHolder that the server dropped',
+      change: { kind: 'prefer', preferredHolder: 'b', strategy: OLDEST },
+      answer: makeLease('a'),
+      want: { written: {}, ignoredWrites: { count: 1, lastAt: 200 } },
+    },
+    {
+      name: 'a strategy that was kept',
+      change: { kind: 'strategy', strategy: OLDEST, isHolderAbsent: false, removesPreferredHolder: false },
+      answer: makeLease('a'),
+      want: { written: { strategy: OLDEST }, decidedAt: 200, ignoredWrites: NO_ATTEMPTS },
+    },
+    {
+      name: 'a strategy that was kept beside somebody else’s preferredHolder',
+      change: { kind: 'strategy', strategy: OLDEST, isHolderAbsent: false, removesPreferredHolder: false },
+      answer: makeLease('a').preferring('z', false),
+      want: { written: { strategy: OLDEST }, decidedAt: 200, ignoredWrites: NO_ATTEMPTS },
+    },
+    {
+      name: 'a strategy that the server dropped',
+      change: { kind: 'strategy', strategy: OLDEST, isHolderAbsent: false, removesPreferredHolder: false },
+      answer: makeLease('a').strategy(undefined),
+      want: { written: {}, ignoredWrites: { count: 1, lastAt: 200 } },
+    },
+    {
+      name: 'a preferredHolder that was taken off as its candidate failed',
+      change: { kind: 'clearPreferredHolder', hasFailed: true },
+      answer: makeLease('a'),
+      want: { failedPreemptions: { count: 1, lastAt: 200 } },
+    },
+    {
+      name: 'a preferredHolder that was taken off for another reason',
+      change: { kind: 'clearPreferredHolder', hasFailed: false },
+      answer: makeLease('a'),
+      want: { failedPreemptions: NO_ATTEMPTS },
+    },
+  ])('remembers $name', ({ change, answer, want }) => {
+    const action: UpdateLease = { ...grantTo('a'), change };
+    expect(recordSuccess(input, action, 100, 200, answer.build()).memory).toMatchObject(want);
+  });
+
+  test('remembers rounds, a conflict, and since when an election asks, of a decision', () => {
+    const decision = decideElection(input, makeNow(0));
+    const known = { ...input, memory: { ...input.memory, askingSince: 50, conflict: 'old' } };
+    const memoryAfter = (changes: Partial<Decision>) =>
+      recordDecision(known, { ...decision, ...changes }, 100).memory;
+    const nothing = { isRound: false, isAsking: true, conflict: undefined };
+    expect(memoryAfter(nothing)).toEqual(known.memory);
+    expect(memoryAfter({ ...nothing, isRound: true }).rounds).toEqual({ count: 1, lastAt: 100 });
+    expect(memoryAfter({ ...nothing, conflict: 'new' }).conflict).toBe('new');
+    expect(memoryAfter({ ...nothing, isAsking: false }).askingSince).toBeUndefined();
+  });
+
   test('remembers since when a candidate was to be deleted in vain', () => {
     const action: DeleteCandidate = { ...ping('collection'), kind: 'DeleteCandidate' };
     expect(recordFailure(input, action, 100, 200).candidates[0]?.observation.deletionFailedAt).toBe(200);
   });
 
-  test('expects a grant until it is refused, for it may have been written although it failed', () => {
+  test('expects a grant until it is refused or answered, for it may have been written although it failed', () => {
     const action = grantTo('a');
     const sent = recordSending(input, action, 100);
     expect(sent.memory.grantOnItsWay?.holder).toBe('a');
     expect(recordFailure(sent, action, 100, 200)).toEqual(sent);
     expect(recordRefusal(sent, grantTo('a'))).toEqual(sent);
     expect(recordRefusal(sent, action)).toEqual(input);
+    const change = { kind: 'clearPreferredHolder', hasFailed: false } as const;
+    expect(recordSending(sent, { ...action, change }, 300).memory.grantOnItsWay).toBe(
+      sent.memory.grantOnItsWay,
+    );
+    const { memory } = recordSuccess(
+      sent,
+      action,
+      100,
+      200,
+      makeLease('a').with({ resourceVersion: '7' }).build(),
+    );
+    expect(memory.unrenewedGrant).toEqual({ holder: 'a', renewTime: wallAt(0), resourceVersion: '7' });
   });
 });

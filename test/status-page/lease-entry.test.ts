@@ -20,9 +20,10 @@ const newer = makeCandidate('newer').versions('1.36.0', '1.35.0');
 
 /** Pinged, without the server having answered that yet. */
 function onItsWay(candidate: CandidateBuilder, at: number): ObservedBuilder {
-  const { candidate: seen, observation } = candidate.seenAt(0).build();
-  const asked = recordPing(observation, 'election', at, defaultSettings);
-  return new ObservedBuilder({ candidate: seen, observation: asked }, defaultSettings);
+  return new ObservedBuilder(() => {
+    const { candidate: seen, observation } = candidate.seenAt(0).build();
+    return { candidate: seen, observation: recordPing(observation, 'election', at, defaultSettings) };
+  }, defaultSettings);
 }
 
 describe('what is shown of a Lease', () => {

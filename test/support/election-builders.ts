@@ -86,49 +86,49 @@ export class CandidateBuilder {
 
   /** As first seen at `at`. */
   seenAt(at: Instant, settings = defaultSettings): ObservedBuilder {
-    return new ObservedBuilder(
-      {
-        candidate: this.#fields,
-        observation: observeCandidate(undefined, this.#fields, makeNow(at), settings),
-      },
-      settings,
-    );
+    return new ObservedBuilder(() => {
+      const observation = observeCandidate(undefined, this.#fields, makeNow(at), settings);
+      return { candidate: this.#fields, observation };
+    }, settings);
   }
 }
 
-/** A candidate with its history as this process has seen it. */
+/** A candidate with its history as this process has seen it; the history is gone through when it is built. */
 export class ObservedBuilder {
-  readonly #observed: ObservedCandidate;
+  readonly build: () => ObservedCandidate;
   readonly #settings: ElectionSettings;
 
-  constructor(observed: ObservedCandidate, settings: ElectionSettings) {
-    this.#observed = observed;
+  constructor(build: () => ObservedCandidate, settings: ElectionSettings) {
+    this.build = build;
     this.#settings = settings;
   }
 
   pingedAt(at: Instant, purpose: PingPurpose = 'election'): ObservedBuilder {
-    const asked = recordPing(this.#observed.observation, purpose, at, this.#settings);
-    return this.#next(recordPingDelivered(asked, at, at));
+    return this.#next((observation) =>
+      recordPingDelivered(recordPing(observation, purpose, at, this.#settings), at, at),
+    );
   }
 
   /** It was to be deleted at `at`, and was not. */
   notDeletedAt(at: Instant): ObservedBuilder {
-    return this.#next({ ...this.#observed.observation, deletionFailedAt: at });
+    return this.#next((observation) => ({ ...observation, deletionFailedAt: at }));
   }
 
   /** Seen renewed: the answer to a ping, if there was one. */
   renewedAt(at: Instant): ObservedBuilder {
-    const candidate = { ...this.#observed.candidate, renewTime: wallAt(at) };
-    const observation = observeCandidate(this.#observed.observation, candidate, makeNow(at), this.#settings);
-    return new ObservedBuilder({ candidate, observation }, this.#settings);
+    return new ObservedBuilder(() => {
+      const before = this.build();
+      const candidate = { ...before.candidate, renewTime: wallAt(at) };
+      const observation = observeCandidate(before.observation, candidate, makeNow(at), this.#settings);
+      return { candidate, observation };
+    }, this.#settings);
   }
 
-  build(): ObservedCandidate {
-    return this.#observed;
-  }
-
-  #next(observation: CandidateObservation): ObservedBuilder {
-    return new ObservedBuilder({ ...this.#observed, observation }, this.#settings);
+  #next(change: (observation: CandidateObservation) => CandidateObservation): ObservedBuilder {
+    return new ObservedBuilder(() => {
+      const { candidate, observation } = this.build();
+      return { candidate, observation: change(observation) };
+    }, this.#settings);
   }
 }
 
@@ -211,52 +211,60 @@ export function makeLease(holder: string | undefined = ''): LeaseBuilder {
   });
 }
 
-/** Everything a decision is made on, under construction; each method returns a changed copy. */
+/**
+ * Everything a decision is made on, under construction; each method returns a changed copy. What was seen is gone through
+ * when it is built: in the test, and not when a table of tests is loaded.
+ */
 export class InputBuilder {
-  readonly #fields: ElectionInput;
+  readonly build: () => ElectionInput;
 
-  constructor(fields: ElectionInput) {
-    this.#fields = fields;
+  constructor(build: () => ElectionInput) {
+    this.build = build;
   }
 
   with(fields: Partial<ElectionInput>): InputBuilder {
-    return new InputBuilder({ ...this.#fields, ...fields });
+    return this.#next(() => fields);
   }
 
   settings(settings: Partial<ElectionSettings>): InputBuilder {
-    return this.with({ settings: { ...this.#fields.settings, ...settings } });
+    return this.#next((input) => ({ settings: { ...input.settings, ...settings } }));
   }
 
   /** The Lease, seen at `at` after whatever was seen before; undefined: seen to be gone. */
   sees(lease: LeaseBuilder | undefined, at: Instant): InputBuilder {
     const seen = lease?.build();
-    const memory = observeLease(this.#fields.memory, seen, makeNow(at), this.#fields.settings);
-    return this.with({ lease: seen, memory });
+    return this.#next(({ memory, settings }) => ({
+      lease: seen,
+      memory: observeLease(memory, seen, makeNow(at), settings),
+    }));
   }
 
   remembers(memory: Partial<LeaseMemory>): InputBuilder {
-    return this.with({ memory: { ...this.#fields.memory, ...memory } });
+    return this.#next((input) => ({ memory: { ...input.memory, ...memory } }));
   }
 
   candidates(...observed: readonly ObservedBuilder[]): InputBuilder {
-    return this.with({
-      candidates: [...this.#fields.candidates, ...observed.map((builder) => builder.build())],
-    });
+    return this.#next((input) => ({
+      candidates: [...input.candidates, ...observed.map((builder) => builder.build())],
+    }));
   }
 
-  build(): ElectionInput {
-    return this.#fields;
+  #next(changed: (input: ElectionInput) => Partial<ElectionInput>): InputBuilder {
+    return new InputBuilder(() => {
+      const input = this.build();
+      return { ...input, ...changed(input) };
+    });
   }
 }
 
 /** No Lease, no candidates, nothing remembered. */
 export function makeInput(): InputBuilder {
-  return new InputBuilder({
+  return new InputBuilder(() => ({
     namespace: 'kube-system',
     name: 'scheduler',
     lease: undefined,
     memory: noMemory,
     candidates: [],
     settings: defaultSettings,
-  });
+  }));
 }

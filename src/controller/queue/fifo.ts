@@ -8,8 +8,7 @@ export class Fifo<T> {
   }
 
   shift(): T | undefined {
-    const item = this.#items[this.#head];
-    if (this.#head < this.#items.length) this.#head++;
+    const item = this.#items[this.#head++];
     // Dropping the consumed half only once it is half keeps the cost per item constant.
     if (this.#head * 2 >= this.#items.length) {
       this.#items = this.#items.slice(this.#head);

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
+  isReleased,
   newLockLease,
   readLockRecord,
+  release,
   replicaIdentity,
   withRecord,
 } from '../../../src/controller/lock/lock-record.ts';
@@ -103,6 +105,7 @@ test.each([
   { name: 'no spec', lease: {} },
   { name: 'fields of the wrong type', lease: { spec: { holderIdentity: 1, leaseDurationSeconds: '15' } } },
   { name: 'nulls', lease: { spec: { holderIdentity: null, leaseDurationSeconds: null, renewTime: null } } },
+  { name: 'transitions that are a text', lease: { spec: { leaseTransitions: '3' } } },
   { name: 'numbers out of range', lease: { spec: { leaseDurationSeconds: 0, leaseTransitions: -1 } } },
 ])('a record with $name is one that nobody holds', ({ lease }) => {
   expect(readLockRecord({ metadata: { name: 'lock' }, ...lease })).toEqual({
@@ -111,6 +114,20 @@ test.each([
     renewTime: undefined,
     leaseTransitions: 0,
   });
+});
+
+test.each([
+  { name: 'no holder, for a second: how a holder lets go', holder: '', leaseDurationMs: 1000, want: true },
+  { name: 'no holder, for longer: somebody emptied it', holder: '', leaseDurationMs: 15_000, want: false },
+  { name: 'no holder and no duration', holder: '', leaseDurationMs: undefined, want: false },
+  { name: 'a holder, for a second', holder: 'x', leaseDurationMs: 1000, want: false },
+])('a record of $name is a release: $want', ({ holder, leaseDurationMs, want }) => {
+  expect(isReleased({ holder, leaseDurationMs, renewTime: 'r', leaseTransitions: 0 })).toBe(want);
+});
+
+test('a holder lets go at once, or lets the lock expire once nobody else can act any more', () => {
+  expect(release('me', 0)).toEqual({ holder: '', leaseDurationMs: 1000 });
+  expect(release('me', 1)).toEqual({ holder: 'me', leaseDurationMs: 1 });
 });
 
 describe('settings', () => {

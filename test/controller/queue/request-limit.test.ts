@@ -98,4 +98,24 @@ describe('the limit of requests under way (rule 9)', () => {
     await round(limit, 16, 3500);
     expect(limit.current).toBe(12);
   });
+
+  test('goes by its quickest answers, whatever the others take', async () => {
+    const limit = new RequestLimit(clock, 16);
+    for (let rounds = 0; rounds < 30; rounds++) {
+      await round(limit, limit.current, 1500);
+      await round(limit, limit.current, 2900);
+    }
+    expect(limit.current).toBe(16);
+    await round(limit, 16, 3500);
+    expect(limit.current).toBe(12);
+  });
+
+  test('shrinks again for what was sent the moment after it shrank', async () => {
+    const limit = new RequestLimit(clock, 16);
+    await round(limit, 1, 1500);
+    const sentAt = clock.now();
+    await clock.advance(1500);
+    limit.answered(sentAt, true);
+    expect(limit.current).toBe(9);
+  });
 });

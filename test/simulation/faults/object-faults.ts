@@ -22,14 +22,18 @@ const planLease = (chance: Chance, { leases }: Population): LeaseArgs => ({
   lease: chance.upTo(leases.length),
 });
 
-/** Somebody who is not its holder changes a Lease, in a way that takes it from its holder's hands. */
+/** Somebody who is not its holder changes a Lease, in a way that takes it from its holder's hands; while it sleeps, perhaps. */
 function theft(change: (spec: JsonObject, world: SimWorld) => JsonObject | undefined): Fault<unknown> {
-  return fault<LeaseArgs>({
-    plan: planLease,
-    strike: (world, { lease: index }) => {
+  return fault<LeaseArgs & { readonly sleepsMs: number }>({
+    plan: (chance, population) => ({
+      ...planLease(chance, population),
+      sleepsMs: chance.is(0.5) ? chance.between(5000, 25_000) : 0,
+    }),
+    strike: (world, { lease: index, sleepsMs }) => {
       const key = world.leaseKeys[index] ?? '';
       const lease = world.api.lease(key);
       if (!lease || !world.beginTruce(key)) return false;
+      if (sleepsMs > 0) world.leaderSlot(key)?.pause(sleepsMs);
       const spec = change(specOf(lease), world);
       if (spec) world.writeAs('vandal', 'leases', lease, { ...lease, spec });
       else world.deleteAs('vandal', 'leases', lease);

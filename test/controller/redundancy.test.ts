@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { noteRedundancy } from '../../src/controller/redundancy.ts';
+import { surveyStandings } from '../../src/election/standing.ts';
+import { surveyTenure } from '../../src/election/tenure.ts';
+import { makeCandidate, makeInput, makeNow, type ObservedBuilder } from '../support/election-builders.ts';
+
+const MINUTE = 60_000;
+const NOW = 100 * MINUTE;
+
+interface Life {
+  readonly from: number;
+  readonly heard: number;
+}
+
+/** Each against each other: together for ten minutes, and the other one heard of within seven minutes before. */
+function namesWithCompany(lives: readonly Life[]): readonly string[] {
+  const isLong = ({ from, heard }: Life) => heard - from >= 10;
+  return lives.flatMap((life, index) => {
+    const company = lives.filter(
+      (other) =>
+        other !== life && isLong(other) && other.from <= life.heard - 10 && other.heard >= life.heard - 7,
+    );
+    return isLong(life) && company.length > 0 ? [`uid-of-${index}`] : [];
+  });
+}
+
+function candidate({ from, heard }: Life, index: number): ObservedBuilder {
+  const born = makeCandidate(String(index)).createdAt(from * MINUTE);
+  return born
+    .renewedAt(from * MINUTE)
+    .seenAt(from * MINUTE)
+    .renewedAt(heard * MINUTE);
+}
+
+function noted(candidates: readonly ObservedBuilder[], known = new Map<string, number>()) {
+  const input = makeInput()
+    .candidates(...candidates)
+    .build();
+  const standings = surveyStandings(input, surveyTenure(input, NOW), makeNow(NOW));
+  const redundancy = new Map<string, number>();
+  noteRedundancy(redundancy, standings, known, makeNow(NOW));
+  return redundancy;
+}
+
+const someLife = fc
+  .record({ from: fc.nat(30), length: fc.integer({ min: 1, max: 40 }) })
+  .map(({ from, length }): Life => ({ from, heard: from + length }));
+
+test('redundant are those whom looking at each pair would find', () => {
+  fc.assert(
+    fc.property(fc.array(someLife, { maxLength: 6 }), (lives) => {
+      expect([...noted(lives.map(candidate)).keys()].sort()).toEqual(namesWithCompany(lives));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('who was found redundant stays so until it is heard of again', () => {
+  const alone = candidate({ from: 0, heard: 40 }, 0);
+  expect(noted([alone], new Map([['uid-of-0', 40 * MINUTE]])).size).toBe(1);
+  expect(noted([alone], new Map([['uid-of-0', 39 * MINUTE]])).size).toBe(0);
+});
+
+test('a candidate that does not say when it was created tells nothing', () => {
+  const lives = [0, 1].map((index) => candidate({ from: 0, heard: 40 }, index));
+  const [first] = lives;
+  const ageless = makeCandidate('1')
+    .with({ creationTimestamp: undefined })
+    .renewedAt(0)
+    .seenAt(0)
+    .renewedAt(40 * MINUTE);
+  expect(noted(lives).size).toBe(2);
+  expect(noted(first ? [first, ageless] : []).size).toBe(0);
+});

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { decideElection } from '../../src/election/decide.ts';
+import { grantOf } from '../../src/election/decision-queries.ts';
+import { type Grant, isProvisional, noMemory } from '../../src/election/lease-memory.ts';
+import { surveyTenure } from '../../src/election/tenure.ts';
+import {
+  type InputBuilder,
+  makeCandidate,
+  makeInput,
+  makeLease,
+  makeNow,
+  wallAt,
+} from '../support/election-builders.ts';
+
+const fresh = (at: number) => makeCandidate('b').emulating('1.30.0').seenAt(0).renewedAt(at);
+const unrenewedGrant = { holder: 'a', renewTime: wallAt(0), resourceVersion: '1' };
+const provisional = makeInput()
+  .sees(makeLease('a'), 0)
+  .remembers({ unrenewedGrant, grantSeries: { count: 1, since: 0 } });
+
+describe('a grant says what it means for who had the Lease before (rules 7 and 12)', () => {
+  test.each<{ name: string; input: InputBuilder; at: number; want: Partial<Grant> }>([
+    {
+      name: 'a better one came before it led',
+      input: provisional.candidates(makeCandidate('a').seenAt(0), fresh(1000)),
+      at: 1000,
+      want: { former: 'a', revises: 'holderWorse', hasFormerLapsed: false },
+    },
+    {
+      name: 'it was gone before it led',
+      input: provisional.candidates(fresh(1000)),
+      at: 1000,
+      want: { former: 'a', revises: 'holderLost', hasFormerLapsed: false },
+    },
+    {
+      name: 'it let its grant run out',
+      input: provisional.candidates(fresh(10_000)),
+      at: 10_000,
+      want: { former: 'a', revises: undefined, hasFormerLapsed: true },
+    },
+    {
+      name: 'it let run out what it had led by',
+      input: makeInput().sees(makeLease('a'), 0).candidates(fresh(10_000)),
+      at: 10_000,
+      want: { former: 'a', revises: undefined, hasFormerLapsed: false },
+    },
+    {
+      name: 'it has released the Lease',
+      input: makeInput()
+        .sees(makeLease('a'), 0)
+        .sees(makeLease().releasedAt(1000), 1000)
+        .candidates(fresh(1000)),
+      at: 1000,
+      want: { former: undefined, revises: undefined, hasFormerLapsed: false },
+    },
+    {
+      name: 'its Lease was deleted, and its time is over',
+      input: makeInput().sees(makeLease('a'), 0).sees(undefined, 1000).candidates(fresh(10_000)),
+      at: 10_000,
+      want: { former: 'a', revises: undefined, hasFormerLapsed: false },
+    },
+    {
+      name: 'nobody ever had it',
+      input: makeInput().sees(makeLease(''), 0).candidates(fresh(0)),
+      at: 0,
+      want: { former: undefined, revises: undefined, hasFormerLapsed: false },
+    },
+  ])('$name', ({ input, at, want }) => {
+    expect(grantOf(decideElection(input.build(), makeNow(at)))).toMatchObject({ holder: 'b', ...want });
+  });
+});
+
+describe('a Lease is provisional (rule 12)', () => {
+  const { memory } = provisional.build();
+  const reserved = (holder: string) => ({ ...memory, reservation: { holder, from: 0, until: 5000 } });
+
+  test.each([
+    { name: 'while it is as our grant left it', memory, want: true },
+    { name: 'also while it is reserved for somebody else', memory: reserved('x'), want: true },
+    { name: 'not while its holder may believe in an earlier record', memory: reserved('a'), want: false },
+    { name: 'but after that', memory: reserved('a'), at: 5000, want: true },
+    { name: 'not when nobody holds it', memory: { ...noMemory, unrenewedGrant }, want: false },
+    {
+      name: 'not when the last grant was to another',
+      memory: { ...memory, unrenewedGrant: { ...unrenewedGrant, holder: 'x' } },
+      want: false,
+    },
+  ])('$name', ({ memory, at = 4999, want }) => {
+    expect(isProvisional(memory, at)).toBe(want);
+  });
+});
+
+test('who got its Lease back holds it for as long as it may believe in what it had before (rule 8)', () => {
+  const input = makeInput()
+    .sees(makeLease('a').lasting(30), 0)
+    .sees(undefined, 1000)
+    .sees(makeLease('a').renewedAt(2000), 2000)
+    .build();
+  expect(surveyTenure(input, 29_999)).toMatchObject({ kind: 'held', expiresAt: 30_000 });
+  expect(surveyTenure(input, 30_000)).toMatchObject({ kind: 'vacant', need: 'LeaseExpired' });
+});

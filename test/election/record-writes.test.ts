@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import { type Grant, type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
+import { again, recordGrant, recordGrantAnswered } from '../../src/election/record-writes.ts';
+import { wallAt } from '../support/election-builders.ts';
+
+const MINUTE = 60_000;
+
+const grant: Grant = {
+  holder: 'b',
+  renewTime: wallAt(0),
+  former: 'a',
+  hasFormerLapsed: false,
+  revises: undefined,
+  isPreemption: false,
+};
+
+function granted(memory: Partial<LeaseMemory>, changes: Partial<Grant>, at: number): LeaseMemory {
+  return recordGrant({ ...noMemory, ...memory }, { ...grant, ...changes }, '7', at);
+}
+
+describe('a preemption (rule 7)', () => {
+  test.each<{ name: string; changes: Partial<Grant>; at: number; want: number }>([
+    { name: 'when its winner loses the Lease within a minute', changes: {}, at: MINUTE - 1, want: 1 },
+    { name: 'when its winner is gone before it led', changes: { revises: 'holderLost' }, at: 5000, want: 1 },
+    { name: 'not when it loses it later', changes: {}, at: MINUTE, want: 0 },
+    { name: 'not when it gets the Lease again', changes: { holder: 'a' }, at: 5000, want: 0 },
+    { name: 'not when it yields to a better one', changes: { isPreemption: true }, at: 5000, want: 0 },
+    {
+      name: 'not when a better one comes before it led',
+      changes: { revises: 'holderWorse' },
+      at: 5000,
+      want: 0,
+    },
+  ])('has failed $name', ({ changes, at, want }) => {
+    const { failedPreemptions, preemptedAt } = granted({ preemptedAt: 0 }, changes, at);
+    expect(failedPreemptions.count).toBe(want);
+    const wantPreemptedAt = changes.isPreemption ? at : want === 1 ? Number.NEGATIVE_INFINITY : 0;
+    expect(preemptedAt).toBe(wantPreemptedAt);
+  });
+
+  test('that there was none has not failed', () => {
+    expect(granted({}, {}, 5000).failedPreemptions.count).toBe(0);
+  });
+});
+
+describe('a grant', () => {
+  test('leaves a Lease reserved for its new holder, who may believe in an earlier record, and for nobody else', () => {
+    const reservation = { holder: 'b', from: 0, until: 9000 };
+    expect(granted({ reservation }, {}, 100).reservation).toBe(reservation);
+    expect(granted({ reservation }, { holder: 'c' }, 100).reservation).toBeUndefined();
+  });
+
+  test('begins a series, which each revision continues (rule 12)', () => {
+    const first = granted({ grantSeries: { count: 5, since: 1 } }, {}, 100);
+    expect(first.grantSeries).toEqual({ count: 1, since: 100 });
+    expect(granted(first, { revises: 'holderWorse' }, 300).grantSeries).toEqual({ count: 2, since: 100 });
+  });
+
+  test('is a lapse of the former holder if that has let its own grant run out, and of nobody else', () => {
+    expect([...granted({}, { hasFormerLapsed: true }, 100).lapses]).toEqual([
+      ['a', { count: 1, lastAt: 100 }],
+    ]);
+    expect(granted({}, {}, 100).lapses.size).toBe(0);
+    expect(granted({}, { former: undefined, hasFormerLapsed: true }, 100).lapses.size).toBe(0);
+  });
+
+  test('forgets who has not lapsed for 15 min', () => {
+    const lapses = new Map([
+      ['recent', { count: 1, lastAt: 0 }],
+      ['long ago', { count: 1, lastAt: -1 }],
+    ]);
+    const { lapses: kept } = granted({ lapses }, { hasFormerLapsed: true }, 15 * MINUTE);
+    expect([...kept.keys()]).toEqual(['recent', 'a']);
+  });
+
+  test('uses up all acks, and begins everything anew that was tried in vain', () => {
+    const tried = { count: 3, lastAt: 50 };
+    const before = {
+      rounds: tried,
+      ignoredWrites: tried,
+      conflict: 'c',
+      askingSince: 5,
+      written: { strategy: 's' },
+    };
+    expect(granted({ ...before, grantOnItsWay: grant }, {}, 100)).toMatchObject({
+      ...{ rounds: { count: 0 }, ignoredWrites: { count: 0 }, conflict: undefined, askingSince: undefined },
+      ...{ written: {}, grantOnItsWay: undefined, decidedAt: 100 },
+      unrenewedGrant: { holder: 'b', renewTime: wallAt(0), resourceVersion: '7' },
+    });
+  });
+
+  test.each([
+    { name: 'is unrenewed while the watch shows what the server answered', version: '7', want: true },
+    { name: 'was renewed if the watch had shown a later one by then', version: '8', want: false },
+  ])('that the watch has shown before the answer $name', ({ version, want }) => {
+    const seen = recordGrant({ ...noMemory, grantOnItsWay: grant }, grant, version, 100);
+    const answered = recordGrantAnswered(seen, grant, '7', 200);
+    expect(answered.unrenewedGrant !== undefined).toBe(want);
+    expect(answered.decidedAt).toBe(200);
+  });
+});
+
+test('attempts more than 15 min apart have nothing to do with each other', () => {
+  expect(again({ count: 4, lastAt: 0 }, 15 * MINUTE)).toEqual({ count: 5, lastAt: 15 * MINUTE });
+  expect(again({ count: 4, lastAt: 0 }, 15 * MINUTE + 1)).toEqual({ count: 1, lastAt: 15 * MINUTE + 1 });
+});

@@ -1,0 +1,6 @@
+import { inject } from 'vitest';
+
+const scope = globalThis as typeof globalThis & { __stryker__?: { activeMutant?: string } };
+
+// Before the tests import what is mutated.
+scope.__stryker__ = { activeMutant: inject('mutantId') };

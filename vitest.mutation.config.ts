@@ -1,0 +1,29 @@
+import { defineConfig } from 'vitest/config';
+
+/** The tests of the rules, as `npm run mutation` runs them: one worker that loads them once and keeps them. */
+export default defineConfig({
+  resolve: { alias: { 'coordinated-leader-election': `${import.meta.dirname}/src/index.ts` } },
+  test: {
+    include: [
+      'test/election/**/*.test.ts',
+      'test/inspection/{lease-account,lease-status}.test.ts',
+      'test/telemetry/decision-report.test.ts',
+      'test/controller/*.test.ts',
+      'test/controller/lock/{coordinator-lock,lock-decision,lock-record,lock-state}.test.ts',
+      'test/controller/queue/*.test.ts',
+    ],
+    // Transcripts are compared with files, which only Vitest's own course of a test can do.
+    exclude: [
+      'test/election/transcripts.test.ts',
+      'test/controller/memory.test.ts',
+      'test/controller/queue/workqueue-*.test.ts',
+    ],
+    // It takes as long as a third of all others.
+    testNamePattern: /^(?!.*asks silent ones in turn, ever more rarely)/,
+    setupFiles: ['test/mutation/fewer-examples.ts'],
+    pool: 'threads',
+    isolate: false,
+    maxWorkers: 1,
+    testTimeout: 60_000,
+  },
+});
