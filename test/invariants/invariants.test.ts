@@ -138,7 +138,7 @@ const cases: readonly Case[] = [
   },
   {
     name: 'a write that was on its way when the lock was lost',
-    events: [coordinates(0, 'us', 10_000), leaseWrite(14_000, COORDINATOR, {}, { preferredHolder: 'b' })],
+    events: [coordinates(0, 'us', 10_000), leaseWrite(13_500, COORDINATOR, {}, { preferredHolder: 'b' })],
     want: [],
   },
   {
@@ -146,7 +146,7 @@ const cases: readonly Case[] = [
     events: [
       coordinates(0, 'us', 10_000),
       { kind: 'standsBy', at: 5000, who: 'us' },
-      leaseWrite(9001, COORDINATOR, {}, { preferredHolder: 'b' }),
+      leaseWrite(8501, COORDINATOR, {}, { preferredHolder: 'b' }),
     ],
     want: ['us writes default/scheduler without the lock'],
   },

@@ -1,7 +1,7 @@
 import type { HistoryEvent, Invariant, Moment } from './history.ts';
 
 /** No write takes longer than this before its sender gives it up, in milliseconds (rule 10). */
-const LONGEST_WRITE_MS = 4000;
+const LONGEST_WRITE_MS = 3500;
 
 /** One coordinator at a time, and none of ours writes without the lock (rule 10). */
 export class OneCoordinator implements Invariant {

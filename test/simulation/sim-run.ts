@@ -2,6 +2,7 @@ import type { Instant } from '../../src/support/clock.ts';
 import type { HistoryEvent } from '../invariants/history.ts';
 import { ConflictCheck } from './conflict-check.ts';
 import { FAULTS } from './faults/faults.ts';
+import { PreferenceCheck } from './preference-check.ts';
 import { LeaseStories, SettledCheck } from './settled-check.ts';
 import type { FaultPlan, SimPlan } from './sim-plan.ts';
 import { SimWorld } from './sim-world.ts';
@@ -46,11 +47,11 @@ class SimRun {
 
   constructor(world: SimWorld) {
     this.#world = world;
-    const conflict = new ConflictCheck(world, this.#stories);
+    const checks = [new ConflictCheck(world, this.#stories), new PreferenceCheck(world, this.#stories)];
     world.onEvent = (event) => {
       this.#stories.observe(event);
       this.#countPings(event);
-      for (const problem of conflict.observe(event)) world.violated(problem);
+      for (const check of checks) for (const problem of check.observe(event)) world.violated(problem);
       for (const problem of this.#settled?.observe(event) ?? []) world.violated(problem);
     };
   }

@@ -142,7 +142,7 @@ describe('settings', () => {
   });
 
   test.each([
-    { name: 'a lease that a last write could outlive', timing: { leaseDurationMs: 14_000 } },
+    { name: 'a lease that a last write could outlive', timing: { leaseDurationMs: 13_000 } },
     { name: 'a duration that the Lease cannot carry', timing: { leaseDurationMs: 15_500 } },
     { name: 'a deadline that one slow call would exceed', timing: { callTimeoutMs: 8000 } },
     { name: 'no pause between calls', timing: { retryPeriodMs: 0 } },

@@ -139,6 +139,29 @@ export const processFaults = {
     },
     settlesWithin: REPLACED,
   }),
+  /** It takes the lock while ours cannot reach theirs, and what becomes of their claims is then uncertain. */
+  builtInTakesOver: fault<{ readonly awayMs: number; readonly outcome: 'lost' | 'twice' }>({
+    plan: (chance) => ({
+      awayMs: chance.between(18_000, 35_000),
+      outcome: chance.pick(['lost', 'twice'] as const),
+    }),
+    strike: (world, { awayMs, outcome }) => {
+      const kind = 'builtInTakesOver';
+      const locks = world.plan.replicas.flatMap(({ name }) => world.linksOf(`${name}-lock`));
+      const disturb = (ms: number, how: 'dropped' | 'lost' | 'twice', share: number, then: () => void) =>
+        world.during(ms, () => {
+          const ends = locks.map((link) => link.disturb({ kind, outcome: how, share }));
+          return () => {
+            for (const end of ends) end();
+            then();
+          };
+        });
+      world.startBuiltIn();
+      disturb(awayMs, 'dropped', 1, () => disturb(8000, outcome, 0.7, () => {}));
+      return undefined;
+    },
+    settlesWithin: REPLACED,
+  }),
   builtInCrashes: fault<null>({
     plan: () => null,
     strike: (world) => world.crashBuiltIn(),

@@ -96,11 +96,6 @@ export const MUTANTS: readonly Mutant[] = [
     'reservation: isRenewal || isOurGrant ? memory.reservation : beliefsIn(previous, at),',
     'reservation: memory.reservation,',
   ]),
-  mutant('removal-is-renewal', 'takes the removal of renewTime for a renewal', [
-    'election/observe-lease.ts',
-    'const isRenewed = lease.renewTime !== undefined && record?.renewTime !== lease.renewTime;',
-    'const isRenewed = record?.renewTime !== lease.renewTime;',
-  ]),
   mutant('reserved-for-third-party', 'leaves a reserved Lease to the controller of another strategy', [
     'election/decide-vacant.ts',
     "if (reservation && outlook.kind === 'thirdParty')",
@@ -220,21 +215,6 @@ export const MUTANTS: readonly Mutant[] = [
     'election/decide-held.ts',
     'if (outcome.leader.name !== tenure.holder) return decidePreemption(view, outcome);',
     'if (outcome.leader.name !== tenure.holder && view.at < 0) return decidePreemption(view, outcome);',
-  ]),
-  mutant('prefers-the-silent', 'leaves a preferredHolder that is silent', [
-    'election/decide-held.ts',
-    "    return remove('PreferredHolderSilent', true);",
-    '    return undefined;',
-  ]),
-  mutant('prefers-the-gone', 'leaves a preferredHolder that is gone', [
-    'election/decide-held.ts',
-    "    return remove('PreferredHolderGone', true);",
-    '    return undefined;',
-  ]),
-  mutant('no-preemption-backoff', 'repeats a preemption that has failed at once', [
-    'election/decide-held.ts',
-    'const retryAt = lastAt + backoffMs(count, PREEMPTION_BACKOFF_MS, BACKOFF_CAP_MS);',
-    'const retryAt = lastAt + 0 * backoffMs(count, PREEMPTION_BACKOFF_MS, BACKOFF_CAP_MS);',
   ]),
   mutant('newest-first', 'elects the highest emulationVersion', [
     'election/strategies.ts',
