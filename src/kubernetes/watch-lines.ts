@@ -25,7 +25,7 @@ export class LineSplitter {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
       this.#append(chunk.subarray(start, end));
-      const line = Buffer.concat(this.#partial).toString('utf8').trim();
+      const line = this.#whole().toString('utf8').trim();
       if (line !== '') lines.push(line);
       this.#partial = [];
       this.#partialBytes = 0;
@@ -33,6 +33,13 @@ export class LineSplitter {
     }
     this.#append(chunk.subarray(start));
     return lines;
+  }
+
+  /** Most lines come in one chunk, and need not be copied. */
+  #whole(): Buffer {
+    const [only] = this.#partial;
+    if (only === undefined || this.#partial.length > 1) return Buffer.concat(this.#partial);
+    return Buffer.from(only.buffer, only.byteOffset, only.byteLength);
   }
 
   #append(bytes: Uint8Array): void {

@@ -168,13 +168,13 @@ export class SimApiServer {
   }
 
   #target(path: string): Target {
-    const [, version = '', namespace = '', resource, name = ''] = PATH.exec(path) ?? [];
+    const target = targetOf(path);
     const isServed =
-      resource === 'leases'
-        ? version === 'v1'
-        : resource !== undefined && this.candidateVersions.includes(version);
-    if (!isServed) throw refusal(404, '', `404 page not found: ${path}`);
-    return { version, resource: resource as SimResource, namespace, name: decodeURIComponent(name) };
+      target?.resource === 'leases'
+        ? target.version === 'v1'
+        : target !== undefined && this.candidateVersions.includes(target.version);
+    if (!target || !isServed) throw refusal(404, '', `404 page not found: ${path}`);
+    return target;
   }
 
   #list(target: Target, request: ApiRequest): JsonObject {
@@ -267,6 +267,19 @@ export class SimApiServer {
     const owned = spec['preferredHolder'] === undefined ? {} : defined({ managedFields: owner });
     return { ...object, metadata: { ...object.metadata, ...owned }, spec };
   }
+}
+
+/** Most requests are for paths that were asked for before. */
+const targets = new Map<string, Target>();
+
+function targetOf(path: string): Target | undefined {
+  const known = targets.get(path);
+  if (known) return known;
+  const [, version = '', namespace = '', resource, name = ''] = PATH.exec(path) ?? [];
+  if (resource === undefined) return undefined;
+  const target = { version, resource: resource as SimResource, namespace, name: decodeURIComponent(name) };
+  targets.set(path, target);
+  return target;
 }
 
 function filterOf({ namespace }: Target, { query }: ApiRequest): (object: KubernetesObject) => boolean {

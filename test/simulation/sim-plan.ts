@@ -73,7 +73,7 @@ const TROUBLE_BEGINS_MS = 30_000;
 const TROUBLE_ENDS_MS = 250_000;
 /** Long enough for a candidate to be collected: after its validity it is watched for ten minutes (rule 1). */
 const LONG_TROUBLE_ENDS_MS = 1_000_000;
-const LONG_RUN_EVERY = 25;
+const LONG_RUN_EVERY = 50;
 /** The rates of clocks that are promised to be borne: 5 % fast or slow. */
 const DRIFT = 0.05;
 const HOUR_MS = 3_600_000;

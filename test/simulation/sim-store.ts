@@ -54,7 +54,7 @@ export class SimStore {
 
   /** Stores `next` in place of `object`. As on a real server, a write that changes nothing is none. */
   update(resource: SimResource, object: KubernetesObject, next: KubernetesObject): KubernetesObject {
-    if (JSON.stringify(next) === JSON.stringify(object)) return object;
+    if (isSame(next, object)) return object;
     return this.#put('MODIFIED', resource, next);
   }
 
@@ -120,6 +120,11 @@ export class SimStore {
     for (const listener of [...this.#listeners]) listener(change);
     return stored;
   }
+}
+
+/** Most often it is the spec that differs. */
+function isSame(a: KubernetesObject, b: KubernetesObject): boolean {
+  return JSON.stringify(a['spec']) === JSON.stringify(b['spec']) && JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** An error as the API server answers it. */
