@@ -115,8 +115,9 @@ export class SettledCheck {
     }
     // Some better one may still turn up: it has not published itself, or is not asked before it renews.
     if (slots.some((slot) => this.#rank(slot) < leadersRank)) return [];
-    if ('preferredHolder' in specOf(this.#world.store.get('leases', key)))
-      return [`${key} still has a preferredHolder`];
+    const { preferredHolder, strategy } = specOf(this.#world.store.get('leases', key));
+    if (preferredHolder !== undefined) return [`${key} still has a preferredHolder`];
+    if (strategy !== 'OldestEmulationVersion') return [`${key} names the strategy ${String(strategy)}`];
     const former = this.#settled.get(key);
     if (former !== undefined && former !== leader)
       return [`${key} goes from ${former} to ${leader} without need`];

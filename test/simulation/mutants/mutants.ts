@@ -257,11 +257,21 @@ export const MUTANTS: readonly Mutant[] = [
     'const SILENT_AFTER_MS = 60_000;',
   ]),
   // Watching.
-  mutant('goes-on-after-410', 'goes on from where it was when the server has forgotten that place', [
-    'kubernetes/recovery.ts',
-    'if (isForgotten(error)) return true;',
-    'if (isForgotten(error)) return false;',
-  ]),
+  mutant(
+    'goes-on-after-410',
+    'goes on from where it was when the server has forgotten that place',
+    [
+      'kubernetes/recovery.ts',
+      'if (isForgotten(error)) return true;',
+      'if (isForgotten(error)) return false;',
+    ],
+    [
+      // A place that was refused so often is given up, too.
+      'kubernetes/reflector-state.ts',
+      'const MAX_REFUSALS = 5;',
+      'const MAX_REFUSALS = 5000;',
+    ],
+  ),
   mutant('bookmark-is-newest', 'takes a bookmark for the newest state: goes on some changes after it', [
     'kubernetes/reflector.ts',
     'this.#state = afterNews(this.#state, event.resourceVersion);',
