@@ -282,8 +282,8 @@ export class ElectionController {
 
   #isSettled(key: LeaseKey): boolean {
     const reason = this.#lastReasons.get(key);
-    const tenure = surveyTenure(this.#records.gather(key), this.#parts.clock.now());
-    return reason !== undefined && SETTLED.has(reason) && tenure.kind === 'held';
+    if (reason === undefined || !SETTLED.has(reason)) return false;
+    return surveyTenure(this.#records.gatherHolder(key), this.#parts.clock.now()).kind === 'held';
   }
 
   #decisionObserver(): DecisionObserver {

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { ElectionRecords } from '../../src/controller/election-records.ts';
 import { SimCandidate } from '../simulation/sim-candidate.ts';
 import { SimConnection } from '../simulation/sim-connection.ts';
 import { SimProcess } from '../simulation/sim-process.ts';
@@ -546,3 +547,22 @@ test('settings reach the Lease that is written', async () => {
 function fail(): never {
   throw new Error('there is no such write');
 }
+
+describe('a crowd of candidates whose Lease is in good order', () => {
+  test('renews, and its leader does, without any of them being looked at for the sake of another one', async () => {
+    const world = await makeLedWorld();
+    for (let index = 0; index < 200; index++)
+      world.create('leasecandidates', makeCandidateObject(`b${index}`, { renewedAt: 2000 }));
+    await world.clock.advance(1000);
+    expect(world.decisions.at(-1)).toBe(`${KEY} LeaderOptimal`);
+    const gather = vi.spyOn(ElectionRecords.prototype, 'gather');
+    onTestFinished(() => gather.mockRestore());
+    for (let index = 0; index < 200; index++) world.renew(`default/b${index}`);
+    for (let index = 0; index < 10; index++) {
+      world.renewLease(KEY);
+      await world.clock.advance(10);
+    }
+    const lookedAt = gather.mock.results.flatMap(({ value }) => value.candidates);
+    expect(lookedAt).toHaveLength(0);
+  });
+});
