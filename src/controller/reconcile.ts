@@ -86,7 +86,9 @@ export class Reconciler {
         writes: this.writes,
         expectations: this.#expectations,
         backoff: this.#backoff,
-        onEnded: (key) => {
+        onEnded: (key, object) => {
+          if (object.kind === 'candidate' && !records.candidate(key, object.name))
+            this.#forgetObject(key, object);
           if (!this.writes.isWaiting(key)) parts.lookAgain(key);
         },
       });
@@ -124,9 +126,24 @@ export class Reconciler {
     this.#plans.delete(key);
   }
 
+  /** How much is kept beside the records; bounded by what exists. */
+  get kept(): Readonly<Record<'plans' | 'expectations' | 'backoffs', number>> {
+    return { plans: this.#plans.size, expectations: this.#expectations.size, backoffs: this.#backoff.size };
+  }
+
+  /** A candidate is gone: what came of writes to it matters no more. */
+  forgetCandidate(key: LeaseKey, name: string): void {
+    this.#forgetObject(key, { kind: 'candidate', name });
+  }
+
   /** Sends nothing any more; resolves when nothing is under way any more. */
   close(): Promise<void> {
     return this.writes.close();
+  }
+
+  #forgetObject(key: LeaseKey, object: WrittenObject): void {
+    this.#expectations.expectNothing(key, object);
+    this.#backoff.forgetObject(key, object);
   }
 
   #drop(key: LeaseKey): void {

@@ -566,3 +566,32 @@ describe('a crowd of candidates whose Lease is in good order', () => {
     expect(lookedAt).toHaveLength(0);
   });
 });
+
+describe('candidates that come and go', () => {
+  test.each([
+    { name: 'an answer', fate: {} },
+    { name: 'a refusal', fate: { outcome: 500 } },
+    { name: 'an answer that comes after they have gone', fate: { answerMs: 2000 } },
+    { name: 'a refusal that comes after they have gone', fate: { answerMs: 2000, outcome: 500 } },
+  ])('leave nothing behind, whatever came of their pings: $name', async ({ fate }) => {
+    const world = await makeLedWorld();
+    let pings = 0;
+    world.fate = (request) => {
+      if (!isPing(request)) return {};
+      pings++;
+      return fate;
+    };
+    const before = world.controller.kept;
+    for (let index = 0; index < 50; index++) {
+      const version = `1.35.${50 - index}`;
+      world.create('leasecandidates', makeCandidateObject(`b${index}`, { renewedAt: -60_000, version }));
+      await world.clock.advance(1000);
+      world.remove('leasecandidates', `default/b${index}`);
+      await world.clock.advance(100);
+      world.renewLease(KEY);
+    }
+    await world.clock.advance(3000);
+    expect(pings).toBeGreaterThan(20);
+    expect(world.controller.kept).toEqual(before);
+  });
+});
