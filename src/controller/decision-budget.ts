@@ -1,7 +1,7 @@
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 
-/** What a decision costs of the time that a Lease is given, in milliseconds for each candidate: fifty times what it takes. */
+/** What a decision costs of the time that a Lease is given, in milliseconds for each candidate: many times what it takes. */
 const COST_PER_CANDIDATE_MS = 0.1;
 /** As if there were so many at least: not all of a decision is about candidates. */
 const FEWEST_CANDIDATES = 10;
@@ -10,7 +10,7 @@ const BURST_MS = 1000;
 
 /**
  * How often each Lease may be decided on. Whoever may change a candidate a thousand times a second must not make the
- * coordinator decide so often: of all its time, no Lease gets more than a fiftieth.
+ * coordinator decide so often: no Lease gets more than a few hundredths of its time.
  */
 export class DecisionBudget {
   readonly #clock: Pick<Clock, 'now'>;
