@@ -147,6 +147,11 @@ export class ElectionController {
     return this.#reconciler.writes;
   }
 
+  /** How much is kept beside what the server has: of how many Leases and objects something is remembered. */
+  get kept() {
+    return { ...this.#reconciler.kept, memories: this.#records.size, reasons: this.#lastReasons.size };
+  }
+
   /** All Leases that somebody is a candidate for, as they stand now, after `known`. Takes time in proportion to their number. */
   survey(known?: ElectionsSurvey['redundancy']): Promise<ElectionsSurvey> {
     return surveyElections(unhurried(this.elections(), this.#parts.clock), known);
@@ -275,6 +280,7 @@ export class ElectionController {
   #dropCandidate(candidate: LeaseCandidate): void {
     this.#records.dropCandidate(candidate, this.#now());
     const key = leaseKey(candidate.namespace, candidate.leaseName);
+    if (!this.#records.candidate(key, candidate.name)) this.#reconciler.forgetCandidate(key, candidate.name);
     this.#reconciler.outdate(key);
     this.queue.add(key);
     this.#onSeen?.(key, false);
@@ -282,8 +288,8 @@ export class ElectionController {
 
   #isSettled(key: LeaseKey): boolean {
     const reason = this.#lastReasons.get(key);
-    const tenure = surveyTenure(this.#records.gather(key), this.#parts.clock.now());
-    return reason !== undefined && SETTLED.has(reason) && tenure.kind === 'held';
+    if (reason === undefined || !SETTLED.has(reason)) return false;
+    return surveyTenure(this.#records.gatherHolder(key), this.#parts.clock.now()).kind === 'held';
   }
 
   #decisionObserver(): DecisionObserver {

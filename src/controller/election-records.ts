@@ -62,6 +62,19 @@ export class ElectionRecords {
     };
   }
 
+  /** As {@link gather}, but with the Lease's holder as its only candidate: however many there are, it takes the same time. */
+  gatherHolder(key: LeaseKey): ElectionInput {
+    const memory = this.#memories.get(key) ?? noMemory;
+    const holder = this.#candidates.get(key)?.get(memory.record?.holder ?? '');
+    return {
+      ...splitLeaseKey(key),
+      lease: this.#leases.get(key),
+      memory,
+      candidates: holder ? [holder] : [],
+      settings: this.#settings,
+    };
+  }
+
   /** Of how many Leases, existing or not, something is remembered. */
   get size(): number {
     return this.#memories.size;

@@ -5,6 +5,7 @@ import { isLeaseWrite } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import { earliest } from '../election/time.ts';
 import type { Instant } from '../support/clock.ts';
+import { DecisionBudget } from './decision-budget.ts';
 import { unledSince } from './elections-survey.ts';
 import { type Urgency, urgencyOf } from './queue/urgency.ts';
 import { WriteQueue, type WriteQueueObserver } from './queue/write-queue.ts';
@@ -60,6 +61,7 @@ export class Reconciler {
   readonly #parts: ReconcilerParts;
   readonly #expectations: WriteExpectations;
   readonly #backoff: WriteBackoff;
+  readonly #budget: DecisionBudget;
   readonly #sender: Sender | undefined;
   readonly writes: WriteQueue;
   readonly #plans = new Map<LeaseKey, Plan>();
@@ -72,6 +74,7 @@ export class Reconciler {
     this.#parts = parts;
     this.#expectations = new WriteExpectations(clock, records);
     this.#backoff = new WriteBackoff(clock);
+    this.#budget = new DecisionBudget(clock);
     this.writes = new WriteQueue({
       clock,
       most: mostRequests,
@@ -86,7 +89,9 @@ export class Reconciler {
         writes: this.writes,
         expectations: this.#expectations,
         backoff: this.#backoff,
-        onEnded: (key) => {
+        onEnded: (key, object) => {
+          if (object.kind === 'candidate' && !records.candidate(key, object.name))
+            this.#forgetObject(key, object);
           if (!this.writes.isWaiting(key)) parts.lookAgain(key);
         },
       });
@@ -98,6 +103,7 @@ export class Reconciler {
     if (!records.lease(key) && !records.hasCandidates(key)) {
       this.#expectations.forget(key);
       this.#backoff.forget(key);
+      this.#budget.forget(key);
       this.#drop(key);
       observer.forgotten(key);
       return undefined;
@@ -124,9 +130,29 @@ export class Reconciler {
     this.#plans.delete(key);
   }
 
+  /** How much is kept beside the records; bounded by what exists. */
+  get kept() {
+    return {
+      plans: this.#plans.size,
+      expectations: this.#expectations.size,
+      backoffs: this.#backoff.size,
+      budgets: this.#budget.size,
+    };
+  }
+
+  /** A candidate is gone: what came of writes to it matters no more. */
+  forgetCandidate(key: LeaseKey, name: string): void {
+    this.#forgetObject(key, { kind: 'candidate', name });
+  }
+
   /** Sends nothing any more; resolves when nothing is under way any more. */
   close(): Promise<void> {
     return this.writes.close();
+  }
+
+  #forgetObject(key: LeaseKey, object: WrittenObject): void {
+    this.#expectations.expectNothing(key, object);
+    this.#backoff.forgetObject(key, object);
   }
 
   #drop(key: LeaseKey): void {
@@ -139,7 +165,7 @@ export class Reconciler {
   /** What to do about the Lease, or until when there is nothing to be decided. */
   #plan(key: LeaseKey): Plan | NextLook {
     const { records, clock, mayWrite } = this.#parts;
-    const nextDecisionAt = this.#nextDecisionAt.get(key);
+    const nextDecisionAt = this.#budget.opensAt(key) ?? this.#nextDecisionAt.get(key);
     if (nextDecisionAt !== undefined && clock.now() < nextDecisionAt) return nextDecisionAt;
     const closedUntil = mayWrite() ? this.#closedUntil(key, LEASE) : Number.POSITIVE_INFINITY;
     if (closedUntil !== undefined) {
@@ -149,6 +175,7 @@ export class Reconciler {
     this.#endWait(key, LEASE);
     const at = clock.now();
     const input = records.gather(key);
+    this.#budget.spend(key, input.candidates.length);
     const spacingMs = Math.max(0, input.candidates.length - USUAL_CANDIDATES) * SPACING_PER_CANDIDATE_MS;
     if (spacingMs > 0) this.#nextDecisionAt.set(key, at + spacingMs);
     else this.#nextDecisionAt.delete(key);

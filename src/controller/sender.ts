@@ -13,7 +13,7 @@ import type { WriteQueue } from './queue/write-queue.ts';
 import { recordFailure, recordRefusal, recordSending, recordSuccess } from './recording.ts';
 import type { WriteBackoff } from './write-backoff.ts';
 import type { WriteExpectations } from './write-expectations.ts';
-import { writtenBy } from './written-objects.ts';
+import { type WrittenObject, writtenBy } from './written-objects.ts';
 
 /** What a {@link Sender} works with. */
 export interface SenderParts {
@@ -28,8 +28,8 @@ export interface SenderParts {
   /** Whether this replica may write at this very moment (rule 10). */
   readonly mayWrite: () => boolean;
   readonly observer: DecisionObserver;
-  /** A request about the Lease has ended, however. */
-  readonly onEnded: (key: LeaseKey) => void;
+  /** A request about the Lease, which was to write `object`, has ended, however. */
+  readonly onEnded: (key: LeaseKey, object: WrittenObject) => void;
 }
 
 /** Carries out single actions, and keeps the records of what came of them. */
@@ -49,7 +49,7 @@ export class Sender {
     recordSending(records, key, action, settings, sentAt);
     void this.#carryOut(key, action, decision, input, sentAt).then((isAnswered) => {
       end(isAnswered);
-      this.#parts.onEnded(key);
+      this.#parts.onEnded(key, writtenBy(action));
     });
   }
 

@@ -27,9 +27,19 @@ export class WriteBackoff {
     this.#failures.set(key, object, { count, retryAt: this.#clock.now() + Math.max(floorMs, delayMs) });
   }
 
+  /** The object is gone. */
+  forgetObject(key: LeaseKey, object: WrittenObject): void {
+    this.#failures.delete(key, object);
+  }
+
   /** A write succeeded: the next failure is the first one again. */
   succeeded(key: LeaseKey, object: WrittenObject): void {
     this.#failures.delete(key, object);
+  }
+
+  /** Of how many objects something is remembered. */
+  get size(): number {
+    return this.#failures.size;
   }
 
   /** There is nothing left to write about. */

@@ -64,6 +64,11 @@ export class WriteExpectations {
     return this.#isCached(key, object, expected.otherThan);
   }
 
+  /** Of how many objects something is remembered. */
+  get size(): number {
+    return this.#expected.size;
+  }
+
   /** There is nothing left to write about. */
   forget(key: LeaseKey): void {
     this.#expected.forget(key);

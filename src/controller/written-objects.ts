@@ -30,6 +30,11 @@ export class WrittenObjects<T> {
     if (byId?.delete(idOf(object)) && byId.size === 0) this.#byLease.delete(key);
   }
 
+  /** About how many objects there is something. */
+  get size(): number {
+    return this.#byLease.values().reduce((total, byId) => total + byId.size, 0);
+  }
+
   forget(key: LeaseKey): void {
     this.#byLease.delete(key);
   }

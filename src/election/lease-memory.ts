@@ -32,7 +32,7 @@ export interface Attempts {
 export interface LeaseMemory {
   readonly record: HolderRecord | undefined;
   readonly reservation: Reservation | undefined;
-  /** By holder, when it last released the Lease, in the order of the releases; of the last two hours (rules 1 and 3). */
+  /** By holder, when it last released the Lease, in the order of the releases; of the last two hours, and a hundred at most (rules 1 and 3). */
   readonly withdrawals: ReadonlyMap<string, Instant>;
   /** A grant of ours that was sent; until it is answered, or seen, it may or may not have been written. */
   readonly grantOnItsWay: Grant | undefined;

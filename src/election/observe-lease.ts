@@ -11,6 +11,8 @@ import type { Instant, Now } from './time.ts';
 
 /** A release of longer ago says nothing about a candidate any more that its silence would not say by then. */
 const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
+/** Whoever may write a Lease may release it under thousands of names: that must cost nobody else memory or time. */
+const MOST_WITHDRAWALS = 100;
 
 /** The memory after seeing `lease` at `now`; undefined when the Lease was seen to be gone. */
 export function observeLease(
@@ -91,7 +93,7 @@ function withWithdrawal(
   const kept = [...withdrawals].filter(
     ([name, earlier]) => name !== holder && at - earlier < WITHDRAWAL_KEPT_MS,
   );
-  return new Map([...kept, [holder, at]]);
+  return new Map([...kept.slice(1 - MOST_WITHDRAWALS), [holder, at]]);
 }
 
 function recordOf(lease: Lease, holder: string, since: Instant, settings: ElectionSettings): HolderRecord {

@@ -1,5 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type Dispatcher, request as send } from 'undici';
+import { withoutCredentials } from '../support/address.ts';
 import { type Clock, within } from '../support/clock.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { describeCall, explainFailure, messageOf } from './call-failure.ts';
@@ -106,7 +107,8 @@ class HttpClient implements KubernetesClient {
   constructor(options: ClientOptions) {
     const cluster = options.kubeConfig.getCurrentCluster();
     if (!cluster) throw new ConnectionError('the current context has no cluster', { code: 'CREDENTIALS' });
-    this.server = cluster.server.replace(/\/+$/, '');
+    // Not told, and not sent either: it is the user of the kubeconfig who asks.
+    this.server = withoutCredentials(cluster.server).replace(/\/+$/, '');
     this.#options = options;
     this.#credentials = new CredentialSource(options.kubeConfig, cluster, options.clock);
     const connections = options.connections ?? DEFAULT_CONNECTIONS;

@@ -79,12 +79,19 @@ const LONGEST_EXPLANATION = 1000;
 
 /** The library tells what the plugin wrote to its error output, and nothing else, not even which plugin it was. */
 function pluginFailure(command: string, cause: unknown): Error {
+  // The library tells its first words as well, which may be the token itself.
+  const isNoJson = cause instanceof SyntaxError;
   const isUnread = cause instanceof TypeError;
-  const said = isUnread ? 'what it wrote has no status with credentials' : messageOf(cause).trim();
+  const said = isNoJson
+    ? 'what it wrote is no JSON'
+    : isUnread
+      ? 'what it wrote has no status with credentials'
+      : messageOf(cause).trim();
   const words = said || 'it ended with an error, without a word';
-  return new Error(`the credential plugin ${command} failed: ${shortened(words, LONGEST_EXPLANATION)}`, {
-    cause,
-  });
+  return new Error(
+    `the credential plugin ${command} failed: ${shortened(words, LONGEST_EXPLANATION)}`,
+    isNoJson ? {} : { cause },
+  );
 }
 
 function headersOf(options: RequestOptions): Record<string, string> {

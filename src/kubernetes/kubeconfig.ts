@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { type Cluster, type Context, KubeConfig, type User } from '@kubernetes/client-node';
-import { hostAndPort } from '../support/address.ts';
+import { hostAndPort, withoutCredentials } from '../support/address.ts';
 import { messageOf } from '../support/error-message.ts';
 
 /** Where the configuration is to come from. */
@@ -70,8 +70,17 @@ function readFile(file: string): KubeConfig {
     kubeConfig.makePathsAbsolute(dirname(file));
     return kubeConfig;
   } catch (error) {
-    throw new KubeConfigError(`The kubeconfig ${file} is not valid: ${messageOf(error)}`, { cause: error });
+    throw invalid(file, error);
   }
+}
+
+/** Says what is wrong, and where: what the library says of a syntax error has the text around it, tokens and all. */
+function invalid(file: string, error: unknown): KubeConfigError {
+  const what = `The kubeconfig ${file} is not valid`;
+  if (!(error instanceof Error && 'reason' in error && 'mark' in error))
+    return new KubeConfigError(`${what}: ${messageOf(error)}`, { cause: error });
+  const { line, column } = error.mark as { readonly line: number; readonly column: number };
+  return new KubeConfigError(`${what}: ${String(error.reason)} (line ${line + 1}, column ${column + 1})`);
 }
 
 /** As kubectl does it: files that do not exist are passed over, and the first to name something wins. */
@@ -137,7 +146,7 @@ function choose(kubeConfig: KubeConfig, wanted: string | undefined, origin: stri
   }
   if (!/^https?:\/\//.test(cluster.server)) {
     throw new KubeConfigError(
-      `${origin}: the server of the cluster ${cluster.name} is no http(s) URL: ${cluster.server}`,
+      `${origin}: the server of the cluster ${cluster.name} is no http(s) URL: ${withoutCredentials(cluster.server)}`,
     );
   }
   const user = context.user ? kubeConfig.getUser(context.user) : { name: 'anonymous' };

@@ -8,3 +8,8 @@ export interface ListenAddress {
 export function hostAndPort(host: string, port: number | string): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
+
+/** A URL as it may be told: without a name and a password, which some have in front of the host. */
+export function withoutCredentials(url: string): string {
+  return url.replace(/\/\/[^/]*@/, '//');
+}

@@ -4,6 +4,7 @@ import type { MicroTime } from '../election/time.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import { type Clock, sleep, within } from '../support/clock.ts';
+import { EventBacklog } from './event-backlog.ts';
 import { type CorrelatedEvent, createEventCorrelator } from './event-correlator.ts';
 import type { EventMetrics } from './event-metrics.ts';
 import type { LeaseEvent } from './lease-event.ts';
@@ -21,7 +22,7 @@ export interface EventRecorderParts {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Writes Events on Leases, in their order, one at a time, beside everything else and without ever holding it up. */
+/** Writes Events on Leases, namespaces in turn and each in its order, one at a time, beside everything else and without ever holding it up. */
 export interface EventRecorder {
   /** Neither throws nor waits. */
   record(event: LeaseEvent): void;
@@ -34,7 +35,7 @@ interface Recorded {
   readonly time: MicroTime;
 }
 
-/** Events that wait to be written; what comes on top of them is dropped. */
+/** Events that wait to be written; what comes on top of them costs one of the namespace that has the most. */
 const MAX_WAITING = 1000;
 /** For all Leases together: the elections of a whole cluster at once show soon, and a storm leaves the server its peace. */
 const RATE = { burst: 100, perSecond: 20 };
@@ -49,7 +50,7 @@ export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
   const { client, clock, metrics, onFailure } = parts;
   const correlator = createEventCorrelator();
   const stopping = new AbortController();
-  const waiting: Recorded[] = [];
+  const waiting = new EventBacklog<Recorded>(MAX_WAITING);
   let isClosed = false;
   let bucket = fullBucket(RATE, clock.now());
   let lastSuffix = 0n;
@@ -58,8 +59,10 @@ export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
   async function writeAll(): Promise<void> {
     // In a turn of its own: whoever records is in the middle of an election.
     await Promise.resolve();
-    for (let next = waiting.shift(); next; next = waiting.shift()) {
+    while (waiting.size > 0) {
       await untilAllowed();
+      const next = waiting.shift();
+      if (!next) break;
       if (stopping.signal.aborted) metrics.ended('dropped');
       else await writeOrTell(next);
     }
@@ -118,12 +121,12 @@ export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
 
   return {
     record(event) {
-      const isTaken = !isClosed && correlator.admits(event, clock.now()) && waiting.length < MAX_WAITING;
-      if (!isTaken) {
+      if (isClosed || !correlator.admits(event, clock.now())) {
         metrics.ended('dropped');
         return;
       }
-      waiting.push({ event, time: clock.wallTime() });
+      const { namespace } = event.lease;
+      if (waiting.push(namespace, { event, time: clock.wallTime() }) === 'dropped') metrics.ended('dropped');
       writing ??= writeAll();
     },
     async stop() {

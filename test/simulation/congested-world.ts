@@ -1,9 +1,11 @@
+import type { ElectionController } from '../../src/controller/election-controller.ts';
 import type { Instant } from '../../src/support/clock.ts';
 import type { SimWrite } from './sim-api-server.ts';
 import { SimCapacity } from './sim-capacity.ts';
 import { SimCrowd } from './sim-crowd.ts';
 import { emptyPlan } from './sim-plan.ts';
 import { SimProcess } from './sim-process.ts';
+import type { SimReplica } from './sim-replica.ts';
 import { SimWorld } from './sim-world.ts';
 
 /** What there is in a {@link CongestedWorld}. */
@@ -14,6 +16,8 @@ export interface CongestionOptions {
   readonly renewEveryMs: number;
   /** So many candidates that never answer, for one Lease more that does not exist yet. */
   readonly silent?: number;
+  /** So many candidates that answer, for that Lease. */
+  readonly answering?: number;
 }
 
 const CANDIDATES_PER_LEASE = 5;
@@ -30,10 +34,12 @@ export class CongestedWorld {
   readonly leaseNames: readonly string[];
   readonly #capacity: SimCapacity;
   readonly #crowd: SimCrowd;
+  /** Programs of a namespace of its own, `noisy`, which nobody else should notice. */
+  readonly noisy: SimCrowd;
   /** Since when it is counted what happens. */
   #from: Instant = 0;
 
-  constructor({ leases, requestsPerSecond, renewEveryMs, silent = 0 }: CongestionOptions) {
+  constructor({ leases, requestsPerSecond, renewEveryMs, silent = 0, answering = 0 }: CongestionOptions) {
     const { world } = this;
     this.leaseNames = Array.from({ length: leases }, (_, index) => `lease-${index}`);
     this.#capacity = new SimCapacity(world.clock, requestsPerSecond);
@@ -41,6 +47,7 @@ export class CongestedWorld {
     world.calm = STEADY;
     const process = new SimProcess(world.clock);
     this.#crowd = new SimCrowd(world.api, process, world.connect(process, 'crowd'), renewEveryMs);
+    this.noisy = new SimCrowd(world.api, process, world.connect(process, 'noisy'), renewEveryMs, 'noisy');
     for (const [index, leaseName] of this.leaseNames.entries()) {
       for (let place = 0; place < CANDIDATES_PER_LEASE; place++) {
         const emulationVersion = place === 0 && index % 2 === 0 ? '1.34.0' : `1.35.${Math.max(place, 1)}`;
@@ -48,9 +55,10 @@ export class CongestedWorld {
       }
       this.#crowd.lead(leaseName, `${leaseName}-0`);
     }
-    for (let index = 0; index < silent; index++) {
-      const name = `silent-${index}`;
-      this.#crowd.add({ leaseName: 'crowded', name, emulationVersion: '1.35.0', isRunning: false });
+    for (let index = 0; index < silent + answering; index++) {
+      const isRunning = index >= silent;
+      const name = `${isRunning ? 'answering' : 'silent'}-${index}`;
+      this.#crowd.add({ leaseName: 'crowded', name, emulationVersion: '1.35.0', isRunning });
     }
   }
 
@@ -109,7 +117,17 @@ export class CongestedWorld {
 
   /** Which replica has the lock. */
   get coordinator(): string | undefined {
-    return this.world.replicas.find((replica) => replica.isActive())?.name;
+    return this.#active?.name;
+  }
+
+  /** The controller of the replica that has the lock. */
+  get controller(): ElectionController {
+    if (!this.#active) throw new Error('nobody has the lock');
+    return this.#active.controller;
+  }
+
+  get #active(): SimReplica | undefined {
+    return this.world.replicas.find((replica) => replica.isActive());
   }
 
   /** Leases that went to another than the best of those that live, as if that one were dead. */
@@ -155,12 +173,13 @@ export class CongestedWorld {
 
 function kindOf({ writer, method, resource, body, status }: SimWrite): string {
   if (writer.endsWith('-lock')) return 'of the lock';
+  const isProgram = writer === 'crowd' || writer === 'noisy';
   const failed = status < 300 ? '' : ` refused (${status})`;
   if (resource === 'leasecandidates') {
     if (method === 'DELETE') return `deletions of candidates${failed}`;
-    return (writer === 'crowd' ? 'acks' : 'pings') + failed;
+    return (isProgram ? 'acks' : 'pings') + failed;
   }
-  if (writer === 'crowd') return `renewals${failed}`;
+  if (isProgram) return `renewals${failed}`;
   const isGrant = JSON.stringify(body).includes('"holderIdentity"');
   return (isGrant ? 'grants' : 'other writes of Leases') + failed;
 }

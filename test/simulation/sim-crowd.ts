@@ -41,7 +41,6 @@ interface LeaseState {
   cancelRenewal: () => void;
 }
 
-const NAMESPACE = 'default';
 const BINARY_VERSION = '1.36.0';
 const STRATEGY = 'OldestEmulationVersion';
 const LEASE_SECONDS = 15;
@@ -61,16 +60,24 @@ export class SimCrowd {
   readonly #process: SimProcess;
   readonly #connection: SimConnection;
   readonly #renewEveryMs: number;
+  readonly #namespace: string;
   readonly #members = new Map<string, MemberState>();
   readonly #leases = new Map<string, LeaseState>();
 
-  constructor(api: SimApiServer, process: SimProcess, connection: SimConnection, renewEveryMs: number) {
+  constructor(
+    api: SimApiServer,
+    process: SimProcess,
+    connection: SimConnection,
+    renewEveryMs: number,
+    namespace = 'default',
+  ) {
     this.#api = api;
     this.#process = process;
     this.#connection = connection;
     this.#renewEveryMs = renewEveryMs;
+    this.#namespace = namespace;
     api.store.watch(api.store.revision, ({ type, resource, object }) => {
-      if (type === 'DELETED') return;
+      if (type === 'DELETED' || object.metadata.namespace !== namespace) return;
       if (resource === 'leases') this.#onLease(object);
       else this.#onCandidate(object);
     });
@@ -79,7 +86,7 @@ export class SimCrowd {
   /** Those that were there before the simulation began: it costs no requests. */
   add(member: SimCrowdMember): void {
     const { leaseName, name, emulationVersion, isRunning } = member;
-    this.#members.set(`${NAMESPACE}/${name}`, { member, isRunning, isAcking: false });
+    this.#members.set(`${this.#namespace}/${name}`, { member, isRunning, isAcking: false });
     const renewTime = this.#timeAt(-LAST_RENEWAL_MS);
     const spec = {
       leaseName,
@@ -88,7 +95,15 @@ export class SimCrowd {
       strategy: STRATEGY,
       renewTime,
     };
-    this.#api.store.create('leasecandidates', { metadata: { namespace: NAMESPACE, name }, spec });
+    this.#api.store.create('leasecandidates', { metadata: { namespace: this.#namespace, name }, spec });
+  }
+
+  /** A member renews, with fields changed perhaps, and nobody's time is taken but that of whoever watches. */
+  renew(name: string, fields: JsonObject = {}): void {
+    const object = this.#api.candidate(`${this.#namespace}/${name}`);
+    if (!object) throw new Error(`there is no candidate ${name}`);
+    const spec = { ...specOf(object), renewTime: this.#timeAt(0), ...fields };
+    this.#api.store.update('leasecandidates', object, { ...object, spec });
   }
 
   /** `name` has led the Lease since before the simulation began. Renewals of several Leases are spread over their interval. */
@@ -102,7 +117,7 @@ export class SimCrowd {
       leaseTransitions: 0,
       strategy: STRATEGY,
     };
-    const object = { metadata: { namespace: NAMESPACE, name: leaseName }, spec };
+    const object = { metadata: { namespace: this.#namespace, name: leaseName }, spec };
     const lease = this.#track(object, name, this.#runsOutAt());
     this.#api.store.create('leases', object);
     this.#renewIn(lease, this.#process.random() * this.#renewEveryMs);
@@ -110,20 +125,20 @@ export class SimCrowd {
 
   /** The member that leads a Lease, if it still may. */
   leaderOf(leaseName: string): string | undefined {
-    const lease = this.#leases.get(`${NAMESPACE}/${leaseName}`);
+    const lease = this.#leases.get(`${this.#namespace}/${leaseName}`);
     if (!lease || !this.#isRunning(lease.leader) || this.#process.now() >= lease.ledUntil) return undefined;
     return lease.leader;
   }
 
   /** Ends at once, and leaves everything as it is. */
   crash(name: string): void {
-    const state = this.#members.get(`${NAMESPACE}/${name}`);
+    const state = this.#members.get(`${this.#namespace}/${name}`);
     if (state) state.isRunning = false;
   }
 
   /** Ends cleanly: releases the Lease, and takes its LeaseCandidate along. */
   async stopLeader(leaseName: string): Promise<void> {
-    const lease = this.#leases.get(`${NAMESPACE}/${leaseName}`);
+    const lease = this.#leases.get(`${this.#namespace}/${leaseName}`);
     const leader = this.leaderOf(leaseName);
     if (!lease || leader === undefined) return;
     this.crash(leader);
@@ -131,7 +146,7 @@ export class SimCrowd {
     if ((await this.#release(lease)) || (await this.#release(lease))) lease.ledUntil = this.#process.now();
     // Granted to somebody else before the answer came.
     this.#onLease(lease.object);
-    const path = resourcePaths.candidate('v1beta1', NAMESPACE, leader);
+    const path = resourcePaths.candidate('v1beta1', this.#namespace, leader);
     await this.#connection.request({ method: 'DELETE', path }).catch(() => {});
   }
 
@@ -143,7 +158,7 @@ export class SimCrowd {
   }
 
   #isRunning(name: string): boolean {
-    return this.#members.get(`${NAMESPACE}/${name}`)?.isRunning ?? false;
+    return this.#members.get(`${this.#namespace}/${name}`)?.isRunning ?? false;
   }
 
   #timeAt(inMs: number): string {
@@ -158,7 +173,7 @@ export class SimCrowd {
   }
 
   async #ack(state: MemberState, object: KubernetesObject): Promise<void> {
-    const path = resourcePaths.candidate('v1beta1', NAMESPACE, state.member.name);
+    const path = resourcePaths.candidate('v1beta1', this.#namespace, state.member.name);
     const body = { ...object, spec: { ...specOf(object), renewTime: this.#timeAt(0) } };
     let againInMs = 0;
     await this.#connection.request({ method: 'PUT', path, body }).catch(() => {
@@ -166,7 +181,7 @@ export class SimCrowd {
     });
     state.isAcking = false;
     const again = () => {
-      const current = this.#api.candidate(`${NAMESPACE}/${state.member.name}`);
+      const current = this.#api.candidate(`${this.#namespace}/${state.member.name}`);
       if (current) this.#onCandidate(current);
     };
     if (againInMs > 0) this.#process.setTimer(again, againInMs);
@@ -239,7 +254,7 @@ export class SimCrowd {
 
   /** Resolves to whether it succeeded, as far as its writer came to know. */
   async #write(lease: LeaseState, spec: JsonObject): Promise<boolean> {
-    const path = resourcePaths.lease(NAMESPACE, lease.object.metadata.name);
+    const path = resourcePaths.lease(this.#namespace, lease.object.metadata.name);
     const body = { ...lease.object, spec };
     lease.isWriting = true;
     try {

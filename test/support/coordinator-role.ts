@@ -7,15 +7,39 @@ interface KubernetesRole {
   readonly rules?: readonly {
     readonly apiGroups: readonly string[];
     readonly resources: readonly string[];
+    readonly resourceNames?: readonly string[];
     readonly verbs: readonly string[];
   }[];
 }
 
+/**
+ * Like `patch coordination.k8s.io/leases`; with ` named the lock` only for the lock's own Lease, with ` in the lock` only in
+ * its namespace.
+ */
+export type CoordinatorPermission = `${string} ${string}/${string}`;
+
+async function readRoles(): Promise<readonly KubernetesRole[]> {
+  const text = await readFile(new URL('../../deploy/rbac.yaml', import.meta.url), 'utf8');
+  return parseAllDocuments(text).map((document) => document.toJS() as KubernetesRole);
+}
+
+/** Every single right that deploy/rbac.yaml gives. */
+export async function coordinatorPermissions(): Promise<readonly CoordinatorPermission[]> {
+  return (await readRoles()).flatMap(({ rules = [], metadata: { namespace } }) =>
+    rules.flatMap(({ apiGroups, resources, verbs, resourceNames }) => {
+      const where = namespace === undefined ? '' : resourceNames ? ' named the lock' : ' in the lock';
+      return verbs.flatMap((verb) =>
+        apiGroups.flatMap((group) =>
+          resources.map((resource): CoordinatorPermission => `${verb} ${group}/${resource}${where}`),
+        ),
+      );
+    }),
+  );
+}
+
 /** The rules of deploy/rbac.yaml, as the embedded server's tokens have them: those know no names of single objects. */
 export async function coordinatorRules(): Promise<readonly ResourceRule[]> {
-  const text = await readFile(new URL('../../deploy/rbac.yaml', import.meta.url), 'utf8');
-  const roles = parseAllDocuments(text).map((document) => document.toJS() as KubernetesRole);
-  return roles.flatMap(({ rules = [], metadata: { namespace } }) =>
+  return (await readRoles()).flatMap(({ rules = [], metadata: { namespace } }) =>
     rules.map(({ apiGroups, resources, verbs }) => ({
       verbs,
       groups: apiGroups,

@@ -174,6 +174,34 @@ describe('a storm', () => {
   });
 });
 
+describe('a storm in one namespace', () => {
+  const inNamespace = (namespace: string, name: string) =>
+    makeLeaseEvent({ lease: { ...makeLeaseEvent().lease, namespace, name } });
+  const written = (requests: readonly ApiRequest[], namespace: string) =>
+    requests.filter(({ path }) => path.includes(`/${namespace}/`)).length;
+
+  test('drops its own Events, and none of another namespace, once too many wait', async () => {
+    const { clock, requests, results, recorder } = makeRecorder();
+    for (let index = 0; index < 3000; index++) recorder.record(inNamespace('noisy', `lease-${index}`));
+    for (let index = 0; index < 50; index++) recorder.record(inNamespace('quiet', `lease-${index}`));
+    await clock.advance(0);
+    expect(written(requests, 'quiet')).toBe(50);
+    await clock.advance(60_000);
+    expect(written(requests, 'noisy')).toBe(950);
+    expect(results.filter((result) => result === 'dropped')).toHaveLength(2050);
+  });
+
+  test('lets an Event of another namespace come next, however many wait', async () => {
+    const { clock, requests, recorder } = makeRecorder();
+    for (let index = 0; index < 500; index++) recorder.record(inNamespace('noisy', `lease-${index}`));
+    await clock.advance(10_000);
+    expect(requests).toHaveLength(300);
+    recorder.record(inNamespace('quiet', 'lease'));
+    await clock.advance(100);
+    expect(written(requests, 'quiet')).toBe(1);
+  });
+});
+
 describe('a recorder that is stopped', () => {
   test('writes what waits, and takes nothing more', async () => {
     const { clock, requests, results, recorder } = makeRecorder();

@@ -1,0 +1,65 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { ElectionRecords } from '../../src/controller/election-records.ts';
+import { ControllerWorld, isPing } from './make-controller.ts';
+import { makeCandidateObject } from './make-objects.ts';
+
+const KEY = 'default/scheduler';
+
+async function makeLedWorld(): Promise<ControllerWorld> {
+  const world = await new ControllerWorld().start();
+  world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+  await world.clock.advance(0);
+  // The holder takes it up.
+  await world.clock.advance(2000);
+  world.change('leases', KEY, { renewTime: world.wallText, leaseDurationSeconds: 15 });
+  await world.clock.advance(0);
+  return world;
+}
+
+describe('a crowd of candidates whose Lease is in good order', () => {
+  test('renews, and its leader does, without any of them being looked at for the sake of another one', async () => {
+    const world = await makeLedWorld();
+    for (let index = 0; index < 200; index++)
+      world.create('leasecandidates', makeCandidateObject(`b${index}`, { renewedAt: 2000 }));
+    await world.clock.advance(1000);
+    expect(world.decisions.at(-1)).toBe(`${KEY} LeaderOptimal`);
+    const gather = vi.spyOn(ElectionRecords.prototype, 'gather');
+    onTestFinished(() => gather.mockRestore());
+    for (let index = 0; index < 200; index++) world.renew(`default/b${index}`);
+    for (let index = 0; index < 10; index++) {
+      world.renewLease(KEY);
+      await world.clock.advance(10);
+    }
+    const lookedAt = gather.mock.results.flatMap(({ value }) => value.candidates);
+    expect(lookedAt).toHaveLength(0);
+  });
+});
+
+describe('candidates that come and go', () => {
+  test.each([
+    { name: 'an answer', fate: {} },
+    { name: 'a refusal', fate: { outcome: 500 } },
+    { name: 'an answer that comes after they have gone', fate: { answerMs: 2000 } },
+    { name: 'a refusal that comes after they have gone', fate: { answerMs: 2000, outcome: 500 } },
+  ])('leave nothing behind, whatever came of their pings: $name', async ({ fate }) => {
+    const world = await makeLedWorld();
+    let pings = 0;
+    world.fate = (request) => {
+      if (!isPing(request)) return {};
+      pings++;
+      return fate;
+    };
+    const before = world.controller.kept;
+    for (let index = 0; index < 50; index++) {
+      const version = `1.35.${50 - index}`;
+      world.create('leasecandidates', makeCandidateObject(`b${index}`, { renewedAt: -60_000, version }));
+      await world.clock.advance(1000);
+      world.remove('leasecandidates', `default/b${index}`);
+      await world.clock.advance(100);
+      world.renewLease(KEY);
+    }
+    await world.clock.advance(3000);
+    expect(pings).toBeGreaterThan(20);
+    expect(world.controller.kept).toEqual(before);
+  });
+});

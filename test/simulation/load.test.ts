@@ -1,0 +1,113 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { ElectionRecords } from '../../src/controller/election-records.ts';
+import { CongestedWorld, type CongestionOptions } from './congested-world.ts';
+
+/** Which part of the full size is tried: with 1, 100,000 candidates of one Lease and 10,000 Leases at once. */
+const SCALE = Number(process.env['CLE_SIM_SCALE'] ?? 0.05);
+const CROWD = 100_000 * SCALE;
+const NEW_LEASES = 10_000 * SCALE;
+const OTHERS = 100;
+const STEADY = { leases: OTHERS, requestsPerSecond: 1000, renewEveryMs: 4000 };
+/** What a busy candidate of a Lease with so many does, so often. */
+const BUSY = { candidates: 100, times: 20_000, everyMs: 1 };
+/** How much later than without its neighbour another Lease may be led again, in milliseconds. */
+const MOST_DELAY_MS = 100;
+/** A Lease is decided on so often for each candidate and second of virtual time, and has a second's worth in advance. */
+const DECIDED_CANDIDATES_PER_SECOND = 10_000;
+
+/** How often a Lease was decided on, and on how many candidates all in all. */
+function countDecisions(key: string) {
+  const original = ElectionRecords.prototype.gather;
+  const counts = { decisions: 0, candidates: 0 };
+  const spy = vi.spyOn(ElectionRecords.prototype, 'gather').mockImplementation(function (
+    this: ElectionRecords,
+    gathered: string,
+  ) {
+    const input = original.call(this, gathered);
+    if (gathered === key) {
+      counts.decisions++;
+      counts.candidates += input.candidates.length;
+    }
+    return input;
+  });
+  onTestFinished(() => spy.mockRestore());
+  return counts;
+}
+
+/** The world once 100 leaders have stopped within 20 s, beside a neighbour that does what `disturb` begins. */
+async function elect(options: Partial<CongestionOptions>, disturb?: (world: CongestedWorld) => void) {
+  const congested = new CongestedWorld({ ...STEADY, ...options });
+  await congested.start(1000);
+  disturb?.(congested);
+  await congested.endLeaders('stop', 20_000);
+  await congested.runUntilLed(30_000);
+  return congested;
+}
+
+/** No other Lease noticed, and no more is kept, nor more timers are set, than there are objects and requests. */
+function expectUnnoticed(beside: CongestedWorld, alone: CongestedWorld, leases: number, candidates: number) {
+  const delays = beside.vacancies.map((ms, index) => ms - (alone.vacancies[index] ?? Number.NaN));
+  const { plans, expectations, backoffs, memories, reasons, budgets } = beside.controller.kept;
+  expect([...alone.world.violations, ...beside.world.violations]).toEqual([]);
+  expect(Math.max(...delays), beside.report).toBeLessThan(MOST_DELAY_MS);
+  // The coordinator's own lock is a Lease as well.
+  expect(Math.max(plans, memories, reasons, budgets)).toBeLessThanOrEqual(OTHERS + leases + 1);
+  expect(Math.max(expectations, backoffs)).toBeLessThanOrEqual(6 * OTHERS + leases + candidates);
+  // One for each renewal of a Lease to come, and a few dozen for watches, deadlines and what is on its way.
+  expect(beside.world.clock.pendingTimers).toBeLessThan(OTHERS + leases + 100);
+}
+
+describe(`a Lease with ${CROWD} candidates`, () => {
+  test.each(['silent', 'answering'])('that are %s delays no election of another Lease', async (how) => {
+    const alone = await elect({});
+    const decided = countDecisions('default/crowded');
+    const beside = await elect({ [how]: CROWD });
+    expectUnnoticed(beside, alone, 1, CROWD);
+    const seconds = beside.world.clock.now() / 1000;
+    // A write to the Lease ends the wait for the next decision, and there are a few.
+    const most = DECIDED_CANDIDATES_PER_SECOND * seconds + 3 * CROWD;
+    expect(decided.candidates).toBeLessThan(most);
+  });
+});
+
+describe(`${NEW_LEASES} Leases of one namespace that appear within a second`, () => {
+  test('delay no election of another namespace, and are all led in the end', async () => {
+    const options = { requestsPerSecond: Math.max(1000, 10_000 * SCALE) };
+    const alone = await elect(options);
+    const beside = await elect(options, ({ world, noisy }) => {
+      for (let index = 0; index < NEW_LEASES; index++) {
+        const leaseName = `new-${index}`;
+        world.after((1000 * index) / NEW_LEASES, () => {
+          for (const name of [`${leaseName}-a`, `${leaseName}-b`])
+            noisy.add({ leaseName, name, emulationVersion: '1.35.0', isRunning: true });
+        });
+      }
+    });
+    expectUnnoticed(beside, alone, NEW_LEASES, 2 * NEW_LEASES);
+    const names = Array.from({ length: NEW_LEASES }, (_, index) => `new-${index}`);
+    expect(names.filter((name) => beside.noisy.leaderOf(name) === undefined)).toEqual([]);
+  });
+});
+
+describe('a candidate that renews 1,000 times a second', () => {
+  test.each([
+    { name: 'and is as it was', fields: () => ({}) },
+    { name: 'with another version each time', fields: (n: number) => ({ binaryVersion: `1.37.${n}` }) },
+    { name: 'with another strategy than the others', fields: (n: number) => ({ strategy: `S${n}` }) },
+  ])('$name has its Lease decided on no more often than others can bear', async ({ fields }) => {
+    const alone = await elect({});
+    const decided = countDecisions('noisy/busy');
+    const beside = await elect({}, ({ world, noisy }) => {
+      for (let index = 0; index < BUSY.candidates; index++)
+        noisy.add({ leaseName: 'busy', name: `busy-${index}`, emulationVersion: '1.35.0', isRunning: true });
+      const renew = (n: number) => {
+        noisy.renew('busy-0', fields(n));
+        if (n < BUSY.times) world.after(BUSY.everyMs, () => renew(n + 1));
+      };
+      renew(0);
+    });
+    expectUnnoticed(beside, alone, 1, BUSY.candidates);
+    const seconds = beside.world.clock.now() / 1000 + 1;
+    expect(decided.candidates).toBeLessThan(DECIDED_CANDIDATES_PER_SECOND * seconds);
+  });
+});

@@ -1,0 +1,71 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
+import type { ApiRequest } from '../../src/kubernetes/client.ts';
+import { describeTarget } from '../../src/kubernetes/request-subject.ts';
+import { createEventRecorder } from '../../src/telemetry/event-recorder.ts';
+import { type CoordinatorPermission, coordinatorPermissions } from '../support/coordinator-role.ts';
+import { makeLeaseEvent } from '../telemetry/make-lease-event.ts';
+import { CongestedWorld } from './congested-world.ts';
+import { SimConnection } from './sim-connection.ts';
+
+const HOUR_MS = 60 * 60_000;
+
+/** The right that a request needs; undefined for discovery, which everybody may do. */
+function permissionOf(request: ApiRequest): CoordinatorPermission | undefined {
+  const { method, path, query = {}, body } = request;
+  const { verb, resource } = describeTarget(method, path, query);
+  if (resource.startsWith('/')) return undefined;
+  const [, group = '', namespace = '', name = ''] =
+    /^\/(?:api|apis\/([^/]+))\/v\w+(?:\/namespaces\/([^/]+))?\/\w+(?:\/([^/]+))?$/.exec(path) ?? [];
+  const selected = /^metadata\.name=(.+)$/.exec(String(query['fieldSelector'] ?? ''))?.[1] ?? name;
+  const created = (body as { readonly metadata?: { readonly name?: string } } | undefined)?.metadata?.name;
+  const { namespace: lockNamespace, name: lockName } = coordinatorLease;
+  const isLock = namespace === lockNamespace && (selected === lockName || created === lockName);
+  return `${verb} ${group}/${resource}${isLock ? ` ${verb === 'create' ? 'in' : 'named'} the lock` : ''}`;
+}
+
+test('the role of deploy/rbac.yaml has every right that is ever used, and no other', async () => {
+  const used = new Set<CoordinatorPermission>();
+  const note = (request: ApiRequest) => {
+    const permission = permissionOf(request);
+    if (permission) used.add(permission);
+  };
+  const spies = [vi.spyOn(SimConnection.prototype, 'request'), vi.spyOn(SimConnection.prototype, 'stream')];
+  onTestFinished(() => {
+    for (const spy of spies) spy.mockRestore();
+  });
+
+  // An election, a preemption, a Lease that is created, a hand-over of the lock, and candidates that are collected.
+  const congested = new CongestedWorld({ leases: 2, requestsPerSecond: 1000, renewEveryMs: 10_000 });
+  congested.noisy.add({ leaseName: 'new', name: 'new-0', emulationVersion: '1.35.0', isRunning: true });
+  await congested.start(1000);
+  await congested.endLeaders('crash', 1000);
+  await congested.runUntilLed(60_000);
+  const { coordinator = '' } = congested;
+  const ours = congested.world.replicas.flatMap(({ client, lockClient }) => [client, lockClient]);
+  congested.world.stopReplica(coordinator.replace(/\.\d+$/, ''), 5 * HOUR_MS);
+  await congested.world.run(3 * HOUR_MS);
+  for (const { mock } of spies) {
+    for (const [index, [request]] of mock.calls.entries())
+      if (ours.includes(mock.contexts[index] as SimConnection)) note(request);
+  }
+
+  const { clock } = congested.world;
+  const recorder = createEventRecorder({
+    client: {
+      async request(request) {
+        note(request);
+        return {};
+      },
+    },
+    clock,
+    host: 'node-1',
+    metrics: { ended: () => {} },
+    onFailure: () => {},
+  });
+  recorder.record(makeLeaseEvent());
+  recorder.record(makeLeaseEvent());
+  await clock.advance(0);
+
+  expect([...used].sort()).toEqual([...(await coordinatorPermissions())].sort());
+});
