@@ -272,15 +272,19 @@ export const MUTANTS: readonly Mutant[] = [
       'const MAX_REFUSALS = 5000;',
     ],
   ),
-  mutant('bookmark-is-newest', 'takes a bookmark for the newest state: goes on some changes after it', [
-    'kubernetes/reflector.ts',
-    'this.#state = afterNews(this.#state, event.resourceVersion);',
-    'this.#state = afterNews(this.#state, String(Number(event.resourceVersion) + 20));',
-  ]),
+  mutant(
+    'skips-changes',
+    'takes what it was told of last for the newest state: goes on some changes after it',
+    [
+      'kubernetes/watch-stream.ts',
+      'resourceVersion: request.resourceVersion,',
+      'resourceVersion: String(Number(request.resourceVersion) + 5),',
+    ],
+  ),
   mutant('stalled-watch', 'never notices that a watch has fallen silent', [
     'kubernetes/watch-stream.ts',
     'if (remainingMs <= 0) stall.abort();',
-    'if (remainingMs <= -1e9) stall.abort();',
+    'if (remainingMs <= 0) stopStallTimer.current = () => {};',
   ]),
   mutant('no-rediscovery', 'does not look for the API again once it has gone', [
     'controller/candidate-watch.ts',
