@@ -44,7 +44,7 @@ export class CongestedWorld {
     this.leaseNames = Array.from({ length: leases }, (_, index) => `lease-${index}`);
     this.#capacity = new SimCapacity(world.clock, requestsPerSecond);
     for (const api of world.servers) api.capacity = this.#capacity;
-    world.calm = STEADY;
+    world.network.calm = STEADY;
     const process = new SimProcess(world.clock);
     this.#crowd = new SimCrowd(world.api, process, world.connect(process, 'crowd'), renewEveryMs);
     this.noisy = new SimCrowd(world.api, process, world.connect(process, 'noisy'), renewEveryMs, 'noisy');

@@ -31,7 +31,7 @@ class FirstStart {
 
   async run(): Promise<void> {
     const { world } = this;
-    world.calm = { latencyMs: 1, watchDelayMs: 1 };
+    world.network.calm = { latencyMs: 1, watchDelayMs: 1 };
     world.addReplica({ name: 'replica-1', wallMs: 0, rate: 1 });
     await world.run(20_000);
     for (const lease of LEASES) this.#start(lease);

@@ -2,11 +2,11 @@ import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { CandidateState, HistoryEvent, LeaseState, Writer } from '../invariants/history.ts';
 import { type SimWrite, specOf } from './sim-api-server.ts';
 
+type WhatWasWritten = Pick<SimWrite, 'at' | 'resource' | 'key' | 'before' | 'after' | 'isLate'>;
+
 /** What a write that was carried out is in a history. */
-export function eventOf(
-  { at, resource, key, before, after, isLate }: SimWrite,
-  writer: Writer,
-): HistoryEvent {
+export function eventOf(write: WhatWasWritten, writer: Writer): HistoryEvent {
+  const { at, resource, key, before, after, isLate } = write;
   const common = { at, writer, key, isLate };
   return resource === 'leases'
     ? { kind: 'lease', ...common, before: leaseOf(before), after: leaseOf(after) }

@@ -43,7 +43,7 @@ test('the role of deploy/rbac.yaml has every right that is ever used, and no oth
   await congested.runUntilLed(60_000);
   const { coordinator = '' } = congested;
   const ours = congested.world.replicas.flatMap(({ client, lockClient }) => [client, lockClient]);
-  congested.world.stopReplica(coordinator.replace(/\.\d+$/, ''), 5 * HOUR_MS);
+  congested.world.coordinators.stop(coordinator.replace(/\.\d+$/, ''), 5 * HOUR_MS);
   await congested.world.run(3 * HOUR_MS);
   for (const { mock } of spies) {
     for (const [index, [request]] of mock.calls.entries())

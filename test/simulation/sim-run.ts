@@ -58,7 +58,7 @@ class SimRun {
 
   async run(): Promise<void> {
     const { plan } = this.#world;
-    if (plan.hasBuiltIn) this.#world.startBuiltIn();
+    if (plan.hasBuiltIn) this.#world.coordinators.startBuiltIn();
     for (const replica of plan.replicas) this.#world.addReplica(replica);
     for (const slot of plan.slots) this.#world.addSlot(slot);
     for (const fault of plan.faults) this.#world.after(fault.atMs, () => this.#strike(fault, TRIES));

@@ -79,10 +79,13 @@ export class SimBuiltIn {
       this.#lease = undefined;
       return false;
     }
+    // As client-go counts: each new holder is a transition.
+    const isTaken = lease !== undefined && holder !== this.#identity;
     const renewed = {
       ...(lease ?? { metadata: { name: 'lock' } }),
       spec: {
         ...spec,
+        leaseTransitions: Number(spec['leaseTransitions'] ?? 0) + (isTaken ? 1 : 0),
         holderIdentity: this.#identity,
         leaseDurationSeconds: LEASE_SECONDS,
         renewTime: `${this.#identity} ${this.#renewals++}`,

@@ -41,8 +41,8 @@ function disturbed(
     }),
     strike: (world, { target, disturbance, forMs }) => {
       const isAboutWatches = disturbance.watchDelayMs !== undefined || disturbance.coalesces === true;
-      if (isAboutWatches && touchesReplica(target) && world.hasTruce) return false;
-      const links = target === EVERYBODY ? world.allLinks() : world.linksOf(target);
+      if (isAboutWatches && touchesReplica(target) && world.truce.isOn) return false;
+      const links = target === EVERYBODY ? world.network.links : world.network.linksOf(target);
       if (links.length === 0) return false;
       world.during(forMs, () => {
         const ends = links.map((link) => link.disturb({ ...disturbance, kind }));
@@ -74,11 +74,12 @@ function cut(kind: string, outcome: 'dropped' | 'lost'): Fault<unknown> {
       forMs: chance.between(2000, 60_000),
     }),
     strike: (world, { target, forMs }) => {
-      if (touchesReplica(target) && world.hasTruce) return false;
-      const links = target === EVERYBODY ? world.allLinks() : world.linksOf(target);
+      if (touchesReplica(target) && world.truce.isOn) return false;
+      const links = target === EVERYBODY ? world.network.links : world.network.linksOf(target);
       if (links.length === 0) return false;
       world.during(forMs, () => {
-        const connections = target === EVERYBODY ? world.allConnections() : world.connectionsOf(target);
+        const connections =
+          target === EVERYBODY ? world.network.connections : world.network.connectionsOf(target);
         const ends = links.map((link) => link.disturb({ kind, outcome, watchDelayMs: 0 }));
         for (const connection of connections) connection.holdWatches(true);
         return () => {
@@ -101,9 +102,9 @@ function toWatches(
   return fault<{ readonly target: string }>({
     plan: (chance, population) => ({ target: pickTarget(chance, population) }),
     strike: (world, { target }) => {
-      if (touchesReplica(target) && world.hasTruce) return false;
+      if (touchesReplica(target) && world.truce.isOn) return false;
       strike(world, target);
-      const links = target === EVERYBODY ? world.allLinks() : world.linksOf(target);
+      const links = target === EVERYBODY ? world.network.links : world.network.linksOf(target);
       for (const link of links) link.trouble(world.clock.now() + settlesWithin.ms);
       return true;
     },
@@ -112,7 +113,7 @@ function toWatches(
 }
 
 const connectionsOf = (world: SimWorld, target: string) =>
-  target === EVERYBODY ? world.allConnections() : world.connectionsOf(target);
+  target === EVERYBODY ? world.network.connections : world.network.connectionsOf(target);
 
 /** What may go wrong on the way between a process and the API servers. */
 export const networkFaults = {

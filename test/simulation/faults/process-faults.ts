@@ -87,8 +87,8 @@ export const processFaults = {
   replicaPaused: fault<ReplicaArgs>({
     plan: planReplica(60_000),
     strike: (world, { replica, ms }) => {
-      const running = world.replica(replica);
-      if (!running || world.hasTruce) return false;
+      const running = world.coordinators.in(replica);
+      if (!running || world.truce.isOn) return false;
       running.process.pause(ms);
       world.during(ms, () => () => running.process.resume());
       return true;
@@ -97,7 +97,7 @@ export const processFaults = {
   }),
   replicaCrashes: fault<ReplicaArgs>({
     plan: planReplica(20_000),
-    strike: (world, { replica, ms }) => !world.hasTruce && world.crashReplica(replica, ms),
+    strike: (world, { replica, ms }) => !world.truce.isOn && world.coordinators.crash(replica, ms),
     settlesWithin: REPLACED,
   }),
   /** Right when one of its next writes has been carried out, or is about to be. */
@@ -108,15 +108,15 @@ export const processFaults = {
       isCarriedOut: chance.is(0.5),
     }),
     strike: (world, { replica, ms, writes, isCarriedOut }) => {
-      if (world.hasTruce) return false;
-      world.crashReplicaAtWrite(replica, { ms, writes, isCarriedOut });
+      if (world.truce.isOn) return false;
+      world.coordinators.crashAtWrite(replica, { ms, writes, isCarriedOut });
       return undefined;
     },
     settlesWithin: REPLACED,
   }),
   replicaStops: fault<ReplicaArgs>({
     plan: planReplica(10_000),
-    strike: (world, { replica, ms }) => !world.hasTruce && world.stopReplica(replica, ms),
+    strike: (world, { replica, ms }) => !world.truce.isOn && world.coordinators.stop(replica, ms),
     settlesWithin: REPLACED,
   }),
   replicaClockJumps: fault<ReplicaArgs & { readonly byMs: number }>({
@@ -125,7 +125,7 @@ export const processFaults = {
       byMs: chance.upTo(6 * HOUR_MS) - 3 * HOUR_MS,
     }),
     strike: (world, { replica, byMs }) => {
-      const running = world.replica(replica);
+      const running = world.coordinators.in(replica);
       running?.process.jumpWallClock(byMs);
       return running !== undefined;
     },
@@ -134,7 +134,7 @@ export const processFaults = {
   builtInStarts: fault<null>({
     plan: () => null,
     strike: (world) => {
-      world.startBuiltIn();
+      world.coordinators.startBuiltIn();
       return true;
     },
     settlesWithin: REPLACED,
@@ -147,7 +147,7 @@ export const processFaults = {
     }),
     strike: (world, { awayMs, outcome }) => {
       const kind = 'builtInTakesOver';
-      const locks = world.plan.replicas.flatMap(({ name }) => world.linksOf(`${name}-lock`));
+      const locks = world.plan.replicas.flatMap(({ name }) => world.network.linksOf(`${name}-lock`));
       const disturb = (ms: number, how: 'dropped' | 'lost' | 'twice', share: number, then: () => void) =>
         world.during(ms, () => {
           const ends = locks.map((link) => link.disturb({ kind, outcome: how, share }));
@@ -156,7 +156,7 @@ export const processFaults = {
             then();
           };
         });
-      world.startBuiltIn();
+      world.coordinators.startBuiltIn();
       disturb(awayMs, 'dropped', 1, () => disturb(8000, outcome, 0.7, () => {}));
       return undefined;
     },
@@ -164,7 +164,7 @@ export const processFaults = {
   }),
   builtInCrashes: fault<null>({
     plan: () => null,
-    strike: (world) => world.crashBuiltIn(),
+    strike: (world) => world.coordinators.crashBuiltIn(),
     settlesWithin: REPLACED,
   }),
 } satisfies Record<string, Fault<unknown>>;

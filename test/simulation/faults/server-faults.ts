@@ -28,8 +28,8 @@ export const serverFaults = {
     plan: planServer(40_000),
     strike: (world, { server, forMs }) => {
       const api = world.servers[server];
-      if (!api || api.isStale || world.hasTruce) return false;
-      world.troubleAll(forMs);
+      if (!api || api.isStale || world.truce.isOn) return false;
+      world.network.troubleAll(forMs);
       world.during(forMs, () => {
         api.isStale = true;
         return () => {
@@ -43,8 +43,8 @@ export const serverFaults = {
   serverRestarted: fault<ServerArgs>({
     plan: planServer(15_000),
     strike: (world, { server, forMs }) => {
-      if (world.hasTruce) return false;
-      return world.restartServer(server, forMs);
+      if (world.truce.isOn) return false;
+      return world.network.restartServer(server, forMs);
     },
     settlesWithin: RESTARTED,
   }),
@@ -57,8 +57,8 @@ export const serverFaults = {
     }),
     strike: (world, { server, forMs, status }) => {
       const api = world.servers[server];
-      if (!api || api.fault || api.isStale || world.hasTruce) return false;
-      world.troubleAll(forMs);
+      if (!api || api.fault || api.isStale || world.truce.isOn) return false;
+      world.network.troubleAll(forMs);
       world.during(forMs, () => {
         api.fault = () => {
           world.struck('serverWithoutStorage');
@@ -77,9 +77,9 @@ export const serverFaults = {
   outage: fault<{ readonly forMs: number }>({
     plan: (chance) => ({ forMs: chance.between(1000, 40_000) }),
     strike: (world, { forMs }) => {
-      if (world.hasTruce) return false;
-      const isFirst = world.restartServer(0, forMs);
-      return world.restartServer(1, forMs) || isFirst;
+      if (world.truce.isOn) return false;
+      const isFirst = world.network.restartServer(0, forMs);
+      return world.network.restartServer(1, forMs) || isFirst;
     },
     settlesWithin: RESTARTED,
   }),
@@ -89,7 +89,7 @@ export const serverFaults = {
       const { capacity } = world;
       if (!capacity) return undefined;
       capacity.slowDown(factor, forMs);
-      world.troubleAll(forMs);
+      world.network.troubleAll(forMs);
       return true;
     },
     settlesWithin: RESTARTED,
@@ -97,7 +97,7 @@ export const serverFaults = {
   historyCompacted: fault<null>({
     plan: () => null,
     strike: (world) => {
-      if (world.hasTruce) return false;
+      if (world.truce.isOn) return false;
       world.store.compact();
       return true;
     },
@@ -114,14 +114,17 @@ export const serverFaults = {
       return { forMs: chance.between(3000, 45_000), meanwhile: isGateOn ? ['v1alpha2'] : [], isGateOn };
     },
     strike: (world, { forMs, meanwhile, isGateOn }) => {
-      if (world.hasTruce || world.servers.some(({ candidateVersions }) => candidateVersions[0] !== 'v1beta1'))
+      if (
+        world.truce.isOn ||
+        world.servers.some(({ candidateVersions }) => candidateVersions[0] !== 'v1beta1')
+      )
         return false;
       world.during(forMs, () => {
         const serve = (versions: readonly string[], isOn: boolean) => {
           for (const [index, api] of world.servers.entries()) {
             api.candidateVersions = versions;
             api.isGateOn = isOn;
-            world.restartServer(index, 500);
+            world.network.restartServer(index, 500);
           }
         };
         serve(meanwhile, isGateOn);
@@ -134,7 +137,7 @@ export const serverFaults = {
   storageRestored: fault<{ readonly afterMs: number }>({
     plan: (chance) => ({ afterMs: chance.between(2000, 60_000) }),
     strike: (world, { afterMs }) => {
-      if (world.hasTruce) return false;
+      if (world.truce.isOn) return false;
       world.restoreLater(afterMs);
       return undefined;
     },

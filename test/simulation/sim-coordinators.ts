@@ -1,0 +1,193 @@
+import { createApiLockStorage } from '../../src/controller/lock/api-lock-storage.ts';
+import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
+import type { Instant } from '../../src/support/clock.ts';
+import { SimBuiltIn } from '../controller/lock/sim-built-in.ts';
+import { OutdatedWriteCheck } from './outdated-write-check.ts';
+import type { SimTap } from './sim-network.ts';
+import type { ReplicaPlan } from './sim-plan.ts';
+import type { SimProcess } from './sim-process.ts';
+import { SimReplica } from './sim-replica.ts';
+import type { SimWitnesses } from './sim-truce.ts';
+import type { SimWorld } from './sim-world.ts';
+
+const BUILT_IN = 'built-in';
+
+/** When a replica is to crash: at one of its next writes, once that is carried out or before it is sent. */
+export interface CrashAtWrite {
+  readonly writes: number;
+  readonly isCarriedOut: boolean;
+  /** It is started again so much later, in milliseconds. */
+  readonly ms: number;
+}
+
+interface ReplicaPlace {
+  readonly plan: ReplicaPlan;
+  running: SimReplica | undefined;
+  generation: number;
+  crashAt: CrashAtWrite | undefined;
+}
+
+/** The replicas of the coordinator, each in a place where one follows the other, and the built-in controller. */
+export class SimCoordinators implements SimWitnesses {
+  readonly #world: SimWorld;
+  readonly #places: ReplicaPlace[] = [];
+  readonly #outdated = new Set<OutdatedWriteCheck>();
+  #builtIn: { readonly elector: SimBuiltIn; readonly process: SimProcess; readonly name: string } | undefined;
+  #builtIns = 0;
+
+  constructor(world: SimWorld) {
+    this.#world = world;
+  }
+
+  get running(): readonly SimReplica[] {
+    return this.#places.flatMap(({ running }) => running ?? []);
+  }
+
+  get areAllAwake(): boolean {
+    const running = this.running.filter(({ isRunning }) => isRunning);
+    const areAllRunning = running.length > 0 && running.length === this.#places.length;
+    return areAllRunning && running.every((replica) => this.#seesAll(replica));
+  }
+
+  add(plan: ReplicaPlan): void {
+    const place: ReplicaPlace = { plan, running: undefined, generation: 0, crashAt: undefined };
+    this.#places.push(place);
+    this.#start(place);
+  }
+
+  /** The replica that runs in a place. */
+  in(name: string): SimReplica | undefined {
+    return this.#place(name)?.running;
+  }
+
+  crash(name: string, startAgainMs: number): boolean {
+    const place = this.#place(name);
+    const { running } = place ?? {};
+    if (!place || !running) return false;
+    this.#world.note(() => `${running.name} crashes`);
+    place.running = undefined;
+    running.crash();
+    this.#world.after(startAgainMs, () => this.#start(place));
+    return true;
+  }
+
+  stop(name: string, startAgainMs: number): boolean {
+    const place = this.#place(name);
+    const { running } = place ?? {};
+    if (!place || !running?.isRunning) return false;
+    this.#world.note(() => `${running.name} stops`);
+    void running.stop().then(() => {
+      if (place.running !== running) return;
+      place.running = undefined;
+      this.#world.after(startAgainMs, () => this.#start(place));
+    });
+    return true;
+  }
+
+  crashAtWrite(name: string, crashAt: CrashAtWrite): void {
+    const place = this.#place(name);
+    if (place) place.crashAt = crashAt;
+  }
+
+  /** Nothing is planned for them any more, and the built-in controller is gone. */
+  endTrouble(): void {
+    for (const replica of this.running) replica.process.resume();
+    for (const place of this.#places) place.crashAt = undefined;
+    this.crashBuiltIn();
+  }
+
+  /** What was written before never happened. */
+  forgetWrites(): void {
+    for (const outdated of this.#outdated) outdated.forget();
+  }
+
+  /** A write of `name` was carried out. */
+  written(name: string): void {
+    const place = this.#places.find(({ running }) => running?.name === name);
+    if (place?.crashAt?.isCarriedOut) this.#countDown(place, place.crashAt);
+  }
+
+  startBuiltIn(): void {
+    this.crashBuiltIn();
+    const name = `${BUILT_IN}-${++this.#builtIns}`;
+    const world = this.#world;
+    const process = world.startProcess({ kind: 'builtIn', name });
+    const connection = world.network.connect(BUILT_IN, process, name);
+    const storage = createApiLockStorage(connection, process, coordinatorLease, () => {});
+    const elector = new SimBuiltIn(process, storage, name, (until) => {
+      world.serves(name, until === undefined ? undefined : world.clock.now() + until - process.now());
+    });
+    this.#builtIn = { elector, process, name };
+    world.note(() => `${name} starts`);
+    void elector.run();
+  }
+
+  crashBuiltIn(): boolean {
+    if (!this.#builtIn) return false;
+    const { elector, process, name } = this.#builtIn;
+    this.#world.note(() => `${name} crashes`);
+    elector.crash();
+    process.kill();
+    this.#builtIn = undefined;
+    return true;
+  }
+
+  #place(name: string): ReplicaPlace | undefined {
+    return this.#places.find(({ plan }) => plan.name === name);
+  }
+
+  #start(place: ReplicaPlace): void {
+    if (place.running) return;
+    const world = this.#world;
+    const { name: placeName, wallMs, rate } = place.plan;
+    const name = `${placeName}.${++place.generation}`;
+    const process = world.startProcess({ kind: 'coordinator', name }, { wallMs, rate });
+    const replica = new SimReplica({
+      name,
+      process,
+      client: world.network.connect(placeName, process, name, this.#tap(place, name, process)),
+      lockClient: world.network.connect(`${placeName}-lock`, process, `${name}-lock`),
+      settings: world.plan.settings,
+      takeOver: world.plan.takeOver,
+      trace: (text) => world.note(text),
+      onViolation: (what) => world.violated(what),
+      onDuty: (until: Instant | undefined) => world.serves(name, until),
+      onDecision: ({ reason }) => world.tally.decided(reason),
+    });
+    place.running = replica;
+    world.note(() => `${name} starts`);
+    replica.start();
+  }
+
+  /** Looks at what a replica writes, and lets it crash right before. */
+  #tap(place: ReplicaPlace, name: string, process: SimProcess): SimTap {
+    const outdated = new OutdatedWriteCheck(process, (what) => this.#world.violated(what));
+    this.#outdated.add(outdated);
+    return {
+      sent: (request, fate) => {
+        outdated.sent(request, name);
+        const { crashAt } = place;
+        if (request.method === 'GET' || !crashAt || crashAt.isCarriedOut) return fate;
+        return this.#countDown(place, crashAt) ? { ...fate, outcome: 'dropped' } : fate;
+      },
+      answered: (request) => outdated.answered(request),
+    };
+  }
+
+  /** One write less until it crashes. Returns whether it does. */
+  #countDown(place: ReplicaPlace, { writes, ...crashAt }: CrashAtWrite): boolean {
+    place.crashAt = writes > 1 ? { ...crashAt, writes: writes - 1 } : undefined;
+    if (place.crashAt) return false;
+    this.#world.struck('replicaCrashesAtWrite');
+    return this.crash(place.plan.name, crashAt.ms);
+  }
+
+  #seesAll(replica: SimReplica): boolean {
+    const place = this.#places.find(({ running }) => running === replica);
+    const links = this.#world.network.linksOf(place?.plan.name ?? '');
+    const now = this.#world.clock.now();
+    const isDisturbed = links.some((link) => link.isWatchDisturbed || link.troubledUntil > now);
+    const { api } = replica.client;
+    return replica.isUpToDate && !isDisturbed && !api.isStale && !api.isDown;
+  }
+}
