@@ -137,7 +137,7 @@ export class SimApiServer {
 
   #show(change: SimChange): void {
     this.#cachedUpTo = change.revision;
-    for (const watcher of [...this.#watchers]) watcher(change);
+    for (const watcher of this.#watchers) watcher(change);
   }
 
   lease(key: string): KubernetesObject | undefined {

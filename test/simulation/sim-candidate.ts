@@ -168,7 +168,7 @@ export class SimCandidate {
       const answer = this.#own ? await this.#update(this.#own) : await this.#create();
       if (isKubernetesObject(answer) && isNewer(answer, this.#own)) this.#own = answer;
       // Pinged meanwhile, or by a clock ahead of its own: it writes again, as a real one would.
-      if (this.#own && isPinged(this.#own)) nextMs = 20;
+      if (this.#own && isPinged(this.#own)) nextMs = 50;
     } catch (error) {
       if (error instanceof ApiError && [404, 409].includes(error.status)) await this.#readOwn();
       nextMs = 500;

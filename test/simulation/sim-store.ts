@@ -117,7 +117,7 @@ export class SimStore {
     const stored = { ...object, metadata: { ...object.metadata, resourceVersion: `${revision}` } };
     const change = { type, resource, object: stored, revision };
     this.#history.push(change);
-    for (const listener of [...this.#listeners]) listener(change);
+    for (const listener of this.#listeners) listener(change);
     return stored;
   }
 }

@@ -126,7 +126,7 @@ export const objectFaults = {
     settlesWithin: PUBLISHED_ANEW,
   }),
   candidatePingedAhead: fault<CandidateArgs & { readonly aheadMs: number }>({
-    plan: (chance, population) => ({ ...planCandidate(chance, population), aheadMs: chance.upTo(10_000) }),
+    plan: (chance, population) => ({ ...planCandidate(chance, population), aheadMs: chance.upTo(2000) }),
     strike: (world, { slot, aheadMs }) => {
       const candidate = world.candidateOf(slot);
       if (!candidate) return false;
