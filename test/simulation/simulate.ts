@@ -69,7 +69,10 @@ async function simulate(from: number, count: number): Promise<number> {
     done++;
     simulatedMs += outcome.simulatedMs;
     tally.addAll(outcome.counts);
-    if (outcome.problems.length > 0) failed.push(outcome);
+    if (outcome.problems.length > 0) {
+      failed.push(outcome);
+      process.stderr.write(`seed ${outcome.seed}: ${outcome.problems.join('; ')}\n`);
+    }
     return true;
   });
   clearInterval(progress);
