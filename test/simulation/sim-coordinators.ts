@@ -49,6 +49,16 @@ export class SimCoordinators implements SimWitnesses {
     return areAllRunning && running.every((replica) => this.#seesAll(replica));
   }
 
+  /** Whether none of them can have missed who has the lock. */
+  get areAllInformed(): boolean {
+    const now = this.#world.clock.now();
+    return this.#places.every(({ plan }) =>
+      this.#world.network
+        .linksOf(`${plan.name}-lock`)
+        .every((link) => !link.isDisturbed && link.troubledUntil <= now),
+    );
+  }
+
   add(plan: ReplicaPlan): void {
     const place: ReplicaPlace = { plan, running: undefined, generation: 0, crashAt: undefined };
     this.#places.push(place);

@@ -243,7 +243,8 @@ export class SimWorld {
     this.during(afterMs, () => () => {
       // A replica that has not seen who had the lock since cannot know that it is not its own; and a backup from before
       // another restore is of another history.
-      if (!this.coordinators.areAllAwake || restores !== this.#restores) return;
+      const { areAllAwake, areAllInformed } = this.coordinators;
+      if (!areAllAwake || !areAllInformed || restores !== this.#restores) return;
       this.#restores++;
       this.note(() => 'storage is restored from a backup');
       this.struck('storageRestored');

@@ -2,6 +2,8 @@ import type { Chance } from '../chance.ts';
 import { type Fault, fault, type Population } from './fault.ts';
 
 const HOUR_MS = 3_600_000;
+/** For everybody to have looked at the lock again, in milliseconds. */
+const LOCK_LOOK_MS = 10_000;
 const REPLACED = {
   ms: 60_000,
   why: 'the lock expires after 15 s, or settles for 15 s; a Lease of the longest duration expires, and is taken up',
@@ -153,6 +155,7 @@ export const processFaults = {
           const ends = locks.map((link) => link.disturb({ kind, outcome: how, share }));
           return () => {
             for (const end of ends) end();
+            for (const link of locks) link.trouble(world.clock.now() + LOCK_LOOK_MS);
             then();
           };
         });
