@@ -11,6 +11,8 @@ interface LinkArgs {
 }
 
 const EVERYBODY = 'everybody';
+/** For whoever was disturbed to have looked at everything again, in milliseconds. */
+const LOOK_MS = 5000;
 const RECONNECTED = {
   ms: 45_000,
   why: 'a request that was given up is repeated within 10 s, the lock expires 15 s after its last renewal, and settles for 15 s',
@@ -48,7 +50,7 @@ function disturbed(
         const ends = links.map((link) => link.disturb({ ...disturbance, kind }));
         return () => {
           for (const end of ends) end();
-          for (const link of links) link.trouble(world.clock.now());
+          for (const link of links) link.trouble(world.clock.now() + LOOK_MS);
         };
       });
       return undefined;
@@ -84,7 +86,7 @@ function cut(kind: string, outcome: 'dropped' | 'lost'): Fault<unknown> {
         for (const connection of connections) connection.holdWatches(true);
         return () => {
           for (const end of ends) end();
-          for (const link of links) link.trouble(world.clock.now());
+          for (const link of links) link.trouble(world.clock.now() + LOOK_MS);
           for (const connection of connections) connection.holdWatches(false);
         };
       });
