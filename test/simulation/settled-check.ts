@@ -117,6 +117,8 @@ export class SettledCheck {
     if (slots.some((slot) => this.#rank(slot) < leadersRank)) return [];
     const { preferredHolder, strategy } = specOf(this.#world.store.get('leases', key));
     if (preferredHolder !== undefined) return [`${key} still has a preferredHolder`];
+    // Where nobody counts as a candidate yet, there is no strategy to be named.
+    if (!well.some((slot) => this.#isFreeToLead(slot, story))) return [];
     if (strategy !== 'OldestEmulationVersion') return [`${key} names the strategy ${String(strategy)}`];
     const former = this.#settled.get(key);
     if (former !== undefined && former !== leader)

@@ -26,6 +26,8 @@ export class SimTruce {
   #until: Instant = Number.NEGATIVE_INFINITY;
   /** By Lease: its record as last written. */
   readonly #records = new Map<string, { readonly holder: string; readonly durationMs: number }>();
+  /** By Lease: who last renewed it, and for how long that lasts. A grant that was never taken up makes nobody a leader. */
+  readonly #leaders = new Map<string, { readonly holder: string; readonly durationMs: number }>();
   /** By candidate that lost its Lease to another: its record's duration from then, and the replicas that can tell. */
   readonly #losses = new Map<
     string,
@@ -54,23 +56,29 @@ export class SimTruce {
     return true;
   }
 
-  /** A Lease was written. */
-  written(key: string, lease: KubernetesObject | undefined): void {
+  /** `writer` has written a Lease. */
+  written(key: string, lease: KubernetesObject | undefined, writer: string): void {
     const former = this.#records.get(key);
+    const leader = this.#leaders.get(key);
     const { holderIdentity, leaseDurationSeconds } = specOf(lease);
-    const holder = String(holderIdentity ?? '');
-    if (former && former.holder !== holder) {
-      this.#losses.set(former.holder, {
-        until: this.#clock.now() + former.durationMs,
+    const record = {
+      holder: String(holderIdentity ?? ''),
+      durationMs: Number(leaseDurationSeconds ?? 0) * 1000,
+    };
+    if (former && leader && former.holder === leader.holder && former.holder !== record.holder) {
+      this.#losses.set(leader.holder, {
+        until: this.#clock.now() + leader.durationMs,
         witnesses: this.#witnesses.running.filter(({ hasSynced }) => hasSynced),
       });
     }
-    this.#records.set(key, { holder, durationMs: Number(leaseDurationSeconds ?? 0) * 1000 });
+    if (record.holder === writer) this.#leaders.set(key, record);
+    this.#records.set(key, record);
   }
 
   /** Nothing of what was written happened. */
   forget(): void {
     this.#records.clear();
+    this.#leaders.clear();
     this.#losses.clear();
   }
 

@@ -286,7 +286,7 @@ export class SimWorld {
       this.#noteLock(writer, specOf(write.after));
       return;
     }
-    if (resource === 'leases') this.truce.written(key, write.after);
+    if (resource === 'leases') this.truce.written(key, write.after, writer.name);
     if (writer.kind !== 'candidate') {
       this.note(() => `  ${writer.name} ${method} ${key} ${status} ${JSON.stringify(write.body['spec'])}`);
     }
