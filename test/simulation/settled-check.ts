@@ -24,6 +24,8 @@ const SILENT_AFTER_MS = 6 * 60_000;
 interface LeaseStory {
   /** When something last happened to it, or to one of its candidates, that an election may follow from. */
   disturbedAt: Instant;
+  /** When a holder was last told to give way. */
+  preferredAt: Instant;
   failedPreferences: number;
   ignoredPreferences: number;
   /** How many grants in a row each candidate has let run out. */
@@ -133,8 +135,11 @@ export class SettledCheck {
 
   /** From when on it has to be in order. */
   #dueAt(lease: LeasePlan, story: LeaseStory, slots: readonly SimSlot[]): Instant {
-    const { failedPreferences, ignoredPreferences, disturbedAt } = story;
-    const touchedAt = Math.max(disturbedAt, ...slots.map((slot) => slot.touchedAt));
+    const { failedPreferences, ignoredPreferences, disturbedAt, preferredAt } = story;
+    // One whose clock is far behind counts only once it has renewed, and may be preferred long after everything else.
+    const hasLateComer = slots.some((slot) => !this.#isFreeToLead(slot, story));
+    const movedAt = hasLateComer ? Math.max(disturbedAt, preferredAt) : disturbedAt;
+    const touchedAt = Math.max(movedAt, ...slots.map((slot) => slot.touchedAt));
     // A holder that is to give way lets its Lease run out.
     const own =
       Math.max(this.#endedAt + this.#boundMs, touchedAt + BASE_MS) + lease.timing.leaseSeconds * 1000;
@@ -207,6 +212,8 @@ export class LeaseStories {
       // Whoever had been granted the Lease before this, and led by it, has had this set back.
       story.lapses.set(after.holder, (story.lapses.get(after.holder) ?? 0) + 1);
       if (before?.preferredHolder === after.holder) story.failedPreferences = 0;
+    } else if (before?.preferredHolder === undefined && after.preferredHolder !== undefined) {
+      story.preferredAt = at;
     } else if (before?.preferredHolder !== undefined && after.preferredHolder === undefined) {
       story.failedPreferences++;
     } else if (before.renewTime === after.renewTime && before.preferredHolder === after.preferredHolder) {
@@ -218,6 +225,7 @@ export class LeaseStories {
   #of(key: string): LeaseStory {
     const story = this.byLease.get(key) ?? {
       disturbedAt: 0,
+      preferredAt: 0,
       failedPreferences: 0,
       ignoredPreferences: 0,
       lapses: new Map(),
