@@ -180,6 +180,11 @@ export function badRequest(message: unknown): Fields {
 }
 
 /** The answer to a deletion that was carried out at once. */
+/** The answer to options of a deletion that cannot be read: older versions take that for an error of their own. */
+export function unreadableOptions(minor: number, message: string): readonly [code: number, body: Fields] {
+  return minor >= 36 ? [400, badRequest(message)] : [500, failure(500, '', message)];
+}
+
 export function deletedStatus(subject: Subject, name: string, uid: string): Fields {
   return {
     kind: 'Status',

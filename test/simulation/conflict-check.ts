@@ -4,7 +4,7 @@ import { specOf } from './sim-api-server.ts';
 import type { SimWorld } from './sim-world.ts';
 
 /** Since when candidates must have been left in peace for everybody to know them, in milliseconds. */
-const STEADY_MS = 30_000;
+const STEADY_MS = 90_000;
 
 /** Sees to it that a Lease in a conflict is left alone, but for the removal of our own preferredHolder (rule 4). */
 export class ConflictCheck {

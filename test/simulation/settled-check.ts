@@ -89,7 +89,9 @@ export class SettledCheck {
       Math.min(SILENT_AFTER_MS, this.#world.plan.settings.candidateValidityMs / 2);
     // A ping in the time of a clock that runs slow is soon ahead of it, and is put right by another one (rule 2).
     if (this.#world.plan.clockTolerance < 1) return false;
-    return silentMs + aheadMs < askedAfterMs && Math.abs(slot.candidate.process.wallSkewMs) < 60_000;
+    const { lowestSkewMs, wallSkewMs } = slot.candidate.process;
+    const isRight = Math.abs(wallSkewMs) < 60_000;
+    return silentMs + aheadMs + Math.max(0, -lowestSkewMs) < askedAfterMs && isRight;
   }
 
   #lookAt(lease: LeasePlan): readonly string[] {

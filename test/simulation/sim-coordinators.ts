@@ -184,8 +184,9 @@ export class SimCoordinators implements SimWitnesses {
     };
   }
 
-  /** One write less until it crashes. Returns whether it does. */
+  /** One write less until it crashes, but for those in a truce. Returns whether it does. */
   #countDown(place: ReplicaPlace, { writes, ...crashAt }: CrashAtWrite): boolean {
+    if (this.#world.truce.isOn) return false;
     place.crashAt = writes > 1 ? { ...crashAt, writes: writes - 1 } : undefined;
     if (place.crashAt) return false;
     this.#world.struck('replicaCrashesAtWrite');

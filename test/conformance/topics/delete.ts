@@ -5,10 +5,10 @@ import {
   conflict,
   deletedStatus,
   expectAnswer,
-  failure,
   leaseKind,
   leases as leaseResource,
   notFound,
+  unreadableOptions,
 } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 import { expectGone, mediaTypes } from '../workspace.ts';
@@ -43,9 +43,7 @@ export function describeDelete({ test, minor }: Suite): void {
     });
   }
 
-  // Older versions take a body that they cannot read for an error of their own.
-  const unreadable = (message: string) =>
-    minor >= 36 ? ([400, badRequest(message)] as const) : ([500, failure(500, '', message)] as const);
+  const unreadable = (message: string) => unreadableOptions(minor, message);
   const wrongBodies: readonly (readonly [string, string])[] = [
     ['{', "couldn't get version/kind; json parse error: unexpected end of JSON input"],
     [
