@@ -125,6 +125,8 @@ function settleHolder(memory: LeaseMemory, previous: LeaseMemory, lease: Lease, 
   // Nor does one take renewTime away.
   const isRenewed = lease.renewTime !== undefined && record?.renewTime !== lease.renewTime;
   const isRenewal = isSameHolder && isRenewed && !isAcquired;
+  // What somebody else writes into its record takes nothing from what a leader believes.
+  const formerMs = isSameHolder && !isRenewal ? (previous.leader?.beliefMs ?? 0) : 0;
   const loser = previous.leader?.holder === holder ? undefined : previous.leader;
   return {
     ...memory,
@@ -133,7 +135,9 @@ function settleHolder(memory: LeaseMemory, previous: LeaseMemory, lease: Lease, 
       isAcquired && !isOurGrant && loser
         ? Math.max(memory.releaseDoubtedUntil, at + loser.beliefMs)
         : memory.releaseDoubtedUntil,
-    leader: isOurGrant ? memory.leader : { holder, beliefMs: memory.record?.beliefMs ?? 0 },
+    leader: isOurGrant
+      ? memory.leader
+      : { holder, beliefMs: Math.max(memory.record?.beliefMs ?? 0, formerMs) },
     reservation: isRenewal || isOurGrant ? memory.reservation : beliefsIn(previous, at),
     unrenewedGrant: isOurGrant ? unrenewedGrant : undefined,
     // Only a renewal by the holder itself proves that it has taken the grant up.

@@ -295,6 +295,19 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(reservedFor(40_000)).toBeUndefined();
   });
 
+  test('is in doubt for as long as its former leader believed, though somebody else had shortened the record meanwhile', () => {
+    const seen = (memory: LeaseMemory, lease: LeaseBuilder, at: number) =>
+      observeLease(memory, lease.build(), makeNow(at), defaultSettings);
+    const led = seen(noMemory, makeLease('a').lasting(15).renewedAt(0), 0);
+    const shortened = seen(led, makeLease('a').lasting(1).renewedAt(0), 1000);
+    expect(shortened.leader).toEqual({ holder: 'a', beliefMs: 15_000 });
+    // A renewal of its own says what it believes from now on.
+    expect(seen(shortened, makeLease('a').lasting(5).renewedAt(2000), 2000).leader).toEqual({
+      holder: 'a',
+      beliefMs: 5000,
+    });
+  });
+
   test('is in doubt after a grant was renewed with the very renewTime that it has: its holder has led', () => {
     const lease = makeLease('a').lasting(15);
     const grant = { holder: 'a', renewTime: wallAt(0), former: undefined, hasFormerLapsed: false };

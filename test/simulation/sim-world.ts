@@ -250,6 +250,8 @@ export class SimWorld {
       this.struck('storageRestored');
       restore();
       this.coordinators.forgetWrites();
+      // It is part of the API servers, which are started anew.
+      this.coordinators.crashBuiltIn();
       for (const api of this.servers) api.forgetHistory();
       for (const connection of this.network.connections) connection.reset();
       for (const slot of this.slots) slot.crash(2000);
