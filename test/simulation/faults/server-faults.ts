@@ -135,7 +135,8 @@ export const serverFaults = {
     settlesWithin: REDISCOVERED,
   }),
   storageRestored: fault<{ readonly afterMs: number }>({
-    plan: (chance) => ({ afterMs: chance.between(2000, 60_000) }),
+    // A backup is older than the last renewal of the lock, by which a coordinator notices.
+    plan: (chance) => ({ afterMs: chance.between(5000, 60_000) }),
     strike: (world, { afterMs }) => {
       if (world.truce.isOn) return false;
       world.restoreLater(afterMs);
