@@ -4,7 +4,9 @@ import { specOf } from './sim-api-server.ts';
 import type { SimWorld } from './sim-world.ts';
 
 /** Since when candidates must have been left in peace for everybody to know them, in milliseconds. */
-const STEADY_MS = 90_000;
+const STEADY_MS = 30_000;
+/** After a fault of the network somebody may wait for 30 s for a watch to open, and try again after a backoff. */
+const RECONNECTED_MS = 90_000;
 
 /** Sees to it that a Lease in a conflict is left alone, but for the removal of our own preferredHolder (rule 4). */
 export class ConflictCheck {
@@ -48,7 +50,7 @@ export class ConflictCheck {
       const { link } = slot?.program ?? {};
       if (!slot?.candidate || !link || link.isDisturbed) return false;
       if (slot.candidate.process.lowestSkewMs - aheadMs < FAR_BEHIND_MS) return false;
-      return Math.max(slot.touchedAt, link.troubledUntil) < now - STEADY_MS;
+      return slot.touchedAt < now - STEADY_MS && link.troubledUntil < now - RECONNECTED_MS;
     });
   }
 }

@@ -117,11 +117,14 @@ export function makePlan(seed: number): SimPlan {
   const leases = hasQuick ? [...usual, QUICK_LEASE] : usual;
   const hasPlainElector = chance.is(0.15);
   const hasStrategies = chance.is(0.2);
+  // Those who want different things are in conflict only if they have the highest version together.
+  const isConflict = hasStrategies && chance.is(0.5);
   const isTogether = chance.is(0.5);
   const slots = leases.flatMap((lease, place) => {
     const count = 1 + chance.upTo(4);
     return Array.from({ length: count }, (_, index): SlotPlan => {
       return candidateSlot(lease, index, chance, {
+        ...(isConflict && { binaryVersion: '1.36.0', emulationVersion: '1.36.0' }),
         strategy: hasStrategies && chance.is(0.3) ? 'example.com/custom' : OWN_STRATEGY,
         isPlain: hasPlainElector && place === 0 && index === count - 1,
         keepsName: chance.is(0.3),
