@@ -14,6 +14,8 @@ import type { SimWorld } from './sim-world.ts';
 const BASE_MS = 60_000;
 /** A preference that failed is not repeated before 15 s, then twice as long each time, up to 10 min (rule 7). */
 const PREEMPTION_BACKOFF = { firstMs: 15_000, mostMs: 600_000 };
+/** Who loses the Lease soon after it was preferred counts as a failure, too; so many may come to those that are seen to fail. */
+const EARLY_LOSSES = 2;
 /** What was ignored is not written again before 30 s, then twice as long each time, up to 10 min (rule 7). */
 const IGNORED_BACKOFF = { firstMs: 30_000, mostMs: 600_000 };
 /** A candidate whose clock is further behind a coordinator's looks expired to who sees it first, and is not asked while the Lease is led (rule 1). */
@@ -146,7 +148,9 @@ export class SettledCheck {
     const own =
       Math.max(this.#endedAt + this.#boundMs, touchedAt + BASE_MS) + lease.timing.leaseSeconds * 1000;
     return (
-      own + backoff(failedPreferences, PREEMPTION_BACKOFF) + backoff(ignoredPreferences, IGNORED_BACKOFF)
+      own +
+      backoff(failedPreferences && failedPreferences + EARLY_LOSSES, PREEMPTION_BACKOFF) +
+      backoff(ignoredPreferences, IGNORED_BACKOFF)
     );
   }
 
