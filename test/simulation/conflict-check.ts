@@ -44,7 +44,7 @@ export class ConflictCheck {
     if (strategies.size < 2) return false;
     const now = this.#world.clock.now();
     if ((this.#stories.byLease.get(key)?.disturbedAt ?? now) > now - STEADY_MS) return false;
-    const aheadMs = Math.max(0, ...this.#world.replicas.map(({ process }) => process.highestSkewMs));
+    const aheadMs = this.#world.coordinators.aheadMs;
     return candidates.every(({ metadata }) => {
       const slot = this.#world.slots.find(({ program }) => program?.name === metadata.name);
       const { link } = slot?.program ?? {};

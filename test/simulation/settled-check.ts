@@ -43,9 +43,9 @@ interface LeaseStory {
  */
 export class SettledCheck {
   readonly #world: SimWorld;
-  readonly #stories = new Map<string, LeaseStory>();
+  readonly #stories: ReadonlyMap<string, LeaseStory>;
   /** By name of a candidate: when it last wrote its LeaseCandidate. */
-  readonly #renewedAt = new Map<string, Instant>();
+  readonly #renewedAt: ReadonlyMap<string, Instant>;
   readonly #endedAt: Instant;
   readonly #boundMs: number;
   /** Leases that were found in order, and by whom they are led. */
@@ -84,7 +84,7 @@ export class SettledCheck {
     if (!slot?.candidate || !this.#settled.has(slot.key)) return false;
     const { name } = slot.candidate.identity;
     const silentMs = at - (this.#renewedAt.get(name) ?? Number.NEGATIVE_INFINITY);
-    const aheadMs = Math.max(0, ...this.#world.replicas.map(({ process }) => process.highestSkewMs));
+    const aheadMs = this.#world.coordinators.aheadMs;
     const askedAfterMs =
       0.9 *
       this.#world.plan.clockTolerance *
@@ -173,7 +173,7 @@ export class SettledCheck {
   #isFreeToLead({ candidate }: SimSlot, { lapses }: LeaseStory): boolean {
     if (!candidate) return false;
     const hasLapsed = (lapses.get(candidate.identity.name) ?? 0) > 1;
-    const aheadMs = Math.max(0, ...this.#world.replicas.map(({ process }) => process.highestSkewMs));
+    const aheadMs = this.#world.coordinators.aheadMs;
     return !hasLapsed && candidate.process.lowestSkewMs - aheadMs > FAR_BEHIND_MS;
   }
 }

@@ -36,13 +36,6 @@ export interface SimConnectionOptions {
 
 const DEFAULT_DEADLINE_MS = 10_000;
 
-/** What a request is when it arrives. */
-export interface SimArrival {
-  readonly writer: string;
-  /** Its sender has given it up. */
-  readonly isLate: boolean;
-}
-
 /** One process's connection to a simulated server, with the real client's deadlines and errors. */
 export class SimConnection implements KubernetesClient {
   readonly server = 'simulated';

@@ -49,6 +49,11 @@ export class SimCoordinators implements SimWitnesses {
     return areAllRunning && running.every((replica) => this.#seesAll(replica));
   }
 
+  /** How far the wall clock of any of them has ever been ahead, in milliseconds. */
+  get aheadMs(): number {
+    return Math.max(0, ...this.running.map(({ process }) => process.highestSkewMs));
+  }
+
   /** Whether none of them can have missed who has the lock. */
   get areAllInformed(): boolean {
     const now = this.#world.clock.now();

@@ -76,13 +76,12 @@ export class VirtualClock implements Clock {
     this.#wallOffsetMs += byMs;
   }
 
-  /** Lets `ms` pass and fires what falls due, `ms` from now included; `onFired` is called after each timer. */
-  async advance(ms: number, onFired?: () => void): Promise<void> {
+  /** Lets `ms` pass and fires what falls due, `ms` from now included. */
+  async advance(ms: number): Promise<void> {
     const until = this.#now + ms;
     await settle();
     for (let timer = this.#next(); timer && timer.at <= until; timer = this.#next()) {
       await this.#fire(timer);
-      onFired?.();
     }
     this.#now = until;
     await settle();
@@ -96,11 +95,7 @@ export class VirtualClock implements Clock {
         this.#now = until;
         break;
       }
-      this.#pop();
-      this.#pending--;
-      timer.cancelled = true;
-      this.#now = timer.at;
-      timer.callback();
+      this.#begin(timer);
       await settleWithoutIo();
     }
   }
@@ -130,12 +125,17 @@ export class VirtualClock implements Clock {
   }
 
   async #fire(timer: Timer): Promise<void> {
+    this.#begin(timer);
+    await settleWithoutIo();
+  }
+
+  /** Runs the timer that is next. What it sets off is still to run. */
+  #begin(timer: Timer): void {
     this.#pop();
     this.#pending--;
     timer.cancelled = true;
     this.#now = timer.at;
     timer.callback();
-    await settleWithoutIo();
   }
 
   #next(): Timer | undefined {

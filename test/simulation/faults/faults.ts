@@ -1,4 +1,3 @@
-import type { Fault } from './fault.ts';
 import { networkFaults } from './network-faults.ts';
 import { objectFaults } from './object-faults.ts';
 import { processFaults } from './process-faults.ts';
@@ -8,7 +7,3 @@ import { serverFaults } from './server-faults.ts';
 export const FAULTS = { ...networkFaults, ...serverFaults, ...processFaults, ...objectFaults };
 
 export type FaultKind = keyof typeof FAULTS;
-
-export function faultOf(kind: FaultKind): Fault<unknown> {
-  return FAULTS[kind];
-}

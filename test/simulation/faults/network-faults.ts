@@ -29,6 +29,14 @@ function pickTarget(chance: Chance, { slots, replicas }: Population): string {
   return target ?? EVERYBODY;
 }
 
+function linksOf({ network }: SimWorld, target: string) {
+  return target === EVERYBODY ? network.links : network.linksOf(target);
+}
+
+function connectionsOf({ network }: SimWorld, target: string) {
+  return target === EVERYBODY ? network.connections : network.connectionsOf(target);
+}
+
 /** Something is wrong with the requests of one process, or of all, for a while. */
 function disturbed(
   kind: string,
@@ -44,7 +52,7 @@ function disturbed(
     strike: (world, { target, disturbance, forMs }) => {
       const isAboutWatches = disturbance.watchDelayMs !== undefined || disturbance.coalesces === true;
       if (isAboutWatches && touchesReplica(target) && world.truce.isOn) return false;
-      const links = target === EVERYBODY ? world.network.links : world.network.linksOf(target);
+      const links = linksOf(world, target);
       if (links.length === 0) return false;
       world.during(forMs, () => {
         const ends = links.map((link) => link.disturb({ ...disturbance, kind }));
@@ -77,11 +85,10 @@ function cut(kind: string, outcome: 'dropped' | 'lost'): Fault<unknown> {
     }),
     strike: (world, { target, forMs }) => {
       if (touchesReplica(target) && world.truce.isOn) return false;
-      const links = target === EVERYBODY ? world.network.links : world.network.linksOf(target);
+      const links = linksOf(world, target);
       if (links.length === 0) return false;
       world.during(forMs, () => {
-        const connections =
-          target === EVERYBODY ? world.network.connections : world.network.connectionsOf(target);
+        const connections = connectionsOf(world, target);
         const ends = links.map((link) => link.disturb({ kind, outcome, watchDelayMs: 0 }));
         for (const connection of connections) connection.holdWatches(true);
         return () => {
@@ -106,16 +113,13 @@ function toWatches(
     strike: (world, { target }) => {
       if (touchesReplica(target) && world.truce.isOn) return false;
       strike(world, target);
-      const links = target === EVERYBODY ? world.network.links : world.network.linksOf(target);
+      const links = linksOf(world, target);
       for (const link of links) link.trouble(world.clock.now() + settlesWithin.ms);
       return true;
     },
     settlesWithin,
   });
 }
-
-const connectionsOf = (world: SimWorld, target: string) =>
-  target === EVERYBODY ? world.network.connections : world.network.connectionsOf(target);
 
 /** What may go wrong on the way between a process and the API servers. */
 export const networkFaults = {
