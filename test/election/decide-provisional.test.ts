@@ -67,6 +67,17 @@ describe('a grant that nobody has taken up yet (rule 12)', () => {
     expect(sim.violations).toEqual([]);
   });
 
+  test('goes to another at once when its holder, who had let two grants run out, got it for want of anybody else', () => {
+    const sim = new SimElection().add('idler', { elector: 'none', emulation: '1.30.0' }).run(25_000);
+    expect(sim.memory.lapses.get('idler')?.count).toBeGreaterThanOrEqual(2);
+    expect(sim.lease?.holderIdentity).toBe('idler');
+    sim.add('b');
+    expect(sim.lease?.holderIdentity).toBe('b');
+    sim.run(3000);
+    expect(sim.believers).toEqual(['b']);
+    expect(sim.violations).toEqual([]);
+  });
+
   test('goes to another once its holder has not answered', () => {
     const sim = new SimElection({ settings: { leaseDurationSeconds: 60 } })
       .add('a', { ...FIRST_LOOK, emulation: '1.30.0' })
