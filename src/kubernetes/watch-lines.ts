@@ -21,35 +21,43 @@ export class LineSplitter {
    * (`MALFORMED_ANSWER`) when a line gets longer than allowed.
    */
   push(chunk: Uint8Array): string[] {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     const lines: string[] = [];
     let start = 0;
-    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      this.#append(chunk.subarray(start, end));
-      const line = this.#whole().toString('utf8').trim();
+    for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
+      const line = this.#line(bytes, start, end).trim();
       if (line !== '') lines.push(line);
-      this.#partial = [];
-      this.#partialBytes = 0;
       start = end + 1;
     }
-    this.#append(chunk.subarray(start));
+    this.#append(bytes.subarray(start));
     return lines;
   }
 
-  /** Most lines come in one chunk, and need not be copied. */
-  #whole(): Buffer {
-    const [only] = this.#partial;
-    if (only === undefined || this.#partial.length > 1) return Buffer.concat(this.#partial);
-    return Buffer.from(only.buffer, only.byteOffset, only.byteLength);
+  /** What ends at `end`. Most lines come in one chunk, and need not be copied. */
+  #line(bytes: Buffer, start: number, end: number): string {
+    if (this.#partial.length === 0) {
+      this.#assertShort(end - start);
+      return bytes.toString('utf8', start, end);
+    }
+    this.#append(bytes.subarray(start, end));
+    const whole = Buffer.concat(this.#partial);
+    this.#partial = [];
+    this.#partialBytes = 0;
+    return whole.toString('utf8');
   }
 
   #append(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     this.#partialBytes += bytes.length;
-    if (this.#partialBytes > this.#maxLineBytes) {
+    this.#assertShort(this.#partialBytes);
+    this.#partial.push(bytes);
+  }
+
+  #assertShort(bytes: number): void {
+    if (bytes > this.#maxLineBytes) {
       throw new ConnectionError(`a line of the watch is longer than ${this.#maxLineBytes} bytes`, {
         code: 'MALFORMED_ANSWER',
       });
     }
-    this.#partial.push(bytes);
   }
 }

@@ -9,7 +9,7 @@ import { SimWorld } from './sim-world.ts';
 
 /** How long after the end of the trouble a run goes on, in milliseconds. */
 const AFTER_TROUBLE_MS = 230_000;
-const LOOK_EVERY_MS = 1000;
+const LOOK_EVERY_MS = 2000;
 /** A fault that cannot strike at its time is tried again so often. */
 const TRIES = 20;
 /** A preferredHolder is asked every two seconds or so while its preemption is pending (rule 7). */

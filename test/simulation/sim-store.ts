@@ -122,9 +122,10 @@ export class SimStore {
   }
 }
 
-/** Most often it is the spec that differs. */
+/** Most often it is renewTime that differs. */
 function isSame(a: KubernetesObject, b: KubernetesObject): boolean {
-  return JSON.stringify(a['spec']) === JSON.stringify(b['spec']) && JSON.stringify(a) === JSON.stringify(b);
+  const [specA, specB] = [a['spec'] as JsonObject | undefined, b['spec'] as JsonObject | undefined];
+  return specA?.['renewTime'] === specB?.['renewTime'] && JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** An error as the API server answers it. */
