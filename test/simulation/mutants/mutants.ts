@@ -296,11 +296,6 @@ export const MUTANTS: readonly Mutant[] = [
     "if (decision.kind === 'renew' && this.#isBetterLetGo()) return await this.#letGo();",
     '',
   ]),
-  mutant('blind-claim', 'takes the lock though it sees no candidates', [
-    'controller/lock/coordinator-lock.ts',
-    "(decision.kind === 'renew' || isAble)",
-    'true',
-  ]),
   mutant('blind-to-restore', 'does not notice that the storage was restored from a backup', [
     'controller/lock/coordinator-lock.ts',
     "if (lease && known && isOlder(lease, known)) this.#options.onEvent?.({ kind: 'setBack' });",
