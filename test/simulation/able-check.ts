@@ -3,10 +3,10 @@ import type { SimReplica } from './sim-replica.ts';
 import type { SimWorld } from './sim-world.ts';
 
 /**
- * A holder of the lock whose API server has lost the API notices when its watch is begun again, within 10 s; it keeps the
- * lock for 10 s and the time to its next look, 2.2 s, and lets it go once its last write has ended, 3.5 s later. One that is
- * cut off or has crashed keeps others waiting for 15 s, and for 15 s more after a claim by force. Another time 15 s is for
- * one that comes back meanwhile and is gone again, or was ousted by the built-in controller before that went, too.
+ * The lock is free 26 s after its holder's API server has lost the API, at the latest: the broken watch is begun again
+ * within 10 s, the lock is kept for 10 s, the next look comes within 2.2 s, and the last write may take 3.5 s. A holder that
+ * has crashed keeps it for 15 s, or for 30 s where it had just claimed by force. A claim by force settles for 15 s, and 15 s
+ * are for one that is lost once more.
  */
 const TAKEN_OVER_WITHIN_MS = 60_000;
 
