@@ -66,11 +66,6 @@ export class CandidateWatch {
     return this.#watched?.reflectors.all ?? [];
   }
 
-  /** Whether the server was found to serve no version. */
-  get isNotServed(): boolean {
-    return this.#isNotServed;
-  }
-
   /** Whether all candidates of `namespace` are known. */
   knows(namespace: string): boolean {
     return this.#watched?.reflectors.knows(namespace) ?? false;

@@ -120,7 +120,7 @@ function assembleLock(
     storage: createApiLockStorage(client, clock, coordinatorLease, lockObserver.watchFailed),
     identity: replicaIdentity(hostname(), randomUUID()),
     takeOver: settings.takeOver,
-    mayClaim: () => controller().canElect(),
+    canCoordinate: () => controller().canElect(),
     onEvent: (event) => {
       lockObserver.happened(event);
       if (event.kind === 'setBack') controller().listAnew();

@@ -64,10 +64,7 @@ export class ElectionController {
         if (this.#candidates.hasSynced()) observer.synced(version);
         this.#sighted();
       },
-      onNotServed: () => {
-        observer.notServed();
-        this.#sighted();
-      },
+      onNotServed: () => observer.notServed(),
       onDiscoveryError: (error) => observer.discoveryFailed(error),
       onError: (error, context) => observer.reflectorFailed(error, context),
       observe: observer.reflectorObserver('leasecandidates'),
@@ -129,11 +126,10 @@ export class ElectionController {
   }
 
   /**
-   * Whether there is a namespace in which this process can elect, or nothing to elect anywhere. One that may not see
-   * anything should leave the lock to whoever does.
+   * Whether there is a namespace in which this process can elect. One that sees no candidates, as it may not or as its API
+   * server serves none, leaves the lock to whoever does (rule 10).
    */
   canElect(): boolean {
-    if (this.#candidates.isNotServed) return true;
     return this.#leases.namespaces.some((namespace) => this.#knows(namespace));
   }
 

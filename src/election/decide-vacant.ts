@@ -112,9 +112,11 @@ function decideElectionOrWait(view: VacantView): Verdict {
   };
 }
 
-/** Whether it held the Lease until it ran out. */
-function isJustExpired({ tenure, input }: VacantView, { candidate }: Standing): boolean {
-  return tenure.need === 'LeaseExpired' && input.memory.record?.holder === candidate.name;
+/** Whether it held the Lease until it ran out, and was not heard of since: a party of a known conflict was. */
+function isJustExpired(view: VacantView, { candidate }: Standing): boolean {
+  const { tenure, input } = view;
+  const isLateHolder = tenure.need === 'LeaseExpired' && input.memory.record?.holder === candidate.name;
+  return isLateHolder && knownConflict(view) === undefined;
 }
 
 /** What the answers come to, once none that is missing could change it; undefined when nobody can lead. */

@@ -102,7 +102,7 @@ function checkGate({ trial }: Evidence): Finding {
   };
 }
 
-function checkLock({ lock }: Evidence): Finding {
+function checkLock({ lock, elections }: Evidence): Finding {
   const check = 'CoordinatorLock';
   switch (lock.kind) {
     case 'ours':
@@ -131,7 +131,9 @@ function checkLock({ lock }: Evidence): Finding {
             : `${lock.formerHolder} held the lock ${LOCK} and renews it no more.`,
         meaning: 'Nobody coordinates: a leader that dies is not replaced.',
         advice:
-          'Start the coordinator (run) and look at its log; see that it may do what deploy/rbac.yaml grants.',
+          elections !== undefined && elections.candidateVersion === undefined
+            ? 'Turn the API on first: no coordinator takes the lock where it sees no LeaseCandidates.'
+            : 'Start the coordinator (run) and look at its log; see that it may do what deploy/rbac.yaml grants.',
         runbook: runbookPath('LeaseCoordinatorAbsent'),
       };
   }

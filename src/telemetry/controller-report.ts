@@ -111,6 +111,10 @@ export function createLockReport({
         logger.warn('The storage was restored from a backup: listing everything anew');
       } else if (event.kind === 'ousted') {
         logger.warn({ by: event.by, retryInMs: event.forceAgainInMs }, 'Lost the coordinator lock');
+      } else if (event.kind === 'letGo') {
+        logger.warn(
+          'Letting go of the coordinator lock, as no LeaseCandidates can be seen here: another may see them',
+        );
       } else if (isNew(event.call, event.error)) {
         logger.warn({ call: event.call, err: event.error }, 'A call about the coordinator lock failed');
       }

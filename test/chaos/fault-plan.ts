@@ -110,7 +110,8 @@ const ofTheCluster: Stream = {
     'API server frozen': [4_000, 30_000],
     ...linkFaults('API server'),
     'gate off': [15_000, 35_000],
-    'gate off at one': [15_000, 35_000],
+    // The lock goes to who can elect within 26 s (rule 10): there must be some elections after that.
+    'gate off at one': [15_000, 60_000],
     // The lock lasts 15 s, and 30 s after a claim by force: then the built-in coordinator, which looks every 2 s, takes over.
     'coordinators away': [38_000, 48_000],
   } satisfies Record<ClusterFault, Range>,

@@ -174,6 +174,30 @@ describe('a strategy conflict (rule 4)', () => {
     expect(outvoted.lease?.strategy).toBe('OldestEmulationVersion');
   });
 
+  test('goes on while a party that held the Lease until it ran out is asked again, as it is waited for then', () => {
+    const asked = (name: string, pings: readonly number[]) => {
+      const candidate = makeCandidate(name).renewedAt(0);
+      const observed = (name === 'a' ? candidate : candidate.wants(THEIRS)).seenAt(0);
+      return pings.reduce((sofar, at) => sofar.pingedAt(at), observed);
+    };
+    const at = (...candidates: readonly ReturnType<typeof asked>[]) =>
+      makeInput()
+        .sees(makeLease('a').lasting(8), 0)
+        .candidates(...candidates);
+    const first = at(asked('a', [20_000]).renewedAt(20_100), asked('b', [20_000]).renewedAt(20_100));
+    const { reason, conflict } = decideElection(first.build(), makeNow(20_200));
+    expect(reason).toBe('StrategyConflict');
+    const again = at(
+      asked('a', [20_000]).renewedAt(20_100).pingedAt(40_000),
+      asked('b', [20_000]).renewedAt(20_100).pingedAt(40_000).renewedAt(40_100),
+    ).remembers({ conflict, rounds: { count: 2, lastAt: 40_000 } });
+    expect(decideElection(again.build(), makeNow(40_200))).toMatchObject({
+      reason: 'AwaitingAcks',
+      actions: [],
+    });
+    expect(decideElection(again.build(), makeNow(46_000))).toMatchObject({ reason: 'ThirdPartyStrategy' });
+  });
+
   test('touches no valid holder, and then pings nobody again', () => {
     const sim = new SimElection()
       .add('a')

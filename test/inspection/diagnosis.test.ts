@@ -28,6 +28,16 @@ const well: Evidence = {
 };
 
 describe('a diagnosis', () => {
+  test('does not ask for a coordinator where none could do anything', () => {
+    const lock = { kind: 'nobody', formerHolder: '' } as const;
+    const adviceOf = (candidateVersion: 'v1beta1' | undefined) =>
+      diagnose({ ...well, lock, elections: { candidateVersion, now: NOW, elections: [] } }).find(
+        ({ check }) => check === 'CoordinatorLock',
+      );
+    expect(adviceOf(undefined)).toMatchObject({ advice: expect.stringMatching(/^Turn the API on first/) });
+    expect(adviceOf('v1beta1')).toMatchObject({ advice: expect.stringMatching(/^Start the coordinator/) });
+  });
+
   test('has nothing to say against a cluster that is well', () => {
     expect(diagnose(well).filter(({ severity }) => severity !== 'ok')).toEqual([]);
   });

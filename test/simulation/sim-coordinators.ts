@@ -56,12 +56,18 @@ export class SimCoordinators implements SimWitnesses {
 
   /** Whether none of them can have missed who has the lock. */
   get areAllInformed(): boolean {
-    const now = this.#world.clock.now();
-    return this.#places.every(({ plan }) =>
-      this.#world.network
-        .linksOf(`${plan.name}-lock`)
-        .every((link) => !link.isDisturbed && link.troubledUntil <= now),
-    );
+    return this.#places.every((place) => this.#isInformed(place));
+  }
+
+  get isBuiltInActive(): boolean {
+    return this.#builtIn?.elector.isActive() ?? false;
+  }
+
+  /** Whether nothing keeps a replica from electing but that it may not have the lock. */
+  isAble(replica: SimReplica): boolean {
+    const { api } = replica.lockClient;
+    const isServed = replica.client.api.candidateVersions.length > 0;
+    return isServed && !api.isDown && this.#seesAll(replica) && this.#isInformed(this.#placeOf(replica));
   }
 
   add(plan: ReplicaPlan): void {
@@ -198,9 +204,18 @@ export class SimCoordinators implements SimWitnesses {
     return this.crash(place.plan.name, crashAt.ms);
   }
 
+  #placeOf(replica: SimReplica): ReplicaPlace | undefined {
+    return this.#places.find(({ running }) => running === replica);
+  }
+
+  #isInformed(place: ReplicaPlace | undefined): boolean {
+    const now = this.#world.clock.now();
+    const links = this.#world.network.linksOf(`${place?.plan.name}-lock`);
+    return links.every((link) => !link.isDisturbed && link.troubledUntil <= now);
+  }
+
   #seesAll(replica: SimReplica): boolean {
-    const place = this.#places.find(({ running }) => running === replica);
-    const links = this.#world.network.linksOf(place?.plan.name ?? '');
+    const links = this.#world.network.linksOf(this.#placeOf(replica)?.plan.name ?? '');
     const now = this.#world.clock.now();
     const isDisturbed = links.some((link) => link.isWatchDisturbed || link.troubledUntil > now);
     const { api } = replica.client;

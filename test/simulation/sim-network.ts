@@ -117,6 +117,19 @@ export class SimNetwork {
     return true;
   }
 
+  /** A server is away for so long, and everybody connected to it comes back to it, as to one on the same machine. */
+  restartInPlace(index: number, downMs: number): void {
+    const api = this.servers[index];
+    const places = this.connections.filter((connection) => connection.api === api);
+    if (!api || !this.restartServer(index, downMs)) return;
+    this.#world.during(downMs, () => () => {
+      for (const connection of places) {
+        connection.reset();
+        connection.api = api;
+      }
+    });
+  }
+
   #bringBack(api: SimApiServer): void {
     const { chance, clock } = this.#world;
     api.isDown = false;

@@ -64,7 +64,7 @@ export class SimReplica {
       storage: this.#watched(createApiLockStorage(lockClient, process, coordinatorLease, () => {})),
       identity: replicaIdentity(name, '1'),
       takeOver,
-      mayClaim: () => this.controller.canElect(),
+      canCoordinate: () => this.controller.canElect(),
       onEvent: ({ kind }) => {
         if (kind === 'setBack') this.controller.listAnew();
       },

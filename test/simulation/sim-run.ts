@@ -1,5 +1,6 @@
 import type { Instant } from '../../src/support/clock.ts';
 import type { HistoryEvent } from '../invariants/history.ts';
+import { AbleCheck } from './able-check.ts';
 import { ConflictCheck } from './conflict-check.ts';
 import { FAULTS } from './faults/faults.ts';
 import { PreferenceCheck } from './preference-check.ts';
@@ -43,10 +44,12 @@ class SimRun {
   readonly #world: SimWorld;
   readonly #stories = new LeaseStories();
   readonly #pings = new Map<string, Instant[]>();
+  readonly #able: AbleCheck;
   #settled: SettledCheck | undefined;
 
   constructor(world: SimWorld) {
     this.#world = world;
+    this.#able = new AbleCheck(world);
     const checks = [new ConflictCheck(world, this.#stories), new PreferenceCheck(world, this.#stories)];
     world.onEvent = (event) => {
       this.#stories.observe(event);
@@ -62,14 +65,18 @@ class SimRun {
     for (const replica of plan.replicas) this.#world.addReplica(replica);
     for (const slot of plan.slots) this.#world.addSlot(slot);
     for (const fault of plan.faults) this.#world.after(fault.atMs, () => this.#strike(fault, TRIES));
-    await this.#world.run(plan.troubleEndsMs);
+    await this.#runUntil(plan.troubleEndsMs);
     if (this.#world.violations.length > 0) return;
     this.#world.endTrouble();
     this.#settled = new SettledCheck(this.#world, this.#stories);
-    const until = this.#world.clock.now() + AFTER_TROUBLE_MS;
+    await this.#runUntil(this.#world.clock.now() + AFTER_TROUBLE_MS);
+  }
+
+  async #runUntil(until: Instant): Promise<void> {
     while (this.#world.clock.now() < until && this.#world.violations.length === 0) {
-      await this.#world.run(LOOK_EVERY_MS);
-      for (const problem of this.#settled.look()) this.#world.violated(problem);
+      await this.#world.run(Math.min(LOOK_EVERY_MS, until - this.#world.clock.now()));
+      for (const problem of this.#settled?.look() ?? []) this.#world.violated(problem);
+      for (const problem of this.#able.look()) this.#world.violated(problem);
     }
   }
 

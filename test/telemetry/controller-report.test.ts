@@ -139,6 +139,14 @@ describe('the coordinator lock', () => {
     ]);
   });
 
+  test('let go as it is of no use is worth a warning', () => {
+    const { lock, lines } = makeReport();
+    lock.happened({ kind: 'letGo' });
+    expect(lines).toMatchObject([
+      { level: 'warn', msg: expect.stringMatching(/^Letting go of the coordinator lock/) },
+    ]);
+  });
+
   test('whose calls fail is told of once for each kind of call, and counted each time', async () => {
     const { lock, lines, measure } = makeReport();
     for (const call of ['get', 'get', 'update', 'get', 'update'] as const) {

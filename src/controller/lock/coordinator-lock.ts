@@ -1,9 +1,9 @@
-import { Deadline } from '../../kubernetes/deadline.ts';
 import { isConflict } from '../../kubernetes/errors.ts';
 import { isNotNewer, isOlder, type KubernetesObject } from '../../kubernetes/objects.ts';
 import { Backoff } from '../../support/backoff.ts';
 import type { Instant } from '../../support/clock.ts';
 import { InterruptibleSleep } from '../../support/interruptible-sleep.ts';
+import { LockCalls } from './lock-calls.ts';
 import {
   decideLock,
   type LockDecision,
@@ -11,19 +11,12 @@ import {
   type LockRules,
   observeLock,
 } from './lock-decision.ts';
-import {
-  isForeign,
-  newLockLease,
-  type RecordChange,
-  readLockRecord,
-  release,
-  withRecord,
-} from './lock-record.ts';
+import { isForeign, readLockRecord, release } from './lock-record.ts';
 import {
   type CoordinatorLockOptions,
   checkLockSettings,
   DEFAULT_LOCK_TIMING,
-  type LockCall,
+  LONGEST_WRITE_MS,
   type LockTiming,
 } from './lock-settings.ts';
 import { isSameState, type LockState, stateOf } from './lock-state.ts';
@@ -39,6 +32,7 @@ export class CoordinatorLock {
   readonly #options: CoordinatorLockOptions;
   readonly #timing: LockTiming;
   readonly #rules: LockRules;
+  readonly #calls: LockCalls;
   readonly #sleep: InterruptibleSleep;
   /** Between claims by force, so that we and another that claims by force do not oust each other all the time. */
   readonly #forceBackoff: Backoff;
@@ -59,6 +53,10 @@ export class CoordinatorLock {
   #actFromIfRefused: Instant | undefined;
   /** Set when somebody else was seen to hold the lock during a write of ours, whose answer is then outdated. */
   #contested = false;
+  /** Since when we could not coordinate, even with the lock. */
+  #unableSince: Instant | undefined;
+  /** Until then a write may be under way that has begun while we were active. */
+  #writesEndBy: Instant = Number.NEGATIVE_INFINITY;
   #stopping = false;
   #cancelBoundary: (() => void) | undefined;
   #stopWatch: (() => void) | undefined;
@@ -67,12 +65,21 @@ export class CoordinatorLock {
 
   /** @throws RangeError when the identity lacks our prefix or the timing is unsafe. */
   constructor(options: CoordinatorLockOptions) {
-    const { clock, identity, takeOver } = options;
+    const { clock, storage, identity, takeOver } = options;
     this.#options = options;
     this.#timing = { ...DEFAULT_LOCK_TIMING, ...options.timing };
     checkLockSettings(identity, this.#timing);
     this.#sleep = new InterruptibleSleep(clock);
-    const { leaseDurationMs } = this.#timing;
+    const { leaseDurationMs, callTimeoutMs } = this.#timing;
+    this.#calls = new LockCalls({
+      clock,
+      storage,
+      timeoutMs: callTimeoutMs,
+      onFailure: (call, error) => {
+        this.#fresh = false;
+        options.onEvent?.({ kind: 'callFailed', call, error });
+      },
+    });
     this.#rules = { identity, leaseDurationMs, takeOver };
     const maxMs = 32 * leaseDurationMs;
     this.#forceBackoff = new Backoff({ initialMs: 2 * leaseDurationMs, maxMs, resetAfterMs: maxMs }, clock);
@@ -87,10 +94,12 @@ export class CoordinatorLock {
   isActive(): boolean {
     // Not left to the timer, which may come after a renewal that ends this: whoever is refused waits for `onChange`.
     if (this.#state.kind === 'active' && !this.#isRenewed()) this.#refreshState();
-    return this.#state.kind === 'active';
+    if (this.#state.kind !== 'active') return false;
+    this.#writesEndBy = this.#options.clock.now() + LONGEST_WRITE_MS;
+    return true;
   }
 
-  /** Looks at the lock at once, as what `mayClaim` says has changed. */
+  /** Looks at the lock at once, as what `canCoordinate` says has changed. */
   reconsider(): void {
     this.#sleep.interrupt();
   }
@@ -149,13 +158,16 @@ export class CoordinatorLock {
   }
 
   async #advance(): Promise<Instant> {
-    const { clock, mayClaim = () => true } = this.#options;
+    const { clock, canCoordinate = () => true } = this.#options;
     await this.#look();
     // Taken only now, as the watch may tell more during any wait: what is decided on is what the write is based on.
     const observation = this.#observation;
     if (this.#stopping || observation === undefined) return Number.POSITIVE_INFINITY;
     const decision = decideLock(observation, this.#rules, clock.now(), this.#forceNotBefore);
-    if (decision.kind !== 'wait' && (decision.kind === 'renew' || mayClaim())) {
+    const isAble = canCoordinate();
+    this.#unableSince = isAble ? undefined : (this.#unableSince ?? clock.now());
+    if (decision.kind === 'renew' && this.#isBetterLetGo()) return await this.#letGo();
+    if (decision.kind !== 'wait' && (decision.kind === 'renew' || isAble)) {
       await this.#take(decision);
       return Number.POSITIVE_INFINITY;
     }
@@ -168,7 +180,7 @@ export class CoordinatorLock {
   async #look(): Promise<void> {
     if (this.#fresh && this.#observation !== undefined) return;
     const known = this.#lease;
-    const lease = await this.#call('get', (signal) => this.#options.storage.get(signal));
+    const lease = await this.#calls.get();
     this.#see(lease);
     if (lease && known && isOlder(lease, known)) this.#options.onEvent?.({ kind: 'setBack' });
   }
@@ -183,7 +195,7 @@ export class CoordinatorLock {
     // Whoever finds this record must wait as long as we would have to, should we crash before we ever act.
     const leaseDurationMs = Math.max(this.#timing.leaseDurationMs, this.#actFrom - sentAt);
     try {
-      const answer = await this.#write({ holder: this.#rules.identity, leaseDurationMs });
+      const answer = await this.#calls.write(this.#lease, { holder: this.#rules.identity, leaseDurationMs });
       if (!this.#contested) this.#see(answer);
     } catch (error) {
       if (isConflict(error)) this.#actFromIfRefused = formerActFrom;
@@ -193,6 +205,26 @@ export class CoordinatorLock {
     else if (!this.#stopping) this.#renewedAt = sentAt;
     this.#forceBackoff.succeeded();
     if (decision.kind === 'force') this.#options.onEvent?.({ kind: 'claimedByForce', from: decision.ousted });
+  }
+
+  /** Once whoever was ousted is out: letting go before that would make the next one wait for it, too. */
+  #isBetterLetGo(): boolean {
+    const unableUntil = (this.#unableSince ?? Number.POSITIVE_INFINITY) + this.#timing.renewDeadlineMs;
+    return this.#options.clock.now() >= Math.max(unableUntil, this.#actFrom);
+  }
+
+  /** First ends all writing, then empties the Lease. Returns when to look again. */
+  async #letGo(): Promise<Instant> {
+    const { clock, onEvent } = this.#options;
+    if (this.#renewedAt !== undefined) onEvent?.({ kind: 'letGo' });
+    this.#renewedAt = undefined;
+    this.#refreshState();
+    if (clock.now() < this.#writesEndBy) {
+      this.#fresh = false;
+      return this.#writesEndBy;
+    }
+    await this.#empty();
+    return Number.POSITIVE_INFINITY;
   }
 
   /** Only a record that still is ours is emptied: another's must not be touched. */
@@ -211,33 +243,8 @@ export class CoordinatorLock {
   async #empty(): Promise<void> {
     await this.#look();
     if (this.#observation?.record?.holder !== this.#rules.identity) return;
-    this.#see(await this.#write(release(this.#rules.identity, this.#actFrom - this.#options.clock.now())));
-  }
-
-  #write(change: Omit<RecordChange, 'wallTime'>): Promise<KubernetesObject> {
-    const { clock, storage } = this.#options;
-    const lease = this.#lease;
-    const timed = { ...change, wallTime: clock.wallTime() };
-    if (lease === undefined) {
-      return this.#call('create', (signal) => storage.create(newLockLease(storage.lease, timed), signal));
-    }
-    return this.#call('update', (signal) => storage.update(withRecord(lease, timed), signal));
-  }
-
-  /** Every call has a deadline of its own. One that fails leaves open what the server has now. */
-  async #call<T>(call: LockCall, request: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { callTimeoutMs } = this.#timing;
-    const deadline = new Deadline(this.#options.clock, callTimeoutMs, undefined);
-    try {
-      return await deadline.race(request(deadline.signal));
-    } catch (cause) {
-      this.#fresh = false;
-      const error = deadline.exceeded ? new Error(`no answer within ${callTimeoutMs} ms`, { cause }) : cause;
-      this.#options.onEvent?.({ kind: 'callFailed', call, error });
-      throw error;
-    } finally {
-      deadline.dispose();
-    }
+    const settlingMs = this.#actFrom - this.#options.clock.now();
+    this.#see(await this.#calls.write(this.#lease, release(this.#rules.identity, settlingMs)));
   }
 
   #onWatch(lease: KubernetesObject | undefined): void {
@@ -285,18 +292,12 @@ export class CoordinatorLock {
     const { clock } = this.#options;
     const now = clock.now();
     if (!this.#isRenewed()) this.#renewedAt = undefined;
-    const next = stateOf(
-      this.#observation?.record?.holder ?? '',
-      this.#renewedAt !== undefined,
-      this.#actFrom,
-      now,
-    );
+    const holder = this.#observation?.record?.holder ?? '';
+    const next = stateOf(holder, this.#renewedAt !== undefined, this.#actFrom, now);
     this.#cancelBoundary?.();
     if (this.#renewedAt !== undefined) {
-      const boundary = Math.min(
-        next.activeAt ?? Number.POSITIVE_INFINITY,
-        this.#renewedAt + this.#timing.renewDeadlineMs,
-      );
+      const { activeAt = Number.POSITIVE_INFINITY } = next;
+      const boundary = Math.min(activeAt, this.#renewedAt + this.#timing.renewDeadlineMs);
       this.#cancelBoundary = clock.setTimer(() => this.#refreshState(), Math.ceil(boundary - now));
     }
     if (isSameState(this.#state, next)) return;

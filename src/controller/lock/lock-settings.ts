@@ -20,6 +20,8 @@ export type LockEvent =
   | { readonly kind: 'claimedByForce'; readonly from: string }
   /** Somebody else was found to hold the lock while we did; `by` is '' when the Lease was emptied or deleted. */
   | { readonly kind: 'ousted'; readonly by: string; readonly forceAgainInMs?: number }
+  /** We hold it and cannot coordinate, which another may be able to. */
+  | { readonly kind: 'letGo' }
   /** The server has the Lease as it was before what was seen of it: its storage was restored from a backup. */
   | { readonly kind: 'setBack' }
   /** Conflicts included: they are part of any race for the lock, but their going on would be news. */
@@ -34,8 +36,11 @@ export interface CoordinatorLockOptions {
   readonly identity: string;
   /** Whether to oust a holder without our prefix, rather than wait until the lock is free or has expired. */
   readonly takeOver: boolean;
-  /** Asked before a lock is taken that is not ours; yes by default. One that is ours is kept. */
-  readonly mayClaim?: () => boolean;
+  /**
+   * Whether we could coordinate if we had the lock; yes by default. It is taken only then, and let go when that was not so
+   * for as long as a holder may fail to renew it: `renewDeadlineMs`.
+   */
+  readonly canCoordinate?: () => boolean;
   readonly timing?: Partial<LockTiming>;
   /** Called when the state's kind, holder or activeAt has changed. Must not throw. */
   readonly onChange?: (state: LockState) => void;

@@ -50,7 +50,7 @@ export function noticesFor(connection, state, words, now) {
  * @param {StateMessage} state
  * @returns {Notice | undefined}
  */
-function lockNotice({ replica, lockHolder }) {
+function lockNotice({ replica, lockHolder, api }) {
   const by = lockHolder ?? '';
   switch (replica) {
     case 'standby':
@@ -59,7 +59,7 @@ function lockNotice({ replica, lockHolder }) {
         title: 'This replica stands by',
         text: by
           ? `${by} holds the lock and decides. What is shown here is what this replica sees; which elections there were, and why, the page of that one tells.`
-          : 'Nobody is known to hold the lock, so that nobody decides. This replica tries to take it.',
+          : `Nobody is known to hold the lock, so that nobody decides. This replica ${api === 'notServed' ? 'leaves it to those that see LeaseCandidates' : 'tries to take it'}.`,
       };
     case 'waiting':
       return {

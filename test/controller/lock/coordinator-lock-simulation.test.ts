@@ -126,14 +126,21 @@ test.each(seeds)(
     const startReplica = () => {
       const { process, storage } = startProcess();
       const identity = `coordinated-leader-election_host_${++runs}`;
-      const lock = new CoordinatorLock({ clock: process, storage, identity, takeOver: seed % 4 !== 0 });
+      const able = { from: 0 };
+      const lock = new CoordinatorLock({
+        clock: process,
+        storage,
+        identity,
+        takeOver: seed % 4 !== 0,
+        canCoordinate: () => clock.now() >= able.from,
+      });
       lock.start();
       const coordinator: Coordinator = { name: identity, isActive: () => lock.isActive() };
       const stop = () => {
         coordinator.drained = true;
         return lock.stop();
       };
-      return { coordinator, stop };
+      return { coordinator, able, stop };
     };
     const startBuiltIn = () => {
       const { process, storage } = startProcess();
@@ -162,6 +169,7 @@ test.each(seeds)(
       trouble = chance(0.4);
       if (chance(0.05)) outageUntil = clock.now() + Math.floor(clock.random() * 40_000);
       for (const process of processes) if (chance(0.03)) process.pause(Math.floor(clock.random() * 40_000));
+      for (const { able } of replicas) if (chance(0.05)) able.from = clock.now() + clock.random() * 60_000;
       const index = chance(0.5) ? 0 : 1;
       if (chance(0.06)) {
         // A clean restart: the old one goes on being checked until it has stopped.

@@ -13,7 +13,7 @@ const BUILT_IN = 'apiserver-x';
 interface LockOverrides {
   readonly identity?: string;
   readonly takeOver?: boolean;
-  readonly mayClaim?: () => boolean;
+  readonly canCoordinate?: () => boolean;
   readonly hasWatch?: boolean;
   readonly watchDelayMs?: number;
   readonly fate?: () => SimFate;
@@ -30,7 +30,7 @@ function makeWorld() {
       identity = A,
       takeOver = false,
       hasWatch = true,
-      mayClaim,
+      canCoordinate,
       timing,
       process,
       ...connection
@@ -42,7 +42,7 @@ function makeWorld() {
       storage: server.connect({ clock, ...connection }, hasWatch),
       identity,
       takeOver,
-      ...(mayClaim && { mayClaim }),
+      ...(canCoordinate && { canCoordinate }),
       ...(timing && { timing }),
       onChange: (state) => states.push(state),
       onEvent: (event) => events.push(event),
@@ -126,27 +126,103 @@ describe('a free lock (rule 10)', () => {
   ])('of $whose is not claimed before it may be, and then at once', async ({ whose: _, ...record }) => {
     const { clock, server, makeLock } = makeWorld();
     server.put({ ...record, renewTime: 'r' });
-    let mayClaim = false;
-    const { lock } = makeLock({ takeOver: true, mayClaim: () => mayClaim });
+    let canCoordinate = false;
+    const { lock } = makeLock({ takeOver: true, canCoordinate: () => canCoordinate });
     lock.start();
     await clock.advance(60_000);
     expect(server.spec).toMatchObject(record);
-    mayClaim = true;
+    canCoordinate = true;
     lock.reconsider();
     await clock.advance(0);
     expect(server.spec['holderIdentity']).toBe(A);
   });
 
-  test('is kept by who holds it, though it might not be claimed any more', async () => {
-    const { clock, makeLock } = makeWorld();
-    let mayClaim = true;
-    const { lock, kinds } = makeLock({ mayClaim: () => mayClaim });
+  test('is let go by a holder that could do nothing with it for ten seconds, and left to others', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    let canCoordinate = true;
+    const { lock, kinds, events } = makeLock({ canCoordinate: () => canCoordinate });
     lock.start();
     await clock.advance(0);
-    mayClaim = false;
-    await clock.advance(60_000);
+    canCoordinate = false;
+    await clock.advance(11_900);
     expect(lock.isActive()).toBe(true);
-    expect(kinds()).toEqual(['active']);
+    // Of what it was told just now, a write may come.
+    await clock.advance(3000);
+    expect(kinds()).toEqual(['active', 'standby']);
+    expect(server.spec['holderIdentity']).toBe(A);
+    await clock.advance(1000);
+    expect(server.spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1, leaseTransitions: 0 });
+    const other = makeLock({ identity: B });
+    other.lock.start();
+    await clock.advance(60_000);
+    expect(other.lock.isActive()).toBe(true);
+    expect(events).toEqual([{ kind: 'letGo' }]);
+  });
+
+  test('is let go at once where nothing was written lately', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    let canCoordinate = true;
+    const { lock } = makeLock({ canCoordinate: () => canCoordinate });
+    const other = makeLock({ identity: B });
+    lock.start();
+    await clock.advance(0);
+    other.lock.start();
+    canCoordinate = false;
+    await clock.advance(12_000);
+    expect(server.spec['holderIdentity']).toBe(B);
+    expect(other.kinds()).toEqual(['standby', 'active']);
+  });
+
+  test('is left alone when nobody can do anything with it, without a write', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    let canCoordinate = true;
+    const locks = [A, B].map((identity) => makeLock({ identity, canCoordinate: () => canCoordinate }));
+    for (const { lock } of locks) lock.start();
+    await clock.advance(0);
+    canCoordinate = false;
+    await clock.advance(20_000);
+    server.requests.length = 0;
+    await clock.advance(600_000);
+    expect(server.requests.filter((request) => request !== 'get')).toEqual([]);
+    expect(locks.map(({ lock }) => lock.state)).toEqual([
+      { kind: 'standby', since: expect.any(Number) },
+      { kind: 'standby', since: expect.any(Number) },
+    ]);
+  });
+
+  test.each([
+    { when: 'before it is let go', ms: 11_000, kinds: ['active'] },
+    { when: 'while the last write ends', ms: 14_000, kinds: ['active', 'standby', 'active'] },
+  ])('is kept when it is of use again $when', async ({ ms, kinds: want }) => {
+    const { clock, server, makeLock } = makeWorld();
+    let canCoordinate = true;
+    const { lock, kinds } = makeLock({ canCoordinate: () => canCoordinate });
+    lock.start();
+    await clock.advance(0);
+    canCoordinate = false;
+    await clock.advance(11_000);
+    lock.isActive();
+    await clock.advance(ms - 11_000);
+    canCoordinate = true;
+    lock.reconsider();
+    await clock.advance(60_000);
+    expect(kinds()).toEqual(want);
+    expect(server.spec).toMatchObject({ holderIdentity: A, leaseTransitions: 0 });
+  });
+
+  test('that was taken by force is not let go before whoever was ousted is out', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    server.put({ holderIdentity: BUILT_IN, leaseDurationSeconds: 30, renewTime: 'r' });
+    let canCoordinate = true;
+    const { lock, kinds } = makeLock({ takeOver: true, canCoordinate: () => canCoordinate });
+    lock.start();
+    await clock.advance(0);
+    canCoordinate = false;
+    await clock.advance(29_000);
+    expect(server.spec['holderIdentity']).toBe(A);
+    await clock.advance(10_000);
+    expect(server.spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
+    expect(kinds()).toContain('settling');
   });
 
   test('goes to one of two that claim it at once', async () => {

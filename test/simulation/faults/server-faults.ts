@@ -134,6 +134,29 @@ export const serverFaults = {
     },
     settlesWithin: REDISCOVERED,
   }),
+  /** One server is restarted without the API, for long, and then with it again; whoever is connected to it stays so. */
+  apiVersionLostAtOne: fault<ServerArgs>({
+    plan: (chance) => ({ server: chance.upTo(2), forMs: chance.between(30_000, 150_000) }),
+    strike: (world, { server, forMs }) => {
+      const api = world.servers[server];
+      const isElsewhereToo = world.servers.some(
+        ({ candidateVersions }) => candidateVersions[0] !== 'v1beta1',
+      );
+      if (!api || world.truce.isOn || isElsewhereToo || world.servers.some(({ isDown }) => isDown))
+        return false;
+      world.during(forMs, () => {
+        const serve = (versions: readonly string[]) => {
+          api.candidateVersions = versions;
+          api.isGateOn = versions.length > 0;
+          world.network.restartInPlace(server, 500);
+        };
+        serve([]);
+        return () => serve(['v1beta1']);
+      });
+      return true;
+    },
+    settlesWithin: REDISCOVERED,
+  }),
   storageRestored: fault<{ readonly afterMs: number }>({
     // A backup is older than the last renewal of the lock, by which a coordinator notices.
     plan: (chance) => ({ afterMs: chance.between(5000, 60_000) }),

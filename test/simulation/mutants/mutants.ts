@@ -291,6 +291,11 @@ export const MUTANTS: readonly Mutant[] = [
     'onNotServed,\n      onSynced: () => {',
     'onSynced: () => {',
   ]),
+  mutant('useless-lock', 'keeps the lock though its API server has lost the API, as another may have it', [
+    'controller/lock/coordinator-lock.ts',
+    "if (decision.kind === 'renew' && this.#isBetterLetGo()) return await this.#letGo();",
+    '',
+  ]),
   mutant('blind-to-restore', 'does not notice that the storage was restored from a backup', [
     'controller/lock/coordinator-lock.ts',
     "if (lease && known && isOlder(lease, known)) this.#options.onEvent?.({ kind: 'setBack' });",

@@ -54,7 +54,12 @@ describe('what must be known first', () => {
     {
       name: 'a standby behind nobody',
       state: { ...active, replica: 'standby' },
-      want: [/Nobody is known to hold the lock/],
+      want: [/Nobody is known to hold the lock.*tries to take it\.$/],
+    },
+    {
+      name: 'a standby that has no use for the lock',
+      state: { ...active, replica: 'standby', api: 'notServed' },
+      want: [/^LeaseCandidates are not served/, /leaves it to those that see LeaseCandidates\.$/],
     },
     {
       name: 'one behind the built-in coordinator',
