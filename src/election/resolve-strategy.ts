@@ -7,6 +7,9 @@ export type StrategyResolution =
   | { readonly kind: 'resolved'; readonly strategy: string }
   | { readonly kind: 'conflict'; readonly strategies: readonly string[] };
 
+/** So many different lists are reconciled at the most: a component has one for each of its versions. */
+const MOST_LISTS = 1000;
+
 /**
  * The strategy of an election among `candidates`, in any order.
  *
@@ -39,10 +42,13 @@ function followHighestBinary(candidates: readonly LeaseCandidate[]): StrategyRes
 }
 
 function mergePreferences(lists: readonly (readonly string[])[]): StrategyResolution {
-  const firsts = new Set(lists.map(([first]) => first));
+  const firsts = new Set(lists.map(([first = '']) => first));
   const [only] = firsts;
   // Lists that agree on their first element agree, whatever they say further down.
   if (firsts.size === 1 && only !== undefined) return { kind: 'resolved', strategy: only };
+  // To reconcile any number of them would take longer than a decision may.
+  const isCrowd = lists.length > MOST_LISTS && new Set(lists.map((list) => list.join('\n'))).size > MOST_LISTS;
+  if (isCrowd) return conflictBetween(firsts);
 
   const below = new Map<string, Set<string>>();
   const incoming = new Map<string, number>();

@@ -1,5 +1,5 @@
 import type { LeaseCandidate } from './model.ts';
-import { parseVersions } from './version.ts';
+import { parseVersion, parseVersions } from './version.ts';
 
 /** A way to choose a leader: a total order over candidates, the best first. CONTRIBUTING.md lists what a new one needs. */
 export interface Strategy {
@@ -19,8 +19,8 @@ export interface Strategy {
 type Criterion = readonly [name: string, compare: (a: LeaseCandidate, b: LeaseCandidate) => number];
 
 const oldestVersionsFirst: readonly Criterion[] = [
-  ['HigherEmulationVersion', (a, b) => compareParsed(a, b, 'emulation')],
-  ['HigherBinaryVersion', (a, b) => compareParsed(a, b, 'binary')],
+  ['HigherEmulationVersion', (a, b) => compareParsed(a, b, 'emulationVersion')],
+  ['HigherBinaryVersion', (a, b) => compareParsed(a, b, 'binaryVersion')],
 ];
 
 // Rule 5. The name comes last: it is unique within a Lease's candidates, so the order is total.
@@ -50,11 +50,17 @@ function compareBy(criteria: readonly Criterion[], a: LeaseCandidate, b: LeaseCa
   return 0;
 }
 
-function compareParsed(a: LeaseCandidate, b: LeaseCandidate, which: 'binary' | 'emulation'): number {
-  const left = parseVersions(a);
-  const right = parseVersions(b);
+function compareParsed(
+  a: LeaseCandidate,
+  b: LeaseCandidate,
+  which: 'binaryVersion' | 'emulationVersion',
+): number {
+  // Most candidates of a Lease are of few versions, so that most comparisons end here.
+  if (a[which] === b[which]) return 0;
+  const left = parseVersion(a[which]);
+  const right = parseVersion(b[which]);
   if (!left || !right) throw new TypeError('only electable candidates can be compared');
-  return left[which].compare(right[which]);
+  return left.compare(right);
 }
 
 function compareCreation(a: LeaseCandidate, b: LeaseCandidate): number {
