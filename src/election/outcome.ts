@@ -1,5 +1,5 @@
 import type { LeaseCandidate } from './model.ts';
-import { resolveStrategy } from './resolve-strategy.ts';
+import { MOST_LISTS, resolveStrategy } from './resolve-strategy.ts';
 import { strategies } from './strategies.ts';
 import { parseVersion } from './version.ts';
 
@@ -121,6 +121,9 @@ export function isSameOutcome(a: Outcome, b: Outcome): boolean {
   }
 }
 
+/** So many strategies that are at odds are told apart at the most. */
+const MOST_AT_ODDS = 1000;
+
 /** So few that there is nothing to be gained by leaving some out. */
 const FEW = 8;
 
@@ -160,11 +163,23 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
   let highestText: string | undefined;
   let named = new Map<string, LeaseCandidate>();
   const best = new Map<string, LeaseCandidate>();
+  const orders = [...strategies];
+  const firsts = new Set<string>();
   const keyOf = listKeys();
   for (const candidate of candidates) {
     const { preference, binaryVersion } = candidate;
     if (candidate.name === incumbent) present.push(candidate);
+    for (const [strategy, order] of orders) {
+      const first = best.get(strategy);
+      if (order.isElectable(candidate) && (!first || order.compare(candidate, first) < 0))
+        best.set(strategy, candidate);
+    }
     if (preference.kind === 'preferredStrategies') {
+      const [first] = preference.strategies;
+      // Of more than are reconciled only the first elements matter.
+      const isNew = lists.size <= MOST_LISTS || (firsts.size < MOST_AT_ODDS && !firsts.has(first ?? ''));
+      if (first === undefined || !isNew) continue;
+      firsts.add(first);
       lists.set(keyOf(preference.strategies), candidate);
       continue;
     }
@@ -177,14 +192,8 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
       highest = version;
       highestText = binaryVersion;
     }
-    named.set(preference.strategy, candidate);
-  }
-  for (const [strategy, order] of strategies) {
-    let first: LeaseCandidate | undefined;
-    for (const candidate of candidates) {
-      if (order.isElectable(candidate) && (!first || order.compare(candidate, first) < 0)) first = candidate;
-    }
-    if (first) best.set(strategy, first);
+    if (named.size < MOST_AT_ODDS || named.has(preference.strategy))
+      named.set(preference.strategy, candidate);
   }
   return { present, lists, highest, named, best };
 }

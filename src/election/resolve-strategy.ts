@@ -8,7 +8,7 @@ export type StrategyResolution =
   | { readonly kind: 'conflict'; readonly strategies: readonly string[] };
 
 /** So many different lists are reconciled at the most: a component has one for each of its versions. */
-const MOST_LISTS = 1000;
+export const MOST_LISTS = 1000;
 
 /**
  * The strategy of an election among `candidates`, in any order.
@@ -47,7 +47,8 @@ function mergePreferences(lists: readonly (readonly string[])[]): StrategyResolu
   // Lists that agree on their first element agree, whatever they say further down.
   if (firsts.size === 1 && only !== undefined) return { kind: 'resolved', strategy: only };
   // To reconcile any number of them would take longer than a decision may.
-  const isCrowd = lists.length > MOST_LISTS && new Set(lists.map((list) => list.join('\n'))).size > MOST_LISTS;
+  const isCrowd =
+    lists.length > MOST_LISTS && new Set(lists.map((list) => list.join('\n'))).size > MOST_LISTS;
   if (isCrowd) return conflictBetween(firsts);
 
   const below = new Map<string, Set<string>>();

@@ -72,6 +72,23 @@ export const crowds: Readonly<Record<string, Crowd>> = {
     member: (candidate, index) => candidate.wants(`S${index}`).seenAt(0),
     now: soon,
   },
+  'in conflict, and half of them idle': {
+    member: (candidate, index) =>
+      (index % 2 === 0 ? candidate : candidate.renewedAt(0)).wants(`S${index}`).seenAt(0),
+    now: soon,
+  },
+  'asked for a minute, from the worst to the best': {
+    member: (candidate, index) => candidate.renewedAt(-600_000 + index).seenAt(0),
+    memory: { askingSince: -60_000 },
+    now: soon,
+  },
+  'of as many lists that agree, and half of them idle': {
+    member: (candidate, index) =>
+      (index % 2 === 0 ? candidate : candidate.renewedAt(0))
+        .wantsInOrder(OLDEST, `example.com/${index}`)
+        .seenAt(0),
+    now: soon,
+  },
   'in conflict by lists': {
     member: (candidate, index) =>
       candidate
