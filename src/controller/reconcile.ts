@@ -46,7 +46,7 @@ interface Plan {
 /** What waited longer than this for its turn is decided anew, whether anything has been seen to change or not. */
 const GOOD_MS = 250;
 /**
- * A decision takes a microsecond or two for each candidate. Those about a crowd come further apart, in milliseconds for
+ * A decision takes less than a microsecond for each candidate. Those about a crowd come further apart, in milliseconds for
  * each candidate beyond what is usual, so that they never take more than a fiftieth of the time from other Leases.
  */
 const USUAL_CANDIDATES = 100;
@@ -164,9 +164,12 @@ export class Reconciler {
 
   /** What to do about the Lease, or until when there is nothing to be decided. */
   #plan(key: LeaseKey): Plan | NextLook {
-    const { records, clock, mayWrite } = this.#parts;
+    const { records, clock, mayWrite, observer } = this.#parts;
     const nextDecisionAt = this.#budget.opensAt(key) ?? this.#nextDecisionAt.get(key);
-    if (nextDecisionAt !== undefined && clock.now() < nextDecisionAt) return nextDecisionAt;
+    if (nextDecisionAt !== undefined && clock.now() < nextDecisionAt) {
+      observer.heldBack(key);
+      return nextDecisionAt;
+    }
     const closedUntil = mayWrite() ? this.#closedUntil(key, LEASE) : Number.POSITIVE_INFINITY;
     if (closedUntil !== undefined) {
       this.#drop(key);

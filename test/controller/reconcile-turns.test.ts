@@ -42,6 +42,7 @@ class TurnsWorld {
         decided: (key, { reason }) => {
           if (key === KEY) this.decided.push(reason);
         },
+        heldBack: () => {},
         written: () => {},
         applied: () => {},
         forgotten: () => {},
