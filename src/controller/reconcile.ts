@@ -51,6 +51,8 @@ const GOOD_MS = 250;
  */
 const USUAL_CANDIDATES = 100;
 const SPACING_PER_CANDIDATE_MS = 0.1;
+/** So much later the first election of a Lease counts as needed, in milliseconds: nobody misses its leader yet. */
+const FIRST_ELECTION_MS = 10_000;
 const LEASE: WrittenObject = { kind: 'lease' };
 
 /**
@@ -265,9 +267,13 @@ function nextLookAt(at: Instant | undefined): NextLook {
   return at === Number.POSITIVE_INFINITY ? undefined : at;
 }
 
-/** Since when an action has been needed: what a Lease without leader needs, since it has had none. */
+/**
+ * Since when an action has been needed: what a Lease without leader needs, since it has had none. One that nobody has led
+ * yet stands behind those that were led before, unless they come much later.
+ */
 function neededSince({ decision, input }: Plan, action: Action, now: Instant): Instant {
   // Those who were silent before are asked after all those who may be waited for.
-  if (action.kind === 'PingCandidate' && action.purpose === 'revival') return now;
-  return unledSince(input, decision.tenure) ?? now;
+  if (action.kind === 'PingCandidate' && action.purpose === 'revival') return now + FIRST_ELECTION_MS;
+  const isFirst = decision.tenure.kind === 'vacant';
+  return unledSince(input, decision.tenure) ?? (isFirst ? now + FIRST_ELECTION_MS : now);
 }
