@@ -1,7 +1,7 @@
 import type { LeaseCandidate } from './model.ts';
 import { MOST_LISTS, resolveStrategy } from './resolve-strategy.ts';
 import { strategies } from './strategies.ts';
-import { parseVersion } from './version.ts';
+import { type CandidateVersions, versionsOf } from './version.ts';
 
 /** What an election among a set of candidates comes to. */
 export type Outcome =
@@ -77,7 +77,7 @@ function strategyTest(
     return resolution.kind !== 'resolved' || resolution.strategy !== found;
   };
   return (candidate) => {
-    const { preference, binaryVersion } = candidate;
+    const { preference } = candidate;
     if (preference.kind === 'preferredStrategies') {
       // Ordered lists that conflict may be reconciled by a few of those to come and set at odds again by the others.
       if (outcome.kind === 'conflict') return true;
@@ -87,7 +87,8 @@ function strategyTest(
       tried.set(key, isChanged);
       return isChanged;
     }
-    const version = lists.size > 0 || preference.strategy === '' ? undefined : parseVersion(binaryVersion);
+    const hasSay = lists.size === 0 && preference.strategy !== '';
+    const version = hasSay ? versionsOf(candidate).binary : undefined;
     if (!version) return false;
     const rank = highest ? version.compare(highest) : 1;
     return rank > 0 ? preference.strategy !== found : rank === 0 && !named.has(preference.strategy);
@@ -149,7 +150,7 @@ interface Tally {
   /** One candidate for each ordered list. */
   readonly lists: ReadonlyMap<string, LeaseCandidate>;
   /** The highest binaryVersion of those that name one strategy. */
-  readonly highest: ReturnType<typeof parseVersion>;
+  readonly highest: CandidateVersions['binary'] | undefined;
   /** One candidate of that version for each strategy named. */
   readonly named: ReadonlyMap<string, LeaseCandidate>;
   /** The best candidate by each strategy. */
@@ -159,7 +160,7 @@ interface Tally {
 function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally {
   const present: LeaseCandidate[] = [];
   const lists = new Map<string, LeaseCandidate>();
-  let highest: ReturnType<typeof parseVersion>;
+  let highest: CandidateVersions['binary'] | undefined;
   let highestText: string | undefined;
   let named = new Map<string, LeaseCandidate>();
   const best = new Map<string, LeaseCandidate>();
@@ -185,7 +186,7 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
     }
     if (preference.strategy === '') continue;
     if (highest === undefined || binaryVersion !== highestText) {
-      const version = parseVersion(binaryVersion);
+      const version = versionsOf(candidate).binary;
       const rank = version && (highest ? version.compare(highest) : 1);
       if (rank === undefined || rank < 0) continue;
       if (rank > 0) named = new Map();

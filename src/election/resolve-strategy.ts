@@ -1,5 +1,5 @@
 import type { LeaseCandidate } from './model.ts';
-import { parseVersion } from './version.ts';
+import { type CandidateVersions, versionsOf } from './version.ts';
 
 /** What a set of candidates agrees on (rule 4). */
 export type StrategyResolution =
@@ -26,10 +26,11 @@ export function resolveStrategy(candidates: readonly LeaseCandidate[]): Strategy
 }
 
 function followHighestBinary(candidates: readonly LeaseCandidate[]): StrategyResolution {
-  let highest: ReturnType<typeof parseVersion>;
+  let highest: CandidateVersions['binary'] | undefined;
   let named = new Set<string>();
-  for (const { preference, binaryVersion } of candidates) {
-    const version = parseVersion(binaryVersion);
+  for (const candidate of candidates) {
+    const { preference } = candidate;
+    const version = versionsOf(candidate).binary;
     if (preference.kind !== 'strategy' || preference.strategy === '' || !version) continue;
     const order = highest ? version.compare(highest) : 1;
     if (order > 0) {

@@ -1,5 +1,5 @@
 import type { LeaseCandidate } from './model.ts';
-import { parseVersion, parseVersions } from './version.ts';
+import { versionsOf } from './version.ts';
 
 /** A way to choose a leader: a total order over candidates, the best first. CONTRIBUTING.md lists what a new one needs. */
 export interface Strategy {
@@ -19,8 +19,8 @@ export interface Strategy {
 type Criterion = readonly [name: string, compare: (a: LeaseCandidate, b: LeaseCandidate) => number];
 
 const oldestVersionsFirst: readonly Criterion[] = [
-  ['HigherEmulationVersion', (a, b) => compareParsed(a, b, 'emulationVersion')],
-  ['HigherBinaryVersion', (a, b) => compareParsed(a, b, 'binaryVersion')],
+  ['HigherEmulationVersion', (a, b) => compareParsed(a, b, 'emulation')],
+  ['HigherBinaryVersion', (a, b) => compareParsed(a, b, 'binary')],
 ];
 
 // Rule 5. The name comes last: it is unique within a Lease's candidates, so the order is total.
@@ -31,7 +31,10 @@ const oldestFirst: readonly Criterion[] = [
 ];
 
 const oldestEmulationVersion: Strategy = {
-  isElectable: (candidate) => parseVersions(candidate) !== undefined,
+  isElectable: (candidate) => {
+    const { binary, emulation } = versionsOf(candidate);
+    return binary !== undefined && emulation !== undefined;
+  },
   compare: (a, b) => compareBy(oldestFirst, a, b),
   compareMerit: (a, b) => compareBy(oldestVersionsFirst, a, b),
   explain: (winner, loser) => oldestFirst.find(([, compare]) => compare(winner, loser) !== 0)?.[0] ?? 'Same',
@@ -50,15 +53,11 @@ function compareBy(criteria: readonly Criterion[], a: LeaseCandidate, b: LeaseCa
   return 0;
 }
 
-function compareParsed(
-  a: LeaseCandidate,
-  b: LeaseCandidate,
-  which: 'binaryVersion' | 'emulationVersion',
-): number {
+function compareParsed(a: LeaseCandidate, b: LeaseCandidate, which: 'binary' | 'emulation'): number {
   // Most candidates of a Lease are of few versions, so that most comparisons end here.
-  if (a[which] === b[which]) return 0;
-  const left = parseVersion(a[which]);
-  const right = parseVersion(b[which]);
+  if (a[`${which}Version`] === b[`${which}Version`]) return 0;
+  const left = versionsOf(a)[which];
+  const right = versionsOf(b)[which];
   if (!left || !right) throw new TypeError('only electable candidates can be compared');
   return left.compare(right);
 }
