@@ -60,6 +60,15 @@ export const coordinator: Row = {
       },
       ['failed', perMinute('cle_reconcile_failures_total')],
     ),
+    lines(
+      {
+        title: 'Decisions held back',
+        description:
+          'Looks at a Lease that were put off: its candidates are very many, or somebody changes them all the time.',
+        unit: units.CountsPerMinute,
+      },
+      ['held back', perMinute('cle_decisions_held_back_total')],
+    ),
     parts(
       {
         title: 'Writes',

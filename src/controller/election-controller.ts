@@ -295,6 +295,7 @@ export class ElectionController {
         this.#lastReasons.set(key, decision.reason);
         observer.decided(key, decision, input);
       },
+      heldBack: (key) => observer.heldBack(key),
       written: (...told) => observer.written(...told),
       applied: (...told) => observer.applied(...told),
       forgotten: (key) => {

@@ -6,6 +6,7 @@ import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.
 import { observeLease } from '../election/observe-lease.ts';
 import { showsElection } from '../election/tenure.ts';
 import type { Now } from '../election/time.ts';
+import { versionsOf } from '../election/version.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
 
 /**
@@ -38,6 +39,8 @@ export class ElectionRecords {
     const candidates = this.#candidates.get(key) ?? new Map<string, ObservedCandidate>();
     const known = candidates.get(candidate.name)?.observation;
     const observation = observeCandidate(known, candidate, now, this.#settings, isNew);
+    // Versions are read now, and not those of a whole crowd when it is decided on.
+    versionsOf(candidate);
     this.#candidates.set(key, candidates.set(candidate.name, { candidate, observation }));
   }
 

@@ -9,6 +9,8 @@ import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/
 export interface DecisionObserver {
   /** A decision was made, before anything of it is applied; `input` is what it was made on. */
   decided(key: LeaseKey, decision: Decision, input: ElectionInput): void;
+  /** A look at the Lease was put off: its decisions have used up the time that it is given. */
+  heldBack(key: LeaseKey): void;
   /** A write was answered, or not; `error` is undefined when it succeeded. */
   written(key: LeaseKey, action: Action, error: unknown, decision: Decision): void;
   /**

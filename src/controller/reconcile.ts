@@ -46,11 +46,13 @@ interface Plan {
 /** What waited longer than this for its turn is decided anew, whether anything has been seen to change or not. */
 const GOOD_MS = 250;
 /**
- * A decision takes a microsecond or two for each candidate. Those about a crowd come further apart, in milliseconds for
+ * A decision takes less than a microsecond for each candidate. Those about a crowd come further apart, in milliseconds for
  * each candidate beyond what is usual, so that they never take more than a fiftieth of the time from other Leases.
  */
 const USUAL_CANDIDATES = 100;
 const SPACING_PER_CANDIDATE_MS = 0.1;
+/** So much later the first election of a Lease counts as needed, in milliseconds: nobody misses its leader yet. */
+const FIRST_ELECTION_MS = 10_000;
 const LEASE: WrittenObject = { kind: 'lease' };
 
 /**
@@ -164,9 +166,12 @@ export class Reconciler {
 
   /** What to do about the Lease, or until when there is nothing to be decided. */
   #plan(key: LeaseKey): Plan | NextLook {
-    const { records, clock, mayWrite } = this.#parts;
+    const { records, clock, mayWrite, observer } = this.#parts;
     const nextDecisionAt = this.#budget.opensAt(key) ?? this.#nextDecisionAt.get(key);
-    if (nextDecisionAt !== undefined && clock.now() < nextDecisionAt) return nextDecisionAt;
+    if (nextDecisionAt !== undefined && clock.now() < nextDecisionAt) {
+      observer.heldBack(key);
+      return nextDecisionAt;
+    }
     const closedUntil = mayWrite() ? this.#closedUntil(key, LEASE) : Number.POSITIVE_INFINITY;
     if (closedUntil !== undefined) {
       this.#drop(key);
@@ -262,9 +267,13 @@ function nextLookAt(at: Instant | undefined): NextLook {
   return at === Number.POSITIVE_INFINITY ? undefined : at;
 }
 
-/** Since when an action has been needed: what a Lease without leader needs, since it has had none. */
+/**
+ * Since when an action has been needed: what a Lease without leader needs, since it has had none. One that nobody has led
+ * yet stands behind those that were led before, unless they come much later.
+ */
 function neededSince({ decision, input }: Plan, action: Action, now: Instant): Instant {
   // Those who were silent before are asked after all those who may be waited for.
-  if (action.kind === 'PingCandidate' && action.purpose === 'revival') return now;
-  return unledSince(input, decision.tenure) ?? now;
+  if (action.kind === 'PingCandidate' && action.purpose === 'revival') return now + FIRST_ELECTION_MS;
+  const isFirst = decision.tenure.kind === 'vacant';
+  return unledSince(input, decision.tenure) ?? (isFirst ? now + FIRST_ELECTION_MS : now);
 }

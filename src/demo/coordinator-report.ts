@@ -29,6 +29,7 @@ export class CoordinatorReport {
       decided: (key, decision, input) => {
         if (!changesCluster(decision)) this.#decided(key, decision, input);
       },
+      heldBack: () => {},
       written: () => {},
       applied: (key, decision, input) => this.#decided(key, decision, input),
       forgotten: (key) => this.#reasons.delete(key),

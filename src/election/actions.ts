@@ -3,20 +3,29 @@ import type { Action, PingCandidate } from './decision.ts';
 import type { Standing } from './standing.ts';
 import type { View } from './view.ts';
 
+/**
+ * So many candidates are asked in one decision at the most, whatever for. The others have their turn in the decisions that
+ * follow: more could not be sent meanwhile, and a decision must not take long (rule 9).
+ */
+export const MOST_ASKED_AT_ONCE = 5000;
+
 /** A ping to each of `standings`. */
 export function pingEach(
   view: View,
   standings: readonly Standing[],
   purpose: PingPurpose,
 ): readonly PingCandidate[] {
-  return standings.map(({ candidate, observation }) => ({
-    kind: 'PingCandidate',
-    name: candidate.name,
-    uid: candidate.uid,
-    resourceVersion: candidate.resourceVersion,
-    pingTime: pingTimeFor(candidate, observation, view.now),
-    purpose,
-  }));
+  return standings.map((standing) => pingTo(view, standing, purpose));
+}
+
+export function pingTo(
+  { now }: View,
+  { candidate, observation }: Standing,
+  purpose: PingPurpose,
+): PingCandidate {
+  const { name, uid, resourceVersion } = candidate;
+  const pingTime = pingTimeFor(candidate, observation, now);
+  return { kind: 'PingCandidate', name, uid, resourceVersion, pingTime, purpose };
 }
 
 /** A Lease that is left alone must not keep a preferredHolder of ours: its holder would stop renewing for nothing. */

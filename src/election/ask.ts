@@ -1,10 +1,11 @@
+import { MOST_ASKED_AT_ONCE } from './actions.ts';
 import { sinceRenewalMs } from './candidate-observation.ts';
 import { firstOf } from './first-of.ts';
 import type { LeaseCandidate } from './model.ts';
 import { decideOutcome, decisiveAmong, essentials } from './outcome.ts';
 import type { Standing } from './standing.ts';
 import { strategies } from './strategies.ts';
-import { parseVersion } from './version.ts';
+import { versionsOf } from './version.ts';
 import type { View } from './view.ts';
 import { isPingPending } from './waiting.ts';
 
@@ -19,8 +20,11 @@ export function contendersAmong(
   incumbent?: string,
 ): readonly Standing[] {
   const candidates = absent.map(({ candidate }) => candidate);
-  const decisive = new Set(decisiveAmong(present, candidates, incumbent));
-  return decisive.size === absent.length ? absent : absent.filter(({ candidate }) => decisive.has(candidate));
+  const decisive = decisiveAmong(present, candidates, incumbent);
+  if (decisive.length === absent.length) return absent;
+  // They are in the same order.
+  let next = 0;
+  return absent.filter(({ candidate }) => candidate === decisive[next] && ++next > 0);
 }
 
 /**
@@ -30,7 +34,7 @@ export function contendersAmong(
 export function whomToAsk(view: View, contenders: readonly Standing[]): readonly Standing[] {
   const { askingSince = view.at } = view.input.memory;
   const waves = Math.floor((view.at - askingSince) / WAVE_MS);
-  const count = FIRST_ASKED * 2 ** Math.min(waves, 20);
+  const count = Math.min(FIRST_ASKED * 2 ** Math.min(waves, 20), MOST_ASKED_AT_ONCE);
   return firstOf(contenders, count, comparison(view, contenders)).filter(
     (standing) => !isPingPending(view, standing),
   );
@@ -51,6 +55,7 @@ function comparison(view: View, contenders: readonly Standing[]): (a: Standing, 
   const outcome = decideOutcome(essentials(contenders.map(({ candidate }) => candidate)));
   const order = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
   const byVersions = (a: LeaseCandidate, b: LeaseCandidate): number => {
+    if (a.binaryVersion === b.binaryVersion && a.emulationVersion === b.emulationVersion) return 0;
     if (!order) return compareBinaries(b, a);
     const electable = Number(order.isElectable(b)) - Number(order.isElectable(a));
     return electable !== 0 || !order.isElectable(a) ? electable : order.compareMerit(a, b);
@@ -65,6 +70,6 @@ function comparison(view: View, contenders: readonly Standing[]): (a: Standing, 
 }
 
 function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
-  const [left, right] = [parseVersion(a.binaryVersion), parseVersion(b.binaryVersion)];
+  const [left, right] = [versionsOf(a).binary, versionsOf(b).binary];
   return left && right ? left.compare(right) : Number(left !== undefined) - Number(right !== undefined);
 }

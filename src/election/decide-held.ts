@@ -10,7 +10,7 @@ import { candidatesIn, hasAnsweredSince, standingsIn } from './standing.ts';
 import { backoffMs } from './time.ts';
 import type { Verdict } from './verdict.ts';
 import type { HeldView } from './view.ts';
-import { ackDeadline, isPingPending, livenessExpiries, reinstatementTimes } from './waiting.ts';
+import { ackDeadline, isPingPending, livenessExpiry, reinstatementTime } from './waiting.ts';
 
 type Leader = Extract<Outcome, { kind: 'leader' }>;
 
@@ -92,7 +92,7 @@ function decidePending(view: HeldView): Verdict | undefined {
   return {
     reason: 'PreemptionPending',
     actions: pingEach(view, isDue ? [preferred, ...asked] : asked, 'preemption'),
-    recheckAt: [askAgainAt, silentAt, ackDeadline(view), nextWaveAt(view), ...livenessExpiries(view)],
+    recheckAt: [askAgainAt, silentAt, ackDeadline(view), nextWaveAt(view), livenessExpiry(view)],
     isAsking: canChange,
   };
 }
@@ -103,12 +103,12 @@ function decideInGoodOrder(view: HeldView): Verdict | undefined {
   const { outlook } = view;
   switch (outlook.kind) {
     case 'nobody':
-      return { reason: 'NoLiveCandidates', recheckAt: reinstatementTimes(view) };
+      return { reason: 'NoLiveCandidates', recheckAt: [reinstatementTime(view)] };
     case 'noneElectable':
-      return { reason: 'NoElectableCandidates', recheckAt: reinstatementTimes(view) };
+      return { reason: 'NoElectableCandidates', recheckAt: [reinstatementTime(view)] };
     case 'leader':
       if (outlook.leader.name !== holder || lease.strategy !== outlook.strategy) return undefined;
-      return { reason: 'LeaderOptimal', recheckAt: reinstatementTimes(view) };
+      return { reason: 'LeaderOptimal', recheckAt: [reinstatementTime(view)] };
     case 'thirdParty':
     case 'conflict':
       return undefined;
@@ -120,7 +120,7 @@ function decideKnownConflict(view: HeldView): Verdict | undefined {
   const conflict = knownConflict(view);
   return conflict === undefined
     ? undefined
-    : { reason: 'StrategyConflict', conflict, recheckAt: reinstatementTimes(view) };
+    : { reason: 'StrategyConflict', conflict, recheckAt: [reinstatementTime(view)] };
 }
 
 /** A preemption that failed must not be repeated at once: it evicts a healthy leader for nothing. */
@@ -136,25 +136,19 @@ function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
   ) {
     return undefined;
   }
-  return { reason: 'PreemptionBackoff', recheckAt: [retryAt, ...reinstatementTimes(view)] };
+  return { reason: 'PreemptionBackoff', recheckAt: [retryAt, reinstatementTime(view)] };
 }
 
 /** Somebody may be better than the holder, or want another strategy: ask, then decide on the answers. */
 function decideChallenge(view: HeldView): Verdict {
-  const { standings, tenure, outcome } = view;
-  const present = candidatesIn(standings, 'Live');
+  const { standings, tenure, outcome, live } = view;
   const absent = standingsIn(standings, 'Awaiting', 'Idle');
-  const contenders = contendersAmong(present, absent, tenure.holder);
+  const contenders = contendersAmong(live, absent, tenure.holder);
   if (contenders.length > 0) {
     return {
       reason: 'AwaitingAcks',
       actions: pingEach(view, whomToAsk(view, contenders), 'preemption'),
-      recheckAt: [
-        ackDeadline(view),
-        nextWaveAt(view),
-        ...livenessExpiries(view),
-        ...reinstatementTimes(view),
-      ],
+      recheckAt: [ackDeadline(view), nextWaveAt(view), livenessExpiry(view), reinstatementTime(view)],
       isAsking: true,
     };
   }
@@ -162,7 +156,7 @@ function decideChallenge(view: HeldView): Verdict {
     case 'leader':
       if (outcome.leader.name !== tenure.holder) return decidePreemption(view, outcome);
       if (tenure.lease.strategy === outcome.strategy)
-        return { reason: 'LeaderOptimal', recheckAt: reinstatementTimes(view) };
+        return { reason: 'LeaderOptimal', recheckAt: [reinstatementTime(view)] };
       return { reason: 'StrategyChanged', actions: nameStrategy(view, outcome.strategy) };
     case 'thirdParty':
       return thirdPartyVerdict(view, outcome.strategy);
@@ -170,13 +164,13 @@ function decideChallenge(view: HeldView): Verdict {
       return {
         reason: 'StrategyConflict',
         actions: removeOwnPreference(view),
-        recheckAt: reinstatementTimes(view),
+        recheckAt: [reinstatementTime(view)],
         conflict: conflictParties(view),
       };
     case 'noneElectable':
-      return { reason: 'NoElectableCandidates', recheckAt: reinstatementTimes(view) };
+      return { reason: 'NoElectableCandidates', recheckAt: [reinstatementTime(view)] };
     case 'nobody':
-      return { reason: 'NoLiveCandidates', recheckAt: reinstatementTimes(view) };
+      return { reason: 'NoLiveCandidates', recheckAt: [reinstatementTime(view)] };
   }
 }
 
@@ -200,7 +194,7 @@ function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict
   return {
     reason: 'AwaitingAcks',
     actions: better && !isAsked ? pingEach(view, [better], 'preemption') : [],
-    recheckAt: [ping && ackDueAt(ping, input.settings), ...livenessExpiries(view)],
+    recheckAt: [ping && ackDueAt(ping, input.settings), livenessExpiry(view)],
   };
 }
 

@@ -1,4 +1,4 @@
-import { pingEach } from './actions.ts';
+import { MOST_ASKED_AT_ONCE, pingTo } from './actions.ts';
 import { ackDueAt } from './candidate-observation.ts';
 import type { Action } from './decision.ts';
 import type { Standing } from './standing.ts';
@@ -30,38 +30,48 @@ export function decideHousekeeping(view: View): Pick<Verdict, 'actions' | 'reche
   for (const standing of view.standings) {
     if (standing.state === 'Deleting') continue;
     const due = decideOne(view, standing);
-    actions.push(...due.actions);
-    for (const at of due.recheckAt) if (at !== undefined && at > view.at && at < next) next = at;
+    if (due.now && actions.length < MOST_ASKED_AT_ONCE) actions.push(actionFor(view, standing, due.now));
+    next = Math.min(next, due.next);
   }
   return { actions, recheckAt: [next] };
 }
 
+/** What is due to one candidate. */
 interface Due {
-  readonly actions: readonly Action[];
-  readonly recheckAt: readonly (Instant | undefined)[];
+  readonly now: 'validity' | 'collection' | 'deletion' | undefined;
+  /** When something else may be due; Infinity: not before something changes. */
+  readonly next: Instant;
+}
+
+function actionFor(view: View, standing: Standing, due: NonNullable<Due['now']>): Action {
+  if (due !== 'deletion') return pingTo(view, standing, due);
+  const { name, uid, resourceVersion } = standing.candidate;
+  return { kind: 'DeleteCandidate', name, uid, resourceVersion };
 }
 
 function decideOne(view: View, standing: Standing): Due {
-  const { settings } = view.input;
+  const { at, input } = view;
+  const { settings } = input;
   const { observation, candidate } = standing;
   const renewedAt = observation.unchangedSince - observation.ageAtFirstSightMs;
+  const collectAt = Math.min(renewedAt + settings.candidateGcAfterMs, goneAt(view, standing));
+  if (at >= collectAt) return decideCollection(view, standing);
+
   const refreshAt = renewedAt + refreshAfterMs(candidate.uid, settings.candidateValidityMs);
   const expiresAt = renewedAt + settings.candidateValidityMs;
-  const collectAt = Math.min(renewedAt + settings.candidateGcAfterMs, goneAt(view, standing));
-  const recheckAt = [refreshAt, expiresAt, collectAt];
-
-  if (view.at >= collectAt) return decideCollection(view, standing);
-  const askAgainAt = observation.ping && ackDueAt(observation.ping, settings);
+  const next = Math.min(collectAt, after(at, refreshAt), after(at, expiresAt));
+  const { ping } = observation;
   if (isClockSetBack(view, standing)) {
-    const isDue = askAgainAt === undefined || view.at >= askAgainAt;
-    return {
-      actions: isDue ? pingEach(view, [standing], 'validity') : [],
-      recheckAt: [...recheckAt, askAgainAt],
-    };
+    const askAgainAt = ping ? ackDueAt(ping, settings) : at;
+    return { now: at >= askAgainAt ? 'validity' : undefined, next: Math.min(next, after(at, askAgainAt)) };
   }
-  const isAsked = observation.ping !== undefined && observation.ping.ackedAt === undefined;
-  const isRefreshDue = view.at >= refreshAt && view.at < expiresAt && !isAsked;
-  return { actions: isRefreshDue ? pingEach(view, [standing], 'validity') : [], recheckAt };
+  const isAsked = ping !== undefined && ping.ackedAt === undefined;
+  return { now: at >= refreshAt && at < expiresAt && !isAsked ? 'validity' : undefined, next };
+}
+
+/** `moment`, if it is yet to come. */
+function after(at: Instant, moment: Instant): Instant {
+  return moment > at ? moment : Number.POSITIVE_INFINITY;
 }
 
 /**
@@ -85,29 +95,26 @@ function goneAt({ input }: View, { candidate, observation }: Standing): Instant 
 /** Spread over a tenth of the time, by uid: candidates that were all seen first at one moment are not pinged at one. */
 function refreshAfterMs(uid: string, validityMs: number): number {
   let hash = 0;
-  for (const character of uid) hash = (hash * 31 + character.charCodeAt(0)) % 1024;
+  for (let index = 0; index < uid.length; index++) hash = (hash * 31 + uid.charCodeAt(index)) % 1024;
   return Math.min(validityMs / 2, SILENT_AFTER_MS) * (1 - (0.1 * hash) / 1024);
 }
 
 function decideCollection(view: View, standing: Standing): Due {
-  const { observation, candidate, isHolder } = standing;
-  const { settings } = view.input;
+  const { observation, isHolder } = standing;
+  const never = Number.POSITIVE_INFINITY;
   // A valid holder's candidate stays: the holder's renewals of its Lease are its answer.
-  if (isHolder) return { actions: [], recheckAt: [] };
+  if (isHolder) return { now: undefined, next: never };
   const { ping, collection } = observation;
-  if (ping && isPingPending(view, standing)) return { actions: [], recheckAt: [ackDueAt(ping, settings)] };
+  if (ping && isPingPending(view, standing))
+    return { now: undefined, next: ackDueAt(ping, view.input.settings) };
   const retryAt = observation.deletionFailedAt + COLLECTION_RETRY_MS;
-  if (view.at < retryAt) return { actions: [], recheckAt: [retryAt] };
+  if (view.at < retryAt) return { now: undefined, next: retryAt };
   if (collection && collection.pings >= COLLECTION_PINGS) {
     const deletableAt = collection.firstAt + COLLECTION_WATCH_MS;
-    if (view.at < deletableAt) return { actions: [], recheckAt: [deletableAt] };
-    const { name, uid, resourceVersion } = candidate;
-    return {
-      actions: [{ kind: 'DeleteCandidate', name, uid, resourceVersion }],
-      recheckAt: [view.at + COLLECTION_RETRY_MS],
-    };
+    if (view.at < deletableAt) return { now: undefined, next: deletableAt };
+    return { now: 'deletion', next: view.at + COLLECTION_RETRY_MS };
   }
   const askAt = collection ? collection.lastAt + COLLECTION_WATCH_MS / (COLLECTION_PINGS - 1) : view.at;
-  if (view.at < askAt) return { actions: [], recheckAt: [askAt] };
-  return { actions: pingEach(view, [standing], 'collection'), recheckAt: [] };
+  if (view.at < askAt) return { now: undefined, next: askAt };
+  return { now: 'collection', next: never };
 }

@@ -1,7 +1,7 @@
 import { pingEach } from './actions.ts';
 import { ackDueAt } from './candidate-observation.ts';
 import { grantTo } from './grant.ts';
-import { decideOutcome } from './outcome.ts';
+import { decideOutcome, essentials } from './outcome.ts';
 import { isWithdrawn, lapsedUntil, type Standing, standingsIn } from './standing.ts';
 import type { Instant } from './time.ts';
 import type { Verdict } from './verdict.ts';
@@ -25,7 +25,7 @@ const BETWEEN_REVISIONS_MS = 300;
 export function decideProvisional(view: HeldView): Verdict | undefined {
   if (!view.tenure.isProvisional) return undefined;
   const live = standingsIn(view.standings, 'Live').filter((standing) => !isLastResort(view, standing));
-  const outcome = decideOutcome(live.map(({ candidate }) => candidate));
+  const outcome = decideOutcome(essentials(live.map(({ candidate }) => candidate)));
   if (outcome.kind !== 'leader' || outcome.leader.name === view.tenure.holder) return undefined;
   const revisableAt = nextRevisionAt(view);
   if (view.at < revisableAt) return { reason: 'RevisionPending', recheckAt: [revisableAt] };

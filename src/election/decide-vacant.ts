@@ -7,11 +7,11 @@ import { grantTo } from './grant.ts';
 import { decideIgnoredWrites } from './ignored-writes.ts';
 import { decideOutcome, type Outcome } from './outcome.ts';
 import { nextRoundAt, reviveSome, roundBackoffMs } from './revival.ts';
-import { candidatesIn, hasAnsweredSince, type Standing, standingsIn } from './standing.ts';
+import { hasAnsweredSince, type Standing, standingsIn } from './standing.ts';
 import type { Instant } from './time.ts';
 import type { Verdict } from './verdict.ts';
 import type { VacantView, View } from './view.ts';
-import { ackDeadline, isPingPending, livenessExpiries, reinstatementTimes } from './waiting.ts';
+import { ackDeadline, isPingPending, livenessExpiry, reinstatementTime } from './waiting.ts';
 
 /** A Lease without a valid holder: each policy in turn, until one has a verdict. */
 export function decideVacant(view: VacantView): Verdict {
@@ -37,7 +37,7 @@ function decideNamedThirdParty(view: VacantView): Verdict | undefined {
 function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
   const ignored = view.outlook.kind === 'thirdParty' ? decideIgnoredWrites(view) : undefined;
   if (!ignored) return undefined;
-  const changesAt = [ackDeadline(view), ...livenessExpiries(view), ...reinstatementTimes(view)];
+  const changesAt = [ackDeadline(view), livenessExpiry(view), reinstatementTime(view)];
   return { ...ignored, recheckAt: [...(ignored.recheckAt ?? []), ...changesAt] };
 }
 
@@ -47,7 +47,7 @@ function decideReserved(view: VacantView): Verdict | undefined {
   const { outlook } = view;
   // Whoever decides under a strategy of somebody else's may give an empty Lease away at once.
   if (reservation && outlook.kind === 'thirdParty')
-    return { reason: 'AwaitingFormerHolder', recheckAt: [reservation.until, ...livenessExpiries(view)] };
+    return { reason: 'AwaitingFormerHolder', recheckAt: [reservation.until, livenessExpiry(view)] };
   if (!reservation || outlook.kind !== 'leader') return undefined;
 
   const former = view.standings.find(
@@ -73,7 +73,7 @@ function decideReserved(view: VacantView): Verdict | undefined {
   return {
     reason: 'AwaitingFormerHolder',
     actions: [...pingEach(view, former && !isAsked ? [former] : [], 'election'), ...others],
-    recheckAt: [reservation.until, othersAt, ackDeadline(view), nextWaveAt(view), ...livenessExpiries(view)],
+    recheckAt: [reservation.until, othersAt, ackDeadline(view), nextWaveAt(view), livenessExpiry(view)],
     isAsking: view.at >= othersAt,
   };
 }
@@ -90,9 +90,8 @@ function decideElectionOrWait(view: VacantView): Verdict {
   const { standings, at } = view;
   const isRoundDue = at >= nextRoundAt(view);
   // A second look at a conflict must ask those who answered the first one again: a dead party is no party.
-  const live = standingsIn(standings, 'Live');
-  const parties = isRoundDue && knownConflict(view) !== undefined ? live : [];
-  const present = (parties.length > 0 ? [] : live).map(({ candidate }) => candidate);
+  const parties = isRoundDue && knownConflict(view) !== undefined ? standingsIn(standings, 'Live') : [];
+  const present = parties.length > 0 ? [] : view.live;
   const absent = [...standingsIn(standings, 'Awaiting', 'Idle'), ...parties];
   const contenders = contendersAmong(present, absent);
   // Its missing answer was its missed renewals: it takes part when it answers, but nobody waits for it (rule 3).
@@ -106,7 +105,7 @@ function decideElectionOrWait(view: VacantView): Verdict {
   return {
     reason: 'AwaitingAcks',
     actions: [...pingEach(view, asked, 'election'), ...pingEach(view, revived, 'revival')],
-    recheckAt: [ackDeadline(view), nextWaveAt(view), ...livenessExpiries(view), ...reinstatementTimes(view)],
+    recheckAt: [ackDeadline(view), nextWaveAt(view), livenessExpiry(view), reinstatementTime(view)],
     isRound: isRoundDue,
     isAsking: true,
   };
@@ -136,7 +135,7 @@ function decideSettled(view: VacantView, outcome: Outcome): Verdict | undefined 
 function grantVerdict(view: VacantView, outcome: Extract<Outcome, { kind: 'leader' }>): Verdict {
   const { reservation, need } = view.tenure;
   if (reservation) {
-    return { reason: 'AwaitingFormerHolder', recheckAt: [reservation.until, ...livenessExpiries(view)] };
+    return { reason: 'AwaitingFormerHolder', recheckAt: [reservation.until, livenessExpiry(view)] };
   }
   return { reason: need, actions: grantTo(view, outcome.leader.name, outcome.strategy) };
 }
@@ -153,7 +152,7 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
       ...standingsIn(view.standings, 'Live')
         .filter((standing) => isPingPending(view, standing))
         .map(({ observation: { ping } }) => ping && ackDueAt(ping, view.input.settings)),
-      ...reinstatementTimes(view),
+      reinstatementTime(view),
     ],
     conflict,
     isRound,
@@ -169,10 +168,7 @@ function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
       (state === 'Lapsed' ||
         (state === 'Withdrawn' && hasAnsweredSince(observation, withdrawnAt(view, candidate.name)))),
   );
-  const outcome = decideOutcome([
-    ...candidatesIn(standings, 'Live'),
-    ...reserve.map(({ candidate }) => candidate),
-  ]);
+  const outcome = decideOutcome([...view.live, ...reserve.map(({ candidate }) => candidate)]);
   if (outcome.kind === 'leader') return grantVerdict(view, outcome);
   return {
     reason: view.outcome.kind === 'noneElectable' ? 'NoElectableCandidates' : 'NoLiveCandidates',
@@ -180,7 +176,7 @@ function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
       ...pingEach(view, withdrawnUnasked(view), 'election'),
       ...pingEach(view, isRoundDue ? reviveSome(view) : [], 'revival'),
     ],
-    recheckAt: [isRoundDue ? at + roundBackoffMs(view, 1) : nextRoundAt(view), ...reinstatementTimes(view)],
+    recheckAt: [isRoundDue ? at + roundBackoffMs(view, 1) : nextRoundAt(view), reinstatementTime(view)],
     isRound: isRoundDue,
   };
 }

@@ -3,19 +3,15 @@
  * it takes little longer than to look at each once.
  */
 export function firstOf<T>(items: Iterable<T>, most: number, compare: (a: T, b: T) => number): readonly T[] {
-  const first: T[] = [];
+  const found: T[] = [];
+  let last: T | undefined;
   for (const item of items) {
-    const last = first.at(-1);
-    if (first.length >= most && (last === undefined || compare(item, last) >= 0)) continue;
-    let [from, to] = [0, first.length];
-    while (from < to) {
-      const middle = (from + to) >> 1;
-      const other = first[middle];
-      if (other === undefined || compare(item, other) < 0) to = middle;
-      else from = middle + 1;
-    }
-    first.splice(from, 0, item);
-    if (first.length > most) first.pop();
+    if (last !== undefined && compare(item, last) >= 0) continue;
+    found.push(item);
+    // Sorted only now and then: to keep them sorted would move all of them for each one that comes.
+    if (found.length < 2 * most) continue;
+    found.sort(compare).length = most;
+    last = found.at(-1);
   }
-  return first;
+  return found.sort(compare).slice(0, most);
 }

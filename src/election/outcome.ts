@@ -1,7 +1,7 @@
 import type { LeaseCandidate } from './model.ts';
-import { resolveStrategy } from './resolve-strategy.ts';
+import { MOST_LISTS, resolveStrategy } from './resolve-strategy.ts';
 import { strategies } from './strategies.ts';
-import { parseVersion } from './version.ts';
+import { type CandidateVersions, versionsOf } from './version.ts';
 
 /** What an election among a set of candidates comes to. */
 export type Outcome =
@@ -50,28 +50,57 @@ export function decisiveAmong(
   if (absent.length === 0) return absent;
   const known = essentials(present, incumbent);
   const outcome = decideOutcome(known, incumbent);
-  const isChangedBy = (added: readonly LeaseCandidate[]) =>
-    !isSameOutcome(outcome, decideOutcome([...known, ...added], incumbent));
-  const decisions = new Map<string, boolean>();
-  const decisive = absent.filter((candidate) => {
+  const changesStrategy = strategyTest(known, outcome);
+  const decisive = absent.filter((candidate) => changesStrategy(candidate) || couldLead(candidate, outcome));
+  if (decisive.length > 0) return decisive;
+  const withAll = decideOutcome([...known, ...essentials(absent)], incumbent);
+  return isSameOutcome(outcome, withAll) ? decisive : absent;
+}
+
+/** How many lists all in all may be looked at to find out whose list matters; beyond it, each is taken to matter. */
+const MOST_LISTS_TRIED = 50_000;
+
+/** Tells who would change the strategy that an election among `known` comes to, or who is at odds in it. */
+function strategyTest(
+  known: readonly LeaseCandidate[],
+  outcome: Outcome,
+): (candidate: LeaseCandidate) => boolean {
+  const { lists, highest, named } = tally(known);
+  const found = 'strategy' in outcome ? outcome.strategy : undefined;
+  const keyOf = listKeys();
+  const tried = new Map<string, boolean>();
+  let left = MOST_LISTS_TRIED;
+  const isChangedByList = (candidate: LeaseCandidate): boolean => {
+    left -= known.length;
+    if (left < 0) return true;
+    const resolution = resolveStrategy([...known, candidate]);
+    return resolution.kind !== 'resolved' || resolution.strategy !== found;
+  };
+  return (candidate) => {
     const { preference } = candidate;
-    // Ordered lists that conflict may be reconciled by a few of those to come and set at odds again by the others.
-    if (outcome.kind === 'conflict' && preference.kind === 'preferredStrategies') return true;
-    // One that asks for the very strategy found cannot change it, only be the better leader.
-    if (
-      outcome.kind === 'leader' &&
-      preference.kind === 'strategy' &&
-      preference.strategy === outcome.strategy
-    ) {
-      return isBetter(candidate, outcome);
+    if (preference.kind === 'preferredStrategies') {
+      // Ordered lists that conflict may be reconciled by a few of those to come and set at odds again by the others.
+      if (outcome.kind === 'conflict') return true;
+      if (preference.strategies.length === 0) return false;
+      const key = keyOf(preference.strategies);
+      const isChanged = tried.get(key) ?? isChangedByList(candidate);
+      tried.set(key, isChanged);
+      return isChanged;
     }
-    // Those that ask for the same with the same versions make the same difference.
-    const kind = kindOf(candidate);
-    const known = decisions.get(kind) ?? isChangedBy([candidate]);
-    decisions.set(kind, known);
-    return known;
-  });
-  return decisive.length === 0 && isChangedBy(essentials(absent)) ? absent : decisive;
+    const hasSay = lists.size === 0 && preference.strategy !== '';
+    const version = hasSay ? versionsOf(candidate).binary : undefined;
+    if (!version) return false;
+    const rank = highest ? version.compare(highest) : 1;
+    return rank > 0 ? preference.strategy !== found : rank === 0 && !named.has(preference.strategy);
+  };
+}
+
+/** Whether the candidate would be a better leader than the one found, under the same strategy. */
+function couldLead(candidate: LeaseCandidate, outcome: Outcome): boolean {
+  if (outcome.kind !== 'leader' && outcome.kind !== 'noneElectable') return false;
+  const order = strategies.get(outcome.strategy);
+  if (!order?.isElectable(candidate)) return false;
+  return outcome.kind === 'noneElectable' || order.compareMerit(candidate, outcome.leader) < 0;
 }
 
 /** True when both come to equally good leaders, or to nobody for the same reason. */
@@ -93,15 +122,8 @@ export function isSameOutcome(a: Outcome, b: Outcome): boolean {
   }
 }
 
-function isBetter(candidate: LeaseCandidate, found: Extract<Outcome, { kind: 'leader' }>): boolean {
-  const order = strategies.get(found.strategy);
-  return order?.isElectable(candidate) === true && order.compareMerit(candidate, found.leader) < 0;
-}
-
-function kindOf({ preference, binaryVersion, emulationVersion }: LeaseCandidate): string {
-  const wanted = preference.kind === 'strategy' ? preference.strategy : preference.strategies.join('\n');
-  return `${preference.kind}\n${wanted}\n${binaryVersion}\n${emulationVersion}`;
-}
+/** So many strategies that are at odds are told apart at the most. */
+const MOST_AT_ODDS = 1000;
 
 /** So few that there is nothing to be gained by leaving some out. */
 const FEW = 8;
@@ -115,32 +137,77 @@ export function essentials(
   incumbent?: string,
 ): readonly LeaseCandidate[] {
   if (candidates.length <= FEW) return candidates;
-  const lists = new Map<string, LeaseCandidate>();
-  let highest: ReturnType<typeof parseVersion>;
-  let named = new Map<string, LeaseCandidate>();
-  const best = new Map<string, LeaseCandidate>();
-  const kept = new Set<LeaseCandidate>();
-  for (const candidate of candidates) {
-    const { preference, binaryVersion, name } = candidate;
-    if (name === incumbent) kept.add(candidate);
-    for (const [strategy, order] of strategies) {
-      if (!order.isElectable(candidate)) continue;
-      const former = best.get(strategy);
-      if (!former || order.compare(candidate, former) < 0) best.set(strategy, candidate);
-    }
-    if (preference.kind === 'preferredStrategies') {
-      lists.set(preference.strategies.join('\n'), candidate);
-      continue;
-    }
-    const version = parseVersion(binaryVersion);
-    if (preference.strategy === '' || !version) continue;
-    const rank = highest ? version.compare(highest) : 1;
-    if (rank > 0) {
-      highest = version;
-      named = new Map();
-    }
-    if (rank >= 0) named.set(preference.strategy, candidate);
-  }
+  const { present, lists, named, best } = tally(candidates, incumbent);
+  const kept = new Set<LeaseCandidate>(present);
   for (const group of [lists, named, best]) for (const candidate of group.values()) kept.add(candidate);
   return [...kept];
+}
+
+/** Who matters among many, found by looking at each once. */
+interface Tally {
+  /** The incumbent, if it is one of them. */
+  readonly present: readonly LeaseCandidate[];
+  /** One candidate for each ordered list. */
+  readonly lists: ReadonlyMap<string, LeaseCandidate>;
+  /** The highest binaryVersion of those that name one strategy. */
+  readonly highest: CandidateVersions['binary'] | undefined;
+  /** One candidate of that version for each strategy named. */
+  readonly named: ReadonlyMap<string, LeaseCandidate>;
+  /** The best candidate by each strategy. */
+  readonly best: ReadonlyMap<string, LeaseCandidate>;
+}
+
+function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally {
+  const present: LeaseCandidate[] = [];
+  const lists = new Map<string, LeaseCandidate>();
+  let highest: CandidateVersions['binary'] | undefined;
+  let highestText: string | undefined;
+  let named = new Map<string, LeaseCandidate>();
+  const best = new Map<string, LeaseCandidate>();
+  const orders = [...strategies];
+  const firsts = new Set<string>();
+  const keyOf = listKeys();
+  for (const candidate of candidates) {
+    const { preference, binaryVersion } = candidate;
+    if (candidate.name === incumbent) present.push(candidate);
+    for (const [strategy, order] of orders) {
+      const first = best.get(strategy);
+      if (order.isElectable(candidate) && (!first || order.compare(candidate, first) < 0))
+        best.set(strategy, candidate);
+    }
+    if (preference.kind === 'preferredStrategies') {
+      const [first] = preference.strategies;
+      // Of more than are reconciled only the first elements matter.
+      const isNew = lists.size <= MOST_LISTS || (firsts.size < MOST_AT_ODDS && !firsts.has(first ?? ''));
+      if (first === undefined || !isNew) continue;
+      firsts.add(first);
+      lists.set(keyOf(preference.strategies), candidate);
+      continue;
+    }
+    if (preference.strategy === '') continue;
+    if (highest === undefined || binaryVersion !== highestText) {
+      const version = versionsOf(candidate).binary;
+      const rank = version && (highest ? version.compare(highest) : 1);
+      if (rank === undefined || rank < 0) continue;
+      if (rank > 0) named = new Map();
+      highest = version;
+      highestText = binaryVersion;
+    }
+    if (named.size < MOST_AT_ODDS || named.has(preference.strategy))
+      named.set(preference.strategy, candidate);
+  }
+  return { present, lists, highest, named, best };
+}
+
+/** Tells one list of strategies from another. In a crowd many have the same. */
+function listKeys(): (list: readonly string[]) => string {
+  let last: readonly string[] = [];
+  let key = '';
+  return (list) => {
+    if (list.length !== last.length || list.some((strategy, index) => strategy !== last[index])) {
+      last = list;
+      key = list.join('\n');
+    }
+    return key;
+  };
 }

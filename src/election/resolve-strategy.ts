@@ -1,11 +1,14 @@
 import type { LeaseCandidate } from './model.ts';
-import { parseVersion } from './version.ts';
+import { type CandidateVersions, versionsOf } from './version.ts';
 
 /** What a set of candidates agrees on (rule 4). */
 export type StrategyResolution =
   | { readonly kind: 'none' }
   | { readonly kind: 'resolved'; readonly strategy: string }
   | { readonly kind: 'conflict'; readonly strategies: readonly string[] };
+
+/** So many different lists are reconciled at the most: a component has one for each of its versions. */
+export const MOST_LISTS = 1000;
 
 /**
  * The strategy of an election among `candidates`, in any order.
@@ -23,10 +26,11 @@ export function resolveStrategy(candidates: readonly LeaseCandidate[]): Strategy
 }
 
 function followHighestBinary(candidates: readonly LeaseCandidate[]): StrategyResolution {
-  let highest: ReturnType<typeof parseVersion>;
+  let highest: CandidateVersions['binary'] | undefined;
   let named = new Set<string>();
-  for (const { preference, binaryVersion } of candidates) {
-    const version = parseVersion(binaryVersion);
+  for (const candidate of candidates) {
+    const { preference } = candidate;
+    const version = versionsOf(candidate).binary;
     if (preference.kind !== 'strategy' || preference.strategy === '' || !version) continue;
     const order = highest ? version.compare(highest) : 1;
     if (order > 0) {
@@ -39,10 +43,14 @@ function followHighestBinary(candidates: readonly LeaseCandidate[]): StrategyRes
 }
 
 function mergePreferences(lists: readonly (readonly string[])[]): StrategyResolution {
-  const firsts = new Set(lists.map(([first]) => first));
+  const firsts = new Set(lists.map(([first = '']) => first));
   const [only] = firsts;
   // Lists that agree on their first element agree, whatever they say further down.
   if (firsts.size === 1 && only !== undefined) return { kind: 'resolved', strategy: only };
+  // To reconcile any number of them would take longer than a decision may.
+  const isCrowd =
+    lists.length > MOST_LISTS && new Set(lists.map((list) => list.join('\n'))).size > MOST_LISTS;
+  if (isCrowd) return conflictBetween(firsts);
 
   const below = new Map<string, Set<string>>();
   const incoming = new Map<string, number>();

@@ -79,12 +79,14 @@ export function lapsedUntil(
   at: Instant,
 ): Instant | undefined {
   const { record, lapses } = memory;
+  const earlier = lapses.get(name);
+  // The first lapse is nobody's fault.
+  if (!earlier) return undefined;
   const ranOutAt = record?.holder === name && isGrantUnrenewed(memory) ? believesUntil(memory) : undefined;
   const hasJustLapsed = ranOutAt !== undefined && at >= ranOutAt;
-  const earlier = lapses.get(name);
-  const count = (earlier?.count ?? 0) + (hasJustLapsed ? 1 : 0);
-  const lastAt = hasJustLapsed ? ranOutAt : earlier?.lastAt;
-  if (lastAt === undefined || count <= LAPSES_ALLOWED) return undefined;
+  const count = earlier.count + (hasJustLapsed ? 1 : 0);
+  const lastAt = hasJustLapsed ? ranOutAt : earlier.lastAt;
+  if (count <= LAPSES_ALLOWED) return undefined;
   return (
     lastAt + backoffMs(count - LAPSES_ALLOWED, 2000 * settings.leaseDurationSeconds, LAPSE_BACKOFF_CAP_MS)
   );
@@ -106,5 +108,7 @@ export function candidatesIn(
   standings: readonly Standing[],
   ...states: readonly CandidateState[]
 ): readonly LeaseCandidate[] {
-  return standingsIn(standings, ...states).map(({ candidate }) => candidate);
+  const candidates: LeaseCandidate[] = [];
+  for (const { state, candidate } of standings) if (states.includes(state)) candidates.push(candidate);
+  return candidates;
 }

@@ -1,5 +1,5 @@
 import type { LeaseCandidate } from './model.ts';
-import { parseVersions } from './version.ts';
+import { versionsOf } from './version.ts';
 
 /** A way to choose a leader: a total order over candidates, the best first. CONTRIBUTING.md lists what a new one needs. */
 export interface Strategy {
@@ -31,7 +31,10 @@ const oldestFirst: readonly Criterion[] = [
 ];
 
 const oldestEmulationVersion: Strategy = {
-  isElectable: (candidate) => parseVersions(candidate) !== undefined,
+  isElectable: (candidate) => {
+    const { binary, emulation } = versionsOf(candidate);
+    return binary !== undefined && emulation !== undefined;
+  },
   compare: (a, b) => compareBy(oldestFirst, a, b),
   compareMerit: (a, b) => compareBy(oldestVersionsFirst, a, b),
   explain: (winner, loser) => oldestFirst.find(([, compare]) => compare(winner, loser) !== 0)?.[0] ?? 'Same',
@@ -51,10 +54,12 @@ function compareBy(criteria: readonly Criterion[], a: LeaseCandidate, b: LeaseCa
 }
 
 function compareParsed(a: LeaseCandidate, b: LeaseCandidate, which: 'binary' | 'emulation'): number {
-  const left = parseVersions(a);
-  const right = parseVersions(b);
+  // Most candidates of a Lease are of few versions, so that most comparisons end here.
+  if (a[`${which}Version`] === b[`${which}Version`]) return 0;
+  const left = versionsOf(a)[which];
+  const right = versionsOf(b)[which];
   if (!left || !right) throw new TypeError('only electable candidates can be compared');
-  return left[which].compare(right[which]);
+  return left.compare(right);
 }
 
 function compareCreation(a: LeaseCandidate, b: LeaseCandidate): number {

@@ -22,9 +22,16 @@ export function parseVersion(text: string | undefined): SemVer | undefined {
   return version;
 }
 
-/** Both versions of a candidate; undefined when one is missing or unparseable: it is not electable (rule 5). */
-export function parseVersions(candidate: LeaseCandidate): CandidateVersions | undefined {
+/** What was read of candidates, for as long as they exist: each of a crowd may have versions of its own. */
+const read = new WeakMap<LeaseCandidate, Partial<CandidateVersions>>();
+
+/** Each version of a candidate that can be read. */
+export function versionsOf(candidate: LeaseCandidate): Partial<CandidateVersions> {
+  const found = read.get(candidate);
+  if (found) return found;
   const binary = parseVersion(candidate.binaryVersion);
   const emulation = parseVersion(candidate.emulationVersion);
-  return binary && emulation && { binary, emulation };
+  const versions = { ...(binary && { binary }), ...(emulation && { emulation }) };
+  read.set(candidate, versions);
+  return versions;
 }

@@ -12,6 +12,8 @@ export interface View<T extends Tenure = Tenure> {
   readonly at: Instant;
   readonly tenure: T;
   readonly standings: readonly Standing[];
+  /** Those who stand for all that are live. */
+  readonly live: readonly LeaseCandidate[];
   /** What an election among the live comes to. */
   readonly outcome: Outcome;
   /** What it would come to if all answered who still may. */
@@ -24,15 +26,15 @@ export type HeldView = View<Extract<Tenure, { kind: 'held' }>>;
 /** A view of a Lease without one. */
 export type VacantView = View<Extract<Tenure, { kind: 'vacant' }>>;
 
-const MAY_ANSWER = ['Live', 'Awaiting', 'Idle'] as const;
-
 export function surveyElection(input: ElectionInput, now: Now): View {
   const tenure = surveyTenure(input, now.monotonic);
   const standings = surveyStandings(input, tenure, now);
   const incumbent = tenure.kind === 'held' ? tenure.holder : undefined;
-  const outcome = decideOutcome(candidatesIn(standings, 'Live'), incumbent);
-  const outlook = decideOutcome(essentials(candidatesIn(standings, ...MAY_ANSWER), incumbent), incumbent);
-  return { input, now, at: now.monotonic, tenure, standings, outcome, outlook };
+  const live = essentials(candidatesIn(standings, 'Live'), incumbent);
+  const others = essentials(candidatesIn(standings, 'Awaiting', 'Idle'), incumbent);
+  const outcome = decideOutcome(live, incumbent);
+  const outlook = others.length === 0 ? outcome : decideOutcome([...live, ...others], incumbent);
+  return { input, now, at: now.monotonic, tenure, standings, live, outcome, outlook };
 }
 
 export function isHeld(view: View): view is HeldView {
@@ -45,5 +47,5 @@ export function isVacant(view: View): view is VacantView {
 
 /** The candidates that would take part if all answered. */
 export function possibleCandidates({ standings }: View): readonly LeaseCandidate[] {
-  return candidatesIn(standings, ...MAY_ANSWER);
+  return candidatesIn(standings, 'Live', 'Awaiting', 'Idle');
 }

@@ -1,5 +1,5 @@
 import { ackDueAt, liveUntil } from './candidate-observation.ts';
-import { lapsedUntil, type Standing, standingsIn } from './standing.ts';
+import { lapsedUntil, type Standing } from './standing.ts';
 import { earliest, type Instant } from './time.ts';
 import type { View } from './view.ts';
 
@@ -10,28 +10,31 @@ export function isPingPending(view: View, { observation: { ping } }: Standing): 
 
 /** When the wait for the next of the answers that are awaited is over. */
 export function ackDeadline(view: View): Instant | undefined {
-  return earliest(
-    standingsIn(view.standings, 'Awaiting').map(
-      ({ observation: { ping } }) => ping && ackDueAt(ping, view.input.settings),
-    ),
-  );
+  let first = Number.POSITIVE_INFINITY;
+  for (const { state, observation } of view.standings) {
+    const { ping } = observation;
+    if (state === 'Awaiting' && ping) first = Math.min(first, ackDueAt(ping, view.input.settings));
+  }
+  return first === Number.POSITIVE_INFINITY ? undefined : first;
 }
 
-/** When each of those who are alive by an ack or a renewal, and not by holding the Lease, no longer counts as alive. */
-export function livenessExpiries({ standings, input: { memory, settings } }: View): readonly Instant[] {
-  return standings
-    .filter(({ isAlive, isHolder }) => isAlive && !isHolder)
-    .map(({ observation }) => liveUntil(observation, memory.decidedAt, settings));
+/** When the first of those who are alive by an ack or a renewal, and not by holding the Lease, no longer counts as alive. */
+export function livenessExpiry({ standings, input: { memory, settings } }: View): Instant | undefined {
+  let first = Number.POSITIVE_INFINITY;
+  for (const { isAlive, isHolder, observation } of standings) {
+    if (isAlive && !isHolder) first = Math.min(first, liveUntil(observation, memory.decidedAt, settings));
+  }
+  return first === Number.POSITIVE_INFINITY ? undefined : first;
 }
 
-/** When each of those who are held back takes part again. */
-export function reinstatementTimes(view: View): readonly (Instant | undefined)[] {
-  const { input, at } = view;
+/** When the first of those who are held back takes part again. */
+export function reinstatementTime({ standings, input, at }: View): Instant | undefined {
   const { withdrawals } = input.memory;
-  return [
-    ...standingsIn(view.standings, 'Withdrawn').map(
-      ({ candidate }) => (withdrawals.get(candidate.name) ?? at) + input.settings.electionDurationMs,
-    ),
-    ...standingsIn(view.standings, 'Lapsed').map(({ candidate }) => lapsedUntil(input, candidate.name, at)),
-  ];
+  let first: Instant | undefined;
+  for (const { state, candidate } of standings) {
+    if (state === 'Withdrawn')
+      first = earliest([first, (withdrawals.get(candidate.name) ?? at) + input.settings.electionDurationMs]);
+    else if (state === 'Lapsed') first = earliest([first, lapsedUntil(input, candidate.name, at)]);
+  }
+  return first;
 }

@@ -8,7 +8,7 @@ import type { CandidateState } from '../election/standing.ts';
 import { showsElection } from '../election/tenure.ts';
 import { earliest, type Instant, type Now } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
-import { livenessExpiries } from '../election/waiting.ts';
+import { livenessExpiry } from '../election/waiting.ts';
 import { type RankedCandidate, rank, supposeAnswers, verdictOn } from '../inspection/candidate-ranking.ts';
 import { describeStatus } from '../inspection/lease-status.ts';
 import type { CandidateEntry, LeaseEntry } from './wire.ts';
@@ -55,7 +55,7 @@ export function lookAtLease(input: ElectionInput, now: Now, wallOffsetMs: number
   const ends = [
     decision.requeue.kind === 'at' ? decision.requeue.time : undefined,
     view.tenure.kind === 'held' ? view.tenure.expiresAt : view.tenure.reservation?.until,
-    ...livenessExpiries(view),
+    livenessExpiry(view),
     ...(COUNTING_DOWN.has(reason) || hasPingOnItsWay(decision) ? [now.monotonic + COUNTDOWN_MS] : []),
   ];
   return {

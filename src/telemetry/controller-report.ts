@@ -42,6 +42,7 @@ export function createControllerReport(parts: {
       decisions.decided(...told);
       traces?.decided(...told);
     },
+    heldBack: () => decisions.heldBack(),
     written(...told) {
       decisions.written(...told);
       traces?.written(...told);

@@ -55,6 +55,10 @@ export class DecisionReport implements DecisionObserver {
     else this.#tellTrouble(key, decision, input);
   }
 
+  heldBack(): void {
+    this.#parts.metrics.heldBack();
+  }
+
   written(key: string, action: Action, error: unknown, decision: Decision): void {
     const { logger, metrics } = this.#parts;
     const result = error === undefined ? 'ok' : isConflict(error) ? 'conflict' : 'error';
@@ -134,9 +138,10 @@ export class DecisionReport implements DecisionObserver {
 
   #countUnanswered({ standings }: Decision, { settings }: ElectionInput): void {
     const { metrics, now } = this.#parts;
+    const at = now();
     for (const { observation } of standings) {
       const { ping } = observation;
-      if (!ping || !isUnanswered(observation, now(), settings) || this.#countedPings.has(ping)) continue;
+      if (!ping || !isUnanswered(observation, at, settings) || this.#countedPings.has(ping)) continue;
       this.#countedPings.add(ping);
       metrics.pingUnanswered();
     }

@@ -12,6 +12,8 @@ export type WriteResult = 'ok' | 'conflict' | 'error';
  */
 export interface ElectionMetrics {
   decided(reason: Reason): void;
+  /** A look at a Lease was put off, as it was decided on so often. */
+  heldBack(): void;
   ended(result: ElectionResult, reason: Reason): void;
   leaderChanged(): void;
   preempted(): void;
@@ -83,6 +85,10 @@ export function createElectionMetrics(registry: Registry): ElectionMetrics {
     ['reason'],
     reasons.map((reason) => ({ reason })),
   );
+  const heldBack = counter(
+    'cle_decisions_held_back_total',
+    'Looks at a Lease that were put off, as its candidates are so many or it changes so often that it had used up its time',
+  );
   const leaderChanges = counter('cle_leader_changes_total', 'Leases given to another holder than before');
   const preemptions = counter('cle_preemptions_total', 'Valid holders asked to yield to a better candidate');
   const failedPreemptions = labelled(
@@ -120,6 +126,7 @@ export function createElectionMetrics(registry: Registry): ElectionMetrics {
 
   return {
     decided: (reason) => decisions.inc({ reason }),
+    heldBack: () => heldBack.inc(),
     ended: (result, reason) => elections.inc({ result, reason }),
     leaderChanged: () => leaderChanges.inc(),
     preempted: () => preemptions.inc(),

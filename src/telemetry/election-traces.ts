@@ -17,7 +17,7 @@ import { isStep } from './reason-table.ts';
 import type { TraceSpan } from './trace-span.ts';
 
 /** Makes a trace of each election, of what a controller tells of its decisions. */
-export interface ElectionTraces extends Omit<DecisionObserver, 'applied'> {
+export interface ElectionTraces extends Omit<DecisionObserver, 'applied' | 'heldBack'> {
   /** This process decides no longer, for now or for ever: whoever does so ends what it has begun. */
   standDown(): void;
 }

@@ -1,4 +1,5 @@
-import type { Clock } from '../support/clock.ts';
+import type { Clock, Instant } from '../support/clock.ts';
+import { createRecentMap } from './recent-map.ts';
 import { fullBucket, type TokenBucket, takeToken } from './token-bucket.ts';
 
 /** The levels whose lines are limited. */
@@ -12,6 +13,10 @@ export interface LeftOut {
 
 /** Of each message. */
 const RATE = { burst: 20, perSecond: 1 };
+/** A namespace that a message was not written about for so long is heard beside those that use up all there is. */
+const UNHEARD_MS = 60_000;
+/** Of how many messages about namespaces it is known when they were last written. */
+const MOST_HEARD = 1000;
 /** How often it is told what was left out, in milliseconds. */
 const TELL_EVERY_MS = 10_000;
 /** Messages are constant, and fewer. Should some not be, they cannot get around this all the same. */
@@ -21,12 +26,16 @@ const BY_SEVERITY: readonly LimitedLevel[] = ['info', 'warn', 'error', 'fatal'];
 
 /**
  * Keeps a log to a few lines a second, whatever happens how often: of each message there are 20 at once and then one a
- * second. Each has its own budget, so that nothing rare is lost among what is frequent.
+ * second. Each has its own budget, so that nothing rare is lost among what is frequent; and as much again for namespaces
+ * that have not been heard of for a minute, so that none silences another.
  */
 export class LogBudget {
   readonly #clock: Clock;
   readonly #tell: (leftOut: LeftOut) => void;
   readonly #buckets = new Map<string, TokenBucket>();
+  /** The same for namespaces that have not been heard of. */
+  readonly #unheard = new Map<string, TokenBucket>();
+  readonly #heardAt = createRecentMap<Instant>(MOST_HEARD);
   #leftOut = new Map<string, number>();
   #severity = 0;
   #cancelTelling: (() => void) | undefined;
@@ -37,18 +46,28 @@ export class LogBudget {
     this.#tell = tell;
   }
 
-  /** Whether one more line with this message may be written; if not, it is counted. */
-  admits(level: LimitedLevel, message: string): boolean {
+  /** Whether one more line with this message, about a namespace perhaps, may be written; if not, it is counted. */
+  admits(level: LimitedLevel, message: string, namespace?: string): boolean {
     const isKnown = this.#buckets.has(message) || this.#buckets.size < MOST_MESSAGES;
     const key = isKnown ? message : OTHERS;
     const now = this.#clock.now();
-    const { bucket, waitMs } = takeToken(this.#buckets.get(key) ?? fullBucket(RATE, now), RATE, now);
-    this.#buckets.set(key, bucket);
-    if (waitMs === 0) return true;
+    const heard = `${key}\n${namespace}`;
+    const isUnheard =
+      namespace !== undefined && now - (this.#heardAt.get(heard) ?? Number.NEGATIVE_INFINITY) >= UNHEARD_MS;
+    if (this.#take(this.#buckets, key, now) || (isUnheard && this.#take(this.#unheard, key, now))) {
+      if (namespace !== undefined) this.#heardAt.set(heard, now);
+      return true;
+    }
     this.#leftOut.set(key, (this.#leftOut.get(key) ?? 0) + 1);
     this.#severity = Math.max(this.#severity, BY_SEVERITY.indexOf(level));
     this.#cancelTelling ??= this.#clock.setTimer(() => this.tellNow(), TELL_EVERY_MS);
     return false;
+  }
+
+  #take(buckets: Map<string, TokenBucket>, key: string, now: Instant): boolean {
+    const { bucket, waitMs } = takeToken(buckets.get(key) ?? fullBucket(RATE, now), RATE, now);
+    buckets.set(key, bucket);
+    return waitMs === 0;
   }
 
   /** Tells what was left out so far, if anything; no timer is set after that. */

@@ -3,6 +3,7 @@ import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
 import type { LogLevel } from '../settings/setting-values.ts';
 import { bounded, boundedFields } from '../support/bounded.ts';
 import type { Clock } from '../support/clock.ts';
+import { isJsonObject } from '../support/json.ts';
 import { printableJson } from '../support/printable.ts';
 import { type LimitedLevel, LogBudget } from './log-budget.ts';
 
@@ -50,7 +51,8 @@ export function createLogger(options: LoggerOptions): RootLogger {
         hooks: {
           logMethod(args, write, number) {
             const message = messageIn(args);
-            const isAdmitted = message === LEFT_OUT || budget.admits(levelOf(number), message);
+            const isAdmitted =
+              message === LEFT_OUT || budget.admits(levelOf(number), message, namespaceIn(args));
             if (isAdmitted) write.apply(this, args);
           },
         },
@@ -76,6 +78,12 @@ function describeError(error: unknown): unknown {
 
 function messageIn([first, second]: readonly unknown[]): string {
   return typeof first === 'string' ? first : typeof second === 'string' ? second : '';
+}
+
+/** The namespace of the Lease that a line is about. */
+function namespaceIn([fields]: readonly unknown[]): string | undefined {
+  const lease = isJsonObject(fields) ? fields['lease'] : undefined;
+  return typeof lease === 'string' ? lease.slice(0, lease.indexOf('/')) : undefined;
 }
 
 function levelOf(number: number): LimitedLevel {

@@ -50,6 +50,7 @@ async function makeActiveCoordinator() {
     settings: resolveSettings(runSettings, {}, {}),
     observer: {
       decided: () => {},
+      heldBack: () => {},
       written: () => {},
       applied: () => {},
       forgotten: () => {},

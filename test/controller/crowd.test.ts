@@ -35,6 +35,20 @@ describe('a crowd of candidates whose Lease is in good order', () => {
   });
 });
 
+test('a Lease with a crowd of candidates is decided on now and then, and what is put off is told', async () => {
+  const world = await makeLedWorld();
+  for (let index = 0; index < 200; index++)
+    world.create('leasecandidates', makeCandidateObject(`b${index}`, { renewedAt: 2000 }));
+  await world.clock.advance(1000);
+  const [decided, heldBack] = [world.decisions.length, world.heldBack.length];
+  for (let index = 0; index < 10; index++) {
+    world.create('leasecandidates', makeCandidateObject(`c${index}`, { renewedAt: 2000 }));
+    await world.clock.advance(1);
+  }
+  expect(world.decisions.length - decided).toBe(1);
+  expect(world.heldBack.slice(heldBack)).toEqual(Array.from({ length: 9 }, () => KEY));
+});
+
 describe('candidates that come and go', () => {
   test.each([
     { name: 'an answer', fate: {} },

@@ -24,6 +24,7 @@ export class ControllerWorld {
   readonly told: string[] = [];
   /** Writes whose decision may be logged. */
   readonly applied: string[] = [];
+  readonly heldBack: string[] = [];
   mayWrite = true;
   /** How often it was asked whether it may write. */
   onMayWrite: () => void = () => {};
@@ -49,6 +50,7 @@ export class ControllerWorld {
       },
       observer: {
         decided: (key, { reason }) => this.decisions.push(`${key} ${reason}`),
+        heldBack: (key) => this.heldBack.push(key),
         written: () => {},
         applied: (key, { reason }) => this.applied.push(`${key} ${reason}`),
         forgotten: (key) => this.told.push(`forgotten ${key}`),

@@ -42,6 +42,7 @@ class TurnsWorld {
         decided: (key, { reason }) => {
           if (key === KEY) this.decided.push(reason);
         },
+        heldBack: () => {},
         written: () => {},
         applied: () => {},
         forgotten: () => {},
@@ -128,6 +129,28 @@ describe('what a Lease waits to have written (rule 9)', () => {
       'second: ping of-second (election)',
       'silent: ping of-silent (revival)',
     ]);
+  });
+
+  test('is for a Lease that was led before ahead of those that never were, unless they have waited for ten seconds', async () => {
+    const look = (name: string) => {
+      world.see(makeCandidate(`of-${name}`).with({ leaseName: name }).renewedAt(-60_000));
+      world.reconciler.look(`kube-system/${name}`);
+    };
+    for (const [name, seconds] of [
+      ['led', 9],
+      ['led-later', 11],
+    ] as const) {
+      const lease = makeLease('gone').lasting(seconds).with({ name, uid: name }).build();
+      world.records.seeLease(`kube-system/${name}`, lease, makeNow(0));
+    }
+    look('new');
+    await world.clock.advance(12_000);
+    look('led-later');
+    look('led');
+    for (let count = 0; count < 3; count++) await world.answer();
+    expect(world.sent).toEqual(
+      ['led', 'new', 'led-later'].map((name) => `${name}: ping of-${name} (election)`),
+    );
   });
 
   test('is dropped when nobody needs it any more', async () => {

@@ -50,6 +50,7 @@ class SenderWorld {
       writer: { write: () => this.#answer() },
       observer: {
         decided: () => {},
+        heldBack: () => {},
         written: (_key, _action, error) => {
           this.told.push(`written ${error === undefined ? 'ok' : (error as Error).name}`);
         },

@@ -173,6 +173,21 @@ describe('the outcome of an election, against brute force (rules 4, 5 and 6)', (
     );
   });
 
+  test('is waited for with those who would change it each by itself', () => {
+    const many = fc.oneof(someCandidates, manyCandidates);
+    fc.assert(
+      fc.property(many, fc.nat(15), (candidates, count) => {
+        const [present, absent] = [candidates.slice(0, count), candidates.slice(count)];
+        const before = naiveMerit(present);
+        fc.pre(before !== 'conflict');
+        const changing = absent.filter((candidate) => naiveMerit([...present, candidate]) !== before);
+        fc.pre(changing.length > 0);
+        expect(decisiveAmong(present, absent)).toEqual(changing);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
   test('is the same with those left out who make no difference, whoever else takes part', () => {
     fc.assert(
       fc.property(manyCandidates, someCandidates, fc.nat(30), (many, others, incumbent) => {
@@ -241,6 +256,19 @@ describe('those who stand for a crowd', () => {
       makeCandidate(name).createdAt(100).wantsInOrder(first, 'common').build();
     const lists = [list('l1', 'x'), list('l2', 'y'), list('l3', 'xcommon'), list('l4', 'x')];
     expect(namesOf(essentials([...crowd, ...lists]))).toEqual(['c0', 'c29', 'l2', 'l3', 'l4']);
+  });
+
+  test('are no more than can be told apart where thousands are at odds', () => {
+    const thousands = Array.from({ length: 5000 }, (_, index) => index);
+    const named = thousands.map((index) => makeCandidate(`c${index}`).wants(`S${index}`).build());
+    expect(essentials(named).length).toBeLessThan(1010);
+    expect(decideOutcome(named).kind).toBe('conflict');
+    const lists = thousands.map((index) =>
+      makeCandidate(`c${index}`).wantsInOrder(`${index % 2}`, `S${index}`),
+    );
+    const few = essentials(lists.map((list) => list.build()));
+    expect(few.length).toBeLessThan(1010);
+    expect(decideOutcome(few)).toEqual({ kind: 'conflict', strategies: ['0', '1'] });
   });
 
   test('are all where there are eight or fewer', () => {

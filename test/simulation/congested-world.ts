@@ -33,7 +33,8 @@ export class CongestedWorld {
   readonly world = new SimWorld(emptyPlan(1), { keepsRecord: true });
   readonly leaseNames: readonly string[];
   readonly #capacity: SimCapacity;
-  readonly #crowd: SimCrowd;
+  /** Those that lead or want to, and others of their namespace. */
+  readonly crowd: SimCrowd;
   /** Programs of a namespace of its own, `noisy`, which nobody else should notice. */
   readonly noisy: SimCrowd;
   /** Since when it is counted what happens. */
@@ -46,19 +47,19 @@ export class CongestedWorld {
     for (const api of world.servers) api.capacity = this.#capacity;
     world.network.calm = STEADY;
     const process = new SimProcess(world.clock);
-    this.#crowd = new SimCrowd(world.api, process, world.connect(process, 'crowd'), renewEveryMs);
+    this.crowd = new SimCrowd(world.api, process, world.connect(process, 'crowd'), renewEveryMs);
     this.noisy = new SimCrowd(world.api, process, world.connect(process, 'noisy'), renewEveryMs, 'noisy');
     for (const [index, leaseName] of this.leaseNames.entries()) {
       for (let place = 0; place < CANDIDATES_PER_LEASE; place++) {
         const emulationVersion = place === 0 && index % 2 === 0 ? '1.34.0' : `1.35.${Math.max(place, 1)}`;
-        this.#crowd.add({ leaseName, name: `${leaseName}-${place}`, emulationVersion, isRunning: true });
+        this.crowd.add({ leaseName, name: `${leaseName}-${place}`, emulationVersion, isRunning: true });
       }
-      this.#crowd.lead(leaseName, `${leaseName}-0`);
+      this.crowd.lead(leaseName, `${leaseName}-0`);
     }
     for (let index = 0; index < silent + answering; index++) {
       const isRunning = index >= silent;
       const name = `${isRunning ? 'answering' : 'silent'}-${index}`;
-      this.#crowd.add({ leaseName: 'crowded', name, emulationVersion: '1.35.0', isRunning });
+      this.crowd.add({ leaseName: 'crowded', name, emulationVersion: '1.35.0', isRunning });
     }
   }
 
@@ -75,8 +76,8 @@ export class CongestedWorld {
   async endLeaders(how: 'crash' | 'stop', withinMs: number): Promise<void> {
     for (const leaseName of this.leaseNames) {
       await this.world.run(withinMs / this.leaseNames.length);
-      if (how === 'crash') this.#crowd.crash(`${leaseName}-0`);
-      else void this.#crowd.stopLeader(leaseName);
+      if (how === 'crash') this.crowd.crash(`${leaseName}-0`);
+      else void this.crowd.stopLeader(leaseName);
     }
   }
 
@@ -93,20 +94,20 @@ export class CongestedWorld {
   }
 
   get leaderless(): readonly string[] {
-    return this.leaseNames.filter((leaseName) => this.#crowd.leaderOf(leaseName) === undefined);
+    return this.leaseNames.filter((leaseName) => this.crowd.leaderOf(leaseName) === undefined);
   }
 
   /** For how long each Lease had no leader after its first one ended, in milliseconds; Infinity: it has none yet. */
   get vacancies(): readonly number[] {
     const firsts = new Map<string, number>();
-    for (const { leaseName, vacantForMs } of this.#crowd.takeUps)
+    for (const { leaseName, vacantForMs } of this.crowd.takeUps)
       if (!firsts.has(leaseName)) firsts.set(leaseName, vacantForMs);
     return this.leaseNames.map((leaseName) => firsts.get(leaseName) ?? Number.POSITIVE_INFINITY);
   }
 
   /** How long after `since` each Lease was led again at last, in milliseconds; Infinity: it is not. */
   ledAgainAfter(since: Instant): readonly number[] {
-    const lasts = new Map(this.#crowd.takeUps.map(({ leaseName, at }) => [leaseName, at - since]));
+    const lasts = new Map(this.crowd.takeUps.map(({ leaseName, at }) => [leaseName, at - since]));
     const leaderless = new Set(this.leaderless);
     return this.leaseNames.map((leaseName) =>
       leaderless.has(leaseName)
@@ -132,7 +133,7 @@ export class CongestedWorld {
 
   /** Leases that went to another than the best of those that live, as if that one were dead. */
   get misjudged(): readonly string[] {
-    return this.#crowd.takeUps
+    return this.crowd.takeUps
       .filter(({ leaseName, leader }) => leader !== `${leaseName}-1`)
       .map(({ leaseName, leader, at }) => `${leaseName} to ${leader} at ${Math.round(at - this.#from)} ms`);
   }
@@ -152,7 +153,7 @@ export class CongestedWorld {
   /** How many Leases were led again in each second. */
   #timeline(): string {
     const seconds = new Map<number, number>();
-    for (const { at } of this.#crowd.takeUps) {
+    for (const { at } of this.crowd.takeUps) {
       const second = Math.floor((at - this.#from) / 1000);
       seconds.set(second, (seconds.get(second) ?? 0) + 1);
     }

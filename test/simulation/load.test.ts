@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
 import { CongestedWorld, type CongestionOptions } from './congested-world.ts';
+import type { SimCrowd } from './sim-crowd.ts';
 
 /** Which part of the full size is tried: with 1, 100,000 candidates of one Lease and 10,000 Leases at once. */
 const SCALE = Number(process.env['CLE_SIM_SCALE'] ?? 0.05);
@@ -34,12 +35,16 @@ function countDecisions(key: string) {
   return counts;
 }
 
-/** The world once 100 leaders have stopped within 20 s, beside a neighbour that does what `disturb` begins. */
-async function elect(options: Partial<CongestionOptions>, disturb?: (world: CongestedWorld) => void) {
+/** The world once 100 leaders have stopped within 20 s or so, beside a neighbour that does what `disturb` begins. */
+async function elect(
+  options: Partial<CongestionOptions>,
+  disturb?: (world: CongestedWorld) => void,
+  withinMs = 20_000,
+) {
   const congested = new CongestedWorld({ ...STEADY, ...options });
   await congested.start(1000);
   disturb?.(congested);
-  await congested.endLeaders('stop', 20_000);
+  await congested.endLeaders('stop', withinMs);
   await congested.runUntilLed(30_000);
   return congested;
 }
@@ -70,22 +75,33 @@ describe(`a Lease with ${CROWD} candidates`, () => {
   });
 });
 
-describe(`${NEW_LEASES} Leases of one namespace that appear within a second`, () => {
-  test('delay no election of another namespace, and are all led in the end', async () => {
-    const options = { requestsPerSecond: Math.max(1000, 10_000 * SCALE) };
+describe(`${NEW_LEASES} Leases that appear within a second`, () => {
+  const options = { requestsPerSecond: Math.max(1000, 10_000 * SCALE) };
+  const names = Array.from({ length: NEW_LEASES }, (_, index) => `new-${index}`);
+  const appear = ({ world }: CongestedWorld, crowd: SimCrowd) => {
+    for (const [index, leaseName] of names.entries()) {
+      world.after((1000 * index) / NEW_LEASES, () => {
+        for (const name of [`${leaseName}-a`, `${leaseName}-b`])
+          crowd.add({ leaseName, name, emulationVersion: '1.35.0', isRunning: true });
+      });
+    }
+  };
+  const leaderless = (crowd: SimCrowd) => names.filter((name) => crowd.leaderOf(name) === undefined);
+
+  test('in one namespace delay no election of another one, and are all led in the end', async () => {
     const alone = await elect(options);
-    const beside = await elect(options, ({ world, noisy }) => {
-      for (let index = 0; index < NEW_LEASES; index++) {
-        const leaseName = `new-${index}`;
-        world.after((1000 * index) / NEW_LEASES, () => {
-          for (const name of [`${leaseName}-a`, `${leaseName}-b`])
-            noisy.add({ leaseName, name, emulationVersion: '1.35.0', isRunning: true });
-        });
-      }
-    });
+    const beside = await elect(options, (congested) => appear(congested, congested.noisy));
     expectUnnoticed(beside, alone, NEW_LEASES, 2 * NEW_LEASES);
-    const names = Array.from({ length: NEW_LEASES }, (_, index) => `new-${index}`);
-    expect(names.filter((name) => beside.noisy.leaderOf(name) === undefined)).toEqual([]);
+    expect(leaderless(beside.noisy)).toEqual([]);
+  });
+
+  test('delay no election of a Lease of their own namespace that was led before', async () => {
+    const withinMs = 1500;
+    const alone = await elect(options, undefined, withinMs);
+    const beside = await elect(options, (congested) => appear(congested, congested.crowd), withinMs);
+    expectUnnoticed(beside, alone, NEW_LEASES, 2 * NEW_LEASES);
+    await beside.world.run(60_000);
+    expect(leaderless(beside.crowd)).toEqual([]);
   });
 });
 

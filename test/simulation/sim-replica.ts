@@ -91,6 +91,7 @@ export class SimReplica {
             trace(() => `${name} ${key} ${describe(decision)}`);
           lastReasons.set(key, decision.reason);
         },
+        heldBack: () => {},
         written: (key, action, error, decision) => {
           if (error === undefined) check.written(key, action, decision, process.now());
           else trace(() => `${name} ${key} ${action.kind} failed: ${String(error).slice(0, 100)}`);

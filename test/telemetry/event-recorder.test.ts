@@ -191,6 +191,25 @@ describe('a storm in one namespace', () => {
     expect(results.filter((result) => result === 'dropped')).toHaveLength(2050);
   });
 
+  test('of 120,000 Events within a minute keeps no other namespace waiting for more than its turn', async () => {
+    const { clock, requests, results, recorder } = makeRecorder();
+    const waits: number[] = [];
+    for (let at = 0; at < 60_000; at++) {
+      for (let of = 0; of < 2; of++) recorder.record(inNamespace('noisy', `l${2 * at + of}`));
+      const namespace = `quiet-${at}`;
+      if (at % 1000 === 500) recorder.record(inNamespace(namespace, 'a'));
+      const before = requests.length;
+      await clock.advance(1);
+      for (const { path } of requests.slice(before)) {
+        const asked = /quiet-(\d+)/.exec(path)?.[1];
+        if (asked !== undefined) waits.push(clock.now() - Number(asked));
+      }
+    }
+    expect(waits).toHaveLength(60);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(101);
+    expect(results.filter((result) => result === 'written').length).toBeLessThanOrEqual(100 + 20 * 60);
+  });
+
   test('lets an Event of another namespace come next, however many wait', async () => {
     const { clock, requests, recorder } = makeRecorder();
     for (let index = 0; index < 500; index++) recorder.record(inNamespace('noisy', `lease-${index}`));

@@ -136,6 +136,30 @@ describe('under load', () => {
     ]);
   });
 
+  test('what one namespace has too much of is written of others all the same, once a minute', async () => {
+    const { logger, clock, entries } = captureLog('info');
+    const flood = () => {
+      for (let at = 0; at < 100; at++) logger.warn({ lease: `noisy/l${at}` }, 'Left a Lease as it is');
+    };
+    const tell = (lease: string) => logger.warn({ lease }, 'Left a Lease as it is');
+    const toldOf = (namespace: string) =>
+      entries().filter(({ lease }) => String(lease).startsWith(`${namespace}/`)).length;
+    flood();
+    expect(toldOf('noisy')).toBe(20);
+    tell('quiet/a');
+    tell('quiet/b');
+    expect(toldOf('quiet')).toBe(1);
+    for (let second = 0; second < 61; second++) {
+      await clock.advance(1000);
+      flood();
+    }
+    expect(toldOf('noisy')).toBeLessThan(20 + 61 + 2);
+    tell('quiet/b');
+    expect(toldOf('quiet')).toBe(2);
+    for (let at = 0; at < 1000; at++) tell(`n${at}/a`);
+    expect(entries().length).toBeLessThan(20 + 61 + 10 + 30);
+  });
+
   test('messages that are not constant do not get around it', () => {
     const { logger, entries } = captureLog('info');
     for (let at = 0; at < 10_000; at++) logger.info(`Lease ${at} changed`);

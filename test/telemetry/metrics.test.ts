@@ -204,6 +204,7 @@ describe('the metrics', () => {
     elections.strategyConflicted();
     elections.candidateCollected();
     elections.reconcileFailed();
+    elections.heldBack();
     elections.filledAfterExpiry(8);
     elections.decidedAfterNeed(2);
     metrics.events.ended('dropped');
@@ -218,6 +219,7 @@ describe('the metrics', () => {
       cle_writes_total: { 'cle_writes_total{action="UpdateLease",result="conflict"}': 1 },
       cle_strategy_conflicts_total: { cle_strategy_conflicts_total: 1 },
       cle_candidates_collected_total: { cle_candidates_collected_total: 1 },
+      cle_decisions_held_back_total: { cle_decisions_held_back_total: 1 },
       cle_reconcile_failures_total: { cle_reconcile_failures_total: 1 },
       cle_expiry_to_holder_seconds: {
         'cle_expiry_to_holder_seconds_bucket{le="0.005"}': 0,
