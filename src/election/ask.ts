@@ -20,7 +20,7 @@ export function contendersAmong(
 ): readonly Standing[] {
   const candidates = absent.map(({ candidate }) => candidate);
   const decisive = new Set(decisiveAmong(present, candidates, incumbent));
-  return decisive.size === absent.length ? absent : absent.filter(({ candidate }) => decisive.has(candidate));
+  return absent.filter(({ candidate }) => decisive.has(candidate));
 }
 
 /**

@@ -15,11 +15,7 @@ export function knownConflict(view: View): string | undefined {
 /** Tells one set of candidates, with what they ask for, from another. */
 function partiesOf(candidates: readonly LeaseCandidate[]): string {
   const parties = candidates.map(({ uid, binaryVersion, preference }) =>
-    JSON.stringify([
-      uid,
-      binaryVersion,
-      preference.kind === 'strategy' ? preference.strategy : preference.strategies,
-    ]),
+    JSON.stringify([uid, binaryVersion, preference]),
   );
   return parties.sort().join();
 }

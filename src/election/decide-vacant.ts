@@ -112,9 +112,9 @@ function decideElectionOrWait(view: VacantView): Verdict {
   };
 }
 
-/** Whether it held the Lease until it ran out. */
-function isJustExpired({ tenure, input }: VacantView, { candidate }: Standing): boolean {
-  return tenure.need === 'LeaseExpired' && input.memory.record?.holder === candidate.name;
+/** Whether it held the Lease until it ran out; a holder whose grant was revised is silent, and thus no contender. */
+function isJustExpired({ input }: VacantView, { candidate }: Standing): boolean {
+  return input.memory.record?.holder === candidate.name;
 }
 
 /** What the answers come to, once none that is missing could change it; undefined when nobody can lead. */

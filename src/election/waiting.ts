@@ -17,10 +17,10 @@ export function ackDeadline(view: View): Instant | undefined {
   );
 }
 
-/** When each of those who are alive by an ack or a renewal, and not by holding the Lease, no longer counts as alive. */
+/** Until when each counts as alive by an ack or a renewal, and not by holding the Lease; a time that is over for the others. */
 export function livenessExpiries({ standings, input: { memory, settings } }: View): readonly Instant[] {
   return standings
-    .filter(({ isAlive, isHolder }) => isAlive && !isHolder)
+    .filter(({ isHolder }) => !isHolder)
     .map(({ observation }) => liveUntil(observation, memory.decidedAt, settings));
 }
 
