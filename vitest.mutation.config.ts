@@ -11,7 +11,6 @@ export default defineConfig({
       'test/controller/*.test.ts',
       'test/controller/lock/{coordinator-lock,lock-decision,lock-record,lock-state}.test.ts',
       'test/controller/queue/*.test.ts',
-      'test/mutation/whole-coordinator.ts',
     ],
     // Transcripts are compared with files, which only Vitest's own course of a test can do.
     exclude: [
