@@ -81,6 +81,17 @@ describe('a strategy conflict is reported once (rule 4)', () => {
   });
 });
 
+test('a conflict that is found at the very moment of a round is looked at again with the next one', () => {
+  const input = vacant
+    .remembers({ rounds: { count: 1, lastAt: -4800 } })
+    .candidates(alive(party('a')), alive(party('b', OTHER)));
+  expect(decideElection(input.build(), makeNow(200))).toMatchObject({
+    reason: 'StrategyConflict',
+    isRound: true,
+    requeue: { kind: 'at', time: 10_200 },
+  });
+});
+
 describe('a conflict that is known', () => {
   const a = alive(party('a'));
   const b = alive(party('b', OTHER));

@@ -67,6 +67,11 @@ describe('collecting candidates (rule 1)', () => {
       want: 'delete dead',
     },
     {
+      name: 'deletes as soon as these ten minutes are over',
+      observed: asked(dead, at - 10 * MINUTE, at - 5 * MINUTE, at - 5000),
+      want: 'delete dead',
+    },
+    {
       name: 'does not count three pings within less',
       observed: asked(dead, at - 9 * MINUTE, at - 5 * MINUTE, at - 5000),
       want: '',

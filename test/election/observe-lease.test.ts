@@ -88,6 +88,13 @@ describe('a release that may be the work of a former leader is doubted (rule 8)'
       want: NEVER,
     },
     {
+      name: 'nor when somebody has written a name into it by hand, without any time',
+      memory: () =>
+        led.sees(renewedBy('x', 1000).with({ acquireTime: undefined, renewTime: undefined }), 1000).build()
+          .memory,
+      want: NEVER,
+    },
+    {
       name: 'nor when there was no leader before',
       memory: () => makeInput().sees(grantedTo('x', 1000), 1000).build().memory,
       want: NEVER,
