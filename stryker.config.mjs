@@ -3,6 +3,7 @@
 export default {
   plugins: ['./test/mutation/mutation-plugin.ts'],
   testRunner: 'resident',
+  checkers: ['compiler'],
   // StrykerJS would rewrite tsconfig.json, with the TypeScript of before 7; nothing here needs it.
   ignorePatterns: ['/tsconfig*.json', '/dist', '/docs', '/charts', '/deploy', '/monitoring', '/bench'],
   mutate: [

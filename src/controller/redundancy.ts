@@ -39,7 +39,7 @@ export function noteRedundancy(
     else unknown.add(uid);
   }
   // Most have not renewed since the survey before.
-  if (unknown.size === 0 || standings.length < 2) return;
+  if (unknown.size === 0) return;
   const lives = standings.flatMap((standing) => lifeOf(standing, now) ?? []);
   for (const life of unknownWithCompany(lives, unknown)) redundancy.set(life.uid, life.heardAt);
 }
@@ -81,7 +81,8 @@ function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string
       if (!oldest || other.createdAt < oldest.createdAt) [oldest, secondOldest] = [other, oldest];
       else if (!secondOldest || other.createdAt < secondOldest.createdAt) secondOldest = other;
     }
-    const company = oldest === life ? secondOldest : oldest;
-    if (company && unknown.has(life.uid) && company.createdAt <= life.heardAt - OVERLAP_MS) yield life;
+    // Where this one is not the oldest itself, the oldest has been there for longer than it has: only the second has to be told.
+    if (secondOldest && unknown.has(life.uid) && secondOldest.createdAt <= life.heardAt - OVERLAP_MS)
+      yield life;
   }
 }

@@ -14,14 +14,14 @@ export function writtenBy(action: Action): WrittenObject {
 
 /** Something about each object that was written, until its Lease is forgotten. */
 export class WrittenObjects<T> {
-  readonly #byLease = new Map<LeaseKey, Map<string, T>>();
+  readonly #byLease = new Map<LeaseKey, Map<string | undefined, T>>();
 
   get(key: LeaseKey, object: WrittenObject): T | undefined {
     return this.#byLease.get(key)?.get(idOf(object));
   }
 
   set(key: LeaseKey, object: WrittenObject, value: T): void {
-    const byId = this.#byLease.get(key) ?? new Map<string, T>();
+    const byId = this.#byLease.get(key) ?? new Map<string | undefined, T>();
     this.#byLease.set(key, byId.set(idOf(object), value));
   }
 
@@ -40,7 +40,7 @@ export class WrittenObjects<T> {
   }
 }
 
-function idOf(object: WrittenObject): string {
-  // No candidate has an empty name.
-  return object.kind === 'lease' ? '' : object.name;
+/** The name of a candidate; undefined for the Lease itself. */
+function idOf(object: WrittenObject): string | undefined {
+  return object.kind === 'candidate' ? object.name : undefined;
 }

@@ -39,9 +39,7 @@ export function explainCandidates(decision: Decision): readonly CandidateAccount
     if (!order.isElectable(winner.candidate)) return 'NotChosen';
     if (order.compare(winner.candidate, candidate) < 0) return order.explain(winner.candidate, candidate);
     // Age and name never evict (rule 5).
-    return winner.isHolder && order.compareMerit(winner.candidate, candidate) === 0
-      ? 'AsGoodAsHolder'
-      : 'NotChosen';
+    return winner.isHolder ? 'AsGoodAsHolder' : 'NotChosen';
   };
   return standings.map((standing) => ({
     name: standing.candidate.name,

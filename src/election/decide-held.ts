@@ -1,7 +1,7 @@
 import { hasOwnPreference, nameStrategy, pingEach, removeOwnPreference, updateLease } from './actions.ts';
 import { contendersAmong, nextWaveAt, whomToAsk } from './ask.ts';
 import { askAhead } from './ask-ahead.ts';
-import { ackDueAt, isUnanswered } from './candidate-observation.ts';
+import { isUnanswered } from './candidate-observation.ts';
 import { conflictParties, knownConflict } from './conflict.ts';
 import { decideProvisional, pingGrantee } from './decide-provisional.ts';
 import { decideIgnoredWrites } from './ignored-writes.ts';
@@ -85,14 +85,13 @@ function decidePending(view: HeldView): Verdict | undefined {
   }
 
   const { ping } = preferred.observation;
-  const silentAt = ping && ackDueAt(ping, view.input.settings);
   const askAgainAt = (ping?.ackedAt ?? view.at) + PREFERRED_PING_INTERVAL_MS;
   const isDue = ping === undefined || (ping.ackedAt !== undefined && view.at >= askAgainAt);
   const asked = whomToAsk(view, contenders);
   return {
     reason: 'PreemptionPending',
     actions: pingEach(view, isDue ? [preferred, ...asked] : asked, 'preemption'),
-    recheckAt: [askAgainAt, silentAt, ackDeadline(view), nextWaveAt(view), livenessExpiry(view)],
+    recheckAt: [askAgainAt, ackDeadline(view), nextWaveAt(view), livenessExpiry(view)],
     isAsking: canChange,
   };
 }
@@ -128,12 +127,7 @@ function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
   const { outlook } = view;
   const { count, lastAt } = view.input.memory.failedPreemptions;
   const retryAt = lastAt + backoffMs(count, PREEMPTION_BACKOFF_MS, BACKOFF_CAP_MS);
-  if (
-    count === 0 ||
-    view.at >= retryAt ||
-    outlook.kind !== 'leader' ||
-    outlook.leader.name === view.tenure.holder
-  ) {
+  if (view.at >= retryAt || outlook.kind !== 'leader' || outlook.leader.name === view.tenure.holder) {
     return undefined;
   }
   return { reason: 'PreemptionBackoff', recheckAt: [retryAt, reinstatementTime(view)] };
@@ -194,7 +188,7 @@ function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict
   return {
     reason: 'AwaitingAcks',
     actions: better && !isAsked ? pingEach(view, [better], 'preemption') : [],
-    recheckAt: [ping && ackDueAt(ping, input.settings), livenessExpiry(view)],
+    recheckAt: [livenessExpiry(view)],
   };
 }
 

@@ -111,11 +111,12 @@ function decideElectionOrWait(view: VacantView): Verdict {
   };
 }
 
-/** Whether it held the Lease until it ran out, and was not heard of since: a party of a known conflict was. */
+/**
+ * Whether it held the Lease until it ran out, and was not heard of since: a party of a known conflict was, and a holder whose
+ * grant was revised is silent, and thus no contender.
+ */
 function isJustExpired(view: VacantView, { candidate }: Standing): boolean {
-  const { tenure, input } = view;
-  const isLateHolder = tenure.need === 'LeaseExpired' && input.memory.record?.holder === candidate.name;
-  return isLateHolder && knownConflict(view) === undefined;
+  return view.input.memory.record?.holder === candidate.name && knownConflict(view) === undefined;
 }
 
 /** What the answers come to, once none that is missing could change it; undefined when nobody can lead. */

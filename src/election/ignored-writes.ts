@@ -9,5 +9,5 @@ const BACKOFF_CAP_MS = 10 * 60_000;
 export function decideIgnoredWrites(view: View): Verdict | undefined {
   const { count, lastAt } = view.input.memory.ignoredWrites;
   const retryAt = lastAt + backoffMs(count, BACKOFF_MS, BACKOFF_CAP_MS);
-  return count > 0 && view.at < retryAt ? { reason: 'WritesIgnored', recheckAt: [retryAt] } : undefined;
+  return view.at < retryAt ? { reason: 'WritesIgnored', recheckAt: [retryAt] } : undefined;
 }

@@ -68,8 +68,9 @@ function observe(
   const seen = noticeWipedFields(memory, lease, monotonic);
   if (isUnchanged) return seen;
 
-  const next: LeaseMemory = { ...seen, record: recordOf(lease, holder, monotonic, settings) };
-  if (holder !== '') return settleHolder(next, memory, lease, monotonic);
+  const written = recordOf(lease, holder, monotonic, settings);
+  const next: LeaseMemory = { ...seen, record: written };
+  if (holder !== '') return settleHolder(next, memory, lease, written);
   if (!record || record.holder === '') return next;
   const isRelease =
     record.leaseUid === lease.uid && record.renewTime !== lease.renewTime && lease.leaseDurationSeconds === 1;
@@ -114,8 +115,13 @@ function beliefsIn(memory: LeaseMemory, at: Instant): Reservation | undefined {
   return until > at ? { holder: record.holder, from: at, until } : undefined;
 }
 
-function settleHolder(memory: LeaseMemory, previous: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
-  const holder = lease.holderIdentity ?? '';
+/** The memory once `lease` has a new record, of somebody who holds it. */
+function settleHolder(
+  memory: LeaseMemory,
+  previous: LeaseMemory,
+  lease: Lease,
+  { holder, beliefMs, since: at }: HolderRecord,
+): LeaseMemory {
   const { unrenewedGrant, lapses } = memory;
   const { record } = previous;
   const isOurGrant = unrenewedGrant?.holder === holder && unrenewedGrant.renewTime === lease.renewTime;
@@ -135,9 +141,7 @@ function settleHolder(memory: LeaseMemory, previous: LeaseMemory, lease: Lease, 
       isAcquired && !isOurGrant && loser
         ? Math.max(memory.releaseDoubtedUntil, at + loser.beliefMs)
         : memory.releaseDoubtedUntil,
-    leader: isOurGrant
-      ? memory.leader
-      : { holder, beliefMs: Math.max(memory.record?.beliefMs ?? 0, formerMs) },
+    leader: isOurGrant ? memory.leader : { holder, beliefMs: Math.max(beliefMs, formerMs) },
     reservation: isRenewal || isOurGrant ? memory.reservation : beliefsIn(previous, at),
     unrenewedGrant: isOurGrant ? unrenewedGrant : undefined,
     // Only a renewal by the holder itself proves that it has taken the grant up.

@@ -94,7 +94,6 @@ function recordChange(memory: LeaseMemory, change: LeaseChange, answer: Lease, a
     if (!change.hasFailed) return memory;
     return { ...memory, failedPreemptions: again(memory.failedPreemptions, at) };
   }
-  if (change.kind === 'grant') return memory;
   const { strategy } = change;
   const written =
     change.kind === 'prefer' ? { strategy, preferredHolder: change.preferredHolder } : { strategy };

@@ -55,14 +55,14 @@ function mergePreferences(lists: readonly (readonly string[])[]): StrategyResolu
   const below = new Map<string, Set<string>>();
   const incoming = new Map<string, number>();
   for (const list of lists) {
-    for (const [index, strategy] of list.entries()) {
-      if (!below.has(strategy)) below.set(strategy, new Set());
-      if (!incoming.has(strategy)) incoming.set(strategy, 0);
-      const above = index > 0 ? below.get(list[index - 1] ?? '') : undefined;
-      if (above && !above.has(strategy)) {
-        above.add(strategy);
-        incoming.set(strategy, (incoming.get(strategy) ?? 0) + 1);
-      }
+    let belowPrevious: Set<string> | undefined;
+    for (const strategy of list) {
+      const count = incoming.get(strategy) ?? 0;
+      const isNew = belowPrevious !== undefined && !belowPrevious.has(strategy);
+      incoming.set(strategy, isNew ? count + 1 : count);
+      belowPrevious?.add(strategy);
+      belowPrevious = below.get(strategy) ?? new Set();
+      below.set(strategy, belowPrevious);
     }
   }
   const roots = [...incoming.keys()].filter((strategy) => incoming.get(strategy) === 0);

@@ -35,7 +35,7 @@ export function toDecision(
   const actions = (verdict.actions ?? []).filter(
     (action) => action.kind !== 'PingCandidate' || !doomed.has(action.name),
   );
-  const busy = new Set(actions.map((action) => (action.kind === 'PingCandidate' ? action.name : '')));
+  const busy = new Set(actions.map((action) => (action.kind === 'PingCandidate' ? action.name : undefined)));
   for (const action of housekeeping.actions ?? []) {
     if (action.kind !== 'PingCandidate' || !busy.has(action.name)) actions.push(action);
   }

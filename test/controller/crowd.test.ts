@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
 import { ControllerWorld, isPing } from './make-controller.ts';
 import { makeCandidateObject } from './make-objects.ts';
@@ -23,8 +23,7 @@ describe('a crowd of candidates whose Lease is in good order', () => {
       world.create('leasecandidates', makeCandidateObject(`b${index}`, { renewedAt: 2000 }));
     await world.clock.advance(1000);
     expect(world.decisions.at(-1)).toBe(`${KEY} LeaderOptimal`);
-    const gather = vi.spyOn(ElectionRecords.prototype, 'gather');
-    onTestFinished(() => gather.mockRestore());
+    using gather = vi.spyOn(ElectionRecords.prototype, 'gather');
     for (let index = 0; index < 200; index++) world.renew(`default/b${index}`);
     for (let index = 0; index < 10; index++) {
       world.renewLease(KEY);

@@ -56,6 +56,14 @@ test('redundant are those whom looking at each pair would find', () => {
   );
 });
 
+test('the company of the oldest is the second oldest, and not who was heard of next', () => {
+  const oldest = { from: 0, heard: 30 };
+  const second = { from: 19, heard: 33 };
+  const third = { from: 21, heard: 32 };
+  expect([...noted([oldest, second, third].map(candidate)).keys()]).toContain('uid-of-0');
+  expect([...noted([oldest, third].map(candidate)).keys()]).not.toContain('uid-of-0');
+});
+
 test('who was found redundant stays so until it is heard of again', () => {
   const alone = candidate({ from: 0, heard: 40 }, 0);
   expect(noted([alone], new Map([['uid-of-0', 40 * MINUTE]])).size).toBe(1);

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { SimElection } from '../support/sim-election.ts';
+import { decideElection } from '../../src/election/decide.ts';
+import { makeCandidate, makeInput, makeLease, makeNow, OLDEST } from '../support/election-builders.ts';
+import { describeActions, SimElection } from '../support/sim-election.ts';
 
 describe('a Lease with more candidates than anybody should ask (rules 3 and 6)', () => {
   const silent = {
@@ -53,4 +55,54 @@ describe('a Lease with more candidates than anybody should ask (rules 3 and 6)',
     expect(perCandidate).toHaveLength(200);
     expect(Math.max(...perCandidate)).toBe(2);
   });
+});
+
+describe('while ordered lists are at odds (rules 4 and 6)', () => {
+  const idle = (name: string, binary: string | undefined, first = OLDEST, second = 'example.com/x') =>
+    makeCandidate(name).versions(binary).wantsInOrder(first, second);
+  const none = makeInput().sees(undefined, 0);
+
+  test.each([
+    { name: 'in any order', order: ['unread', 'b35', 'b36', 'unset'] },
+    { name: 'and in any other', order: ['unset', 'b36', 'b35', 'unread'] },
+  ])(
+    'those of the highest binaryVersions are asked first, and those without one last, $name',
+    ({ order }) => {
+      const known = {
+        unread: idle('unread', 'none').renewedAt(-10_000),
+        unset: idle('unset', undefined).renewedAt(-20_000),
+        b35: idle('b35', '1.35.0', 'example.com/x', OLDEST),
+        b36: idle('b36', '1.36.0'),
+      };
+      const candidates = order.map((name) => known[name as keyof typeof known].seenAt(0));
+      const asked = (askingSince: number) => {
+        const input = none.remembers({ askingSince }).candidates(...candidates);
+        return describeActions(decideElection(input.build(), makeNow(1)).actions);
+      };
+      expect(asked(1)).toBe('ping b36, b35 (election)');
+      expect(asked(-999)).toBe('ping b36, b35, unread, unset (election)');
+    },
+  );
+
+  test('nobody is asked ahead of an expiry whose word will count by then', () => {
+    const late = makeInput()
+      .sees(makeLease('stranger'), 0)
+      .candidates(
+        idle('a', '1.36.0').seenAt(0).pingedAt(5000).renewedAt(5100),
+        idle('b', '1.36.0', 'example.com/x', OLDEST).seenAt(0),
+      );
+    expect(describeActions(decideElection(late.build(), makeNow(7000)).actions)).toMatch(/^ping b \(\w+\)$/);
+  });
+});
+
+test('only those are asked who could change something', () => {
+  const alive = makeCandidate('alive').seenAt(0).pingedAt(0).renewedAt(100);
+  const input = makeInput()
+    .sees(undefined, 0)
+    .candidates(
+      alive,
+      makeCandidate('worse').versions('1.37.0').seenAt(0),
+      makeCandidate('better').emulating('1.35.0').seenAt(0),
+    );
+  expect(describeActions(decideElection(input.build(), makeNow(200)).actions)).toBe('ping better (election)');
 });

@@ -42,6 +42,21 @@ test.each<{ name: string; input: InputBuilder; want: Record<string, string | und
     want: { holder: undefined, idle: 'HigherEmulationVersion' },
   },
   {
+    name: 'would be worse whatever it answered, though it was asked',
+    input: held.candidates(holder, makeCandidate('asked').versions('1.37.0').seenAt(0).pingedAt(500)),
+    want: { holder: undefined, asked: 'HigherEmulationVersion' },
+  },
+  {
+    name: 'comes, by its age alone, before the last holder of a deleted Lease, which has it back',
+    input: held
+      .sees(undefined, 500)
+      .candidates(
+        makeCandidate('holder').createdAt(-5000).seenAt(0).pingedAt(600).renewedAt(700),
+        makeCandidate('older').createdAt(-9000).seenAt(0).renewedAt(900),
+      ),
+    want: { holder: undefined, older: 'NotChosen' },
+  },
+  {
     name: 'has no readable version',
     input: held.candidates(holder, makeCandidate('none').versions('none').seenAt(0).renewedAt(900)),
     want: { holder: undefined, none: 'NotElectable' },

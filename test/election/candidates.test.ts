@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import {
+  type CandidateObservation,
+  isUnsuspected,
+  observeCandidate,
+  recordPing,
+  recordPingNotSent,
+} from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import {
   type CandidateBuilder,
+  defaultSettings,
   type InputBuilder,
   makeCandidate,
   makeInput,
@@ -80,6 +88,71 @@ describe('a candidate seen for the first time (rules 1 and 3)', () => {
     },
   ])('$name', ({ candidate, want }) => {
     expect(statesOf(makeInput().candidates(candidate.seenAt(0)), 0)).toEqual({ a: want });
+  });
+});
+
+describe('a candidate that was created just now (rule 1)', () => {
+  // Its clock and the server's are five hours ahead of ours, or behind.
+  test.each([
+    { name: 'no older than the server says', fields: {}, now: 5 * HOUR, want: 1000 },
+    { name: 'of no age by a clock that is ahead of ours', fields: {}, now: -5 * HOUR, want: 0 },
+    {
+      name: 'as old as it says, where the server does not',
+      fields: { creationTimestamp: undefined },
+      now: 5 * HOUR,
+      want: 5 * HOUR,
+    },
+    {
+      name: 'as old as the server says, where it does not say itself',
+      fields: { renewTime: undefined },
+      now: 5 * HOUR,
+      want: 5 * HOUR,
+    },
+    {
+      name: 'of no age, where nobody says',
+      fields: { creationTimestamp: undefined, renewTime: undefined },
+      now: 5 * HOUR,
+      want: 0,
+    },
+  ])('is $name', ({ fields, now, want }) => {
+    const candidate = makeCandidate('a').createdAt(0).renewedAt(0).with(fields).build();
+    const observation = observeCandidate(undefined, candidate, makeNow(0, now), defaultSettings, true);
+    expect(observation.ageAtFirstSightMs).toBe(want);
+  });
+});
+
+describe('nothing speaks against a candidate', () => {
+  const { electionDurationMs } = defaultSettings;
+  const seen = makeCandidate('a').renewedAt(0).seenAt(0);
+  const lost = (sentAt: number) => (observation: CandidateObservation) =>
+    recordPingNotSent(recordPing(observation, 'election', sentAt, defaultSettings), sentAt);
+  const same = (observation: CandidateObservation) => observation;
+
+  test.each([
+    { name: 'that nobody has asked', observed: seen, change: same, want: true },
+    { name: 'that has answered', observed: seen.pingedAt(10).renewedAt(20), change: same, want: true },
+    { name: 'but not one that is asked right now', observed: seen.pingedAt(10), change: same, want: false },
+    {
+      name: 'but not one that was silent, though the next ping did not reach it',
+      observed: seen.pingedAt(10),
+      change: lost(10 + electionDurationMs),
+      want: false,
+    },
+    {
+      name: 'and one that a ping did not reach',
+      observed: seen,
+      change: lost(10),
+      want: true,
+    },
+  ])('$name', ({ observed, change, want }) => {
+    const observation = change(observed.build().observation);
+    expect(isUnsuspected(observation, 20 + electionDurationMs, defaultSettings)).toBe(want);
+  });
+
+  test('until its validity is over', () => {
+    const { observation } = seen.build();
+    expect(isUnsuspected(observation, 30 * MINUTE - 1, defaultSettings)).toBe(true);
+    expect(isUnsuspected(observation, 30 * MINUTE, defaultSettings)).toBe(false);
   });
 });
 
@@ -225,6 +298,20 @@ describe('a Lease without candidates (rule 1)', () => {
     expect(actionsOf(input, 1)).toBe('remove preferredHolder');
   });
 
+  test.each([
+    {
+      name: 'which has failed, if it was this process that wrote it',
+      written: { preferredHolder: 'b' },
+      want: true,
+    },
+    { name: 'which says nothing of one from before this process', written: {}, want: false },
+  ])('loses a preemption of ours with that, $name', ({ written, want }) => {
+    const input = makeInput().sees(makeLease('a').preferring('b'), 0).remembers({ written });
+    expect(decideElection(input.build(), makeNow(1)).actions).toMatchObject([
+      { change: { kind: 'clearPreferredHolder', hasFailed: want } },
+    ]);
+  });
+
   test('is one, too, when all its candidates are being deleted', () => {
     const input = makeInput().sees(undefined, 0).candidates(makeCandidate('a').deleting().seenAt(0));
     expect(decideElection(input.build(), makeNow(0))).toMatchObject({ reason: 'NoCandidates', actions: [] });
@@ -289,6 +376,25 @@ describe('keeping candidates valid (rule 1)', () => {
     expect(actionsWith({ pingTime: wallAt(at - 1000 + 5000) })).toEqual([]);
   });
 
+  test.each([
+    { name: 'not before the time of that ping is over', pingedAt: MINUTE - 3000, wantAt: MINUTE + 2000 },
+    { name: 'as soon as it is', pingedAt: MINUTE - 5000, want: 'ping spare (validity)' },
+  ])('asks one again that has answered a ping in its new time, $name', ({ pingedAt, want = '', wantAt }) => {
+    const { candidate, observation } = spare
+      .pingedAt(pingedAt, 'validity')
+      .renewedAt(MINUTE - 1000)
+      .build();
+    const input = makeInput()
+      .sees(makeLease('holder').lasting(600), MINUTE)
+      .candidates(makeCandidate('holder').renewedAt(MINUTE).seenAt(MINUTE))
+      .build();
+    const setBack = { candidate: { ...candidate, pingTime: wallAt(HOUR) }, observation };
+    const both = { ...input, candidates: [...input.candidates, setBack] };
+    const { actions, requeue } = decideElection(both, makeNow(MINUTE));
+    expect(describeActions(actions)).toBe(want);
+    if (wantAt !== undefined) expect(requeue).toEqual({ kind: 'at', time: wantAt });
+  });
+
   test('does not wake up again for one that was asked and does not answer, before it expires', () => {
     const input = held.candidates(spare.pingedAt(15 * MINUTE, 'validity'));
     expect(actionsOf(input, 29 * MINUTE + 5)).toBe('');
@@ -304,6 +410,9 @@ describe('keeping candidates valid (rule 1)', () => {
     const asked = sim.pings.slice(before);
     expect(asked.map(({ name }) => name).sort()).toEqual(names);
     expect(new Set(asked.map(({ at }) => at)).size).toBeGreaterThan(15);
+    // Over all of the time that there is, though their uids end alike.
+    const times = asked.map(({ at }) => at);
+    expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(0.4 * MINUTE);
   });
 
   test('keeps candidates that answer valid for hours', () => {

@@ -125,6 +125,7 @@ describe('a held Lease', () => {
     lease?: LeaseBuilder;
     memory?: Partial<LeaseMemory>;
     candidates: readonly ObservedBuilder[];
+    holder?: ObservedBuilder;
     at?: number;
     want: { reason: string; isAsking?: boolean; requeue?: unknown };
     wantActions?: string;
@@ -186,16 +187,30 @@ describe('a held Lease', () => {
       want: { reason: 'PreemptionPending', isAsking: true },
     },
     {
+      name: 'is looked at again when one that is asked, though fresh, stops being so',
+      lease: lease.lasting(60),
+      candidates: [better().seenAt(0).renewedAt(500).pingedAt(600, 'preemption')],
+      want: { reason: 'AwaitingAcks', requeue: { kind: 'at', time: 5500 } },
+    },
+    {
+      name: 'is not looked at again for the sake of its holder, whose own candidate is fresh',
+      lease: lease.lasting(60),
+      candidates: [better().seenAt(0).pingedAt(900, 'preemption')],
+      holder: holder.renewedAt(500),
+      want: { reason: 'AwaitingAcks', requeue: { kind: 'at', time: 5900 } },
+    },
+    {
       name: 'is looked at again when one that has released it takes part again',
       memory: { withdrawals: new Map([['w', 400]]) },
       candidates: [makeCandidate('w').seenAt(0).renewedAt(500)],
       want: { reason: 'LeaderOptimal', requeue: { kind: 'at', time: 5400 } },
     },
-  ])('$name', ({ lease: seen = lease, memory = {}, candidates, at = 1000, want, wantActions = '' }) => {
+  ])('$name', (row) => {
+    const { lease: seen = lease, memory = {}, at = 1000, want, wantActions = '' } = row;
     const input = makeInput()
       .sees(seen, 0)
       .remembers(memory)
-      .candidates(holder, ...candidates);
+      .candidates(row.holder ?? holder, ...row.candidates);
     const decision = decideElection(input.build(), makeNow(at));
     expect(decision).toMatchObject(want);
     expect(describeActions(decision.actions)).toBe(wantActions);
@@ -337,6 +352,16 @@ describe('a pending preferredHolder (rule 7)', () => {
       ],
       wantReason: 'ThirdPartyStrategy',
       want: 'name the strategy example.com/x',
+    },
+    {
+      name: 'is taken off when lists are in conflict, without waiting for its own answer',
+      at: 1000,
+      candidates: [
+        better().wantsInOrder(OLDEST, 'example.com/x').seenAt(0).pingedAt(500, 'preemption'),
+        makeCandidate('odd').wantsInOrder('example.com/x', OLDEST).seenAt(0).pingedAt(0).renewedAt(600),
+      ],
+      wantReason: 'StrategyConflict',
+      want: 'remove preferredHolder',
     },
     {
       name: 'asks one who is idle before it drops its say in the strategy',

@@ -67,6 +67,11 @@ describe('collecting candidates (rule 1)', () => {
       want: 'delete dead',
     },
     {
+      name: 'deletes as soon as these ten minutes are over',
+      observed: asked(dead, at - 10 * MINUTE, at - 5 * MINUTE, at - 5000),
+      want: 'delete dead',
+    },
+    {
       name: 'does not count three pings within less',
       observed: asked(dead, at - 9 * MINUTE, at - 5 * MINUTE, at - 5000),
       want: '',
@@ -114,6 +119,25 @@ describe('collecting candidates (rule 1)', () => {
     expect(actionsOf(held.with({ candidates: [leader.build(), started] }), at)).toBe('');
     const stale = observe(makeCandidate('stale').versions('1.37.0').createdAt(at).renewedAt(0).build());
     expect(actionsOf(held.with({ candidates: [leader.build(), stale] }), at)).toBe('ping stale (collection)');
+  });
+
+  test.each([
+    {
+      name: 'when its ten minutes are over',
+      observed: asked(dead, at - 9 * MINUTE, at - 5 * MINUTE, at - 5000),
+      want: at + MINUTE,
+    },
+    {
+      name: 'ten minutes after it was to be deleted, if it is still there',
+      observed: askedOut,
+      want: at + 10 * MINUTE,
+    },
+    { name: 'when it may be asked again', observed: asked(dead, at - 4 * MINUTE), want: at + MINUTE },
+    { name: 'when its answer is due', observed: dead.pingedAt(at - 4000, 'collection'), want: at + 1000 },
+  ])('looks again $name', ({ observed, want }) => {
+    // Nothing else is to be done for an hour: whoever leads is no candidate.
+    const alone = makeInput().sees(makeLease('stranger').lasting(3600), at).candidates(observed);
+    expect(decideElection(alone.build(), makeNow(at)).requeue).toEqual({ kind: 'at', time: want });
   });
 
   test('names uid and resourceVersion as preconditions', () => {

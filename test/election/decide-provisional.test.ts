@@ -100,6 +100,20 @@ describe('a grant that nobody has taken up yet (rule 12)', () => {
     expect(sim.violations).toEqual([]);
   });
 
+  test('whose holder has to show that it is there is looked at again as well when another may lead again', () => {
+    const input = makeInput()
+      .sees(makeLease('first'), 0)
+      .remembers({
+        unrenewedGrant: { holder: 'first', renewTime: wallAt(0), resourceVersion: '1' },
+        // Held back for 20 s.
+        lapses: new Map([['lapsed', { count: 2, lastAt: -14_000 }]]),
+      })
+      .candidates(makeCandidate('first').seenAt(0), makeCandidate('lapsed').seenAt(0).renewedAt(5000));
+    const { actions, requeue } = decideElection(input.build(), makeNow(5500));
+    expect(describeActions(actions)).toBe('ping first (expiry)');
+    expect(requeue).toEqual({ kind: 'at', time: 6000 });
+  });
+
   test.each([
     { name: 'the first at once', count: 1, decidedAt: 0, want: 0 },
     { name: 'the second 2 s after the first grant', count: 2, decidedAt: 1000, want: 2000 },

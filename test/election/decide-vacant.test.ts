@@ -168,6 +168,7 @@ describe('asking the candidates (rules 3 and 6)', () => {
   test.each([
     { name: 'a second after the first ping', askingSince: 0, at: 1, want: 1000 },
     { name: 'and every second after that', askingSince: 0, at: 1000, want: 2000 },
+    { name: 'however late the asking began', askingSince: 700, at: 1400, want: 1700 },
     {
       name: 'when the time of the last ping is over, if that is earlier',
       askingSince: 0,
@@ -208,7 +209,7 @@ describe('asking the candidates (rules 3 and 6)', () => {
     {
       name: 'in the order of their names where that is the same',
       rounds: 2,
-      want: 'ping never, b, a, c, d (revival)',
+      want: 'ping never, b, a, c, d, e (revival)',
     },
   ])('of those who were silent begins with those $name', ({ rounds, want }) => {
     const input = missing
@@ -216,6 +217,7 @@ describe('asking the candidates (rules 3 and 6)', () => {
       .candidates(
         idle('d').pingedAt(-10_000),
         idle('c').pingedAt(-10_000),
+        idle('e').pingedAt(-10_000),
         idle('a').pingedAt(-20_000),
         idle('b').pingedAt(-30_000),
         makeCandidate('never').renewedAt(-7_000_000).seenAt(0),
@@ -570,3 +572,66 @@ describe('a candidate that takes up no grants (rule 7)', () => {
     expect(released.memory.lapses.size).toBe(0);
   });
 });
+
+describe('who is left when nobody else can lead (rules 3 and 7)', () => {
+  const missing = makeInput().sees(undefined, 0);
+  const lapses = new Map([['lapsed', { count: 2, lastAt: 0 }]]);
+
+  test('is not one that is being deleted, though it has answered', () => {
+    const released = makeInput()
+      .sees(makeLease('a'), 0)
+      .sees(makeLease('a').releasedAt(2000), 2000)
+      .candidates(
+        makeCandidate('a').deleting().seenAt(0).pingedAt(2000).renewedAt(2100),
+        idle('silent').pingedAt(-6000),
+      );
+    const decision = decideElection(released.build(), makeNow(2200));
+    expect(decision.reason).toBe('NoLiveCandidates');
+    expect(describeActions(decision.actions)).toBe('ping silent (revival)');
+  });
+
+  test('takes no part, and is not asked for it, while it is held back', () => {
+    const input = missing.remembers({ lapses }).candidates(better('lapsed'), idle('other'));
+    const decision = decideElection(input.build(), makeNow(1));
+    expect(decision.standings.map(({ state }) => state)).toEqual(['Lapsed', 'Idle']);
+    expect(describeActions(decision.actions)).toBe('ping other (election); ping lapsed (revival)');
+  });
+
+  test.each([
+    {
+      name: 'one that is held back and known to be alive',
+      observed: better('lapsed').renewedAt(100),
+      want: 'ping other (election)',
+    },
+    {
+      name: 'one that has not had the time to answer its last ping',
+      observed: better('silent').pingedAt(-9000).pingedAt(-100),
+      want: 'ping other (election)',
+    },
+    {
+      name: 'but one whose time is over',
+      observed: better('silent').pingedAt(-9000),
+      want: 'ping other (election); ping silent (revival)',
+    },
+  ])('is not asked in a round of pings to the silent: $name', ({ observed, want }) => {
+    const input = missing.remembers({ lapses }).candidates(observed, idle('other'));
+    expect(describeActions(decideElection(input.build(), makeNow(200)).actions)).toBe(want);
+  });
+});
+
+const alien = makeCandidate('alien').versions('1.40.0').wants('example.com/x').seenAt(0);
+test.each([
+  { name: 'an answer is due that may change it', observed: alien.pingedAt(500), want: 5500 },
+  { name: 'one is not fresh any more that would change it', observed: alien.renewedAt(600), want: 5600 },
+])(
+  'a Lease of somebody else’s strategy, whose name the server drops, is looked at again when $name',
+  (row) => {
+    const input = makeInput()
+      .sees(makeLease(''), 0)
+      .remembers({ ignoredWrites: { count: 1, lastAt: 0 } })
+      .candidates(row.observed);
+    const decision = decideElection(input.build(), makeNow(1000));
+    expect(decision).toMatchObject({ reason: 'WritesIgnored', actions: [] });
+    expect(decision.requeue).toEqual({ kind: 'at', time: row.want });
+  },
+);

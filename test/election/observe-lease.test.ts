@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Grant, isProvisional, type LeaseMemory } from '../../src/election/lease-memory.ts';
+import { recordGrantAnswered } from '../../src/election/record-writes.ts';
 import { type LeaseBuilder, makeInput, makeLease, OLDEST, wallAt } from '../support/election-builders.ts';
 
 const NEVER = Number.NEGATIVE_INFINITY;
@@ -45,6 +46,24 @@ describe('a grant of ours that was sent', () => {
   });
 });
 
+describe('a grant that nobody has taken up is told', () => {
+  const granted = makeInput()
+    .sees(makeLease('b'), 0)
+    .remembers({ grantOnItsWay: grant })
+    .sees(grantedTo('b', 1000), 1000);
+
+  test('from what another coordinator wrote under its resourceVersion, after storage was restored', () => {
+    expect(isProvisional(granted.build().memory, 2000)).toBe(true);
+    const restored = granted.sees(renewedBy('b', 900).with({ resourceVersion: '1000' }), 2000);
+    expect(isProvisional(restored.build().memory, 2000)).toBe(false);
+  });
+
+  test('from the record that it replaces, once it is answered and before it is seen', () => {
+    const { memory } = makeInput().sees(makeLease('b'), 0).remembers({ grantOnItsWay: grant }).build();
+    expect(isProvisional(recordGrantAnswered(memory, grant, '1000', 1000), 1000)).toBe(false);
+  });
+});
+
 describe('a release that may be the work of a former leader is doubted (rule 8)', () => {
   const led = makeInput().sees(makeLease('a').lasting(15), 0);
   test.each<{ name: string; memory: () => LeaseMemory; want: number }>([
@@ -66,6 +85,13 @@ describe('a release that may be the work of a former leader is doubted (rule 8)'
     {
       name: 'nor when a plain elector has taken what had expired, whose acquireTime is not known to be a grant',
       memory: () => led.sees(renewedBy('x', 1000).with({ acquireTime: undefined }), 1000).build().memory,
+      want: NEVER,
+    },
+    {
+      name: 'nor when somebody has written a name into it by hand, without any time',
+      memory: () =>
+        led.sees(renewedBy('x', 1000).with({ acquireTime: undefined, renewTime: undefined }), 1000).build()
+          .memory,
       want: NEVER,
     },
     {
@@ -97,6 +123,35 @@ describe('a reservation (rule 8)', () => {
 
   test('outlives a grant to the same holder, and its renewals', () => {
     expect(returned.build().memory.reservation).toEqual({ holder: 'a', from: 1000, until: 30_000 });
+  });
+
+  test.each([
+    {
+      name: 'of the leader before, if that believes for longer',
+      seconds: 10,
+      want: { holder: 'a', until: 30_000 },
+    },
+    {
+      name: 'of the last leader, if that believes for longer',
+      seconds: 60,
+      want: { holder: 'x', until: 64_000 },
+    },
+  ])('is that $name', ({ seconds, want }) => {
+    const taken = returned
+      .sees(renewedBy('x', 4000).lasting(seconds), 4000)
+      .sees(makeLease('').renewedAt(4000), 5000);
+    expect(taken.build().memory.reservation).toMatchObject(want);
+  });
+
+  test('is not for one that cannot believe in the Lease any more when that is emptied', () => {
+    const expired = makeInput().sees(makeLease('a'), 0).sees(makeLease(''), 10_000);
+    expect(expired.build().memory.reservation).toBeUndefined();
+  });
+
+  test('is for one whose record somebody else has shortened', () => {
+    const led = makeInput().sees(makeLease('a').lasting(30), 0).sees(renewedBy('a', 1000).lasting(30), 1000);
+    const shortened = led.sees(renewedBy('a', 1000).lasting(3), 2000);
+    expect(shortened.build().memory.reservation).toMatchObject({ holder: 'a', until: 31_000 });
   });
 
   test('ends with the release by that holder', () => {

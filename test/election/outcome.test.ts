@@ -311,6 +311,27 @@ describe('outcomes are the same', () => {
   });
 });
 
+describe('of those to come', () => {
+  const list = (name: string, ...strategies: readonly string[]) =>
+    makeCandidate(name)
+      .wantsInOrder(...strategies)
+      .build();
+
+  test('only those matter who are better than the best so far', () => {
+    const better = makeCandidate('better').emulating('1.35.0').build();
+    const absent = [makeCandidate('worse').versions('1.37.0').build(), better];
+    expect(decisiveAmong([makeCandidate('best').build()], absent)).toEqual([better]);
+  });
+
+  test('all matter where only several together could change something', () => {
+    const present = [list('p', 'x', 'y'), list('q', 'y', 'z')];
+    const [first, second] = [list('a', 'x', 'c', 'd'), list('b', 'y', 'd', 'c')];
+    expect(decisiveAmong(present, [first])).toEqual([]);
+    expect(decisiveAmong(present, [second])).toEqual([]);
+    expect(decisiveAmong(present, [first, second])).toEqual([first, second]);
+  });
+});
+
 describe('an early decision (rule 6)', () => {
   const oldest = makeCandidate('oldest').emulating('1.34.0').build();
   const middle = makeCandidate('middle').emulating('1.35.0').build();

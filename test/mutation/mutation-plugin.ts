@@ -11,6 +11,7 @@ import {
   TestStatus,
 } from '@stryker-mutator/api/test-runner';
 import { createVitest, type Vitest } from 'vitest/node';
+import { CompilerChecker } from './compiler-checker.ts';
 import {
   CHANNEL,
   type FromWorker,
@@ -136,4 +137,7 @@ function testResult({ id, fileName, timeSpentMs, failure }: LoadedTest): TestRes
     : { ...base, status: TestStatus.Failed, failureMessage: failure };
 }
 
-export const strykerPlugins = [declareClassPlugin(PluginKind.TestRunner, 'resident', ResidentTestRunner)];
+export const strykerPlugins = [
+  declareClassPlugin(PluginKind.TestRunner, 'resident', ResidentTestRunner),
+  declareClassPlugin(PluginKind.Checker, 'compiler', CompilerChecker),
+];

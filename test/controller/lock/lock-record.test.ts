@@ -87,6 +87,12 @@ describe('the record that is written', () => {
     });
   });
 
+  test('of a release counts as no change of holder where the Lease names none', () => {
+    const released = { holder: '', leaseDurationMs: 1000, wallTime: WALL };
+    const lease = withRecord({ metadata: { name: 'lock' }, spec: { acquireTime: 'a' } }, released);
+    expect(lease['spec']).toMatchObject({ holderIdentity: '', acquireTime: 'a' });
+  });
+
   test('leaves every other field as it was found', () => {
     const found = {
       metadata: { name: 'lock', resourceVersion: '7', labels: { a: 'b' } },
@@ -138,18 +144,44 @@ describe('settings', () => {
   });
 
   test('refuse an identity that would look like the built-in’s', () => {
-    expect(() => checkLockSettings('host_0b9c', DEFAULT_LOCK_TIMING)).toThrow(RangeError);
+    const refused = new RangeError('a replica\'s identity cannot be "host_0b9c"');
+    expect(() => checkLockSettings('host_0b9c', DEFAULT_LOCK_TIMING)).toThrow(refused);
   });
 
   test.each([
-    { name: 'a lease that a last write could outlive', timing: { leaseDurationMs: 13_000 } },
-    { name: 'a duration that the Lease cannot carry', timing: { leaseDurationMs: 15_500 } },
-    { name: 'a deadline that one slow call would exceed', timing: { callTimeoutMs: 8000 } },
-    { name: 'no pause between calls', timing: { retryPeriodMs: 0 } },
-    { name: 'no time for a call', timing: { callTimeoutMs: 0 } },
-    { name: 'numbers that are none', timing: { renewDeadlineMs: Number.NaN } },
-  ])('refuse $name', ({ timing }) => {
-    expect(() => checkLockSettings(identity, { ...DEFAULT_LOCK_TIMING, ...timing })).toThrow(RangeError);
+    {
+      name: 'a lease that a last write could outlive',
+      timing: { leaseDurationMs: 13_000 },
+      want: 'leaseDurationMs must exceed renewDeadlineMs by more than 3500',
+    },
+    {
+      name: 'a duration that the Lease cannot carry',
+      timing: { leaseDurationMs: 15_500 },
+      want: 'leaseDurationMs must be whole seconds',
+    },
+    {
+      name: 'a deadline that one slow call would exceed',
+      timing: { callTimeoutMs: 8000 },
+      want: 'renewDeadlineMs must leave time for a retry: more than retryPeriodMs + callTimeoutMs',
+    },
+    {
+      name: 'no pause between calls',
+      timing: { retryPeriodMs: 0 },
+      want: 'retryPeriodMs and callTimeoutMs must be positive',
+    },
+    {
+      name: 'no time for a call',
+      timing: { callTimeoutMs: 0 },
+      want: 'retryPeriodMs and callTimeoutMs must be positive',
+    },
+    {
+      name: 'numbers that are none',
+      timing: { renewDeadlineMs: Number.NaN },
+      want: 'leaseDurationMs must exceed renewDeadlineMs by more than 3500',
+    },
+  ])('refuse $name', ({ timing, want }) => {
+    const timed = { ...DEFAULT_LOCK_TIMING, ...timing };
+    expect(() => checkLockSettings(identity, timed)).toThrow(new RangeError(want));
   });
 });
 

@@ -1,0 +1,29 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { hasReport, lastResults, removeReport } from './report.ts';
+import { page } from './survivors-doc.ts';
+import { mistakesIn } from './survivors-page.ts';
+
+const stryker = fileURLToPath(
+  new URL('../../node_modules/@stryker-mutator/core/bin/stryker.js', import.meta.url),
+);
+
+/** Runs StrykerJS, and sees that docs/mutation-survivors.md says of each mutant that survived why that does not matter. */
+async function main(options: readonly string[]): Promise<number> {
+  await removeReport();
+  const running = spawn(process.execPath, [stryker, 'run', ...options], { stdio: 'inherit' });
+  const [exitCode] = await once(running, 'exit');
+  // Nothing was tried, be it as nothing was to be.
+  if (!hasReport()) return exitCode ?? 1;
+  const mistakes = mistakesIn(await readFile(page, 'utf8'), await lastResults());
+  for (const mistake of mistakes) process.stdout.write(`${mistake}\n`);
+  if (mistakes.length === 0) return exitCode ?? 1;
+  process.stdout.write(
+    'Put docs/mutation-survivors.md right: `npm run docs:mutation`, then a reason for each `?`.\n',
+  );
+  return 1;
+}
+
+process.exitCode = await main(process.argv.slice(2));
