@@ -6,7 +6,7 @@ import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.
 import { observeLease } from '../election/observe-lease.ts';
 import { showsElection } from '../election/tenure.ts';
 import type { Now } from '../election/time.ts';
-import { versionsOf } from '../election/version.ts';
+import { versionOf } from '../election/version.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
 
 /**
@@ -40,7 +40,7 @@ export class ElectionRecords {
     const known = candidates.get(candidate.name)?.observation;
     const observation = observeCandidate(known, candidate, now, this.#settings, isNew);
     // Versions are read now, and not those of a whole crowd when it is decided on.
-    versionsOf(candidate);
+    for (const which of ['binary', 'emulation'] as const) versionOf(candidate, which);
     this.#candidates.set(key, candidates.set(candidate.name, { candidate, observation }));
   }
 

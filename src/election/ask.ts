@@ -5,7 +5,7 @@ import type { LeaseCandidate } from './model.ts';
 import { decideOutcome, decisiveAmong, essentials } from './outcome.ts';
 import type { Standing } from './standing.ts';
 import { strategies } from './strategies.ts';
-import { versionsOf } from './version.ts';
+import { versionOf } from './version.ts';
 import type { View } from './view.ts';
 import { isPingPending } from './waiting.ts';
 
@@ -70,6 +70,6 @@ function comparison(view: View, contenders: readonly Standing[]): (a: Standing, 
 }
 
 function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
-  const [left, right] = [versionsOf(a).binary, versionsOf(b).binary];
+  const [left, right] = [versionOf(a, 'binary'), versionOf(b, 'binary')];
   return left && right ? left.compare(right) : Number(left !== undefined) - Number(right !== undefined);
 }

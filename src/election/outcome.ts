@@ -1,7 +1,7 @@
 import type { LeaseCandidate } from './model.ts';
 import { MOST_LISTS, resolveStrategy } from './resolve-strategy.ts';
 import { strategies } from './strategies.ts';
-import { type CandidateVersions, versionsOf } from './version.ts';
+import { type CandidateVersions, versionOf } from './version.ts';
 
 /** What an election among a set of candidates comes to. */
 export type Outcome =
@@ -88,7 +88,7 @@ function strategyTest(
       return isChanged;
     }
     const hasSay = lists.size === 0 && preference.strategy !== '';
-    const version = hasSay ? versionsOf(candidate).binary : undefined;
+    const version = hasSay ? versionOf(candidate, 'binary') : undefined;
     if (!version) return false;
     const rank = highest ? version.compare(highest) : 1;
     return rank > 0 ? preference.strategy !== found : rank === 0 && !named.has(preference.strategy);
@@ -186,7 +186,7 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
     }
     if (preference.strategy === '') continue;
     if (highest === undefined || binaryVersion !== highestText) {
-      const version = versionsOf(candidate).binary;
+      const version = versionOf(candidate, 'binary');
       const rank = version && (highest ? version.compare(highest) : 1);
       if (rank === undefined || rank < 0) continue;
       if (rank > 0) named = new Map();

@@ -1,5 +1,5 @@
 import type { LeaseCandidate } from './model.ts';
-import { type CandidateVersions, versionsOf } from './version.ts';
+import { type CandidateVersions, versionOf } from './version.ts';
 
 /** What a set of candidates agrees on (rule 4). */
 export type StrategyResolution =
@@ -30,7 +30,7 @@ function followHighestBinary(candidates: readonly LeaseCandidate[]): StrategyRes
   let named = new Set<string>();
   for (const candidate of candidates) {
     const { preference } = candidate;
-    const version = versionsOf(candidate).binary;
+    const version = versionOf(candidate, 'binary');
     if (preference.kind !== 'strategy' || preference.strategy === '' || !version) continue;
     const order = highest ? version.compare(highest) : 1;
     if (order > 0) {

@@ -1,5 +1,5 @@
 import type { LeaseCandidate } from './model.ts';
-import { versionsOf } from './version.ts';
+import { versionOf } from './version.ts';
 
 /** A way to choose a leader: a total order over candidates, the best first. CONTRIBUTING.md lists what a new one needs. */
 export interface Strategy {
@@ -32,8 +32,8 @@ const oldestFirst: readonly Criterion[] = [
 
 const oldestEmulationVersion: Strategy = {
   isElectable: (candidate) => {
-    const { binary, emulation } = versionsOf(candidate);
-    return binary !== undefined && emulation !== undefined;
+    const isReadable = versionOf(candidate, 'binary') !== undefined;
+    return isReadable && versionOf(candidate, 'emulation') !== undefined;
   },
   compare: (a, b) => compareBy(oldestFirst, a, b),
   compareMerit: (a, b) => compareBy(oldestVersionsFirst, a, b),
@@ -56,8 +56,8 @@ function compareBy(criteria: readonly Criterion[], a: LeaseCandidate, b: LeaseCa
 function compareParsed(a: LeaseCandidate, b: LeaseCandidate, which: 'binary' | 'emulation'): number {
   // Most candidates of a Lease are of few versions, so that most comparisons end here.
   if (a[`${which}Version`] === b[`${which}Version`]) return 0;
-  const left = versionsOf(a)[which];
-  const right = versionsOf(b)[which];
+  const left = versionOf(a, which);
+  const right = versionOf(b, which);
   if (!left || !right) throw new TypeError('only electable candidates can be compared');
   return left.compare(right);
 }

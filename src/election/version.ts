@@ -22,16 +22,21 @@ export function parseVersion(text: string | undefined): SemVer | undefined {
   return version;
 }
 
-/** What was read of candidates, for as long as they exist: each of a crowd may have versions of its own. */
-const read = new WeakMap<LeaseCandidate, Partial<CandidateVersions>>();
+/** What was read of candidates whose versions are not common, for as long as they exist: each of a crowd may have its own. */
+const own = new WeakMap<LeaseCandidate, Partial<CandidateVersions>>();
 
-/** Each version of a candidate that can be read. */
-export function versionsOf(candidate: LeaseCandidate): Partial<CandidateVersions> {
-  const found = read.get(candidate);
+/** A version of a candidate; undefined when it is missing or unparseable: it is not electable then (rule 5). */
+export function versionOf(candidate: LeaseCandidate, which: keyof CandidateVersions): SemVer | undefined {
+  const text = which === 'binary' ? candidate.binaryVersion : candidate.emulationVersion;
+  return known.get(text ?? '') ?? ownVersions(candidate)[which];
+}
+
+function ownVersions(candidate: LeaseCandidate): Partial<CandidateVersions> {
+  const found = own.get(candidate);
   if (found) return found;
   const binary = parseVersion(candidate.binaryVersion);
   const emulation = parseVersion(candidate.emulationVersion);
   const versions = { ...(binary && { binary }), ...(emulation && { emulation }) };
-  read.set(candidate, versions);
+  own.set(candidate, versions);
   return versions;
 }
