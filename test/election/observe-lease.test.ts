@@ -56,6 +56,7 @@ describe('a grant that nobody has taken up is told', () => {
     expect(isProvisional(granted.build().memory, 2000)).toBe(true);
     const restored = granted.sees(renewedBy('b', 900).with({ resourceVersion: '1000' }), 2000);
     expect(isProvisional(restored.build().memory, 2000)).toBe(false);
+    expect(restored.build().memory.leader?.holder).toBe('b');
   });
 
   test('from the record that it replaces, once it is answered and before it is seen', () => {
