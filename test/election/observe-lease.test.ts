@@ -209,8 +209,10 @@ describe('what we wrote beside a holder (rule 7)', () => {
   });
 
   test('is not wiped where nothing was written', () => {
-    const { memory } = makeInput().sees(makeLease('a').preferring('b'), 0).sees(renewed, 1000).build();
-    expect(memory.ignoredWrites.count).toBe(0);
+    for (const lease of [renewed, renewed.preferring('b')]) {
+      const { memory } = makeInput().sees(makeLease('a').preferring('b'), 0).sees(lease, 1000).build();
+      expect(memory.ignoredWrites.count).toBe(0);
+    }
     const empty = makeInput()
       .sees(makeLease(''), 0)
       .remembers({ written: { strategy: 'example.com/x' } })
