@@ -47,10 +47,7 @@ describe('a grant of ours that was sent', () => {
 });
 
 describe('a grant that nobody has taken up is told', () => {
-  const granted = makeInput()
-    .sees(makeLease('b'), 0)
-    .remembers({ grantOnItsWay: grant })
-    .sees(grantedTo('b', 1000), 1000);
+  const granted = makeInput().remembers({ grantOnItsWay: grant }).sees(grantedTo('b', 1000), 1000);
 
   test('from what another coordinator wrote under its resourceVersion, after storage was restored', () => {
     expect(isProvisional(granted.build().memory, 2000)).toBe(true);
