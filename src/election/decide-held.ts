@@ -86,7 +86,7 @@ function decidePending(view: HeldView): Verdict | undefined {
 
   const { ping } = preferred.observation;
   const askAgainAt = (ping?.ackedAt ?? view.at) + PREFERRED_PING_INTERVAL_MS;
-  const isDue = ping === undefined || (ping.ackedAt !== undefined && view.at >= askAgainAt);
+  const isDue = ping === undefined || view.at >= askAgainAt;
   const asked = whomToAsk(view, contenders);
   return {
     reason: 'PreemptionPending',

@@ -16,7 +16,10 @@ test('what is noted about one object is neither another one’s nor another Leas
   objects.delete(KEY, { kind: 'candidate', name: 'never' });
   expect([LEASE, a, b].map((object) => objects.get(KEY, object))).toEqual([1, undefined, 3]);
   expect(objects.get('kube-system/other', LEASE)).toBeUndefined();
+  objects.set('kube-system/other', b, 4);
+  expect(objects.size).toBe(3);
   objects.forget(KEY);
+  expect(objects.size).toBe(1);
   expect([LEASE, a, b].map((object) => objects.get(KEY, object))).toEqual([undefined, undefined, undefined]);
 });
 

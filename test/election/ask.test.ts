@@ -89,6 +89,7 @@ describe('while ordered lists are at odds (rules 4 and 6)', () => {
       .sees(makeLease('stranger'), 0)
       .candidates(
         idle('a', '1.36.0').seenAt(0).pingedAt(5000).renewedAt(5100),
+        idle('c', '1.36.0', 'example.com/x', OLDEST).seenAt(0).pingedAt(5000).renewedAt(5100),
         idle('b', '1.36.0', 'example.com/x', OLDEST).seenAt(0),
       );
     expect(describeActions(decideElection(late.build(), makeNow(7000)).actions)).toMatch(/^ping b \(\w+\)$/);

@@ -121,6 +121,15 @@ describe('a candidate that was created just now (rule 1)', () => {
   });
 });
 
+test('a candidate that is held back takes part again at the very moment that it is looked at for that (rule 7)', () => {
+  const input = makeInput()
+    .sees(undefined, 0)
+    .remembers({ lapses: new Map([['a', { count: 2, lastAt: 0 }]]) })
+    .candidates(makeCandidate('a').seenAt(0).pingedAt(18_000).renewedAt(18_000));
+  expect(statesOf(input, 19_999)).toEqual({ a: 'Lapsed' });
+  expect(statesOf(input, 20_000)).toEqual({ a: 'Live' });
+});
+
 describe('nothing speaks against a candidate', () => {
   const { electionDurationMs } = defaultSettings;
   const seen = makeCandidate('a').renewedAt(0).seenAt(0);

@@ -97,10 +97,9 @@ describe('a conflict that is known', () => {
   const b = alive(party('b', OTHER));
 
   test('is judged again by the answers of those who are asked, as soon as they are due', () => {
-    const known = reported(vacant, [a, b]).candidates(
-      a.pingedAt(6000, 'election').renewedAt(6100),
-      b.pingedAt(6000, 'election'),
-    );
+    const known = reported(vacant, [a, b])
+      .remembers({ rounds: { count: 2, lastAt: 6000 } })
+      .candidates(a.pingedAt(6000, 'election').renewedAt(6100), b.pingedAt(6000, 'election'));
     expect(decideElection(known.build(), makeNow(6200))).toMatchObject({
       reason: 'AwaitingAcks',
       isAsking: true,

@@ -140,6 +140,14 @@ describe('collecting candidates (rule 1)', () => {
     expect(decideElection(alone.build(), makeNow(at)).requeue).toEqual({ kind: 'at', time: want });
   });
 
+  test('looks again when it is due, also at the moment when the candidate expires', () => {
+    const alone = makeInput()
+      .sees(makeLease('stranger').lasting(4 * 3600), 0)
+      .candidates(dead);
+    const { requeue } = decideElection(alone.build(), makeNow(30 * MINUTE));
+    expect(requeue).toEqual({ kind: 'at', time: 2 * HOUR });
+  });
+
   test('names uid and resourceVersion as preconditions', () => {
     const known = makeCandidate('dead').renewedAt(0).with({ uid: 'u-1', resourceVersion: '42' }).seenAt(0);
     const observed = asked(known, due, due + 5 * MINUTE, due + 10 * MINUTE);

@@ -619,6 +619,16 @@ describe('who is left when nobody else can lead (rules 3 and 7)', () => {
   });
 });
 
+test('a Lease that its holder has released goes to a candidate at once, though that holder dropped what was written', () => {
+  const input = makeInput()
+    .sees(makeLease(''), 0)
+    .remembers({ ignoredWrites: { count: 5, lastAt: 0 } })
+    .candidates(fresh('a'));
+  expect(describeActions(decideElection(input.build(), makeNow(1)).actions)).toBe(
+    `grant the Lease to a, ${OLDEST}, transition 1`,
+  );
+});
+
 const alien = makeCandidate('alien').versions('1.40.0').wants('example.com/x').seenAt(0);
 test.each([
   { name: 'an answer is due that may change it', observed: alien.pingedAt(500), want: 5500 },
@@ -635,3 +645,14 @@ test.each([
     expect(decision.requeue).toEqual({ kind: 'at', time: row.want });
   },
 );
+
+test('a Lease that is kept for its last holder is looked at again when somebody else’s strategy may decide on it', () => {
+  const input = makeInput()
+    .sees(makeLease('x'), 0)
+    .sees(makeLease(''), 500)
+    .candidates(alien.pingedAt(-100).renewedAt(-50));
+  const { reason, requeue } = decideElection(input.build(), makeNow(1000));
+  expect([reason, requeue]).toEqual(['AwaitingFormerHolder', { kind: 'at', time: 9950 }]);
+  const idleOnly = input.with({ candidates: [alien.build()] });
+  expect(decideElection(idleOnly.build(), makeNow(1000)).requeue).toEqual({ kind: 'at', time: 10_000 });
+});

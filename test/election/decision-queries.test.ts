@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Action } from '../../src/election/decision.ts';
-import { changesCluster } from '../../src/election/decision-queries.ts';
+import { changesCluster, grantOf, preferredBy } from '../../src/election/decision-queries.ts';
 import { toDecision } from '../../src/election/verdict.ts';
 import { surveyElection } from '../../src/election/view.ts';
 import { makeInput, makeNow, OLDEST, wallAt } from '../support/election-builders.ts';
@@ -19,4 +19,21 @@ test.each<{ name: string; actions: readonly Action[]; want: boolean }>([
 ])('what others go by is changed by $name', ({ actions, want }) => {
   const view = surveyElection(makeInput().build(), makeNow(0));
   expect(changesCluster(toDecision(view, { reason: 'AwaitingAcks', actions }, {}))).toBe(want);
+});
+
+test('the grant of a decision, and whom it prefers, are found wherever they stand', () => {
+  const decision = toDecision(
+    surveyElection(makeInput().build(), makeNow(0)),
+    { reason: 'AwaitingAcks' },
+    {},
+  );
+  const change = { kind: 'prefer', preferredHolder: 'b', strategy: OLDEST } as const;
+  const prefer: Action = { kind: 'UpdateLease', uid: 'u', resourceVersion: '1', change };
+  expect(preferredBy({ ...decision, actions: [ping, prefer] })).toBe('b');
+  expect(preferredBy({ ...decision, actions: [ping] })).toBeUndefined();
+  const grant = {
+    ...{ holder: 'a', renewTime: wallAt(0), former: undefined, hasFormerLapsed: false },
+    ...{ revises: undefined, isPreemption: false, leaseDurationSeconds: 10 },
+  };
+  expect(grantOf({ ...decision, actions: [ping, { ...create, grant }] })).toBe(grant);
 });

@@ -47,15 +47,13 @@ describe('a grant of ours that was sent', () => {
 });
 
 describe('a grant that nobody has taken up is told', () => {
-  const granted = makeInput()
-    .sees(makeLease('b'), 0)
-    .remembers({ grantOnItsWay: grant })
-    .sees(grantedTo('b', 1000), 1000);
+  const granted = makeInput().remembers({ grantOnItsWay: grant }).sees(grantedTo('b', 1000), 1000);
 
   test('from what another coordinator wrote under its resourceVersion, after storage was restored', () => {
     expect(isProvisional(granted.build().memory, 2000)).toBe(true);
     const restored = granted.sees(renewedBy('b', 900).with({ resourceVersion: '1000' }), 2000);
     expect(isProvisional(restored.build().memory, 2000)).toBe(false);
+    expect(restored.build().memory.leader?.holder).toBe('b');
   });
 
   test('from the record that it replaces, once it is answered and before it is seen', () => {
@@ -208,8 +206,10 @@ describe('what we wrote beside a holder (rule 7)', () => {
   });
 
   test('is not wiped where nothing was written', () => {
-    const { memory } = makeInput().sees(makeLease('a').preferring('b'), 0).sees(renewed, 1000).build();
-    expect(memory.ignoredWrites.count).toBe(0);
+    for (const lease of [renewed, renewed.preferring('b')]) {
+      const { memory } = makeInput().sees(makeLease('a').preferring('b'), 0).sees(lease, 1000).build();
+      expect(memory.ignoredWrites.count).toBe(0);
+    }
     const empty = makeInput()
       .sees(makeLease(''), 0)
       .remembers({ written: { strategy: 'example.com/x' } })

@@ -249,6 +249,11 @@ describe('those who stand for a crowd', () => {
     expect(namesOf(essentials([...crowd, newer]))).toEqual(['c0', 'newer']);
     const undecided = makeCandidate('undecided').versions('1.38.0').wants('').build();
     expect(namesOf(essentials([...crowd, newer, undecided]))).toEqual(['c0', 'newer']);
+    expect(namesOf(essentials(crowd.toReversed()))).toEqual(['c0']);
+    const rival = makeCandidate('rival').versions('1.37.0').build();
+    expect(namesOf(essentials([...crowd, newer, rival]))).toEqual(['c0', 'newer', 'rival']);
+    const outdated = makeCandidate('outdated').versions('1.35.0', 'none').wants('example.com/y').build();
+    expect(namesOf(essentials([...crowd, newer, outdated]))).toEqual(['c0', 'newer']);
   });
 
   test('are one for each list of strategies', () => {
@@ -256,6 +261,8 @@ describe('those who stand for a crowd', () => {
       makeCandidate(name).createdAt(100).wantsInOrder(first, 'common').build();
     const lists = [list('l1', 'x'), list('l2', 'y'), list('l3', 'xcommon'), list('l4', 'x')];
     expect(namesOf(essentials([...crowd, ...lists]))).toEqual(['c0', 'c29', 'l2', 'l3', 'l4']);
+    const joined = makeCandidate('l5').createdAt(100).wantsInOrder('xcommon').build();
+    expect(namesOf(essentials([...crowd, ...lists, joined]))).toContain('l4');
   });
 
   test('are no more than can be told apart where thousands are at odds', () => {
@@ -321,6 +328,25 @@ describe('of those to come', () => {
     const better = makeCandidate('better').emulating('1.35.0').build();
     const absent = [makeCandidate('worse').versions('1.37.0').build(), better];
     expect(decisiveAmong([makeCandidate('best').build()], absent)).toEqual([better]);
+  });
+
+  test('those matter as well who bring another strategy', () => {
+    const better = makeCandidate('better').emulating('1.35.0').build();
+    const newest = makeCandidate('newest').versions('1.40.0').wants('example.com/x').build();
+    const best = makeCandidate('best').build();
+    expect(decisiveAmong([best], [better, newest])).toEqual([better, newest]);
+    expect(decisiveAmong([best], [newest, makeCandidate('equal').build()])).toEqual([newest]);
+  });
+
+  test('those with a list matter if they are better than the best so far', () => {
+    const best = makeCandidate('best').wantsInOrder(OLDEST).build();
+    const better = makeCandidate('better').wantsInOrder(OLDEST).emulating('1.35.0').build();
+    expect(decisiveAmong([best], [better])).toEqual([better]);
+  });
+
+  test('one list is told from another, however the names begin', () => {
+    const [same, other] = [list('same', 'x', 'y'), list('other', 'xy')];
+    expect(decisiveAmong([list('p', 'x')], [same, other])).toEqual([other]);
   });
 
   test('all matter where only several together could change something', () => {

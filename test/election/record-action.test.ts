@@ -56,6 +56,12 @@ describe('what is recorded of an action', () => {
     expect(recordSending(input, ping('election', 'uid-of-former-a'), 100)).toEqual(input);
   });
 
+  test('of a deletion does not make what was written beside the holder forgotten', () => {
+    const known = { ...input, memory: { ...input.memory, written: { strategy: OLDEST } } };
+    const { memory } = recordSending(known, { ...ping('election'), kind: 'DeleteCandidate' }, 100);
+    expect(memory.written).toEqual({ strategy: OLDEST });
+  });
+
   test.each([
     { purpose: 'election' as const, want: 200 },
     { purpose: 'validity' as const, want: undefined },

@@ -179,3 +179,9 @@ describe('observing the lock', () => {
     expect(observeLock(undefined, undefined, makeRules(), 50)).toEqual({ record: undefined, seenAt: 50 });
   });
 });
+
+test('a lock of ours is renewed, and not claimed again, once its former holder cannot act any more', () => {
+  const observation = { record: makeRecord({ holder: OURS }), seenAt: NOW, formerHolderUntil: NOW + 5000 };
+  const decideAt = (now: number) => decideLock(observation, makeRules(), now, 0).kind;
+  expect([NOW + 4999, NOW + 5000, NOW + 5001].map(decideAt)).toEqual(['claim', 'renew', 'renew']);
+});

@@ -155,6 +155,11 @@ describe('settings', () => {
       want: 'leaseDurationMs must exceed renewDeadlineMs by more than 3500',
     },
     {
+      name: 'a lease that ends as a last write may',
+      timing: { renewDeadlineMs: 11_500 },
+      want: 'leaseDurationMs must exceed renewDeadlineMs by more than 3500',
+    },
+    {
       name: 'a duration that the Lease cannot carry',
       timing: { leaseDurationMs: 15_500 },
       want: 'leaseDurationMs must be whole seconds',
