@@ -47,7 +47,10 @@ function decideReserved(view: VacantView): Verdict | undefined {
   const { outlook } = view;
   // Whoever decides under a strategy of somebody else's may give an empty Lease away at once.
   if (reservation && outlook.kind === 'thirdParty')
-    return { reason: 'AwaitingFormerHolder', recheckAt: [reservation.until, livenessExpiry(view)] };
+    return {
+      reason: 'AwaitingFormerHolder',
+      recheckAt: [reservation.until, ackDeadline(view), livenessExpiry(view)],
+    };
   if (!reservation || outlook.kind !== 'leader') return undefined;
 
   const former = view.standings.find(

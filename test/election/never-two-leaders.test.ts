@@ -191,6 +191,16 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(describeActions(decisionAt(15_000).actions)).toMatch(/^create the Lease for nobody/);
   });
 
+  test('looks again when the only candidate, of another strategy, has not answered in time', () => {
+    const silent = makeCandidate('other').wants('example.com/custom').seenAt(0).pingedAt(4100);
+    const input = deleted.candidates(silent).build();
+    expect(decideElection(input, makeNow(4200))).toMatchObject({
+      reason: 'AwaitingFormerHolder',
+      requeue: { kind: 'at', time: 9100 },
+    });
+    expect(describeActions(decideElection(input, makeNow(9100)).actions)).toBe('ping other (revival)');
+  });
+
   test('waits, too, when nobody is there but one who lets its grants run out', () => {
     const lapsed = makeCandidate('lapsed').seenAt(0).renewedAt(4000);
     const input = deleted
