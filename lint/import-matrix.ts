@@ -227,7 +227,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'apiserver/selectors': {
     does: 'reads label and field selectors',
-    rooms: ['apiserver/errors', 'apiserver/resources', 'apiserver/schema'],
+    rooms: ['apiserver/errors', 'apiserver/resources', 'apiserver/schema', 'support'],
   },
   'apiserver/ownership': {
     does: 'keeps metadata.managedFields: server-side apply, conflicts, who owns which field',

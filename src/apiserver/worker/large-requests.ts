@@ -1,4 +1,5 @@
 import { type Clock, sleep } from '../../support/clock.ts';
+import type { Slices } from '../../support/slices.ts';
 import { conflict } from '../errors/api-error.ts';
 import { keyOf, type OperationsContext, resourceOf } from '../operations/context.ts';
 import { answer } from '../operations/operations.ts';
@@ -14,6 +15,12 @@ const ATTEMPTS = 5;
 /** As many as names are drawn with at most. */
 const CHANCES = 40;
 
+/** What large requests are carried out by: a large body by the worker, what is about many objects in slices. */
+export interface Helpers {
+  readonly worker: TaskWorker;
+  readonly slices: Slices;
+}
+
 /**
  * Answers a request for a resource. A small one is answered in one turn of the event loop. What a large one leads to is
  * worked out by the worker, from the state that it is given; then, in one turn, it is made so if that state is still the
@@ -22,27 +29,29 @@ const CHANCES = 40;
  */
 export function answerAnySize(
   context: OperationsContext,
-  worker: TaskWorker,
+  { worker, slices }: Helpers,
   request: ResourceRequest,
 ): Reply | Promise<Reply> {
   const { verb } = request;
-  if (verb === 'get' || verb === 'list' || verb === 'watch') return answer(context, request);
+  const small = () => slices.run(answer(context, request));
+  if (verb === 'get' || verb === 'list' || verb === 'watch') return small();
   if (verb === 'delete' || verb === 'deletecollection') {
-    return isLargeRequest(request) ? removeLarge(context, worker, request) : answer(context, request);
+    return isLargeRequest(request) ? removeLarge(context, { worker, slices }, request) : small();
   }
   const live = request.name === undefined ? undefined : liveObject(context, request, request.name);
   const isLarge = isLargeRequest(request) || (live !== undefined && isLargeObject(live));
-  return isLarge ? writeLarge(context, worker, request) : answer(context, request);
+  return isLarge ? writeLarge(context, worker, request) : small();
 }
 
 async function removeLarge(
   context: OperationsContext,
-  worker: TaskWorker,
+  { worker, slices }: Helpers,
   request: ResourceRequest,
 ): Promise<Reply> {
   const outcome = await worker.perform({ kind: 'deletion', request: factsOf(request) });
   if (outcome.kind !== 'text') throw refusal(outcome, request);
-  return answer(context, { ...request, body: Buffer.from(outcome.text), contentType: 'application/json' });
+  const read = { ...request, body: Buffer.from(outcome.text), contentType: 'application/json' };
+  return slices.run(answer(context, read));
 }
 
 async function writeLarge(

@@ -1,5 +1,6 @@
 import { stringify as yaml } from 'yaml';
 import { shortened } from '../../support/printable.ts';
+import { atOnce } from '../../support/slices.ts';
 import { reviews } from '../access/reviews.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { yamlForm } from '../http/answer.ts';
@@ -89,8 +90,8 @@ function written(task: WriteTask, resources: Resources, warnings: string[]): Out
     random: () => chances.next().value ?? 0,
   };
   const context = { store: new ObjectStore({ journal }), clock, resources };
-  const reply = answer(context, requestFrom(task.request, resources, warnings));
-  if (reply.kind !== 'object') throw new Error('a write is not answered with a stream');
+  const reply = atOnce(answer(context, requestFrom(task.request, resources, warnings)));
+  if (reply.kind !== 'object') throw new Error('a write is answered with an object');
   const { code, body } = reply;
   const [change = { kind: 'none' }] = changes;
   if (change.kind === 'put') checkStoredSize(change.object);
@@ -103,8 +104,12 @@ function written(task: WriteTask, resources: Resources, warnings: string[]): Out
   };
 }
 
+function notAList(): never {
+  throw new Error('a write is answered with an object');
+}
+
 /** Objects as they are; how the client wants to see them, others see to. */
-const asItIs: Representation = { id: 'object', show: (object) => object, showList: () => ({}) };
+const asItIs: Representation = { id: 'object', show: (object) => object, listForm: notAList };
 
 function requestFrom(facts: RequestFacts, resources: Resources, warnings: string[]): ResourceRequest {
   const definition = resources.find(
