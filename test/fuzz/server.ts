@@ -18,7 +18,7 @@ export const serverTarget = requestTarget(
 /** The same of requests that are as large as may be. */
 export const largeRequestTarget = requestTarget(
   'apiserver large',
-  30,
+  15,
   largeRequest.map((each) => [each]),
 );
 
