@@ -13,6 +13,7 @@ import type { ResourceDefinition } from '../resources/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import type { Journal } from '../storage/journal.ts';
 import { ObjectStore } from '../storage/object-store.ts';
+import { objectText } from './object-text.ts';
 import { checkStoredSize } from './stored-size.ts';
 import type { Outcome, RequestFacts, StoreChange, Task, WriteTask } from './tasks.ts';
 
@@ -72,10 +73,12 @@ function outcomeOf(task: Task, resources: Resources, warnings: string[]): Outcom
 /** Carries out a write on a store that has no more than what it may look at, and tells what it did there. */
 function written(task: WriteTask, resources: Resources, warnings: string[]): Outcome {
   const changes: StoreChange[] = [];
+  let put: ApiObject | undefined;
   const journal: Journal = {
     load: () => ({ revision: task.revision, objects: task.objects }),
     write(_, { key, object }) {
-      changes.push({ kind: 'put', key, object });
+      changes.push({ kind: 'put', key });
+      put = object;
     },
     remove(_, key) {
       changes.push({ kind: 'remove', key });
@@ -94,14 +97,8 @@ function written(task: WriteTask, resources: Resources, warnings: string[]): Out
   if (reply.kind !== 'object') throw new Error('a write is answered with an object');
   const { code, body } = reply;
   const [change = { kind: 'none' }] = changes;
-  if (change.kind === 'put') checkStoredSize(change.object);
-  return {
-    kind: 'write',
-    code,
-    change,
-    ...(change.kind !== 'put' && { shown: body as ApiObject }),
-    warnings,
-  };
+  if (put !== undefined) checkStoredSize(put);
+  return { kind: 'write', code, change, object: objectText(put ?? (body as ApiObject)), warnings };
 }
 
 function notAList(): never {
