@@ -122,7 +122,17 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     does: 'talks to an API server: client, reflector, discovery, kubeconfig; does not know what for',
     rooms: ['support'],
     packages: ['@kubernetes/client-node', 'undici'],
-    node: ['crypto', 'fs', 'https', 'os', 'path'],
+    node: [
+      'async_hooks',
+      'child_process',
+      'crypto',
+      'diagnostics_channel',
+      'fs',
+      'https',
+      'os',
+      'path',
+      'stream',
+    ],
   },
   coordination: {
     does: 'reads Leases and LeaseCandidates of every served version into one model, and writes patches to them',
@@ -217,7 +227,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'apiserver/selectors': {
     does: 'reads label and field selectors',
-    rooms: ['apiserver/errors', 'apiserver/resources', 'apiserver/schema'],
+    rooms: ['apiserver/errors', 'apiserver/resources', 'apiserver/schema', 'support'],
   },
   'apiserver/ownership': {
     does: 'keeps metadata.managedFields: server-side apply, conflicts, who owns which field',

@@ -4,6 +4,7 @@ import {
 } from '../coordination/lease-candidate-version.ts';
 import { hostAndPort, type ListenAddress } from '../support/address.ts';
 import type { Clock } from '../support/clock.ts';
+import { Slices } from '../support/slices.ts';
 import { type Access, createAccess, type TokenGrant } from './access/access.ts';
 import { createPathHandlers } from './discovery/path-handlers.ts';
 import { startHttpFront } from './http/http-front.ts';
@@ -68,12 +69,14 @@ const FIRST_NAMESPACES = ['default', 'kube-node-lease', 'kube-public', 'kube-sys
  */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { clock, leaseCandidateVersions = allVersions, dataDirectory, historyLimit } = options;
+  const { onError = () => {} } = options;
   const resources = createResources({ leaseCandidateVersions });
   const store = new ObjectStore({
     ...(dataDirectory !== undefined && { journal: openSqliteJournal(dataDirectory) }),
     ...(historyLimit !== undefined && { historyLimit }),
   });
   const worker = createTaskWorker({ leaseCandidateVersions }, clock);
+  const slices = new Slices(clock);
   try {
     createNamespaces(store, clock, resources);
     const access: Access = createAccess(options.tokens);
@@ -90,13 +93,17 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
         clock,
         isReady: () => true,
       }),
-      handle: (request) => answerAnySize(context, worker, request),
+      handle: (request) => answerAnySize(context, { worker, slices }, request),
       largeBodies: createLargeBodies(worker),
+      slices,
       ...(options.onRequest && { onRequest: options.onRequest }),
-      ...(options.onError && { onError: options.onError }),
+      onError,
     });
     const namespaced = new Set(resources.filter((each) => each.isNamespaced).map((each) => each.storage));
-    const standIns = options.standIns === false ? undefined : startStandIns(store, clock, [...namespaced]);
+    const standIns =
+      options.standIns === false
+        ? undefined
+        : startStandIns({ store, clock, slices, namespaced: [...namespaced], onError });
     const { host, port } = front.address;
     return {
       url: `${options.tls ? 'https' : 'http'}://${hostAndPort(host, port)}`,

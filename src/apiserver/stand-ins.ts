@@ -1,4 +1,5 @@
 import type { Clock } from '../support/clock.ts';
+import type { Slices, Steps } from '../support/slices.ts';
 import { withMetadata } from './operations/context.ts';
 import type { ApiObject } from './schema/api-object.ts';
 import type { ObjectStore } from './storage/object-store.ts';
@@ -17,10 +18,25 @@ const EXPIRY_ROUND_MS = 60_000;
 const EVENTS = 'events';
 const NAMESPACES = 'namespaces';
 
-/** Starts to act on what is in the store; `namespaced` names the storages whose objects are in namespaces. */
-export function startStandIns(store: ObjectStore, clock: Clock, namespaced: readonly string[]): StandIns {
+/** So few in a row that watchers can follow: their history is bounded. */
+const MOST_IN_A_ROW = 50;
+
+export interface StandInOptions {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+  readonly slices: Slices;
+  /** The storages whose objects are in namespaces. */
+  readonly namespaced: readonly string[];
+  /** Called when something cannot be stored, as on a full disk; it is tried again after the next write. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Starts to act on what is in the store. */
+export function startStandIns({ store, clock, slices, namespaced, onError }: StandInOptions): StandIns {
   const positions = new Map<string, number>();
+  let isStopped = false;
   let isAwake = false;
+  let isRunning = false;
   let cancelRound = () => {};
   let cancelExpiry = () => {};
 
@@ -28,12 +44,52 @@ export function startStandIns(store: ObjectStore, clock: Clock, namespaced: read
   function wake(): void {
     if (isAwake) return;
     isAwake = true;
-    cancelRound = clock.setTimer(() => {
+    if (!isRunning) cancelRound = clock.setTimer(() => void goRounds(), 0);
+  }
+
+  async function goRounds(): Promise<void> {
+    isRunning = true;
+    while (isAwake && !isStopped) {
       isAwake = false;
-      for (const storage of namespaced)
-        for (const key of changed(storage)) settleFinalizers(store, storage, key);
-      purgeNamespaces(store, namespaced);
-    }, 0);
+      // Nobody knows how far a round came that failed.
+      if (!(await attempt(round()))) positions.clear();
+    }
+    isRunning = false;
+  }
+
+  async function attempt(steps: Steps<void>): Promise<boolean> {
+    try {
+      await slices.run(steps);
+      return true;
+    } catch (error) {
+      onError(error);
+      return false;
+    }
+  }
+
+  function* round(): Steps<void> {
+    for (const storage of namespaced) {
+      for (const key of changed(storage)) {
+        yield;
+        if (!isStopped) settleFinalizers(store, storage, key);
+      }
+    }
+    for (const { key, object } of store.list(NAMESPACES)) {
+      if (object.metadata.deletionTimestamp === undefined) continue;
+      for (const storage of namespaced) yield* empty(storage, key);
+      const isEmpty = namespaced.every((storage) => store.list(storage, key).length === 0);
+      if (isEmpty && !isStopped && store.get(NAMESPACES, key)) store.remove(NAMESPACES, key);
+    }
+  }
+
+  /** Removes what is in a namespace and waits for nothing. */
+  function* empty(storage: string, namespace: string): Steps<void> {
+    for (const [index, { key }] of store.list(storage, namespace).entries()) {
+      yield index % MOST_IN_A_ROW === MOST_IN_A_ROW - 1 ? 'rest' : undefined;
+      const object = store.get(storage, key)?.object;
+      if (isStopped || object === undefined) continue;
+      if ((object.metadata.finalizers ?? []).length === 0) store.remove(storage, key);
+    }
   }
 
   /** The keys of what was written since this was last asked; all of them where nobody knows any more, as at the start. */
@@ -50,19 +106,26 @@ export function startStandIns(store: ObjectStore, clock: Clock, namespaced: read
     return from === undefined ? allKeys(store, storage) : [...keys];
   }
 
-  function expireEvents(): void {
-    cancelExpiry = clock.setTimer(expireEvents, EXPIRY_ROUND_MS);
+  function* expiry(): Steps<void> {
     const limitMs = Number(clock.wallTime() / 1000n) - EVENT_LIFE_MS;
-    for (const { key, object } of store.list(EVENTS)) {
-      if (lastSeenMs(object) < limitMs) store.remove(EVENTS, key);
+    for (const { key } of store.list(EVENTS)) {
+      yield;
+      const object = store.get(EVENTS, key)?.object;
+      if (!isStopped && object !== undefined && lastSeenMs(object) < limitMs) store.remove(EVENTS, key);
     }
+  }
+
+  async function expireEvents(): Promise<void> {
+    await attempt(expiry());
+    if (!isStopped) cancelExpiry = clock.setTimer(() => void expireEvents(), EXPIRY_ROUND_MS);
   }
 
   const unsubscribe = [...namespaced, NAMESPACES].map((storage) => store.onChange(storage, wake));
   wake();
-  expireEvents();
+  void expireEvents();
   return {
     stop() {
+      isStopped = true;
       for (const each of unsubscribe) each();
       cancelRound();
       cancelExpiry();
@@ -82,20 +145,6 @@ function settleFinalizers(store: ObjectStore, storage: string, key: string): voi
   if (left.length === finalizers.length) return;
   if (left.length === 0) store.remove(storage, key);
   else store.put(storage, withMetadata(object, { finalizers: left }));
-}
-
-function purgeNamespaces(store: ObjectStore, namespaced: readonly string[]): void {
-  for (const { key, object } of store.list(NAMESPACES)) {
-    if (object.metadata.deletionTimestamp === undefined) continue;
-    let isEmpty = true;
-    for (const storage of namespaced) {
-      for (const each of store.list(storage, key)) {
-        if ((each.object.metadata.finalizers ?? []).length === 0) store.remove(storage, each.key);
-        else isEmpty = false;
-      }
-    }
-    if (isEmpty) store.remove(NAMESPACES, key);
-  }
 }
 
 /** When an Event last happened, in milliseconds since the Unix epoch. */

@@ -7,6 +7,7 @@ import { describeCall, explainFailure, messageOf } from './call-failure.ts';
 import { ConnectionPools, type Connections } from './connections.ts';
 import { CredentialSource } from './credentials.ts';
 import { Deadline } from './deadline.ts';
+import { errorText } from './error-text.ts';
 import { ApiError, apiErrorFromResponse, ConnectionError } from './errors.ts';
 import { describeTarget, pathWithQuery, type Query } from './request-subject.ts';
 import { Turns } from './turns.ts';
@@ -221,7 +222,7 @@ class HttpClient implements KubernetesClient {
     // Redirects are not followed, as they could take credentials elsewhere.
     if (response.statusCode < 300) return response;
     if (response.statusCode === 401) this.#credentials.invalidate();
-    const text = await deadline.race(response.body.text());
+    const text = await deadline.race(errorText(response.body));
     // Whoever repeats the call keeps to it: see ApiError.retryAfterMs.
     const retryAfter = response.headers['retry-after'];
     const call = { method: request.method, path: request.path };

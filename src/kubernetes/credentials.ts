@@ -3,6 +3,7 @@ import type { Cluster, DispatcherOptions, KubeConfig } from '@kubernetes/client-
 import type { Clock, Instant } from '../support/clock.ts';
 import { messageOf } from '../support/error-message.ts';
 import { shortened } from '../support/printable.ts';
+import { explainingProcess } from './process-ending.ts';
 
 /** What a request needs to be let in: headers to send, and how to connect (TLS material, proxy). */
 export interface Credentials {
@@ -62,12 +63,11 @@ async function obtainCredentials(kubeConfig: KubeConfig, cluster: Cluster): Prom
     };
   }
   const options: RequestOptions = {};
-  try {
-    await kubeConfig.applyToHTTPSOptions(options);
-  } catch (error) {
-    const plugin = kubeConfig.getCurrentUser()?.exec?.command;
-    throw plugin === undefined ? error : pluginFailure(plugin, error);
-  }
+  const plugin = kubeConfig.getCurrentUser()?.exec?.command;
+  await explainingProcess(
+    () => kubeConfig.applyToHTTPSOptions(options),
+    (error, ending) => (plugin === undefined ? error : pluginFailure(plugin, error, ending)),
+  );
   return {
     headers: headersOf(options),
     connection: kubeConfig.createDispatcherOptions(cluster, tlsOf(options)),
@@ -78,7 +78,7 @@ async function obtainCredentials(kubeConfig: KubeConfig, cluster: Cluster): Prom
 const LONGEST_EXPLANATION = 1000;
 
 /** The library tells what the plugin wrote to its error output, and nothing else, not even which plugin it was. */
-function pluginFailure(command: string, cause: unknown): Error {
+function pluginFailure(command: string, cause: unknown, ending: string | undefined): Error {
   // The library tells its first words as well, which may be the token itself.
   const isNoJson = cause instanceof SyntaxError;
   const isUnread = cause instanceof TypeError;
@@ -87,9 +87,10 @@ function pluginFailure(command: string, cause: unknown): Error {
     : isUnread
       ? 'what it wrote has no status with credentials'
       : messageOf(cause).trim();
-  const words = said || 'it ended with an error, without a word';
+  const words = said || 'it said nothing';
+  const how = ending === undefined ? '' : ` (${ending})`;
   return new Error(
-    `the credential plugin ${command} failed: ${shortened(words, LONGEST_EXPLANATION)}`,
+    `the credential plugin ${command} failed${how}: ${shortened(words, LONGEST_EXPLANATION)}`,
     isNoJson ? {} : { cause },
   );
 }

@@ -77,7 +77,7 @@ function readFile(file: string): KubeConfig {
 /** Says what is wrong, and where: what the library says of a syntax error has the text around it, tokens and all. */
 function invalid(file: string, error: unknown): KubeConfigError {
   const what = `The kubeconfig ${file} is not valid`;
-  if (!(error instanceof Error && 'reason' in error && 'mark' in error))
+  if (!(error instanceof Error && 'reason' in error && 'mark' in error && error.mark))
     return new KubeConfigError(`${what}: ${messageOf(error)}`, { cause: error });
   const { line, column } = error.mark as { readonly line: number; readonly column: number };
   return new KubeConfigError(`${what}: ${String(error.reason)} (line ${line + 1}, column ${column + 1})`);
@@ -129,7 +129,7 @@ function namespaceIn(directory: string): { namespace?: string } {
 /** Settles on one context and makes sure of all that it refers to. */
 function choose(kubeConfig: KubeConfig, wanted: string | undefined, origin: string): KubeConfig {
   const contexts = kubeConfig.getContexts();
-  const known = contexts.map(({ name }) => name).join(', ') || 'none';
+  const known = contexts.map(({ name }) => shown(name)).join(', ') || 'none';
   const name = wanted || kubeConfig.getCurrentContext();
   if (!name) {
     throw new KubeConfigError(
@@ -137,26 +137,31 @@ function choose(kubeConfig: KubeConfig, wanted: string | undefined, origin: stri
     );
   }
   const context = contexts.find((one) => one.name === name);
-  if (!context) throw new KubeConfigError(`${origin} has no context ${name} (it has: ${known})`);
+  if (!context) throw new KubeConfigError(`${origin} has no context ${shown(name)} (it has: ${known})`);
   const cluster = kubeConfig.getCluster(context.cluster);
   if (!cluster) {
     throw new KubeConfigError(
-      `${origin}: the context ${name} refers to the cluster ${context.cluster}, which is missing`,
+      `${origin}: the context ${shown(name)} refers to the cluster ${shown(context.cluster)}, which is missing`,
     );
   }
   if (!/^https?:\/\//.test(cluster.server)) {
     throw new KubeConfigError(
-      `${origin}: the server of the cluster ${cluster.name} is no http(s) URL: ${withoutCredentials(cluster.server)}`,
+      `${origin}: the server of the cluster ${shown(cluster.name)} is no http(s) URL: ${withoutCredentials(cluster.server)}`,
     );
   }
   const user = context.user ? kubeConfig.getUser(context.user) : { name: 'anonymous' };
   if (!user) {
     throw new KubeConfigError(
-      `${origin}: the context ${name} refers to the user ${context.user}, which is missing`,
+      `${origin}: the context ${shown(name)} refers to the user ${shown(context.user)}, which is missing`,
     );
   }
   // With no user at all client-node would leave out the cluster's CA too.
   return assemble(cluster, user, { ...context, user: user.name });
+}
+
+/** The library takes whatever stands in the place of a name: YAML may have anything there. */
+function shown(name: unknown): string {
+  return typeof name === 'string' ? name : '(no text)';
 }
 
 function assemble(cluster: Cluster, user: User, context: Context): KubeConfig {

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { ApiObject } from '../../src/apiserver/schema/api-object.ts';
 import { startStandIns } from '../../src/apiserver/stand-ins.ts';
 import { ObjectStore } from '../../src/apiserver/storage/object-store.ts';
+import { Slices } from '../../src/support/slices.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const deleted = { deletionTimestamp: '2026-01-01T00:00:00Z' };
@@ -21,12 +22,21 @@ function namespace(name: string, metadata: Partial<ApiObject['metadata']> = {}):
 describe('what stands in for the rest of a cluster', () => {
   let store: ObjectStore;
   let clock: VirtualClock;
+  let errors: unknown[];
 
   beforeEach(() => {
     store = new ObjectStore({ historyLimit: 5 });
     clock = new VirtualClock();
+    errors = [];
   });
-  const start = () => startStandIns(store, clock, ['leases', 'events']);
+  const start = () =>
+    startStandIns({
+      store,
+      clock,
+      slices: new Slices(clock),
+      namespaced: ['leases', 'events'],
+      onError: (error) => errors.push(error),
+    });
   const names = (storage: string) => store.list(storage).map(({ key }) => key);
 
   test.each([
@@ -95,6 +105,41 @@ describe('what stands in for the rest of a cluster', () => {
     expect(names('events')).toEqual(['a/young']);
     await clock.advance(30 * 60_000);
     expect(names('events')).toEqual([]);
+  });
+
+  test('empties a full namespace a few objects at a time', async () => {
+    for (let index = 0; index < 200; index += 1) store.put('leases', lease(`l${index}`));
+    start();
+    store.put('namespaces', namespace('a', deleted));
+    let most = 0;
+    let before = store.revision;
+    const look = () => {
+      most = Math.max(most, store.revision - before);
+      before = store.revision;
+      if (names('namespaces').length > 0) clock.setTimer(look, 0);
+    };
+    clock.setTimer(look, 0);
+    await clock.advance(1);
+    expect(names('leases')).toEqual([]);
+    expect(names('namespaces')).toEqual([]);
+    expect(most).toBeLessThanOrEqual(50);
+  });
+
+  test('tells what cannot be stored, and tries it again', async () => {
+    start();
+    store.put('leases', lease('one'));
+    store.put('namespaces', namespace('a', deleted));
+    const { remove } = store;
+    store.remove = () => {
+      throw new Error('the disk is full');
+    };
+    await clock.advance(1);
+    expect(errors).toEqual([new Error('the disk is full')]);
+    store.remove = remove;
+    store.put('namespaces', namespace('b'));
+    await clock.advance(1);
+    expect(names('leases')).toEqual([]);
+    expect(names('namespaces')).toEqual(['b']);
   });
 
   test('does nothing any more once it is stopped', async () => {

@@ -1,6 +1,11 @@
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
+import { shortened } from '../../src/support/printable.ts';
 import type { FuzzTarget } from './fuzz-target.ts';
+import { holdingNobody } from './held-loop.ts';
 import { fuzzTargets } from './targets.ts';
 
 const { values } = parseArgs({
@@ -12,7 +17,9 @@ const { values } = parseArgs({
   },
 });
 
-const RUNS_EACH = 500;
+const RUNS_EACH = 100;
+/** Of an input, which may be large: all of it is in a file. In characters. */
+const MOST_TOLD = 4000;
 const first = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 const targets = fuzzTargets.filter(({ name }) => values.target === undefined || name === values.target);
 if (targets.length === 0) {
@@ -36,16 +43,20 @@ async function fuzz(target: FuzzTarget, end: number): Promise<boolean> {
   let tried = 0;
   try {
     for (let seed = first; ; seed += 1) {
-      const result = await fc.check(property as fc.IAsyncProperty<unknown>, {
+      const result = await fc.check(holdingNobody(property) as fc.IAsyncProperty<unknown>, {
         seed,
         numRuns: RUNS_EACH,
         ...(values.path !== undefined && { path: values.path }),
       });
       tried += result.numRuns;
       if (result.failed) {
-        console.error(fc.defaultReportMessage(result));
+        console.error(result.errorInstance);
+        console.error(shortened(fc.stringify(result.counterexample), MOST_TOLD));
+        const file = join(tmpdir(), `fuzz-${target.name.replaceAll(' ', '-')}-${seed}.txt`);
+        writeFileSync(file, fc.stringify(result.counterexample));
+        console.error(`\nThe input is in ${file}`);
         console.error(
-          `\nAgain: npm run fuzz -- --target '${target.name}' --seed ${seed} --path '${result.counterexamplePath}'`,
+          `Again: npm run fuzz -- --target '${target.name}' --seed ${seed} --path '${result.counterexamplePath}'`,
         );
         return false;
       }

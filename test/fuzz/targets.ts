@@ -2,7 +2,7 @@ import { decoderTargets } from './decoders.ts';
 import { electionTarget } from './election.ts';
 import type { FuzzTarget } from './fuzz-target.ts';
 import { kubeconfigTarget } from './kubeconfig.ts';
-import { connectionTarget, serverTarget } from './server.ts';
+import { connectionTarget, largeRequestTarget, serverTarget } from './server.ts';
 
 /** All that takes input which others wrote. */
 export const fuzzTargets: readonly FuzzTarget[] = [
@@ -10,5 +10,6 @@ export const fuzzTargets: readonly FuzzTarget[] = [
   kubeconfigTarget,
   electionTarget,
   serverTarget,
+  largeRequestTarget,
   connectionTarget,
 ];

@@ -318,4 +318,24 @@ describe('broken and aborted calls', () => {
     }
     await waitFor(() => server.openConnections === 0);
   });
+
+  test('of an error answer that never ends are cut off once there is enough of it', async () => {
+    const server = await startServer();
+    server.answer = (_, response) => {
+      response.writeHead(500, { 'content-type': 'text/plain' });
+      const more = () => {
+        while (!response.destroyed && response.write('no'.repeat(50_000)));
+      };
+      response.on('drain', more);
+      more();
+    };
+    const client = closing(makeLocalClient(server.port));
+    await expect(client.request(get)).rejects.toMatchObject({
+      name: 'ApiError',
+      status: 500,
+      message: expect.stringContaining('nonono'),
+    });
+    await expect(client.stream(get)).rejects.toMatchObject({ status: 500 });
+    await waitFor(() => server.openConnections === 0);
+  });
 });

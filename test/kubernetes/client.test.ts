@@ -180,7 +180,8 @@ describe('what goes wrong', () => {
   });
 
   test.each([
-    { what: 'says nothing', args: ['-e', 'process.exit(3)'], want: 'without a word' },
+    { what: 'says nothing', args: ['-e', 'process.exit(3)'], want: ' (exit code 3): it said nothing' },
+    { what: 'is killed', args: ['-e', 'process.kill(process.pid, "SIGKILL")'], want: ' (SIGKILL): ' },
     { what: 'says too much', args: ['-e', 'console.error("x".repeat(1e6)); process.exit(1)'], want: 'xxx' },
     { what: 'writes no JSON', args: ['-e', 'console.log("{")'], want: 'JSON' },
     { what: 'writes no credentials', args: ['-e', 'console.log("{}")'], want: 'status' },
@@ -211,6 +212,18 @@ describe('what goes wrong', () => {
       code: 'CREDENTIALS',
       message: expect.stringContaining('login first'),
     });
+  });
+
+  test('tells each of two calls how its own plugin ended', async () => {
+    const endings = await Promise.all(
+      [4, 5].map((code) => {
+        const exec = { command: process.execPath, args: ['-e', `process.exit(${code})`] };
+        const client = makeClient({ kubeConfig: makeKubeConfig({}, { exec }) });
+        return client.request({ method: 'GET', path: '/version' }).catch((error: unknown) => String(error));
+      }),
+    );
+    expect(endings[0]).toContain('exit code 4');
+    expect(endings[1]).toContain('exit code 5');
   });
 
   test('opens no connection for a call whose credentials come after it was closed', async () => {

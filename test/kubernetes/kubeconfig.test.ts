@@ -145,6 +145,12 @@ describe('what cannot be used', () => {
       wantMessage: 'is no http(s) URL: a:6443',
     },
     {
+      name: 'a current context that is no text',
+      text: '{"contexts":[],"current-context":{"toString":null}}',
+      wantMessage: 'has no context (no text)',
+    },
+    { name: 'a file with nothing but a comment', text: '#', wantMessage: 'is not valid' },
+    {
       name: 'a cluster that is not there',
       text: '{"contexts":[{"name":"a","context":{"cluster":"b"}}],"current-context":"a"}',
       wantMessage: 'refers to the cluster b, which is missing',

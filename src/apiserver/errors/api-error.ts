@@ -116,3 +116,9 @@ export function invalidObject(kind: Subject, name: string, problems: readonly Fi
 function details({ group, name: kind }: Subject, name: string): StatusDetails {
   return { ...(name !== '' && { name }), ...(group !== '' && { group }), ...(kind !== '' && { kind }) };
 }
+
+/** A request that takes longer than a real server lets it take. */
+export function timedOut(): ApiError {
+  const message = 'Timeout: request did not complete within requested timeout - context deadline exceeded';
+  return new ApiError(504, 'Timeout', message, {});
+}

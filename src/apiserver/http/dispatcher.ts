@@ -82,7 +82,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
 function withWarnings(result: ExchangeResult, warnings: readonly string[]): ExchangeResult {
   if (warnings.length === 0 || result.kind === 'gone') return result;
   const told = warningHeaders(warnings);
-  if (result.kind === 'stream') return { ...result, headers: told };
+  if (result.kind !== 'answer') return { ...result, headers: told };
   const { headers = [] } = result.answer;
   return answered({ ...result.answer, headers: [...headers, ...told] });
 }

@@ -29,6 +29,13 @@ export type ExchangeResult =
   | { readonly kind: 'answer'; readonly answer: Answer }
   /** `headers`: names and values in turn. */
   | { readonly kind: 'stream'; readonly reply: StreamReply; readonly headers?: readonly string[] }
+  /** A long answer, written as fast as its client reads. `headers`: names and values in turn. */
+  | {
+      readonly kind: 'chunks';
+      readonly contentType: string;
+      readonly chunks: AsyncIterable<string>;
+      readonly headers?: readonly string[];
+    }
   /** There is nobody left to answer. */
   | { readonly kind: 'gone' };
 

@@ -9,6 +9,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { ListenAddress } from '../../support/address.ts';
 import type { Clock } from '../../support/clock.ts';
+import type { Slices } from '../../support/slices.ts';
 import type { Access } from '../access/access.ts';
 import type { Reply, ResourceRequest } from '../operations/resource-request.ts';
 import type { ResourceDefinition } from '../resources/definition.ts';
@@ -35,6 +36,8 @@ export interface HttpFrontOptions {
   readonly handle: (request: ResourceRequest) => Reply | Promise<Reply>;
   /** Reads and writes what is too large to be read and written while others wait. */
   readonly largeBodies: LargeBodies;
+  /** Writes long lists bit by bit. */
+  readonly slices: Slices;
   /** Called when a request has been answered, or its stream has ended. */
   readonly onRequest?: (line: RequestLine) => void;
   /** Called with what should never happen. */
@@ -100,7 +103,7 @@ function createServer(tls: HttpFrontOptions['tls'], listener: RequestListener): 
 }
 
 function createDispatcherOf(options: HttpFrontOptions): Dispatcher {
-  const { resources, pathHandlers, access, clock, handle, largeBodies, onError = () => {} } = options;
+  const { resources, pathHandlers, access, clock, handle, largeBodies, slices, onError = () => {} } = options;
   const router = createRouter(resources);
   return createDispatcher({
     access,
@@ -109,7 +112,7 @@ function createDispatcherOf(options: HttpFrontOptions): Dispatcher {
       const review = findReview(path);
       if (review) return answerReview(review, exchange, path, largeBodies);
       const route = router.route(exchange.incoming.method, path, exchange.target.query);
-      return answerResource(route, exchange, { handle, largeBodies, clock });
+      return answerResource(route, exchange, { handle, largeBodies, slices, clock });
     },
     hasGroup: (group) => router.hasGroup(group) || reviewGroups.has(group),
     onError,

@@ -10,16 +10,13 @@ import { type IncludedObject, tableRepresentation } from './table.ts';
 const plain: Representation = {
   id: 'object',
   show: (object) => object,
-  showList(items, metadata, definition, version) {
-    const apiVersion = apiVersionOf(definition, version);
-    return {
-      kind: `${definition.kind}List`,
-      apiVersion,
-      metadata,
-      // What every item would repeat is said once.
-      items: items.map(({ apiVersion: _, kind: __, ...item }) => item),
-    };
-  },
+  listForm: (metadata, definition, version) => ({
+    head: { kind: `${definition.kind}List`, apiVersion: apiVersionOf(definition, version), metadata },
+    field: 'items',
+    none: [],
+    // What every item would repeat is said once.
+    show: ({ apiVersion: _, kind: __, ...item }) => item,
+  }),
 };
 
 /**
@@ -60,11 +57,15 @@ function metadataRepresentation(version: string, ofList: boolean): Representatio
         `you requested PartialObjectMetadataList, but the requested object is not a list (${type})`,
       );
     },
-    showList(items, metadata, definition, { version: own }) {
+    listForm(metadata, definition, { version: own }) {
       if (ofList) {
-        // For a list without items the real server writes null.
-        const shown = items.length === 0 ? null : items.map((item) => partialMetadata(item, version));
-        return { kind: 'PartialObjectMetadataList', apiVersion, metadata, items: shown };
+        return {
+          head: { kind: 'PartialObjectMetadataList', apiVersion, metadata },
+          field: 'items',
+          // As the real server does.
+          none: null,
+          show: (item) => partialMetadata(item, version),
+        };
       }
       const type = goType(`${definition.group}/${own}`, `${definition.kind}List`);
       throw refused(`you requested PartialObjectMetadata, but the requested object is a list (${type})`);
@@ -76,7 +77,7 @@ function refusing(refusal: () => ApiError): Representation {
   const refuse = () => {
     throw refusal();
   };
-  return { id: 'refused', show: refuse, showList: refuse };
+  return { id: 'refused', show: refuse, listForm: refuse };
 }
 
 /** Undefined: there is no such thing. */

@@ -5,7 +5,7 @@ import type { ExchangeResult, Incoming } from './exchange.ts';
 import type { Connections } from './malformed-requests.ts';
 import { readBody } from './read-body.ts';
 import { streamSink } from './stream-sink.ts';
-import { writeAnswer, writeStreamHead } from './write-answer.ts';
+import { writeAnswer, writeChunks, writeStreamHead } from './write-answer.ts';
 
 /** One request, answered. */
 export interface RequestLine {
@@ -30,6 +30,9 @@ export interface ListenerParts {
   readonly onRequest: ((line: RequestLine) => void) | undefined;
   readonly onError: (error: unknown) => void;
 }
+
+/** How long a client may take to read a long answer, whose objects are kept for it meanwhile. A real server: as long. */
+const LONGEST_ANSWER_MS = 60_000;
 
 /** Takes requests from node:http to the dispatcher, and what comes of them back. */
 export function createListener(parts: ListenerParts): RequestListener {
@@ -85,12 +88,18 @@ function writeResult(
   result: ExchangeResult,
   request: IncomingMessage,
   response: ServerResponse,
-  { clock, streams, isClosing }: ListenerParts,
+  { clock, streams, isClosing, onError }: ListenerParts,
 ): void {
   if (result.kind === 'gone' || response.destroyed) return;
   const head = { isLast: isClosing(), wallTime: clock.wallTime() };
   if (result.kind === 'answer') {
     writeAnswer(request, response, result.answer, head);
+    return;
+  }
+  if (result.kind === 'chunks') {
+    const cancel = clock.setTimer(() => response.destroy(), LONGEST_ANSWER_MS);
+    response.once('close', cancel);
+    writeChunks(request, response, result, head, onError);
     return;
   }
   writeStreamHead(request, response, result.headers ?? [], head);

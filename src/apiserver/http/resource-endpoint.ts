@@ -1,4 +1,5 @@
 import type { Clock } from '../../support/clock.ts';
+import type { Slices } from '../../support/slices.ts';
 import { deleteOptionsSchema } from '../operations/delete-options.ts';
 import { isLargeRequest } from '../operations/request-size.ts';
 import type { Reply, ResourceRequest, Verb } from '../operations/resource-request.ts';
@@ -7,6 +8,7 @@ import { layoutFor } from './answer.ts';
 import { answered, type Exchange, type ExchangeResult } from './exchange.ts';
 import { type ReadableBody, readableBody } from './json-body.ts';
 import { anySizeAnswer, type LargeBodies } from './large-bodies.ts';
+import { listAnswer } from './list-answer.ts';
 import {
   acceptedTypes,
   type Negotiated,
@@ -26,6 +28,7 @@ const NO_BODY: ReadableBody = { body: Buffer.alloc(0), contentType: '' };
 export interface ResourceEndpointParts {
   readonly handle: (request: ResourceRequest) => Reply | Promise<Reply>;
   readonly largeBodies: LargeBodies;
+  readonly slices: Slices;
   readonly clock: Clock;
 }
 
@@ -36,7 +39,7 @@ export interface ResourceEndpointParts {
 export function answerResource(
   route: ResourceRoute,
   { incoming, reader, principal, warn }: Exchange,
-  { handle, largeBodies, clock }: ResourceEndpointParts,
+  { handle, largeBodies, slices, clock }: ResourceEndpointParts,
 ): ExchangeResult | Promise<ExchangeResult> {
   const { verb, version } = route;
   const isDeletion = verb === 'delete' || verb === 'deletecollection';
@@ -50,7 +53,9 @@ export function answerResource(
   const { user } = principal;
   const show = (reply: Reply): ExchangeResult | Promise<ExchangeResult> => {
     if (reply.kind === 'stream') return { kind: 'stream', reply };
-    const answer = anySizeAnswer(reply.code, reply.body, layoutFor(reader, negotiated), largeBodies);
+    const layout = layoutFor(reader, negotiated);
+    if (reply.kind === 'list') return listAnswer(reply, layout, { slices, largeBodies });
+    const answer = anySizeAnswer(reply.code, reply.body, layout, largeBodies);
     return answer instanceof Promise ? answer.then(answered) : answered(answer);
   };
   const finish = (body: ReadableBody): ExchangeResult | Promise<ExchangeResult> => {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../support/clock.ts';
 import type { JsonObject } from '../../support/json.ts';
-import type { Representation } from '../operations/resource-request.ts';
+import type { ListForm, Representation } from '../operations/resource-request.ts';
 import type { ColumnDefinition, VersionDefinition } from '../resources/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { partialMetadata } from './partial-metadata.ts';
@@ -24,35 +24,38 @@ export function tableRepresentation(
   clock: Clock,
 ): Representation {
   const id = `table/${metaVersion}/${included}`;
-  const rows = (objects: readonly ApiObject[], version: VersionDefinition): JsonObject[] => {
+  const rowOf = (version: VersionDefinition): ListForm['show'] => {
     const nowSeconds = Number(clock.wallTime() / 1_000_000n);
     const columns = columnsOf(version);
-    return objects.map((object) => ({
+    return (object) => ({
       cells: columns.map(({ cell }) => cell(object, nowSeconds)),
       object: includedIn(object, included, metaVersion),
-    }));
+    });
   };
-  const table = (metadata: JsonObject, columnDefinitions: unknown, shown: JsonObject[]): JsonObject => ({
+  const head = (metadata: JsonObject, columnDefinitions: unknown): JsonObject => ({
     kind: 'Table',
     apiVersion: `meta.k8s.io/${metaVersion}`,
     metadata,
     columnDefinitions,
-    rows: shown,
   });
   const showWith =
     (definitionsOf: (version: VersionDefinition) => unknown): Representation['show'] =>
     (object, version) => {
       if (object.kind === 'Status') return object;
       const { resourceVersion } = object.metadata;
-      return table({ resourceVersion }, definitionsOf(version), rows([object], version));
+      return { ...head({ resourceVersion }, definitionsOf(version)), rows: [rowOf(version)(object)] };
     };
-  const showList: Representation['showList'] = (items, metadata, _, version) =>
-    table(metadata, columnDefinitions(version), rows(items, version));
+  const listForm: Representation['listForm'] = (metadata, _, version) => ({
+    head: head(metadata, columnDefinitions(version)),
+    field: 'rows',
+    none: [],
+    show: rowOf(version),
+  });
   return {
     id,
     show: showWith(columnDefinitions),
-    showList,
-    following: { id: `${id}/rows`, show: showWith(() => null), showList },
+    listForm,
+    following: { id: `${id}/rows`, show: showWith(() => null), listForm },
   };
 }
 

@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { constants, gzip } from 'node:zlib';
+import { pipeline, Readable } from 'node:stream';
+import { constants, createGzip, gzip } from 'node:zlib';
 import type { Answer } from './answer.ts';
+import type { ExchangeResult } from './exchange.ts';
 
 /** Answers that are longer are compressed, if the client can read that. */
 const MIN_GZIP_BYTES = 128 * 1024;
+/** No client names more; a header may have a million. */
+const MOST_ENCODINGS = 100;
+const COMPRESSED = ['Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding'];
 
 /** What the head of every answer tells. */
 export interface HeadFacts {
@@ -36,9 +41,36 @@ export function writeAnswer(
       response.writeHead(code, [...all, 'Content-Length', String(bytes)]).end(body);
       return;
     }
-    const more = ['Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding'];
-    response.writeHead(code, [...all, ...more, 'Content-Length', String(compressed.length)]).end(compressed);
+    response
+      .writeHead(code, [...all, ...COMPRESSED, 'Content-Length', String(compressed.length)])
+      .end(compressed);
   });
+}
+
+/** Writes a long answer, chunk by chunk, each once the client has taken those before it. */
+export function writeChunks(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { contentType, chunks, headers = [] }: Extract<ExchangeResult, { readonly kind: 'chunks' }>,
+  facts: HeadFacts,
+  onError: (error: unknown) => void,
+): void {
+  const isCompressed = acceptsGzip(request);
+  const more = isCompressed ? COMPRESSED : [];
+  response.writeHead(200, [
+    ...commonHeaders(request, facts),
+    ...headers,
+    'Content-Type',
+    contentType,
+    ...more,
+  ]);
+  const source = Readable.from(chunks, { highWaterMark: 1 });
+  const done = (error?: NodeJS.ErrnoException | null) => {
+    // Whoever leaves early has a reason.
+    if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') onError(error);
+  };
+  if (isCompressed) pipeline(source, createGzip({ level: constants.Z_BEST_SPEED }), response, done);
+  else pipeline(source, response, done);
 }
 
 /** Sends the head of a stream right away: its first line may be long in coming. */
@@ -72,5 +104,7 @@ function commonHeaders(
 
 function acceptsGzip({ headers }: IncomingMessage): boolean {
   const accepted = headers['accept-encoding'];
-  return typeof accepted === 'string' && accepted.split(',').some((each) => each.trim() === 'gzip');
+  return (
+    typeof accepted === 'string' && accepted.split(',', MOST_ENCODINGS).some((each) => each.trim() === 'gzip')
+  );
 }

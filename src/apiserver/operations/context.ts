@@ -17,6 +17,8 @@ export interface OperationsContext {
 }
 
 const LONGEST_MANAGER = 128;
+/** Of which the manager is made: what cannot be printed is left out. In characters. */
+const LONGEST_AGENT = 4096;
 
 /** The plural resource that a request is about, as errors name it. */
 export function resourceOf({ definition }: Pick<ResourceRequest, 'definition'>): Subject {
@@ -51,7 +53,7 @@ export function changeBy(context: OperationsContext, request: ResourceRequest, f
 
 function programOf(userAgent: string): string {
   let program = '';
-  for (const character of userAgent.split('/', 1)[0] ?? '') {
+  for (const character of userAgent.slice(0, LONGEST_AGENT).split('/', 1)[0] ?? '') {
     if (!isPrintable(character)) continue;
     if (Buffer.byteLength(program) + Buffer.byteLength(character) > LONGEST_MANAGER) break;
     program += character;

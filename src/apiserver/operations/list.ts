@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../support/json.ts';
+import type { Steps } from '../../support/slices.ts';
 import { ApiError, badRequest } from '../errors/api-error.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { revisionTooLarge } from '../storage/revision-error.ts';
@@ -6,7 +7,7 @@ import type { StoredObject } from '../storage/stored-object.ts';
 import type { OperationsContext } from './context.ts';
 import { decodeContinue, encodeContinue } from './continue-token.ts';
 import { type ListOptions, listOptions } from './parameters.ts';
-import type { ObjectReply, ResourceRequest } from './resource-request.ts';
+import type { ListReply, ResourceRequest } from './resource-request.ts';
 import { parseListVersion } from './resource-version.ts';
 import { type Selection, selectionOf } from './selection.ts';
 
@@ -22,22 +23,27 @@ const CONTINUE_TOO_OLD =
   'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
 
 /** Lists what the request selects. @throws {ApiError} */
-export function list(context: OperationsContext, request: ResourceRequest): ObjectReply {
-  const { definition, version, query, representation } = request;
-  const options = listOptions(query);
+export function* list(context: OperationsContext, request: ResourceRequest): Steps<ListReply> {
+  const options = yield* listOptions(request.query);
   const selection = selectionOf(request, options);
-  const { items, metadata } = readPage(context.store, definition.storage, options, selection);
-  const shown = items.map(({ object }) => version.fromHub(object));
-  return { kind: 'object', code: 200, body: representation.showList(shown, metadata, definition, version) };
+  const page = yield* readPage(context.store, request.definition.storage, options, selection);
+  return listReply(request, page);
+}
+
+/** A page as the request wants to see it. @throws {ApiError} 406 */
+export function listReply(request: ResourceRequest, { items, metadata }: Page): ListReply {
+  const { definition, version, representation } = request;
+  const form = representation.listForm(metadata, definition, version);
+  return { kind: 'list', form, objects: items, show: ({ object }) => form.show(version.fromHub(object)) };
 }
 
 /** Reads the page that the options ask for. @throws {ApiError} 400, 410 or 504 */
-export function readPage(
+export function* readPage(
   store: ObjectStore,
   storage: string,
   options: ListOptions,
   selection: Selection,
-): Page {
+): Steps<Page> {
   const prefix = selection.namespace === undefined ? '' : `${selection.namespace}/`;
   const { revision, all, startKey } = snapshot(store, storage, options, selection, prefix);
   const remaining = startKey === '' ? all : all.slice(firstAtOrAfter(all, startKey));
@@ -45,6 +51,7 @@ export function readPage(
   const items: StoredObject[] = [];
   let evaluated = 0;
   for (const each of remaining) {
+    yield;
     evaluated += 1;
     if (selection.selects(each.object)) items.push(each);
     if (limit > 0 && items.length >= limit) break;

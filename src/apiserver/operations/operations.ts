@@ -1,3 +1,4 @@
+import type { Steps } from '../../support/slices.ts';
 import type { OperationsContext } from './context.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
@@ -9,7 +10,9 @@ import type { Reply, ResourceRequest, Verb } from './resource-request.ts';
 import { update } from './update.ts';
 import { watch } from './watch.ts';
 
-const operations: Readonly<Record<Verb, (context: OperationsContext, request: ResourceRequest) => Reply>> = {
+type Operation = (context: OperationsContext, request: ResourceRequest) => Reply | Steps<Reply>;
+
+const operations: Readonly<Record<Verb, Operation>> = {
   get,
   list,
   watch,
@@ -21,10 +24,11 @@ const operations: Readonly<Record<Verb, (context: OperationsContext, request: Re
 };
 
 /**
- * Answers a request for a resource. All of it happens in one turn of the event loop: nothing else is written between
- * reading the state that a write is decided on and the write.
+ * Answers a request for a resource. What is about one object is a single step: nothing else is written between reading the
+ * state that a write is decided on and the write.
  * @throws {ApiError} the refusal to answer with
  */
-export function answer(context: OperationsContext, request: ResourceRequest): Reply {
-  return operations[request.verb](context, request);
+export function* answer(context: OperationsContext, request: ResourceRequest): Steps<Reply> {
+  const done = operations[request.verb](context, request);
+  return 'kind' in done ? done : yield* done;
 }

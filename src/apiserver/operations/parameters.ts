@@ -1,8 +1,9 @@
+import type { Steps } from '../../support/slices.ts';
 import { ApiError, badRequest, invalidObject } from '../errors/api-error.ts';
 import { type FieldError, forbidden, notSupported, required } from '../errors/field-error.ts';
 import { managerProblems } from '../resources/validate-metadata.ts';
 import { goQuote } from '../schema/go-text.ts';
-import { parseFieldRequirements } from '../selectors/field-selector.ts';
+import { type FieldRequirement, parseFieldRequirements } from '../selectors/field-selector.ts';
 import { parseLabelSelector } from '../selectors/label-selector.ts';
 
 /** What every write can be told, validated. */
@@ -22,8 +23,8 @@ export type LabelMatcher = (labels: Readonly<Record<string, string>>) => boolean
 export interface ListOptions {
   /** Undefined: all of them. */
   readonly matchesLabels: LabelMatcher | undefined;
-  /** Of a right form, but perhaps with fields that the resource does not have; '' where there is none. */
-  readonly fieldSelector: string;
+  /** Perhaps of fields that the resource does not have. */
+  readonly fieldRequirements: readonly FieldRequirement[];
   readonly isWatch: boolean;
   readonly allowsBookmarks: boolean;
   /** As given; '' where it was not. */
@@ -67,17 +68,15 @@ export function patchOptions(
 }
 
 /** @throws {ApiError} 400 or 422 that names the parameter. */
-export function listOptions(query: URLSearchParams, isWatchPath = false): ListOptions {
+export function* listOptions(query: URLSearchParams, isWatchPath = false): Steps<ListOptions> {
   // Numbers are read first of all.
   const timeoutSeconds = integerParameter(query, 'timeoutSeconds');
   const limit = integerParameter(query, 'limit') ?? 0;
   const labelSelector = text(query, 'labelSelector');
-  const fieldSelector = text(query, 'fieldSelector');
-  const matchesLabels = labelSelector === '' ? undefined : parseLabelSelector(labelSelector);
-  const isEveryField = parseFieldRequirements(fieldSelector).length === 0;
+  const matchesLabels = labelSelector === '' ? undefined : yield* parseLabelSelector(labelSelector);
   const given = {
     matchesLabels,
-    fieldSelector: isEveryField ? '' : fieldSelector,
+    fieldRequirements: yield* parseFieldRequirements(text(query, 'fieldSelector')),
     isWatch: booleanParameter(query, 'watch') ?? false,
     allowsBookmarks: booleanParameter(query, 'allowWatchBookmarks') ?? false,
     resourceVersion: text(query, 'resourceVersion'),

@@ -25,16 +25,9 @@ export function isLargeRequest({
   return mayBeDeep(body, isYaml ? OPENING_IN_YAML : OPENING);
 }
 
-/** Counted once for each state of an object. */
-const large = new WeakMap<StoredObject, boolean>();
-
 /** Whether what is done with an object may take long. */
-export function isLargeObject(stored: StoredObject): boolean {
-  const known = large.get(stored);
-  if (known !== undefined) return known;
-  const isLarge = JSON.stringify(stored.object).length > LARGE_BYTES;
-  large.set(stored, isLarge);
-  return isLarge;
+export function isLargeObject({ characters }: StoredObject): boolean {
+  return characters > LARGE_BYTES;
 }
 
 /** Counts what begins levels, whether it is in a text or not: there may be fewer levels than that, never more. */

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../support/json.ts';
 import type { User } from '../access/user.ts';
 import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';
+import type { StoredObject } from '../storage/stored-object.ts';
 import type { StreamSink } from '../watch/sink.ts';
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
@@ -34,23 +35,38 @@ export interface Representation {
   /** What the events of a watch after its first one are shown as, where that differs: tables name their columns once. */
   readonly following?: Representation;
   show(object: ApiObject, version: VersionDefinition): JsonObject;
-  /** `metadata` is the list's own. */
-  showList(
-    items: readonly ApiObject[],
-    metadata: JsonObject,
-    definition: ResourceDefinition,
-    version: VersionDefinition,
-  ): JsonObject;
+  /** `metadata` is the list's own. @throws {ApiError} where lists are not shown so */
+  listForm(metadata: JsonObject, definition: ResourceDefinition, version: VersionDefinition): ListForm;
+}
+
+/** How a list is shown, which is written object by object: it may be long. */
+export interface ListForm {
+  /** What comes before the objects. */
+  readonly head: JsonObject;
+  /** The field that has the objects. */
+  readonly field: 'items' | 'rows';
+  /** What is in that field where there are no objects. */
+  readonly none: readonly [] | null;
+  /** Takes an object in the version that was asked for. */
+  show(object: ApiObject): JsonObject;
 }
 
 /** What an operation answers with. Refusals are thrown, as {@link ApiError}. */
-export type Reply = ObjectReply | StreamReply;
+export type Reply = ObjectReply | ListReply | StreamReply;
 
 export interface ObjectReply {
   readonly kind: 'object';
   readonly code: number;
   /** Already as its representation shows it. */
   readonly body: JsonObject;
+}
+
+/** Objects as they were at one revision, whatever becomes of them while they are written. */
+export interface ListReply {
+  readonly kind: 'list';
+  readonly form: Omit<ListForm, 'show'>;
+  readonly objects: readonly StoredObject[];
+  show(stored: StoredObject): JsonObject;
 }
 
 /** A watch: lines of JSON until either side ends it. */

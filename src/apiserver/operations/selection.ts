@@ -1,7 +1,7 @@
 import { badRequest } from '../errors/api-error.ts';
 import type { VersionDefinition } from '../resources/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';
-import { parseFieldSelector } from '../selectors/field-selector.ts';
+import { fieldSelector } from '../selectors/field-selector.ts';
 import type { ListOptions } from './parameters.ts';
 import type { ResourceRequest } from './resource-request.ts';
 
@@ -20,9 +20,9 @@ export interface Selection {
 /** What the request's namespace, name and selectors select together. @throws {ApiError} 400 */
 export function selectionOf(request: ResourceRequest, options: ListOptions): Selection {
   const { version, name } = request;
-  const { matchesLabels } = options;
+  const { matchesLabels, fieldRequirements } = options;
   const fields =
-    options.fieldSelector === '' ? undefined : parseFieldSelector(options.fieldSelector, fieldsOf(version));
+    fieldRequirements.length === 0 ? undefined : fieldSelector(fieldRequirements, fieldsOf(version));
   const wantedName = name ?? fields?.exact('metadata.name');
   if (name !== undefined && fields !== undefined && fields.exact('metadata.name') !== name) {
     throw badRequest("fieldSelector metadata.name doesn't match requested name");

@@ -1,3 +1,4 @@
+import type { Steps } from '../../support/slices.ts';
 import { apiVersionOf } from '../resources/api-version.ts';
 import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';
@@ -15,9 +16,9 @@ import { selectionOf } from './selection.ts';
 const SHORTEST_WATCH_MS = 1_800_000;
 
 /** Watches what the request selects. @throws {ApiError} before anything was sent */
-export function watch({ store, clock }: OperationsContext, request: ResourceRequest): StreamReply {
+export function* watch({ store, clock }: OperationsContext, request: ResourceRequest): Steps<StreamReply> {
   const { definition, version, representation } = request;
-  const options = listOptions(request.query, true);
+  const options = yield* listOptions(request.query, true);
   const selection = selectionOf(request, options);
   const from = startOf(options, store.revision);
   const timeoutMs = options.timeoutSeconds

@@ -1,3 +1,5 @@
+import type { Steps } from '../../support/slices.ts';
+import { sortInSteps } from '../../support/sort-in-steps.ts';
 import { badRequest } from '../errors/api-error.ts';
 import { type FieldError, invalid } from '../errors/field-error.ts';
 import { labelKeyProblems, labelValueProblems } from '../resources/names.ts';
@@ -10,7 +12,6 @@ type Operator = 'in' | 'notin' | '=' | '==' | '!=' | '>' | '<' | 'exists' | '!';
 interface Requirement {
   readonly key: string;
   readonly operator: Operator;
-  /** Sorted, each once. */
   readonly values: readonly string[];
 }
 
@@ -20,12 +21,17 @@ interface Requirement {
  *
  * @throws {ApiError} 400 in the words of the API server.
  */
-export function parseLabelSelector(text: string): (labels: Labels) => boolean {
+export function* parseLabelSelector(text: string): Steps<(labels: Labels) => boolean> {
   const wanted = new Map<string, LabelCondition>();
-  for (const requirement of new Parser(text).parse()) {
-    wanted.set(requirement.key, combined(wanted.get(requirement.key), requirement));
+  // All of it has to be right before any of it counts.
+  for (const requirement of yield* new Parser(text).parse()) {
+    wanted.set(requirement.key, yield* combined(wanted.get(requirement.key), requirement));
   }
-  const needed = [...wanted].filter(([, { isNeeded }]) => isNeeded).map(([key]) => key);
+  const needed: string[] = [];
+  for (const [key, { isNeeded }] of wanted) {
+    yield;
+    if (isNeeded) needed.push(key);
+  }
   return (labels) => {
     const entries = Object.entries(labels);
     // A selector may have more requirements than an object has labels, by far.
@@ -54,7 +60,10 @@ const ANYTHING: LabelCondition = {
 };
 
 /** A condition, and one more requirement of the same label. */
-function combined(before: LabelCondition = ANYTHING, { operator, values }: Requirement): LabelCondition {
+function* combined(
+  before: LabelCondition = ANYTHING,
+  { operator, values }: Requirement,
+): Steps<LabelCondition> {
   const needed = { ...before, isNeeded: true };
   const bound = parseInt64(values[0]) ?? 0n;
   switch (operator) {
@@ -65,10 +74,10 @@ function combined(before: LabelCondition = ANYTHING, { operator, values }: Requi
     case 'in':
     case '=':
     case '==':
-      return { ...needed, allowed: new Set(values.filter((value) => before.allowed?.has(value) ?? true)) };
+      return { ...needed, allowed: yield* withAll(new Set(), values, before.allowed) };
     case 'notin':
     case '!=':
-      return { ...before, excluded: withAll(before.excluded, values) };
+      return { ...before, excluded: yield* withAll(ownSet(before.excluded), values) };
     case '>':
       return { ...needed, above: before.above !== undefined && before.above > bound ? before.above : bound };
     case '<':
@@ -76,11 +85,21 @@ function combined(before: LabelCondition = ANYTHING, { operator, values }: Requi
   }
 }
 
-/** What is added to a set that is still being put together: many requirements may be about one label. */
-function withAll(set: ReadonlySet<string>, values: readonly string[]): ReadonlySet<string> {
-  const all = set === ANYTHING.excluded ? new Set<string>() : (set as Set<string>);
-  for (const value of values) all.add(value);
-  return all;
+/** A set that is still being put together: many requirements may be about one label. */
+function ownSet(set: ReadonlySet<string>): Set<string> {
+  return set === ANYTHING.excluded ? new Set() : (set as Set<string>);
+}
+
+function* withAll(
+  set: Set<string>,
+  values: readonly string[],
+  among?: ReadonlySet<string>,
+): Steps<ReadonlySet<string>> {
+  for (const value of values) {
+    yield;
+    if (among === undefined || among.has(value)) set.add(value);
+  }
+  return set;
 }
 
 function isMet(condition: LabelCondition | undefined, value: string): boolean {
@@ -105,20 +124,22 @@ function parseInt64(text: string | undefined): bigint | undefined {
 
 /** Recursive descent over the tokens. Its refusals are what clients of the API server are used to. */
 class Parser {
-  readonly #tokens: readonly Token[];
-  #position = 0;
+  readonly #tokens: Iterator<Token, never, void>;
+  /** The one after those that were taken. */
+  #next: Token;
 
   constructor(text: string) {
     this.#tokens = labelSelectorTokens(text);
+    this.#next = this.#tokens.next().value;
   }
 
-  parse(): readonly Requirement[] {
+  *parse(): Steps<readonly Requirement[]> {
     const requirements: Requirement[] = [];
     if (this.#next.kind === 'end') return requirements;
     if (!this.#isAtRequirement())
       throw unexpected(this.#next, `, expected: !, identifier, or 'end of string'`);
     for (;;) {
-      requirements.push(this.#requirement());
+      requirements.push(yield* this.#requirement());
       const after = this.#take();
       if (after.kind === 'end') return requirements;
       if (after.kind !== ',') throw unexpected(after, `, expected: ',' or 'end of string'`);
@@ -126,13 +147,9 @@ class Parser {
     }
   }
 
-  get #next(): Token {
-    return this.#tokens[this.#position] ?? { kind: 'end', text: '' };
-  }
-
   #take(): Token {
     const token = this.#next;
-    this.#position++;
+    this.#next = this.#tokens.next().value;
     return token;
   }
 
@@ -140,7 +157,8 @@ class Parser {
     return this.#next.kind === 'word' || this.#next.kind === '!';
   }
 
-  #requirement(): Requirement {
+  *#requirement(): Steps<Requirement> {
+    yield;
     const isNegated = this.#next.kind === '!';
     if (isNegated) this.#take();
     const word = this.#take();
@@ -151,9 +169,9 @@ class Parser {
     if (this.#isAtEndOfRequirement()) return { key: word.text, operator: 'exists', values: [] };
 
     const operator = this.#operator();
-    const values = operator === 'in' || operator === 'notin' ? this.#values() : [this.#value()];
-    const requirement = { key: word.text, operator, values: [...new Set(values)].toSorted() };
-    const invalidValues = valueProblems(requirement);
+    const values = operator === 'in' || operator === 'notin' ? yield* this.#values() : [this.#value()];
+    const requirement = { key: word.text, operator, values };
+    const invalidValues = yield* valueProblems(requirement);
     if (invalidValues.length > 0) throw unparseable(shown(invalidValues));
     return requirement;
   }
@@ -178,7 +196,7 @@ class Parser {
   }
 
   /** `(a,b)`: a word, or nothing, between commas. */
-  #values(): readonly string[] {
+  *#values(): Steps<readonly string[]> {
     const opening = this.#take();
     if (opening.kind !== '(') throw unparseable(`found '${opening.text}' expected: '('`);
     const { kind, text } = this.#next;
@@ -187,6 +205,7 @@ class Parser {
     }
     const values: string[] = [];
     for (;;) {
+      yield;
       values.push(this.#next.kind === 'word' ? this.#take().text : '');
       const after = this.#take();
       if (after.kind === ')') return values;
@@ -200,17 +219,35 @@ class Parser {
   }
 }
 
-function valueProblems({ key, operator, values }: Requirement): readonly FieldError[] {
-  const isNumeric = operator === '>' || operator === '<';
-  return [
-    ...values
-      .filter((value) => isNumeric && parseInt64(value) === undefined)
-      .map((value) => invalid('values[0]', value, "for 'Gt', 'Lt' operators, the value must be an integer")),
-    ...values.flatMap((value, index) => {
-      const problems = labelValueProblems(value);
-      return problems.length > 0 ? [invalid(`values[${index}][${key}]`, value, problems.join('; '))] : [];
-    }),
-  ];
+/** More than anybody reads. */
+const MOST_PROBLEMS = 100;
+
+function* valueProblems({ key, operator, values }: Requirement): Steps<readonly FieldError[]> {
+  const [first = ''] = values;
+  const problems: FieldError[] = [];
+  if ((operator === '>' || operator === '<') && parseInt64(first) === undefined) {
+    problems.push(invalid('values[0]', first, "for 'Gt', 'Lt' operators, the value must be an integer"));
+  }
+  const wrong = new Set<string>();
+  for (const value of values) {
+    yield;
+    if (labelValueProblems(value).length > 0) wrong.add(value);
+  }
+  if (wrong.size === 0) return problems;
+  // They are counted in their order, each once.
+  let index = 0;
+  let previous: string | undefined;
+  for (const value of yield* sortInSteps(values)) {
+    yield;
+    if (problems.length === MOST_PROBLEMS) break;
+    if (value === previous) continue;
+    if (wrong.has(value)) {
+      problems.push(invalid(`values[${index}][${key}]`, value, labelValueProblems(value).join('; ')));
+    }
+    index += 1;
+    previous = value;
+  }
+  return problems;
 }
 
 function shown(errors: readonly FieldError[]): string {

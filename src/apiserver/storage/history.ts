@@ -1,19 +1,28 @@
 import type { StoreEvent } from './stored-object.ts';
 
+/** How much of the past is kept. */
+export interface HistoryLimits {
+  readonly events: number;
+  /** Of all that the events tell of, before and after, in characters of JSON: an object may be as large as 1.5 MB. */
+  readonly characters: number;
+}
+
 /**
  * The last events of one kind of object, for all watchers together: each of them is no more than a position in it.
  * Positions count events, from 0 on, and are never used again.
  */
 export class History {
-  readonly #limit: number;
+  readonly #limits: HistoryLimits;
   /** A ring: the event at a position is at that position modulo the limit. */
-  readonly #events: StoreEvent[] = [];
+  readonly #events: (StoreEvent | undefined)[] = [];
+  #start = 0;
   #end = 0;
+  #characters = 0;
   #since: number;
 
-  /** `since`: the revision from which on all events will be in it. `limit`: how many events it keeps. */
-  constructor(limit: number, since: number) {
-    this.#limit = limit;
+  /** `since`: the revision from which on all events will be in it. */
+  constructor(limits: HistoryLimits, since: number) {
+    this.#limits = limits;
     this.#since = since;
   }
 
@@ -27,11 +36,14 @@ export class History {
     return this.#end;
   }
 
-  /** Adds the next event, whose revision is above those of all others. The oldest one may drop out. */
+  /** Adds the next event, whose revision is above those of all others. The oldest ones may drop out. */
   append(event: StoreEvent): void {
-    this.#events[this.#end % this.#limit] = event;
+    if (this.#end - this.#start === this.#limits.events) this.#drop();
+    this.#events[this.#end % this.#limits.events] = event;
     this.#end++;
-    const oldest = this.#events[this.#start % this.#limit];
+    this.#characters += charactersOf(event);
+    while (this.#characters > this.#limits.characters && this.#start < this.#end - 1) this.#drop();
+    const oldest = this.#events[this.#start % this.#limits.events];
     // As the real server does: the revisions of other kinds of objects just before the oldest event count as gone too.
     if (this.#start > 0 && oldest) this.#since = oldest.stored.revision - 1;
   }
@@ -42,7 +54,7 @@ export class History {
     let [low, high] = [this.#start, this.#end];
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
-      const event = this.#events[middle % this.#limit];
+      const event = this.#events[middle % this.#limits.events];
       if (event && event.stored.revision <= revision) low = middle + 1;
       else high = middle;
     }
@@ -52,10 +64,18 @@ export class History {
   /** The event at a position; undefined: it has not happened yet. */
   at(position: number): StoreEvent | undefined | 'expired' {
     if (position < this.#start) return 'expired';
-    return position < this.#end ? this.#events[position % this.#limit] : undefined;
+    return position < this.#end ? this.#events[position % this.#limits.events] : undefined;
   }
 
-  get #start(): number {
-    return Math.max(0, this.#end - this.#limit);
+  #drop(): void {
+    const at = this.#start % this.#limits.events;
+    const oldest = this.#events[at];
+    if (oldest) this.#characters -= charactersOf(oldest);
+    this.#events[at] = undefined;
+    this.#start++;
   }
+}
+
+function charactersOf({ stored, previous }: StoreEvent): number {
+  return stored.characters + (previous?.characters ?? 0);
 }

@@ -1,8 +1,9 @@
 import type { ApiObject, ObjectMeta } from '../schema/api-object.ts';
-import { History } from './history.ts';
+import { History, type HistoryLimits } from './history.ts';
 import type { Journal } from './journal.ts';
 import {
   findObject,
+  listBefore,
   listObjects,
   noObjects,
   type SortedObjects,
@@ -17,6 +18,8 @@ export interface ObjectStoreOptions {
   readonly journal?: Journal;
   /** How many events are kept for watchers and for lists of past revisions, per kind of object; default 10,000. */
   readonly historyLimit?: number;
+  /** How much they may tell of, in characters of JSON; default 64 Mi. */
+  readonly historyCharacters?: number;
 }
 
 interface Shelf {
@@ -28,6 +31,7 @@ interface Shelf {
 /** What a store knows before its first write: revision 0 stands for "any" in the API. */
 const FIRST_REVISION = 1;
 const DEFAULT_HISTORY_LIMIT = 10_000;
+const DEFAULT_HISTORY_CHARACTERS = 64 * 1024 * 1024;
 
 /**
  * The state of the server: objects of several kinds (`storage` names each) under one sequence of revisions. Everything is
@@ -35,7 +39,7 @@ const DEFAULT_HISTORY_LIMIT = 10_000;
  */
 export class ObjectStore {
   readonly #journal: Journal | undefined;
-  readonly #historyLimit: number;
+  readonly #historyLimits: HistoryLimits;
   readonly #shelves = new Map<string, Shelf>();
   /** No event before this revision is known. */
   readonly #since: number;
@@ -44,7 +48,10 @@ export class ObjectStore {
   /** @throws {JournalError} when what was kept cannot be read. */
   constructor(options: ObjectStoreOptions = {}) {
     this.#journal = options.journal;
-    this.#historyLimit = options.historyLimit ?? DEFAULT_HISTORY_LIMIT;
+    this.#historyLimits = {
+      events: options.historyLimit ?? DEFAULT_HISTORY_LIMIT,
+      characters: options.historyCharacters ?? DEFAULT_HISTORY_CHARACTERS,
+    };
     const kept = this.#journal?.load();
     this.#since = kept?.revision ?? FIRST_REVISION;
     this.#revision = this.#since;
@@ -74,7 +81,7 @@ export class ObjectStore {
     if (revision > this.#revision) return undefined;
     const position = history.positionAfter(revision);
     if (position === 'expired') return undefined;
-    return listObjects(undone(objects, history, position), namespace);
+    return listBefore(objects, statesBefore(history, position), namespace);
   }
 
   /** The present state, which stays what it is while the store goes on. */
@@ -135,7 +142,7 @@ export class ObjectStore {
     if (existing) return existing;
     const shelf: Shelf = {
       objects: noObjects,
-      history: new History(this.#historyLimit, this.#since),
+      history: new History(this.#historyLimits, this.#since),
       listeners: new Set(),
     };
     this.#shelves.set(storage, shelf);
@@ -165,22 +172,21 @@ function atRevision(object: ApiObject, revision: number): StoredObject {
   const given: ObjectMeta = { ...object.metadata, resourceVersion: String(revision) };
   const known = METADATA_ORDER.filter((field) => field in given);
   const metadata = { ...Object.fromEntries(known.map((field) => [field, given[field]])), ...given };
-  return { key: keyOf(metadata), revision, object: { ...object, metadata } };
+  const next = { ...object, metadata };
+  return { key: keyOf(metadata), revision, object: next, characters: JSON.stringify(next).length };
 }
 
 function keyOf({ namespace, name }: ObjectMeta): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
-/** The objects as they were before the event at `position`: an object's first event from there on tells its state then. */
-function undone(objects: SortedObjects, history: History, position: number): SortedObjects {
+/** What changed from `position` on, as it was before: an object's first event from there on tells that. */
+function statesBefore(history: History, position: number): ReadonlyMap<string, StoredObject | undefined> {
   const before = new Map<string, StoredObject | undefined>();
   for (let next = position; next < history.end; next++) {
     const event = history.at(next);
     if (event === undefined || event === 'expired') break;
     if (!before.has(event.stored.key)) before.set(event.stored.key, event.previous);
   }
-  let past = objects;
-  for (const [key, stored] of before) past = stored ? withObject(past, stored) : withoutKey(past, key);
-  return past;
+  return before;
 }

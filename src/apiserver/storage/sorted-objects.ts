@@ -58,6 +58,29 @@ export function listObjects({ chunks }: SortedObjects, namespace?: string): read
   return found;
 }
 
+/** The same, of a past in which the objects of some keys were others, or not there: their states then, by key. */
+export function listBefore(
+  objects: SortedObjects,
+  before: ReadonlyMap<string, StoredObject | undefined>,
+  namespace?: string,
+): readonly StoredObject[] {
+  const isMeant = (key: string) => namespace === undefined || key.startsWith(`${namespace}/`);
+  const others = [...before.values()]
+    .filter((stored): stored is StoredObject => stored !== undefined && isMeant(stored.key))
+    .toSorted((one, other) => (one.key < other.key ? -1 : 1));
+  const past: StoredObject[] = [];
+  let at = 0;
+  for (const stored of listObjects(objects, namespace)) {
+    if (before.has(stored.key)) continue;
+    for (let other = others[at]; other && other.key < stored.key; other = others[at]) {
+      past.push(other);
+      at += 1;
+    }
+    past.push(stored);
+  }
+  return past.concat(others.slice(at));
+}
+
 /** One after the other, for whoever does not take them all at once. */
 export function* eachObject({ chunks }: SortedObjects): Generator<StoredObject, void, void> {
   for (const chunk of chunks) yield* chunk;

@@ -129,6 +129,7 @@ function load(database: DatabaseSync, file: string): JournalContents {
         key: String(row['key']),
         revision: Number(row['revision']),
         object: parseObject(String(row['object']), `${row['storage']} ${row['key']}`, file),
+        characters: String(row['object']).length,
       },
     })),
   };

@@ -8,6 +8,8 @@ export interface StoredObject {
   readonly revision: number;
   /** In the hub form of its resource. */
   readonly object: ApiObject;
+  /** How long it is in JSON. */
+  readonly characters: number;
 }
 
 /** One write, as watchers learn of it. */

@@ -45,6 +45,8 @@ export interface WatchOptions {
 
 /** What is sent in one go, in bytes: enough that many small events are one write, little enough to be no burden. */
 const BATCH_BYTES = 64 * 1024;
+/** How many objects and events are looked at for that, as a selector may select none of them. */
+const BATCH_LOOKS = 1000;
 const BOOKMARK_INTERVAL_MS = 60_000;
 /** Watches that began together need not be told together. */
 const BOOKMARK_JITTER_MS = 1250;
@@ -130,44 +132,41 @@ class WatchStream implements Watcher {
     }
     const lines: Buffer[] = [];
     let bytes = 0;
-    while (bytes < BATCH_BYTES) {
-      const line = this.#nextLine();
-      if (line === undefined) break;
+    let looks = 0;
+    while (bytes < BATCH_BYTES && looks < BATCH_LOOKS && this.#hasMore()) {
+      looks += 1;
+      const line = this.#initial ? this.#nextInitialLine(this.#initial) : this.#nextEventLine();
+      if (line === undefined) continue;
       lines.push(line);
       bytes += line.length;
     }
     this.#write(lines);
-    return bytes >= BATCH_BYTES && !this.#isBlocked;
+    return this.#hasMore() && !this.#isBlocked;
   }
 
-  #nextLine(): Buffer | undefined {
-    return this.#nextInitialLine() ?? this.#nextEventLine();
+  #hasMore(): boolean {
+    return this.#initial !== undefined || this.#position < this.#history.end;
   }
 
-  #nextInitialLine(): Buffer | undefined {
+  /** Undefined: the next object is not for this client. */
+  #nextInitialLine(initial: Iterator<StoredObject, void>): Buffer | undefined {
     const { from, selects } = this.#options;
-    while (this.#initial) {
-      const { value: stored } = this.#initial.next();
-      if (stored === undefined) {
-        this.#initial = undefined;
-        if (from.kind === 'state' && from.sendBookmark) return this.#encoder().bookmark(this.#since, true);
-      } else if (selects(stored.object)) {
-        return this.#encoder().initial(stored);
-      }
-    }
-    return undefined;
+    const { value: stored } = initial.next();
+    if (stored !== undefined) return selects(stored.object) ? this.#encoder().initial(stored) : undefined;
+    this.#initial = undefined;
+    const isMarked = from.kind === 'state' && from.sendBookmark;
+    return isMarked ? this.#encoder().bookmark(this.#since, true) : undefined;
   }
 
+  /** Undefined: the next event is not for this client. */
   #nextEventLine(): Buffer | undefined {
-    for (;;) {
-      const event = this.#history.at(this.#position);
-      if (event === undefined || event === 'expired') return undefined;
-      this.#position++;
-      // A client that asked for what comes after a revision in the future waits for that.
-      if (event.stored.revision <= this.#since) continue;
-      const type = watchEventType(event, this.#options.selects);
-      if (type !== undefined) return this.#encoder().event(event, type);
-    }
+    const event = this.#history.at(this.#position);
+    if (event === undefined || event === 'expired') return undefined;
+    this.#position++;
+    // A client that asked for what comes after a revision in the future waits for that.
+    if (event.stored.revision <= this.#since) return undefined;
+    const type = watchEventType(event, this.#options.selects);
+    return type === undefined ? undefined : this.#encoder().event(event, type);
   }
 
   #encoder(): EventEncoder {

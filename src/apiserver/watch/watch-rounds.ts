@@ -4,12 +4,12 @@ import { LineBatches } from './line-batches.ts';
 
 /** Somebody who is told when there may be something to send. */
 export interface Watcher {
-  /**
-   * Sends some of what there is, so little that it holds up nobody. Returns whether it wants to go on at once. May be
-   * called once more after it was removed.
-   */
+  /** Sends some of what there is, so little that it holds up nobody. Returns whether it wants to go on at once. */
   advance(): boolean;
 }
+
+/** How long a round may take, in milliseconds: then others have their turn. */
+const ROUND_MS = 10;
 
 /**
  * Goes through the watchers of one kind of object, so that many writes in one turn of the event loop cost one round and
@@ -34,6 +34,7 @@ export class WatchRounds {
 
   remove(watcher: Watcher): void {
     this.#watchers.delete(watcher);
+    this.#due.delete(watcher);
   }
 
   /** Something was written. */
@@ -61,11 +62,17 @@ export class WatchRounds {
   }
 
   #goRound(): void {
-    const due = [...(this.#isEveryoneDue ? this.#watchers : this.#due)];
-    this.#due.clear();
+    const until = this.#clock.now() + ROUND_MS;
+    // Those that the last round did not come to are the first of this one.
+    if (this.#isEveryoneDue) for (const watcher of this.#watchers) this.#due.add(watcher);
     this.#isEveryoneDue = false;
     this.#isRoundSet = false;
-    for (const watcher of due) if (watcher.advance()) this.wake(watcher);
+    for (const watcher of [...this.#due]) {
+      this.#due.delete(watcher);
+      if (watcher.advance()) this.#due.add(watcher);
+      if (this.#clock.now() >= until) break;
+    }
+    if (this.#due.size > 0) this.#setRound();
     this.batches.forget();
   }
 }

@@ -1,10 +1,12 @@
-import { type Clock, sleep } from '../../support/clock.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { Slices } from '../../support/slices.ts';
 import { conflict } from '../errors/api-error.ts';
 import { keyOf, type OperationsContext, resourceOf } from '../operations/context.ts';
 import { answer } from '../operations/operations.ts';
 import { isLargeObject, isLargeRequest } from '../operations/request-size.ts';
 import type { Reply, ResourceRequest } from '../operations/resource-request.ts';
 import type { ApiObject } from '../schema/api-object.ts';
+import { readObject } from './object-text.ts';
 import { refusalOf } from './outcome-errors.ts';
 import type { KeptObject, Outcome, RequestFacts, WriteOutcome } from './tasks.ts';
 import type { TaskWorker } from './worker.ts';
@@ -14,6 +16,12 @@ const ATTEMPTS = 5;
 /** As many as names are drawn with at most. */
 const CHANCES = 40;
 
+/** What large requests are carried out by: a large body by the worker, what is about many objects in slices. */
+export interface Helpers {
+  readonly worker: TaskWorker;
+  readonly slices: Slices;
+}
+
 /**
  * Answers a request for a resource. A small one is answered in one turn of the event loop. What a large one leads to is
  * worked out by the worker, from the state that it is given; then, in one turn, it is made so if that state is still the
@@ -22,32 +30,34 @@ const CHANCES = 40;
  */
 export function answerAnySize(
   context: OperationsContext,
-  worker: TaskWorker,
+  { worker, slices }: Helpers,
   request: ResourceRequest,
 ): Reply | Promise<Reply> {
   const { verb } = request;
-  if (verb === 'get' || verb === 'list' || verb === 'watch') return answer(context, request);
+  const small = () => slices.run(answer(context, request));
+  if (verb === 'get' || verb === 'list' || verb === 'watch') return small();
   if (verb === 'delete' || verb === 'deletecollection') {
-    return isLargeRequest(request) ? removeLarge(context, worker, request) : answer(context, request);
+    return isLargeRequest(request) ? removeLarge(context, { worker, slices }, request) : small();
   }
   const live = request.name === undefined ? undefined : liveObject(context, request, request.name);
   const isLarge = isLargeRequest(request) || (live !== undefined && isLargeObject(live));
-  return isLarge ? writeLarge(context, worker, request) : answer(context, request);
+  return isLarge ? writeLarge(context, { worker, slices }, request) : small();
 }
 
 async function removeLarge(
   context: OperationsContext,
-  worker: TaskWorker,
+  { worker, slices }: Helpers,
   request: ResourceRequest,
 ): Promise<Reply> {
   const outcome = await worker.perform({ kind: 'deletion', request: factsOf(request) });
   if (outcome.kind !== 'text') throw refusal(outcome, request);
-  return answer(context, { ...request, body: Buffer.from(outcome.text), contentType: 'application/json' });
+  const read = { ...request, body: Buffer.from(outcome.text), contentType: 'application/json' };
+  return slices.run(answer(context, read));
 }
 
 async function writeLarge(
   context: OperationsContext,
-  worker: TaskWorker,
+  { worker, slices }: Helpers,
   request: ResourceRequest,
 ): Promise<Reply> {
   const { store, clock } = context;
@@ -64,13 +74,14 @@ async function writeLarge(
       chances: drawn(clock),
     });
     if (outcome.kind !== 'write') throw refusal(outcome, request);
-    // Taking over what the worker found, storing it and showing it each take their time: others are let in between.
-    await sleep(clock, 0);
+    // Reading what the worker found, storing it and showing it each take their time: others are let in between.
+    const found = await readObject(outcome.object, slices);
+    await slices.turn();
     const { change } = outcome;
     const key = change.kind === 'none' ? undefined : change.key;
     if (isAsItWas(context, request, objects, key)) {
-      const object = commit(context, request, outcome);
-      await sleep(clock, 0);
+      const object = commit(context, request, outcome, found);
+      await slices.turn();
       return {
         kind: 'object',
         code: outcome.code,
@@ -86,15 +97,17 @@ async function writeLarge(
 }
 
 /** Makes it so, and returns the object as the version of the request has it. */
-function commit({ store }: OperationsContext, request: ResourceRequest, outcome: WriteOutcome): ApiObject {
+function commit(
+  { store }: OperationsContext,
+  request: ResourceRequest,
+  { change, warnings }: WriteOutcome,
+  found: ApiObject,
+): ApiObject {
   const { definition, version } = request;
-  for (const warning of outcome.warnings) request.warn(warning);
-  const { change, shown } = outcome;
+  for (const warning of warnings) request.warn(warning);
+  if (change.kind === 'put') return version.fromHub(store.put(definition.storage, found).object);
   if (change.kind === 'remove') store.remove(definition.storage, change.key);
-  const object =
-    change.kind === 'put' ? version.fromHub(store.put(definition.storage, change.object).object) : shown;
-  if (object === undefined) throw new Error('a write that puts nothing shows what there is');
-  return object;
+  return found;
 }
 
 /** All that a write may look at: the object that it is about, and its namespace. */

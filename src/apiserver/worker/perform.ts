@@ -1,5 +1,6 @@
 import { stringify as yaml } from 'yaml';
 import { shortened } from '../../support/printable.ts';
+import { atOnce } from '../../support/slices.ts';
 import { reviews } from '../access/reviews.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { yamlForm } from '../http/answer.ts';
@@ -12,6 +13,7 @@ import type { ResourceDefinition } from '../resources/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import type { Journal } from '../storage/journal.ts';
 import { ObjectStore } from '../storage/object-store.ts';
+import { objectText } from './object-text.ts';
 import { checkStoredSize } from './stored-size.ts';
 import type { Outcome, RequestFacts, StoreChange, Task, WriteTask } from './tasks.ts';
 
@@ -71,10 +73,12 @@ function outcomeOf(task: Task, resources: Resources, warnings: string[]): Outcom
 /** Carries out a write on a store that has no more than what it may look at, and tells what it did there. */
 function written(task: WriteTask, resources: Resources, warnings: string[]): Outcome {
   const changes: StoreChange[] = [];
+  let put: ApiObject | undefined;
   const journal: Journal = {
     load: () => ({ revision: task.revision, objects: task.objects }),
     write(_, { key, object }) {
-      changes.push({ kind: 'put', key, object });
+      changes.push({ kind: 'put', key });
+      put = object;
     },
     remove(_, key) {
       changes.push({ kind: 'remove', key });
@@ -89,22 +93,20 @@ function written(task: WriteTask, resources: Resources, warnings: string[]): Out
     random: () => chances.next().value ?? 0,
   };
   const context = { store: new ObjectStore({ journal }), clock, resources };
-  const reply = answer(context, requestFrom(task.request, resources, warnings));
-  if (reply.kind !== 'object') throw new Error('a write is not answered with a stream');
+  const reply = atOnce(answer(context, requestFrom(task.request, resources, warnings)));
+  if (reply.kind !== 'object') throw new Error('a write is answered with an object');
   const { code, body } = reply;
   const [change = { kind: 'none' }] = changes;
-  if (change.kind === 'put') checkStoredSize(change.object);
-  return {
-    kind: 'write',
-    code,
-    change,
-    ...(change.kind !== 'put' && { shown: body as ApiObject }),
-    warnings,
-  };
+  if (put !== undefined) checkStoredSize(put);
+  return { kind: 'write', code, change, object: objectText(put ?? (body as ApiObject)), warnings };
+}
+
+function notAList(): never {
+  throw new Error('a write is answered with an object');
 }
 
 /** Objects as they are; how the client wants to see them, others see to. */
-const asItIs: Representation = { id: 'object', show: (object) => object, showList: () => ({}) };
+const asItIs: Representation = { id: 'object', show: (object) => object, listForm: notAList };
 
 function requestFrom(facts: RequestFacts, resources: Resources, warnings: string[]): ResourceRequest {
   const definition = resources.find(

@@ -2,8 +2,8 @@ import type { JsonObject } from '../../support/json.ts';
 import type { User } from '../access/user.ts';
 import type { Status } from '../errors/api-error.ts';
 import type { Verb } from '../operations/resource-request.ts';
-import type { ApiObject } from '../schema/api-object.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
+import type { ObjectText } from './object-text.ts';
 
 /** Work that takes too long to be done where requests are answered; plain data, as it goes to another thread. */
 export type Task = WriteTask | DeletionTask | ReviewTask | YamlTask;
@@ -70,14 +70,14 @@ export interface WriteOutcome {
   readonly code: number;
   /** What is to become of the store. */
   readonly change: StoreChange;
-  /** The object in the version of the request, where nothing is to be put. */
-  readonly shown?: ApiObject;
+  /** The object that is to be put, or else the one to answer with, in the version of the request. */
+  readonly object: ObjectText;
   readonly warnings: readonly string[];
 }
 
 export type StoreChange =
   | { readonly kind: 'none' }
-  | { readonly kind: 'put'; readonly key: string; readonly object: ApiObject }
+  | { readonly kind: 'put'; readonly key: string }
   | { readonly kind: 'remove'; readonly key: string };
 
 /** A text: an answer, or how something is to be deleted, in JSON. */

@@ -2,7 +2,7 @@ import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { LeaseCandidateVersion } from '../../coordination/lease-candidate-version.ts';
 import type { Clock } from '../../support/clock.ts';
-import { ApiError } from '../errors/api-error.ts';
+import { ApiError, timedOut } from '../errors/api-error.ts';
 import type { Outcome, Task } from './tasks.ts';
 
 /** What the thread has to know from its beginning. */
@@ -113,9 +113,4 @@ export function createTaskWorker(options: ThreadOptions, clock: Clock): TaskWork
 function tooMany(): ApiError {
   const message = 'too many requests, please try again later';
   return new ApiError(429, 'TooManyRequests', message, { retryAfterSeconds: 1 });
-}
-
-function timedOut(): ApiError {
-  const message = 'Timeout: request did not complete within requested timeout - context deadline exceeded';
-  return new ApiError(504, 'Timeout', message, {});
 }

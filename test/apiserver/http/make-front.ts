@@ -6,6 +6,8 @@ import { createPathHandlers } from '../../../src/apiserver/discovery/path-handle
 import { type HttpFrontOptions, startHttpFront } from '../../../src/apiserver/http/http-front.ts';
 import type { ResourceRequest } from '../../../src/apiserver/operations/resource-request.ts';
 import { createResources } from '../../../src/apiserver/resources/registry.ts';
+import { Slices } from '../../../src/support/slices.ts';
+import { systemClock } from '../../../src/support/system-clock.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 export const resources = createResources({ leaseCandidateVersions: ['v1beta1', 'v1alpha2', 'v1alpha1'] });
@@ -58,6 +60,7 @@ export async function makeFront(options: Partial<HttpFrontOptions> = {}): Promis
       question: () => Promise.reject(new Error('no question here is large')),
       yaml: (json) => Promise.resolve(json),
     },
+    slices: new Slices(systemClock),
     ...options,
     handle(request) {
       handled.push(request);

@@ -46,7 +46,8 @@ function list(
   of: ResourceDefinition = definition,
   as: VersionDefinition = version,
 ) {
-  return representation.showList(items, metadata, of, as);
+  const { head, field, none, show } = representation.listForm(metadata, of, as);
+  return { ...head, [field]: items.length === 0 ? none : items.map(show) };
 }
 
 describe('objects as they are', () => {

@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  parseFieldRequirements,
-  parseFieldSelector,
-} from '../../../src/apiserver/selectors/field-selector.ts';
+import { fieldSelector, parseFieldRequirements } from '../../../src/apiserver/selectors/field-selector.ts';
+import { atOnce } from '../../../src/support/slices.ts';
 import { refusal } from './refusal.ts';
+
+function parseFieldSelector(text: string, supported: readonly string[]) {
+  return fieldSelector(atOnce(parseFieldRequirements(text)), supported);
+}
 
 const leaseFields = ['metadata.name', 'metadata.namespace'];
 const namespaceFields = ['metadata.name', 'status.phase'];
@@ -95,8 +97,10 @@ test('a kind with a list of fields of its own refuses in other words', () => {
 });
 
 test('what is written can be checked before the fields are', () => {
-  expect(parseFieldRequirements('spec.foo!=1')).toEqual([{ field: 'spec.foo', operator: '!=', value: '1' }]);
-  expect(refusal(() => parseFieldRequirements('spec.foo'))).toBe(
+  expect(atOnce(parseFieldRequirements('spec.foo!=1'))).toEqual([
+    { field: 'spec.foo', operator: '!=', value: '1' },
+  ]);
+  expect(refusal(() => atOnce(parseFieldRequirements('spec.foo')))).toBe(
     `invalid selector: 'spec.foo'; can't understand 'spec.foo'`,
   );
 });

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseLabelSelector } from '../../../src/apiserver/selectors/label-selector.ts';
+import { parseLabelSelector as parseInSteps } from '../../../src/apiserver/selectors/label-selector.ts';
+import { atOnce } from '../../../src/support/slices.ts';
 import { refusal } from './refusal.ts';
+
+function parseLabelSelector(text: string) {
+  return atOnce(parseInSteps(text));
+}
 
 const labels = { app: 'web', tier: '', count: '7', 'example.com/zone': 'a', in: 'notin' };
 

@@ -4,12 +4,12 @@ import { History } from '../../../src/apiserver/storage/history.ts';
 import type { StoreEvent } from '../../../src/apiserver/storage/stored-object.ts';
 import { makeObject } from './make-object.ts';
 
-function makeEvent(revision: number): StoreEvent {
-  return { type: 'ADDED', stored: { key: 'a', revision, object: makeObject('a') } };
+function makeEvent(revision: number, characters = 100): StoreEvent {
+  return { type: 'ADDED', stored: { key: 'a', revision, object: makeObject('a'), characters } };
 }
 
 function makeHistory(limit: number, since: number, revisions: readonly number[]): History {
-  const history = new History(limit, since);
+  const history = new History({ events: limit, characters: 10_000 }, since);
   for (const revision of revisions) history.append(makeEvent(revision));
   return history;
 }
@@ -78,4 +78,26 @@ test('whoever reads from a position gets every event after the revision it stand
     ),
     { seed: 4355, numRuns: 300 },
   );
+});
+
+test('large events push out others, but never the last one', () => {
+  const history = new History({ events: 5, characters: 1000 }, 5);
+  const sizes = [400, 400, 100, 300, 5000, 10, 980];
+  const kept = sizes.map((characters, index) => {
+    history.append(makeEvent(6 + index, characters));
+    const positions = Array.from({ length: history.end }, (_, position) => revisionAt(history, position));
+    return positions.filter((revision) => revision !== 'expired');
+  });
+  expect(kept).toEqual([[6], [6, 7], [6, 7, 8], [7, 8, 9], [10], [11], [11, 12]]);
+  expect(history.since).toBe(10);
+  expect(history.positionAfter(9)).toBe('expired');
+  expect(history.positionAfter(10)).toBe(5);
+});
+
+test('what an event has replaced counts as well', () => {
+  const history = new History({ events: 5, characters: 1000 }, 5);
+  const { stored } = makeEvent(6, 600);
+  history.append({ type: 'ADDED', stored });
+  history.append({ type: 'MODIFIED', stored: { ...stored, revision: 7 }, previous: stored });
+  expect(history.at(0)).toBe('expired');
 });

@@ -134,7 +134,7 @@ test('a write that cannot be kept changes nothing', () => {
 });
 
 test('a store that is loaded goes on from the last revision, and knows nothing of what was before', () => {
-  const stored = { key: 'n/a', revision: 7, object: makeObject('a', { namespace: 'n' }) };
+  const stored = { key: 'n/a', revision: 7, object: makeObject('a', { namespace: 'n' }), characters: 100 };
   const journal: Journal = {
     load: () => ({ revision: 9, objects: [{ storage: 'leases', stored }] }),
     write: () => {},

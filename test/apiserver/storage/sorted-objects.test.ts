@@ -12,7 +12,7 @@ import type { StoredObject } from '../../../src/apiserver/storage/stored-object.
 import { makeObject } from './make-object.ts';
 
 function makeStored(key: string, revision: number): StoredObject {
-  return { key, revision, object: makeObject(key) };
+  return { key, revision, object: makeObject(key), characters: 100 };
 }
 
 const namespace = fc.constantFrom('a', 'a-b', 'a.b', 'ab', 'b');

@@ -96,8 +96,8 @@ test('a write that fails leaves what was there, and the next one succeeds', () =
   const journal = open();
   const store = new ObjectStore({ journal });
   const kept = store.put('leases', makeObject('a', { value: 1 }));
-  // No JSON has such a number.
-  expect(() => store.put('leases', makeObject('a', { value: 1n }))).toThrow(JournalError);
+  // SQLite has no such type.
+  expect(() => store.put({} as string, makeObject('a', { value: 2 }))).toThrow(JournalError);
   expect(store.list('leases')).toEqual([kept]);
   const next = store.put('leases', makeObject('b'));
   close(journal);

@@ -9,6 +9,7 @@ function makeStored(revision: number, value: string): StoredObject {
   return {
     key: 'a',
     revision,
+    characters: 100,
     object: { ...object, metadata: { ...object.metadata, resourceVersion: `${revision}` } },
   };
 }

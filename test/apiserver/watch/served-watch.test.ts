@@ -399,3 +399,29 @@ test('the first line is encoded otherwise where that is wanted, whatever it is',
   expect(isFirst(sink)).toEqual([true, false]);
   expect(isFirst(fromState)).toEqual([true, false, false]);
 });
+
+test.each(['state', 'revision'] as const)(
+  'what is not selected is looked at in parts, too: from a %s',
+  async (kind) => {
+    const watched = new WatchedStore();
+    const { store, clock } = watched;
+    const from = { kind, revision: store.revision, sendBookmark: true };
+    for (let n = 0; n < 5000; n += 1) store.put('leases', makeObject(`l${n}`));
+    let looks = 0;
+    const sink = watched.watch({
+      from,
+      selects: () => {
+        looks += 1;
+        return false;
+      },
+    });
+    const seen = [looks];
+    for (let turn = 0; turn < 10; turn += 1) {
+      await clock.advance(1);
+      seen.push(looks);
+    }
+    expect(looks).toBe(5000);
+    expect(Math.max(...seen.map((each, index) => each - (seen[index - 1] ?? 0)))).toBe(1000);
+    expect(sink.lines).toHaveLength(kind === 'state' ? 1 : 0);
+  },
+);

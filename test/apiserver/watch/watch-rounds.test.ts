@@ -81,3 +81,32 @@ test('there is one for each kind of object in each store', () => {
   expect(watchRounds(store, 'namespaces', clock)).not.toBe(rounds);
   expect(watchRounds(new ObjectStore(), 'leases', clock)).not.toBe(rounds);
 });
+
+test('a round that takes long is cut off, and the next one begins with those that are left', async () => {
+  class SlowClock extends VirtualClock {
+    #ticks = 0;
+    override readonly now = (): number => {
+      this.#ticks += 1;
+      return this.#ticks;
+    };
+  }
+  const clock = new SlowClock();
+  const store = new ObjectStore();
+  const rounds = watchRounds(store, 'leases', clock);
+  const turns = new Map<string, number>();
+  const names = Array.from({ length: 100 }, (_, index) => `w${index}`);
+  for (const name of names) {
+    rounds.add({
+      advance() {
+        turns.set(name, (turns.get(name) ?? 0) + 1);
+        // Somebody writes all the time: all are to be told anew.
+        if (turns.size < names.length) store.put('leases', makeObject('x'));
+        return false;
+      },
+    });
+  }
+  store.put('leases', makeObject('x'));
+  await clock.advance(0);
+  expect([...turns.keys()]).toEqual(names);
+  expect(Math.max(...turns.values())).toBeLessThanOrEqual(3);
+});
