@@ -1,9 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
+import { queryObjects } from 'node:v8';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { KubernetesClient } from '../../src/kubernetes/client.ts';
+import { systemClock } from '../../src/support/system-clock.ts';
 import { VirtualClock, waitFor } from '../support/virtual-clock.ts';
 import { makeAuthority, makeIdentity } from './certificates.ts';
 import { makeClient, makeKubeConfig, makeLocalClient } from './make-client.ts';
@@ -75,6 +78,23 @@ describe('connections', () => {
     await client.close();
     await expect(collect(chunks)).rejects.toMatchObject({ name: 'ConnectionError' });
     await waitFor(() => server.openConnections === 0);
+  });
+
+  test.each([
+    { name: 'that the server has closed', isServed: true },
+    { name: 'that were refused', isServed: false },
+  ])('$name are not kept in memory, however long the client lives', async ({ isServed }) => {
+    const server = await startServer();
+    server.answer = (_, response) => sendJson(response.setHeader('connection', 'close'), {});
+    // The virtual one keeps what cancelled timers were for.
+    const client = closing(makeLocalClient(server.port, { clock: systemClock }));
+    if (!isServed) await server.stop();
+    const before = queryObjects(Socket, { format: 'count' });
+    for (let i = 0; i < 50; i++) await client.request(get).catch(() => {});
+    // They hold the server's own ends.
+    server.requests.length = 0;
+    // The last one may not have ended yet.
+    await waitFor(() => queryObjects(Socket, { format: 'count' }) < before + 10);
   });
 });
 
