@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { leftoversOf, type Open } from './leftovers.ts';
 
 const quiet: Open = {
+  isActive: false,
   descriptors: { socket: 8, file: 5, 'anon_inode:[eventpoll]': 4 },
   resources: { TCPSocketWrap: 4, Timeout: 6 },
 };
@@ -28,6 +29,18 @@ const cases: readonly { name: string; atStart?: readonly Open[]; now: Partial<Op
     atStart: [quiet, { ...quiet, resources: { ...quiet.resources, Timeout: 7 } }],
     now: { resources: { ...quiet.resources, Timeout: 7 } },
     want: [],
+  },
+  {
+    name: 'the active replica may have as much as whichever was active at the start',
+    atStart: [quiet, { ...quiet, isActive: true, resources: { ...quiet.resources, Timeout: 7 } }],
+    now: { isActive: true, resources: { ...quiet.resources, Timeout: 7 } },
+    want: [],
+  },
+  {
+    name: 'a standby may have no more than a standby had',
+    atStart: [quiet, { ...quiet, isActive: true, resources: { ...quiet.resources, Timeout: 7 } }],
+    now: { resources: { ...quiet.resources, Timeout: 7 } },
+    want: ['resources: 7 of Timeout, 6 at the start'],
   },
   {
     name: 'what runs in this turn of the event loop is not left over',

@@ -1,17 +1,19 @@
 import type { Counts, Sample } from './sample.ts';
 
 /** What is open, whatever it is, while nothing happens. */
-export type Open = Pick<Sample, 'descriptors' | 'resources'>;
+export type Open = Pick<Sample, 'isActive' | 'descriptors' | 'resources'>;
 
 /**
  * Which kinds of file descriptors and of timers there are more of than there were, with how many. Compared are the most
  * that there were in a quiet time at the start with what there is now: at both, the same Leases and candidates are there,
- * and nothing is under way, so that none more may be open.
+ * and nothing is under way, so that none more may be open. The active replica is compared with whichever was active then:
+ * it has timers for its lock and for its Leases.
  */
 export function leftoversOf(atStart: readonly Open[], now: Open): readonly string[] {
+  const alike = atStart.filter(({ isActive }) => isActive === now.isActive);
   return (['descriptors', 'resources'] as const).flatMap((what) =>
     moreThan(
-      atStart.map((each) => each[what]),
+      alike.map((each) => each[what]),
       now[what],
     ).map((kind) => `${what}: ${kind}`),
   );

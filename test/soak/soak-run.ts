@@ -64,8 +64,7 @@ export async function runSoak(options: SoakOptions): Promise<Judgement> {
     cluster.crowd.settle();
     await untilQuiet(cluster, options);
     for (const replica of cluster.replicas) {
-      const looked = atStart.get(replica) ?? [];
-      problems.push(...(await leftoversAtEnd(replica, looked, () => sampler.look(replica), signal)));
+      problems.push(...(await leftoversAtEnd(replica, atStart, () => sampler.look(replica), signal)));
       problems.push(...(await differencesAtEnd(replica, cluster.crowd, main, signal)));
     }
   } finally {
@@ -99,13 +98,13 @@ async function lookAtStart(
   replicas: readonly Replica[],
   sampler: Sampler,
   signal: AbortSignal,
-): Promise<ReadonlyMap<Replica, readonly Open[]>> {
-  const looks = new Map<Replica, Open[]>(replicas.map((replica) => [replica, []]));
+): Promise<readonly Open[]> {
+  const seen: Open[] = [];
   for (let look = 0; look < LOOKS_AT_START; look += 1) {
-    for (const [replica, seen] of looks) seen.push(await sampler.look(replica));
+    for (const replica of replicas) seen.push(await sampler.look(replica));
     await sleep(LOOK_EVERY_MS, undefined, { signal });
   }
-  return looks;
+  return seen;
 }
 
 async function churnFor(
