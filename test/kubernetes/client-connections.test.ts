@@ -151,6 +151,20 @@ describe('TLS', () => {
     await expect(client.request(get)).rejects.toMatchObject({ name: 'ConnectionError', code: wantCode });
   });
 
+  test('resumes its session over later connections, which spares both sides most of the handshake', async () => {
+    const server = await startServer(makeIdentity(authority, 'localhost'));
+    server.answer = (request, response) =>
+      sendJson(response.setHeader('connection', 'close'), {
+        isResumed: (request.socket as TLSSocket).isSessionReused(),
+      });
+    const caData = Buffer.from(authority.cert).toString('base64');
+    const client = closing(
+      makeClient({ kubeConfig: makeKubeConfig({ server: `https://localhost:${server.port}`, caData }) }),
+    );
+    await expect(client.request(get)).resolves.toEqual({ isResumed: false });
+    await expect(client.request(get)).resolves.toEqual({ isResumed: true });
+  });
+
   test('takes up a rotated CA and token, and closes the old connections once they are idle', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'rotation-'));
     cleanups.push(() => rmSync(directory, { recursive: true }));
