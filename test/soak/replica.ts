@@ -6,7 +6,7 @@ import { until } from '../chaos/until.ts';
 import type { ApiAccess } from '../control-plane/api-request.ts';
 import { writeKubeconfig } from '../control-plane/kubeconfig.ts';
 import type { Reaper } from '../control-plane/reaper.ts';
-import { type ServerProcess, startServer } from '../control-plane/server-process.ts';
+import { type ServerProcess, startServer, tailOf } from '../control-plane/server-process.ts';
 import { Inspector } from './inspector.ts';
 
 const STARTED_WITHIN_MS = 60_000;
@@ -32,16 +32,18 @@ interface ReplicaOptions {
   /** Its program: `main.ts` or `main.js`. */
   readonly main: string;
   readonly access: ApiAccess;
-  /** For its log. */
+  /** For its log, which stays. */
   readonly directory: string;
+  /** For what is gone with the servers. */
+  readonly workDirectory: string;
   readonly reaper: Reaper;
   readonly signal: AbortSignal;
 }
 
 export async function startReplica(options: ReplicaOptions): Promise<Replica> {
-  const { name, main, access, directory, reaper, signal } = options;
+  const { name, main, access, directory, workDirectory, reaper, signal } = options;
   const link = await Link.start(Number(new URL(access.url).port));
-  const kubeconfig = join(directory, `${name}.kubeconfig`);
+  const kubeconfig = join(workDirectory, `${name}.kubeconfig`);
   await writeKubeconfig(kubeconfig, { ...access, url: `https://127.0.0.1:${link.port}` });
   const process = startServer(
     {
@@ -57,6 +59,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const port = () => found(/"listen":\{"host":"127\.0\.0\.1","port":(\d+)\}/);
   try {
     await until(() => process.exit() !== undefined || port() !== undefined, STARTED_WITHIN_MS, signal, name);
+    if (process.exit()) throw new Error(`${name} does not start; ${tailOf(process)}`);
     const inspector = await Inspector.connect(found(/(ws:\S+)/) ?? '');
     const url = `http://127.0.0.1:${port()}`;
     return {

@@ -51,7 +51,15 @@ export async function startSoakCluster(options: {
     for (const name of REPLICAS) {
       signal.throwIfAborted();
       replicas.push(
-        await startReplica({ name, main, access: { ...access, token }, directory, reaper, signal }),
+        await startReplica({
+          name,
+          main,
+          access: { ...access, token },
+          directory,
+          workDirectory: plane.directory,
+          reaper,
+          signal,
+        }),
       );
     }
     const asAdministrator: ApiAccess = { ...access, token: plane.adminToken };

@@ -63,7 +63,7 @@ export async function runSoak(options: SoakOptions): Promise<Judgement> {
     await churnFor(cluster, sampler, counts, random, options);
     cluster.crowd.settle();
     await untilQuiet(cluster, options);
-    for (const replica of cluster.replicas) {
+    for (const replica of cluster.replicas.filter(({ process }) => !process.exit())) {
       problems.push(...(await leftoversAtEnd(replica, atStart, () => sampler.look(replica), signal)));
       problems.push(...(await differencesAtEnd(replica, cluster.crowd, main, signal)));
     }
@@ -115,23 +115,23 @@ async function churnFor(
   { minutes, say, signal }: SoakOptions,
 ): Promise<void> {
   const ending = new AbortController();
-  const until = AbortSignal.any([signal, ending.signal]);
+  const over = AbortSignal.any([signal, ending.signal]);
   const tell = (kind: string) => void counts.set(kind, (counts.get(kind) ?? 0) + 1);
   const progress = setInterval(() => say(sampler.progress(cluster.crowd.led)), PROGRESS_EVERY_MS);
   const restMs = Math.min(LONGEST_REST_MS, (minutes * 60_000) / 30);
   say('churn begins');
+  const underWay = Promise.all([
+    churn(cluster.crowd, CHANGES_PER_SECOND, random, over, tell),
+    disturb(cluster, restMs, random, over, tell),
+    sampler.run(over),
+  ]);
   try {
-    const underWay = Promise.all([
-      churn(cluster.crowd, CHANGES_PER_SECOND, random, until, tell),
-      disturb(cluster, restMs, random, until, tell),
-      sampler.run(until),
-    ]);
     await Promise.race([underWay, sleep(minutes * 60_000, undefined, { signal })]);
-    ending.abort();
-    await underWay;
   } finally {
-    ending.abort();
     clearInterval(progress);
+    ending.abort();
+    // A server that is being restarted is there again by then, and can be stopped.
+    await underWay;
   }
   say('churn has ended');
 }
