@@ -38,7 +38,9 @@ const LOOKS_AT_START = 15;
 const LOOK_EVERY_MS = 1_000;
 const PROGRESS_EVERY_MS = 15_000;
 /** As many changes in a second as a machine with two cores bears beside the renewals of 500 Leases. */
-const CHANGES_PER_SECOND = 5;
+const MOST_CHANGES_PER_SECOND = 10;
+/** No Lease changes more often than once in so many seconds: it would never come to rest. */
+const LEASE_RESTS_SECONDS = 20;
 const LONGEST_REST_MS = 30_000;
 /** Of a run that is as long as this, each kind of change and of disturbance is part. */
 const ALL_HAPPEN_WITHIN_MIN = 10;
@@ -112,8 +114,9 @@ async function churnFor(
   sampler: Sampler,
   counts: Map<string, number>,
   random: () => number,
-  { minutes, say, signal }: SoakOptions,
+  { minutes, leases, say, signal }: SoakOptions,
 ): Promise<void> {
+  const perSecond = Math.min(MOST_CHANGES_PER_SECOND, leases / LEASE_RESTS_SECONDS);
   const ending = new AbortController();
   const over = AbortSignal.any([signal, ending.signal]);
   const tell = (kind: string) => void counts.set(kind, (counts.get(kind) ?? 0) + 1);
@@ -121,7 +124,7 @@ async function churnFor(
   const restMs = Math.min(LONGEST_REST_MS, (minutes * 60_000) / 30);
   say('churn begins');
   const underWay = Promise.all([
-    churn(cluster.crowd, CHANGES_PER_SECOND, random, over, tell),
+    churn(cluster.crowd, perSecond, random, over, tell),
     disturb(cluster, restMs, random, over, tell),
     sampler.run(over),
   ]);

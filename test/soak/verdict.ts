@@ -5,7 +5,7 @@ import { mebibytes, totalOf } from './sampler.ts';
 /** What is wrong with the memory of the replicas. */
 export function judgeMemory(samples: readonly Sample[]): readonly string[] {
   return [...byReplica(samples)].flatMap(([name, own]) => {
-    const flatness = flatnessOf(own, samples);
+    const flatness = flatnessOf(own);
     if (!flatness || flatness.isFlat) return [];
     return [`the memory of ${name} is not flat: ${describe(flatness)}`];
   });
@@ -17,7 +17,7 @@ export function summarize(samples: readonly Sample[], counts: ReadonlyMap<string
     ...[...counts].map(([kind, count]) => `${String(count).padStart(6)}  ${kind}`),
     ...[...byReplica(samples)].flatMap(([name, own]) => {
       const turns = own.filter(({ isActive }, index) => isActive && !own[index - 1]?.isActive).length;
-      const flatness = flatnessOf(own, samples);
+      const flatness = flatnessOf(own);
       return [
         `${name}: ${own.length} samples, ${own.at(-1)?.elections ?? 0} elections, ${turns} times active`,
         `  in use ${range(own, ({ usedBytes }) => usedBytes, mebibytes)}, RSS ${range(own, ({ rssBytes }) => rssBytes, mebibytes)}`,
@@ -28,18 +28,8 @@ export function summarize(samples: readonly Sample[], counts: ReadonlyMap<string
   ].join('\n');
 }
 
-/** A standby keeps what it sees of the elections of the other: those of both count. */
-function flatnessOf(own: readonly Sample[], all: readonly Sample[]): Flatness | undefined {
-  const replicas = [...byReplica(all).values()];
-  return judgeFlatness(
-    own.map(({ atMs, usedBytes }) => ({
-      atMs,
-      bytes: usedBytes,
-      elections: replicas
-        .map((samples) => samples.findLast((sample) => sample.atMs <= atMs)?.elections ?? 0)
-        .reduce((sum, count) => sum + count, 0),
-    })),
-  );
+function flatnessOf(own: readonly Sample[]): Flatness | undefined {
+  return judgeFlatness(own.map(({ atMs, usedBytes, elections }) => ({ atMs, bytes: usedBytes, elections })));
 }
 
 function describe({ growthBytes, boundBytes, elections }: Flatness): string {
