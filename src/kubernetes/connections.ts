@@ -86,10 +86,10 @@ function openDispatcher(
     bodyTimeout: 0,
   } satisfies Pool.Options;
   // Undici's pools hand this on only to connectors of their own.
-  const connectorOf = (tls: object = {}) => connectors.make({ allowH2: false, ...tls });
+  const connectorOf = (tls: object) => connectors.make({ allowH2: false, ...tls });
   switch (options.type) {
     case 'none':
-      return new Agent({ ...pool, connect: connectorOf() });
+      return new Agent({ ...pool, connect: connectorOf({}) });
     case 'agent':
       return new Agent({ ...pool, connect: connectorOf(options.connect) });
     case 'proxy':
@@ -110,7 +110,7 @@ function openDispatcher(
 }
 
 /** Undici's own types forbid what Node's allow: an option that is there and undefined. */
-function tlsOf(options: object = {}): buildConnector.BuildOptions {
+function tlsOf(options: object): buildConnector.BuildOptions {
   return { ...options } as buildConnector.BuildOptions;
 }
 
