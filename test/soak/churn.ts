@@ -47,9 +47,10 @@ export async function churn(
       const kind = crowd.any(changeKinds);
       const seat = crowd.any(crowd.seats);
       const holder = random() < AIMED_AT_HOLDER ? crowd.holderOf(seat) : undefined;
+      const all = crowd.programsOf(seat);
       // All of a component's programs may be on their way.
-      const program = holder ?? crowd.programsOf(seat)[0];
-      if (!program) continue;
+      if (all.length === 0) continue;
+      const program = holder ?? crowd.any(all);
       // What the server cannot be asked for while it is away does not happen.
       void (changes[kind] as Change)(crowd, seat, program, random);
       tell(kind);
