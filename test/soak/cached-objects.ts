@@ -78,34 +78,35 @@ function isElected({ metadata }: WatchedObject): boolean {
   return metadata.namespace !== 'kube-system';
 }
 
-/** In what a cache differs from what the server has, one object a line. */
-export function differencesOf(cached: CachedObjects, served: ServedObjects): readonly string[] {
-  return (['leases', 'candidates'] as const).flatMap((kind) =>
-    differencesIn(kind, cached[kind], served[kind]),
+/** In what a cache differs from what the server has: what is wrong, by the object. */
+export function differencesOf(cached: CachedObjects, served: ServedObjects): ReadonlyMap<string, string> {
+  return new Map(
+    (['leases', 'candidates'] as const).flatMap((kind) =>
+      differencesIn(cached[kind], served[kind]).map(([key, what]) => [`${kind} ${key}`, what] as const),
+    ),
   );
 }
 
 function differencesIn(
-  kind: string,
   cached: readonly CachedObject[],
   served: readonly WatchedObject[],
-): readonly string[] {
-  const kept = new Map<string, CachedObject[]>();
-  for (const object of cached) {
-    if (object[0].startsWith('kube-system/')) continue;
-    kept.set(object[0], [...(kept.get(object[0]) ?? []), object]);
-  }
-  const differences: string[] = [];
+): readonly (readonly [key: string, what: string])[] {
+  const kept = Map.groupBy(
+    cached.filter(([key]) => !key.startsWith('kube-system/')),
+    ([key]) => key,
+  );
+  const differences: (readonly [string, string])[] = [];
   for (const object of served) {
     const { uid, resourceVersion } = object.metadata;
-    const [same, ...others] = kept.get(keyOf(object)) ?? [];
-    kept.delete(keyOf(object));
-    if (!same) differences.push(`${kind}: ${keyOf(object)} is missing`);
-    else if (others.length > 0)
-      differences.push(`${kind}: ${keyOf(object)} is there ${1 + others.length} times`);
-    else if (same[1] !== uid) differences.push(`${kind}: ${keyOf(object)} is one that was deleted`);
-    else if (same[2] !== resourceVersion)
-      differences.push(`${kind}: ${keyOf(object)} is at ${same[2]}, not at ${resourceVersion}`);
+    const key = keyOf(object);
+    const [same, ...others] = kept.get(key) ?? [];
+    kept.delete(key);
+    const [, itsUid, itsVersion] = same ?? [];
+    if (!same) differences.push([key, 'is missing']);
+    else if (others.length > 0) differences.push([key, `is there ${1 + others.length} times`]);
+    else if (itsUid !== uid) differences.push([key, 'is one that was deleted']);
+    else if (itsVersion !== resourceVersion)
+      differences.push([key, `is at ${itsVersion}, not at ${resourceVersion}`]);
   }
-  return [...differences, ...[...kept.keys()].map((key) => `${kind}: ${key} is there no more`)];
+  return [...differences, ...kept.keys().map((key) => [key, 'is there no more'] as const)];
 }

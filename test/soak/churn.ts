@@ -48,10 +48,9 @@ export async function churn(
       const seat = crowd.any(crowd.seats);
       const holder = random() < AIMED_AT_HOLDER ? crowd.holderOf(seat) : undefined;
       const all = crowd.programsOf(seat);
-      // All of a component's programs may be on their way.
-      if (all.length === 0) continue;
+      // All of a component's programs may be on their way; and nobody could be told of a change while the server is away.
+      if (all.length === 0 || crowd.isServerAway) continue;
       const program = holder ?? crowd.any(all);
-      // What the server cannot be asked for while it is away does not happen.
       void (changes[kind] as Change)(crowd, seat, program, random);
       tell(kind);
     }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiAccess } from '../control-plane/api-request.ts';
 import { candidatePath, leasePath } from '../control-plane/cluster-objects.ts';
 import type { ChangeType, WatchedObject } from '../control-plane/followed-objects.ts';
@@ -43,10 +44,15 @@ export class Crowd {
   readonly #namespaces: string[] = [];
   readonly #closers: (() => void)[] = [];
   #numbers = 0;
-  #isPaused = false;
+  #isStopped = false;
+  #isAway = false;
 
   private constructor(ask: Ask, size: CrowdSize, random: () => number) {
-    this.#ask = ask;
+    this.#ask = async (...asked) => {
+      const outcome = await ask(...asked);
+      this.#isAway = outcome.status === 0;
+      return outcome;
+    };
     this.#size = size;
     this.#random = random;
   }
@@ -67,7 +73,13 @@ export class Crowd {
   }
 
   stop(): void {
+    this.#isStopped = true;
     for (const close of this.#closers.toReversed()) close();
+  }
+
+  /** Whether the server did not answer when it was asked last. */
+  get isServerAway(): boolean {
+    return this.#isAway;
   }
 
   get ask(): Ask {
@@ -121,7 +133,7 @@ export class Crowd {
     const namespace = hasOwn ? `soak-${number}` : this.any(this.#namespaces);
     if (hasOwn) {
       this.#namespaces.push(namespace);
-      await this.#ask('POST', '/api/v1/namespaces', { metadata: { name: namespace } });
+      await this.#createNamespace(namespace);
     }
     const seat = new Seat(this.#ask, namespace, `component-${number}`);
     this.#seats.set(`${namespace}/${seat.lease}`, seat);
@@ -163,12 +175,7 @@ export class Crowd {
   /** Has everybody go on who has stalled, and everything deleted that nobody stands behind. */
   settle(): void {
     for (const program of this.#programs.values()) program.stall(0);
-    for (const path of this.#remains.keys()) this.#remains.set(path, 0);
-  }
-
-  /** Nobody does anything any more, or everybody goes on. */
-  pause(isPaused: boolean): void {
-    this.#isPaused = isPaused;
+    for (const [path, at] of this.#remains) if (at !== Number.POSITIVE_INFINITY) this.#remains.set(path, 0);
   }
 
   async #follow(server: { readonly access: ApiAccess; readonly ask: Ask }): Promise<void> {
@@ -203,7 +210,6 @@ export class Crowd {
   }
 
   #tick(now: number): void {
-    if (this.#isPaused) return;
     const due = this.#arrivals.filter(({ at }) => at <= now);
     this.#arrivals = this.#arrivals.filter(({ at }) => at > now);
     for (const { seat } of due) this.#startProgram(seat);
@@ -216,10 +222,21 @@ export class Crowd {
   }
 
   #clear(path: string, now: number): void {
-    this.#remains.set(path, now + RETRY_MS);
+    // One attempt at a time: a server that is slow is not to be flooded.
+    this.#remains.set(path, Number.POSITIVE_INFINITY);
     void this.#ask('DELETE', path).then(({ status }) => {
       if (status === 200 || status === 404) this.#remains.delete(path);
+      else this.#remains.set(path, now + RETRY_MS);
     });
+  }
+
+  async #createNamespace(name: string): Promise<void> {
+    for (;;) {
+      const { status } = await this.#ask('POST', '/api/v1/namespaces', { metadata: { name } });
+      if (status === 201 || status === 409) return;
+      if (this.#isStopped) throw new Error(`the namespace ${name} could not be created`);
+      await sleep(RETRY_MS);
+    }
   }
 
   #startProgram(seat: Seat): void {

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Ask } from './ask.ts';
 import { differencesOf, listServed, readCaches } from './cached-objects.ts';
-import type { Crowd } from './crowd.ts';
 import { leftoversOf, type Open } from './leftovers.ts';
 import type { Replica } from './replica.ts';
 
 /** What the last election needed may be open as long as this afterwards. */
 const CLEARED_WITHIN_MS = 120_000;
-/** Caches follow within milliseconds; a busy machine is given more, but no holder may miss its renewal. */
-const CACHED_WITHIN_MS = 4_000;
+/** Caches follow within milliseconds; a busy machine is given more. */
+const EQUAL_WITHIN_MS = 60_000;
 const LOOK_AGAIN_MS = 500;
 
 /** What a replica has open that it did not have at the start, and goes on to have. */
@@ -25,29 +25,34 @@ export async function leftoversAtEnd(
   return leftovers.map((each) => `${name} has left over ${each}`);
 }
 
-/** In what the caches of a replica differ from what the server has, while nobody else writes. */
+/**
+ * In what the caches of a replica differ from what the server has. Holders go on renewing meanwhile, so that a cache may be
+ * a moment behind, or ahead of the list: an object is in order once it was found equal.
+ */
 export async function differencesAtEnd(
   replica: Replica,
-  crowd: Crowd,
+  ask: Ask,
   main: string,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  crowd.pause(true);
-  try {
-    return await whatRemains(
-      async () => {
-        const served = await listServed(crowd.ask);
-        const caches = await readCaches(replica, main);
-        return caches.flatMap(({ name, objects }) =>
-          differencesOf(objects, served).map((each) => `${replica.name}, ${name}: ${each}`),
-        );
-      },
-      CACHED_WITHIN_MS,
-      signal,
-    );
-  } finally {
-    crowd.pause(false);
-  }
+  let remaining: ReadonlyMap<string, string> | undefined;
+  await whatRemains(
+    async () => {
+      const served = await listServed(ask);
+      const caches = await readCaches(replica, main);
+      const found = new Map(
+        caches.flatMap(({ name, objects }) =>
+          [...differencesOf(objects, served)].map(([key, what]) => [`${name}: ${key}`, what] as const),
+        ),
+      );
+      const before = remaining;
+      remaining = new Map([...found].filter(([key]) => before?.has(key) ?? true));
+      return [...remaining.keys()];
+    },
+    EQUAL_WITHIN_MS,
+    signal,
+  );
+  return [...(remaining ?? [])].map(([key, what]) => `${replica.name}, ${key} ${what}`);
 }
 
 /** What is still found when the time is over, or nothing as soon as nothing is found. */

@@ -67,7 +67,7 @@ export async function runSoak(options: SoakOptions): Promise<Judgement> {
     await untilQuiet(cluster, options);
     for (const replica of cluster.replicas.filter(({ process }) => !process.exit())) {
       problems.push(...(await leftoversAtEnd(replica, atStart, () => sampler.look(replica), signal)));
-      problems.push(...(await differencesAtEnd(replica, cluster.crowd, main, signal)));
+      problems.push(...(await differencesAtEnd(replica, cluster.crowd.ask, main, signal)));
     }
   } finally {
     problems.push(...(await cluster.stop()));
