@@ -10,8 +10,9 @@ const cases: readonly { name: string; cached: readonly CachedObject[]; want?: st
   {
     name: 'a change that was missed',
     cached: [['team/web', 'a', '6']],
-    want: 'team/web is at 6, not at 7',
+    want: 'team/web is at 6, and not at 7 yet',
   },
+  { name: 'a cache that has heard of a later renewal', cached: [['team/web', 'a', '10']] },
   {
     name: 'a deletion that was missed, of one that was created anew',
     cached: [['team/web', 'b', '5']],

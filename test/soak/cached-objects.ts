@@ -105,8 +105,9 @@ function differencesIn(
     if (!same) differences.push([key, 'is missing']);
     else if (others.length > 0) differences.push([key, `is there ${1 + others.length} times`]);
     else if (itsUid !== uid) differences.push([key, 'is one that was deleted']);
-    else if (itsVersion !== resourceVersion)
-      differences.push([key, `is at ${itsVersion}, not at ${resourceVersion}`]);
+    // It is read after the list, so that it may have heard of a later renewal; of this one it must have.
+    else if (Number(itsVersion) < Number(resourceVersion))
+      differences.push([key, `is at ${itsVersion}, and not at ${resourceVersion} yet`]);
   }
   return [...differences, ...kept.keys().map((key) => [key, 'is there no more'] as const)];
 }

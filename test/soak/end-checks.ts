@@ -27,7 +27,7 @@ export async function leftoversAtEnd(
 
 /**
  * In what the caches of a replica differ from what the server has. Holders go on renewing meanwhile, so that a cache may be
- * a moment behind, or ahead of the list: an object is in order once it was found equal.
+ * a moment behind the list: an object is in order once it was not.
  */
 export async function differencesAtEnd(
   replica: Replica,
