@@ -231,10 +231,9 @@ export class Crowd {
   }
 
   async #createNamespace(name: string): Promise<void> {
-    for (;;) {
+    while (!this.#isStopped) {
       const { status } = await this.#ask('POST', '/api/v1/namespaces', { metadata: { name } });
       if (status === 201 || status === 409) return;
-      if (this.#isStopped) throw new Error(`the namespace ${name} could not be created`);
       await sleep(RETRY_MS);
     }
   }
