@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { DispatcherOptions } from '@kubernetes/client-node';
-import { Agent, buildConnector, type Dispatcher, type Pool, ProxyAgent, Socks5ProxyAgent } from 'undici';
+import { Agent, type buildConnector, type Dispatcher, Pool, ProxyAgent, Socks5ProxyAgent } from 'undici';
+import { Connectors } from './connectors.ts';
 
 /** The connections to one server under one set of TLS material. */
 export interface Connections {
@@ -9,9 +10,6 @@ export interface Connections {
   /** For watches, each of which occupies a connection for minutes and so must not take one from requests. */
   readonly streams: Dispatcher;
 }
-
-/** Node's options, which undici hands on; its own types know the signal only for connections without TLS. */
-type ConnectorOptions = buildConnector.BuildOptions & { readonly signal: AbortSignal };
 
 /** How long an idle connection is kept, in milliseconds: less than any usual load balancer or API server keeps it. */
 const KEEP_ALIVE_MS = 55_000;
@@ -24,8 +22,7 @@ const SOCKS_TIMEOUT_MS = 5000;
  */
 export class ConnectionPools {
   readonly #maxConnections: number;
-  /** Ends every connection, those that are only being made among them, which undici would see through to their end. */
-  readonly #cutting = new AbortController();
+  readonly #connectors = new Connectors();
   #current:
     | { readonly options: DispatcherOptions; readonly fingerprint: string; readonly open: Connections }
     | undefined;
@@ -39,7 +36,7 @@ export class ConnectionPools {
     if (this.#current?.options === options) return this.#current.open;
     const fingerprint = fingerprintOf(options);
     if (this.#current?.fingerprint !== fingerprint) {
-      const open = openConnections(options, this.#maxConnections, this.#cutting.signal);
+      const open = openConnections(options, this.#maxConnections, this.#connectors);
       if (this.#current) this.#retire(this.#current.open);
       this.#current = { options, fingerprint, open };
     } else {
@@ -52,7 +49,7 @@ export class ConnectionPools {
   cut(): void {
     if (this.#current) for (const each of dispatchersOf(this.#current.open)) void each.destroy();
     this.#current = undefined;
-    this.#cutting.abort();
+    this.#connectors.cut();
   }
 
   #retire(connections: Connections): void {
@@ -67,19 +64,18 @@ function dispatchersOf({ requests, streams }: Connections): readonly Dispatcher[
 function openConnections(
   options: DispatcherOptions,
   maxConnections: number,
-  signal: AbortSignal,
+  connectors: Connectors,
 ): Connections {
   return {
-    requests: openDispatcher(options, maxConnections, signal),
-    streams: openDispatcher(options, null, signal),
+    requests: openDispatcher(options, maxConnections, connectors),
+    streams: openDispatcher(options, null, connectors),
   };
 }
 
-/** @param signal ends its connections, as Node's sockets have it. */
 function openDispatcher(
   options: DispatcherOptions,
   connections: number | null,
-  signal: AbortSignal,
+  connectors: Connectors,
 ): Dispatcher {
   const pool = {
     connections,
@@ -89,26 +85,33 @@ function openDispatcher(
     headersTimeout: 0,
     bodyTimeout: 0,
   } satisfies Pool.Options;
-  const ending = (connector: object = {}): ConnectorOptions => ({ ...connector, signal });
+  // Undici's pools hand this on only to connectors of their own.
+  const connectorOf = (tls: object) => connectors.make({ allowH2: false, ...tls });
   switch (options.type) {
     case 'none':
-      return new Agent({ ...pool, connect: ending() });
+      return new Agent({ ...pool, connect: connectorOf({}) });
     case 'agent':
-      return new Agent({ ...pool, connect: ending(options.connect) });
+      return new Agent({ ...pool, connect: connectorOf(options.connect) });
     case 'proxy':
       return new ProxyAgent({
         ...pool,
         uri: options.uri,
-        requestTls: ending(options.requestTls),
-        proxyTls: ending(options.connect),
+        requestTls: tlsOf(options.requestTls),
+        // Connections through the proxy are made over those to it, and end with them.
+        clientFactory: (proxy, given) => new Pool(proxy, { ...given, connect: connectorOf(options.connect) }),
       });
     case 'socks':
       return new Socks5ProxyAgent(socks5Uri(options.uri), {
         ...pool,
-        requestTls: ending(options.requestTls),
-        connect: buildConnector({ ...ending(), timeout: SOCKS_TIMEOUT_MS }),
+        requestTls: tlsOf(options.requestTls),
+        connect: connectorOf({ timeout: SOCKS_TIMEOUT_MS }),
       });
   }
+}
+
+/** Undici's own types forbid what Node's allow: an option that is there and undefined. */
+function tlsOf(options: object): buildConnector.BuildOptions {
+  return { ...options } as buildConnector.BuildOptions;
 }
 
 function socks5Uri(uri: string): string {

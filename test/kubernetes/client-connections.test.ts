@@ -1,9 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
+import { queryObjects } from 'node:v8';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { KubernetesClient } from '../../src/kubernetes/client.ts';
+import { systemClock } from '../../src/support/system-clock.ts';
 import { VirtualClock, waitFor } from '../support/virtual-clock.ts';
 import { makeAuthority, makeIdentity } from './certificates.ts';
 import { makeClient, makeKubeConfig, makeLocalClient } from './make-client.ts';
@@ -76,6 +79,23 @@ describe('connections', () => {
     await expect(collect(chunks)).rejects.toMatchObject({ name: 'ConnectionError' });
     await waitFor(() => server.openConnections === 0);
   });
+
+  test.each([
+    { name: 'that the server has closed', isServed: true },
+    { name: 'that were refused', isServed: false },
+  ])('$name are not kept in memory, however long the client lives', async ({ isServed }) => {
+    const server = await startServer();
+    server.answer = (_, response) => sendJson(response.setHeader('connection', 'close'), {});
+    // The virtual one keeps what cancelled timers were for.
+    const client = closing(makeLocalClient(server.port, { clock: systemClock }));
+    if (!isServed) await server.stop();
+    const before = queryObjects(Socket, { format: 'count' });
+    for (let i = 0; i < 50; i++) await client.request(get).catch(() => {});
+    // They hold the server's own ends.
+    server.requests.length = 0;
+    // The last one may not have ended yet.
+    await waitFor(() => queryObjects(Socket, { format: 'count' }) < before + 10);
+  });
 });
 
 describe('TLS', () => {
@@ -129,6 +149,20 @@ describe('TLS', () => {
     const kubeConfig = makeKubeConfig({ server: `https://localhost:${server.port}`, caData });
     const client = closing(makeClient({ kubeConfig }));
     await expect(client.request(get)).rejects.toMatchObject({ name: 'ConnectionError', code: wantCode });
+  });
+
+  test('resumes its session over later connections, which spares both sides most of the handshake', async () => {
+    const server = await startServer(makeIdentity(authority, 'localhost'));
+    server.answer = (request, response) =>
+      sendJson(response.setHeader('connection', 'close'), {
+        isResumed: (request.socket as TLSSocket).isSessionReused(),
+      });
+    const caData = Buffer.from(authority.cert).toString('base64');
+    const client = closing(
+      makeClient({ kubeConfig: makeKubeConfig({ server: `https://localhost:${server.port}`, caData }) }),
+    );
+    await expect(client.request(get)).resolves.toEqual({ isResumed: false });
+    await expect(client.request(get)).resolves.toEqual({ isResumed: true });
   });
 
   test('takes up a rotated CA and token, and closes the old connections once they are idle', async () => {

@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Crowd } from './crowd.ts';
+import type { Program } from './program.ts';
+import type { Seat } from './seat.ts';
+
+/** What happens to one component, with its Lease, its holder or any other of its programs. */
+type Change = (crowd: Crowd, seat: Seat, program: Program, random: () => number) => Promise<void> | void;
+
+const LONGEST_STALL_MS = 40_000;
+
+const changes = {
+  'ends in good order': (crowd, seat, program) => crowd.end(seat, program, true),
+  dies: (crowd, seat, program) => crowd.end(seat, program, false),
+  'is upgraded in place': (crowd, _seat, program) => program.upgrade(crowd.anyVersion()),
+  'loses its candidate': (crowd, _seat, program) => crowd.delete(program),
+  'is created anew in another version': async (crowd, _seat, program) => {
+    await crowd.delete(program);
+    program.upgrade(crowd.anyVersion());
+  },
+  stalls: (_crowd, _seat, program, random) => program.stall(LONGEST_STALL_MS * random()),
+  'loses its Lease': (crowd, seat) => crowd.delete(seat),
+  'is given up, and another component is new': async (crowd, seat) => {
+    crowd.retire(seat);
+    await crowd.introduce();
+  },
+} satisfies Readonly<Record<string, Change>>;
+
+export type ChangeKind = keyof typeof changes;
+
+export const changeKinds = Object.keys(changes) as readonly ChangeKind[];
+
+/** Of all changes, as many are about whoever holds the Lease: others make no election. */
+const AIMED_AT_HOLDER = 0.6;
+
+/** Changes one component after the other, so many in a second, until the signal is aborted. Tells of each. */
+export async function churn(
+  crowd: Crowd,
+  perSecond: number,
+  random: () => number,
+  signal: AbortSignal,
+  tell: (kind: ChangeKind) => void,
+): Promise<void> {
+  const begun = performance.now();
+  for (let count = 0; !signal.aborted; ) {
+    const due = Math.floor((perSecond * (performance.now() - begun)) / 1000);
+    for (; count < due; count += 1) {
+      const kind = crowd.any(changeKinds);
+      const seat = crowd.any(crowd.seats);
+      const holder = random() < AIMED_AT_HOLDER ? crowd.holderOf(seat) : undefined;
+      const all = crowd.programsOf(seat);
+      // All of a component's programs may be on their way; and nobody could be told of a change while the server is away.
+      if (all.length === 0 || crowd.isServerAway) continue;
+      const program = holder ?? crowd.any(all);
+      void (changes[kind] as Change)(crowd, seat, program, random);
+      tell(kind);
+    }
+    await sleep(50);
+  }
+}

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import { seededRandom } from '../support/seeded-random.ts';
+import { judgeFlatness, type MemoryPoint } from './flatness.ts';
+
+const MIB = 1024 * 1024;
+/** As many as in half an hour at 500 Leases. */
+const ELECTIONS_PER_SAMPLE = 15;
+
+/** A sample every five seconds; `keptBytes` says what is in use beside what any coordinator needs. */
+function makeSeries(
+  keptBytes: (elections: number, minutes: number) => number,
+  minutes = 30,
+): readonly MemoryPoint[] {
+  const random = seededRandom(7);
+  return Array.from({ length: 12 * minutes }, (_, index) => {
+    const elections = ELECTIONS_PER_SAMPLE * index;
+    // Whatever is under way at the moment of the sample.
+    const underWayBytes = 3 * MIB * random();
+    return {
+      atMs: 5_000 * index,
+      elections,
+      bytes: 60 * MIB + underWayBytes + keptBytes(elections, index / 12),
+    };
+  });
+}
+
+const cases: readonly {
+  name: string;
+  keptBytes: (elections: number, minutes: number) => number;
+  wantFlat: boolean;
+}[] = [
+  { name: 'nothing is kept', keptBytes: () => 0, wantFlat: true },
+  { name: '1 kB is kept for each election', keptBytes: (elections) => 1024 * elections, wantFlat: false },
+  {
+    name: '1 kB is kept for each election, and given back every five minutes',
+    keptBytes: (elections) => 1024 * (elections % 900),
+    wantFlat: true,
+  },
+  {
+    name: 'a cache of a fixed size fills up in the first minutes',
+    keptBytes: (_, minutes) => Math.min(8, minutes) * MIB,
+    wantFlat: true,
+  },
+  {
+    name: 'everything is kept from the middle of the run on',
+    keptBytes: (elections) => Math.max(0, 4096 * (elections - 2700)),
+    wantFlat: false,
+  },
+  { name: 'memory becomes less', keptBytes: (elections) => -1024 * elections, wantFlat: true },
+  {
+    name: 'every few minutes much is under way',
+    keptBytes: (_, minutes) => (minutes % 3 < 1 ? 20 * MIB : 0),
+    wantFlat: true,
+  },
+];
+
+describe('memory is judged by the lower envelope of what is in use', () => {
+  test.each(cases)('$name', ({ keptBytes, wantFlat }) => {
+    expect(judgeFlatness(makeSeries(keptBytes))?.isFlat).toBe(wantFlat);
+  });
+
+  test('half a kB for each election is the bound, where there were enough of them', () => {
+    expect(judgeFlatness(makeSeries((elections) => 300 * elections))?.isFlat).toBe(true);
+    expect(judgeFlatness(makeSeries((elections) => 800 * elections))?.isFlat).toBe(false);
+  });
+
+  test('where there were few elections, only what is more than noise counts', () => {
+    expect(judgeFlatness(makeSeries(() => 0, 10))?.boundBytes).toBe(MIB);
+  });
+
+  test('nothing is said of a run that is too short to get warm', () => {
+    expect(judgeFlatness(makeSeries(() => 0, 5))).toBeUndefined();
+  });
+});

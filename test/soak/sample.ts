@@ -1,0 +1,41 @@
+import { samplesOf, sumOf } from '../e2e/prometheus-text.ts';
+import type { Replica } from './replica.ts';
+
+export type Counts = Readonly<Record<string, number>>;
+
+/** What one replica takes at one moment, after garbage was collected. */
+export interface Sample {
+  readonly replica: string;
+  /** Since the soak began, in milliseconds. */
+  readonly atMs: number;
+  readonly isActive: boolean;
+  /** JavaScript's objects, and the buffers that they keep outside the heap. */
+  readonly usedBytes: number;
+  readonly rssBytes: number;
+  /** Open file descriptors by kind. */
+  readonly descriptors: Counts;
+  /** What keeps Node's event loop going, by kind: timers, sockets, servers. */
+  readonly resources: Counts;
+  /** Elections that this replica has ended. */
+  readonly elections: number;
+}
+
+/** @throws Error when the replica does not answer. */
+export async function takeSample(replica: Replica, atMs: number): Promise<Sample> {
+  await replica.inspector.collectGarbage();
+  const descriptors = await replica.descriptors();
+  const text = await replica.get('/metrics');
+  const usedBytes = sumOf(text, 'nodejs_heap_size_used_bytes') + sumOf(text, 'nodejs_external_memory_bytes');
+  return {
+    replica: replica.name,
+    atMs: Math.round(atMs),
+    isActive: sumOf(text, 'leader_election_master_status') === 1,
+    usedBytes,
+    rssBytes: sumOf(text, 'process_resident_memory_bytes'),
+    descriptors,
+    resources: Object.fromEntries(
+      samplesOf(text, 'nodejs_active_resources').map(({ labels, value }) => [labels['type'] ?? '', value]),
+    ),
+    elections: sumOf(text, 'cle_elections_total'),
+  };
+}
