@@ -19,6 +19,7 @@ function makeSeries(
     return {
       atMs: 5_000 * index,
       elections,
+      events: 0,
       bytes: 60 * MIB + underWayBytes + keptBytes(elections, index / 12),
     };
   });
@@ -66,6 +67,14 @@ describe('memory is judged by the lower envelope of what is in use', () => {
 
   test('where there were few elections, only what is more than noise counts', () => {
     expect(judgeFlatness(makeSeries(() => 0, 10))?.boundBytes).toBe(MIB);
+  });
+
+  test('Events may be remembered, until there are as many as are ever remembered', () => {
+    const written = (perElection: number) =>
+      makeSeries(() => 0).map((point) => ({ ...point, events: perElection * point.elections }));
+    const { boundBytes: bound = 0, elections = 0 } = judgeFlatness(written(0)) ?? {};
+    expect(judgeFlatness(written(0.5))?.boundBytes).toBeCloseTo(bound + (768 * elections) / 2);
+    expect(judgeFlatness(written(10))?.boundBytes).toBe(bound);
   });
 
   test('nothing is said of a run that is too short to get warm', () => {

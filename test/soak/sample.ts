@@ -18,6 +18,8 @@ export interface Sample {
   readonly resources: Counts;
   /** Elections that this replica has ended. */
   readonly elections: number;
+  /** Events that it has written. */
+  readonly events: number;
 }
 
 /** @throws Error when the replica does not answer. */
@@ -37,5 +39,6 @@ export async function takeSample(replica: Replica, atMs: number): Promise<Sample
       samplesOf(text, 'nodejs_active_resources').map(({ labels, value }) => [labels['type'] ?? '', value]),
     ),
     elections: sumOf(text, 'cle_elections_total'),
+    events: sumOf(text, 'cle_events_total', { result: 'written' }),
   };
 }

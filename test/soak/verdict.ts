@@ -29,7 +29,9 @@ export function summarize(samples: readonly Sample[], counts: ReadonlyMap<string
 }
 
 function flatnessOf(own: readonly Sample[]): Flatness | undefined {
-  return judgeFlatness(own.map(({ atMs, usedBytes, elections }) => ({ atMs, bytes: usedBytes, elections })));
+  return judgeFlatness(
+    own.map(({ atMs, usedBytes, elections, events }) => ({ atMs, bytes: usedBytes, elections, events })),
+  );
 }
 
 function describe({ growthBytes, boundBytes, elections }: Flatness): string {
