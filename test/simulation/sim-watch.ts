@@ -108,27 +108,20 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
     this.#wake();
   }
 
-  /** By hand, as a generator takes several turns for each event. */
-  [Symbol.asyncIterator](): AsyncIterator<Uint8Array, undefined> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     this.#isRead = true;
-    return { next: () => this.#next(), return: () => this.#stopReading() };
-  }
-
-  async #next(): Promise<IteratorResult<Uint8Array, undefined>> {
-    for (;;) {
-      const chunk = this.#arrived.shift();
-      if (chunk) return { done: false, value: chunk };
-      if (this.#outcome?.error) throw this.#outcome.error;
-      if (this.#outcome) return { done: true, value: undefined };
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+    try {
+      for (;;) {
+        for (let chunk = this.#arrived.shift(); chunk; chunk = this.#arrived.shift()) yield chunk;
+        if (this.#outcome) break;
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+      if (this.#outcome.error) throw this.#outcome.error;
+    } finally {
+      this.end(undefined);
     }
-  }
-
-  async #stopReading(): Promise<IteratorResult<Uint8Array, undefined>> {
-    this.end(undefined);
-    return { done: true, value: undefined };
   }
 
   #send(line: Uint8Array, change?: SimChange): void {
