@@ -73,7 +73,7 @@ describe('memory is judged by the lower envelope of what is in use', () => {
     const written = (perElection: number) =>
       makeSeries(() => 0).map((point) => ({ ...point, events: perElection * point.elections }));
     const { boundBytes: bound = 0, elections = 0 } = judgeFlatness(written(0)) ?? {};
-    expect(judgeFlatness(written(0.5))?.boundBytes).toBeCloseTo(bound + (768 * elections) / 2);
+    expect(judgeFlatness(written(0.5))?.boundBytes).toBeCloseTo(bound + (1024 * elections) / 2);
     expect(judgeFlatness(written(10))?.boundBytes).toBe(bound);
   });
 

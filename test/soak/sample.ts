@@ -18,7 +18,7 @@ export interface Sample {
   readonly resources: Counts;
   /** Elections that this replica has ended. */
   readonly elections: number;
-  /** Events that it has written. */
+  /** Events that it has sent, be it in vain: it remembers them. */
   readonly events: number;
 }
 
@@ -39,6 +39,8 @@ export async function takeSample(replica: Replica, atMs: number): Promise<Sample
       samplesOf(text, 'nodejs_active_resources').map(({ labels, value }) => [labels['type'] ?? '', value]),
     ),
     elections: sumOf(text, 'cle_elections_total'),
-    events: sumOf(text, 'cle_events_total', { result: 'written' }),
+    events:
+      sumOf(text, 'cle_events_total', { result: 'written' }) +
+      sumOf(text, 'cle_events_total', { result: 'failed' }),
   };
 }
