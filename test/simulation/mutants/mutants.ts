@@ -206,7 +206,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     [
       'election/decide-housekeeping.ts',
-      'if (isHolder) return { actions: [], recheckAt: [] };\n  const { ping, collection } = observation;',
+      'if (isHolder) return { now: undefined, next: never };\n  const { ping, collection } = observation;',
       'const { ping, collection } = observation;',
     ],
   ),
@@ -218,8 +218,8 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   mutant('newest-first', 'elects the highest emulationVersion', [
     'election/strategies.ts',
-    'return left[which].compare(right[which]);',
-    'return right[which].compare(left[which]);',
+    'return left.compare(right);',
+    'return right.compare(left);',
   ]),
   mutant('age-evicts', 'has a holder give way to an older candidate of the same version', [
     'election/strategies.ts',
