@@ -42,7 +42,7 @@ export default defineConfig({
           include: ['shortcomings', 'mixed', 'preferred-strategies', 'two-leaders'].map(
             (name) => `test/e2e/${name}.e2e.test.ts`,
           ),
-          env: { CLE_E2E_SERVER: 'embedded', CHAOS_SECONDS: '30' },
+          env: { CLE_E2E_SERVER: 'embedded' },
           fileParallelism,
           ...timeouts,
         },

@@ -8,7 +8,7 @@ import { type CoordinatedCluster, startCoordinatedCluster } from './coordinated-
 import { type Coordinator, eventually, startCoordinator } from './coordinator.ts';
 
 /** How long the chaos lasts; CHAOS_SECONDS=1800 for a night of it, at most 3000 as the coordinator's token ends then. */
-const CHAOS_MS = 1000 * Number(process.env['CHAOS_SECONDS'] ?? 90);
+const CHAOS_MS = 1000 * Number(process.env['CHAOS_SECONDS'] ?? 30);
 /** What is done to whom and when follows from it; what comes of it depends on the machine as well. */
 const SEED = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
 /** By when every Lease must be led again once the chaos is over. */
