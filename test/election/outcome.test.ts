@@ -278,6 +278,55 @@ describe('those who stand for a crowd', () => {
     expect(decideOutcome(few)).toEqual({ kind: 'conflict', strategies: ['0', '1'] });
   });
 
+  const listsOf = (count: number, ...first: readonly string[]) =>
+    Array.from({ length: count }, (_, index) =>
+      makeCandidate(`of-${first.join()}-${index}`)
+        .wantsInOrder(...first, `S${index}`)
+        .build(),
+    );
+  const below = [
+    makeCandidate('below').wantsInOrder('x', 'y').build(),
+    makeCandidate('y').wantsInOrder('y').build(),
+  ];
+
+  test('come to the same as all where there are as many lists as are reconciled, and where there is one more', () => {
+    const thousand = [...listsOf(998, 'x'), ...below];
+    const resolved = { kind: 'thirdParty', strategy: 'x' };
+    const atOdds = { kind: 'conflict', strategies: ['x', 'y'] };
+    const another = makeCandidate('another').wantsInOrder('x', 'another').build();
+    for (const [candidates, want] of [
+      [thousand, resolved],
+      [[...thousand, ...thousand], resolved],
+      [[...thousand, another], atOdds],
+      [[...listsOf(1000, 'x'), ...below, another], atOdds],
+    ] as const) {
+      expect(decideOutcome(candidates)).toEqual(want);
+      expect(decideOutcome(essentials(candidates))).toEqual(want);
+    }
+  });
+
+  test('have each first element of more lists than are reconciled, and no more than can be told apart', () => {
+    const many = listsOf(3000, 'x');
+    const late = makeCandidate('late').wantsInOrder('z', 'x').build();
+    expect(essentials([...many, late, late, ...below.slice(1)])).toHaveLength(1003);
+    expect(decideOutcome(essentials([...many, late, ...below]))).toEqual({
+      kind: 'conflict',
+      strategies: ['x', 'y', 'z'],
+    });
+    expect(essentials(listsOf(3000))).toHaveLength(1001);
+  });
+
+  test('are one for each strategy of the highest binaryVersion, a thousand at the most', () => {
+    const named = Array.from({ length: 3000 }, (_, index) =>
+      makeCandidate(`c${index}`)
+        .createdAt(index)
+        .wants(`S${index % 1500}`)
+        .build(),
+    );
+    expect(new Set(essentials(named).map(({ preference }) => JSON.stringify(preference))).size).toBe(1000);
+    expect(essentials(named.slice(0, 1500)).length).toBe(1000);
+  });
+
   test('are all where there are eight or fewer', () => {
     expect(essentials(crowd.slice(0, 8))).toHaveLength(8);
     expect(essentials(crowd.slice(0, 9))).toHaveLength(2);
@@ -347,6 +396,15 @@ describe('of those to come', () => {
   test('one list is told from another, however the names begin', () => {
     const [same, other] = [list('same', 'x', 'y'), list('other', 'xy')];
     expect(decisiveAmong([list('p', 'x')], [same, other])).toEqual([other]);
+  });
+
+  test('each is taken to matter by its list where there are too many lists to find out', () => {
+    const lists = (name: string, count: number) =>
+      Array.from({ length: count }, (_, index) =>
+        makeCandidate(`${name}${index}`).wantsInOrder(OLDEST, `${name}${index}`).build(),
+      );
+    const absent = lists('a', 120);
+    expect(decisiveAmong(lists('p', 500), absent)).toEqual(absent.slice(100));
   });
 
   test('all matter where only several together could change something', () => {
