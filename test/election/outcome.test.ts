@@ -252,6 +252,9 @@ describe('those who stand for a crowd', () => {
     expect(namesOf(essentials(crowd.toReversed()))).toEqual(['c0']);
     const rival = makeCandidate('rival').versions('1.37.0').build();
     expect(namesOf(essentials([...crowd, newer, rival]))).toEqual(['c0', 'newer', 'rival']);
+    const build = makeCandidate('build').versions('1.37.0+build').wants('example.com/z').build();
+    expect(namesOf(essentials([...crowd, newer, build]))).toEqual(['build', 'c0', 'newer']);
+    expect(namesOf(essentials([...crowd, build, newer]))).toEqual(['build', 'c0', 'newer']);
     const outdated = makeCandidate('outdated').versions('1.35.0', 'none').wants('example.com/y').build();
     expect(namesOf(essentials([...crowd, newer, outdated]))).toEqual(['c0', 'newer']);
   });
@@ -261,6 +264,8 @@ describe('those who stand for a crowd', () => {
       makeCandidate(name).createdAt(100).wantsInOrder(first, 'common').build();
     const lists = [list('l1', 'x'), list('l2', 'y'), list('l3', 'xcommon'), list('l4', 'x')];
     expect(namesOf(essentials([...crowd, ...lists]))).toEqual(['c0', 'c29', 'l2', 'l3', 'l4']);
+    const beginning = makeCandidate('l0').createdAt(100).wantsInOrder('x').build();
+    expect(namesOf(essentials([...crowd, ...lists, beginning]))).toContain('l4');
     const joined = makeCandidate('l5').createdAt(100).wantsInOrder('xcommon').build();
     expect(namesOf(essentials([...crowd, ...lists, joined]))).toContain('l4');
   });
@@ -314,6 +319,7 @@ describe('those who stand for a crowd', () => {
       strategies: ['x', 'y', 'z'],
     });
     expect(essentials(listsOf(3000))).toHaveLength(1001);
+    expect(essentials([...listsOf(1001, 'x'), ...listsOf(2000)])).toHaveLength(2000);
   });
 
   test('are one for each strategy of the highest binaryVersion, a thousand at the most', () => {
@@ -355,6 +361,12 @@ describe('outcomes are the same', () => {
     },
     { name: 'not under another strategy', a: at('example.com/x'), b: at('example.com/y'), want: false },
     { name: 'not with a leader and without one', a: at(OLDEST), b: decideOutcome([]), want: false },
+    {
+      name: 'not with a better leader',
+      a: at(OLDEST),
+      b: decideOutcome([makeCandidate('better').emulating('1.35.0').build()]),
+      want: false,
+    },
   ])('$name', ({ a, b, want }) => {
     expect(isSameOutcome(a, b)).toBe(want);
     expect(isSameOutcome(b, a)).toBe(want);
