@@ -217,6 +217,33 @@ describe('a held Lease', () => {
   });
 });
 
+describe('a Lease that a stranger holds is looked at again when one that has released it takes part again', () => {
+  const input = makeInput()
+    .sees(makeLease('stranger').lasting(60), 0)
+    .remembers({ withdrawals: new Map([['w', 400]]) });
+  const released = makeCandidate('w').seenAt(0).renewedAt(500);
+  const requeue = { kind: 'at', time: 5400 };
+
+  test('while nobody else is there', () => {
+    const decision = decideElection(input.candidates(released).build(), makeNow(1000));
+    expect(decision).toMatchObject({ reason: 'NoLiveCandidates', requeue });
+  });
+
+  test('while the others are at odds, from the first look on', () => {
+    const parties = [OLDEST, 'example.com/x'].map((strategy) =>
+      makeCandidate(strategy).wants(strategy).seenAt(0).renewedAt(500),
+    );
+    const candidates = input.candidates(released, ...parties);
+    const first = decideElection(candidates.build(), makeNow(1000));
+    expect(first).toMatchObject({ reason: 'StrategyConflict', requeue });
+    const again = candidates.remembers({ conflict: first.conflict });
+    expect(decideElection(again.build(), makeNow(1000))).toMatchObject({
+      reason: 'StrategyConflict',
+      requeue,
+    });
+  });
+});
+
 test('a held Lease has nobody to be given to while all are silent, whatever was ignored before', () => {
   const input = makeInput()
     .sees(makeLease('stranger'), 0)
