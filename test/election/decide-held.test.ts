@@ -229,6 +229,12 @@ describe('a Lease that a stranger holds is looked at again when one that has rel
     expect(decision).toMatchObject({ reason: 'NoLiveCandidates', requeue });
   });
 
+  test('while nobody else is electable', () => {
+    const unreadable = makeCandidate('unreadable').emulating('none').seenAt(0).renewedAt(500);
+    const decision = decideElection(input.candidates(released, unreadable).build(), makeNow(1000));
+    expect(decision).toMatchObject({ reason: 'NoElectableCandidates', requeue });
+  });
+
   test('while the others are at odds, from the first look on', () => {
     const parties = [OLDEST, 'example.com/x'].map((strategy) =>
       makeCandidate(strategy).wants(strategy).seenAt(0).renewedAt(500),
