@@ -14,6 +14,7 @@ import {
 import { describeActions, SimElection } from '../support/sim-election.ts';
 
 const holder = makeCandidate('holder').seenAt(0);
+const silent = makeCandidate('silent').versions('1.37.0').seenAt(0);
 const better = (name = 'better') => makeCandidate(name).emulating('1.30.0');
 
 function decide(lease: LeaseBuilder, at: number, ...candidates: readonly ObservedBuilder[]) {
@@ -189,7 +190,7 @@ describe('a held Lease', () => {
     {
       name: 'is looked at again when one that is asked, though fresh, stops being so',
       lease: lease.lasting(60),
-      candidates: [better().seenAt(0).renewedAt(500).pingedAt(600, 'preemption')],
+      candidates: [better().seenAt(0).renewedAt(500).pingedAt(600, 'preemption'), silent],
       want: { reason: 'AwaitingAcks', requeue: { kind: 'at', time: 5500 } },
     },
     {
@@ -201,8 +202,11 @@ describe('a held Lease', () => {
     },
     {
       name: 'is looked at again when one that has released it takes part again',
-      memory: { withdrawals: new Map([['w', 400]]) },
-      candidates: [makeCandidate('w').seenAt(0).renewedAt(500)],
+      memory: {
+        withdrawals: new Map([['w', 400]]),
+        lapses: new Map([['silent', { count: 2, lastAt: -600_000 }]]),
+      },
+      candidates: [makeCandidate('w').seenAt(0).renewedAt(500), silent],
       want: { reason: 'LeaderOptimal', requeue: { kind: 'at', time: 5400 } },
     },
   ])('$name', (row) => {
