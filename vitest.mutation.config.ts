@@ -18,8 +18,8 @@ export default defineConfig({
       'test/controller/memory.test.ts',
       'test/controller/queue/workqueue-*.test.ts',
     ],
-    // It takes as long as a third of all others.
-    testNamePattern: /^(?!.*asks silent ones in turn, ever more rarely)/,
+    // The one takes as long as a third of all others; the other as all others together, and only tells how long things take.
+    testNamePattern: /^(?!.*(asks silent ones in turn, ever more rarely|takes n log n steps at most))/,
     setupFiles: ['test/mutation/fewer-examples.ts'],
     pool: 'threads',
     isolate: false,

@@ -24,7 +24,11 @@ export function contendersAmong(
   if (decisive.length === absent.length) return absent;
   // They are in the same order.
   let next = 0;
-  return absent.filter(({ candidate }) => candidate === decisive[next] && ++next > 0);
+  return absent.filter(({ candidate }) => {
+    const isDecisive = candidate === decisive[next];
+    if (isDecisive) next++;
+    return isDecisive;
+  });
 }
 
 /**
@@ -34,7 +38,7 @@ export function contendersAmong(
 export function whomToAsk(view: View, contenders: readonly Standing[]): readonly Standing[] {
   const { askingSince = view.at } = view.input.memory;
   const waves = Math.floor((view.at - askingSince) / WAVE_MS);
-  const count = Math.min(FIRST_ASKED * 2 ** Math.min(waves, 20), MOST_ASKED_AT_ONCE);
+  const count = Math.min(FIRST_ASKED * 2 ** waves, MOST_ASKED_AT_ONCE);
   return firstOf(contenders, count, comparison(view, contenders)).filter(
     (standing) => !isPingPending(view, standing),
   );

@@ -177,15 +177,16 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
     }
     if (preference.kind === 'preferredStrategies') {
       const [first] = preference.strategies;
+      if (first === undefined) continue;
       // Of more than are reconciled only the first elements matter.
-      const isNew = lists.size <= MOST_LISTS || (firsts.size < MOST_AT_ODDS && !firsts.has(first ?? ''));
-      if (first === undefined || !isNew) continue;
+      const isNew = lists.size <= MOST_LISTS || (firsts.size < MOST_AT_ODDS && !firsts.has(first));
+      if (!isNew) continue;
       firsts.add(first);
       lists.set(keyOf(preference.strategies), candidate);
       continue;
     }
-    if (preference.strategy === '') continue;
-    if (highest === undefined || binaryVersion !== highestText) {
+    if (preference.strategy === '' || binaryVersion === undefined) continue;
+    if (binaryVersion !== highestText) {
       const version = versionOf(candidate, 'binary');
       const rank = version && (highest ? version.compare(highest) : 1);
       if (rank === undefined || rank < 0) continue;

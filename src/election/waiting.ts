@@ -8,23 +8,23 @@ export function isPingPending(view: View, { observation: { ping } }: Standing): 
   return ping !== undefined && ping.ackedAt === undefined && view.at < ackDueAt(ping, view.input.settings);
 }
 
-/** When the wait for the next of the answers that are awaited is over. */
-export function ackDeadline(view: View): Instant | undefined {
+/** When the wait for the next of the answers that are awaited is over; Infinity: none is. */
+export function ackDeadline(view: View): Instant {
   let first = Number.POSITIVE_INFINITY;
   for (const { state, observation } of view.standings) {
     const { ping } = observation;
     if (state === 'Awaiting' && ping) first = Math.min(first, ackDueAt(ping, view.input.settings));
   }
-  return first === Number.POSITIVE_INFINITY ? undefined : first;
+  return first;
 }
 
-/** When the first of those who are alive by an ack or a renewal, and not by holding the Lease, no longer counts as alive. */
-export function livenessExpiry({ standings, input: { memory, settings } }: View): Instant | undefined {
+/** When the first of those who are alive by an ack or a renewal, and not by holding the Lease, no longer counts as alive; Infinity: nobody is. */
+export function livenessExpiry({ standings, input: { memory, settings } }: View): Instant {
   let first = Number.POSITIVE_INFINITY;
   for (const { isAlive, isHolder, observation } of standings) {
     if (isAlive && !isHolder) first = Math.min(first, liveUntil(observation, memory.decidedAt, settings));
   }
-  return first === Number.POSITIVE_INFINITY ? undefined : first;
+  return first;
 }
 
 /** When the first of those who are held back takes part again. */

@@ -104,6 +104,30 @@ test('only those are asked who could change something', () => {
       alive,
       makeCandidate('worse').versions('1.37.0').seenAt(0),
       makeCandidate('better').emulating('1.35.0').seenAt(0),
+      makeCandidate('best').emulating('1.34.0').seenAt(0),
     );
-  expect(describeActions(decideElection(input.build(), makeNow(200)).actions)).toBe('ping better (election)');
+  expect(describeActions(decideElection(input.build(), makeNow(200)).actions)).toBe(
+    'ping best, better (election)',
+  );
+});
+
+test('the best are asked first, by emulationVersion, then by binaryVersion; those that cannot be elected last', () => {
+  const idle = (name: string, emulation: string, binary: string, renewedAt: number) =>
+    makeCandidate(name).versions(binary, emulation).renewedAt(renewedAt).seenAt(0);
+  const candidates = [
+    idle('unreadable', 'none', '1.37.0', -8000),
+    idle('unread', 'unknown', '1.37.0', -9000),
+    idle('third', '1.36.0', '1.37.0', -10_000),
+    idle('second', '1.36.0', '1.36.0', -20_000),
+    idle('first', '1.35.0', '1.37.0', -30_000),
+  ];
+  for (const order of [candidates, candidates.toReversed()]) {
+    const input = makeInput()
+      .sees(undefined, 0)
+      .remembers({ askingSince: -1999 })
+      .candidates(...order);
+    expect(describeActions(decideElection(input.build(), makeNow(1)).actions)).toBe(
+      'ping first, second, third, unreadable, unread (election)',
+    );
+  }
 });

@@ -71,6 +71,17 @@ describe('a strategy conflict is reported once (rule 4)', () => {
       after: [alive(list('a', OLDEST, OTHER, 'example.com/y')), alive(list('b', OTHER, OLDEST))],
       want: true,
     },
+    {
+      name: 'again when one has as a list what it named before',
+      before: [...lists, alive(party('c'))],
+      after: [...lists, alive(list('c', OLDEST))],
+      want: true,
+    },
+    {
+      name: 'again when two have changed places',
+      after: [alive(party('a', OTHER)), alive(party('b'))],
+      want: true,
+    },
   ])('$name', ({ before = [a, b], after, want }) => {
     for (const lease of [vacant, makeInput().sees(makeLease('stranger').lasting(60), 0)]) {
       const known = reported(lease, before).candidates(...after);

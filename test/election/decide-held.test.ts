@@ -14,6 +14,7 @@ import {
 import { describeActions, SimElection } from '../support/sim-election.ts';
 
 const holder = makeCandidate('holder').seenAt(0);
+const silent = makeCandidate('silent').versions('1.37.0').seenAt(0);
 const better = (name = 'better') => makeCandidate(name).emulating('1.30.0');
 
 function decide(lease: LeaseBuilder, at: number, ...candidates: readonly ObservedBuilder[]) {
@@ -189,7 +190,7 @@ describe('a held Lease', () => {
     {
       name: 'is looked at again when one that is asked, though fresh, stops being so',
       lease: lease.lasting(60),
-      candidates: [better().seenAt(0).renewedAt(500).pingedAt(600, 'preemption')],
+      candidates: [better().seenAt(0).renewedAt(500).pingedAt(600, 'preemption'), silent],
       want: { reason: 'AwaitingAcks', requeue: { kind: 'at', time: 5500 } },
     },
     {
@@ -201,8 +202,11 @@ describe('a held Lease', () => {
     },
     {
       name: 'is looked at again when one that has released it takes part again',
-      memory: { withdrawals: new Map([['w', 400]]) },
-      candidates: [makeCandidate('w').seenAt(0).renewedAt(500)],
+      memory: {
+        withdrawals: new Map([['w', 400]]),
+        lapses: new Map([['silent', { count: 2, lastAt: -600_000 }]]),
+      },
+      candidates: [makeCandidate('w').seenAt(0).renewedAt(500), silent],
       want: { reason: 'LeaderOptimal', requeue: { kind: 'at', time: 5400 } },
     },
   ])('$name', (row) => {
@@ -214,6 +218,39 @@ describe('a held Lease', () => {
     const decision = decideElection(input.build(), makeNow(at));
     expect(decision).toMatchObject(want);
     expect(describeActions(decision.actions)).toBe(wantActions);
+  });
+});
+
+describe('a Lease that a stranger holds is looked at again when one that has released it takes part again', () => {
+  const input = makeInput()
+    .sees(makeLease('stranger').lasting(60), 0)
+    .remembers({ withdrawals: new Map([['w', 400]]) });
+  const released = makeCandidate('w').seenAt(0).renewedAt(500);
+  const requeue = { kind: 'at', time: 5400 };
+
+  test('while nobody else is there', () => {
+    const decision = decideElection(input.candidates(released).build(), makeNow(1000));
+    expect(decision).toMatchObject({ reason: 'NoLiveCandidates', requeue });
+  });
+
+  test('while nobody else is electable', () => {
+    const unreadable = makeCandidate('unreadable').emulating('none').seenAt(0).renewedAt(500);
+    const decision = decideElection(input.candidates(released, unreadable).build(), makeNow(1000));
+    expect(decision).toMatchObject({ reason: 'NoElectableCandidates', requeue });
+  });
+
+  test('while the others are at odds, from the first look on', () => {
+    const parties = [OLDEST, 'example.com/x'].map((strategy) =>
+      makeCandidate(strategy).wants(strategy).seenAt(0).renewedAt(500),
+    );
+    const candidates = input.candidates(released, ...parties);
+    const first = decideElection(candidates.build(), makeNow(1000));
+    expect(first).toMatchObject({ reason: 'StrategyConflict', requeue });
+    const again = candidates.remembers({ conflict: first.conflict });
+    expect(decideElection(again.build(), makeNow(1000))).toMatchObject({
+      reason: 'StrategyConflict',
+      requeue,
+    });
   });
 });
 

@@ -207,3 +207,12 @@ describe('collecting candidates (rule 1)', () => {
     expect(sim.pingsTo('a')).toBe(1);
   });
 });
+
+test('so many are asked in one decision at the most, and the others in those that follow', () => {
+  const crowd = Array.from({ length: 5001 }, (_, index) => makeCandidate(`c${index}`).seenAt(0));
+  const input = makeInput()
+    .sees(makeLease('stranger').lasting(HOUR / 1000), 0)
+    .candidates(...crowd);
+  const { actions } = decideElection(input.build(), makeNow(10 * MINUTE));
+  expect(actions).toHaveLength(5000);
+});

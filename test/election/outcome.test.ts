@@ -252,6 +252,9 @@ describe('those who stand for a crowd', () => {
     expect(namesOf(essentials(crowd.toReversed()))).toEqual(['c0']);
     const rival = makeCandidate('rival').versions('1.37.0').build();
     expect(namesOf(essentials([...crowd, newer, rival]))).toEqual(['c0', 'newer', 'rival']);
+    const build = makeCandidate('build').versions('1.37.0+build').wants('example.com/z').build();
+    expect(namesOf(essentials([...crowd, newer, build]))).toEqual(['build', 'c0', 'newer']);
+    expect(namesOf(essentials([...crowd, build, newer]))).toEqual(['build', 'c0', 'newer']);
     const outdated = makeCandidate('outdated').versions('1.35.0', 'none').wants('example.com/y').build();
     expect(namesOf(essentials([...crowd, newer, outdated]))).toEqual(['c0', 'newer']);
   });
@@ -261,6 +264,8 @@ describe('those who stand for a crowd', () => {
       makeCandidate(name).createdAt(100).wantsInOrder(first, 'common').build();
     const lists = [list('l1', 'x'), list('l2', 'y'), list('l3', 'xcommon'), list('l4', 'x')];
     expect(namesOf(essentials([...crowd, ...lists]))).toEqual(['c0', 'c29', 'l2', 'l3', 'l4']);
+    const beginning = makeCandidate('l0').createdAt(100).wantsInOrder('x').build();
+    expect(namesOf(essentials([...crowd, ...lists, beginning]))).toContain('l4');
     const joined = makeCandidate('l5').createdAt(100).wantsInOrder('xcommon').build();
     expect(namesOf(essentials([...crowd, ...lists, joined]))).toContain('l4');
   });
@@ -276,6 +281,56 @@ describe('those who stand for a crowd', () => {
     const few = essentials(lists.map((list) => list.build()));
     expect(few.length).toBeLessThan(1010);
     expect(decideOutcome(few)).toEqual({ kind: 'conflict', strategies: ['0', '1'] });
+  });
+
+  const listsOf = (count: number, ...first: readonly string[]) =>
+    Array.from({ length: count }, (_, index) =>
+      makeCandidate(`of-${first.join()}-${index}`)
+        .wantsInOrder(...first, `S${index}`)
+        .build(),
+    );
+  const below = [
+    makeCandidate('below').wantsInOrder('x', 'y').build(),
+    makeCandidate('y').wantsInOrder('y').build(),
+  ];
+
+  test('come to the same as all where there are as many lists as are reconciled, and where there is one more', () => {
+    const thousand = [...listsOf(998, 'x'), ...below];
+    const resolved = { kind: 'thirdParty', strategy: 'x' };
+    const atOdds = { kind: 'conflict', strategies: ['x', 'y'] };
+    const another = makeCandidate('another').wantsInOrder('x', 'another').build();
+    for (const [candidates, want] of [
+      [thousand, resolved],
+      [[...thousand, ...thousand], resolved],
+      [[...thousand, another], atOdds],
+      [[...listsOf(1000, 'x'), ...below, another], atOdds],
+    ] as const) {
+      expect(decideOutcome(candidates)).toEqual(want);
+      expect(decideOutcome(essentials(candidates))).toEqual(want);
+    }
+  });
+
+  test('have each first element of more lists than are reconciled, and no more than can be told apart', () => {
+    const many = listsOf(3000, 'x');
+    const late = makeCandidate('late').wantsInOrder('z', 'x').build();
+    expect(essentials([...many, late, late, ...below.slice(1)])).toHaveLength(1003);
+    expect(decideOutcome(essentials([...many, late, ...below]))).toEqual({
+      kind: 'conflict',
+      strategies: ['x', 'y', 'z'],
+    });
+    expect(essentials(listsOf(3000))).toHaveLength(1001);
+    expect(essentials([...listsOf(1001, 'x'), ...listsOf(2000)])).toHaveLength(2000);
+  });
+
+  test('are one for each strategy of the highest binaryVersion, a thousand at the most', () => {
+    const named = Array.from({ length: 3000 }, (_, index) =>
+      makeCandidate(`c${index}`)
+        .createdAt(index)
+        .wants(`S${index % 1500}`)
+        .build(),
+    );
+    expect(new Set(essentials(named).map(({ preference }) => JSON.stringify(preference))).size).toBe(1000);
+    expect(essentials(named.slice(0, 1500)).length).toBe(1000);
   });
 
   test('are all where there are eight or fewer', () => {
@@ -306,6 +361,12 @@ describe('outcomes are the same', () => {
     },
     { name: 'not under another strategy', a: at('example.com/x'), b: at('example.com/y'), want: false },
     { name: 'not with a leader and without one', a: at(OLDEST), b: decideOutcome([]), want: false },
+    {
+      name: 'not with a better leader',
+      a: at(OLDEST),
+      b: decideOutcome([makeCandidate('better').emulating('1.35.0').build()]),
+      want: false,
+    },
   ])('$name', ({ a, b, want }) => {
     expect(isSameOutcome(a, b)).toBe(want);
     expect(isSameOutcome(b, a)).toBe(want);
@@ -347,6 +408,15 @@ describe('of those to come', () => {
   test('one list is told from another, however the names begin', () => {
     const [same, other] = [list('same', 'x', 'y'), list('other', 'xy')];
     expect(decisiveAmong([list('p', 'x')], [same, other])).toEqual([other]);
+  });
+
+  test('each is taken to matter by its list where there are too many lists to find out', () => {
+    const lists = (name: string, count: number) =>
+      Array.from({ length: count }, (_, index) =>
+        makeCandidate(`${name}${index}`).wantsInOrder(OLDEST, `${name}${index}`).build(),
+      );
+    const absent = lists('a', 120);
+    expect(decisiveAmong(lists('p', 500), absent)).toEqual(absent.slice(100));
   });
 
   test('all matter where only several together could change something', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseVersion } from '../../src/election/version.ts';
+import { parseVersion, versionOf } from '../../src/election/version.ts';
+import { makeCandidate } from '../support/election-builders.ts';
 
 /** Of candidates that nobody else in these tests has. */
 let read = 0;
@@ -26,6 +27,28 @@ describe('a version', () => {
     const long = `1.2.3-${'x'.repeat(95)}`;
     expect(parseVersion(long)).toEqual(parseVersion(long));
     expect(parseVersion(long)).not.toBe(parseVersion(long));
+  });
+
+  test('of more than a hundred characters is read once for each candidate that has it', () => {
+    const long = `1.2.3-${'x'.repeat(95)}`;
+    const [candidate, other] = [makeCandidate('a'), makeCandidate('b')].map((one) =>
+      one.versions(long, `${long}y`).build(),
+    );
+    if (!candidate || !other) throw new Error('there are two');
+    expect(versionOf(candidate, 'binary')?.version).toBe(long);
+    expect(versionOf(candidate, 'emulation')?.version).toBe(`${long}y`);
+    expect(versionOf(candidate, 'binary')).toBe(versionOf(candidate, 'binary'));
+    expect(versionOf(candidate, 'emulation')).toBe(versionOf(candidate, 'emulation'));
+    expect(versionOf(candidate, 'binary')).not.toBe(versionOf(other, 'binary'));
+  });
+
+  test('of a candidate is not there where it is missing or cannot be read, whatever the other one is', () => {
+    const known = makeCandidate('a').versions('1.36.0', 'none').build();
+    expect(versionOf(known, 'binary')?.version).toBe('1.36.0');
+    expect(versionOf(known, 'emulation')).toBeUndefined();
+    const unset = { ...known, binaryVersion: undefined, emulationVersion: '1.35.0' };
+    expect(versionOf(unset, 'binary')).toBeUndefined();
+    expect(versionOf(unset, 'emulation')?.version).toBe('1.35.0');
   });
 
   test('is remembered beside 999 others, and all are forgotten with the next one', () => {
