@@ -74,9 +74,8 @@ function observe(
   if (!record || record.holder === '') return next;
   const isRelease =
     record.leaseUid === lease.uid && record.renewTime !== lease.renewTime && lease.leaseDurationSeconds === 1;
-  if (!isRelease || monotonic < memory.releaseDoubtedUntil) {
-    return { ...next, reservation: beliefsIn(memory, monotonic) };
-  }
+  if (!isRelease) return { ...next, reservation: beliefsIn(withUnseenRenewal(memory, written), monotonic) };
+  if (monotonic < memory.releaseDoubtedUntil) return { ...next, reservation: beliefsIn(memory, monotonic) };
   const reservation = memory.reservation?.holder === record.holder ? undefined : memory.reservation;
   return {
     ...next,
@@ -101,6 +100,18 @@ function recordOf(lease: Lease, holder: string, since: Instant, settings: Electi
   const { renewTime, leaseDurationSeconds } = lease;
   const beliefMs = (leaseDurationSeconds ?? settings.leaseDurationSeconds) * 1000;
   return { leaseUid: lease.uid, holder, renewTime, leaseDurationSeconds, since, beliefMs };
+}
+
+/**
+ * The memory as if the holder had renewed an emptied Lease right before: another renewTime than the one that was seen is the
+ * holder's own, most likely, from when no watch could tell.
+ */
+function withUnseenRenewal(memory: LeaseMemory, emptied: HolderRecord): LeaseMemory {
+  const { record } = memory;
+  if (!record || record.leaseUid !== emptied.leaseUid || record.renewTime === emptied.renewTime)
+    return memory;
+  const beliefMs = Math.max(record.beliefMs, emptied.beliefMs);
+  return { ...memory, record: { ...record, since: emptied.since, beliefMs } };
 }
 
 /**

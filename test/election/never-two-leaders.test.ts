@@ -67,9 +67,21 @@ describe('a Lease is not given away before its holder’s own time has run out (
       want: 15_000,
     },
     {
-      name: 'emptied without a release: another duration',
+      name: 'emptied without a release: another renewTime, by which its holder may believe in it',
       input: makeInput().sees(renewed, 0).sees(renewed.heldBy('').renewedAt(4000), 4000),
-      want: 15_000,
+      want: 19_000,
+    },
+    {
+      name: 'emptied when its record had run out, but was renewed since, which nobody saw',
+      input: makeInput().sees(renewed, 0).sees(renewed.heldBy('').renewedAt(29_000), 30_000),
+      want: 45_000,
+    },
+    {
+      name: 'emptied when its holder had prolonged it, which nobody saw',
+      input: makeInput()
+        .sees(makeLease('holder').lasting(10), 0)
+        .sees(renewed.heldBy('').renewedAt(4000), 5000),
+      want: 20_000,
     },
     {
       name: 'replaced by an empty one that looks released',
