@@ -76,7 +76,9 @@ export function lookAtLease(input: ElectionInput, now: Now, wallOffsetMs: number
       ),
       ...(ranked.length < decision.standings.length && { more: countBeyond(ranked, decision) }),
     },
-    until: earliest(ends.map((at) => (at !== undefined && at > now.monotonic ? at : undefined))),
+    until: earliest(
+      ends.filter((at) => at !== undefined && at > now.monotonic && at !== Number.POSITIVE_INFINITY),
+    ),
   };
 }
 

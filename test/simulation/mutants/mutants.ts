@@ -83,13 +83,13 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   mutant('emptied-is-released', 'takes every emptied Lease for a released one', [
     'election/observe-lease.ts',
-    'if (!isRelease || monotonic < memory.releaseDoubtedUntil) {',
-    'if (!isRelease && monotonic < 0) {',
+    'if (!isRelease) return { ...next, reservation: beliefsIn(withUnseenRenewal',
+    'if (!isRelease && monotonic < 0) return { ...next, reservation: beliefsIn(withUnseenRenewal',
   ]),
   mutant('no-doubt', 'believes in a release that a former leader may have made', [
     'election/observe-lease.ts',
-    'if (!isRelease || monotonic < memory.releaseDoubtedUntil) {',
-    'if (!isRelease) {',
+    'if (monotonic < memory.releaseDoubtedUntil) return',
+    'if (monotonic < 0) return',
   ]),
   mutant('stolen-is-not-reserved', 'forgets the holder of a Lease that somebody else took', [
     'election/observe-lease.ts',
