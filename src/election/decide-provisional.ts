@@ -2,7 +2,7 @@ import { pingEach } from './actions.ts';
 import { ackDueAt } from './candidate-observation.ts';
 import { grantTo } from './grant.ts';
 import { decideOutcome, essentials } from './outcome.ts';
-import { isWithdrawn, lapsedUntil, type Standing, standingsIn } from './standing.ts';
+import { isHeldBack, standingsIn } from './standing.ts';
 import type { Instant } from './time.ts';
 import type { Verdict } from './verdict.ts';
 import type { HeldView } from './view.ts';
@@ -24,7 +24,10 @@ const BETWEEN_REVISIONS_MS = 300;
  */
 export function decideProvisional(view: HeldView): Verdict | undefined {
   if (!view.tenure.isProvisional) return undefined;
-  const live = standingsIn(view.standings, 'Live').filter((standing) => !isLastResort(view, standing));
+  // A holder that is held back got the Lease for want of anybody else.
+  const live = standingsIn(view.standings, 'Live').filter(
+    ({ candidate }) => !isHeldBack(view.input, candidate.name, view.at),
+  );
   const outcome = decideOutcome(essentials(live.map(({ candidate }) => candidate)));
   if (outcome.kind !== 'leader' || outcome.leader.name === view.tenure.holder) return undefined;
   const revisableAt = nextRevisionAt(view);
@@ -49,13 +52,6 @@ export function pingGrantee(view: HeldView, verdict: Verdict): Verdict {
     actions: [...(verdict.actions ?? []), ...pingEach(view, isAsked ? [] : grantee, 'expiry')],
     recheckAt: [...(verdict.recheckAt ?? []), ping && ackDueAt(ping, view.input.settings)],
   };
-}
-
-/** Whether it is the holder for want of anybody else: it has just released the Lease, or has let grants run out. */
-function isLastResort({ input, at }: HeldView, { candidate }: Standing): boolean {
-  const trustedAgainAt = lapsedUntil(input, candidate.name, at);
-  const isHeldBack = trustedAgainAt !== undefined && at < trustedAgainAt;
-  return isHeldBack || isWithdrawn(input, candidate.name, at);
 }
 
 function nextRevisionAt({ input: { memory } }: HeldView): Instant {

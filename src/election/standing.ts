@@ -57,19 +57,30 @@ function stateOf(
   // The renewals of a valid holder are its answer.
   if (isHolder) return 'Live';
   if (isWithdrawn(input, candidate.name, at)) return 'Withdrawn';
-  const trustedAgainAt = lapsedUntil(input, candidate.name, at);
-  if (isAlive) return trustedAgainAt !== undefined && at < trustedAgainAt ? 'Lapsed' : 'Live';
+  const hasLapsed = isLapsed(input, candidate.name, at);
+  if (isAlive) return hasLapsed ? 'Lapsed' : 'Live';
   if (sinceRenewalMs(observation, at) >= settings.candidateValidityMs) return 'Expired';
   if (isSilent(observation, at, settings)) return 'Unresponsive';
-  if (trustedAgainAt !== undefined && at < trustedAgainAt) return 'Lapsed';
+  if (hasLapsed) return 'Lapsed';
   const { ping } = observation;
   return ping && ping.ackedAt === undefined ? 'Awaiting' : 'Idle';
 }
 
+/** Whether a candidate takes no part while anyone else can lead, be it the holder or not (rule 3). */
+export function isHeldBack(input: ElectionInput, name: string, at: Instant): boolean {
+  return isWithdrawn(input, name, at) || isLapsed(input, name, at);
+}
+
 /** Whether a candidate has released the Lease so recently that it takes no part while anyone else can lead (rule 3). */
-export function isWithdrawn({ memory, settings }: ElectionInput, name: string, at: Instant): boolean {
+function isWithdrawn({ memory, settings }: ElectionInput, name: string, at: Instant): boolean {
   const withdrawnAt = memory.withdrawals.get(name);
   return withdrawnAt !== undefined && at < withdrawnAt + settings.electionDurationMs;
+}
+
+/** Whether a candidate has let so many grants run out that it takes no part while anyone else can lead (rule 7). */
+function isLapsed(input: ElectionInput, name: string, at: Instant): boolean {
+  const trustedAgainAt = lapsedUntil(input, name, at);
+  return trustedAgainAt !== undefined && at < trustedAgainAt;
 }
 
 /** Until when a candidate that let grants run out takes no part while anyone else can lead (rule 7). */

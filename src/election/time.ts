@@ -22,6 +22,15 @@ export function earliest(instants: Iterable<Instant | undefined>): Instant | und
   return first;
 }
 
+/** The earliest of those that lie after `at`; Infinity counts as never. */
+export function earliestAfter(at: Instant, instants: Iterable<Instant | undefined>): Instant | undefined {
+  let first: Instant = Number.POSITIVE_INFINITY;
+  for (const instant of instants) {
+    if (instant !== undefined && instant > at && instant < first) first = instant;
+  }
+  return first === Number.POSITIVE_INFINITY ? undefined : first;
+}
+
 /**
  * Exponential backoff: `baseMs`, doubled for each attempt after the first, at most `capMs`. Without chance, as what is
  * decided again has to come to the same moment.

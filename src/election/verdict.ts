@@ -1,6 +1,6 @@
 import type { Action, Decision } from './decision.ts';
 import type { Reason } from './reason.ts';
-import { earliest, type Instant } from './time.ts';
+import { earliestAfter, type Instant } from './time.ts';
 import type { View } from './view.ts';
 
 /** What a policy decides; the rest of a Decision is the same for all of them. */
@@ -40,11 +40,7 @@ export function toDecision(
     if (action.kind !== 'PingCandidate' || !busy.has(action.name)) actions.push(action);
   }
   actions.sort((a, b) => order[a.kind] - order[b.kind]);
-  const time = earliest(
-    [...(verdict.recheckAt ?? []), ...(housekeeping.recheckAt ?? [])].map((instant) =>
-      instant !== undefined && instant > view.at && instant < Number.POSITIVE_INFINITY ? instant : undefined,
-    ),
-  );
+  const time = earliestAfter(view.at, [...(verdict.recheckAt ?? []), ...(housekeeping.recheckAt ?? [])]);
   return {
     reason: verdict.reason,
     actions,

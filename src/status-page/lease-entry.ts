@@ -6,7 +6,7 @@ import type { ElectionInput } from '../election/election-input.ts';
 import type { Reason } from '../election/reason.ts';
 import type { CandidateState } from '../election/standing.ts';
 import { showsElection } from '../election/tenure.ts';
-import { earliest, type Instant, type Now } from '../election/time.ts';
+import { earliestAfter, type Instant, type Now } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
 import { livenessExpiry } from '../election/waiting.ts';
 import { type RankedCandidate, rank, supposeAnswers, verdictOn } from '../inspection/candidate-ranking.ts';
@@ -76,9 +76,7 @@ export function lookAtLease(input: ElectionInput, now: Now, wallOffsetMs: number
       ),
       ...(ranked.length < decision.standings.length && { more: countBeyond(ranked, decision) }),
     },
-    until: earliest(
-      ends.filter((at) => at !== undefined && at > now.monotonic && at !== Number.POSITIVE_INFINITY),
-    ),
+    until: earliestAfter(now.monotonic, ends),
   };
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { JudgedRunOptions, Judgement } from '../support/judged-run.ts';
 import { untilSettled } from './calm.ts';
 import { keyOf, testedLeases } from './cast.ts';
 import { type ChaosCluster, startChaosCluster } from './chaos-cluster.ts';
@@ -12,22 +13,9 @@ import { activeCoordinator } from './sights.ts';
 import { mendAll, strike } from './strikes.ts';
 import { until } from './until.ts';
 
-export interface ChaosOptions {
-  readonly minutes: number;
-  readonly seed: number;
+export interface ChaosOptions extends JudgedRunOptions {
   /** The coordinator's program: of this source by default. */
   readonly coordinatorMain?: string;
-  /** An existing, empty folder for the record of the run. */
-  readonly directory: string;
-  readonly say: (line: string) => void;
-  readonly signal: AbortSignal;
-}
-
-/** How a run, or the record of one, was judged. */
-export interface Judgement {
-  /** What is wrong, one thing a line; nothing if all is well. */
-  readonly problems: readonly string[];
-  readonly summary: string;
 }
 
 /** After as long as this, every kind of fault must have struck. */

@@ -3,7 +3,8 @@ import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Judgement, judge, runChaos } from './chaos-run.ts';
+import { type Judgement, runAsProcess } from '../support/judged-run.ts';
+import { judge, runChaos } from './chaos-run.ts';
 
 const usage = `usage: chaos [--minutes N] [--seed N] [--coordinator PATH]
        chaos --check DIRECTORY
@@ -14,7 +15,7 @@ const usage = `usage: chaos [--minutes N] [--seed N] [--coordinator PATH]
 
 const settingsName = 'settings.json';
 
-async function main(): Promise<Judgement | undefined> {
+async function main(signal: AbortSignal): Promise<Judgement | undefined> {
   const { values } = parseArgs({
     options: {
       minutes: { type: 'string', default: '15' },
@@ -40,29 +41,14 @@ async function main(): Promise<Judgement | undefined> {
   const directory = await mkdtemp(join(tmpdir(), 'chaos-'));
   await writeFile(join(directory, settingsName), `${JSON.stringify({ minutes, seed })}\n`);
   console.log(`everything is recorded in ${directory}`);
-  const stopping = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
   return runChaos({
     minutes,
     seed,
     directory,
     ...(values.coordinator === undefined ? {} : { coordinatorMain: values.coordinator }),
     say: (line) => console.log(line),
-    signal: stopping.signal,
+    signal,
   });
 }
 
-try {
-  const judgement = await main();
-  if (judgement) {
-    console.log(`\n${judgement.summary}`);
-    for (const problem of judgement.problems) console.error(`WRONG: ${problem}`);
-    process.exitCode = judgement.problems.length > 0 ? 1 : 0;
-  }
-} catch (error) {
-  const wasStopped = error instanceof Error && error.name === 'AbortError';
-  console.error(wasStopped ? 'stopped' : error instanceof Error ? error.message : error);
-  process.exitCode = wasStopped ? 130 : 1;
-}
-// Node does not close a connection whose reset has failed, and would wait for that for ever.
-process.exit();
+await runAsProcess(main);

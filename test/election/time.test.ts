@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { observeCandidate, pingTimeFor } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
-import { backoffMs, earliest } from '../../src/election/time.ts';
+import { backoffMs, earliest, earliestAfter } from '../../src/election/time.ts';
 import {
   defaultSettings,
   makeCandidate,
@@ -166,5 +166,10 @@ describe('backing off', () => {
   test('the earliest of no moments is never', () => {
     expect(earliest([])).toBeUndefined();
     expect(earliest([undefined, 3, 2, undefined])).toBe(2);
+  });
+
+  test('what is past or never comes is not the earliest moment to come', () => {
+    expect(earliestAfter(2, [1, 2, undefined, 4, 3, Number.POSITIVE_INFINITY])).toBe(3);
+    expect(earliestAfter(2, [1, 2, Number.POSITIVE_INFINITY])).toBeUndefined();
   });
 });

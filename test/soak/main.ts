@@ -3,7 +3,8 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Judgement, runSoak } from './soak-run.ts';
+import { type Judgement, runAsProcess } from '../support/judged-run.ts';
+import { runSoak } from './soak-run.ts';
 
 const usage = `usage: soak [--minutes N] [--leases N] [--candidates N] [--seed N] [--coordinator PATH]
   --minutes N         for how long programs come and go; default 30
@@ -12,7 +13,7 @@ const usage = `usage: soak [--minutes N] [--leases N] [--candidates N] [--seed N
   --seed N            what happens to whom follows from it; default: drawn
   --coordinator PATH  another build of the coordinator: its main.js or main.ts`;
 
-async function main(): Promise<Judgement | undefined> {
+async function main(signal: AbortSignal): Promise<Judgement | undefined> {
   const { values } = parseArgs({
     options: {
       minutes: { type: 'string', default: '30' },
@@ -38,8 +39,6 @@ async function main(): Promise<Judgement | undefined> {
   if (!Number.isInteger(seed)) throw new Error(`--seed is a whole number\n${usage}`);
   const directory = await mkdtemp(join(tmpdir(), 'soak-'));
   console.log(`everything is recorded in ${directory}`);
-  const stopping = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
   return runSoak({
     minutes,
     leases,
@@ -48,21 +47,8 @@ async function main(): Promise<Judgement | undefined> {
     main: resolve(values.coordinator),
     directory,
     say: (line) => console.log(line),
-    signal: stopping.signal,
+    signal,
   });
 }
 
-try {
-  const judgement = await main();
-  if (judgement) {
-    console.log(`\n${judgement.summary}`);
-    for (const problem of judgement.problems) console.error(`WRONG: ${problem}`);
-    process.exitCode = judgement.problems.length > 0 ? 1 : 0;
-  }
-} catch (error) {
-  const wasStopped = error instanceof Error && error.name === 'AbortError';
-  console.error(wasStopped ? 'stopped' : error instanceof Error ? error.message : error);
-  process.exitCode = wasStopped ? 130 : 1;
-}
-// Node does not close a connection whose reset has failed, and would wait for that for ever.
-process.exit();
+await runAsProcess(main);

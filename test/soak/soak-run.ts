@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../chaos/until.ts';
+import type { JudgedRunOptions, Judgement } from '../support/judged-run.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { changeKinds, churn } from './churn.ts';
 import type { CrowdSize } from './crowd.ts';
@@ -11,23 +12,9 @@ import { Sampler } from './sampler.ts';
 import { type SoakCluster, startSoakCluster } from './soak-cluster.ts';
 import { judgeMemory, summarize } from './verdict.ts';
 
-export interface SoakOptions extends CrowdSize {
-  /** For how long there is churn. */
-  readonly minutes: number;
-  readonly seed: number;
+export interface SoakOptions extends CrowdSize, JudgedRunOptions {
   /** The coordinator's program: `main.ts` or `main.js`. */
   readonly main: string;
-  /** An existing, empty folder for the record of the run. */
-  readonly directory: string;
-  readonly say: (line: string) => void;
-  readonly signal: AbortSignal;
-}
-
-/** How a run was judged. */
-export interface Judgement {
-  /** What is wrong, one thing a line; nothing if all is well. */
-  readonly problems: readonly string[];
-  readonly summary: string;
 }
 
 /** For all to be in order: thousands of programs come at once, each Lease may have to expire, and machines are slow. */
