@@ -30,6 +30,8 @@ export class Invariants implements Invariant {
   }
 
   observe(event: HistoryEvent): readonly string[] {
-    return this.#all.flatMap((invariant) => invariant.observe(event));
+    const violations: string[] = [];
+    for (const invariant of this.#all) violations.push(...invariant.observe(event));
+    return violations;
   }
 }

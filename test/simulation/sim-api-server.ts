@@ -56,7 +56,10 @@ export class SimApiServer {
   fault: ((isWrite: boolean) => number | undefined) | undefined;
   readonly #clock: Clock;
   readonly #keepsRecord: boolean;
-  readonly #watchers = new Set<(change: SimChange) => void>();
+  readonly #watchers: Record<SimResource, Set<(change: SimChange) => void>> = {
+    leases: new Set(),
+    leasecandidates: new Set(),
+  };
   /** What its watch cache has not shown yet; undefined while it keeps up. */
   #unseen: SimChange[] | undefined;
   #cachedUpTo: number;
@@ -127,17 +130,18 @@ export class SimApiServer {
     const from = Number(request.query?.['resourceVersion']);
     if (from < this.#cachedFrom) throw refusal(410, 'Expired', `revision ${from} is too old`);
     const watcher = (change: SimChange) => {
-      if (change.revision > from && change.resource === target.resource && isMatch(change.object))
-        listener(change);
+      if (change.revision > from && isMatch(change.object)) listener(change);
     };
-    for (const change of this.store.since(from)) if (change.revision <= this.#cachedUpTo) watcher(change);
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
+    for (const change of this.store.since(from))
+      if (change.resource === target.resource && change.revision <= this.#cachedUpTo) watcher(change);
+    const watchers = this.#watchers[target.resource];
+    watchers.add(watcher);
+    return () => watchers.delete(watcher);
   }
 
   #show(change: SimChange): void {
     this.#cachedUpTo = change.revision;
-    for (const watcher of this.#watchers) watcher(change);
+    for (const watcher of this.#watchers[change.resource]) watcher(change);
   }
 
   lease(key: string): KubernetesObject | undefined {
@@ -250,11 +254,8 @@ export class SimApiServer {
     next: KubernetesObject,
     manager: string,
   ): KubernetesObject {
-    const { managedFields: _, ...metadata } = {
-      ...next.metadata,
-      ...pick(before, 'uid', 'creationTimestamp'),
-    };
-    const object: KubernetesObject = { ...next, metadata: metadata as KubernetesObject['metadata'] };
+    const { managedFields: _, ...metadata } = { ...next.metadata, ...identityOf(before) };
+    const object: KubernetesObject = { ...next, metadata };
     if (resource !== 'leases') {
       assertTimes(specOf(object), 'renewTime', 'pingTime');
       return object;
@@ -318,12 +319,17 @@ function ownership(manager: string): unknown {
   return [{ manager, operation: 'Update', fieldsV1: { 'f:spec': { 'f:preferredHolder': {} } } }];
 }
 
-function pick(object: KubernetesObject | undefined, ...fields: readonly string[]): JsonObject {
-  return object ? Object.fromEntries(fields.map((field) => [field, object.metadata[field]])) : {};
+/** What a write cannot change. */
+function identityOf(object: KubernetesObject | undefined): JsonObject {
+  if (!object) return {};
+  const { uid, creationTimestamp } = object.metadata;
+  return { uid, creationTimestamp };
 }
 
 function defined(fields: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  const result: Record<string, unknown> = {};
+  for (const name in fields) if (fields[name] !== undefined) result[name] = fields[name];
+  return result;
 }
 
 export function specOf(object: KubernetesObject | undefined): JsonObject {

@@ -61,12 +61,12 @@ export class SimConnection implements KubernetesClient {
     this.#freeConnections = options.connections ?? Number.POSITIVE_INFINITY;
   }
 
-  async request(request: ApiRequest): Promise<JsonObject> {
-    return await this.#call(request, 'request', (api, isLate) => api.handle(this.#name, request, isLate));
+  request(request: ApiRequest): Promise<JsonObject> {
+    return this.#call(request, 'request', (api, isLate) => api.handle(this.#name, request, isLate));
   }
 
-  async stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>> {
-    return await this.#call(request, 'watch', (api) => {
+  stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>> {
+    return this.#call(request, 'watch', (api) => {
       const { watchDelayMs: delayMs = () => 0, coalesces } = this.#options;
       const watch = new SimWatch(this.#process, request, { delayMs, ...(coalesces && { coalesces }) });
       watch.isHeld = this.#isHeld;

@@ -40,7 +40,7 @@ export class SimCoordinators implements SimWitnesses {
   }
 
   get running(): readonly SimReplica[] {
-    return this.#places.flatMap(({ running }) => running ?? []);
+    return this.#places.map(({ running }) => running).filter((replica) => replica !== undefined);
   }
 
   get areAllAwake(): boolean {

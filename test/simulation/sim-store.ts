@@ -21,7 +21,10 @@ const FIRST_REVISION = 100;
 /** Every object of a simulated server: one revision per write, and the history that watches go on from. */
 export class SimStore {
   readonly #clock: Clock;
-  readonly #objects = new Map<string, KubernetesObject>();
+  #objects: Record<SimResource, Map<string, KubernetesObject>> = {
+    leases: new Map(),
+    leasecandidates: new Map(),
+  };
   readonly #listeners = new Set<(change: SimChange) => void>();
   /** Everything after `#historyFrom`, one change for each revision. */
   #history: SimChange[] = [];
@@ -35,11 +38,11 @@ export class SimStore {
   }
 
   get(resource: SimResource, key: string): KubernetesObject | undefined {
-    return this.#objects.get(`${resource} ${key}`);
+    return this.#objects[resource].get(key);
   }
 
   list(resource: SimResource): readonly KubernetesObject[] {
-    return [...this.#objects].flatMap(([key, object]) => (key.startsWith(`${resource} `) ? [object] : []));
+    return [...this.#objects[resource].values()];
   }
 
   create(resource: SimResource, object: KubernetesObject): KubernetesObject {
@@ -59,13 +62,13 @@ export class SimStore {
   }
 
   remove(resource: SimResource, object: KubernetesObject): KubernetesObject {
-    this.#objects.delete(`${resource} ${keyOf(object)}`);
+    this.#objects[resource].delete(keyOf(object));
     return this.#tell('DELETED', resource, object);
   }
 
   /** Makes an object vanish without any news of it, as when storage is restored from a backup. */
   lose(resource: SimResource, key: string): void {
-    this.#objects.delete(`${resource} ${key}`);
+    this.#objects[resource].delete(key);
   }
 
   /** Forgets what was: a watch that would go on from before now has to begin anew (410). */
@@ -77,11 +80,10 @@ export class SimStore {
 
   /** Takes a backup: restoring it undoes, untold, all that is written from now on, revisions included. */
   backUp(): () => void {
-    const objects = [...this.#objects];
+    const [leases, leasecandidates] = [new Map(this.#objects.leases), new Map(this.#objects.leasecandidates)];
     const { revision } = this;
     return () => {
-      this.#objects.clear();
-      for (const [key, object] of objects) this.#objects.set(key, object);
+      this.#objects = { leases, leasecandidates };
       this.revision = revision;
       this.compact();
     };
@@ -108,7 +110,7 @@ export class SimStore {
 
   #put(type: 'ADDED' | 'MODIFIED', resource: SimResource, object: KubernetesObject): KubernetesObject {
     const stored = this.#tell(type, resource, object);
-    this.#objects.set(`${resource} ${keyOf(stored)}`, stored);
+    this.#objects[resource].set(keyOf(stored), stored);
     return stored;
   }
 

@@ -11,6 +11,11 @@ interface Chunk {
   readonly dueAt: Instant;
 }
 
+interface Reader {
+  readonly resolve: (result: IteratorResult<Uint8Array, undefined>) => void;
+  readonly reject: (error: Error) => void;
+}
+
 /** How events travel to a watch. */
 export interface SimWatchLink {
   /** How long the next one does, in milliseconds. */
@@ -31,7 +36,8 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
   /** Arrived, not yet read. */
   readonly #arrived: Uint8Array[] = [];
   #lastDueAt: Instant = Number.NEGATIVE_INFINITY;
-  #wake = (): void => {};
+  /** Waits for what is next. */
+  #reader: Reader | undefined;
   #outcome: { readonly error: Error | undefined } | undefined;
   #isHeld = false;
   #isRead = false;
@@ -108,20 +114,31 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
     this.#wake();
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+  /** Written out, as a generator would cost more than what it carries. */
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
     this.#isRead = true;
-    try {
-      for (;;) {
-        for (let chunk = this.#arrived.shift(); chunk; chunk = this.#arrived.shift()) yield chunk;
-        if (this.#outcome) break;
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-      }
-      if (this.#outcome.error) throw this.#outcome.error;
-    } finally {
-      this.end(undefined);
-    }
+    return {
+      next: () => new Promise((resolve, reject) => this.#read({ resolve, reject })),
+      return: () => {
+        this.end(undefined);
+        return Promise.resolve({ value: undefined, done: true });
+      },
+    };
+  }
+
+  /** What has arrived comes before the end. */
+  #read(reader: Reader): void {
+    const line = this.#arrived.shift();
+    if (line) reader.resolve({ value: line, done: false });
+    else if (!this.#outcome) this.#reader = reader;
+    else if (this.#outcome.error) reader.reject(this.#outcome.error);
+    else reader.resolve({ value: undefined, done: true });
+  }
+
+  #wake(): void {
+    const reader = this.#reader;
+    this.#reader = undefined;
+    if (reader) this.#read(reader);
   }
 
   #send(line: Uint8Array, change?: SimChange): void {
