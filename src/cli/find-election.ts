@@ -25,8 +25,8 @@ export async function findElection(
   { client, clock, namespace }: ClusterConnection,
 ): Promise<FoundElection> {
   const look = { client, clock, settings, namespace, leaseName };
-  const { candidateVersion, elections, now } = await lookAtElections(look);
-  if (candidateVersion === undefined) throw new Error(NOT_SERVED);
+  const { candidateApis, elections, now } = await lookAtElections(look);
+  if (candidateApis.length === 0) throw new Error(NOT_SERVED);
   const election = elections.find(({ input }) => input.lease !== undefined || input.candidates.length > 0);
   if (election) return { election, now };
   throw new Error(

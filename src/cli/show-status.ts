@@ -1,5 +1,5 @@
 import { watchElections } from '../inspection/election-watch.ts';
-import { lookAtElections, type ObservedElections, servedCandidateVersion } from '../inspection/elections.ts';
+import { lookAtElections, type ObservedElections, servedCandidateApis } from '../inspection/elections.ts';
 import { type LeaseStatus, statusOf } from '../inspection/lease-status.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import type { StatusSettings } from '../settings/inspection-settings.ts';
@@ -27,7 +27,7 @@ export function showStatus(settings: StatusSettings, host: Host): Promise<number
     if (output === 'json' || output === 'yaml') host.stdout.write(structured({ items: statuses }, output));
     else if (statuses.length > 0) host.stdout.write(tableOf(statuses, settings, host));
     sayWhatIsMissing(found, statuses, place, host);
-    return found.candidateVersion === undefined ? exitCode.failure : exitCode.ok;
+    return found.candidateApis.length === 0 ? exitCode.failure : exitCode.ok;
   });
 }
 
@@ -38,12 +38,16 @@ function tableOf(statuses: readonly LeaseStatus[], settings: StatusSettings, hos
 }
 
 function sayWhatIsMissing(
-  { candidateVersion }: ObservedElections,
+  { candidateApis, forbiddenApis }: ObservedElections,
   statuses: readonly LeaseStatus[],
   namespace: string,
   { stderr }: Host,
 ): void {
-  if (candidateVersion === undefined) stderr.write(`error: ${NOT_SERVED}\n`);
+  for (const apiVersion of forbiddenApis)
+    stderr.write(
+      `warning: you may not list leasecandidates of ${apiVersion}: those who stand there are missing\n`,
+    );
+  if (candidateApis.length === 0) stderr.write(`error: ${NOT_SERVED}\n`);
   else if (statuses.length > 0) return;
   else if (namespace === '') stderr.write('No coordinated Leases found.\n');
   else stderr.write(`No coordinated Leases found in ${namespace} namespace; -A looks into all of them.\n`);
@@ -59,7 +63,7 @@ async function followStatus(
   const { paint } = layoutFor(host);
   const shown = new Map<string, string>();
   let widths: readonly number[] | undefined;
-  if ((await servedCandidateVersion(client)) === undefined) {
+  if ((await servedCandidateApis(client)).length === 0) {
     host.stderr.write(`error: ${NOT_SERVED}\n`);
     return exitCode.failure;
   }

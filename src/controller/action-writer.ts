@@ -1,8 +1,9 @@
+import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
 import { FIELD_MANAGER } from '../coordination/lease.ts';
-import type { LeaseCandidateVersion } from '../coordination/lease-candidate-version.ts';
 import { leasePatch, newLease, pingPatch, type RequestBody } from '../coordination/lease-patch.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { Action } from '../election/decision.ts';
+import type { CandidateSource } from '../election/model.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
 import { LONGEST_WRITE_MS } from './lock/lock-settings.ts';
@@ -13,16 +14,14 @@ export interface ActionWriter {
   write(namespace: string, leaseName: string, action: Action): Promise<KubernetesObject | undefined>;
 }
 
-/** An {@link ActionWriter} for a real API server; `candidateVersion` tells in which version it has candidates by now. */
+/** An {@link ActionWriter} for a real API server; `apiVersionOf` tells in which version it has candidates by now. */
 export function createActionWriter(
   client: KubernetesClient,
-  candidateVersion: () => LeaseCandidateVersion | undefined,
+  apiVersionOf: (source: CandidateSource) => CandidateApiVersion | undefined,
 ): ActionWriter {
   return {
     async write(namespace, leaseName, action) {
-      const version = candidateVersion();
-      if (version === undefined) throw new Error('no version of LeaseCandidate is served any more');
-      const request = requestFor(namespace, leaseName, action, version);
+      const request = requestFor(namespace, leaseName, action, apiVersionOf);
       const answer = await client.request({ ...request, deadlineMs: LONGEST_WRITE_MS });
       return isKubernetesObject(answer) ? answer : undefined;
     },
@@ -34,8 +33,14 @@ function requestFor(
   namespace: string,
   leaseName: string,
   action: Action,
-  version: LeaseCandidateVersion,
+  apiVersionOf: (source: CandidateSource) => CandidateApiVersion | undefined,
 ): ApiRequest {
+  const candidate = ({ source, name }: { readonly source: CandidateSource; readonly name: string }) => {
+    const apiVersion = apiVersionOf(source);
+    if (apiVersion === undefined)
+      throw new Error(`no version of ${source} LeaseCandidates is served any more`);
+    return resourcePaths.candidate(apiVersion, namespace, name);
+  };
   switch (action.kind) {
     case 'CreateLease':
       return {
@@ -47,11 +52,11 @@ function requestFor(
     case 'UpdateLease':
       return mergePatch(resourcePaths.lease(namespace, leaseName), leasePatch(action));
     case 'PingCandidate':
-      return mergePatch(resourcePaths.candidate(version, namespace, action.name), pingPatch(action));
+      return mergePatch(candidate(action), pingPatch(action));
     case 'DeleteCandidate':
       return {
         method: 'DELETE',
-        path: resourcePaths.candidate(version, namespace, action.name),
+        path: candidate(action),
         body: { preconditions: { uid: action.uid, resourceVersion: action.resourceVersion } },
       };
   }

@@ -1,12 +1,10 @@
+import { type CandidateApiVersion, candidateResources } from '../coordination/candidate-sources.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
-import {
-  type LeaseCandidateVersion,
-  leaseCandidateResource,
-} from '../coordination/lease-candidate-version.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
-import type { LeaseCandidate } from '../election/model.ts';
+import type { CandidateSource, LeaseCandidate } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { discoverServedVersion } from '../kubernetes/discovery.ts';
+import { discoverServed } from '../kubernetes/discovery.ts';
+import { ApiError } from '../kubernetes/errors.ts';
 import {
   Reflector,
   type ReflectorErrorContext,
@@ -21,13 +19,18 @@ import { NamespacedReflectors } from './namespaced-reflectors.ts';
 export interface CandidateWatchParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
+  readonly source: CandidateSource;
   /** Empty: all. */
   readonly namespaces: readonly string[];
   readonly handler: (event: ReflectorEvent<LeaseCandidate>) => void;
-  /** All candidates of one namespace more are known, in `version`. */
-  readonly onSynced: (version: LeaseCandidateVersion) => void;
+  /** All candidates are known, of this source and in all namespaces. */
+  readonly onSynced: (apiVersion: CandidateApiVersion) => void;
   /** No version is served: told once, each time that it comes to be so. */
   readonly onNotServed: () => void;
+  /** What was watched, and known, is served no more. */
+  readonly onGone: (apiVersion: CandidateApiVersion) => void;
+  /** What `knows` and `isClosed` say may have changed. */
+  readonly onSighted: () => void;
   readonly onDiscoveryError: (error: unknown) => void;
   readonly onError: (error: unknown, context: ReflectorErrorContext) => void;
   readonly observe: (observation: ReflectorObservation) => void;
@@ -38,8 +41,8 @@ const DISCOVERY_INTERVAL_MS = 10_000;
 const BACKOFF = { initialMs: 100, maxMs: DISCOVERY_INTERVAL_MS, resetAfterMs: DISCOVERY_INTERVAL_MS };
 
 /**
- * Watches LeaseCandidates in the newest version that the server has, found by discovery at the start and again whenever
- * a watch says that the resource has gone (rule 11).
+ * Watches the LeaseCandidates of one source in the newest version that the server has, found by discovery at the start
+ * and again whenever a watch says that the resource has gone (rule 11).
  */
 export class CandidateWatch {
   readonly #parts: CandidateWatchParts;
@@ -48,17 +51,30 @@ export class CandidateWatch {
   readonly #backoff: Backoff;
   #running: Promise<void> | undefined;
   /** Undefined while no version is served. */
-  #watched: { version: LeaseCandidateVersion; reflectors: NamespacedReflectors<LeaseCandidate> } | undefined;
+  #watched: { apiVersion: CandidateApiVersion; reflectors: NamespacedReflectors<LeaseCandidate> } | undefined;
   #isNotServed = false;
+  /** What was watched is served no more, and it is not known yet whether another version is. */
+  #isGone = false;
+  /** The namespaces in which this process may not read them, '' being all. */
+  readonly #forbidden = new Set<string>();
 
   constructor(parts: CandidateWatchParts) {
     this.#parts = parts;
     this.#backoff = new Backoff(BACKOFF, parts.clock);
   }
 
-  /** The version watched; undefined while none is served. */
-  get version(): LeaseCandidateVersion | undefined {
-    return this.#watched?.version;
+  get source(): CandidateSource {
+    return this.#parts.source;
+  }
+
+  /** What is watched; undefined while no version is served. */
+  get apiVersion(): CandidateApiVersion | undefined {
+    return this.#watched?.apiVersion;
+  }
+
+  /** Whether the server has said that it serves no version. */
+  get isNotServed(): boolean {
+    return this.#isNotServed;
   }
 
   /** One for each namespace watched; none while no version is served. */
@@ -71,8 +87,9 @@ export class CandidateWatch {
     return this.#watched?.reflectors.knows(namespace) ?? false;
   }
 
-  hasSynced(): boolean {
-    return this.#watched?.reflectors.knowAll() ?? false;
+  /** Whether there are no candidates to be known in `namespace`: they are not served, or this process may not read them. */
+  isClosed(namespace: string): boolean {
+    return this.#isNotServed || this.#isGone || this.#forbidden.has('') || this.#forbidden.has(namespace);
   }
 
   /** See {@link Reflector.relist}. */
@@ -92,46 +109,54 @@ export class CandidateWatch {
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      const version = await this.#discover();
-      if (version === undefined) {
+      const apiVersion = await this.#discover();
+      if (apiVersion === undefined) {
         await sleep(this.#parts.clock, DISCOVERY_INTERVAL_MS, signal);
         continue;
       }
-      await this.#watchUntilGone(version);
+      await this.#watchUntilGone(apiVersion);
       // Of several servers behind one address, one may list a version that another does not have.
       await sleep(this.#parts.clock, this.#backoff.failed(), signal);
     }
   }
 
-  async #discover(): Promise<LeaseCandidateVersion | undefined> {
-    const { client, onDiscoveryError, onNotServed } = this.#parts;
+  async #discover(): Promise<CandidateApiVersion | undefined> {
+    const { client, source, onDiscoveryError, onNotServed, onSighted } = this.#parts;
     try {
-      const version = await discoverServedVersion(client, leaseCandidateResource, this.#stopping.signal);
-      const isNews = version === undefined && !this.#isNotServed;
-      this.#isNotServed = version === undefined;
-      if (isNews) onNotServed();
-      return version;
+      const apiVersion = await discoverServed(client, candidateResources[source], this.#stopping.signal);
+      const isNews = apiVersion === undefined && !this.#isNotServed;
+      this.#isNotServed = apiVersion === undefined;
+      this.#isGone = false;
+      if (isNews) {
+        onNotServed();
+        onSighted();
+      }
+      return apiVersion;
     } catch (error) {
       if (!this.#stopping.signal.aborted) onDiscoveryError(error);
       return undefined;
     }
   }
 
-  async #watchUntilGone(version: LeaseCandidateVersion): Promise<void> {
+  async #watchUntilGone(apiVersion: CandidateApiVersion): Promise<void> {
     const gone = Promise.withResolvers<void>();
     const { signal } = this.#stopping;
     const end = () => gone.resolve();
     signal.addEventListener('abort', end, { once: true });
     const reflectors = new NamespacedReflectors(this.#parts.namespaces, (namespace) =>
-      this.#reflector(version, namespace, end),
+      this.#reflector(apiVersion, namespace, end),
     );
-    this.#watched = { version, reflectors };
+    this.#watched = { apiVersion, reflectors };
     reflectors.start();
     if (signal.aborted) end();
     await gone.promise;
     signal.removeEventListener('abort', end);
 
+    const wasKnown = reflectors.knowAll();
     this.#watched = undefined;
+    this.#isGone = true;
+    this.#forbidden.clear();
+    if (wasKnown && !signal.aborted) this.#parts.onGone(apiVersion);
     await reflectors.stop();
     const { handler } = this.#parts;
     for (const reflector of reflectors.all) {
@@ -141,24 +166,39 @@ export class CandidateWatch {
   }
 
   #reflector(
-    version: LeaseCandidateVersion,
+    apiVersion: CandidateApiVersion,
     namespace: string,
     onNotServed: () => void,
   ): Reflector<LeaseCandidate> {
-    const { client, clock, handler, onError, observe, onSynced } = this.#parts;
+    const { client, clock, handler, onError, observe, onSynced, onSighted } = this.#parts;
     return new Reflector({
       client,
       clock,
-      path: resourcePaths.candidates(version, namespace),
+      path: resourcePaths.candidates(apiVersion, namespace),
       decode: decodeLeaseCandidate,
       handler,
-      onError,
+      onError: (error, context) => {
+        onError(error, context);
+        this.#noteRefusal(error, namespace);
+      },
       observe,
       onNotServed,
       onSynced: () => {
-        if (this.hasSynced()) this.#backoff.succeeded();
-        onSynced(version);
+        this.#forbidden.delete(namespace);
+        if (this.#watched?.reflectors.knowAll()) {
+          this.#backoff.succeeded();
+          onSynced(apiVersion);
+        }
+        onSighted();
       },
     });
+  }
+
+  /** What was read before is known, whatever becomes of the rights. */
+  #noteRefusal(error: unknown, namespace: string): void {
+    const isForbidden = error instanceof ApiError && error.status === 403;
+    if (!isForbidden || this.#forbidden.has(namespace) || this.knows(namespace)) return;
+    this.#forbidden.add(namespace);
+    this.#parts.onSighted();
   }
 }

@@ -1,5 +1,5 @@
+import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
 import { decodeLease } from '../coordination/lease.ts';
-import type { LeaseCandidateVersion } from '../coordination/lease-candidate-version.ts';
 import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import { isUnsuspected } from '../election/candidate-observation.ts';
@@ -13,7 +13,7 @@ import { Reflector, type ReflectorEvent } from '../kubernetes/reflector.ts';
 import type { Instant } from '../support/clock.ts';
 import { EventLoopShare, unhurried } from '../support/event-loop-share.ts';
 import { createActionWriter } from './action-writer.ts';
-import { CandidateWatch } from './candidate-watch.ts';
+import { CandidateSourcesWatch } from './candidate-sources-watch.ts';
 import type { ElectionControllerParts, SeenListener } from './controller-parts.ts';
 import { ElectionRecords } from './election-records.ts';
 import {
@@ -43,7 +43,7 @@ export class ElectionController {
   readonly #reconciler: Reconciler;
   readonly #share: EventLoopShare;
   readonly #leases: NamespacedReflectors<Lease>;
-  readonly #candidates: CandidateWatch;
+  readonly #candidates: CandidateSourcesWatch;
   readonly #lastReasons = new Map<LeaseKey, Reason>();
   #onSeen: SeenListener | undefined;
   #workers: Promise<void> | undefined;
@@ -55,16 +55,15 @@ export class ElectionController {
     this.#records = new ElectionRecords(settings);
     this.#share = new EventLoopShare(clock);
     this.#leases = new NamespacedReflectors(namespaces, (namespace) => this.#leaseReflector(namespace));
-    this.#candidates = new CandidateWatch({
+    this.#candidates = new CandidateSourcesWatch({
       client,
       clock,
       namespaces,
       handler: (event) => this.#onCandidate(event),
-      onSynced: (version) => {
-        if (this.#candidates.hasSynced()) observer.synced(version);
-        this.#sighted();
-      },
+      onSynced: (apiVersion) => observer.synced(apiVersion),
       onNotServed: () => observer.notServed(),
+      onGone: (apiVersion) => observer.gone(apiVersion),
+      onSighted: () => this.#sighted(),
       onDiscoveryError: (error) => observer.discoveryFailed(error),
       onError: (error, context) => observer.reflectorFailed(error, context),
       observe: observer.reflectorObserver('leasecandidates'),
@@ -73,7 +72,9 @@ export class ElectionController {
       clock,
       settings,
       records: this.#records,
-      writer: parts.isDryRun ? undefined : createActionWriter(client, () => this.#candidates.version),
+      writer: parts.isDryRun
+        ? undefined
+        : createActionWriter(client, (source) => this.#candidates.apiVersionOf(source)),
       mostRequests: parts.workers,
       mayWrite: parts.mayWrite,
       observer: this.#decisionObserver(),
@@ -121,21 +122,21 @@ export class ElectionController {
   }
 
   hasSynced(resource: WatchedResource): boolean {
-    if (resource === 'leasecandidates') return this.#candidates.hasSynced();
-    return this.#leases.knowAll();
+    return resource === 'leases' ? this.#leases.knowAll() : this.#candidates.hasSynced();
   }
 
   /**
    * Whether there is a namespace in which this process can elect. One that sees no candidates, as it may not or as its API
-   * server serves none, leaves the lock to whoever does (rule 10).
+   * server serves none, leaves the lock to whoever does; one that sees some of them no more lets others go first (rule 10).
    */
   canElect(): boolean {
-    return this.#leases.namespaces.some((namespace) => this.#knows(namespace));
+    const knowsAny = this.#leases.namespaces.some((namespace) => this.#knows(namespace));
+    return knowsAny && !this.#candidates.hasJustLostOne;
   }
 
-  /** The version in which LeaseCandidates are watched; undefined while none is served. */
-  get candidateVersion(): LeaseCandidateVersion | undefined {
-    return this.#candidates.version;
+  /** What LeaseCandidates are watched as; nothing while none are served. */
+  get candidateApis(): readonly CandidateApiVersion[] {
+    return this.#candidates.apiVersions;
   }
 
   /** The requests that wait or are under way. */
@@ -256,7 +257,9 @@ export class ElectionController {
     const key = leaseKey(object.namespace, object.leaseName);
     const change = candidateChange(previous, object);
     const isRoutine = change === 'ping' || (change === 'renewal' && this.#isRoutine(key, object));
-    this.#records.seeCandidate(object, this.#now(), type === 'added' && !initial);
+    const isCounted = this.#records.seeCandidate(object, this.#now(), type === 'added' && !initial);
+    if (this.#records.hasTwin(key, object.name)) this.#parts.observer.twinSeen(key, object.name);
+    if (!isCounted) return;
     if (change !== 'ping') this.#reconciler.outdate(key);
     if (!isRoutine || this.#reconciler.isBlocked(key)) this.queue.add(key);
     this.#onSeen?.(key, false);

@@ -18,6 +18,8 @@ export class ElectionRecords {
   readonly #leases = new Map<LeaseKey, Lease>();
   readonly #memories = new Map<LeaseKey, LeaseMemory>();
   readonly #candidates = new Map<LeaseKey, Map<string, ObservedCandidate>>();
+  /** Custom candidates that do not count, as there is a native one of their name for their Lease (rule 13). */
+  readonly #shadowed = new Map<LeaseKey, Map<string, LeaseCandidate>>();
   /** Leases that are gone, by when what is remembered of them matters no more. */
   readonly #deletedLeases = new DeadlineHeap();
 
@@ -33,25 +35,51 @@ export class ElectionRecords {
     this.#forgetIfGone(key, now);
   }
 
-  /** Takes in a candidate as it is now; `isNew` when it was created just now. */
-  seeCandidate(candidate: LeaseCandidate, now: Now, isNew = false): void {
+  /**
+   * Takes in a candidate as it is now; `isNew` when it was created just now.
+   *
+   * @returns whether it counts: a custom one does not beside a native one of the same name
+   */
+  seeCandidate(candidate: LeaseCandidate, now: Now, isNew = false): boolean {
     const key = leaseKey(candidate.namespace, candidate.leaseName);
     const candidates = this.#candidates.get(key) ?? new Map<string, ObservedCandidate>();
-    const known = candidates.get(candidate.name)?.observation;
-    const observation = observeCandidate(known, candidate, now, this.#settings, isNew);
+    const known = candidates.get(candidate.name);
+    const isAnother = known !== undefined && known.candidate.source !== candidate.source;
+    if (isAnother && candidate.source === 'custom') {
+      this.#shadow(key, candidate);
+      return false;
+    }
+    if (isAnother) this.#shadow(key, known.candidate);
+    const former = isAnother ? undefined : known?.observation;
+    const observation = observeCandidate(former, candidate, now, this.#settings, isNew);
     // Versions are read now, and not those of a whole crowd when it is decided on.
     for (const which of ['binary', 'emulation'] as const) versionOf(candidate, which);
     this.#candidates.set(key, candidates.set(candidate.name, { candidate, observation }));
+    return true;
   }
 
   /** Takes note that a candidate is gone. */
   dropCandidate(candidate: LeaseCandidate, now: Now): void {
     const key = leaseKey(candidate.namespace, candidate.leaseName);
+    const shadowed = this.#shadowed.get(key)?.get(candidate.name);
+    if (shadowed) this.#unshadow(key, shadowed);
     const candidates = this.#candidates.get(key);
-    if (candidates?.get(candidate.name)?.candidate.uid !== candidate.uid) return;
-    candidates.delete(candidate.name);
-    if (candidates.size === 0) this.#candidates.delete(key);
+    if (candidates?.get(candidate.name)?.candidate.uid === candidate.uid) {
+      candidates.delete(candidate.name);
+      if (candidates.size === 0) this.#candidates.delete(key);
+    }
+    if (shadowed && shadowed.uid !== candidate.uid) this.seeCandidate(shadowed, now);
     this.#forgetIfGone(key, now);
+  }
+
+  /** Whether two candidates for the Lease have that name, of which only the native one counts. */
+  hasTwin(key: LeaseKey, name: string): boolean {
+    return this.#shadowed.get(key)?.has(name) ?? false;
+  }
+
+  /** The custom candidates that do not count, as there are native ones of their names. */
+  *shadowedCandidates(): IterableIterator<LeaseCandidate> {
+    for (const byName of this.#shadowed.values()) yield* byName.values();
   }
 
   /** All that a decision about one Lease depends on. */
@@ -133,6 +161,17 @@ export class ElectionRecords {
     const known = candidates?.get(candidate.name);
     if (!known || known.candidate.uid !== candidate.uid) return;
     candidates?.set(candidate.name, { ...known, observation: update(known.observation) });
+  }
+
+  #shadow(key: LeaseKey, candidate: LeaseCandidate): void {
+    const byName = this.#shadowed.get(key) ?? new Map<string, LeaseCandidate>();
+    this.#shadowed.set(key, byName.set(candidate.name, candidate));
+  }
+
+  #unshadow(key: LeaseKey, candidate: LeaseCandidate): void {
+    const byName = this.#shadowed.get(key);
+    byName?.delete(candidate.name);
+    if (byName?.size === 0) this.#shadowed.delete(key);
   }
 
   /** What is remembered of a deleted Lease matters until its last holder cannot believe in it any longer (rule 8). */

@@ -1,4 +1,4 @@
-import type { LeaseCandidateVersion } from '../coordination/lease-candidate-version.ts';
+import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Action, Decision } from '../election/decision.ts';
 import type { ElectionInput } from '../election/election-input.ts';
@@ -27,7 +27,13 @@ export type WatchedResource = 'leases' | 'leasecandidates';
 
 /** What happens in the controller, for whoever logs and measures. Must not throw. */
 export interface ControllerObserver extends DecisionObserver {
-  synced(version: LeaseCandidateVersion): void;
+  /** All LeaseCandidates of one source are known. */
+  synced(apiVersion: CandidateApiVersion): void;
+  /** LeaseCandidates are served no more as what they were watched as. */
+  gone(apiVersion: CandidateApiVersion): void;
+  /** Two candidates for the Lease have that name: the native one counts, the custom one does not. */
+  twinSeen(key: LeaseKey, name: string): void;
+  /** No LeaseCandidates are served at all. */
   notServed(): void;
   discoveryFailed(error: unknown): void;
   reflectorFailed(error: unknown, context: ReflectorErrorContext): void;

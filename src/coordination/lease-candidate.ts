@@ -1,20 +1,27 @@
 import type { LeaseCandidate, StrategyPreference } from '../election/model.ts';
+import { GROUP } from './group.ts';
 import { identityOf, type RawObject, specOf, textField, timeField } from './raw-object.ts';
 
 /**
- * Reads a LeaseCandidate of any version: v1beta1 and v1alpha2 have `strategy`, v1alpha1 has `preferredStrategies`. Never
+ * Reads a LeaseCandidate of any version, as its `apiVersion` tells: without one, it is the API server's own. Of those,
+ * v1beta1 and v1alpha2 have `strategy`, v1alpha1 has `preferredStrategies`; a custom one that names no emulationVersion
+ * emulates none but its own. Never
  * throws: a field that cannot be read counts as one that is not set, and the election judges what is left.
  */
 export function decodeLeaseCandidate(object: RawObject): LeaseCandidate {
   const { metadata } = object;
   const spec = specOf(object);
+  const source = textField(object, 'apiVersion')?.startsWith(`${GROUP}/`) ? 'custom' : 'native';
+  const binaryVersion = textField(spec, 'binaryVersion');
   return {
+    source,
     ...identityOf(object),
     creationTimestamp: timeField(metadata, 'creationTimestamp'),
     isDeleting: textField(metadata, 'deletionTimestamp') !== undefined,
     leaseName: textField(spec, 'leaseName') ?? '',
-    binaryVersion: textField(spec, 'binaryVersion'),
-    emulationVersion: textField(spec, 'emulationVersion'),
+    binaryVersion,
+    emulationVersion:
+      textField(spec, 'emulationVersion') ?? (source === 'custom' ? binaryVersion : undefined),
     preference: decodePreference(spec),
     renewTime: timeField(spec, 'renewTime'),
     pingTime: timeField(spec, 'pingTime'),

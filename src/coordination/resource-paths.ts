@@ -1,16 +1,16 @@
-import type { LeaseCandidateVersion } from './lease-candidate-version.ts';
+import type { CandidateApiVersion } from './candidate-sources.ts';
 
-const GROUP = '/apis/coordination.k8s.io';
+const LEASES = '/apis/coordination.k8s.io/v1';
 
 /** Where an API server has Leases and LeaseCandidates; an empty namespace stands for all of them. */
 export const resourcePaths = {
-  leases: (namespace: string) => `${GROUP}/v1${inNamespace(namespace)}/leases`,
+  leases: (namespace: string) => `${LEASES}${inNamespace(namespace)}/leases`,
   lease: (namespace: string, name: string) =>
     `${resourcePaths.leases(namespace)}/${encodeURIComponent(name)}`,
-  candidates: (version: LeaseCandidateVersion, namespace: string) =>
-    `${GROUP}/${version}${inNamespace(namespace)}/leasecandidates`,
-  candidate: (version: LeaseCandidateVersion, namespace: string, name: string) =>
-    `${resourcePaths.candidates(version, namespace)}/${encodeURIComponent(name)}`,
+  candidates: (apiVersion: CandidateApiVersion, namespace: string) =>
+    `/apis/${apiVersion}${inNamespace(namespace)}/leasecandidates`,
+  candidate: (apiVersion: CandidateApiVersion, namespace: string, name: string) =>
+    `${resourcePaths.candidates(apiVersion, namespace)}/${encodeURIComponent(name)}`,
 };
 
 function inNamespace(namespace: string): string {

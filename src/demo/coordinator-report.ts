@@ -34,6 +34,8 @@ export class CoordinatorReport {
       applied: (key, decision, input) => this.#decided(key, decision, input),
       forgotten: (key) => this.#reasons.delete(key),
       synced: () => {},
+      gone: (apiVersion) => this.#trouble(`the API server serves no ${apiVersion} LeaseCandidates any more`),
+      twinSeen: (key, name) => this.#trouble(`two candidates for ${key} are named ${name}`),
       notServed: () => this.#trouble('the API server does not serve LeaseCandidates'),
       discoveryFailed: (error) => this.#trouble('cannot ask what the API server serves', error),
       reflectorFailed: (error) => this.#trouble('cannot watch', error),

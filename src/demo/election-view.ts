@@ -46,7 +46,7 @@ export class ElectionView {
     this.#candidates = new Reflector({
       client,
       clock,
-      path: resourcePaths.candidates('v1beta1', namespace),
+      path: resourcePaths.candidates('coordination.k8s.io/v1beta1', namespace),
       decode: decodeLeaseCandidate,
       handler: ({ type, object }) => this.#seeCandidate(object, type === 'deleted'),
     });

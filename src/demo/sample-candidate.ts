@@ -25,7 +25,7 @@ export interface SampleCandidateParts {
 }
 
 /** The version of LeaseCandidate that client-go's candidates use since 0.33. */
-const VERSION = 'v1beta1';
+const API_VERSION = 'coordination.k8s.io/v1beta1';
 /** When a ping is ahead of its own clock, or came while it answered another, in milliseconds. */
 const PINGED_AGAIN_MS = 20;
 /** Between attempts to renew a LeaseCandidate, in milliseconds. */
@@ -58,7 +58,7 @@ export class SampleCandidate {
     this.#watch = new Reflector({
       client,
       clock,
-      path: resourcePaths.candidates(VERSION, identity.namespace),
+      path: resourcePaths.candidates(API_VERSION, identity.namespace),
       query: { fieldSelector: `metadata.name=${identity.name}` },
       decode: (raw) => raw,
       handler: ({ type, object }) => this.#see(type === 'deleted' ? undefined : object),
@@ -153,7 +153,7 @@ export class SampleCandidate {
         })
       : await client.request({
           method: 'POST',
-          path: resourcePaths.candidates(VERSION, identity.namespace),
+          path: resourcePaths.candidates(API_VERSION, identity.namespace),
           body: newLeaseCandidate(identity, renewTime),
           signal,
         });
@@ -174,14 +174,14 @@ export class SampleCandidate {
 
   get #path(): string {
     const { namespace, name } = this.identity;
-    return resourcePaths.candidate(VERSION, namespace, name);
+    return resourcePaths.candidate(API_VERSION, namespace, name);
   }
 }
 
 function newLeaseCandidate(identity: SampleIdentity, renewTime: string) {
   const { namespace, name, leaseName, binaryVersion, emulationVersion, strategy } = identity;
   return {
-    apiVersion: `coordination.k8s.io/${VERSION}`,
+    apiVersion: API_VERSION,
     kind: 'LeaseCandidate',
     metadata: { namespace, name },
     spec: { leaseName, binaryVersion, emulationVersion, strategy, renewTime },

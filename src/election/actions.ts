@@ -23,9 +23,9 @@ export function pingTo(
   { candidate, observation }: Standing,
   purpose: PingPurpose,
 ): PingCandidate {
-  const { name, uid, resourceVersion } = candidate;
+  const { source, name, uid, resourceVersion } = candidate;
   const pingTime = pingTimeFor(candidate, observation, now);
-  return { kind: 'PingCandidate', name, uid, resourceVersion, pingTime, purpose };
+  return { kind: 'PingCandidate', source, name, uid, resourceVersion, pingTime, purpose };
 }
 
 /** A Lease that is left alone must not keep a preferredHolder of ours: its holder would stop renewing for nothing. */

@@ -45,8 +45,8 @@ interface Due {
 
 function actionFor(view: View, standing: Standing, due: NonNullable<Due['now']>): Action {
   if (due !== 'deletion') return pingTo(view, standing, due);
-  const { name, uid, resourceVersion } = standing.candidate;
-  return { kind: 'DeleteCandidate', name, uid, resourceVersion };
+  const { source, name, uid, resourceVersion } = standing.candidate;
+  return { kind: 'DeleteCandidate', source, name, uid, resourceVersion };
 }
 
 function decideOne(view: View, standing: Standing): Due {

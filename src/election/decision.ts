@@ -1,5 +1,6 @@
 import type { PingPurpose } from './candidate-observation.ts';
 import type { Grant } from './lease-memory.ts';
+import type { CandidateSource } from './model.ts';
 import type { Outcome } from './outcome.ts';
 import type { Reason } from './reason.ts';
 import type { Standing } from './standing.ts';
@@ -9,6 +10,7 @@ import type { Instant, MicroTime } from './time.ts';
 /** Asks a candidate for a sign of life. Unless `resourceVersion` is still the candidate's, nothing is written. */
 export interface PingCandidate {
   readonly kind: 'PingCandidate';
+  readonly source: CandidateSource;
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
@@ -56,6 +58,7 @@ export type LeaseChange =
 /** Collects a candidate that nobody has heard of for hours; not if it was replaced or changed meanwhile. */
 export interface DeleteCandidate {
   readonly kind: 'DeleteCandidate';
+  readonly source: CandidateSource;
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;

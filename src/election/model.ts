@@ -5,8 +5,12 @@ export type StrategyPreference =
   | { readonly kind: 'strategy'; readonly strategy: string }
   | { readonly kind: 'preferredStrategies'; readonly strategies: readonly string[] };
 
+/** Where a LeaseCandidate comes from: the API server's own group, or the custom resource of this project (rule 13). */
+export type CandidateSource = 'native' | 'custom';
+
 /** A LeaseCandidate of any served version. Names are those of the API; `undefined` is a field that is not set. */
 export interface LeaseCandidate {
+  readonly source: CandidateSource;
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;

@@ -58,7 +58,7 @@ function checkApi({ elections, serverVersion, limitedTo }: Evidence): Finding {
         'look into with --namespace.',
     };
   }
-  if (elections.candidateVersion === undefined) {
+  if (elections.candidateApis.length === 0) {
     return {
       check,
       severity: 'error',
@@ -72,7 +72,7 @@ function checkApi({ elections, serverVersion, limitedTo }: Evidence): Finding {
     check,
     severity: 'ok',
     what:
-      `${serverVersion} serves LeaseCandidate ${elections.candidateVersion}.` +
+      `${serverVersion} serves LeaseCandidates as ${elections.candidateApis.join(' and ')}.` +
       (limitedTo.elections === undefined ? '' : ` Only namespace ${limitedTo.elections} may be examined.`),
   };
 }
@@ -131,7 +131,7 @@ function checkLock({ lock, elections }: Evidence): Finding {
             : `${lock.formerHolder} held the lock ${LOCK} and renews it no more.`,
         meaning: 'Nobody coordinates: a leader that dies is not replaced.',
         advice:
-          elections !== undefined && elections.candidateVersion === undefined
+          elections?.candidateApis.length === 0
             ? 'Turn the API on first: no coordinator takes the lock where it sees no LeaseCandidates.'
             : 'Start the coordinator (run) and look at its log; see that it may do what deploy/rbac.yaml grants.',
         runbook: runbookPath('LeaseCoordinatorAbsent'),
@@ -206,7 +206,7 @@ function checkRenewTimes(
 
 function checkCandidates({ elections }: Evidence): readonly Finding[] {
   const check = 'Candidates';
-  if (elections?.candidateVersion === undefined) return [];
+  if (!elections || elections.candidateApis.length === 0) return [];
   const standings = elections.elections.flatMap(
     ({ input }) => surveyElection(input, elections.now).standings,
   );
@@ -237,7 +237,7 @@ function checkCandidates({ elections }: Evidence): readonly Finding[] {
 
 /** Leases whose election is held up. */
 function checkLeases({ elections }: Evidence): readonly Finding[] {
-  if (elections?.candidateVersion === undefined) return [];
+  if (!elections || elections.candidateApis.length === 0) return [];
   const check = 'Leases';
   const statuses = elections.elections.map((election) => statusOf(election, elections.now));
   const byReason = Map.groupBy(statuses, troubleOf);

@@ -1,4 +1,4 @@
-import { CandidateWatch } from '../controller/candidate-watch.ts';
+import { CandidateSourcesWatch } from '../controller/candidate-sources-watch.ts';
 import { ElectionRecords } from '../controller/election-records.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';
@@ -49,7 +49,7 @@ export async function* watchElections(
       else records.seeLease(key, type === 'deleted' ? undefined : lease, now());
     },
   });
-  const candidates = new CandidateWatch({
+  const candidates = new CandidateSourcesWatch({
     client,
     clock,
     namespaces: namespace === '' ? [] : [namespace],
@@ -60,6 +60,8 @@ export async function* watchElections(
       else records.seeCandidate(object, now());
     },
     onSynced: () => {},
+    onGone: () => {},
+    onSighted: () => {},
     onNotServed: () => onError(new Error('the server serves no LeaseCandidates any more')),
     onDiscoveryError: onError,
     onError,

@@ -1,17 +1,19 @@
 import { ElectionRecords } from '../controller/election-records.ts';
+import {
+  type CandidateApiVersion,
+  candidateResources,
+  candidateSources,
+} from '../coordination/candidate-sources.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
-import {
-  type LeaseCandidateVersion,
-  leaseCandidateResource,
-} from '../coordination/lease-candidate-version.ts';
 import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { Now } from '../election/time.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { discoverServedVersion } from '../kubernetes/discovery.ts';
+import { discoverServed } from '../kubernetes/discovery.ts';
+import { ApiError } from '../kubernetes/errors.ts';
 import { listAllPages } from '../kubernetes/list-pages.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
 import type { Clock } from '../support/clock.ts';
@@ -26,8 +28,10 @@ export interface ObservedElection {
 
 /** What was found in one look at a cluster. */
 export interface ObservedElections {
-  /** Undefined: the server serves LeaseCandidates in no version, so that nobody can be a candidate. */
-  readonly candidateVersion: LeaseCandidateVersion | undefined;
+  /** What the server serves LeaseCandidates as; nothing: nobody can be a candidate. */
+  readonly candidateApis: readonly CandidateApiVersion[];
+  /** Those of them that these credentials may not list, so that it is not known who is a candidate there; never all. */
+  readonly forbiddenApis: readonly CandidateApiVersion[];
   readonly now: Now;
   /** Those that somebody is a candidate for or that name a strategy, in the order of namespace and name. */
   readonly elections: readonly ObservedElection[];
@@ -48,24 +52,28 @@ export interface LookRequest {
 const PAGE_SIZE = 500;
 const PAGE_DEADLINE_MS = 60_000;
 
-/** The newest version in which the server has LeaseCandidates; undefined: in none. Rejects as the client does. */
-export function servedCandidateVersion(
+/** What the server serves LeaseCandidates as, of each source in the newest version. Rejects as the client does. */
+export async function servedCandidateApis(
   client: KubernetesClient,
   signal?: AbortSignal,
-): Promise<LeaseCandidateVersion | undefined> {
-  return discoverServedVersion(client, leaseCandidateResource, signal);
+): Promise<readonly CandidateApiVersion[]> {
+  const served = await Promise.all(
+    candidateSources.map((source) => discoverServed(client, candidateResources[source], signal)),
+  );
+  return served.filter((apiVersion) => apiVersion !== undefined);
 }
 
-/** Looks once at Leases and their candidates. Rejects as the client does. */
+/** Looks once at Leases and their candidates. Rejects as the client does, and if no candidates may be listed at all. */
 export async function lookAtElections(request: LookRequest): Promise<ObservedElections> {
   const { client, clock, settings, namespace, leaseName, signal } = request;
-  const candidateVersion = await servedCandidateVersion(client, signal);
-  const [leases, candidates] = await Promise.all([
+  const candidateApis = await servedCandidateApis(client, signal);
+  const [leases, ...lists] = await Promise.all([
     list(request, resourcePaths.leases(namespace), leaseName && `metadata.name=${escaped(leaseName)}`),
-    candidateVersion === undefined
-      ? []
-      : list(request, resourcePaths.candidates(candidateVersion, namespace)),
+    ...candidateApis.map((apiVersion) => listUnlessForbidden(request, apiVersion)),
   ]);
+  const refusals = lists.filter((objects) => objects instanceof ApiError);
+  if (refusals[0] && refusals.length === lists.length) throw refusals[0];
+  const candidates = lists.flatMap((objects) => (objects instanceof ApiError ? [] : objects));
   const now: Now = { monotonic: clock.now(), wall: clock.wallTime() };
   const records = new ElectionRecords(settings);
   const rawLeases = new Map<LeaseKey, KubernetesObject>();
@@ -82,7 +90,8 @@ export async function lookAtElections(request: LookRequest): Promise<ObservedEle
     }
   }
   const asked = leaseName === undefined ? [] : [leaseKey(namespace, leaseName)];
-  return { candidateVersion, now, elections: electionsIn(records, rawLeases, asked) };
+  const forbiddenApis = candidateApis.filter((_, index) => lists[index] instanceof ApiError);
+  return { candidateApis, forbiddenApis, now, elections: electionsIn(records, rawLeases, asked) };
 }
 
 /** A candidate may name a Lease by what means something else in a selector. */
@@ -106,6 +115,19 @@ function compareKeys(a: LeaseKey, b: LeaseKey): number {
   // A slash sorts after "-" and ".": by the whole key, kube-system/x would come before kube/x.
   const [left, right] = [a.replace('/', '\0'), b.replace('/', '\0')];
   return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** The candidates of one source, or the refusal. */
+async function listUnlessForbidden(
+  request: LookRequest,
+  apiVersion: CandidateApiVersion,
+): Promise<readonly KubernetesObject[] | ApiError> {
+  try {
+    return await list(request, resourcePaths.candidates(apiVersion, request.namespace));
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return error;
+    throw error;
+  }
 }
 
 async function list(

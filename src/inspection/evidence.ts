@@ -1,3 +1,4 @@
+import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
 import { specOf } from '../coordination/raw-object.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { ElectionSettings } from '../election/model.ts';
@@ -57,22 +58,32 @@ export async function gatherEvidence(request: ExaminationRequest): Promise<Evide
     missingAmong(client, rights),
   ]);
   const here = everywhere ? undefined : await unlessForbidden(lookAtElections(request));
+  const elections = everywhere ?? here;
   const missingHere = await missingIn(client, namespace, missingEverywhere);
   const hasMoreHere = missingHere.length < missingEverywhere.length;
   const gitVersion = version?.['gitVersion'];
   return {
     serverVersion: typeof gitVersion === 'string' ? gitVersion : '',
     user,
-    elections: everywhere ?? here,
+    elections,
     limitedTo: {
       elections: here && namespace,
       rights: hasMoreHere ? namespace : undefined,
     },
     lock,
     trial,
-    missingRights: hasMoreHere ? missingHere : missingEverywhere,
+    missingRights: neededFor(elections?.candidateApis, hasMoreHere ? missingHere : missingEverywhere),
     serverAheadMs: clock.serverAheadMs,
   };
+}
+
+/** Rights on candidates are needed where these are served. Unknown: all of them. */
+function neededFor(
+  candidateApis: readonly CandidateApiVersion[] | undefined,
+  missing: readonly Right[],
+): readonly Right[] {
+  const isServed = (group: string) => candidateApis?.some((api) => api.startsWith(`${group}/`)) ?? true;
+  return missing.filter(({ group, resource }) => resource !== 'leasecandidates' || isServed(group));
 }
 
 async function unlessForbidden<T>(look: Promise<T>): Promise<T | undefined> {

@@ -84,6 +84,7 @@ function addedCandidate(text: string, input: ElectionInput): LeaseCandidate {
   // A new version of a program asks for what it asked for before; a new one for what the others do.
   const alike = present.find((candidate) => candidate.name === name) ?? present[0];
   return {
+    source: alike?.source ?? 'native',
     namespace: input.namespace,
     name,
     uid: `planned-${name}`,

@@ -4,29 +4,28 @@ import { ApiError } from './errors.ts';
 
 /** A resource to look for. */
 export interface WantedResource<V extends string> {
-  readonly group: string;
   /** The plural name, as in paths. */
   readonly resource: string;
-  /** The versions that would do, the best first. */
-  readonly versions: readonly V[];
+  /** Groups and versions that would do, such as `coordination.k8s.io/v1`, the best first. */
+  readonly apiVersions: readonly V[];
 }
 
 /**
- * The first of the versions in which the server has the resource; undefined when there is none. Rejects as
+ * The first of the apiVersions in which the server has the resource; undefined when there is none. Rejects as
  * the client does: a server that cannot tell is not one that does not serve.
  *
  * Each version is asked for by itself: the group's own list of its versions lags behind for a moment when an upgraded
  * server starts, and still names those of before.
  */
-export async function discoverServedVersion<V extends string>(
+export async function discoverServed<V extends string>(
   client: KubernetesClient,
-  { group, resource, versions }: WantedResource<V>,
+  { resource, apiVersions }: WantedResource<V>,
   signal?: AbortSignal,
 ): Promise<V | undefined> {
-  for (const version of versions) {
-    const list = await getUnlessNotFound(client, `/apis/${group}/${version}`, signal);
+  for (const apiVersion of apiVersions) {
+    const list = await getUnlessNotFound(client, `/apis/${apiVersion}`, signal);
     // A version may be served for the sake of other resources.
-    if (namesOf(list?.['resources']).includes(resource)) return version;
+    if (namesOf(list?.['resources']).includes(resource)) return apiVersion;
   }
   return undefined;
 }

@@ -151,13 +151,12 @@ function readinessChecks(
   controller: ElectionController,
   lock: CoordinatorLock | undefined,
 ): readonly HealthCheck[] {
-  const candidateVersion = controller.candidateVersion;
+  const { candidateApis } = controller;
   const served: HealthCheck = {
     name: 'leasecandidates-served',
-    ok: candidateVersion !== undefined,
+    ok: candidateApis.length > 0,
     message:
-      candidateVersion ??
-      'the API server serves no version of LeaseCandidate; see the log for how to turn it on',
+      candidateApis.join(', ') || 'the API server serves no LeaseCandidates; see the log for what to do',
   };
   const synced = (['leases', 'leasecandidates'] as const).map(
     (resource): HealthCheck => ({

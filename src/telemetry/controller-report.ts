@@ -1,6 +1,7 @@
 import type { LockEvent } from '../controller/lock/lock-settings.ts';
 import type { LockState } from '../controller/lock/lock-state.ts';
 import type { ControllerObserver } from '../controller/observers.ts';
+import { GROUP } from '../coordination/group.ts';
 import type { Instant } from '../election/time.ts';
 import { kindOfFailure } from '../kubernetes/errors.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
@@ -16,6 +17,10 @@ export const NOT_SERVED_ADVICE =
   'The API server does not serve LeaseCandidates. Start every kube-apiserver with ' +
   '--feature-gates=CoordinatedLeaderElection=true and --runtime-config=coordination.k8s.io/v1beta1=true (Kubernetes 1.33 ' +
   'and later), coordination.k8s.io/v1alpha2=true (1.32) or coordination.k8s.io/v1alpha1=true (1.31). Looking again every 10 s.';
+
+const TWINS =
+  `Two LeaseCandidates have one name: that of coordination.k8s.io counts, that of ${GROUP} does not. ` +
+  'Delete one of them, and see that the program publishes only one';
 
 /** The observer of a controller. */
 export interface ControllerReport extends ControllerObserver {
@@ -52,7 +57,9 @@ export function createControllerReport(parts: {
       decisions.forgotten(key);
       traces?.forgotten(key);
     },
-    synced: (version) => logger.info({ version }, 'Watching LeaseCandidates'),
+    synced: (apiVersion) => logger.info({ apiVersion }, 'Watching LeaseCandidates'),
+    gone: (apiVersion) => logger.warn({ apiVersion }, 'LeaseCandidates are served no more'),
+    twinSeen: (lease, name) => logger.warn({ lease, candidate: name }, TWINS),
     notServed: () => logger.error(NOT_SERVED_ADVICE),
     discoveryFailed: (error) => {
       metrics.api.reflectorFailed({ path: 'leasecandidates', during: 'discovery' });

@@ -2,10 +2,7 @@ import nock from 'nock';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createActionWriter } from '../../src/controller/action-writer.ts';
 import { LONGEST_WRITE_MS } from '../../src/controller/lock/lock-settings.ts';
-import {
-  type LeaseCandidateVersion,
-  leaseCandidateVersions,
-} from '../../src/coordination/lease-candidate-version.ts';
+import { type CandidateApiVersion, candidateResources } from '../../src/coordination/candidate-sources.ts';
 import type { Action } from '../../src/election/decision.ts';
 import { makeClient } from '../kubernetes/make-client.ts';
 import { ScriptedClient } from '../kubernetes/scripted-client.ts';
@@ -37,8 +34,8 @@ afterEach(() => {
   nock.activate();
 });
 
-function write(action: Action, version: LeaseCandidateVersion = 'v1beta1') {
-  return createActionWriter(makeClient(), () => version).write('default', 'scheduler', action);
+function write(action: Action, apiVersion: CandidateApiVersion = 'coordination.k8s.io/v1beta1') {
+  return createActionWriter(makeClient(), () => apiVersion).write('default', 'scheduler', action);
 }
 
 interface WantedRequest {
@@ -191,8 +188,11 @@ describe.each(leaseWrites)('$name', ({ action, want }) => {
   });
 });
 
-describe.each(leaseCandidateVersions)('a candidate of %s', (version) => {
-  const path = `${GROUP}/${version}/namespaces/default/leasecandidates/My_Candidate.0`;
+describe.each([
+  ...candidateResources.native.apiVersions.map((apiVersion) => ({ source: 'native', apiVersion }) as const),
+  ...candidateResources.custom.apiVersions.map((apiVersion) => ({ source: 'custom', apiVersion }) as const),
+])('a candidate of $apiVersion', ({ source, apiVersion }) => {
+  const path = `/apis/${apiVersion}/namespaces/default/leasecandidates/My_Candidate.0`;
 
   test('is pinged in the version that is served (rule 11)', async () => {
     expectRequest({
@@ -204,8 +204,8 @@ describe.each(leaseCandidateVersions)('a candidate of %s', (version) => {
     });
     const pingTime = GRANT.renewTime;
     await write(
-      { kind: 'PingCandidate', name: 'My_Candidate.0', ...META, pingTime, purpose: 'election' },
-      version,
+      { kind: 'PingCandidate', source, name: 'My_Candidate.0', ...META, pingTime, purpose: 'election' },
+      apiVersion,
     );
     expect(nock.isDone()).toBe(true);
   });
@@ -218,21 +218,32 @@ describe.each(leaseCandidateVersions)('a candidate of %s', (version) => {
       query: {},
       body: { preconditions: META },
     });
-    await write({ kind: 'DeleteCandidate', name: 'My_Candidate.0', ...META }, version);
+    await write({ kind: 'DeleteCandidate', source, name: 'My_Candidate.0', ...META }, apiVersion);
     expect(nock.isDone()).toBe(true);
   });
 });
 
 describe('a write', () => {
-  const ping: Action = { kind: 'PingCandidate', name: 'a', ...META, pingTime: 1n, purpose: 'election' };
+  const ping: Action = {
+    kind: 'PingCandidate',
+    source: 'native',
+    name: 'a',
+    ...META,
+    pingTime: 1n,
+    purpose: 'election',
+  };
 
   test.each([
     ...leaseWrites.map(({ action }) => action),
     ping,
-    { kind: 'DeleteCandidate', name: 'a', ...META } as const,
+    { kind: 'DeleteCandidate', source: 'native', name: 'a', ...META } as const,
   ])('ends before another replica may act, whatever it is ($kind)', async (action) => {
     const client = new ScriptedClient();
-    await createActionWriter(client, () => 'v1beta1').write('default', 'scheduler', action);
+    await createActionWriter(client, () => 'coordination.k8s.io/v1beta1').write(
+      'default',
+      'scheduler',
+      action,
+    );
     expect(client.requests.map(({ deadlineMs }) => deadlineMs)).toEqual([LONGEST_WRITE_MS]);
   });
 
@@ -247,7 +258,7 @@ describe('a write', () => {
       .query(BY_US)
       .delay(3_600_000)
       .reply(200, {});
-    const answer = createActionWriter(makeClient({ clock }), () => 'v1beta1').write(
+    const answer = createActionWriter(makeClient({ clock }), () => 'coordination.k8s.io/v1beta1').write(
       'default',
       'scheduler',
       ping,
@@ -261,7 +272,7 @@ describe('a write', () => {
   test('is not sent while no version of LeaseCandidate is served', async () => {
     const client = new ScriptedClient();
     await expect(createActionWriter(client, () => undefined).write('default', 'x', ping)).rejects.toThrow(
-      'no version of LeaseCandidate is served any more',
+      'no version of native LeaseCandidates is served any more',
     );
     expect(client.requests).toEqual([]);
   });
@@ -269,16 +280,20 @@ describe('a write', () => {
   test('whose answer is no object resolves to nothing', async () => {
     const client = new ScriptedClient();
     client.onRequest = () => ({ kind: 'Status', status: 'Success' });
-    const answer = createActionWriter(client, () => 'v1beta1').write('default', 'x', ping);
+    const answer = createActionWriter(client, () => 'coordination.k8s.io/v1beta1').write(
+      'default',
+      'x',
+      ping,
+    );
     await expect(answer).resolves.toBeUndefined();
   });
 
   test('uses the version that is served by the time it is sent (rule 11)', async () => {
     const client = new ScriptedClient();
-    let version: LeaseCandidateVersion = 'v1alpha2';
-    const writer = createActionWriter(client, () => version);
+    let apiVersion: CandidateApiVersion = 'coordination.k8s.io/v1alpha2';
+    const writer = createActionWriter(client, () => apiVersion);
     await writer.write('default', 'x', ping);
-    version = 'v1beta1';
+    apiVersion = 'coordination.k8s.io/v1beta1';
     await writer.write('default', 'x', ping);
     expect(client.requests.map(({ path }) => path)).toEqual([
       `${GROUP}/v1alpha2/namespaces/default/leasecandidates/a`,

@@ -8,6 +8,7 @@ import { SimProcess } from '../simulation/sim-process.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { makeCandidateObject } from './make-objects.ts';
 
+const short = (apiVersion: string) => apiVersion.replace('coordination.k8s.io/', '');
 const LIST = /\/leasecandidates$/;
 
 class WatchWorld {
@@ -24,9 +25,12 @@ class WatchWorld {
     this.watch = new CandidateWatch({
       client: this.connection,
       clock: this.clock,
+      source: 'native',
       namespaces,
       handler: ({ type, object }) => this.told.push(`${type} ${object.namespace}/${object.name}`),
-      onSynced: (version) => this.told.push(`synced ${version}`),
+      onSynced: (apiVersion) => this.told.push(`synced ${short(apiVersion)}`),
+      onGone: (apiVersion) => this.told.push(`gone ${short(apiVersion)}`),
+      onSighted: () => {},
       onNotServed: () => this.told.push('not served'),
       onDiscoveryError: (error) =>
         this.told.push(`discovery failed ${error instanceof ApiError ? error.status : ''}`),
@@ -60,8 +64,8 @@ describe.each([
     world.watch.start();
     await world.clock.advance(0);
     expect(world.told).toEqual(['added default/a', `synced ${want}`]);
-    expect(world.watch.version).toBe(want);
-    expect(world.watch.hasSynced()).toBe(true);
+    expect(world.watch.apiVersion).toBe(`coordination.k8s.io/${want}`);
+    expect(world.watch.knows('')).toBe(true);
     expect(world.api.requests.filter((request) => LIST.test(request) && request.startsWith('us'))).toEqual([
       `us GET /apis/coordination.k8s.io/${want}/leasecandidates`,
     ]);
@@ -75,8 +79,9 @@ describe('while no version is served (rule 11)', () => {
     world.watch.start();
     await world.clock.advance(35_000);
     expect(world.told).toEqual(['not served']);
-    expect(world.watch.version).toBeUndefined();
-    expect(world.watch.hasSynced()).toBe(false);
+    expect(world.watch.apiVersion).toBeUndefined();
+    expect(world.watch.knows('')).toBe(false);
+    expect(world.watch.isClosed('')).toBe(true);
     const looks = world.api.requests.filter((request) => request.endsWith('/v1beta1'));
     expect(looks).toHaveLength(4);
     world.api.candidateVersions = ['v1beta1'];
@@ -109,6 +114,7 @@ describe('a version that has gone (rule 11)', () => {
     expect(world.told).toEqual([
       'added default/a',
       'synced v1beta1',
+      'gone v1beta1',
       'deleted default/a',
       'added default/a',
       'synced v1alpha2',
@@ -128,10 +134,8 @@ describe('a version that has gone (rule 11)', () => {
       await world.clock.advance(40_000);
     }
     expect(world.told).toEqual([
-      'synced v1beta1',
-      'not served',
-      'synced v1beta1',
-      'not served',
+      ...['synced v1beta1', 'gone v1beta1', 'not served'],
+      ...['synced v1beta1', 'gone v1beta1', 'not served'],
       'synced v1beta1',
     ]);
   });
@@ -147,7 +151,7 @@ describe('a version that has gone (rule 11)', () => {
     world.api.candidateVersions = ['v1alpha2'];
     world.connection.breakWatches();
     await world.clock.advance(1000);
-    expect(world.told.slice(1)).toEqual(['synced v1alpha2']);
+    expect(world.told.slice(1)).toEqual(['gone v1beta1', 'synced v1alpha2']);
   });
 
   test('while discovery still lists it is no reason for a storm of requests', async () => {
@@ -181,11 +185,11 @@ describe('several namespaces', () => {
     world.watch.start();
     await world.clock.advance(500);
     const known = () => ['one', 'two', 'three'].filter((namespace) => world.watch.knows(namespace));
-    expect(world.told).toEqual(['added one/a', 'synced v1beta1']);
-    expect([known(), world.watch.hasSynced()]).toEqual([['one'], false]);
+    expect(world.told).toEqual(['added one/a']);
+    expect(known()).toEqual(['one']);
     await world.clock.advance(500);
-    expect(world.told.slice(2)).toEqual(['added two/b', 'synced v1beta1']);
-    expect([known(), world.watch.hasSynced()]).toEqual([['one', 'two'], true]);
+    expect(world.told.slice(1)).toEqual(['added two/b', 'synced v1beta1']);
+    expect(known()).toEqual(['one', 'two']);
   });
 });
 

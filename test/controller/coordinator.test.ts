@@ -55,6 +55,8 @@ async function makeActiveCoordinator() {
       applied: () => {},
       forgotten: () => {},
       synced: () => {},
+      gone: () => {},
+      twinSeen: () => {},
       notServed: () => {},
       discoveryFailed: () => {},
       reflectorFailed: () => {},

@@ -8,6 +8,7 @@ import { ControllerWorld, isLeaseWrite, isPing, sentSpec } from './make-controll
 import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
 
 const KEY = 'default/scheduler';
+const V1BETA1 = 'coordination.k8s.io/v1beta1';
 
 async function makeLedWorld(): Promise<ControllerWorld> {
   const world = await new ControllerWorld().start();
@@ -289,7 +290,11 @@ describe('LeaseCandidates (rule 11)', () => {
     await world.clock.advance(0);
     const before = world.ourWrites.length;
     await serve(world, 'v1alpha2');
-    expect(world.told).toEqual(['synced v1beta1', 'synced v1alpha2']);
+    expect(world.told).toEqual([
+      `synced ${V1BETA1}`,
+      `gone ${V1BETA1}`,
+      'synced coordination.k8s.io/v1alpha2',
+    ]);
     expect(world.ourWrites.slice(before)).toEqual([]);
     const asked = world.ourRequests.length;
     world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
@@ -306,14 +311,14 @@ describe('LeaseCandidates (rule 11)', () => {
   test('that are served no longer leave every Lease as it is, until they are served again', async () => {
     const world = await makeLedWorld();
     await serve(world);
-    expect(world.told).toEqual(['synced v1beta1', 'notServed']);
+    expect(world.told).toEqual([`synced ${V1BETA1}`, `gone ${V1BETA1}`, 'notServed']);
     const before = world.ourWrites.length;
     await world.clock.advance(60_000);
     expect(world.ourWrites.slice(before)).toEqual([]);
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
     await serve(world, 'v1beta1');
     await world.clock.advance(10_000);
-    expect(world.told.slice(2)).toEqual(['synced v1beta1']);
+    expect(world.told.slice(3)).toEqual([`synced ${V1BETA1}`]);
     world.renew('default/a');
     await world.clock.advance(0);
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a', renewTime: world.wallText });

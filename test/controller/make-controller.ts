@@ -1,16 +1,21 @@
 import type { ElectionControllerParts } from '../../src/controller/controller-parts.ts';
 import { ElectionController } from '../../src/controller/election-controller.ts';
+import { GROUP } from '../../src/coordination/group.ts';
+import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
+import { resourcePaths } from '../../src/coordination/resource-paths.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { isJsonObject, type JsonObject } from '../../src/support/json.ts';
 import { SimApiServer, type SimWrite, specOf } from '../simulation/sim-api-server.ts';
 import { SimConnection, type SimFate } from '../simulation/sim-connection.ts';
 import { SimProcess } from '../simulation/sim-process.ts';
+import type { SimResource } from '../simulation/sim-store.ts';
 import { defaultSettings } from '../support/election-builders.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const OURS = 'us';
+const DISCOVERY = / GET \/apis\/[^/]+(\/v\w+)?$/;
 
 /** A controller on a simulated server, with a record of all that it did; a test plays everybody else. */
 export class ControllerWorld {
@@ -54,7 +59,9 @@ export class ControllerWorld {
         written: () => {},
         applied: (key, { reason }) => this.applied.push(`${key} ${reason}`),
         forgotten: (key) => this.told.push(`forgotten ${key}`),
-        synced: (version) => this.told.push(`synced ${version}`),
+        synced: (apiVersion) => this.told.push(`synced ${apiVersion}`),
+        gone: (apiVersion) => this.told.push(`gone ${apiVersion}`),
+        twinSeen: (key, name) => this.told.push(`twins ${key} ${name}`),
         notServed: () => this.told.push('notServed'),
         discoveryFailed: () => this.told.push('discoveryFailed'),
         reflectorFailed: () => {},
@@ -83,21 +90,27 @@ export class ControllerWorld {
     );
   }
 
-  /** Our requests of any kind, watches aside. */
+  /** Our requests of any kind, watches and discovery aside. */
   get ourRequests(): readonly string[] {
-    return this.api.requests.filter((request) => request.startsWith(`${OURS} `));
+    return this.api.requests.filter((request) => request.startsWith(`${OURS} `) && !DISCOVERY.test(request));
   }
 
   /** Somebody else creates an object. */
-  create(resource: 'leases' | 'leasecandidates', object: KubernetesObject): KubernetesObject {
-    const version = resource === 'leases' ? 'v1' : this.api.candidateVersions[0];
-    const { namespace } = object.metadata;
-    const path = `/apis/coordination.k8s.io/${version}/namespaces/${namespace}/${resource}`;
+  create(resource: SimResource, object: KubernetesObject): KubernetesObject {
+    const { namespace = '' } = object.metadata;
+    const candidates =
+      resource === 'customcandidates'
+        ? (`${GROUP}/v1alpha1` as const)
+        : (`coordination.k8s.io/${this.api.candidateVersions[0] as LeaseCandidateVersion}` as const);
+    const path =
+      resource === 'leases'
+        ? resourcePaths.leases(namespace)
+        : resourcePaths.candidates(candidates, namespace);
     return this.api.handle('test', { method: 'POST', path, body: object }) as KubernetesObject;
   }
 
   /** Somebody else changes fields of an object's spec, whatever its resourceVersion. */
-  change(resource: 'leases' | 'leasecandidates', key: string, spec: JsonObject): void {
+  change(resource: SimResource, key: string, spec: JsonObject): void {
     const object = this.api.store.get(resource, key);
     if (!object) throw new Error(`there is no ${resource} ${key}`);
     const next = { ...specOf(object), ...spec };
@@ -105,7 +118,7 @@ export class ControllerWorld {
     this.api.store.update(resource, object, { ...object, spec: kept });
   }
 
-  remove(resource: 'leases' | 'leasecandidates', key: string): void {
+  remove(resource: SimResource, key: string): void {
     const object = this.api.store.get(resource, key);
     if (object) this.api.store.remove(resource, object);
   }

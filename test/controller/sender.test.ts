@@ -83,6 +83,7 @@ class SenderWorld {
 
 const ping: Action = {
   kind: 'PingCandidate',
+  source: 'native',
   name: 'a',
   uid: 'uid-of-a',
   resourceVersion: '1',

@@ -26,8 +26,14 @@ test('what is noted about one object is neither another one’s nor another Leas
 test('a ping and a deletion write the candidate, everything else the Lease', () => {
   const candidate = { name: 'a', uid: 'u', resourceVersion: '1' };
   expect(
-    writtenBy({ kind: 'PingCandidate', ...candidate, pingTime: wallAt(0), purpose: 'election' }),
+    writtenBy({
+      kind: 'PingCandidate',
+      source: 'native',
+      ...candidate,
+      pingTime: wallAt(0),
+      purpose: 'election',
+    }),
   ).toEqual(a);
-  expect(writtenBy({ kind: 'DeleteCandidate', ...candidate })).toEqual(a);
+  expect(writtenBy({ kind: 'DeleteCandidate', source: 'native', ...candidate })).toEqual(a);
   expect(writtenBy({ kind: 'CreateLease', strategy: 's', grant: undefined })).toEqual(LEASE);
 });

@@ -147,6 +147,7 @@ describe('a LeaseCandidate', () => {
     pingTime: '2026-01-01T00:00:00.000003Z',
   };
   const want = {
+    source: 'native',
     ...metadata,
     ...spec,
     creationTimestamp: WALL_START,
@@ -173,6 +174,23 @@ describe('a LeaseCandidate', () => {
     expect(decodeLeaseCandidate(object)).toEqual({ ...want, preference });
   });
 
+  test.each([
+    { name: 'says which it emulates', emulationVersion: '1.35.0', want: '1.35.0' },
+    { name: 'does not say which it emulates', emulationVersion: undefined, want: '1.36.0' },
+  ])('of our own group that $name is read as such (rule 13)', ({ emulationVersion, want: wanted }) => {
+    const object = {
+      apiVersion: 'coordinated-leader-election.dev/v1alpha1',
+      metadata: meta,
+      spec: { ...spec, emulationVersion, strategy: OLDEST },
+    };
+    expect(decodeLeaseCandidate(object)).toEqual({
+      ...want,
+      source: 'custom',
+      emulationVersion: wanted,
+      preference: { kind: 'strategy', strategy: OLDEST },
+    });
+  });
+
   test('keeps of its preferredStrategies what are names', () => {
     const preferredStrategies = ['', 7, null, OLDEST, {}];
     expect(decodeLeaseCandidate({ metadata, spec: { preferredStrategies } }).preference).toEqual({
@@ -183,6 +201,7 @@ describe('a LeaseCandidate', () => {
 
   test('without a spec is one in which nothing is set', () => {
     expect(decodeLeaseCandidate({ metadata })).toEqual({
+      source: 'native',
       ...metadata,
       creationTimestamp: undefined,
       isDeleting: false,

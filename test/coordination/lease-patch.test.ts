@@ -111,6 +111,7 @@ describe.each(changes)('$name', ({ change, wantSet, wantRemoved }) => {
 describe('a ping', () => {
   const patch = pingPatch({
     kind: 'PingCandidate',
+    source: 'native',
     name: 'a',
     ...META,
     pingTime: wallAt(1000) + 1n,

@@ -38,6 +38,7 @@ const grant = {
 };
 const ping: Action = {
   kind: 'PingCandidate',
+  source: 'native',
   name: 'two',
   uid: 'u',
   resourceVersion: '1',
@@ -125,7 +126,9 @@ test.each<{ name: string; fields: Partial<Decision>; isLeaseMissing?: true; want
   },
   {
     name: 'collects a candidate',
-    fields: { actions: [{ kind: 'DeleteCandidate', name: 'two', uid: 'u', resourceVersion: '1' }] },
+    fields: {
+      actions: [{ kind: 'DeleteCandidate', source: 'native', name: 'two', uid: 'u', resourceVersion: '1' }],
+    },
     want: 'deletes two',
   },
   {

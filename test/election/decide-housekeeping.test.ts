@@ -152,7 +152,9 @@ describe('collecting candidates (rule 1)', () => {
     const known = makeCandidate('dead').renewedAt(0).with({ uid: 'u-1', resourceVersion: '42' }).seenAt(0);
     const observed = asked(known, due, due + 5 * MINUTE, due + 10 * MINUTE);
     const { actions } = decideElection(held.candidates(observed).build(), makeNow(at));
-    expect(actions).toEqual([{ kind: 'DeleteCandidate', name: 'dead', uid: 'u-1', resourceVersion: '42' }]);
+    expect(actions).toEqual([
+      { kind: 'DeleteCandidate', source: 'native', name: 'dead', uid: 'u-1', resourceVersion: '42' },
+    ]);
   });
 
   test('never deletes the candidate of a valid holder', () => {

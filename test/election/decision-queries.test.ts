@@ -6,8 +6,14 @@ import { surveyElection } from '../../src/election/view.ts';
 import { makeInput, makeNow, OLDEST, wallAt } from '../support/election-builders.ts';
 
 const about = { name: 'a', uid: 'a', resourceVersion: '1' };
-const ping: Action = { kind: 'PingCandidate', ...about, pingTime: wallAt(0), purpose: 'election' };
-const remove: Action = { kind: 'DeleteCandidate', ...about };
+const ping: Action = {
+  kind: 'PingCandidate',
+  source: 'native',
+  ...about,
+  pingTime: wallAt(0),
+  purpose: 'election',
+};
+const remove: Action = { kind: 'DeleteCandidate', source: 'native', ...about };
 const create: Action = { kind: 'CreateLease', strategy: OLDEST, grant: undefined };
 
 test.each<{ name: string; actions: readonly Action[]; want: boolean }>([

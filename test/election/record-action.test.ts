@@ -31,7 +31,15 @@ const input = makeInput()
   .build();
 
 function ping(purpose: PingCandidate['purpose'], uid = 'uid-of-a'): PingCandidate {
-  return { kind: 'PingCandidate', name: 'a', uid, resourceVersion: '1', pingTime: wallAt(0), purpose };
+  return {
+    kind: 'PingCandidate',
+    source: 'native',
+    name: 'a',
+    uid,
+    resourceVersion: '1',
+    pingTime: wallAt(0),
+    purpose,
+  };
 }
 
 function grantTo(holder: string): UpdateLease {

@@ -9,11 +9,12 @@ const view = surveyElection(makeInput().build(), makeNow(1000));
 const about = (name: string) => ({ name, uid: name, resourceVersion: '1' });
 const ping = (name: string, purpose: 'election' | 'validity'): Action => ({
   kind: 'PingCandidate',
+  source: 'native',
   ...about(name),
   pingTime: wallAt(0),
   purpose,
 });
-const remove = (name: string): Action => ({ kind: 'DeleteCandidate', ...about(name) });
+const remove = (name: string): Action => ({ kind: 'DeleteCandidate', source: 'native', ...about(name) });
 const create: Action = { kind: 'CreateLease', strategy: OLDEST, grant: undefined };
 
 test.each<{ name: string; election: readonly Action[]; housekeeping: readonly Action[]; want: string }>([

@@ -1,19 +1,26 @@
 import { describe, expect, test } from 'vitest';
+import type { CandidateApiVersion } from '../../src/coordination/candidate-sources.ts';
 import { diagnose } from '../../src/inspection/diagnosis.ts';
 import type { Evidence } from '../../src/inspection/evidence.ts';
 import { type RunbookName, runbookPath } from '../../src/inspection/runbook.ts';
 import { makeCandidate, makeInput, makeLease, makeNow } from '../support/election-builders.ts';
 
+const V1BETA1 = 'coordination.k8s.io/v1beta1';
 const NOW = makeNow(10_000);
 const lease = makeLease('a').renewedAt(9000);
 const led = makeInput().sees(lease, 9000).candidates(makeCandidate('a').seenAt(10_000));
 
 function sees(input: typeof led): Evidence['elections'] {
   return {
-    candidateVersion: 'v1beta1',
+    candidateApis: [V1BETA1],
+    forbiddenApis: [],
     now: NOW,
     elections: [{ input: input.build(), rawLease: undefined }],
   };
+}
+
+function nothing(...candidateApis: readonly CandidateApiVersion[]): Evidence['elections'] {
+  return { candidateApis, forbiddenApis: [], now: NOW, elections: [] };
 }
 
 const well: Evidence = {
@@ -30,12 +37,12 @@ const well: Evidence = {
 describe('a diagnosis', () => {
   test('does not ask for a coordinator where none could do anything', () => {
     const lock = { kind: 'nobody', formerHolder: '' } as const;
-    const adviceOf = (candidateVersion: 'v1beta1' | undefined) =>
-      diagnose({ ...well, lock, elections: { candidateVersion, now: NOW, elections: [] } }).find(
+    const adviceOf = (...candidateApis: readonly CandidateApiVersion[]) =>
+      diagnose({ ...well, lock, elections: nothing(...candidateApis) }).find(
         ({ check }) => check === 'CoordinatorLock',
       );
-    expect(adviceOf(undefined)).toMatchObject({ advice: expect.stringMatching(/^Turn the API on first/) });
-    expect(adviceOf('v1beta1')).toMatchObject({ advice: expect.stringMatching(/^Start the coordinator/) });
+    expect(adviceOf()).toMatchObject({ advice: expect.stringMatching(/^Turn the API on first/) });
+    expect(adviceOf(V1BETA1)).toMatchObject({ advice: expect.stringMatching(/^Start the coordinator/) });
   });
 
   test('has nothing to say against a cluster that is well', () => {
@@ -43,10 +50,10 @@ describe('a diagnosis', () => {
   });
 
   test.each([
-    { name: 'there are', candidateVersion: 'v1beta1', want: ['There are no coordinated Leases.'] },
-    { name: 'can be', candidateVersion: undefined, want: [] },
-  ] as const)('does not praise Leases where none $name', ({ candidateVersion, want }) => {
-    const findings = diagnose({ ...well, elections: { candidateVersion, now: NOW, elections: [] } });
+    { name: 'there are', candidateApis: [V1BETA1], want: ['There are no coordinated Leases.'] },
+    { name: 'can be', candidateApis: [], want: [] },
+  ] as const)('does not praise Leases where none $name', ({ candidateApis, want }) => {
+    const findings = diagnose({ ...well, elections: nothing(...candidateApis) });
     expect(findings.filter(({ check }) => check === 'Leases').map(({ what }) => what)).toEqual(want);
   });
 
@@ -57,7 +64,7 @@ describe('a diagnosis', () => {
   }>([
     {
       name: 'the API is not served',
-      evidence: { elections: { candidateVersion: undefined, now: NOW, elections: [] } },
+      evidence: { elections: nothing() },
       want: ['APIServed', 'error', /v1.36.3.*serves no LeaseCandidates/, 'LeaseCoordinatorWatchStale'],
     },
     {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { leaseCandidateResource } from '../../src/coordination/lease-candidate-version.ts';
-import { discoverServedVersion } from '../../src/kubernetes/discovery.ts';
+import { candidateResources } from '../../src/coordination/candidate-sources.ts';
+import { discoverServed } from '../../src/kubernetes/discovery.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import type { JsonObject } from '../../src/support/json.ts';
 import { ScriptedClient } from './scripted-client.ts';
@@ -45,7 +45,9 @@ describe('the version of LeaseCandidate (rule 11)', () => {
       want: undefined,
     },
   ])('is $name', async ({ served, want }) => {
-    await expect(discoverServedVersion(makeServer(served), leaseCandidateResource)).resolves.toBe(want);
+    await expect(discoverServed(makeServer(served), candidateResources.native)).resolves.toBe(
+      want && `coordination.k8s.io/${want}`,
+    );
   });
 
   test('is none where the group is not served', async () => {
@@ -53,7 +55,7 @@ describe('the version of LeaseCandidate (rule 11)', () => {
     client.onRequest = ({ method, path }) => {
       throw new ApiError({ method, path, status: 404, message: 'not found' });
     };
-    await expect(discoverServedVersion(client, leaseCandidateResource)).resolves.toBeUndefined();
+    await expect(discoverServed(client, candidateResources.native)).resolves.toBeUndefined();
   });
 
   test('is not known where the server cannot tell', async () => {
@@ -61,7 +63,7 @@ describe('the version of LeaseCandidate (rule 11)', () => {
     client.onRequest = ({ method, path }) => {
       throw new ApiError({ method, path, status: 503, message: 'try later' });
     };
-    await expect(discoverServedVersion(client, leaseCandidateResource)).rejects.toMatchObject({
+    await expect(discoverServed(client, candidateResources.native)).rejects.toMatchObject({
       status: 503,
     });
   });
@@ -73,14 +75,18 @@ describe('any resource', () => {
     const answer = client.onRequest;
     client.onRequest = (request) =>
       request.path.endsWith('.io') ? { versions: [{ version: 'v2' }] } : answer(request);
-    const query = { group: 'coordination.k8s.io', resource: 'leases', versions: ['v2', 'v1'] } as const;
-    await expect(discoverServedVersion(client, query)).resolves.toBe('v1');
+    const apiVersions = ['coordination.k8s.io/v2', 'coordination.k8s.io/v1'] as const;
+    const found = discoverServed(client, { resource: 'leases', apiVersions });
+    await expect(found).resolves.toBe('coordination.k8s.io/v1');
   });
 
   test('is not found in a list that names nothing', async () => {
     const client = makeServer({});
     client.onRequest = () => ({ resources: ['leases', {}, { name: 1 }] });
-    const query = { group: 'coordination.k8s.io', resource: 'leases', versions: ['v1'] } as const;
-    await expect(discoverServedVersion(client, query)).resolves.toBeUndefined();
+    const query = {
+      resource: 'leases',
+      apiVersions: ['coordination.k8s.io/v1'],
+    } as const;
+    await expect(discoverServed(client, query)).resolves.toBeUndefined();
   });
 });

@@ -1,3 +1,4 @@
+import { GROUP } from '../../src/coordination/group.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import { isKubernetesObject, type KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Clock, Instant } from '../../src/support/clock.ts';
@@ -29,7 +30,7 @@ interface Target {
 }
 
 const PATH =
-  /^\/apis\/coordination\.k8s\.io\/(v\w+)(?:\/namespaces\/([^/]+))?\/(leases|leasecandidates)(?:\/([^/]+))?$/;
+  /^\/apis\/(coordination\.k8s\.io|coordinated-leader-election\.dev)\/(v\w+)(?:\/namespaces\/([^/]+))?\/(leases|leasecandidates)(?:\/([^/]+))?$/;
 const MICRO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
 /**
@@ -44,6 +45,8 @@ export class SimApiServer {
   /** Every request but watches, as `<writer> <method> <path>`. */
   readonly requests: string[] = [];
   candidateVersions: readonly string[] = ['v1beta1'];
+  /** Whether it serves the custom resource of this project. */
+  hasCustomCandidates = false;
   /** Off, it drops strategy and preferredHolder from Leases. */
   isGateOn = true;
   /** How many requests it carries out a second; undefined: any number. Watches take nothing of it. */
@@ -59,6 +62,7 @@ export class SimApiServer {
   readonly #watchers: Record<SimResource, Set<(change: SimChange) => void>> = {
     leases: new Set(),
     leasecandidates: new Set(),
+    customcandidates: new Set(),
   };
   /** What its watch cache has not shown yet; undefined while it keeps up. */
   #unseen: SimChange[] | undefined;
@@ -116,6 +120,7 @@ export class SimApiServer {
     const { method, path } = request;
     if (this.#keepsRecord) this.requests.push(`${writer} ${method} ${path}`);
     if (path === '/apis/coordination.k8s.io') return this.#group();
+    if (path === `/apis/${GROUP}/v1alpha1`) return this.#customResources();
     const version = /^\/apis\/coordination\.k8s\.io\/(v\w+)$/.exec(path)?.[1];
     if (version !== undefined) return this.#resources(version);
     const target = this.#target(path);
@@ -171,14 +176,26 @@ export class SimApiServer {
     };
   }
 
+  #customResources(): JsonObject {
+    if (!this.hasCustomCandidates) throw refusal(404, '', '404 page not found');
+    return { kind: 'APIResourceList', resources: [{ name: 'leasecandidates' }] };
+  }
+
   #target(path: string): Target {
     const target = targetOf(path);
-    const isServed =
-      target?.resource === 'leases'
-        ? target.version === 'v1'
-        : target !== undefined && this.candidateVersions.includes(target.version);
-    if (!target || !isServed) throw refusal(404, '', `404 page not found: ${path}`);
+    if (!target || !this.#serves(target)) throw refusal(404, '', `404 page not found: ${path}`);
     return target;
+  }
+
+  #serves({ resource, version }: Target): boolean {
+    switch (resource) {
+      case 'leases':
+        return version === 'v1';
+      case 'leasecandidates':
+        return this.candidateVersions.includes(version);
+      case 'customcandidates':
+        return this.hasCustomCandidates && version === 'v1alpha1';
+    }
   }
 
   #list(target: Target, request: ApiRequest): JsonObject {
@@ -255,7 +272,8 @@ export class SimApiServer {
     manager: string,
   ): KubernetesObject {
     const { managedFields: _, ...metadata } = { ...next.metadata, ...identityOf(before) };
-    const object: KubernetesObject = { ...next, metadata };
+    const apiVersion = resource === 'customcandidates' ? `${GROUP}/v1alpha1` : next.apiVersion;
+    const object: KubernetesObject = { ...next, ...defined({ apiVersion }), metadata };
     if (resource !== 'leases') {
       assertTimes(specOf(object), 'renewTime', 'pingTime');
       return object;
@@ -276,9 +294,10 @@ const targets = new Map<string, Target>();
 function targetOf(path: string): Target | undefined {
   const known = targets.get(path);
   if (known) return known;
-  const [, version = '', namespace = '', resource, name = ''] = PATH.exec(path) ?? [];
-  if (resource === undefined) return undefined;
-  const target = { version, resource: resource as SimResource, namespace, name: decodeURIComponent(name) };
+  const [, group, version = '', namespace = '', plural, name = ''] = PATH.exec(path) ?? [];
+  if (plural === undefined) return undefined;
+  const resource = group === GROUP ? 'customcandidates' : (plural as SimResource);
+  const target = { version, resource, namespace, name: decodeURIComponent(name) };
   targets.set(path, target);
   return target;
 }

@@ -95,7 +95,7 @@ export class SimCandidate {
     this.#watch = new Reflector({
       client: connection,
       clock: process,
-      path: resourcePaths.candidates('v1beta1', identity.namespace),
+      path: resourcePaths.candidates('coordination.k8s.io/v1beta1', identity.namespace),
       query: { fieldSelector: `metadata.name=${identity.name}` },
       decode: (raw) => raw,
       handler: ({ type, object }) => this.#onOwn(type === 'deleted' ? undefined : object),
@@ -142,7 +142,11 @@ export class SimCandidate {
   }
 
   get #candidatePath(): string {
-    return resourcePaths.candidate('v1beta1', this.identity.namespace, this.identity.name);
+    return resourcePaths.candidate(
+      'coordination.k8s.io/v1beta1',
+      this.identity.namespace,
+      this.identity.name,
+    );
   }
 
   get #leasePath(): string {
@@ -202,7 +206,7 @@ export class SimCandidate {
     const body = { metadata: { namespace, name }, spec };
     return this.connection.request({
       method: 'POST',
-      path: resourcePaths.candidates('v1beta1', namespace),
+      path: resourcePaths.candidates('coordination.k8s.io/v1beta1', namespace),
       body,
     });
   }

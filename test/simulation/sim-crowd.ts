@@ -146,7 +146,7 @@ export class SimCrowd {
     if ((await this.#release(lease)) || (await this.#release(lease))) lease.ledUntil = this.#process.now();
     // Granted to somebody else before the answer came.
     this.#onLease(lease.object);
-    const path = resourcePaths.candidate('v1beta1', this.#namespace, leader);
+    const path = resourcePaths.candidate('coordination.k8s.io/v1beta1', this.#namespace, leader);
     await this.#connection.request({ method: 'DELETE', path }).catch(() => {});
   }
 
@@ -173,7 +173,7 @@ export class SimCrowd {
   }
 
   async #ack(state: MemberState, object: KubernetesObject): Promise<void> {
-    const path = resourcePaths.candidate('v1beta1', this.#namespace, state.member.name);
+    const path = resourcePaths.candidate('coordination.k8s.io/v1beta1', this.#namespace, state.member.name);
     const body = { ...object, spec: { ...specOf(object), renewTime: this.#timeAt(0) } };
     let againInMs = 0;
     await this.#connection.request({ method: 'PUT', path, body }).catch(() => {

@@ -100,6 +100,8 @@ export class SimReplica {
         forgotten: () => {},
         synced: () => trace(() => `${name} synced`),
         notServed: () => {},
+        gone: () => {},
+        twinSeen: () => {},
         discoveryFailed: () => {},
         reflectorFailed: (error, { during }) => trace(() => `${name} ${during} failed: ${String(error)}`),
         reflectorObserver:

@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Clock } from '../../src/support/clock.ts';
 import type { JsonObject } from '../../src/support/json.ts';
 
-export type SimResource = 'leases' | 'leasecandidates';
+export type SimResource = 'leases' | 'leasecandidates' | 'customcandidates';
 
 /** One change, as a watch tells of it. */
 export interface SimChange {
@@ -22,6 +22,7 @@ const FIRST_REVISION = 100;
 export class SimStore {
   readonly #clock: Clock;
   #objects: Record<SimResource, Map<string, KubernetesObject>> = {
+    customcandidates: new Map(),
     leases: new Map(),
     leasecandidates: new Map(),
   };
@@ -80,10 +81,15 @@ export class SimStore {
 
   /** Takes a backup: restoring it undoes, untold, all that is written from now on, revisions included. */
   backUp(): () => void {
-    const [leases, leasecandidates] = [new Map(this.#objects.leases), new Map(this.#objects.leasecandidates)];
+    const { leases, leasecandidates, customcandidates } = this.#objects;
+    const objects = {
+      leases: new Map(leases),
+      leasecandidates: new Map(leasecandidates),
+      customcandidates: new Map(customcandidates),
+    };
     const { revision } = this;
     return () => {
-      this.#objects = { leases, leasecandidates };
+      this.#objects = objects;
       this.revision = revision;
       this.compact();
     };

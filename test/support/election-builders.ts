@@ -135,6 +135,7 @@ export class ObservedBuilder {
 /** A valid, electable candidate that has not been heard of for a minute before instant 0. */
 export function makeCandidate(name: string): CandidateBuilder {
   return new CandidateBuilder({
+    source: 'native',
     namespace: 'kube-system',
     name,
     uid: `uid-of-${name}`,

@@ -22,7 +22,7 @@ function update(change: LeaseChange): Action {
 }
 
 function ping(purpose: PingPurpose): Action {
-  return { kind: 'PingCandidate', ...candidate, pingTime: 0n, purpose };
+  return { kind: 'PingCandidate', source: 'native', ...candidate, pingTime: 0n, purpose };
 }
 
 describe('what is urgent', () => {
@@ -81,7 +81,7 @@ describe('what is urgent', () => {
     { name: 'asking who is to be deleted', action: ping('collection'), want: 'housekeeping' },
     {
       name: 'deleting a candidate',
-      action: { kind: 'DeleteCandidate', ...candidate },
+      action: { kind: 'DeleteCandidate', source: 'native', ...candidate },
       want: 'housekeeping',
     },
   ])('$name is of urgency $want', ({ action, reason = 'LeaseMissing', want }) => {

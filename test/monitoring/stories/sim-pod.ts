@@ -59,7 +59,7 @@ export class SimPod {
     const spec = { leaseName, binaryVersion, emulationVersion, strategy, renewTime: this.#wall };
     this.#site.api.handle(this.name, {
       method: 'POST',
-      path: resourcePaths.candidates('v1beta1', NAMESPACE),
+      path: resourcePaths.candidates('coordination.k8s.io/v1beta1', NAMESPACE),
       body: { metadata: { namespace: NAMESPACE, name: this.name }, spec },
     });
     this.#renewLater();

@@ -1,0 +1,88 @@
+import { type CandidateApiVersion, candidateSources } from '../coordination/candidate-sources.ts';
+import type { CandidateSource } from '../election/model.ts';
+import type { Instant } from '../support/clock.ts';
+import { CandidateWatch, type CandidateWatchParts } from './candidate-watch.ts';
+
+/** What a {@link CandidateSourcesWatch} needs; `onNotServed` is told when no source has any version that is served. */
+export type CandidateSourcesWatchParts = Omit<CandidateWatchParts, 'source'>;
+
+/**
+ * Whoever has lost one of several sources lets others have the lock for so long, in milliseconds: a replica at another API
+ * server may still have all of them. One that stands by looks whether the lock is free every 2.2 s at the latest.
+ */
+const OTHERS_FIRST_MS = 5_000;
+
+/** Watches the LeaseCandidates of all sources side by side, each in the version in which it is served (rule 13). */
+export class CandidateSourcesWatch {
+  readonly #parts: CandidateSourcesWatchParts;
+  readonly #watches: readonly CandidateWatch[];
+  /** When each source was lost that has not come back. */
+  readonly #lostAt = new Map<CandidateSource, Instant>();
+
+  constructor(parts: CandidateSourcesWatchParts) {
+    this.#parts = parts;
+    this.#watches = candidateSources.map(
+      (source) =>
+        new CandidateWatch({
+          ...parts,
+          source,
+          onSynced: (apiVersion) => {
+            this.#lostAt.delete(source);
+            parts.onSynced(apiVersion);
+          },
+          onNotServed: () => {
+            if (this.#watches.every(({ isNotServed }) => isNotServed)) parts.onNotServed();
+          },
+          onGone: (apiVersion) => {
+            this.#lostAt.set(source, parts.clock.now());
+            parts.onGone(apiVersion);
+          },
+        }),
+    );
+  }
+
+  /** What is watched; nothing while no source is served. */
+  get apiVersions(): readonly CandidateApiVersion[] {
+    return this.#watches.map(({ apiVersion }) => apiVersion).filter((served) => served !== undefined);
+  }
+
+  /** Whether a source has gone, so recently that others may take the lock who have it still. */
+  get hasJustLostOne(): boolean {
+    const now = this.#parts.clock.now();
+    return this.#lostAt.values().some((at) => now < at + OTHERS_FIRST_MS);
+  }
+
+  /** In which version the candidates of `source` are served; undefined: they are not. */
+  apiVersionOf(source: CandidateSource): CandidateApiVersion | undefined {
+    return this.#watches.find((watch) => watch.source === source)?.apiVersion;
+  }
+
+  /** One for each source and namespace watched. */
+  get reflectors(): CandidateWatch['reflectors'] {
+    return this.#watches.flatMap(({ reflectors }) => reflectors);
+  }
+
+  /** Whether all candidates of `namespace` are known: there is a source of them, and each that there is was read. */
+  knows(namespace: string): boolean {
+    const open = this.#watches.filter((watch) => !watch.isClosed(namespace));
+    return open.length > 0 && open.every((watch) => watch.knows(namespace));
+  }
+
+  hasSynced(): boolean {
+    const { namespaces } = this.#parts;
+    return (namespaces.length === 0 ? [''] : namespaces).every((namespace) => this.knows(namespace));
+  }
+
+  /** See {@link Reflector.relist}. */
+  relist(why?: 'doubt' | 'loss'): void {
+    for (const watch of this.#watches) watch.relist(why);
+  }
+
+  start(): void {
+    for (const watch of this.#watches) watch.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#watches.map((watch) => watch.stop()));
+  }
+}

@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest';
+import { ControllerWorld } from './make-controller.ts';
+import { makeCandidateObject } from './make-objects.ts';
+
+const KEY = 'default/scheduler';
+const CUSTOM_PATH = '/apis/coordinated-leader-election.dev/v1alpha1/namespaces/default/leasecandidates';
+
+async function makeWorld({ isNativeServed = true } = {}): Promise<ControllerWorld> {
+  const world = new ControllerWorld();
+  world.api.hasCustomCandidates = true;
+  if (!isNativeServed) world.api.candidateVersions = [];
+  return await world.start();
+}
+
+function candidatesRequested(world: ControllerWorld): readonly string[] {
+  return world.ourRequests.filter((request) => /leasecandidates\//.test(request));
+}
+
+describe('candidates of our own group (rule 13)', () => {
+  test('are elected where the API server has none of its own', async () => {
+    const world = await makeWorld({ isNativeServed: false });
+    expect(world.controller.canElect()).toBe(true);
+    world.create('customcandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.clock.advance(0);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+  });
+
+  test('are pinged where they are', async () => {
+    const world = await makeWorld();
+    world.create('customcandidates', makeCandidateObject('a', { renewedAt: -60_000 }));
+    await world.clock.advance(100);
+    expect(candidatesRequested(world)).toEqual([`us PATCH ${CUSTOM_PATH}/a`]);
+    world.change('customcandidates', 'default/a', { renewTime: world.wallText });
+    await world.clock.advance(0);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+  });
+
+  test('are collected where they are', async () => {
+    const world = await makeWorld();
+    world.create('customcandidates', makeCandidateObject('dead', { renewedAt: -3 * 3_600_000 }));
+    await world.clock.advance(30 * 60_000);
+    expect(candidatesRequested(world).at(-1)).toBe(`us DELETE ${CUSTOM_PATH}/dead`);
+    expect(world.api.store.list('customcandidates')).toEqual([]);
+  });
+
+  test('stand for one Lease beside native ones', async () => {
+    const world = await makeWorld();
+    world.create('leasecandidates', makeCandidateObject('native', { renewedAt: 0, version: '1.36.0' }));
+    world.create('customcandidates', makeCandidateObject('custom', { renewedAt: 0, version: '1.35.0' }));
+    await world.clock.advance(10);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'custom' });
+    expect(world.controller.gather(KEY).candidates).toHaveLength(2);
+  });
+});
+
+describe('two candidates of one name for one Lease (rule 13)', () => {
+  test.each([
+    { first: 'leasecandidates', second: 'customcandidates' },
+    { first: 'customcandidates', second: 'leasecandidates' },
+  ] as const)('are one: the native, if $first come first', async ({ first, second }) => {
+    const world = await makeWorld();
+    for (const resource of [first, second]) {
+      world.create(resource, makeCandidateObject('a', { renewedAt: world.clock.now() }));
+      await world.clock.advance(10);
+    }
+    const { candidates } = world.controller.gather(KEY);
+    expect(candidates.map(({ candidate }) => candidate.source)).toEqual(['native']);
+    expect(world.told).toContain(`twins ${KEY} a`);
+  });
+
+  test('leave the custom one, to be asked anew, when the native one goes', async () => {
+    const world = await makeWorld();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    world.create('customcandidates', makeCandidateObject('a', { renewedAt: -60_000 }));
+    await world.clock.advance(0);
+    world.remove('leasecandidates', 'default/a');
+    await world.clock.advance(20_000);
+    const { candidates } = world.controller.gather(KEY);
+    expect(candidates.map(({ candidate }) => candidate.source)).toEqual(['custom']);
+    expect(candidatesRequested(world)).toContain(`us PATCH ${CUSTOM_PATH}/a`);
+  });
+
+  test('leave the native one as it is when the custom one goes', async () => {
+    const world = await makeWorld();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    world.create('customcandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.clock.advance(0);
+    world.remove('customcandidates', 'default/a');
+    await world.clock.advance(0);
+    world.remove('leasecandidates', 'default/a');
+    await world.clock.advance(0);
+    expect(world.controller.gather(KEY).candidates).toEqual([]);
+  });
+});
+
+describe('a source of candidates that goes (rule 10)', () => {
+  test('has this replica let others elect first, and then elect among those who are left', async () => {
+    const world = await makeWorld();
+    world.create('customcandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.clock.advance(0);
+    world.api.candidateVersions = [];
+    world.connection.breakWatches();
+    await world.clock.advance(1000);
+    expect(world.controller.canElect()).toBe(false);
+    await world.clock.advance(5000);
+    expect(world.controller.canElect()).toBe(true);
+  });
+});
