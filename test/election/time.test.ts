@@ -166,6 +166,7 @@ describe('backing off', () => {
   test('the earliest of no moments is never', () => {
     expect(earliest([])).toBeUndefined();
     expect(earliest([undefined, 3, 2, undefined])).toBe(2);
+    expect(earliest([2, 3])).toBe(2);
   });
 
   test('what is past or never comes is not the earliest moment to come', () => {
