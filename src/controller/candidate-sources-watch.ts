@@ -7,10 +7,10 @@ import { CandidateWatch, type CandidateWatchParts } from './candidate-watch.ts';
 export type CandidateSourcesWatchParts = Omit<CandidateWatchParts, 'source'>;
 
 /**
- * Whoever has lost one of several sources lets others have the lock for so long, in milliseconds: a replica at another API
- * server may still have all of them. One that stands by looks whether the lock is free every 2.2 s at the latest.
+ * For so long after it has lost one of several sources a replica leaves the lock to others, in milliseconds: one at another
+ * API server may still have all of them. The lock is let go after 10 s, released 3.5 s later, and then taken at once.
  */
-const OTHERS_FIRST_MS = 5_000;
+const OTHERS_FIRST_MS = 20_000;
 
 /** Watches the LeaseCandidates of all sources side by side, each in the version in which it is served (rule 13). */
 export class CandidateSourcesWatch {

@@ -1,3 +1,4 @@
+import { GROUP } from '../coordination/group.ts';
 import { leaseKey } from '../coordination/lease-key.ts';
 import { coordinatorLease } from '../election/coordinator-lease.ts';
 import { REASONS, type Reason } from '../election/reason.ts';
@@ -64,8 +65,17 @@ function checkApi({ elections, serverVersion, limitedTo }: Evidence): Finding {
       severity: 'error',
       what: `The server (${serverVersion || 'of unknown version'}) serves no LeaseCandidates.`,
       meaning: 'No component can be a candidate, so nothing is coordinated.',
-      advice: FLAGS,
+      advice: `Define those of our own group: kubectl apply -f deploy/crd.yaml. For the server's own instead: ${FLAGS}`,
       runbook: runbookPath('LeaseCoordinatorWatchStale'),
+    };
+  }
+  if (elections.forbiddenApis.length > 0) {
+    return {
+      check,
+      severity: 'warning',
+      what: `leasecandidates of ${elections.forbiddenApis.join(' and ')} may not be listed with these credentials.`,
+      meaning: 'Those who stand there are missing in what follows.',
+      advice: 'Use credentials that may list them: the ClusterRole reader of the chart lets you.',
     };
   }
   return {
@@ -77,7 +87,7 @@ function checkApi({ elections, serverVersion, limitedTo }: Evidence): Finding {
   };
 }
 
-function checkGate({ trial }: Evidence): Finding {
+function checkGate({ trial, elections }: Evidence): Finding {
   const check = 'FeatureGate';
   if (trial.kind === 'refused') {
     return {
@@ -92,12 +102,14 @@ function checkGate({ trial }: Evidence): Finding {
   }
   if (trial.keepsStrategy)
     return { check, severity: 'ok', what: 'Leases keep strategy and preferredHolder.' };
+  const isCustomServed = elections?.candidateApis.some((api) => api.startsWith(`${GROUP}/`)) ?? false;
   return {
     check,
-    severity: 'error',
+    severity: isCustomServed ? 'warning' : 'error',
     what: 'The server drops strategy from Leases.',
     meaning:
-      'The feature gate CoordinatedLeaderElection is off: no holder is ever told of a better candidate.',
+      'The feature gate CoordinatedLeaderElection is off: no holder is ever told of a better candidate.' +
+      (isCustomServed ? ' Leaders are elected, and replaced when they are gone.' : ''),
     advice: FLAGS,
   };
 }

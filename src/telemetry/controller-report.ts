@@ -14,8 +14,8 @@ import type { Metrics } from './metrics.ts';
 
 /** What to tell a cluster's operator whose API server does not have the API that all of this is about. */
 export const NOT_SERVED_ADVICE =
-  'The API server does not serve LeaseCandidates. Start every kube-apiserver with ' +
-  '--feature-gates=CoordinatedLeaderElection=true and --runtime-config=coordination.k8s.io/v1beta1=true (Kubernetes 1.33 ' +
+  'The API server does not serve LeaseCandidates. Define those of our own group with kubectl apply -f deploy/crd.yaml, or start ' +
+  'every kube-apiserver with --feature-gates=CoordinatedLeaderElection=true and --runtime-config=coordination.k8s.io/v1beta1=true (Kubernetes 1.33 ' +
   'and later), coordination.k8s.io/v1alpha2=true (1.32) or coordination.k8s.io/v1alpha1=true (1.31). Looking again every 10 s.';
 
 const TWINS =

@@ -155,7 +155,7 @@ describe('a source that may not be read', () => {
 });
 
 describe('a source that goes', () => {
-  test('takes its candidates along, and others are let go first for 5 s (rule 10)', async () => {
+  test('takes its candidates along, and others are let go first for 20 s (rule 10)', async () => {
     const world = new SourcesWorld();
     world.create(NATIVE, 'a');
     await world.start();
@@ -168,7 +168,7 @@ describe('a source that goes', () => {
       'deleted native a',
     ]);
     expect([world.watch.hasJustLostOne, world.watch.hasSynced()]).toEqual([true, true]);
-    await world.clock.advance(5000);
+    await world.clock.advance(20_000);
     expect([world.watch.hasJustLostOne, world.watch.hasSynced()]).toEqual([false, true]);
   });
 

@@ -102,7 +102,7 @@ describe('a source of candidates that goes (rule 10)', () => {
     world.connection.breakWatches();
     await world.clock.advance(1000);
     expect(world.controller.canElect()).toBe(false);
-    await world.clock.advance(5000);
+    await world.clock.advance(20_000);
     expect(world.controller.canElect()).toBe(true);
   });
 });

@@ -89,17 +89,16 @@ describe('the tour', () => {
     ]);
     expect(said.at(-1)).toMatch(/^All 5 steps came out as expected, in \d+\.\d s\.$/);
     expect(tookMs).toBeLessThan(20_000);
-    // Each reason is the coordinator's own.
-    const reasons = demo.told.flatMap((line) => /^coordinator (\w+): /.exec(line)?.[1] ?? []);
-    expect(
-      reasons.filter((reason) => !['LeaderOptimal', 'AwaitingAcks', 'HolderLate'].includes(reason)),
-    ).toEqual([
+    // Each reason is the coordinator's own. What it comes to between two questions may be told again after them.
+    const reasons = demo.told
+      .flatMap((line) => /^coordinator (\w+): /.exec(line)?.[1] ?? [])
+      .filter((reason) => !['LeaderOptimal', 'AwaitingAcks', 'HolderLate'].includes(reason));
+    expect(reasons.filter((reason, index) => reason !== reasons[index - 1])).toEqual([
       'LeaseMissing',
       'LeaseExpired',
       'BetterCandidate',
       'PreemptionPending',
       'LeaseExpired',
-      'StrategyConflict',
       'StrategyConflict',
       'LeaseExpired',
     ]);

@@ -79,7 +79,10 @@ describe('an API that is not served', () => {
     expect(linesOf(NOT_SERVED_ADVICE)).toMatchObject([{ level: 'error' }]);
     world.api.candidateVersions = ['v1alpha2'];
     await world.clock.advance(10_000);
-    expect(lines.at(-1)).toMatchObject({ msg: 'Watching LeaseCandidates', version: 'v1alpha2' });
+    expect(lines.at(-1)).toMatchObject({
+      msg: 'Watching LeaseCandidates',
+      apiVersion: 'coordination.k8s.io/v1alpha2',
+    });
   });
 
   test.each(['v1beta1', 'v1alpha2', 'v1alpha1', 'feature-gates=CoordinatedLeaderElection=true'])(

@@ -26,7 +26,9 @@ describe.concurrent('a server that has LeaseCandidates as v1alpha1 only (rule 11
   afterAll(() => site?.stop());
 
   test('is watched in that version', () => {
-    expect(site.coordinator.log.filter(isWatching)).toMatchObject([{ version: 'v1alpha1' }]);
+    expect(site.coordinator.log.filter(isWatching)).toMatchObject([
+      { apiVersion: 'coordination.k8s.io/v1alpha1' },
+    ]);
   });
 
   test.each([
@@ -96,7 +98,9 @@ describe.concurrent('a server that has LeaseCandidates as v1alpha2 only (rule 11
   afterAll(() => site?.stop());
 
   test('has elections between them', async () => {
-    expect(site.coordinator.log.filter(isWatching)).toMatchObject([{ version: 'v1alpha2' }]);
+    expect(site.coordinator.log.filter(isWatching)).toMatchObject([
+      { apiVersion: 'coordination.k8s.io/v1alpha2' },
+    ]);
     const lease = await contestedLease(site, 'web');
     await lease.create(heldBy('newer'));
     await lease.startCandidate({ name: 'newer', emulationVersion: '1.36.0' });
@@ -150,12 +154,13 @@ describe.concurrent('a server whose configuration changes (rule 11)', () => {
 
       const gateOn = await restart('v1alpha2');
       const watched = await coordinator.waitForLog(isWatching, gateOn);
-      expect(watched['version']).toBe('v1alpha2');
+      expect(watched['apiVersion']).toBe('coordination.k8s.io/v1alpha2');
       await elects(cluster, 'v1alpha2', 'before-the-upgrade');
 
       // What is stored stays, in a version that takes the place of the other.
       const upgraded = await restart('v1beta1', 'v1alpha1');
-      expect((await coordinator.waitForLog(isWatching, upgraded))['version']).toBe('v1beta1');
+      const watchedThen = await coordinator.waitForLog(isWatching, upgraded);
+      expect(watchedThen['apiVersion']).toBe('coordination.k8s.io/v1beta1');
       const kept = candidatePath({ version: 'v1beta1', name: 'before-the-upgrade' });
       expect(await cluster.request('GET', kept)).toMatchObject({
         apiVersion: 'coordination.k8s.io/v1beta1',
