@@ -1,6 +1,9 @@
-import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
+import type { CandidateApiVersion } from '../../src/coordination/candidate-sources.ts';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
+import { resourcePaths } from '../../src/coordination/resource-paths.ts';
 import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
+
+const V1BETA1 = 'coordination.k8s.io/v1beta1';
 
 /** As much of a Lease as these tests look at. */
 export interface Lease {
@@ -69,10 +72,10 @@ export function microTime(agoMs = 0): string {
   return formatMicroTime(BigInt(Math.floor((performance.timeOrigin + performance.now() - agoMs) * 1000)));
 }
 
-/** A LeaseCandidate to be, in any version of its API. */
+/** A LeaseCandidate to be, of either group and in any version of its API. */
 export interface CandidateSpec {
-  /** Default v1beta1. */
-  readonly version?: LeaseCandidateVersion;
+  /** Default coordination.k8s.io/v1beta1. */
+  readonly apiVersion?: CandidateApiVersion;
   /** Default `default`. */
   readonly namespace?: string;
   readonly lease: string;
@@ -90,11 +93,11 @@ export interface CandidateSpec {
   readonly renewedAgoMs?: number;
 }
 
-export function candidatesPath({ version = 'v1beta1', namespace = 'default' }: Partial<CandidateSpec>) {
-  return `/apis/coordination.k8s.io/${version}/namespaces/${namespace}/leasecandidates`;
+export function candidatesPath({ apiVersion = V1BETA1, namespace = 'default' }: Partial<CandidateSpec>) {
+  return resourcePaths.candidates(apiVersion, namespace);
 }
 
-export function candidatePath(spec: Pick<CandidateSpec, 'version' | 'namespace' | 'name'>) {
+export function candidatePath(spec: Pick<CandidateSpec, 'apiVersion' | 'namespace' | 'name'>) {
   return `${candidatesPath(spec)}/${spec.name}`;
 }
 
@@ -103,16 +106,24 @@ export function candidatePath(spec: Pick<CandidateSpec, 'version' | 'namespace' 
  * @throws Error with the API server's answer when it is refused.
  */
 export async function createCandidate(plane: CoordinationServer, spec: CandidateSpec): Promise<void> {
-  const { version, lease, name, binaryVersion = '1.36.0', emulationVersion = binaryVersion } = spec;
+  const {
+    apiVersion = V1BETA1,
+    lease,
+    name,
+    binaryVersion = '1.36.0',
+    emulationVersion = binaryVersion,
+  } = spec;
   const { strategy = 'OldestEmulationVersion', preferredStrategies = [strategy], finalizers = [] } = spec;
   await plane.request('POST', candidatesPath(spec), {
+    apiVersion,
+    kind: 'LeaseCandidate',
     metadata: { name, finalizers },
     spec: {
       leaseName: lease,
       ...(binaryVersion && { binaryVersion }),
       ...(emulationVersion && { emulationVersion }),
       renewTime: microTime(spec.renewedAgoMs),
-      ...(version === 'v1alpha1' ? { preferredStrategies } : { strategy }),
+      ...(apiVersion === 'coordination.k8s.io/v1alpha1' ? { preferredStrategies } : { strategy }),
     },
   });
 }

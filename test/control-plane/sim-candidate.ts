@@ -1,10 +1,10 @@
-import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
+import type { CandidateApiVersion } from '../../src/coordination/candidate-sources.ts';
 import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
 import { type CandidateSpec, candidatePath, createCandidate, microTime } from './cluster-objects.ts';
 import { type WatchedCandidate, type WatchedObjects, watchCandidates } from './watched-objects.ts';
 
 /** What a simulated candidate asks for. */
-export interface SimCandidateSpec extends Omit<CandidateSpec, 'version'> {
+export interface SimCandidateSpec extends Omit<CandidateSpec, 'apiVersion'> {
   readonly namespace: string;
   /** Whether it answers pings; default true. */
   readonly answers?: boolean;
@@ -39,20 +39,20 @@ export interface SimCandidates {
 }
 
 /**
- * Starts to answer pings for candidates in one version of the API, none of which exists yet. Each of their clocks goes
+ * Starts to answer pings for candidates of one group and version, none of which exists yet. Each of their clocks goes
  * `pace` times as fast as this machine's from when it was started, as does that of whoever coordinates them.
  */
 export async function startSimCandidates(
   plane: CoordinationServer,
-  version: LeaseCandidateVersion = 'v1beta1',
+  apiVersion: CandidateApiVersion = 'coordination.k8s.io/v1beta1',
   pace = 1,
 ): Promise<SimCandidates> {
-  const objects = await watchCandidates(plane, version);
+  const objects = await watchCandidates(plane, apiVersion);
   return {
     objects,
     async start({ answers = true, clockOffsetMs = 0, ...asked }) {
       const { namespace, name, renewedAgoMs = 0 } = asked;
-      const path = candidatePath({ version, namespace, name });
+      const path = candidatePath({ apiVersion, namespace, name });
       const startedAt = performance.now();
       let isAnswering = answers;
       let acks = 0;
@@ -89,7 +89,7 @@ export async function startSimCandidates(
         return [...seen.values()];
       }
 
-      await createCandidate(plane, { ...asked, version, renewedAgoMs: renewedAgoMs - clockOffsetMs });
+      await createCandidate(plane, { ...asked, apiVersion, renewedAgoMs: renewedAgoMs - clockOffsetMs });
       return {
         namespace,
         name,

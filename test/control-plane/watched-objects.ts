@@ -1,4 +1,5 @@
-import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
+import type { CandidateApiVersion } from '../../src/coordination/candidate-sources.ts';
+import { resourcePaths } from '../../src/coordination/resource-paths.ts';
 import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
 import type { Lease } from './cluster-objects.ts';
 import { type ChangeType, followObjects, type WatchedObject } from './followed-objects.ts';
@@ -52,9 +53,9 @@ export function watchLeases(plane: CoordinationServer): Promise<WatchedObjects<W
 
 export function watchCandidates(
   plane: CoordinationServer,
-  version: LeaseCandidateVersion = 'v1beta1',
+  apiVersion: CandidateApiVersion = 'coordination.k8s.io/v1beta1',
 ): Promise<WatchedObjects<WatchedCandidate>> {
-  return watchObjects(plane, `/apis/coordination.k8s.io/${version}/leasecandidates`);
+  return watchObjects(plane, resourcePaths.candidates(apiVersion, ''));
 }
 
 async function watchObjects<T extends WatchedObject>(

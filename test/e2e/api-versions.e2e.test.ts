@@ -26,8 +26,10 @@ const quick = { leaseDuration: '5s', renewDeadline: '3s', retryPeriod: '1s' } as
 
 const isWatching =
   (version: LeaseCandidateVersion, since = 0) =>
-  ({ msg, version: watched, time }: LogLine) =>
-    msg === 'Watching LeaseCandidates' && watched === version && Date.parse(time) >= since;
+  ({ msg, apiVersion, time }: LogLine) =>
+    msg === 'Watching LeaseCandidates' &&
+    apiVersion === `coordination.k8s.io/${version}` &&
+    Date.parse(time) >= since;
 
 const isNotServed = ({ level, msg }: LogLine) =>
   level === 'error' && msg.startsWith('The API server does not serve LeaseCandidates');
@@ -73,7 +75,7 @@ describe.concurrent('on a server that serves LeaseCandidates (rule 11)', () => {
       const { expect } = context;
       const { plane, coordinator } = await start({ version }, context);
       await coordinator.waitForLog(isWatching(wantVersion));
-      await readyzSays(coordinator, 200, `[+]leasecandidates-served ok: ${wantVersion}`);
+      await readyzSays(coordinator, 200, `[+]leasecandidates-served ok: coordination.k8s.io/${wantVersion}`);
       await untilActive(coordinator);
 
       const electors = await plane.startElectors();
@@ -103,11 +105,11 @@ describe.concurrent('on a server that serves LeaseCandidates (rule 11)', () => {
       const { expect } = context;
       const { plane, coordinator } = await start({ version }, context);
       await coordinator.waitForLog(isWatching(wantVersion));
-      await readyzSays(coordinator, 200, `[+]leasecandidates-served ok: ${wantVersion}`);
+      await readyzSays(coordinator, 200, `[+]leasecandidates-served ok: coordination.k8s.io/${wantVersion}`);
       await untilActive(coordinator);
 
       const electors = await plane.startElectors();
-      const candidates = await startSimCandidates(plane, wantVersion);
+      const candidates = await startSimCandidates(plane, `coordination.k8s.io/${wantVersion}`);
       context.onTestFinished(() => candidates.stop());
       const web = { namespace: 'default', lease: 'web' };
       await startParticipant(electors, candidates, { ...web, name: 'newer', emulationVersion: '1.36.0' });
@@ -138,7 +140,7 @@ describe.concurrent('a server whose configuration changes (rule 11)', () => {
       'the coordinator is active',
       60_000,
     );
-    await createCandidate(plane, { version, lease, name: lease });
+    await createCandidate(plane, { apiVersion: `coordination.k8s.io/${version}`, lease, name: lease });
     await eventually(
       async () => (await readLease(plane, { namespace: 'default', name: lease }))?.spec.holderIdentity,
       `${lease} has a holder`,
@@ -160,20 +162,20 @@ describe.concurrent('a server whose configuration changes (rule 11)', () => {
     await readyzSays(
       coordinator,
       503,
-      '[-]leasecandidates-served failed: the API server serves no version of LeaseCandidate',
+      '[-]leasecandidates-served failed: the API server serves no LeaseCandidates',
     );
 
     const gateOnAt = Date.now();
     await plane.restartApiServer(gateOn);
     await coordinator.waitForLog(isWatching('v1alpha2', gateOnAt), 60_000);
-    await readyzSays(coordinator, 200, '[+]leasecandidates-served ok: v1alpha2');
+    await readyzSays(coordinator, 200, '[+]leasecandidates-served ok: coordination.k8s.io/v1alpha2');
     await elects({ plane, coordinator }, 'v1alpha2', 'before-the-upgrade');
 
     // An upgrade of Kubernetes replaces one version by the other; what is stored stays.
     const upgradedAt = Date.now();
     await plane.restartApiServer({ version: '1.33.13' });
     await coordinator.waitForLog(isWatching('v1beta1', upgradedAt), 90_000);
-    await readyzSays(coordinator, 200, '[+]leasecandidates-served ok: v1beta1');
+    await readyzSays(coordinator, 200, '[+]leasecandidates-served ok: coordination.k8s.io/v1beta1');
     await elects({ plane, coordinator }, 'v1beta1', 'after-the-upgrade');
 
     const gateOffAt = Date.now();

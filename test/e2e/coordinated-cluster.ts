@@ -46,10 +46,8 @@ export async function startCoordinatedCluster(
   try {
     const coordinator = await startCoordinator(kubeconfig, args);
     const leases = await watchLeases(plane);
-    const candidates = await startSimCandidates(
-      plane,
-      leaseCandidateVersions[version][0] as LeaseCandidateVersion,
-    );
+    const candidateVersion = leaseCandidateVersions[version][0] as LeaseCandidateVersion;
+    const candidates = await startSimCandidates(plane, `coordination.k8s.io/${candidateVersion}`);
     await untilActive(coordinator, 90_000);
     return assemble(plane, kubeconfig, coordinator, leases, candidates);
   } catch (error) {

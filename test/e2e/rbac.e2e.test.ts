@@ -332,7 +332,7 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
         ...['--namespace', 'elsewhere'],
       );
       await untilActive(keeper);
-      candidates = await startSimCandidates(plane, 'v1beta1', pace);
+      candidates = await startSimCandidates(plane, 'coordination.k8s.io/v1beta1', pace);
       const kubeConfig = new KubeConfig();
       const rules = { [denied]: without(electionRules, deletion), [allowed]: electionRules };
       kubeConfig.loadFromFile(await account('collector', rules));

@@ -39,7 +39,8 @@ export interface EmbeddedSiteOptions extends EmbeddedClusterOptions, EmbeddedCoo
 export async function startEmbeddedSite(options: EmbeddedSiteOptions = {}): Promise<EmbeddedSite> {
   const cluster = await startEmbeddedCluster(options);
   const leases = await watchLeases(cluster);
-  const candidates = await startSimCandidates(cluster, options.leaseCandidateVersions?.[0], options.pace);
+  const version = options.leaseCandidateVersions?.[0] ?? 'v1beta1';
+  const candidates = await startSimCandidates(cluster, `coordination.k8s.io/${version}`, options.pace);
   const participants = startParticipants(cluster);
   const createNamespace = (name: string) => createNamespaces(cluster, name);
   const parts = { cluster, leases, candidates, participants, createNamespace };

@@ -183,7 +183,12 @@ export class Crowd {
       server,
       '/apis/coordination.k8s.io/v1beta1/leasecandidates',
       (type, object) =>
-        this.#see(this.#programs, candidatePath({ version: 'v1beta1', ...object.metadata }), type, object),
+        this.#see(
+          this.#programs,
+          candidatePath({ apiVersion: 'coordination.k8s.io/v1beta1', ...object.metadata }),
+          type,
+          object,
+        ),
     );
     this.#closers.push(() => candidates.stop());
     const leases = await FollowedCollection.start<WatchedLease>(

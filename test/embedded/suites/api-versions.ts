@@ -122,7 +122,7 @@ describe.concurrent('a server whose configuration changes (rule 11)', () => {
 
   /** A candidate that comes to be there is elected. */
   async function elects(cluster: EmbeddedCluster, version: LeaseCandidateVersion, name: string) {
-    await createCandidate(cluster, { version, lease: name, name });
+    await createCandidate(cluster, { apiVersion: `coordination.k8s.io/${version}`, lease: name, name });
     const lease = await vi.waitFor(
       async () => {
         const read = await readLease(cluster, { namespace: 'default', name });
@@ -161,7 +161,7 @@ describe.concurrent('a server whose configuration changes (rule 11)', () => {
       const upgraded = await restart('v1beta1', 'v1alpha1');
       const watchedThen = await coordinator.waitForLog(isWatching, upgraded);
       expect(watchedThen['apiVersion']).toBe('coordination.k8s.io/v1beta1');
-      const kept = candidatePath({ version: 'v1beta1', name: 'before-the-upgrade' });
+      const kept = candidatePath({ apiVersion: 'coordination.k8s.io/v1beta1', name: 'before-the-upgrade' });
       expect(await cluster.request('GET', kept)).toMatchObject({
         apiVersion: 'coordination.k8s.io/v1beta1',
         spec: { leaseName: 'before-the-upgrade', strategy: X },

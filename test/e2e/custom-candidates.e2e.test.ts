@@ -1,0 +1,106 @@
+import { readFile } from 'node:fs/promises';
+import { loadYaml } from '@kubernetes/client-node';
+import { describe, type TestContext, test } from 'vitest';
+import { GROUP } from '../../src/coordination/group.ts';
+import { createCandidate, readLease } from '../control-plane/cluster-objects.ts';
+import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import type { KubernetesVersion } from '../control-plane/kubernetes-versions.ts';
+import { startSimCandidates } from '../control-plane/sim-candidate.ts';
+import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
+
+const apiVersion = `${GROUP}/v1alpha1` as const;
+const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const readyWithinMs = 120_000;
+const testTimeout = 300_000;
+const quick = { leaseDuration: '5s', renewDeadline: '3s', retryPeriod: '1s' } as const;
+
+/** Creates what is in deploy/crd.yaml, and waits until it is served. */
+async function installCrd(plane: ControlPlane): Promise<void> {
+  const text = await readFile(new URL('../../deploy/crd.yaml', import.meta.url), 'utf8');
+  await plane.request('POST', CRDS, loadYaml(text));
+  await eventually(
+    () => plane.request('GET', `/apis/${apiVersion}/leasecandidates`).catch(() => undefined),
+    'the custom resource is served',
+  );
+}
+
+async function startGateless(
+  version: KubernetesVersion,
+  { onTestFinished }: TestContext,
+): Promise<{ plane: ControlPlane; coordinator: Coordinator }> {
+  const plane = await startControlPlane({ readyWithinMs, version, coordinatedLeaderElection: false });
+  onTestFinished(() => plane.stop());
+  await installCrd(plane);
+  const coordinator = await startCoordinator(await installRole(plane));
+  onTestFinished(async () => {
+    await coordinator.stop();
+  });
+  await untilActive(coordinator);
+  return { plane, coordinator };
+}
+
+function holderOf(plane: ControlPlane, name: string): Promise<string | undefined> {
+  return readLease(plane, { namespace: 'default', name }).then((lease) => lease?.spec.holderIdentity);
+}
+
+describe.concurrent('candidates of our own group (rule 13)', () => {
+  test.for<KubernetesVersion>(['1.36.3', '1.31.4'])(
+    'are elected, replaced when they die, and when they release, on Kubernetes %s without the feature gate',
+    { timeout: testTimeout },
+    async (version, context) => {
+      const { expect, onTestFinished } = context;
+      const { plane, coordinator } = await startGateless(version, context);
+      const { body } = await coordinator.get('/readyz');
+      expect(body).toContain(`[+]leasecandidates-served ok: ${apiVersion}`);
+
+      const electors = await plane.startElectors();
+      const candidates = await startSimCandidates(plane, apiVersion);
+      onTestFinished(() => candidates.stop());
+      const web = { namespace: 'default', lease: 'web' };
+      const programs = [];
+      for (const name of ['first', 'second', 'third']) {
+        await electors.start({ id: name, lease: 'web', mode: 'elector-only', ...quick });
+        programs.push(await candidates.start({ ...web, name }));
+      }
+      const [first, second] = programs;
+      await electors.waitFor({ id: 'first', event: 'startedLeading' });
+
+      // It dies: its Lease runs out, and the next one has been asked by then.
+      await electors.crash('first');
+      first?.silence();
+      await electors.waitFor({ id: 'second', event: 'startedLeading' });
+      expect(second?.acks()).toBeGreaterThan(0);
+
+      const mark = electors.events.length;
+      second?.silence();
+      await electors.release('second');
+      await electors.waitFor({ id: 'third', event: 'startedLeading' }, { since: mark });
+      expect(electors.leading()).toEqual(['third']);
+    },
+  );
+
+  test('stand beside native ones as soon as the feature gate is on', {
+    timeout: testTimeout,
+  }, async (context) => {
+    const { expect } = context;
+    const { plane, coordinator } = await startGateless('1.36.3', context);
+    await createCandidate(plane, { apiVersion, lease: 'ours', name: 'ours-1' });
+    await eventually(async () => (await holderOf(plane, 'ours')) || undefined, 'ours has a holder');
+
+    await plane.restartApiServer({ coordinatedLeaderElection: true });
+    await coordinator.waitForLog((line) => line['apiVersion'] === 'coordination.k8s.io/v1beta1', 60_000);
+    await eventually(
+      async () =>
+        (await coordinator.get('/readyz')).body.includes('coordinator-lock ok: active') || undefined,
+      'the coordinator is active',
+      60_000,
+    );
+    await createCandidate(plane, { lease: 'theirs', name: 'theirs-1' });
+    await eventually(async () => (await holderOf(plane, 'theirs')) || undefined, 'theirs has a holder');
+    await createCandidate(plane, { apiVersion, lease: 'late', name: 'late-1' });
+    await eventually(async () => (await holderOf(plane, 'late')) || undefined, 'late has a holder');
+
+    const { body } = await coordinator.get('/readyz');
+    expect(body).toContain(`[+]leasecandidates-served ok: coordination.k8s.io/v1beta1, ${apiVersion}`);
+  });
+});
