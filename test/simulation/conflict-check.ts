@@ -34,7 +34,7 @@ export class ConflictCheck {
   #isInConflict(key: string): boolean {
     const [namespace, leaseName] = key.split('/');
     const candidates = this.#world.store
-      .list('leasecandidates')
+      .candidates()
       .filter(
         (object) => object.metadata.namespace === namespace && specOf(object)['leaseName'] === leaseName,
       );

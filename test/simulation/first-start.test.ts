@@ -90,7 +90,7 @@ class FirstStart {
 function bestOf(world: SimWorld, key: string): SimCandidate | undefined {
   const rank = ({ identity }: SimCandidate) => {
     const { namespace, emulationVersion, binaryVersion, name } = identity;
-    const object = world.store.get('leasecandidates', `${namespace}/${name}`);
+    const object = world.store.candidate(`${namespace}/${name}`);
     return [emulationVersion, binaryVersion, object?.metadata.creationTimestamp ?? 'z', name].join(' ');
   };
   const running = world.candidates.filter((candidate) => candidate.leaseKey === key);

@@ -35,7 +35,7 @@ export class PreferenceCheck {
 }
 
 function rankOf(world: SimWorld, key: string): string | undefined {
-  const candidate = world.store.get('leasecandidates', key);
+  const candidate = world.store.candidate(key);
   const { emulationVersion, binaryVersion } = specOf(candidate);
   return candidate && `${String(emulationVersion)} ${String(binaryVersion)}`;
 }

@@ -159,13 +159,13 @@ export class SettledCheck {
     const { candidate } = slot;
     if (!candidate || slot.program?.process.isPaused) return false;
     const { namespace, name } = candidate.identity;
-    return this.#world.store.get('leasecandidates', `${namespace}/${name}`) !== undefined;
+    return this.#world.store.candidate(`${namespace}/${name}`) !== undefined;
   }
 
   /** By the versions that it has published: age and name never take a Lease from anybody (rule 5). */
   #rank({ candidate, plan }: SimSlot): string {
     const { namespace, name } = candidate?.identity ?? { namespace: '', name: '' };
-    const published = this.#world.store.get('leasecandidates', `${namespace}/${name}`);
+    const published = this.#world.store.candidate(`${namespace}/${name}`);
     const { emulationVersion, binaryVersion } = published ? specOf(published) : plan;
     return `${String(emulationVersion)} ${String(binaryVersion)}`;
   }

@@ -4,7 +4,15 @@ import { isKubernetesObject, type KubernetesObject } from '../../src/kubernetes/
 import type { Clock, Instant } from '../../src/support/clock.ts';
 import { isJsonObject, type JsonObject } from '../../src/support/json.ts';
 import type { SimCapacity } from './sim-capacity.ts';
-import { applyMergePatch, keyOf, refusal, type SimChange, type SimResource, SimStore } from './sim-store.ts';
+import {
+  applyMergePatch,
+  CUSTOM_API,
+  keyOf,
+  refusal,
+  type SimChange,
+  type SimResource,
+  SimStore,
+} from './sim-store.ts';
 
 /** One request that reached the server and changed something, or would have. */
 export interface SimWrite {
@@ -120,7 +128,7 @@ export class SimApiServer {
     const { method, path } = request;
     if (this.#keepsRecord) this.requests.push(`${writer} ${method} ${path}`);
     if (path === '/apis/coordination.k8s.io') return this.#group();
-    if (path === `/apis/${GROUP}/v1alpha1`) return this.#customResources();
+    if (path === `/apis/${CUSTOM_API}`) return this.#customResources();
     const version = /^\/apis\/coordination\.k8s\.io\/(v\w+)$/.exec(path)?.[1];
     if (version !== undefined) return this.#resources(version);
     const target = this.#target(path);
@@ -154,7 +162,7 @@ export class SimApiServer {
   }
 
   candidate(key: string): KubernetesObject | undefined {
-    return this.store.get('leasecandidates', key);
+    return this.store.candidate(key);
   }
 
   /** A field of a Lease's spec. */
@@ -272,7 +280,7 @@ export class SimApiServer {
     manager: string,
   ): KubernetesObject {
     const { managedFields: _, ...metadata } = { ...next.metadata, ...identityOf(before) };
-    const apiVersion = resource === 'customcandidates' ? `${GROUP}/v1alpha1` : next.apiVersion;
+    const apiVersion = resource === 'customcandidates' ? CUSTOM_API : next.apiVersion;
     const object: KubernetesObject = { ...next, ...defined({ apiVersion }), metadata };
     if (resource !== 'leases') {
       assertTimes(specOf(object), 'renewTime', 'pingTime');

@@ -1,5 +1,7 @@
+import type { CandidateApiVersion } from '../../src/coordination/candidate-sources.ts';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
 import { resourcePaths } from '../../src/coordination/resource-paths.ts';
+import type { CandidateSource } from '../../src/election/model.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { isKubernetesObject, type KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { Reflector } from '../../src/kubernetes/reflector.ts';
@@ -8,9 +10,12 @@ import type { JsonObject } from '../../src/support/json.ts';
 import { specOf } from './sim-api-server.ts';
 import type { SimConnection } from './sim-connection.ts';
 import type { SimProcess } from './sim-process.ts';
+import { CUSTOM_API } from './sim-store.ts';
 
 /** Who a simulated candidate is. */
 export interface SimCandidateIdentity {
+  /** By default native. */
+  readonly source?: CandidateSource;
   readonly namespace: string;
   readonly leaseName: string;
   readonly name: string;
@@ -95,7 +100,7 @@ export class SimCandidate {
     this.#watch = new Reflector({
       client: connection,
       clock: process,
-      path: resourcePaths.candidates('coordination.k8s.io/v1beta1', identity.namespace),
+      path: resourcePaths.candidates(apiVersionOf(identity), identity.namespace),
       query: { fieldSelector: `metadata.name=${identity.name}` },
       decode: (raw) => raw,
       handler: ({ type, object }) => this.#onOwn(type === 'deleted' ? undefined : object),
@@ -142,11 +147,7 @@ export class SimCandidate {
   }
 
   get #candidatePath(): string {
-    return resourcePaths.candidate(
-      'coordination.k8s.io/v1beta1',
-      this.identity.namespace,
-      this.identity.name,
-    );
+    return resourcePaths.candidate(apiVersionOf(this.identity), this.identity.namespace, this.identity.name);
   }
 
   get #leasePath(): string {
@@ -206,7 +207,7 @@ export class SimCandidate {
     const body = { metadata: { namespace, name }, spec };
     return this.connection.request({
       method: 'POST',
-      path: resourcePaths.candidates('coordination.k8s.io/v1beta1', namespace),
+      path: resourcePaths.candidates(apiVersionOf(this.identity), namespace),
       body,
     });
   }
@@ -323,6 +324,10 @@ export class SimCandidate {
       // It expires.
     }
   }
+}
+
+function apiVersionOf({ source = 'native' }: SimCandidateIdentity): CandidateApiVersion {
+  return source === 'custom' ? CUSTOM_API : 'coordination.k8s.io/v1beta1';
 }
 
 /** A watch may tell of what came later before the answer is there. */

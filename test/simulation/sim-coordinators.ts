@@ -66,7 +66,8 @@ export class SimCoordinators implements SimWitnesses {
   /** Whether nothing keeps a replica from electing but that it may not have the lock. */
   isAble(replica: SimReplica): boolean {
     const { api } = replica.lockClient;
-    const isServed = replica.client.api.candidateVersions.length > 0;
+    const { candidateVersions, hasCustomCandidates } = replica.client.api;
+    const isServed = candidateVersions.length > 0 || hasCustomCandidates;
     return isServed && !api.isDown && this.#seesAll(replica) && this.#isInformed(this.#placeOf(replica));
   }
 

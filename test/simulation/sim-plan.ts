@@ -1,4 +1,4 @@
-import type { ElectionSettings } from '../../src/election/model.ts';
+import type { CandidateSource, ElectionSettings } from '../../src/election/model.ts';
 import { defaultSettings } from '../support/election-builders.ts';
 import { Chance } from './chance.ts';
 import { FAULTS, type FaultKind } from './faults/faults.ts';
@@ -18,6 +18,8 @@ export interface SlotPlan {
   readonly binaryVersion: string;
   readonly emulationVersion: string;
   readonly strategy: string;
+  /** Where its LeaseCandidate is published. */
+  readonly source: CandidateSource;
   /** A plain elector knows nothing of coordination, and has no LeaseCandidate. */
   readonly isPlain: boolean;
   /** Whether each program has the name of the one before it. */
@@ -49,6 +51,8 @@ export interface SimPlan {
   readonly settings: ElectionSettings;
   readonly takeOver: boolean;
   readonly hasBuiltIn: boolean;
+  /** Whether the servers have the custom resource of this project. */
+  readonly hasCustomCandidates: boolean;
   /** What both API servers answer a second, together; undefined: any number. */
   readonly requestsPerSecond: number | undefined;
   /** See {@link InvariantSettings}. */
@@ -120,11 +124,14 @@ export function makePlan(seed: number): SimPlan {
   // Those who want different things are in conflict only if they have the highest version together.
   const isConflict = hasStrategies && chance.is(0.5);
   const isTogether = chance.is(0.5);
+  const sources = chance.for('sources');
+  const hasCustomCandidates = sources.is(0.5);
   const slots = leases.flatMap((lease, place) => {
     const count = 1 + chance.upTo(4);
     return Array.from({ length: count }, (_, index): SlotPlan => {
       return candidateSlot(lease, index, chance, {
         ...(isConflict && { binaryVersion: '1.36.0', emulationVersion: '1.36.0' }),
+        source: hasCustomCandidates && sources.is(0.5) ? 'custom' : 'native',
         strategy: hasStrategies && chance.is(0.3) ? 'example.com/custom' : OWN_STRATEGY,
         isPlain: hasPlainElector && place === 0 && index === count - 1,
         keepsName: chance.is(0.3),
@@ -152,6 +159,7 @@ export function makePlan(seed: number): SimPlan {
     },
     takeOver: chance.is(0.75),
     hasBuiltIn: chance.is(0.5),
+    hasCustomCandidates,
     requestsPerSecond: chance.is(0.15) ? 60 : undefined,
     clockTolerance: hasDrift ? (1 - DRIFT) / (1 + DRIFT) : 1,
     ...population,
@@ -174,6 +182,7 @@ export function candidateSlot(
     binaryVersion,
     emulationVersion,
     strategy: OWN_STRATEGY,
+    source: 'native',
     isPlain: false,
     keepsName: false,
     watchesForDeletion: true,
@@ -191,6 +200,7 @@ export function emptyPlan(seed: number): SimPlan {
     settings: defaultSettings,
     takeOver: true,
     hasBuiltIn: false,
+    hasCustomCandidates: false,
     requestsPerSecond: undefined,
     clockTolerance: 1,
     leases: [],

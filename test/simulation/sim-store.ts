@@ -1,3 +1,4 @@
+import { GROUP } from '../../src/coordination/group.ts';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
@@ -16,6 +17,7 @@ export interface SimChange {
   line?: Uint8Array;
 }
 
+export const CUSTOM_API = `${GROUP}/v1alpha1` as const;
 const FIRST_REVISION = 100;
 
 /** Every object of a simulated server: one revision per write, and the history that watches go on from. */
@@ -44,6 +46,16 @@ export class SimStore {
 
   list(resource: SimResource): readonly KubernetesObject[] {
     return [...this.#objects[resource].values()];
+  }
+
+  /** A LeaseCandidate of either source; names are unique. */
+  candidate(key: string): KubernetesObject | undefined {
+    return this.get('leasecandidates', key) ?? this.get('customcandidates', key);
+  }
+
+  /** The LeaseCandidates of both sources. */
+  candidates(): readonly KubernetesObject[] {
+    return [...this.list('leasecandidates'), ...this.list('customcandidates')];
   }
 
   create(resource: SimResource, object: KubernetesObject): KubernetesObject {
@@ -128,6 +140,11 @@ export class SimStore {
     for (const listener of this.#listeners) listener(change);
     return stored;
   }
+}
+
+/** Where a LeaseCandidate is from. */
+export function candidateResourceOf({ apiVersion }: KubernetesObject): SimResource {
+  return apiVersion === CUSTOM_API ? 'customcandidates' : 'leasecandidates';
 }
 
 /** Most often it is renewTime that differs. */

@@ -185,6 +185,7 @@ export class SimWorld {
     const { plan } = slot;
     const { wallMs, rate, lease, isPlain, binaryVersion, emulationVersion, strategy, watchesForDeletion } =
       plan;
+    const { source } = plan;
     const { namespace, name: leaseName, timing } = lease;
     const process = this.startProcess({ kind: 'candidate', name }, { wallMs, rate });
     const connection = this.network.connect(plan.name, process, name);
@@ -198,7 +199,7 @@ export class SimWorld {
       void actor.run();
       return { name, process, connection, link, actor };
     }
-    const identity = { namespace, leaseName, name, binaryVersion, emulationVersion, strategy };
+    const identity = { source, namespace, leaseName, name, binaryVersion, emulationVersion, strategy };
     const hooks = {
       onExit: () => slot.ended(actor),
       mayReleaseAnothers: () => this.truce.isReleaseDoubted(name) && this.beginTruce(slot.key),
@@ -223,7 +224,7 @@ export class SimWorld {
   /** The LeaseCandidate of whoever is in a slot. */
   candidateOf(slotName: string): KubernetesObject | undefined {
     const { identity } = this.slot(slotName)?.candidate ?? {};
-    return identity && this.store.get('leasecandidates', `${identity.namespace}/${identity.name}`);
+    return identity && this.store.candidate(`${identity.namespace}/${identity.name}`);
   }
 
   /** Somebody without a process of its own changes an object. */
@@ -277,6 +278,7 @@ export class SimWorld {
   #server(keepsRecord: boolean): SimApiServer {
     const api = new SimApiServer(this.clock, this.store, keepsRecord);
     api.capacity = this.capacity;
+    api.hasCustomCandidates = this.plan.hasCustomCandidates;
     api.onWrite = (write) => this.#onWrite(write);
     return api;
   }

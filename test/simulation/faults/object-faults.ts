@@ -2,6 +2,7 @@ import { formatMicroTime } from '../../../src/coordination/micro-time.ts';
 import type { JsonObject } from '../../../src/support/json.ts';
 import type { Chance } from '../chance.ts';
 import { specOf } from '../sim-api-server.ts';
+import { candidateResourceOf } from '../sim-store.ts';
 import type { SimWorld } from '../sim-world.ts';
 import { type Fault, fault, type Population } from './fault.ts';
 
@@ -104,7 +105,7 @@ export const objectFaults = {
     strike: (world, { slot }) => {
       const candidate = world.candidateOf(slot);
       if (!candidate) return false;
-      world.deleteAs('vandal', 'leasecandidates', candidate);
+      world.deleteAs('vandal', candidateResourceOf(candidate), candidate);
       return true;
     },
     settlesWithin: PUBLISHED_ANEW,
@@ -115,9 +116,9 @@ export const objectFaults = {
       const candidate = world.candidateOf(slot);
       if (!candidate) return false;
       const { metadata, ...rest } = candidate;
-      world.deleteAs('vandal', 'leasecandidates', candidate);
+      world.deleteAs('vandal', candidateResourceOf(candidate), candidate);
       const { name, namespace } = metadata;
-      world.store.create('leasecandidates', {
+      world.store.create(candidateResourceOf(candidate), {
         ...rest,
         metadata: { name, ...(namespace !== undefined && { namespace }) },
       });
@@ -131,7 +132,7 @@ export const objectFaults = {
       const candidate = world.candidateOf(slot);
       if (!candidate) return false;
       const pingTime = formatMicroTime(world.clock.wallTime() + BigInt(aheadMs) * 1000n);
-      world.writeAs('vandal', 'leasecandidates', candidate, {
+      world.writeAs('vandal', candidateResourceOf(candidate), candidate, {
         ...candidate,
         spec: { ...specOf(candidate), pingTime },
       });
@@ -146,9 +147,9 @@ export const objectFaults = {
       const keys = leases.map(({ metadata }) => `${namespace}/${metadata.name}`);
       if (keys.length === 0 || !world.beginTruce(...keys)) return false;
       for (const lease of leases) world.deleteAs('vandal', 'leases', lease);
-      for (const candidate of world.store.list('leasecandidates'))
+      for (const candidate of world.store.candidates())
         if (candidate.metadata.namespace === namespace)
-          world.deleteAs('vandal', 'leasecandidates', candidate);
+          world.deleteAs('vandal', candidateResourceOf(candidate), candidate);
       return true;
     },
     settlesWithin: PUBLISHED_ANEW,
