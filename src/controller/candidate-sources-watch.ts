@@ -4,7 +4,10 @@ import type { Instant } from '../support/clock.ts';
 import { CandidateWatch, type CandidateWatchParts } from './candidate-watch.ts';
 
 /** What a {@link CandidateSourcesWatch} needs; `onNotServed` is told when no source has any version that is served. */
-export type CandidateSourcesWatchParts = Omit<CandidateWatchParts, 'source'>;
+export interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'> {
+  /** All candidates of a source are in sight. */
+  readonly onRevealed: (source: CandidateSource) => void;
+}
 
 /**
  * For so long after it has lost one of several sources a replica leaves the lock to others, in milliseconds: one at another
@@ -28,6 +31,7 @@ export class CandidateSourcesWatch {
           source,
           onSynced: (apiVersion) => {
             this.#lostAt.delete(source);
+            parts.onRevealed(source);
             parts.onSynced(apiVersion);
           },
           onNotServed: () => {

@@ -23,6 +23,8 @@ export interface CandidateWatchParts {
   /** Empty: all. */
   readonly namespaces: readonly string[];
   readonly handler: (event: ReflectorEvent<LeaseCandidate>) => void;
+  /** A candidate is out of sight, as its source is not served any more. */
+  readonly onHidden: (candidate: LeaseCandidate) => void;
   /** All candidates are known, of this source and in all namespaces. */
   readonly onSynced: (apiVersion: CandidateApiVersion) => void;
   /** No version is served: told once, each time that it comes to be so. */
@@ -158,11 +160,8 @@ export class CandidateWatch {
     this.#forbidden.clear();
     if (wasKnown && !signal.aborted) this.#parts.onGone(apiVersion);
     await reflectors.stop();
-    const { handler } = this.#parts;
-    for (const reflector of reflectors.all) {
-      for (const object of reflector.objects())
-        handler({ type: 'deleted', object, previous: object, initial: false });
-    }
+    for (const reflector of reflectors.all)
+      for (const candidate of reflector.objects()) this.#parts.onHidden(candidate);
   }
 
   #reflector(

@@ -1,4 +1,3 @@
-import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
@@ -60,6 +59,8 @@ export class ElectionController {
       clock,
       namespaces,
       handler: (event) => this.#onCandidate(event),
+      onHidden: (candidate) => this.#dropCandidate(candidate, true),
+      onRevealed: (source) => this.#records.reveal(source),
       onSynced: (apiVersion) => observer.synced(apiVersion),
       onNotServed: () => observer.notServed(),
       onGone: (apiVersion) => observer.gone(apiVersion),
@@ -135,7 +136,7 @@ export class ElectionController {
   }
 
   /** What LeaseCandidates are watched as; nothing while none are served. */
-  get candidateApis(): readonly CandidateApiVersion[] {
+  get candidateApis(): CandidateSourcesWatch['apiVersions'] {
     return this.#candidates.apiVersions;
   }
 
@@ -271,13 +272,12 @@ export class ElectionController {
     if (pingTime > renewTime) return false;
     const observation = this.#records.observation(key, name);
     const { settings, clock } = this.#parts;
-    return (
-      observation !== undefined && isUnsuspected(observation, clock.now(), settings) && this.#isSettled(key)
-    );
+    if (!observation || !this.#isSettled(key)) return false;
+    return isUnsuspected(observation, clock.now(), settings);
   }
 
-  #dropCandidate(candidate: LeaseCandidate): void {
-    this.#records.dropCandidate(candidate, this.#now());
+  #dropCandidate(candidate: LeaseCandidate, isHidden = false): void {
+    this.#records.dropCandidate(candidate, this.#now(), isHidden);
     const key = leaseKey(candidate.namespace, candidate.leaseName);
     if (!this.#records.candidate(key, candidate.name)) this.#reconciler.forgetCandidate(key, candidate.name);
     this.#reconciler.outdate(key);

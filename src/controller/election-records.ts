@@ -2,7 +2,7 @@ import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-ke
 import { type CandidateObservation, observeCandidate } from '../election/candidate-observation.ts';
 import type { ElectionInput, ObservedCandidate } from '../election/election-input.ts';
 import { type LeaseMemory, noMemory } from '../election/lease-memory.ts';
-import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
+import type { CandidateSource, ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
 import { observeLease } from '../election/observe-lease.ts';
 import { showsElection } from '../election/tenure.ts';
 import type { Now } from '../election/time.ts';
@@ -20,6 +20,8 @@ export class ElectionRecords {
   readonly #candidates = new Map<LeaseKey, Map<string, ObservedCandidate>>();
   /** Custom candidates that do not count, as there is a native one of their name for their Lease (rule 13). */
   readonly #shadowed = new Map<LeaseKey, Map<string, LeaseCandidate>>();
+  /** The names of candidates that are out of sight, as their source is not served any more (rule 13). */
+  readonly #hidden = new Map<LeaseKey, Map<string, CandidateSource>>();
   /** Leases that are gone, by when what is remembered of them matters no more. */
   readonly #deletedLeases = new DeadlineHeap();
 
@@ -58,9 +60,10 @@ export class ElectionRecords {
     return true;
   }
 
-  /** Takes note that a candidate is gone. */
-  dropCandidate(candidate: LeaseCandidate, now: Now): void {
+  /** Takes note that a candidate is gone; `isHidden` when it is only out of sight, as its source is not served any more. */
+  dropCandidate(candidate: LeaseCandidate, now: Now, isHidden = false): void {
     const key = leaseKey(candidate.namespace, candidate.leaseName);
+    if (isHidden) this.#hide(key, candidate);
     const shadowed = this.#shadowed.get(key)?.get(candidate.name);
     if (shadowed) this.#unshadow(key, shadowed);
     const candidates = this.#candidates.get(key);
@@ -70,6 +73,14 @@ export class ElectionRecords {
     }
     if (shadowed && shadowed.uid !== candidate.uid) this.seeCandidate(shadowed, now);
     this.#forgetIfGone(key, now);
+  }
+
+  /** All candidates of a source are in sight. */
+  reveal(source: CandidateSource): void {
+    for (const [key, hidden] of this.#hidden) {
+      for (const [name, from] of hidden) if (from === source) hidden.delete(name);
+      if (hidden.size === 0) this.#hidden.delete(key);
+    }
   }
 
   /** Whether two candidates for the Lease have that name, of which only the native one counts. */
@@ -84,11 +95,13 @@ export class ElectionRecords {
 
   /** All that a decision about one Lease depends on. */
   gather(key: LeaseKey): ElectionInput {
+    const hidden = this.#hidden.get(key);
     return {
       ...splitLeaseKey(key),
       lease: this.#leases.get(key),
       memory: this.#memories.get(key) ?? noMemory,
       candidates: [...(this.#candidates.get(key)?.values() ?? [])],
+      hidden: hidden && new Set(hidden.keys()),
       settings: this.#settings,
     };
   }
@@ -163,6 +176,11 @@ export class ElectionRecords {
     candidates?.set(candidate.name, { ...known, observation: update(known.observation) });
   }
 
+  #hide(key: LeaseKey, { name, source }: LeaseCandidate): void {
+    const hidden = this.#hidden.get(key) ?? new Map<string, CandidateSource>();
+    this.#hidden.set(key, hidden.set(name, source));
+  }
+
   #shadow(key: LeaseKey, candidate: LeaseCandidate): void {
     const byName = this.#shadowed.get(key) ?? new Map<string, LeaseCandidate>();
     this.#shadowed.set(key, byName.set(candidate.name, candidate));
@@ -184,6 +202,7 @@ export class ElectionRecords {
       if (this.#isGone(due)) this.#memories.delete(due);
     }
     if (!this.#isGone(key)) return;
+    this.#hidden.delete(key);
     const reservedUntil = this.#memories.get(key)?.reservation?.until ?? Number.NEGATIVE_INFINITY;
     if (now.monotonic >= reservedUntil) this.#memories.delete(key);
     else this.#deletedLeases.set(key, reservedUntil);

@@ -29,6 +29,7 @@ export function decideHeld(view: HeldView): Verdict {
   const verdict =
     decideProvisional(view) ??
     decidePending(view) ??
+    decideHiddenHolder(view) ??
     decideInGoodOrder(view) ??
     decideIgnoredWrites(view) ??
     decideKnownConflict(view) ??
@@ -94,6 +95,11 @@ function decidePending(view: HeldView): Verdict | undefined {
     recheckAt: [askAgainAt, ackDeadline(view), nextWaveAt(view), livenessExpiry(view)],
     isAsking: canChange,
   };
+}
+
+/** Whether anybody is better than the holder cannot be told while its LeaseCandidate is out of sight (rule 13). */
+function decideHiddenHolder({ input, tenure }: HeldView): Verdict | undefined {
+  return input.hidden?.has(tenure.holder) ? { reason: 'HolderHidden' } : undefined;
 }
 
 /** The best candidate leads under the right strategy, or nobody could: nothing to do, and nothing to ask anybody. */

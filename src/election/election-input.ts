@@ -16,5 +16,7 @@ export interface ElectionInput {
   readonly memory: LeaseMemory;
   /** The candidates whose leaseName is the Lease's name, in its namespace; in any order. */
   readonly candidates: readonly ObservedCandidate[];
+  /** The names of those that were candidates when their source was last served, which it is not now (rule 13). */
+  readonly hidden?: ReadonlySet<string> | undefined;
   readonly settings: ElectionSettings;
 }

@@ -21,6 +21,8 @@ export const REASONS = {
     'The holder was told of a better candidate: it stops renewing, and then that candidate gets the Lease.',
   PreemptionBackoff:
     'A better candidate waits: preemptions have failed of late, and the next one comes after a backoff.',
+  HolderHidden:
+    'The holder renews the Lease, but its LeaseCandidate is out of sight: the API server no longer serves those of its group.',
   PreferredHolderLeads:
     'The preferred candidate holds the Lease, which it does not renew while it is preferred.',
   PreferredHolderGone: 'The preferred candidate is gone, or takes no part any more.',

@@ -59,6 +59,8 @@ export async function* watchElections(
       else if (type === 'added') seeCandidateFirst(records, object, now(), settings);
       else records.seeCandidate(object, now());
     },
+    onHidden: (candidate) => records.dropCandidate(candidate, now(), true),
+    onRevealed: (source) => records.reveal(source),
     onSynced: () => {},
     onGone: () => {},
     onSighted: () => {},

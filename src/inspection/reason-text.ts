@@ -47,6 +47,11 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
     waitsFor: 'some time to pass since the last preemption failed',
     advice: 'Look at why the better candidate does not keep running.',
   },
+  HolderHidden: {
+    waitsFor: 'its LeaseCandidate to be served again, or the holder to stop',
+    advice:
+      'See why the API server no longer serves LeaseCandidates of that group: doctor says which it serves.',
+  },
   PreferredHolderLeads: {
     waitsFor: 'the coordinator to remove preferredHolder',
     advice: 'If this lasts, no coordinator is at work: run doctor.',

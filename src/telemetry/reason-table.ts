@@ -22,6 +22,7 @@ const TABLE: Readonly<Record<Reason, ReasonTraits>> = {
   BetterCandidate: { isStep: true },
   PreemptionPending: { isStep: true },
   PreemptionBackoff: { trouble: 'warn' },
+  HolderHidden: { trouble: 'warn' },
   PreferredHolderLeads: {},
   PreferredHolderGone: {},
   PreferredHolderSilent: {},

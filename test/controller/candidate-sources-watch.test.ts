@@ -29,6 +29,8 @@ class SourcesWorld {
       clock: this.clock,
       namespaces,
       handler: ({ type, object }) => this.told.push(`${type} ${object.source} ${object.name}`),
+      onHidden: ({ source, name }) => this.told.push(`hidden ${source} ${name}`),
+      onRevealed: () => {},
       onSynced: (apiVersion) => this.told.push(`synced ${apiVersion}`),
       onNotServed: () => this.told.push('not served'),
       onGone: (apiVersion) => this.told.push(`gone ${apiVersion}`),
@@ -163,9 +165,9 @@ describe('a source that goes', () => {
     world.api.candidateVersions = [];
     world.connection.breakWatches();
     await world.clock.advance(1000);
-    expect(world.told.filter((line) => /gone|deleted/.test(line))).toEqual([
+    expect(world.told.filter((line) => /gone|hidden/.test(line))).toEqual([
       `gone ${NATIVE}`,
-      'deleted native a',
+      'hidden native a',
     ]);
     expect([world.watch.hasJustLostOne, world.watch.hasSynced()]).toEqual([true, true]);
     await world.clock.advance(20_000);

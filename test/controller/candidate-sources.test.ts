@@ -93,7 +93,57 @@ describe('two candidates of one name for one Lease (rule 13)', () => {
   });
 });
 
-describe('a source of candidates that goes (rule 10)', () => {
+describe('a source of candidates that goes (rules 10 and 13)', () => {
+  test('leaves a holder among them its Lease as long as it renews it, whoever else is there', async () => {
+    const world = await makeWorld();
+    world.create('leasecandidates', makeCandidateObject('native', { renewedAt: 0, version: '1.35.0' }));
+    await world.clock.advance(2000);
+    world.renewLease(KEY);
+    world.create('customcandidates', makeCandidateObject('custom', { renewedAt: 0, version: '1.36.0' }));
+    world.api.candidateVersions = [];
+    world.connection.breakWatches();
+    for (let renewal = 0; renewal < 30; renewal++) {
+      await world.clock.advance(2000);
+      world.renewLease(KEY);
+      world.change('customcandidates', 'default/custom', { renewTime: world.wallText });
+    }
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'native' });
+    expect(world.leaseSpec()['preferredHolder']).toBeUndefined();
+    expect(world.decisions.at(-1)).toBe(`${KEY} HolderHidden`);
+
+    // Once it stops renewing, those who are in sight elect.
+    for (let second = 0; second < 12; second++) {
+      await world.clock.advance(1000);
+      world.change('customcandidates', 'default/custom', { renewTime: world.wallText });
+    }
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'custom' });
+  });
+
+  test('has them all be as they were once it is back', async () => {
+    const world = await makeWorld();
+    world.create('leasecandidates', makeCandidateObject('native', { renewedAt: 0, version: '1.36.0' }));
+    await world.clock.advance(2000);
+    world.renewLease(KEY);
+    world.api.candidateVersions = [];
+    world.connection.breakWatches();
+    await world.clock.advance(1000);
+    expect(world.controller.gather(KEY).hidden).toEqual(new Set(['native']));
+    world.api.candidateVersions = ['v1beta1'];
+    for (let renewal = 0; renewal < 6; renewal++) {
+      await world.clock.advance(2000);
+      world.renewLease(KEY);
+    }
+    expect(world.controller.gather(KEY).hidden).toBeUndefined();
+    world.create(
+      'customcandidates',
+      makeCandidateObject('custom', { renewedAt: world.clock.now(), version: '1.35.0' }),
+    );
+    await world.clock.advance(10);
+    world.change('customcandidates', 'default/custom', { renewTime: world.wallText });
+    await world.clock.advance(10);
+    expect(world.leaseSpec()['preferredHolder']).toBe('custom');
+  });
+
   test('has this replica let others elect first, and then elect among those who are left', async () => {
     const world = await makeWorld();
     world.create('customcandidates', makeCandidateObject('a', { renewedAt: 0 }));

@@ -28,6 +28,7 @@ class WatchWorld {
       source: 'native',
       namespaces,
       handler: ({ type, object }) => this.told.push(`${type} ${object.namespace}/${object.name}`),
+      onHidden: ({ namespace, name }) => this.told.push(`hidden ${namespace}/${name}`),
       onSynced: (apiVersion) => this.told.push(`synced ${short(apiVersion)}`),
       onGone: (apiVersion) => this.told.push(`gone ${short(apiVersion)}`),
       onSighted: () => {},
@@ -115,7 +116,7 @@ describe('a version that has gone (rule 11)', () => {
       'added default/a',
       'synced v1beta1',
       'gone v1beta1',
-      'deleted default/a',
+      'hidden default/a',
       'added default/a',
       'synced v1alpha2',
     ]);

@@ -1,6 +1,7 @@
 import type { HistoryEvent } from '../invariants/history.ts';
 import type { LeaseStories } from './settled-check.ts';
 import { specOf } from './sim-api-server.ts';
+import { CUSTOM_API, candidateResourceOf } from './sim-store.ts';
 import type { SimWorld } from './sim-world.ts';
 
 /** For a decision to be made and written, at the longest, in milliseconds. */
@@ -28,9 +29,19 @@ export class PreferenceCheck {
     );
     // A holder without a candidate of its own counts as the worst.
     if (holder === undefined || preferred === undefined || preferred < holder) return [];
+    if (!this.#sees(writer.name, `${namespace}/${after.holder}`)) return [];
     return [
       `${writer.name} prefers ${after.preferredHolder} for ${key}, which is no better than ${after.holder}`,
     ];
+  }
+
+  /** Whether a replica watches those of a candidate's group: one that never has cannot know of them (rule 13). */
+  #sees(replica: string, key: string): boolean {
+    const { controller } = this.#world.coordinators.running.find(({ name }) => name === replica) ?? {};
+    const candidate = this.#world.store.candidate(key);
+    const group =
+      candidate && candidateResourceOf(candidate) === 'customcandidates' ? CUSTOM_API : 'coordination';
+    return controller?.candidateApis.some((api) => api.startsWith(group)) ?? true;
   }
 }
 
