@@ -437,12 +437,23 @@ const priorities: readonly CandidateCase[] = [
   ...[0, 1, -1, 2 ** 31 - 1, -(2 ** 31)].map((priority) =>
     both('taken', { name: `the priority ${priority}`, spec: { priority } }),
   ),
-  ...[2 ** 31, -(2 ** 31) - 1, 0.5, '1', true].map(
+  ...[2 ** 31, -(2 ** 31) - 1].map(
+    (priority): CandidateCase => ({
+      name: `the priority ${priority}`,
+      spec: { priority },
+      wantNative: 'taken',
+      wantOurs: 'refused',
+      wantMessage: 'set it to a whole number from -2147483648 to 2147483647',
+      difference: onlyOurs,
+    }),
+  ),
+  ...[0.5, '1', true].map(
     (priority): CandidateCase => ({
       name: `the priority ${JSON.stringify(priority)}`,
       spec: { priority },
       wantNative: 'taken',
       wantOurs: 'refused',
+      wantMessage: 'spec.priority: Invalid value',
       difference: onlyOurs,
     }),
   ),
