@@ -1,9 +1,10 @@
+import { GROUP } from '../coordination/group.ts';
 import { coordinatorLease } from '../election/coordinator-lease.ts';
 
 /** One thing that a coordinator must be allowed to do. */
 export interface Right {
   /** '' is the core group's. */
-  readonly group: 'coordination.k8s.io' | '';
+  readonly group: 'coordination.k8s.io' | typeof GROUP | '';
   readonly resource: 'leases' | 'leasecandidates' | 'events';
   readonly verb: string;
   /** Undefined: in every namespace. */
@@ -12,22 +13,25 @@ export interface Right {
   readonly name?: string;
 }
 
-const GROUP = 'coordination.k8s.io';
+const NATIVE = 'coordination.k8s.io';
 
 /** What deploy/rbac.yaml grants, and a coordinator needs. */
 export const rights: readonly Right[] = [
-  ...['list', 'watch', 'create', 'patch'].map((verb): Right => ({ group: GROUP, resource: 'leases', verb })),
+  ...['list', 'watch', 'create', 'patch'].map((verb): Right => ({ group: NATIVE, resource: 'leases', verb })),
+  ...['list', 'watch', 'patch', 'delete'].map(
+    (verb): Right => ({ group: NATIVE, resource: 'leasecandidates', verb }),
+  ),
   ...['list', 'watch', 'patch', 'delete'].map(
     (verb): Right => ({ group: GROUP, resource: 'leasecandidates', verb }),
   ),
   ...['get', 'list', 'watch', 'update'].map(
-    (verb): Right => ({ group: GROUP, resource: 'leases', verb, ...coordinatorLease }),
+    (verb): Right => ({ group: NATIVE, resource: 'leases', verb, ...coordinatorLease }),
   ),
-  { group: GROUP, resource: 'leases', verb: 'create', namespace: coordinatorLease.namespace },
+  { group: NATIVE, resource: 'leases', verb: 'create', namespace: coordinatorLease.namespace },
   ...['create', 'patch'].map((verb): Right => ({ group: '', resource: 'events', verb })),
 ];
 
-/** `patch leases`, `update leases/leader-election-controller in kube-system` */
-export function describeRight({ resource, verb, namespace, name }: Right): string {
-  return `${verb} ${resource}${name === undefined ? '' : `/${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
+/** `patch leases`, `update leases/leader-election-controller in kube-system`; a group of ours is named. */
+export function describeRight({ group, resource, verb, namespace, name }: Right): string {
+  return `${verb} ${resource}${group === GROUP ? `.${group}` : ''}${name === undefined ? '' : `/${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
 }

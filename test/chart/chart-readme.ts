@@ -22,6 +22,13 @@ One role for each concern, bound to the ServiceAccount, and nothing else: LeaseC
 nothing cluster-wide is granted; the lock is always in kube-system. There is one coordinator per cluster, as there is one
 lock: a second release waits for it, whatever its namespaces, and nobody elects where the one that holds it does not.
 
+Two more roles are for others: bind \`<name>:participant\` to the ServiceAccount of a program that takes part in elections of its
+namespace, and \`<name>:reader\` to whoever may see its candidates. As ClusterRoles they are parts of Kubernetes' own: who has
+\`edit\` or \`admin\` in a namespace is a participant there, and who has \`view\` a reader.
+
+A FlowSchema gives Leases and LeaseCandidates the API server's priority level \`leader-election\`, for the coordinator and for
+ServiceAccounts in their namespaces.
+
 ## What it defines
 
 LeaseCandidates of the group \`coordinated-leader-election.dev\`, for clusters that do not serve those of Kubernetes. A cluster has one
