@@ -34,6 +34,14 @@ describe("the chart's generated files", () => {
   test('README.md says what the comments of values.yaml say', async () => {
     await expect(chartReadme(valuesText)).toMatchFileSnapshot(new URL('README.md', folder).pathname);
   });
+
+  test('deploy/crd.yaml defines the LeaseCandidates that the chart defines', async () => {
+    const text = await readFile(new URL('files/crd.yaml', folder), 'utf8');
+    const origin = '# Made from charts/coordinated-leader-election/files/crd.yaml; a test compares them.\n';
+    await expect(origin + text.slice(text.indexOf('apiVersion:'))).toMatchFileSnapshot(
+      new URL('../../deploy/crd.yaml', import.meta.url).pathname,
+    );
+  });
 });
 
 describe('values.schema.json', () => {

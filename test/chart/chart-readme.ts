@@ -19,8 +19,21 @@ What it prints when it is done says how to see the first election. The cluster h
 
 One role for each concern, bound to the ServiceAccount, and nothing else: LeaseCandidates, Leases, Events, and the lock
 \`kube-system/leader-election-controller\`. With \`namespaces\` set, the first three are Roles in those namespaces, and
-nothing cluster-wide is installed; the lock is always in kube-system. There is one coordinator per cluster, as there is one
+nothing cluster-wide is granted; the lock is always in kube-system. There is one coordinator per cluster, as there is one
 lock: a second release waits for it, whatever its namespaces, and nobody elects where the one that holds it does not.
+
+Two more roles are for others: bind \`<name>:participant\` to the ServiceAccount of a program that takes part in elections of its
+namespace, and \`<name>:reader\` to whoever may see its candidates. As ClusterRoles they are parts of Kubernetes' own: who has
+\`edit\` or \`admin\` in a namespace is a participant there, and who has \`view\` a reader.
+
+A FlowSchema gives Leases and LeaseCandidates the API server's priority level \`leader-election\`, for the coordinator and for
+ServiceAccounts in their namespaces.
+
+## What it defines
+
+LeaseCandidates of the group \`coordinated-leader-election.dev\`, for clusters that do not serve those of Kubernetes. A cluster has one
+definition, and all candidates go with it: so it stays when the release goes, unless \`crds.keep\` is false. The next release of the
+same name and namespace takes it over; any other takes it over with \`--take-ownership\`, or leaves it alone with \`crds.install=false\`.
 
 ## Upgrade and rollback
 

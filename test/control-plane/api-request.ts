@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { type Agent, request } from 'node:https';
 
 /** How to reach an API server, and as whom. */
@@ -14,6 +15,7 @@ export interface ApiAccess {
 export interface ApiAnswer {
   readonly status: number;
   readonly text: string;
+  readonly headers: IncomingHttpHeaders;
 }
 
 /**
@@ -50,7 +52,9 @@ export function apiRequest(
       incoming.on('data', (chunk: string) => {
         text += chunk;
       });
-      incoming.once('end', () => resolve({ status: incoming.statusCode ?? 0, text }));
+      incoming.once('end', () => {
+        resolve({ status: incoming.statusCode ?? 0, text, headers: incoming.headers });
+      });
       incoming.once('error', reject);
     });
     outgoing.end(content);

@@ -1,3 +1,5 @@
+import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
+
 /** The Kubernetes versions that a control plane can be started with, newest first. */
 export const kubernetesVersions = ['1.36.3', '1.33.13', '1.32.13', '1.31.4'] as const;
 
@@ -8,7 +10,9 @@ export type KubernetesVersion = (typeof kubernetesVersions)[number];
 export const defaultVersion: KubernetesVersion = '1.36.3';
 
 /** Every version of the LeaseCandidate API that a Kubernetes version can serve, the one that it is stored in first. */
-export const leaseCandidateVersions: Readonly<Record<KubernetesVersion, readonly [string, ...string[]]>> = {
+export const leaseCandidateVersions: Readonly<
+  Record<KubernetesVersion, readonly [LeaseCandidateVersion, ...LeaseCandidateVersion[]]>
+> = {
   '1.36.3': ['v1beta1', 'v1alpha2'],
   '1.33.13': ['v1beta1', 'v1alpha2'],
   '1.32.13': ['v1alpha2'],

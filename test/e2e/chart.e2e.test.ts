@@ -68,9 +68,11 @@ async function monitoringObjects(values: object) {
   return { rule: rule as ChartObject & { spec: unknown }, dashboard: dashboard as Dashboard };
 }
 
-/** The dashboard is in a file of its own, and too long to be read here. */
-function withDashboardTitle(object: ChartObject): ChartObject {
-  if (object.kind !== 'ConfigMap') return object;
+/** The dashboard and the definition of LeaseCandidates are in files of their own, and too long to be read here. */
+function abridged(object: ChartObject): ChartObject {
+  const { apiVersion, kind, metadata } = object;
+  if (kind === 'CustomResourceDefinition') return { apiVersion, kind, metadata };
+  if (kind !== 'ConfigMap') return object;
   const titles = Object.entries((object as Dashboard).data).map(([key, text]) => [
     key,
     (JSON.parse(text) as { title: string }).title,
@@ -99,7 +101,7 @@ describe('the chart', () => {
 
   test.for(valuesFiles)('renders what is kept in test/chart/rendered: %s', async (file) => {
     const objects = await helm.render(await valuesIn(file));
-    await expect(sortedYaml(objects.map(withDashboardTitle))).toMatchFileSnapshot(
+    await expect(sortedYaml(objects.map(abridged))).toMatchFileSnapshot(
       join(repository, 'test/chart/rendered', file),
     );
   });
@@ -201,6 +203,19 @@ describe('the chart', () => {
     expect(dashboard.metadata.labels).toMatchObject({ grafana_dashboard: '1' });
   });
 
+  test('has the definition of deploy/crd.yaml, to be kept unless it is told otherwise', async () => {
+    const [file] = objectsIn(await readFile(join(repository, 'deploy/crd.yaml'), 'utf8'));
+    const definitionFor = async (crds: object) => {
+      const objects = await helm.render({ crds });
+      return objects.find(({ kind }) => kind === 'CustomResourceDefinition');
+    };
+    const definition = await definitionFor({});
+    expect({ ...definition, metadata: { name: definition?.metadata.name } }).toEqual(file);
+    expect(definition?.metadata.annotations).toEqual({ 'helm.sh/resource-policy': 'keep' });
+    expect((await definitionFor({ keep: false }))?.metadata.annotations).toBeUndefined();
+    expect(await definitionFor({ install: false })).toBeUndefined();
+  });
+
   test('asks for CPU and memory for its test as for its pods, which a ResourceQuota may insist on', async () => {
     const { stdout } = await helm.run(['template', release.name, chartFolder]);
     const objects = objectsIn(stdout);
@@ -295,16 +310,18 @@ describe('what helm prints after an install', () => {
 });
 
 describe('deploy/, made from the chart', () => {
+  /** The definition is in deploy/crd.yaml alone: nobody who deletes the rest is to lose all candidates. */
+  const plainValues = { crds: { install: false } };
   const base = join(repository, 'deploy/base');
   const monitoring = join(repository, 'deploy/monitoring');
 
   test('has the plain manifests', async () => {
-    const manifest = plainManifest(await helm.render({}));
+    const manifest = plainManifest(await helm.render(plainValues));
     await expect(manifest).toMatchFileSnapshot(join(repository, 'deploy/coordinator.yaml'));
   });
 
   test('has the kustomize base', async () => {
-    const files = kustomizeBase(await helm.render({}));
+    const files = kustomizeBase(await helm.render(plainValues));
     for (const [name, text] of Object.entries(files)) {
       await expect(text).toMatchFileSnapshot(join(base, name));
     }
@@ -346,7 +363,7 @@ describe('deploy/, made from the chart', () => {
     const chart = await helm.run([
       'template',
       ...[release.name, chartFolder, '--skip-tests', '--namespace', 'leader-election'],
-      ...['--set', `image.repository=registry.example.com/${release.name}`],
+      ...['--set', `crds.install=false,image.repository=registry.example.com/${release.name}`],
     ]);
     const want = objectsIn(plainManifest(objectsIn(chart.stdout)));
     expect(sorted(objectsIn(stdout))).toEqual(sorted(want));

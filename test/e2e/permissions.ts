@@ -39,7 +39,12 @@ export function permissionsOf(objects: readonly RbacObject[]): readonly string[]
   return [...new Set(allowed)].sort();
 }
 
-function permissionsIn({ rules = [] }: RbacObject): readonly string[] {
+/** All that the rules allow: `create leases.coordination.k8s.io`. */
+export function permissionsIn({
+  rules = [],
+}: {
+  readonly rules?: RbacObject['rules'] | undefined;
+}): readonly string[] {
   return rules.flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
     apiGroups.flatMap((group) =>
       resources.flatMap((resource) =>

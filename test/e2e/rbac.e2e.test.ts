@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { KubeConfig, loadAllYaml } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ApiAccess, apiRequest } from '../control-plane/api-request.ts';
+import type { ApiAccess } from '../control-plane/api-request.ts';
 import {
   candidatePath,
   coordinatorAccount,
@@ -21,6 +21,7 @@ import {
   startCoordinator as startInProcess,
   untilSynced,
 } from '../embedded/embedded-coordinator.ts';
+import { accessBy, review } from './access-review.ts';
 import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
 
 interface Rule {
@@ -402,24 +403,9 @@ describe('deploy/rbac.yaml grants nothing more', () => {
   let coordinator: ApiAccess;
   let nobody: ApiAccess;
   beforeAll(async () => {
-    const ca = await readFile(plane.caFile, 'utf8');
-    const accessBy = async (kubeconfig: string): Promise<ApiAccess> => {
-      const { users } = JSON.parse(await readFile(kubeconfig, 'utf8')) as {
-        readonly users: readonly { readonly user: { readonly token: string } }[];
-      };
-      return { url: plane.url, ca, token: users[0]?.user.token ?? '' };
-    };
-    coordinator = await accessBy(await installRole(plane));
-    nobody = await accessBy(await account('nobody', {}));
+    coordinator = await accessBy(plane, await installRole(plane));
+    nobody = await accessBy(plane, await account('nobody', {}));
   });
-
-  async function review<T>(access: ApiAccess, kind: string, spec: object): Promise<T> {
-    const path = `/apis/authorization.k8s.io/v1/${kind.toLowerCase()}s`;
-    const body = { apiVersion: 'authorization.k8s.io/v1', kind, spec };
-    const { status, text } = await apiRequest(access, 'POST', path, body);
-    expect(status).toBe(201);
-    return (JSON.parse(text) as { readonly status: T }).status;
-  }
 
   /** Everything that somebody may do in a namespace, beyond what everybody may. */
   async function permissions(access: ApiAccess, namespace: string): Promise<Set<Permission>> {

@@ -11,11 +11,13 @@ test('the rights that doctor asks for are those that deploy/rbac.yaml grants', a
   const granted = roles.flatMap(({ metadata, rules }) =>
     rules.flatMap(({ apiGroups, resources, resourceNames, verbs }: Record<string, string[]>) =>
       (verbs ?? []).flatMap((verb) =>
-        (resources ?? []).map((resource) => ({
-          ...{ group: apiGroups?.[0], resource, verb },
-          ...(metadata.namespace && { namespace: metadata.namespace }),
-          ...(resourceNames && { name: resourceNames[0] }),
-        })),
+        (apiGroups ?? []).flatMap((group) =>
+          (resources ?? []).map((resource) => ({
+            ...{ group, resource, verb },
+            ...(metadata.namespace && { namespace: metadata.namespace }),
+            ...(resourceNames && { name: resourceNames[0] }),
+          })),
+        ),
       ),
     ),
   );

@@ -87,7 +87,7 @@ candidates events leases
 
 {{/* Candidates are pinged (patch) and, hours after the last sign of life, collected (delete). */}}
 {{- define "coordinated-leader-election.rules.candidates" -}}
-- apiGroups: [coordination.k8s.io]
+- apiGroups: [coordination.k8s.io, coordinated-leader-election.dev]
   resources: [leasecandidates]
   verbs: [list, watch, patch, delete]
 {{- end }}
@@ -104,6 +104,39 @@ candidates events leases
 - apiGroups: [""]
   resources: [events]
   verbs: [create, patch]
+{{- end }}
+
+{{/*
+The roles that others may be given, each with rules of its own. They are as those of Kubernetes: who may edit a namespace may take
+part in its elections, as by Leases and pods they could already; who may view it may read the candidates.
+*/}}
+{{- define "coordinated-leader-election.roles" -}}
+participant reader
+{{- end }}
+
+{{/* Whose rights include those of a role; what is in view is in edit, and what is in edit is in admin. */}}
+{{- define "coordinated-leader-election.aggregates.participant" -}}
+rbac.authorization.k8s.io/aggregate-to-edit: "true"
+{{- end }}
+
+{{- define "coordinated-leader-election.aggregates.reader" -}}
+rbac.authorization.k8s.io/aggregate-to-view: "true"
+{{- end }}
+
+{{/* A program publishes, renews and removes its candidate, and renews and releases the Lease that the coordinator has made. */}}
+{{- define "coordinated-leader-election.rules.participant" -}}
+- apiGroups: [coordinated-leader-election.dev]
+  resources: [leasecandidates]
+  verbs: [get, list, watch, create, update, patch, delete]
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [get, list, watch, update, patch]
+{{- end }}
+
+{{- define "coordinated-leader-election.rules.reader" -}}
+- apiGroups: [coordinated-leader-election.dev]
+  resources: [leasecandidates]
+  verbs: [get, list, watch]
 {{- end }}
 
 {{- define "coordinated-leader-election.subjects" -}}
