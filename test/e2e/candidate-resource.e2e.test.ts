@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { compare } from 'semver';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
+import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
 import { type CandidateCase, candidateCases, type Outcome } from '../conformance/candidate-cases.ts';
 import { apiRequest } from '../control-plane/api-request.ts';
 import { installCandidateResource, ownCandidatesPath } from '../control-plane/candidate-resource.ts';
@@ -44,10 +45,11 @@ const usual = {
 };
 
 describe.each(kubernetesVersions)('LeaseCandidates of both groups, on Kubernetes %s', (version) => {
-  const [nativeVersion] = leaseCandidateVersions[version];
+  const nativeVersion = leaseCandidateVersions[version][0] as LeaseCandidateVersion;
+  const apiVersion = `coordination.k8s.io/${nativeVersion}` as const;
   const native = {
-    apiVersion: `coordination.k8s.io/${nativeVersion}`,
-    path: candidatesPath({ version: nativeVersion, namespace: 'default' }),
+    apiVersion,
+    path: candidatesPath({ apiVersion, namespace: 'default' }),
     // What cannot be decoded, such as a time, is a bad request.
     refusals: [400, 422],
   };

@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { loadYaml } from '@kubernetes/client-node';
 import { describe, type TestContext, test } from 'vitest';
 import { GROUP } from '../../src/coordination/group.ts';
+import { installCandidateResource } from '../control-plane/candidate-resource.ts';
 import { createCandidate, readLease } from '../control-plane/cluster-objects.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import type { KubernetesVersion } from '../control-plane/kubernetes-versions.ts';
@@ -9,20 +8,9 @@ import { startSimCandidates } from '../control-plane/sim-candidate.ts';
 import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
 
 const apiVersion = `${GROUP}/v1alpha1` as const;
-const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const readyWithinMs = 120_000;
 const testTimeout = 300_000;
 const quick = { leaseDuration: '5s', renewDeadline: '3s', retryPeriod: '1s' } as const;
-
-/** Creates what is in deploy/crd.yaml, and waits until it is served. */
-async function installCrd(plane: ControlPlane): Promise<void> {
-  const text = await readFile(new URL('../../deploy/crd.yaml', import.meta.url), 'utf8');
-  await plane.request('POST', CRDS, loadYaml(text));
-  await eventually(
-    () => plane.request('GET', `/apis/${apiVersion}/leasecandidates`).catch(() => undefined),
-    'the custom resource is served',
-  );
-}
 
 async function startGateless(
   version: KubernetesVersion,
@@ -30,7 +18,7 @@ async function startGateless(
 ): Promise<{ plane: ControlPlane; coordinator: Coordinator }> {
   const plane = await startControlPlane({ readyWithinMs, version, coordinatedLeaderElection: false });
   onTestFinished(() => plane.stop());
-  await installCrd(plane);
+  await installCandidateResource(plane);
   const coordinator = await startCoordinator(await installRole(plane));
   onTestFinished(async () => {
     await coordinator.stop();
