@@ -12,8 +12,8 @@ helm install coordinated-leader-election charts/coordinated-leader-election --na
 helm test coordinated-leader-election --namespace kube-system
 \`\`\`
 
-What it prints when it is done says how to see the first election. The cluster has to serve LeaseCandidates; the
-[README](../../README.md#what-it-needs) has the flags.
+What it prints when it is done says how to see the first election. Any Kubernetes from 1.31 on will do; the
+[README](../../README.md#what-it-needs) says what more there is with the feature gate.
 
 ## What it may do
 

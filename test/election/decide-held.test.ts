@@ -28,6 +28,21 @@ function decide(lease: LeaseBuilder, at: number, ...candidates: readonly Observe
   return { reason: decision.reason, actions: describeActions(decision.actions) };
 }
 
+describe('a holder whose candidates are served no more (rule 13)', () => {
+  test.each<{ name: string; hidden: readonly string[]; want: string }>([
+    { name: 'keeps its Lease, whoever is better', hidden: ['holder', 'another'], want: 'HolderHidden' },
+    { name: 'is another than those that are hidden', hidden: ['another'], want: 'AwaitingAcks' },
+  ])('$name', ({ hidden, want }) => {
+    const input = makeInput()
+      .with({ hidden: new Set(hidden) })
+      .sees(makeLease('holder').renewedAt(-1000), 0)
+      .candidates(better().seenAt(0));
+    const decision = decideElection(input.build(), makeNow(100));
+    expect(decision.reason).toBe(want);
+    expect(decision.actions).toHaveLength(want === 'HolderHidden' ? 0 : 1);
+  });
+});
+
 describe('preferring a better candidate (rule 7)', () => {
   test.each<{ name: string; observed: ObservedBuilder; at?: number; want: string }>([
     { name: 'asks it first', observed: better().seenAt(0), want: 'ping better (preemption)' },

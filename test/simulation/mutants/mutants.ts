@@ -45,6 +45,17 @@ export const MUTANTS: readonly Mutant[] = [
     'if (expected === undefined || this.#clock.now() >= expected.until) return undefined;',
     'if (expected === undefined) return undefined;',
   ]),
+  // Where candidates come from.
+  mutant('pings-native-only', 'asks candidates of every group in the API server’s own', [
+    'controller/action-writer.ts',
+    'const apiVersion = apiVersionOf(source);',
+    "const apiVersion = apiVersionOf(source === 'custom' ? 'native' : source);",
+  ]),
+  mutant('hidden-is-gone', 'takes a holder for gone whose candidates are served no more', [
+    'election/decide-held.ts',
+    'return input.hidden?.has(tenure.holder)',
+    'return input.hidden?.has(tenure.holder) && input.namespace === ""',
+  ]),
   // Time.
   mutant(
     'wall-clock-expiry',
