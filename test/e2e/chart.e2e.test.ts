@@ -15,6 +15,7 @@ import {
   sortedYaml,
 } from '../chart/plain-manifests.ts';
 import { valuesOf } from '../chart/values-arbitrary.ts';
+import { installCandidateResource } from '../control-plane/candidate-resource.ts';
 import {
   coordinatorLease,
   createCandidate,
@@ -277,14 +278,22 @@ describe('what helm prints after an install', () => {
     return stdout.slice(stdout.indexOf('NOTES:'));
   }
 
-  test.for(['1.36.3', '1.32.13', '1.31.4'] as const)(
-    'has a LeaseCandidate that Kubernetes takes: %s',
-    async (version) => {
-      const plane = await startControlPlane({ version });
+  test.for([
+    ['1.36.3', true],
+    ['1.36.3', false],
+    ['1.32.13', false],
+    ['1.31.4', true],
+    ['1.31.4', false],
+  ] as const)(
+    'has a LeaseCandidate that Kubernetes takes: %s, crds.install=%s',
+    async ([version, isDefined]) => {
+      const plane = await startControlPlane({ version, coordinatedLeaderElection: !isDefined });
       onTestFinished(() => plane.stop());
       const kubectl = await kubectlFor(plane.kubeconfig);
       onTestFinished(() => kubectl.remove());
-      const text = await notes('--dry-run=server', '--kubeconfig', plane.kubeconfig);
+      const crds = ['--set', `crds.install=${isDefined}`];
+      const text = await notes('--dry-run=server', '--kubeconfig', plane.kubeconfig, ...crds);
+      if (isDefined) await installCandidateResource(plane);
       const [, candidate = ''] = /<<EOF\n(.*)\nEOF\n/s.exec(text) ?? [];
       const input = candidate.replace(/\$\(date .*\)/, '2026-11-21T00:00:00.000000Z');
       const { code, stderr } = await kubectl.run(['create', '--dry-run=server', '--filename', '-'], {
