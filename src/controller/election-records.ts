@@ -63,9 +63,9 @@ export class ElectionRecords {
   /** Takes note that a candidate is gone; `isHidden` when it is only out of sight, as its source is not served any more. */
   dropCandidate(candidate: LeaseCandidate, now: Now, isHidden = false): void {
     const key = leaseKey(candidate.namespace, candidate.leaseName);
-    if (isHidden) this.#hide(key, candidate);
     const shadowed = this.#shadowed.get(key)?.get(candidate.name);
     if (shadowed) this.#unshadow(key, shadowed);
+    else if (isHidden) this.#hide(key, candidate);
     const candidates = this.#candidates.get(key);
     if (candidates?.get(candidate.name)?.candidate.uid === candidate.uid) {
       candidates.delete(candidate.name);
@@ -86,11 +86,6 @@ export class ElectionRecords {
   /** Whether two candidates for the Lease have that name, of which only the native one counts. */
   hasTwin(key: LeaseKey, name: string): boolean {
     return this.#shadowed.get(key)?.has(name) ?? false;
-  }
-
-  /** The custom candidates that do not count, as there are native ones of their names. */
-  *shadowedCandidates(): IterableIterator<LeaseCandidate> {
-    for (const byName of this.#shadowed.values()) yield* byName.values();
   }
 
   /** All that a decision about one Lease depends on. */

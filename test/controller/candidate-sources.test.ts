@@ -80,6 +80,19 @@ describe('two candidates of one name for one Lease (rule 13)', () => {
     expect(candidatesRequested(world)).toContain(`us PATCH ${CUSTOM_PATH}/a`);
   });
 
+  test('leave the custom one in sight when the native one is hidden', async () => {
+    const world = await makeWorld();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    world.create('customcandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.clock.advance(0);
+    world.api.candidateVersions = [];
+    world.connection.breakWatches();
+    await world.clock.advance(1000);
+    const { candidates, hidden } = world.controller.gather(KEY);
+    expect(candidates.map(({ candidate }) => candidate.source)).toEqual(['custom']);
+    expect(hidden).toBeUndefined();
+  });
+
   test('leave the native one as it is when the custom one goes', async () => {
     const world = await makeWorld();
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
