@@ -56,7 +56,10 @@ function decideReserved(view: VacantView): Verdict | undefined {
   const former = view.standings.find(
     ({ candidate, state }) => candidate.name === reservation.holder && state !== 'Deleting',
   );
-  if (former?.isAlive && hasAnsweredSince(former.observation, reservation.from)) {
+  // Somebody else may lead until then.
+  const returnsAt = Math.max(reservation.from, reservation.othersUntil);
+  const hasAnswered = former?.isAlive && hasAnsweredSince(former.observation, reservation.from);
+  if (former && hasAnswered && view.at >= returnsAt) {
     const alone = decideOutcome([former.candidate]);
     if (alone.kind === 'leader') {
       return {
@@ -65,9 +68,10 @@ function decideReserved(view: VacantView): Verdict | undefined {
       };
     }
   }
-  const isAsked =
-    former?.observation.ping !== undefined && former.observation.ping.sentAt >= reservation.from;
-  // Successors are asked just in time, so that their answers still count when the wait is over.
+  // All are asked just in time, so that their answers still count when the wait is over.
+  const formerAt = Math.max(reservation.from, returnsAt - view.input.settings.electionDurationMs);
+  const isAsked = former?.observation.ping !== undefined && former.observation.ping.sentAt >= formerAt;
+  const isFormerDue = view.at >= formerAt && !isAsked;
   const othersAt = reservation.until - view.input.settings.electionDurationMs;
   const others =
     view.at < othersAt
@@ -75,8 +79,11 @@ function decideReserved(view: VacantView): Verdict | undefined {
       : askAhead(view, reservation.until).filter(({ name }) => name !== former?.candidate.name);
   return {
     reason: 'AwaitingFormerHolder',
-    actions: [...pingEach(view, former && !isAsked ? [former] : [], 'election'), ...others],
-    recheckAt: [reservation.until, othersAt, ackDeadline(view), nextWaveAt(view), livenessExpiry(view)],
+    actions: [...pingEach(view, former && isFormerDue ? [former] : [], 'election'), ...others],
+    recheckAt: [
+      ...[reservation.until, returnsAt, formerAt, othersAt],
+      ...[ackDeadline(view), nextWaveAt(view), livenessExpiry(view)],
+    ],
     isAsking: view.at >= othersAt,
   };
 }

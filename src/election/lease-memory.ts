@@ -17,9 +17,12 @@ export interface HolderRecord {
  * while. It outlives a grant to that same holder, which may be shorter than what the holder believes in.
  */
 export interface Reservation {
-  readonly holder: string;
+  /** Who may believe in it for longest; undefined: it is known to be somebody else than whoever released it. */
+  readonly holder: string | undefined;
   readonly from: Instant;
   readonly until: Instant;
+  /** Until when others than `holder` may believe in the Lease: it was taken from one after the other. */
+  readonly othersUntil: Instant;
 }
 
 /** How often something failed in a row, and when last: what a backoff is computed from. */

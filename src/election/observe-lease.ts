@@ -76,11 +76,10 @@ function observe(
     record.leaseUid === lease.uid && record.renewTime !== lease.renewTime && lease.leaseDurationSeconds === 1;
   if (!isRelease) return { ...next, reservation: beliefsIn(withUnseenRenewal(memory, written), monotonic) };
   if (monotonic < memory.releaseDoubtedUntil) return { ...next, reservation: beliefsIn(memory, monotonic) };
-  const reservation = memory.reservation?.holder === record.holder ? undefined : memory.reservation;
   return {
     ...next,
     leader: undefined,
-    reservation,
+    reservation: withoutHolder(memory.reservation, record.holder, monotonic),
     withdrawals: withWithdrawal(memory.withdrawals, record.holder, monotonic),
   };
 }
@@ -116,14 +115,33 @@ function withUnseenRenewal(memory: LeaseMemory, emptied: HolderRecord): LeaseMem
 
 /**
  * What a change of the Lease that is not its holder's own leaves behind: nothing tells the holder, it may lead on until its
- * own record has run out. Of two such beliefs the longer one counts.
+ * own record has run out. Of several such beliefs the longest counts; until the others are over, nobody gets the Lease.
  */
 function beliefsIn(memory: LeaseMemory, at: Instant): Reservation | undefined {
   const { record, reservation } = memory;
   if (!record || record.holder === '') return reservation;
   const until = believesUntil(memory);
-  if (reservation && reservation.until > until) return reservation;
-  return until > at ? { holder: record.holder, from: at, until } : undefined;
+  const isOwn = reservation?.holder === record.holder;
+  const othersUntil = reservation?.othersUntil ?? Number.NEGATIVE_INFINITY;
+  if (reservation && reservation.until > until)
+    return isOwn ? reservation : { ...reservation, othersUntil: Math.max(othersUntil, until) };
+  if (until <= at) return undefined;
+  const formerUntil = reservation && !isOwn ? reservation.until : Number.NEGATIVE_INFINITY;
+  return { holder: record.holder, from: at, until, othersUntil: Math.max(othersUntil, formerUntil) };
+}
+
+/** What is left of a reservation once `holder` has released the Lease: others may still believe in it. */
+function withoutHolder(
+  reservation: Reservation | undefined,
+  holder: string,
+  at: Instant,
+): Reservation | undefined {
+  if (reservation?.holder !== holder) return reservation;
+  const { othersUntil } = reservation;
+  const never = Number.NEGATIVE_INFINITY;
+  return othersUntil > at
+    ? { holder: undefined, from: at, until: othersUntil, othersUntil: never }
+    : undefined;
 }
 
 /** The memory once `lease` has a new record, of somebody who holds it. */

@@ -72,7 +72,10 @@ describe('a grant says what it means for who had the Lease before (rules 7 and 1
 
 describe('a Lease is provisional (rule 12)', () => {
   const { memory } = provisional.build();
-  const reserved = (holder: string) => ({ ...memory, reservation: { holder, from: 0, until: 5000 } });
+  const reserved = (holder: string) => ({
+    ...memory,
+    reservation: { holder, from: 0, until: 5000, othersUntil: 0 },
+  });
 
   test.each([
     { name: 'while it is as our grant left it', memory, want: true },

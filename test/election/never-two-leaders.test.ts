@@ -28,6 +28,55 @@ function givenAwayAt(input: InputBuilder, untilMs = 60_000): number | undefined 
 
 const renewed = makeLease('holder').lasting(15);
 
+describe('a Lease that two may believe in, as it was taken from one after the other (rule 8)', () => {
+  // Another coordinator granted it to "early" for 20 s, and then to "late", which has led since, for 6 s at a time.
+  const early = makeLease('early').lasting(20).renewedAt(0);
+  const late = makeLease('late')
+    .lasting(6)
+    .with({ acquireTime: wallAt(100) });
+  const led = makeInput().sees(early, 0).sees(late.renewedAt(100), 100).sees(late.renewedAt(2000), 2000);
+  const emptied = led.sees(late.heldBy('').with({ renewTime: undefined }), 3000);
+
+  function givenTo(input: InputBuilder, at: number): string {
+    const asked = makeCandidate('early').seenAt(0).pingedAt(3000).renewedAt(3010);
+    const again = at < 4000 ? asked : asked.pingedAt(at - 20).renewedAt(at - 10);
+    const { actions } = decideElection(input.candidates(again).build(), makeNow(at));
+    return describeActions(actions);
+  }
+
+  test('goes back to neither on an answer, as long as the other one may lead', () => {
+    expect(givenTo(emptied, 3100)).not.toMatch(/early,/);
+    expect(givenTo(emptied, 8900)).not.toMatch(/early,/);
+  });
+
+  test('goes back to the one on an answer, once the time of the other is over', () => {
+    expect(givenTo(emptied, 9000)).toMatch(/to early,/);
+  });
+
+  test('goes to anybody else once the time of both is over', () => {
+    expect(givenAwayAt(emptied)).toBe(20_000);
+  });
+
+  test('is still that of the other one when the one has released it', () => {
+    const back = makeInput()
+      .sees(makeLease('early').lasting(20).renewedAt(0), 0)
+      .sees(makeLease('late').lasting(30).renewedAt(1000), 1000)
+      .sees(makeLease('early').lasting(40).renewedAt(2000), 2000)
+      .sees(makeLease('third').lasting(5).renewedAt(3000), 3000)
+      .sees(makeLease('early').lasting(40).renewedAt(4000), 4000)
+      .sees(makeLease('early').releasedAt(5000), 5000);
+    expect(givenAwayAt(back)).toBe(31_000);
+  });
+
+  test('is decided again when the time of the other is over, and asked about in time for that', () => {
+    const requeueAt = (at: number) =>
+      decideElection(emptied.candidates(makeCandidate('early').seenAt(0)).build(), makeNow(at));
+    expect(requeueAt(3100).requeue).toEqual({ kind: 'at', time: 4000 });
+    expect(describeActions(requeueAt(3100).actions)).toBe('');
+    expect(describeActions(requeueAt(4000).actions)).toMatch(/ping early/);
+  });
+});
+
 describe('a Lease is not given away before its holder’s own time has run out (rule 8)', () => {
   test.each([
     { name: 'seen once', input: makeInput().sees(renewed, 0), want: 15_000 },

@@ -120,19 +120,19 @@ describe('a reservation (rule 8)', () => {
     .sees(renewedBy('a', 3000), 3000);
 
   test('outlives a grant to the same holder, and its renewals', () => {
-    expect(returned.build().memory.reservation).toEqual({ holder: 'a', from: 1000, until: 30_000 });
+    expect(returned.build().memory.reservation).toMatchObject({ holder: 'a', from: 1000, until: 30_000 });
   });
 
   test.each([
     {
       name: 'of the leader before, if that believes for longer',
       seconds: 10,
-      want: { holder: 'a', until: 30_000 },
+      want: { holder: 'a', until: 30_000, othersUntil: 14_000 },
     },
     {
       name: 'of the last leader, if that believes for longer',
       seconds: 60,
-      want: { holder: 'x', until: 64_000 },
+      want: { holder: 'x', until: 64_000, othersUntil: 30_000 },
     },
   ])('is that $name', ({ seconds, want }) => {
     const taken = returned

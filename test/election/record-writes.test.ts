@@ -45,7 +45,7 @@ describe('a preemption (rule 7)', () => {
 
 describe('a grant', () => {
   test('leaves a Lease reserved for its new holder, who may believe in an earlier record, and for nobody else', () => {
-    const reservation = { holder: 'b', from: 0, until: 9000 };
+    const reservation = { holder: 'b', from: 0, until: 9000, othersUntil: 0 };
     expect(granted({ reservation }, {}, 100).reservation).toBe(reservation);
     expect(granted({ reservation }, { holder: 'c' }, 100).reservation).toBeUndefined();
   });
