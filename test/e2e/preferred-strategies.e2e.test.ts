@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { SimCandidate, SimCandidateSpec } from '../control-plane/sim-candidate.ts';
 import type { WatchedLease } from '../control-plane/watched-objects.ts';
+import type { LogLine } from '../support/log-line.ts';
 import { type CoordinatedCluster, startCoordinatedCluster } from './coordinated-cluster.ts';
 
 // They spend their time waiting for elections: all of them wait at the same time.
@@ -51,8 +52,9 @@ describe.concurrent('ordered lists of preferred strategies, v1alpha1 on Kubernet
   }
 
   test('are what the coordinator watches', async () => {
-    const { version } = await cluster.coordinator.waitForLog(({ msg }) => msg === 'Watching LeaseCandidates');
-    expect(version).toBe('v1alpha1');
+    const isWatching = ({ msg }: LogLine) => msg === 'Watching LeaseCandidates';
+    const { apiVersion } = await cluster.coordinator.waitForLog(isWatching);
+    expect(apiVersion).toBe('coordination.k8s.io/v1alpha1');
   });
 
   describe.concurrent('that can be merged', () => {
