@@ -2,6 +2,7 @@ import { type CandidateApiVersion, candidateSources } from '../coordination/cand
 import type { CandidateSource } from '../election/model.ts';
 import type { Instant } from '../support/clock.ts';
 import { CandidateWatch, type CandidateWatchParts } from './candidate-watch.ts';
+import { watchedNamespaces } from './namespaced-reflectors.ts';
 
 /** What a {@link CandidateSourcesWatch} needs; `onNotServed` is told when no source has any version that is served. */
 export interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'> {
@@ -73,8 +74,7 @@ export class CandidateSourcesWatch {
   }
 
   hasSynced(): boolean {
-    const { namespaces } = this.#parts;
-    return (namespaces.length === 0 ? [''] : namespaces).every((namespace) => this.knows(namespace));
+    return watchedNamespaces(this.#parts.namespaces).every((namespace) => this.knows(namespace));
   }
 
   /** See {@link Reflector.relist}. */

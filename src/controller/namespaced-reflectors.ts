@@ -1,5 +1,10 @@
 import type { Reflector } from '../kubernetes/reflector.ts';
 
+/** What is watched where `namespaces` are asked for: none are all, which is ''. */
+export function watchedNamespaces(namespaces: readonly string[]): readonly string[] {
+  return namespaces.length === 0 ? [''] : namespaces;
+}
+
 /** One reflector for each namespace that is watched, or one for all. */
 export class NamespacedReflectors<T> {
   /** By namespace, '' being all. */
@@ -7,8 +12,9 @@ export class NamespacedReflectors<T> {
 
   /** No `namespaces` are all; `make` is then asked for ''. */
   constructor(namespaces: readonly string[], make: (namespace: string) => Reflector<T>) {
-    const watched = namespaces.length === 0 ? [''] : namespaces;
-    this.#byNamespace = new Map(watched.map((namespace) => [namespace, make(namespace)]));
+    this.#byNamespace = new Map(
+      watchedNamespaces(namespaces).map((namespace) => [namespace, make(namespace)]),
+    );
   }
 
   /** Those that are watched, '' being all. */

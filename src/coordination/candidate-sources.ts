@@ -2,8 +2,11 @@ import type { CandidateSource } from '../election/model.ts';
 import { GROUP } from './group.ts';
 import { type LeaseCandidateVersion, leaseCandidateVersions } from './lease-candidate-version.ts';
 
+/** Group and version of the custom resource of this project. */
+export const CUSTOM_API_VERSION = `${GROUP}/v1alpha1` as const;
+
 /** What an API server may serve LeaseCandidates as: group and version. */
-export type CandidateApiVersion = `coordination.k8s.io/${LeaseCandidateVersion}` | `${typeof GROUP}/v1alpha1`;
+export type CandidateApiVersion = `coordination.k8s.io/${LeaseCandidateVersion}` | typeof CUSTOM_API_VERSION;
 
 /** What to look for in a server's discovery to find the LeaseCandidates of each source, the newest version first. */
 export const candidateResources: Readonly<
@@ -13,8 +16,12 @@ export const candidateResources: Readonly<
     resource: 'leasecandidates',
     apiVersions: leaseCandidateVersions.map((version) => `coordination.k8s.io/${version}` as const),
   },
-  custom: { resource: 'leasecandidates', apiVersions: [`${GROUP}/v1alpha1`] },
+  custom: { resource: 'leasecandidates', apiVersions: [CUSTOM_API_VERSION] },
 };
 
-/** Of two candidates with one name for one Lease, the one from the first of these counts (rule 13). */
 export const candidateSources: readonly CandidateSource[] = ['native', 'custom'];
+
+/** Which source has LeaseCandidates of an `apiVersion`; without one, they are the API server's own. */
+export function sourceOf(apiVersion: string | undefined): CandidateSource {
+  return apiVersion?.startsWith(`${GROUP}/`) ? 'custom' : 'native';
+}

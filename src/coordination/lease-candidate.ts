@@ -1,17 +1,16 @@
 import type { LeaseCandidate, StrategyPreference } from '../election/model.ts';
-import { GROUP } from './group.ts';
+import { sourceOf } from './candidate-sources.ts';
 import { identityOf, type RawObject, specOf, textField, timeField } from './raw-object.ts';
 
 /**
- * Reads a LeaseCandidate of any version, as its `apiVersion` tells: without one, it is the API server's own. Of those,
- * v1beta1 and v1alpha2 have `strategy`, v1alpha1 has `preferredStrategies`; a custom one that names no emulationVersion
- * emulates none but its own. Never
- * throws: a field that cannot be read counts as one that is not set, and the election judges what is left.
+ * Reads a LeaseCandidate of any version, as its `apiVersion` tells. Of the API server's own, v1beta1 and v1alpha2 have
+ * `strategy`, v1alpha1 has `preferredStrategies`; a custom one that names no emulationVersion emulates its binaryVersion.
+ * Never throws: a field that cannot be read counts as one that is not set, and the election judges what is left.
  */
 export function decodeLeaseCandidate(object: RawObject): LeaseCandidate {
   const { metadata } = object;
   const spec = specOf(object);
-  const source = textField(object, 'apiVersion')?.startsWith(`${GROUP}/`) ? 'custom' : 'native';
+  const source = sourceOf(textField(object, 'apiVersion'));
   const binaryVersion = textField(spec, 'binaryVersion');
   return {
     source,

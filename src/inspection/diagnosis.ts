@@ -1,4 +1,4 @@
-import { GROUP } from '../coordination/group.ts';
+import { CUSTOM_API_VERSION } from '../coordination/candidate-sources.ts';
 import { leaseKey } from '../coordination/lease-key.ts';
 import { coordinatorLease } from '../election/coordinator-lease.ts';
 import { REASONS, type Reason } from '../election/reason.ts';
@@ -102,7 +102,7 @@ function checkGate({ trial, elections }: Evidence): Finding {
   }
   if (trial.keepsStrategy)
     return { check, severity: 'ok', what: 'Leases keep strategy and preferredHolder.' };
-  const isCustomServed = elections?.candidateApis.some((api) => api.startsWith(`${GROUP}/`)) ?? false;
+  const isCustomServed = elections?.candidateApis.includes(CUSTOM_API_VERSION) ?? false;
   return {
     check,
     severity: isCustomServed ? 'warning' : 'error',

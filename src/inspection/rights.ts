@@ -18,11 +18,8 @@ const NATIVE = 'coordination.k8s.io';
 /** What deploy/rbac.yaml grants, and a coordinator needs. */
 export const rights: readonly Right[] = [
   ...['list', 'watch', 'create', 'patch'].map((verb): Right => ({ group: NATIVE, resource: 'leases', verb })),
-  ...['list', 'watch', 'patch', 'delete'].map(
-    (verb): Right => ({ group: NATIVE, resource: 'leasecandidates', verb }),
-  ),
-  ...['list', 'watch', 'patch', 'delete'].map(
-    (verb): Right => ({ group: GROUP, resource: 'leasecandidates', verb }),
+  ...([NATIVE, GROUP] as const).flatMap((group) =>
+    ['list', 'watch', 'patch', 'delete'].map((verb): Right => ({ group, resource: 'leasecandidates', verb })),
   ),
   ...['get', 'list', 'watch', 'update'].map(
     (verb): Right => ({ group: NATIVE, resource: 'leases', verb, ...coordinatorLease }),

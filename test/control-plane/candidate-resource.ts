@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
+import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
+import { candidatesPath } from './cluster-objects.ts';
 import type { CoordinationServer } from './coordination-plane.ts';
 
 interface CustomResource {
@@ -12,7 +14,7 @@ const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 /** Where LeaseCandidates of this project's own group are. */
 export function ownCandidatesPath(namespace: string): string {
-  return `/apis/coordinated-leader-election.dev/v1alpha1/namespaces/${namespace}/leasecandidates`;
+  return candidatesPath({ apiVersion: CUSTOM_API_VERSION, namespace });
 }
 
 /** Installs deploy/crd.yaml, and waits until it is served. */

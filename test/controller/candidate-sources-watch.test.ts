@@ -1,27 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { CandidateSourcesWatch } from '../../src/controller/candidate-sources-watch.ts';
-import { GROUP } from '../../src/coordination/group.ts';
-import type { ApiRequest } from '../../src/kubernetes/client.ts';
-import { SimApiServer } from '../simulation/sim-api-server.ts';
-import { SimConnection, type SimFate } from '../simulation/sim-connection.ts';
-import { SimProcess } from '../simulation/sim-process.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
 import { makeCandidateObject } from './make-objects.ts';
+import { WatchedApi } from './watched-api.ts';
 
 const NATIVE = 'coordination.k8s.io/v1beta1';
-const CUSTOM = `${GROUP}/v1alpha1`;
+const CUSTOM = CUSTOM_API_VERSION;
 
-class SourcesWorld {
-  readonly clock = new VirtualClock({ random: () => 0.5 });
-  readonly api = new SimApiServer(this.clock);
-  readonly told: string[] = [];
-  fate: (request: ApiRequest) => SimFate = () => ({});
-  readonly connection = new SimConnection(this.api, new SimProcess(this.clock), 'us', {
-    fate: (request) => this.fate(request),
-  });
+class SourcesWorld extends WatchedApi {
   readonly watch: CandidateSourcesWatch;
 
   constructor({ native = true, custom = true, namespaces = [] as readonly string[] } = {}) {
+    super();
     this.api.candidateVersions = native ? ['v1beta1'] : [];
     this.api.hasCustomCandidates = custom;
     this.watch = new CandidateSourcesWatch({

@@ -1,27 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { CandidateWatch } from '../../src/controller/candidate-watch.ts';
-import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
-import { SimApiServer } from '../simulation/sim-api-server.ts';
-import { SimConnection, type SimFate } from '../simulation/sim-connection.ts';
-import { SimProcess } from '../simulation/sim-process.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
 import { makeCandidateObject } from './make-objects.ts';
+import { WatchedApi } from './watched-api.ts';
 
 const short = (apiVersion: string) => apiVersion.replace('coordination.k8s.io/', '');
 const LIST = /\/leasecandidates$/;
 
-class WatchWorld {
-  readonly clock = new VirtualClock({ random: () => 0.5 });
-  readonly api = new SimApiServer(this.clock);
-  readonly told: string[] = [];
-  fate: (request: ApiRequest) => SimFate = () => ({});
-  readonly connection = new SimConnection(this.api, new SimProcess(this.clock), 'us', {
-    fate: (request) => this.fate(request),
-  });
+class WatchWorld extends WatchedApi {
   readonly watch: CandidateWatch;
 
   constructor(namespaces: readonly string[] = []) {
+    super();
     this.watch = new CandidateWatch({
       client: this.connection,
       clock: this.clock,

@@ -1,6 +1,6 @@
 import type { ElectionControllerParts } from '../../src/controller/controller-parts.ts';
 import { ElectionController } from '../../src/controller/election-controller.ts';
-import { GROUP } from '../../src/coordination/group.ts';
+import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
 import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
 import { resourcePaths } from '../../src/coordination/resource-paths.ts';
@@ -100,7 +100,7 @@ export class ControllerWorld {
     const { namespace = '' } = object.metadata;
     const candidates =
       resource === 'customcandidates'
-        ? (`${GROUP}/v1alpha1` as const)
+        ? CUSTOM_API_VERSION
         : (`coordination.k8s.io/${this.api.candidateVersions[0] as LeaseCandidateVersion}` as const);
     const path =
       resource === 'leases'

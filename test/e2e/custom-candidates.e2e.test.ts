@@ -1,5 +1,5 @@
 import { describe, type TestContext, test } from 'vitest';
-import { GROUP } from '../../src/coordination/group.ts';
+import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
 import { installCandidateResource } from '../control-plane/candidate-resource.ts';
 import { createCandidate, readLease } from '../control-plane/cluster-objects.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
@@ -7,7 +7,7 @@ import type { KubernetesVersion } from '../control-plane/kubernetes-versions.ts'
 import { startSimCandidates } from '../control-plane/sim-candidate.ts';
 import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
 
-const apiVersion = `${GROUP}/v1alpha1` as const;
+const apiVersion = CUSTOM_API_VERSION;
 const readyWithinMs = 120_000;
 const testTimeout = 300_000;
 const quick = { leaseDuration: '5s', renewDeadline: '3s', retryPeriod: '1s' } as const;

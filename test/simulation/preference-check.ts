@@ -1,7 +1,7 @@
+import { sourceOf } from '../../src/coordination/candidate-sources.ts';
 import type { HistoryEvent } from '../invariants/history.ts';
 import type { LeaseStories } from './settled-check.ts';
 import { specOf } from './sim-api-server.ts';
-import { CUSTOM_API, candidateResourceOf } from './sim-store.ts';
 import type { SimWorld } from './sim-world.ts';
 
 /** For a decision to be made and written, at the longest, in milliseconds. */
@@ -39,9 +39,8 @@ export class PreferenceCheck {
   #sees(replica: string, key: string): boolean {
     const { controller } = this.#world.coordinators.running.find(({ name }) => name === replica) ?? {};
     const candidate = this.#world.store.candidate(key);
-    const group =
-      candidate && candidateResourceOf(candidate) === 'customcandidates' ? CUSTOM_API : 'coordination';
-    return controller?.candidateApis.some((api) => api.startsWith(group)) ?? true;
+    const source = sourceOf(candidate?.apiVersion);
+    return controller?.candidateApis.some((api) => sourceOf(api) === source) ?? true;
   }
 }
 

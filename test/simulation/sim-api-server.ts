@@ -1,18 +1,11 @@
+import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
 import { GROUP } from '../../src/coordination/group.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import { isKubernetesObject, type KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Clock, Instant } from '../../src/support/clock.ts';
 import { isJsonObject, type JsonObject } from '../../src/support/json.ts';
 import type { SimCapacity } from './sim-capacity.ts';
-import {
-  applyMergePatch,
-  CUSTOM_API,
-  keyOf,
-  refusal,
-  type SimChange,
-  type SimResource,
-  SimStore,
-} from './sim-store.ts';
+import { applyMergePatch, keyOf, refusal, type SimChange, type SimResource, SimStore } from './sim-store.ts';
 
 /** One request that reached the server and changed something, or would have. */
 export interface SimWrite {
@@ -128,7 +121,7 @@ export class SimApiServer {
     const { method, path } = request;
     if (this.#keepsRecord) this.requests.push(`${writer} ${method} ${path}`);
     if (path === '/apis/coordination.k8s.io') return this.#group();
-    if (path === `/apis/${CUSTOM_API}`) return this.#customResources();
+    if (path === `/apis/${CUSTOM_API_VERSION}`) return this.#customResources();
     const version = /^\/apis\/coordination\.k8s\.io\/(v\w+)$/.exec(path)?.[1];
     if (version !== undefined) return this.#resources(version);
     const target = this.#target(path);
@@ -280,7 +273,7 @@ export class SimApiServer {
     manager: string,
   ): KubernetesObject {
     const { managedFields: _, ...metadata } = { ...next.metadata, ...identityOf(before) };
-    const apiVersion = resource === 'customcandidates' ? CUSTOM_API : next.apiVersion;
+    const apiVersion = resource === 'customcandidates' ? CUSTOM_API_VERSION : next.apiVersion;
     const object: KubernetesObject = { ...next, ...defined({ apiVersion }), metadata };
     if (resource !== 'leases') {
       assertTimes(specOf(object), 'renewTime', 'pingTime');

@@ -1,4 +1,4 @@
-import type { CandidateApiVersion } from '../../src/coordination/candidate-sources.ts';
+import { type CandidateApiVersion, CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
 import { resourcePaths } from '../../src/coordination/resource-paths.ts';
 import type { CandidateSource } from '../../src/election/model.ts';
@@ -10,7 +10,6 @@ import type { JsonObject } from '../../src/support/json.ts';
 import { specOf } from './sim-api-server.ts';
 import type { SimConnection } from './sim-connection.ts';
 import type { SimProcess } from './sim-process.ts';
-import { CUSTOM_API } from './sim-store.ts';
 
 /** Who a simulated candidate is. */
 export interface SimCandidateIdentity {
@@ -327,7 +326,7 @@ export class SimCandidate {
 }
 
 function apiVersionOf({ source = 'native' }: SimCandidateIdentity): CandidateApiVersion {
-  return source === 'custom' ? CUSTOM_API : 'coordination.k8s.io/v1beta1';
+  return source === 'custom' ? CUSTOM_API_VERSION : 'coordination.k8s.io/v1beta1';
 }
 
 /** A watch may tell of what came later before the answer is there. */

@@ -1,4 +1,4 @@
-import { GROUP } from '../../src/coordination/group.ts';
+import { sourceOf } from '../../src/coordination/candidate-sources.ts';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
@@ -17,7 +17,6 @@ export interface SimChange {
   line?: Uint8Array;
 }
 
-export const CUSTOM_API = `${GROUP}/v1alpha1` as const;
 const FIRST_REVISION = 100;
 
 /** Every object of a simulated server: one revision per write, and the history that watches go on from. */
@@ -144,7 +143,7 @@ export class SimStore {
 
 /** Where a LeaseCandidate is from. */
 export function candidateResourceOf({ apiVersion }: KubernetesObject): SimResource {
-  return apiVersion === CUSTOM_API ? 'customcandidates' : 'leasecandidates';
+  return sourceOf(apiVersion) === 'custom' ? 'customcandidates' : 'leasecandidates';
 }
 
 /** Most often it is renewTime that differs. */
