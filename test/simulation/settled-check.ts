@@ -1,5 +1,5 @@
 import type { Instant } from '../../src/support/clock.ts';
-import type { HistoryEvent } from '../invariants/history.ts';
+import type { CandidateState, HistoryEvent } from '../invariants/history.ts';
 import { FAULTS } from './faults/faults.ts';
 import { specOf } from './sim-api-server.ts';
 import type { LeasePlan } from './sim-plan.ts';
@@ -22,6 +22,8 @@ const IGNORED_BACKOFF = { firstMs: 30_000, mostMs: 600_000 };
 export const FAR_BEHIND_MS = -20 * 60_000;
 /** A candidate is asked for a sign of life after so long, or half its validity, or up to a tenth earlier (rule 1). */
 const SILENT_AFTER_MS = 6 * 60_000;
+
+type CandidateWrite = Extract<HistoryEvent, { kind: 'candidate' }>;
 
 interface LeaseStory {
   /** When something last happened to it, or to one of its candidates, that an election may follow from. */
@@ -77,11 +79,13 @@ export class SettledCheck {
   }
 
   /** A ping of one that runs, has renewed as it should, and whose Lease is in order. */
-  #isNeedless({ at, key }: Extract<HistoryEvent, { kind: 'candidate' }>): boolean {
+  #isNeedless({ at, key, before }: CandidateWrite): boolean {
     const slot = this.#world.slots.find(
       ({ candidate }) => candidate && key === `${candidate.identity.namespace}/${candidate.identity.name}`,
     );
     if (!slot?.candidate || !this.#settled.has(slot.key)) return false;
+    // A clock that was set back is seen with the next renewal, and that comes up to five minutes later (rule 2).
+    if (pingAheadMs(before) > this.#world.plan.settings.electionDurationMs) return false;
     const { name } = slot.candidate.identity;
     const silentMs = at - (this.#renewedAt.get(name) ?? Number.NEGATIVE_INFINITY);
     const aheadMs = this.#world.coordinators.aheadMs;
@@ -202,7 +206,7 @@ export class LeaseStories {
     }
   }
 
-  #candidateWritten({ at, writer, key, before, after }: Extract<HistoryEvent, { kind: 'candidate' }>): void {
+  #candidateWritten({ at, writer, key, before, after }: CandidateWrite): void {
     if (writer.kind === 'candidate') this.renewedAt.set(writer.name, at);
     const [namespace] = key.split('/');
     // Pings are no news, and so are renewals of one that is there.
@@ -245,6 +249,11 @@ export class LeaseStories {
   #changed(key: string, change: Partial<LeaseStory>): void {
     Object.assign(this.#of(key), change);
   }
+}
+
+/** How far the ping to a candidate is ahead of its last renewal, both in the candidate's own time. */
+function pingAheadMs({ pingTime, renewTime }: Partial<CandidateState> = {}): number {
+  return pingTime && renewTime ? Date.parse(pingTime) - Date.parse(renewTime) : 0;
 }
 
 function backoff(failures: number, { firstMs, mostMs }: { firstMs: number; mostMs: number }): number {
