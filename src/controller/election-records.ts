@@ -22,6 +22,7 @@ export class ElectionRecords {
   readonly #shadowed = new Map<LeaseKey, Map<string, LeaseCandidate>>();
   /** The names of candidates that are out of sight, as their source is not served any more (rule 13). */
   readonly #hidden = new Map<LeaseKey, Map<string, CandidateSource>>();
+  #dropsFields: boolean | undefined;
   /** Leases that are gone, by when what is remembered of them matters no more. */
   readonly #deletedLeases = new DeadlineHeap();
 
@@ -88,6 +89,11 @@ export class ElectionRecords {
     return this.#shadowed.get(key)?.has(name) ?? false;
   }
 
+  /** Takes note whether the server has dropped a field of a Lease that was just written (rule 14). */
+  seeFieldsDropped(dropsFields: boolean): void {
+    this.#dropsFields = dropsFields;
+  }
+
   /** All that a decision about one Lease depends on. */
   gather(key: LeaseKey): ElectionInput {
     const hidden = this.#hidden.get(key);
@@ -97,6 +103,7 @@ export class ElectionRecords {
       memory: this.#memories.get(key) ?? noMemory,
       candidates: [...(this.#candidates.get(key)?.values() ?? [])],
       hidden: hidden && new Set(hidden.keys()),
+      dropsFields: this.#dropsFields,
       settings: this.#settings,
     };
   }
@@ -110,6 +117,7 @@ export class ElectionRecords {
       lease: this.#leases.get(key),
       memory,
       candidates: holder ? [holder] : [],
+      dropsFields: this.#dropsFields,
       settings: this.#settings,
     };
   }

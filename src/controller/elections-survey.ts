@@ -168,6 +168,7 @@ export function unledSince({ memory }: ElectionInput, tenure: Tenure): Instant |
     case 'LeaseExpired':
       return believesUntil(memory);
     case 'LeaseReleased':
+    case 'LeaseFenced':
     case 'GrantRevised':
       return memory.record?.since;
     case 'LeaseMissing':

@@ -1,7 +1,8 @@
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Action, Decision } from '../election/decision.ts';
 import { isLeaseWrite } from '../election/decision-queries.ts';
-import type { ElectionSettings } from '../election/model.ts';
+import type { ElectionSettings, Lease } from '../election/model.ts';
+import { hasDroppedFields } from '../election/notes.ts';
 import * as election from '../election/record-action.ts';
 import type { Instant } from '../election/time.ts';
 import type { ElectionRecords } from './election-records.ts';
@@ -25,7 +26,20 @@ export const recordSending = inRecords((known, action: Action, settings: Electio
 );
 
 /** Notes that the server has answered that an action is done. */
-export const recordSuccess = inRecords(election.recordSuccess);
+export function recordSuccess(
+  records: ElectionRecords,
+  key: LeaseKey,
+  action: Action,
+  sentAt: Instant,
+  at: Instant,
+  answer?: Lease,
+): void {
+  recordAnswer(records, key, action, sentAt, at, answer);
+  const hasDropped = answer && hasDroppedFields(action, answer);
+  if (hasDropped !== undefined) records.seeFieldsDropped(hasDropped);
+}
+
+const recordAnswer = inRecords(election.recordSuccess);
 
 /** Notes that an action has failed, or may have failed. */
 export const recordFailure = inRecords(election.recordFailure);

@@ -9,6 +9,7 @@ export function isRenewalOnly(before: Lease | undefined, after: Lease): boolean 
     before.leaseDurationSeconds === after.leaseDurationSeconds &&
     before.preferredHolder === after.preferredHolder &&
     before.isPreferredHolderOurs === after.isPreferredHolderOurs &&
+    before.isPreferredHolderNoted === after.isPreferredHolderNoted &&
     before.strategy === after.strategy
   );
 }

@@ -84,7 +84,10 @@ export class Sender {
     const { records, expectations, backoff, clock } = this.#parts;
     recordSuccess(records, key, action, sentAt, clock.now(), lease);
     backoff.succeeded(key, writtenBy(action));
-    expectations.expectChange(key, writtenBy(action), basisOf(action));
+    const basis = basisOf(action);
+    // Where the server has dropped all that was written, there is nothing to be seen of it.
+    if (lease && lease.resourceVersion === basis) expectations.expectNothing(key, writtenBy(action));
+    else expectations.expectChange(key, writtenBy(action), basis);
   }
 
   #failed(key: LeaseKey, action: Action, error: unknown, sentAt: Instant): void {

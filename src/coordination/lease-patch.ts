@@ -1,23 +1,30 @@
 import type { CreateLease, LeaseChange, PingCandidate, UpdateLease } from '../election/decision.ts';
+import { FENCE } from '../election/group.ts';
+import type { NotesChange } from '../election/notes.ts';
+import { NOTES } from './lease.ts';
 import { formatMicroTime } from './micro-time.ts';
 
 /** What a write sends: a JSON object, a merge patch where it changes something that exists. */
 export type RequestBody = Readonly<Record<string, unknown>>;
 
 /** The Lease that a CreateLease makes. */
-export function newLease(namespace: string, name: string, { strategy, grant }: CreateLease): RequestBody {
+export function newLease(
+  namespace: string,
+  name: string,
+  { strategy, grant, notes }: CreateLease,
+): RequestBody {
   return {
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
-    metadata: { namespace, name },
+    metadata: { namespace, name, ...annotations(notes) },
     // "No holder" is always written out: the built-in controller relies on the field (rule 7).
     spec: grant ? { ...grantFields(grant), leaseTransitions: 0, strategy } : { holderIdentity: '', strategy },
   };
 }
 
 /** The JSON merge patch of an UpdateLease: only the fields it is about, so that whatever else is there survives. */
-export function leasePatch({ uid, resourceVersion, change }: UpdateLease): RequestBody {
-  return { metadata: { uid, resourceVersion }, spec: changedFields(change) };
+export function leasePatch({ uid, resourceVersion, change, notes }: UpdateLease): RequestBody {
+  return { metadata: { uid, resourceVersion, ...annotations(notes) }, spec: changedFields(change) };
 }
 
 function changedFields(change: LeaseChange): RequestBody {
@@ -31,6 +38,11 @@ function changedFields(change: LeaseChange): RequestBody {
       };
     case 'prefer':
       return { preferredHolder: change.preferredHolder, strategy: change.strategy };
+    case 'fence':
+      return {
+        ...grantFields({ ...change, holder: FENCE }),
+        leaseTransitions: change.leaseTransitions,
+      };
     case 'clearPreferredHolder':
       return { preferredHolder: null };
     case 'strategy':
@@ -46,9 +58,15 @@ function grantFields({
   holder,
   renewTime,
   leaseDurationSeconds,
-}: NonNullable<CreateLease['grant']>): RequestBody {
+}: Pick<NonNullable<CreateLease['grant']>, 'holder' | 'renewTime' | 'leaseDurationSeconds'>): RequestBody {
   const now = formatMicroTime(renewTime);
   return { holderIdentity: holder, leaseDurationSeconds, acquireTime: now, renewTime: now };
+}
+
+function annotations(notes: NotesChange | undefined): RequestBody {
+  if (!notes) return {};
+  const values = Object.entries(notes).map(([note, value]) => [NOTES[note as keyof typeof NOTES], value]);
+  return { annotations: Object.fromEntries(values) };
 }
 
 /** The JSON merge patch of a PingCandidate. */

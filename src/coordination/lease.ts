@@ -1,15 +1,20 @@
-import type { Lease } from '../election/model.ts';
+import { GROUP } from '../election/group.ts';
+import type { Lease, LeaseNotes } from '../election/model.ts';
+import { withNotes } from '../election/notes.ts';
 import { isJsonObject } from '../support/json.ts';
 import { identityOf, integerField, type RawObject, specOf, textField, timeField } from './raw-object.ts';
 
 /** Under which name the server's field ownership (metadata.managedFields) lists what this controller writes. */
 export const FIELD_MANAGER = 'coordinated-leader-election';
 
+/** The annotations that keep fields which the server drops (rule 14). */
+export const NOTES = { strategy: `${GROUP}/strategy`, preferredHolder: `${GROUP}/preferred-holder` } as const;
+
 /** Reads a coordination.k8s.io/v1 Lease. Never throws: a field that cannot be read counts as one that is not set. */
 export function decodeLease(object: RawObject): Lease {
   const { metadata } = object;
   const spec = specOf(object);
-  return {
+  const fields: Lease = {
     ...identityOf(object),
     holderIdentity: textField(spec, 'holderIdentity'),
     // client-go takes an empty preferredHolder for none.
@@ -21,6 +26,14 @@ export function decodeLease(object: RawObject): Lease {
     acquireTime: timeField(spec, 'acquireTime'),
     renewTime: timeField(spec, 'renewTime'),
   };
+  return withNotes(fields, notesOn(metadata['annotations']));
+}
+
+function notesOn(annotations: unknown): LeaseNotes | undefined {
+  if (!isJsonObject(annotations)) return undefined;
+  const strategy = textField(annotations, NOTES.strategy) || undefined;
+  const preferredHolder = textField(annotations, NOTES.preferredHolder) || undefined;
+  return strategy === undefined && preferredHolder === undefined ? undefined : { strategy, preferredHolder };
 }
 
 /** Field ownership tells what is ours even after a restart, which no memory of this process could. */

@@ -56,6 +56,8 @@ function describeAction(action: Action, holder: string): string[] {
       return [`${change.preferredHolder} is preferred to ${holder}, which is to let the Lease run out`];
     case 'clearPreferredHolder':
       return ['nobody is preferred any longer'];
+    case 'fence':
+      return [`a fence takes the place of ${holder}, which could not be told to give way`];
     case 'strategy':
       return [`the Lease names the strategy ${change.strategy}`];
     default:

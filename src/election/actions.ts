@@ -1,5 +1,8 @@
 import { type PingPurpose, pingTimeFor } from './candidate-observation.ts';
-import type { Action, PingCandidate } from './decision.ts';
+import type { Action, CreateLease, LeaseChange, PingCandidate } from './decision.ts';
+import type { ElectionInput } from './election-input.ts';
+import type { Lease } from './model.ts';
+import { notesWith } from './notes.ts';
 import type { Standing } from './standing.ts';
 import type { View } from './view.ts';
 
@@ -33,7 +36,7 @@ export function removeOwnPreference(view: View): readonly Action[] {
   const { lease, memory } = view.input;
   if (!lease || !hasOwnPreference(view)) return [];
   return [
-    updateLease(lease, {
+    updateLease(view.input, lease, {
       kind: 'clearPreferredHolder',
       hasFailed: memory.written.preferredHolder !== undefined,
     }),
@@ -44,19 +47,27 @@ export function hasOwnPreference({ input: { lease } }: View): boolean {
   return lease?.preferredHolder !== undefined && lease.isPreferredHolderOurs;
 }
 
+/** Changes the Lease of `input`, its notes included. */
 export function updateLease(
-  lease: { uid: string; resourceVersion: string },
-  change: Extract<Action, { kind: 'UpdateLease' }>['change'],
+  input: ElectionInput,
+  { uid, resourceVersion }: Pick<Lease, 'uid' | 'resourceVersion'>,
+  change: LeaseChange,
 ): Action {
-  return { kind: 'UpdateLease', uid: lease.uid, resourceVersion: lease.resourceVersion, change };
+  const notes = notesWith(input, change);
+  return { kind: 'UpdateLease', uid, resourceVersion, change, ...(notes && { notes }) };
+}
+
+/** Makes the Lease of `input`, with a note of the strategy where the server drops that. */
+export function createLease(input: ElectionInput, strategy: string, grant: CreateLease['grant']): Action {
+  return { kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) };
 }
 
 /** Has the Lease name a strategy; one that does not exist yet is made with it, without a holder. */
 export function nameStrategy(view: View, strategy: string): readonly Action[] {
   const { lease } = view.tenure;
-  if (!lease) return [{ kind: 'CreateLease', strategy, grant: undefined }];
+  if (!lease) return [createLease(view.input, strategy, undefined)];
   return [
-    updateLease(lease, {
+    updateLease(view.input, lease, {
       kind: 'strategy',
       strategy,
       isHolderAbsent: lease.holderIdentity === undefined,

@@ -4,6 +4,7 @@ import { askAhead } from './ask-ahead.ts';
 import { isUnanswered } from './candidate-observation.ts';
 import { conflictParties, knownConflict } from './conflict.ts';
 import { decideProvisional, pingGrantee } from './decide-provisional.ts';
+import { decideUnaware } from './fence.ts';
 import { decideIgnoredWrites } from './ignored-writes.ts';
 import { decideOutcome, type Outcome } from './outcome.ts';
 import { candidatesIn, hasAnsweredSince, standingsIn } from './standing.ts';
@@ -52,7 +53,7 @@ function decidePending(view: HeldView): Verdict | undefined {
   if (preferredHolder === undefined) return undefined;
   const remove = (reason: Verdict['reason'], hasFailed: boolean): Verdict => ({
     reason,
-    actions: [updateLease(lease, { kind: 'clearPreferredHolder', hasFailed })],
+    actions: [updateLease(view.input, lease, { kind: 'clearPreferredHolder', hasFailed })],
   });
 
   if (preferredHolder === holder) return remove('PreferredHolderLeads', false);
@@ -85,6 +86,8 @@ function decidePending(view: HeldView): Verdict | undefined {
     return remove('PreferredHolderNotBest', false);
   }
 
+  const unaware = isPreferredBest ? decideUnaware(view, preferred, outcome.strategy) : undefined;
+  if (unaware) return unaware;
   const { ping } = preferred.observation;
   const askAgainAt = (ping?.ackedAt ?? view.at) + PREFERRED_PING_INTERVAL_MS;
   const isDue = ping === undefined || view.at >= askAgainAt;
@@ -104,7 +107,7 @@ function decideHiddenHolder({ input, tenure }: HeldView): Verdict | undefined {
 
 /** The best candidate leads under the right strategy, or nobody could: nothing to do, and nothing to ask anybody. */
 function decideInGoodOrder(view: HeldView): Verdict | undefined {
-  const { lease, holder } = view.tenure;
+  const { lease, holder, isProvisional } = view.tenure;
   const { outlook } = view;
   switch (outlook.kind) {
     case 'nobody':
@@ -112,7 +115,10 @@ function decideInGoodOrder(view: HeldView): Verdict | undefined {
     case 'noneElectable':
       return { reason: 'NoElectableCandidates', recheckAt: [reinstatementTime(view)] };
     case 'leader':
-      if (outlook.leader.name !== holder || lease.strategy !== outlook.strategy) return undefined;
+      if (outlook.leader.name !== holder) return undefined;
+      // A note of the strategy, where the server drops the field, would look like the first renewal of the grant (rule 12).
+      if (lease.strategy !== outlook.strategy && !(lease.strategy === undefined && isProvisional))
+        return undefined;
       return { reason: 'LeaderOptimal', recheckAt: [reinstatementTime(view)] };
     case 'thirdParty':
     case 'conflict':
@@ -186,7 +192,7 @@ function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict
   if (hasAnswered) {
     return {
       reason: 'BetterCandidate',
-      actions: [updateLease(tenure.lease, { kind: 'prefer', preferredHolder: leader.name, strategy })],
+      actions: [updateLease(input, tenure.lease, { kind: 'prefer', preferredHolder: leader.name, strategy })],
       recheckAt: [(ping?.ackedAt ?? at) + PREFERRED_PING_INTERVAL_MS],
     };
   }

@@ -6,6 +6,7 @@ import { conflictParties, knownConflict } from './conflict.ts';
 import { grantTo } from './grant.ts';
 import { decideIgnoredWrites } from './ignored-writes.ts';
 import { decideOutcome, type Outcome } from './outcome.ts';
+import type { Reason } from './reason.ts';
 import { nextRoundAt, reviveSome, roundBackoffMs } from './revival.ts';
 import { hasAnsweredSince, type Standing, standingsIn } from './standing.ts';
 import type { Instant } from './time.ts';
@@ -48,7 +49,7 @@ function decideReserved(view: VacantView): Verdict | undefined {
   // Whoever decides under a strategy of somebody else's may give an empty Lease away at once.
   if (reservation && outlook.kind === 'thirdParty')
     return {
-      reason: 'AwaitingFormerHolder',
+      reason: awaiting(view),
       recheckAt: [reservation.until, ackDeadline(view), livenessExpiry(view)],
     };
   if (!reservation || outlook.kind !== 'leader') return undefined;
@@ -78,7 +79,7 @@ function decideReserved(view: VacantView): Verdict | undefined {
       ? []
       : askAhead(view, reservation.until).filter(({ name }) => name !== former?.candidate.name);
   return {
-    reason: 'AwaitingFormerHolder',
+    reason: awaiting(view),
     actions: [...pingEach(view, former && isFormerDue ? [former] : [], 'election'), ...others],
     recheckAt: [
       ...[reservation.until, returnsAt, formerAt, othersAt],
@@ -86,6 +87,11 @@ function decideReserved(view: VacantView): Verdict | undefined {
     ],
     isAsking: view.at >= othersAt,
   };
+}
+
+/** Why a Lease that nobody holds is given to nobody yet. */
+function awaiting({ tenure }: VacantView): Reason {
+  return tenure.need === 'LeaseFenced' ? 'LeaseFenced' : 'AwaitingFormerHolder';
 }
 
 /** A conflict that was reported is left alone until its parties change or it is time to see which of them still live. */
@@ -146,7 +152,7 @@ function decideSettled(view: VacantView, outcome: Outcome): Verdict | undefined 
 function grantVerdict(view: VacantView, outcome: Extract<Outcome, { kind: 'leader' }>): Verdict {
   const { reservation, need } = view.tenure;
   if (reservation) {
-    return { reason: 'AwaitingFormerHolder', recheckAt: [reservation.until, livenessExpiry(view)] };
+    return { reason: awaiting(view), recheckAt: [reservation.until, livenessExpiry(view)] };
   }
   return { reason: need, actions: grantTo(view, outcome.leader.name, outcome.strategy) };
 }

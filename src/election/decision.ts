@@ -1,6 +1,7 @@
 import type { PingPurpose } from './candidate-observation.ts';
 import type { Grant } from './lease-memory.ts';
 import type { CandidateSource } from './model.ts';
+import type { NotesChange } from './notes.ts';
 import type { Outcome } from './outcome.ts';
 import type { Reason } from './reason.ts';
 import type { Standing } from './standing.ts';
@@ -22,6 +23,8 @@ export interface PingCandidate {
 export interface CreateLease {
   readonly kind: 'CreateLease';
   readonly strategy: string;
+  /** Annotations that keep the same, where the server drops fields (rule 14). */
+  readonly notes?: NotesChange;
   /** Undefined for a third-party strategy: the Lease is made without a holder. */
   readonly grant: (Grant & { readonly leaseDurationSeconds: number }) | undefined;
 }
@@ -32,6 +35,8 @@ export interface UpdateLease {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly change: LeaseChange;
+  /** What else is written, into annotations (rule 14). */
+  readonly notes?: NotesChange;
 }
 
 /** What an UpdateLease is for; each kind writes the fields that it names, and nothing else. */
@@ -45,6 +50,16 @@ export type LeaseChange =
     }
   /** preferredHolder and strategy, beside a valid holder. */
   | { readonly kind: 'prefer'; readonly preferredHolder: string; readonly strategy: string }
+  /**
+   * holderIdentity {@link FENCE}, acquireTime, renewTime, leaseDurationSeconds, leaseTransitions: nobody holds the Lease any
+   * more, but it is no one else's before its time is over.
+   */
+  | {
+      readonly kind: 'fence';
+      readonly renewTime: MicroTime;
+      readonly leaseDurationSeconds: number;
+      readonly leaseTransitions: number;
+    }
   /** preferredHolder removed; `hasFailed` when its candidate is to blame. */
   | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }
   /** strategy; holderIdentity '' where the field is absent, and preferredHolder removed where it is ours. */

@@ -18,5 +18,7 @@ export interface ElectionInput {
   readonly candidates: readonly ObservedCandidate[];
   /** The names of those that were candidates when their source was last served, which it is not now (rule 13). */
   readonly hidden?: ReadonlySet<string> | undefined;
+  /** Whether the server drops strategy and preferredHolder, by its last answer (rule 14); undefined before the first one. */
+  readonly dropsFields?: boolean | undefined;
   readonly settings: ElectionSettings;
 }

@@ -25,6 +25,13 @@ export interface Reservation {
   readonly othersUntil: Instant;
 }
 
+/** A holder that is asked to give way by a note, and since when this process has seen that. */
+export interface Noted {
+  readonly holder: string;
+  readonly preferredHolder: string;
+  readonly since: Instant;
+}
+
 /** How often something failed in a row, and when last: what a backoff is computed from. */
 export interface Attempts {
   readonly count: number;
@@ -60,6 +67,8 @@ export interface LeaseMemory {
   readonly lapses: ReadonlyMap<string, Attempts>;
   /** What we last wrote beside the current holder, to notice when its renewals wipe it. */
   readonly written: { readonly preferredHolder?: string; readonly strategy?: string };
+  /** Set while the holder is asked to give way by a note alone, which it may know nothing of (rule 14). */
+  readonly noted: Noted | undefined;
   readonly ignoredWrites: Attempts;
   readonly failedPreemptions: Attempts;
   /** When the Lease last went to a preferredHolder. */
@@ -87,6 +96,8 @@ export interface Grant {
   readonly revises: 'holderLost' | 'holderWorse' | undefined;
   /** Set when the new holder was the preferredHolder. */
   readonly isPreemption: boolean;
+  /** Set when another was the preferredHolder, by our doing, and has fallen silent or gone since. */
+  readonly hasPreferredFailed?: true;
 }
 
 export const NO_ATTEMPTS: Attempts = { count: 0, lastAt: Number.NEGATIVE_INFINITY };
@@ -103,6 +114,7 @@ export const noMemory: LeaseMemory = {
   releaseDoubtedUntil: Number.NEGATIVE_INFINITY,
   lapses: new Map(),
   written: {},
+  noted: undefined,
   ignoredWrites: NO_ATTEMPTS,
   failedPreemptions: NO_ATTEMPTS,
   preemptedAt: Number.NEGATIVE_INFINITY,

@@ -26,6 +26,12 @@ export interface LeaseCandidate {
   readonly pingTime: MicroTime | undefined;
 }
 
+/** What annotations of a Lease keep for a server that drops the fields of the same names (rule 14). */
+export interface LeaseNotes {
+  readonly strategy: string | undefined;
+  readonly preferredHolder: string | undefined;
+}
+
 /** A coordination.k8s.io/v1 Lease, as far as an election needs it. */
 export interface Lease {
   readonly namespace: string;
@@ -35,9 +41,15 @@ export interface Lease {
   /** `''` is the API's word for "no holder"; `undefined` is a field that is absent, which must be mended (rule 7). */
   readonly holderIdentity: string | undefined;
   readonly preferredHolder: string | undefined;
-  /** True when the server's field ownership says that this controller set `preferredHolder`. */
+  /** True when the server's field ownership says that this controller set `preferredHolder`, or a note of ours names it. */
   readonly isPreferredHolderOurs: boolean;
   readonly strategy: string | undefined;
+  /** What annotations of ours hold; it counts where the fields of the same names are not set (rule 14). */
+  readonly notes?: LeaseNotes | undefined;
+  /** True when `preferredHolder` comes from the notes: client-go's elector does not look there. */
+  readonly isPreferredHolderNoted?: boolean;
+  /** True when `strategy` comes from the notes. */
+  readonly isStrategyNoted?: boolean;
   readonly leaseDurationSeconds: number | undefined;
   readonly leaseTransitions: number;
   readonly acquireTime: MicroTime | undefined;

@@ -1,3 +1,4 @@
+import { FENCE } from './group.ts';
 import {
   believesUntil,
   type HolderRecord,
@@ -65,7 +66,7 @@ function observe(
     record.holder === holder &&
     record.renewTime === lease.renewTime &&
     record.leaseDurationSeconds === lease.leaseDurationSeconds;
-  const seen = noticeWipedFields(memory, lease, monotonic);
+  const seen = noticeNote(noticeWipedFields(memory, lease, monotonic), lease, monotonic);
   if (isUnchanged) return seen;
 
   const written = recordOf(lease, holder, monotonic, settings);
@@ -73,7 +74,11 @@ function observe(
   if (holder !== '') return settleHolder(next, memory, lease, written);
   if (!record || record.holder === '') return next;
   const isRelease =
-    record.leaseUid === lease.uid && record.renewTime !== lease.renewTime && lease.leaseDurationSeconds === 1;
+    record.leaseUid === lease.uid &&
+    record.renewTime !== lease.renewTime &&
+    lease.leaseDurationSeconds === 1 &&
+    // Nobody is there to release a fence: whoever does wakes up late.
+    record.holder !== FENCE;
   if (!isRelease) return { ...next, reservation: beliefsIn(withUnseenRenewal(memory, written), monotonic) };
   if (monotonic < memory.releaseDoubtedUntil) return { ...next, reservation: beliefsIn(memory, monotonic) };
   return {
@@ -170,7 +175,11 @@ function settleHolder(
       isAcquired && !isOurGrant && loser
         ? Math.max(memory.releaseDoubtedUntil, at + loser.beliefMs)
         : memory.releaseDoubtedUntil,
-    leader: isOurGrant ? memory.leader : { holder, beliefMs: Math.max(beliefMs, formerMs) },
+    leader: isOurGrant
+      ? memory.leader
+      : holder === FENCE
+        ? undefined
+        : { holder, beliefMs: Math.max(beliefMs, formerMs) },
     reservation: isRenewal || isOurGrant ? memory.reservation : beliefsIn(previous, at),
     unrenewedGrant: isOurGrant ? unrenewedGrant : undefined,
     // Only a renewal by the holder itself proves that it has taken the grant up.
@@ -190,6 +199,15 @@ function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): Leas
     (written.preferredHolder !== undefined && lease.preferredHolder !== written.preferredHolder) ||
     (written.strategy !== undefined && lease.strategy !== written.strategy);
   return isSameHolder && isWiped ? recordIgnoredWrite(memory, at) : memory;
+}
+
+/** Since when a holder has been asked to give way by a note alone (rule 14). */
+function noticeNote(memory: LeaseMemory, lease: Lease, since: Instant): LeaseMemory {
+  const { noted } = memory;
+  const { holderIdentity: holder = '', preferredHolder = '', isPreferredHolderNoted } = lease;
+  if (!isPreferredHolderNoted) return noted ? { ...memory, noted: undefined } : memory;
+  if (noted?.holder === holder && noted.preferredHolder === preferredHolder) return memory;
+  return { ...memory, noted: { holder, preferredHolder, since } };
 }
 
 function without<K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> {

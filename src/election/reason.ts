@@ -23,6 +23,8 @@ export const REASONS = {
     'A better candidate waits: preemptions have failed of late, and the next one comes after a backoff.',
   HolderHidden:
     'The holder renews the Lease, but its LeaseCandidate is out of sight: the API server no longer serves those of its group.',
+  HolderUnaware:
+    'The holder renews on although a note on the Lease names a better candidate, and the API server drops the field that would tell it: a fence takes its place.',
   PreferredHolderLeads:
     'The preferred candidate holds the Lease, which it does not renew while it is preferred.',
   PreferredHolderGone: 'The preferred candidate is gone, or takes no part any more.',
@@ -31,7 +33,7 @@ export const REASONS = {
   StrategyChanged:
     'The right candidate leads, but the Lease names another strategy than the candidates ask for.',
   WritesIgnored:
-    "The holder's renewals, or the API server, drop strategy and preferredHolder from the Lease; the next attempt comes after a backoff.",
+    "The holder's renewals remove strategy and preferredHolder from the Lease, or something keeps even notes of them off it; the next attempt comes after a backoff.",
   HolderLate:
     'The holder has missed renewals: candidates are asked ahead of the expiry, so that the next holder is known by then.',
 
@@ -39,6 +41,8 @@ export const REASONS = {
   AwaitingAcks: 'Candidates whose answers could decide the election have to answer a ping first.',
   AwaitingFormerHolder:
     'The Lease was deleted or emptied, and its last holder may still believe that it leads: nobody else gets the Lease before the time of that holder is over.',
+  LeaseFenced:
+    'A fence holds the Lease until its former holder, which could not be told to give way, cannot believe in it any more.',
 
   // Nobody can be elected, or it is not for us to do:
   NoCandidates: 'There is no candidate for this Lease.',

@@ -4,11 +4,12 @@ import {
   recordPingDelivered,
   recordPingNotSent,
 } from './candidate-observation.ts';
-import type { Action, Decision, LeaseChange } from './decision.ts';
+import type { Action, Decision, UpdateLease } from './decision.ts';
 import { grantIn } from './decision-queries.ts';
 import type { ElectionInput } from './election-input.ts';
 import type { LeaseMemory } from './lease-memory.ts';
 import type { Lease } from './model.ts';
+import { hasDroppedFields } from './notes.ts';
 import { again, recordGrantAnswered, recordIgnoredWrite } from './record-writes.ts';
 import type { Instant } from './time.ts';
 
@@ -64,7 +65,7 @@ export function recordSuccess<K extends Known>(
   }
   const grant = grantIn(action);
   if (grant && answer) memory = recordGrantAnswered(memory, grant, answer.resourceVersion, at);
-  else if (action.kind === 'UpdateLease' && answer) memory = recordChange(memory, action.change, answer, at);
+  else if (action.kind === 'UpdateLease' && answer) memory = recordChange(memory, action, answer, at);
   return { ...known, memory };
 }
 
@@ -89,7 +90,9 @@ export function recordRefusal<K extends Known>(known: K, action: Action): K {
 }
 
 /** After any write to a Lease that is no grant. */
-function recordChange(memory: LeaseMemory, change: LeaseChange, answer: Lease, at: Instant): LeaseMemory {
+function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, at: Instant): LeaseMemory {
+  const { change, notes } = action;
+  if (change.kind === 'fence') return memory;
   if (change.kind === 'clearPreferredHolder') {
     if (!change.hasFailed) return memory;
     return { ...memory, failedPreemptions: again(memory.failedPreemptions, at) };
@@ -97,11 +100,12 @@ function recordChange(memory: LeaseMemory, change: LeaseChange, answer: Lease, a
   const { strategy } = change;
   const written =
     change.kind === 'prefer' ? { strategy, preferredHolder: change.preferredHolder } : { strategy };
-  // A server whose feature gate is off accepts the fields and drops those that the Lease does not have yet (rule 7).
   const isKept =
     answer.strategy === written.strategy &&
     (written.preferredHolder === undefined || answer.preferredHolder === written.preferredHolder);
-  return isKept ? { ...memory, written, decidedAt: at } : recordIgnoredWrite(memory, at);
+  if (isKept) return { ...memory, written, decidedAt: at };
+  // What the server drops is written as a note next (rule 14).
+  return hasDroppedFields(action, answer) && !notes ? memory : recordIgnoredWrite(memory, at);
 }
 
 /** Changes what was seen of the candidate that an action is about, if it is still the one with that uid. */

@@ -57,7 +57,10 @@ export function recordGrant(
     written: {},
     ignoredWrites: NO_ATTEMPTS,
     preemptedAt: grant.isPreemption ? at : isEarlyLoss ? Number.NEGATIVE_INFINITY : memory.preemptedAt,
-    failedPreemptions: isEarlyLoss ? again(memory.failedPreemptions, at) : memory.failedPreemptions,
+    failedPreemptions:
+      isEarlyLoss || grant.hasPreferredFailed
+        ? again(memory.failedPreemptions, at)
+        : memory.failedPreemptions,
     rounds: NO_ATTEMPTS,
     conflict: undefined,
     decidedAt: at,

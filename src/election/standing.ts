@@ -1,5 +1,6 @@
 import { type CandidateObservation, isSilent, liveUntil, sinceRenewalMs } from './candidate-observation.ts';
 import type { ElectionInput, ObservedCandidate } from './election-input.ts';
+import { FENCE } from './group.ts';
 import { believesUntil, isGrantUnrenewed } from './lease-memory.ts';
 import type { LeaseCandidate } from './model.ts';
 import type { Tenure } from './tenure.ts';
@@ -53,7 +54,8 @@ function stateOf(
   at: Instant,
 ): CandidateState {
   const { settings } = input;
-  if (candidate.isDeleting) return 'Deleting';
+  // Whoever has the name of the fence could not be told from it.
+  if (candidate.isDeleting || candidate.name === FENCE) return 'Deleting';
   // The renewals of a valid holder are its answer.
   if (isHolder) return 'Live';
   if (isWithdrawn(input, candidate.name, at)) return 'Withdrawn';

@@ -1,5 +1,6 @@
 import { isSilent } from './candidate-observation.ts';
 import type { ElectionInput } from './election-input.ts';
+import { FENCE } from './group.ts';
 import { believesUntil, isProvisional, type Reservation } from './lease-memory.ts';
 import type { Lease } from './model.ts';
 import type { Instant } from './time.ts';
@@ -18,8 +19,11 @@ export type Tenure =
     }
   | {
       readonly kind: 'vacant';
-      /** GrantRevised: our grant still stands, but its holder is gone or silent and has never taken it up (rule 12). */
-      readonly need: 'LeaseMissing' | 'LeaseExpired' | 'LeaseReleased' | 'GrantRevised';
+      /**
+       * LeaseFenced: nobody holds it, but for a while its former holder may still believe that it does (rule 14).
+       * GrantRevised: our grant still stands, but its holder is gone or silent and has never taken it up (rule 12).
+       */
+      readonly need: 'LeaseMissing' | 'LeaseExpired' | 'LeaseReleased' | 'LeaseFenced' | 'GrantRevised';
       readonly lease: Lease | undefined;
       /** Set while a former holder may still believe that the Lease is its own (rule 8). */
       readonly reservation: Reservation | undefined;
@@ -37,6 +41,11 @@ export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   if (!record || record.holder === '') return { kind: 'vacant', need: 'LeaseReleased', lease, reservation };
   const expiresAt = believesUntil(memory);
   if (at >= expiresAt) return { kind: 'vacant', need: 'LeaseExpired', lease, reservation };
+  if (record.holder === FENCE) {
+    const { since: from } = record;
+    const nobodys = { holder: undefined, from, until: expiresAt, othersUntil: expiresAt };
+    return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: nobodys };
+  }
   const isProvisionalNow = isProvisional(memory, at);
   if (isProvisionalNow && isGranteeLost(input, record.holder, at)) {
     return { kind: 'vacant', need: 'GrantRevised', lease, reservation: undefined };

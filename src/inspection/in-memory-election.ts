@@ -9,6 +9,7 @@ import type { Action, CreateLease, Decision, UpdateLease } from '../election/dec
 import { isLeaseWrite } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
+import { changedNotes, withNotes, withoutNotes } from '../election/notes.ts';
 import type { Instant, Now } from '../election/time.ts';
 
 /**
@@ -116,15 +117,19 @@ export class InMemoryElection {
     const resourceVersion = this.#nextVersion();
     if (action.kind === 'CreateLease') {
       const metadata = { namespace, name, uid: `lease-${resourceVersion}`, resourceVersion };
-      return decodeLease({ metadata, spec: specOf(newLease(namespace, name, action)) });
+      const made = decodeLease({ metadata, spec: specOf(newLease(namespace, name, action)) });
+      return withNotes(made, changedNotes(undefined, action.notes));
     }
     if (!lease) return undefined;
     const spec = specOf(leasePatch(action));
     const fields = Object.entries(decodeLease({ metadata: { name }, spec }));
     const written = Object.fromEntries(fields.filter(([field]) => field in spec));
-    const made = { ...lease, ...written, resourceVersion };
-    const isOurs = action.change.kind === 'prefer' || lease.isPreferredHolderOurs;
-    return { ...made, isPreferredHolderOurs: isOurs && made.preferredHolder !== undefined };
+    const made = { ...withoutNotes(lease), ...written, resourceVersion };
+    const isOurs = action.change.kind === 'prefer' || made.isPreferredHolderOurs;
+    return withNotes(
+      { ...made, isPreferredHolderOurs: isOurs && made.preferredHolder !== undefined },
+      changedNotes(lease.notes, action.notes),
+    );
   }
 
   #nextVersion(): string {

@@ -47,6 +47,10 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
     waitsFor: 'some time to pass since the last preemption failed',
     advice: 'Look at why the better candidate does not keep running.',
   },
+  HolderUnaware: {
+    waitsFor: 'the coordinator to fence it',
+    advice: 'If this lasts, no coordinator is at work: run doctor.',
+  },
   HolderHidden: {
     waitsFor: 'its LeaseCandidate to be served again, or the holder to stop',
     advice:
@@ -74,7 +78,7 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
   },
   WritesIgnored: {
     waitsFor: 'some time to pass before writing again',
-    advice: 'Have the holder take part as a candidate; turn the feature gate CoordinatedLeaderElection on.',
+    advice: 'Have the holder take part as a candidate, with an elector of client-go 0.31 or newer.',
   },
   HolderLate: {
     waitsFor: 'the holder to renew it, or its end',
@@ -86,6 +90,10 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
   },
   AwaitingFormerHolder: {
     waitsFor: 'its last holder, who may still believe that it leads',
+    advice: undefined,
+  },
+  LeaseFenced: {
+    waitsFor: 'the time to pass in which its former holder may still believe that it leads',
     advice: undefined,
   },
   NoCandidates: {

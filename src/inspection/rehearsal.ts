@@ -264,6 +264,7 @@ class Rehearsing {
           else if (change.kind === 'prefer')
             this.#say(`${change.preferredHolder} becomes preferredHolder`, reason);
           else if (change.kind === 'clearPreferredHolder') this.#say('preferredHolder is removed', reason);
+          else if (change.kind === 'fence') this.#say('a fence takes the place of the holder', reason);
           else this.#say(`the Lease names the strategy ${change.strategy}`, reason);
           break;
         }

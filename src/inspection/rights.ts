@@ -1,5 +1,5 @@
-import { GROUP } from '../coordination/group.ts';
 import { coordinatorLease } from '../election/coordinator-lease.ts';
+import { GROUP } from '../election/group.ts';
 
 /** One thing that a coordinator must be allowed to do. */
 export interface Right {

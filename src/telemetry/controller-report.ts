@@ -1,7 +1,7 @@
 import type { LockEvent } from '../controller/lock/lock-settings.ts';
 import type { LockState } from '../controller/lock/lock-state.ts';
 import type { ControllerObserver } from '../controller/observers.ts';
-import { GROUP } from '../coordination/group.ts';
+import { GROUP } from '../election/group.ts';
 import type { Instant } from '../election/time.ts';
 import { kindOfFailure } from '../kubernetes/errors.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';

@@ -11,6 +11,7 @@ type Happening =
   | 'LeaderElected'
   | 'LeaderPreempted'
   | 'PreferredHolderSet'
+  | 'HolderFenced'
   | 'StrategyResolved'
   | 'CandidateCollected';
 
@@ -84,6 +85,12 @@ function describeAction(action: Action, decision: Decision, input: ElectionInput
       };
     case 'strategy':
       return describeDelegation(decision, change.strategy);
+    case 'fence':
+      return {
+        type: 'Normal',
+        reason: 'HolderFenced',
+        message: `${input.lease?.holderIdentity ?? ''} renewed on beside ${input.lease?.preferredHolder ?? ''}: a fence takes its place for ${change.leaseDurationSeconds} s`,
+      };
     case 'grant':
       return undefined;
   }

@@ -85,6 +85,56 @@ describe('a Lease', () => {
   });
 });
 
+describe('the notes of a Lease (rule 14)', () => {
+  const strategyNote = 'coordinated-leader-election.dev/strategy';
+  const holderNote = 'coordinated-leader-election.dev/preferred-holder';
+
+  test.each<{ name: string; annotations: unknown; spec: object; want: object }>([
+    {
+      name: 'count where the fields are not set',
+      annotations: { [strategyNote]: 's', [holderNote]: 'b', other: 'x' },
+      spec: {},
+      want: {
+        strategy: 's',
+        preferredHolder: 'b',
+        notes: { strategy: 's', preferredHolder: 'b' },
+        isStrategyNoted: true,
+        isPreferredHolderNoted: true,
+        isPreferredHolderOurs: true,
+      },
+    },
+    {
+      name: 'do not count where the fields are set',
+      annotations: { [strategyNote]: 's', [holderNote]: 'b' },
+      spec: { strategy: 'x', preferredHolder: 'y' },
+      want: {
+        strategy: 'x',
+        preferredHolder: 'y',
+        isStrategyNoted: false,
+        isPreferredHolderNoted: false,
+        isPreferredHolderOurs: false,
+      },
+    },
+    {
+      name: 'count one by one',
+      annotations: { [holderNote]: 'b' },
+      spec: { strategy: 'x' },
+      want: { strategy: 'x', preferredHolder: 'b', isStrategyNoted: false, isPreferredHolderNoted: true },
+    },
+    {
+      name: 'are none where they are empty, or no text',
+      annotations: { [strategyNote]: '', [holderNote]: 7 },
+      spec: {},
+      want: { strategy: undefined, preferredHolder: undefined },
+    },
+    { name: 'are none without annotations', annotations: 'none', spec: {}, want: { strategy: undefined } },
+  ])('$name', ({ annotations, spec, want }) => {
+    const lease = decodeLease({ metadata: { name: 'l', annotations }, spec });
+    expect(lease).toMatchObject(want);
+    expect('notes' in lease).toBe('notes' in want || 'isStrategyNoted' in want);
+  });
+});
+
 describe('preferredHolder is ours', () => {
   const owned = { 'f:spec': { 'f:preferredHolder': {} } };
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { leasePatch, newLease, pingPatch } from '../../src/coordination/lease-patch.ts';
 import type { CreateLease, LeaseChange } from '../../src/election/decision.ts';
+import type { NotesChange } from '../../src/election/notes.ts';
 import { OLDEST, wallAt } from '../support/election-builders.ts';
 
 const META = { uid: 'u', resourceVersion: '7' };
@@ -77,7 +78,46 @@ const changes: readonly {
     wantSet: { strategy: 'x/y' },
     wantRemoved: ['preferredHolder'],
   },
+  {
+    name: 'a fence',
+    change: { kind: 'fence', renewTime: grant.renewTime, leaseDurationSeconds: 15, leaseTransitions: 4 },
+    wantSet: {
+      holderIdentity: 'fence.coordinated-leader-election.dev',
+      leaseDurationSeconds: 15,
+      acquireTime: TIME,
+      renewTime: TIME,
+      leaseTransitions: 4,
+    },
+    wantRemoved: [],
+  },
 ];
+
+describe('notes (rule 14)', () => {
+  test.each<{ notes: NotesChange; want: object }>([
+    {
+      notes: { strategy: OLDEST, preferredHolder: 'b' },
+      want: {
+        'coordinated-leader-election.dev/strategy': OLDEST,
+        'coordinated-leader-election.dev/preferred-holder': 'b',
+      },
+    },
+    {
+      notes: { preferredHolder: null },
+      want: { 'coordinated-leader-election.dev/preferred-holder': null },
+    },
+  ])('are annotations: $notes', ({ notes, want }) => {
+    const change: LeaseChange = { kind: 'clearPreferredHolder', hasFailed: false };
+    expect(leasePatch({ kind: 'UpdateLease', ...META, change, notes })).toEqual({
+      metadata: { ...META, annotations: want },
+      spec: { preferredHolder: null },
+    });
+    expect(
+      newLease('n', 'l', { kind: 'CreateLease', strategy: OLDEST, grant: undefined, notes }),
+    ).toMatchObject({
+      metadata: { namespace: 'n', name: 'l', annotations: want },
+    });
+  });
+});
 
 describe.each(changes)('$name', ({ change, wantSet, wantRemoved }) => {
   const patch = leasePatch({ kind: 'UpdateLease', ...META, change });

@@ -600,9 +600,10 @@ describe('a holder or server that drops what we write (rule 7)', () => {
     expect(sim.believers).toEqual(['plain']);
   });
 
-  test('a server without the feature is, too', () => {
+  test('a server that drops notes, too, is', () => {
     const sim = new SimElection();
     sim.isGateOn = false;
+    sim.keepsNotes = false;
     sim.add('a').run(5000).add('b', { emulation: '1.30.0' }).run(10_000);
     expect(sim.decide().reason).toBe('WritesIgnored');
     const before = sim.actionsApplied;

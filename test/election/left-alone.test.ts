@@ -82,9 +82,10 @@ describe('a strategy that nobody here carries out (rule 4)', () => {
     expect(sim.lease).toMatchObject({ holderIdentity: 'a', preferredHolder: 'b' });
   });
 
-  test('is written ever more rarely to a server that drops it (rule 7)', () => {
+  test('is written ever more rarely to a server that drops it and its note (rule 7)', () => {
     const sim = new SimElection();
     sim.isGateOn = false;
+    sim.keepsNotes = false;
     sim.add('a', { strategy: THEIRS, elector: 'none' }).run(600_000);
     const times = sim.transcript
       .filter((line) => line.includes('name the strategy'))

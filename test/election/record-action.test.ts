@@ -8,6 +8,7 @@ import type {
   UpdateLease,
 } from '../../src/election/decision.ts';
 import { type LeaseMemory, NO_ATTEMPTS } from '../../src/election/lease-memory.ts';
+import type { NotesChange } from '../../src/election/notes.ts';
 import {
   recordDecision,
   recordFailure,
@@ -119,7 +120,13 @@ describe('what is recorded of an action', () => {
     expect(routine.candidates[0]?.observation.collection).toBeUndefined();
   });
 
-  test.each<{ name: string; change: LeaseChange; answer: LeaseBuilder; want: Partial<LeaseMemory> }>([
+  test.each<{
+    name: string;
+    change: LeaseChange;
+    notes?: NotesChange;
+    answer: LeaseBuilder;
+    want: Partial<LeaseMemory>;
+  }>([
     {
       name: 'a preferredHolder that was kept',
       change: { kind: 'prefer', preferredHolder: 'b', strategy: OLDEST },
@@ -134,7 +141,25 @@ describe('what is recorded of an action', () => {
       name: 'a preferredHolder that the server dropped',
       change: { kind: 'prefer', preferredHolder: 'b', strategy: OLDEST },
       answer: makeLease('a'),
+      want: { written: {}, ignoredWrites: NO_ATTEMPTS },
+    },
+    {
+      name: 'a preferredHolder that the server dropped with its note',
+      change: { kind: 'prefer', preferredHolder: 'b', strategy: OLDEST },
+      notes: { strategy: OLDEST, preferredHolder: 'b' },
+      answer: makeLease('a'),
       want: { written: {}, ignoredWrites: { count: 1, lastAt: 200 } },
+    },
+    {
+      name: 'a preferredHolder of which the note was kept',
+      change: { kind: 'prefer', preferredHolder: 'b', strategy: OLDEST },
+      notes: { strategy: OLDEST, preferredHolder: 'b' },
+      answer: makeLease('a').strategy(undefined).noting({ strategy: OLDEST, preferredHolder: 'b' }),
+      want: {
+        written: { preferredHolder: 'b', strategy: OLDEST },
+        decidedAt: 200,
+        ignoredWrites: NO_ATTEMPTS,
+      },
     },
     {
       name: 'a strategy that was kept',
@@ -152,6 +177,12 @@ describe('what is recorded of an action', () => {
       name: 'a strategy that the server dropped',
       change: { kind: 'strategy', strategy: OLDEST, isHolderAbsent: false, removesPreferredHolder: false },
       answer: makeLease('a').strategy(undefined),
+      want: { written: {}, ignoredWrites: NO_ATTEMPTS },
+    },
+    {
+      name: 'a strategy in place of which somebody has put another',
+      change: { kind: 'strategy', strategy: OLDEST, isHolderAbsent: false, removesPreferredHolder: false },
+      answer: makeLease('a').strategy('x/y'),
       want: { written: {}, ignoredWrites: { count: 1, lastAt: 200 } },
     },
     {
@@ -166,8 +197,8 @@ describe('what is recorded of an action', () => {
       answer: makeLease('a'),
       want: { failedPreemptions: NO_ATTEMPTS },
     },
-  ])('remembers $name', ({ change, answer, want }) => {
-    const action: UpdateLease = { ...grantTo('a'), change };
+  ])('remembers $name', ({ change, notes, answer, want }) => {
+    const action: UpdateLease = { ...grantTo('a'), change, ...(notes && { notes }) };
     expect(recordSuccess(input, action, 100, 200, answer.build()).memory).toMatchObject(want);
   });
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { GROUP } from '../../src/coordination/group.ts';
+import { GROUP } from '../../src/election/group.ts';
 import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import { describeTarget } from '../../src/kubernetes/request-subject.ts';

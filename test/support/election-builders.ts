@@ -7,7 +7,8 @@ import {
 } from '../../src/election/candidate-observation.ts';
 import type { ElectionInput, ObservedCandidate } from '../../src/election/election-input.ts';
 import { type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
-import type { ElectionSettings, Lease, LeaseCandidate } from '../../src/election/model.ts';
+import type { ElectionSettings, Lease, LeaseCandidate, LeaseNotes } from '../../src/election/model.ts';
+import { withNotes } from '../../src/election/notes.ts';
 import { observeLease } from '../../src/election/observe-lease.ts';
 import type { Instant, MicroTime, Now } from '../../src/election/time.ts';
 
@@ -182,6 +183,12 @@ export class LeaseBuilder {
   /** Preferring somebody, by our own hand or by another's. */
   preferring(preferredHolder: string, isPreferredHolderOurs = true): LeaseBuilder {
     return this.with({ preferredHolder, isPreferredHolderOurs });
+  }
+
+  /** With notes of ours in its annotations (rule 14). */
+  noting(notes: Partial<LeaseNotes>): LeaseBuilder {
+    const { strategy, preferredHolder } = notes;
+    return this.with(withNotes(this.#fields, { strategy, preferredHolder }));
   }
 
   /** As client-go's elector leaves a Lease that it releases at `at`. */

@@ -4,6 +4,7 @@ import { isLeaseWrite } from '../../src/election/decision-queries.ts';
 import type { ElectionInput } from '../../src/election/election-input.ts';
 import type { LeaseMemory } from '../../src/election/lease-memory.ts';
 import type { ElectionSettings, Lease, LeaseCandidate } from '../../src/election/model.ts';
+import { withNotes, withoutNotes } from '../../src/election/notes.ts';
 import type { Instant, Now } from '../../src/election/time.ts';
 import { InMemoryElection } from '../../src/inspection/in-memory-election.ts';
 import { LeaseBuilder, makeCandidate, makeInput, makeNow, wallAt } from './election-builders.ts';
@@ -79,8 +80,11 @@ export class SimElection {
   wallJumpMs = 0;
   /** False for a server that drops strategy and preferredHolder. */
   isGateOn = true;
+  /** False for a server that drops annotations of ours as well. */
+  keepsNotes = true;
 
-  readonly #election: InMemoryElection;
+  #election: InMemoryElection;
+  readonly #settings: Partial<ElectionSettings>;
   /** A write's answer and the watch's event arrive in either order. */
   readonly #isWatchFirst: boolean;
   readonly #programs = new Map<string, SimProgram>();
@@ -92,8 +96,8 @@ export class SimElection {
   #noted = '';
 
   constructor(options: { settings?: Partial<ElectionSettings>; isWatchFirst?: boolean } = {}) {
-    const input = makeInput().settings(options.settings ?? {});
-    this.#election = new InMemoryElection(input.build(), () => this.now);
+    this.#settings = options.settings ?? {};
+    this.#election = this.#newElection();
     this.#isWatchFirst = options.isWatchFirst ?? false;
   }
 
@@ -341,6 +345,21 @@ export class SimElection {
     return this;
   }
 
+  /** Another coordinator takes over, which has not seen anything before. */
+  replaceCoordinator(): this {
+    const { lease, input } = this;
+    this.#note('somebody', 'replaces the coordinator');
+    this.#election = this.#newElection();
+    if (lease) this.#election.putLease(lease);
+    for (const { candidate } of input.candidates) this.#election.putCandidate(candidate);
+    this.#reconcile();
+    return this;
+  }
+
+  #newElection(): InMemoryElection {
+    return new InMemoryElection(makeInput().settings(this.#settings).build(), () => this.now);
+  }
+
   /** What would be decided now. */
   decide(): Decision {
     return this.#election.decide();
@@ -385,10 +404,16 @@ export class SimElection {
 
   #carryOut(action: Action): void {
     const sent = this.#election.send(action);
-    const lease = sent && !this.isGateOn ? withoutGatedFields(sent) : sent;
+    const lease = sent && this.#stored(sent);
     if (!this.#isWatchFirst) this.#election.answer(action, lease);
     this.#election.see(action, lease);
     if (this.#isWatchFirst) this.#election.answer(action, lease);
+  }
+
+  /** What the server keeps of a Lease. */
+  #stored(sent: Lease): Lease {
+    const kept = this.keepsNotes ? sent : withoutNotes(sent);
+    return this.isGateOn ? kept : withoutGatedFields(kept);
   }
 
   /** A ping reaches its candidate's program. */
@@ -458,7 +483,8 @@ export class SimElection {
 
   /** One look of client-go's elector at the Lease. */
   #look(program: SimProgram): void {
-    const { lease } = this;
+    // client-go's electors do not look at annotations.
+    const lease = this.lease && withoutNotes(this.lease);
     if (!lease) return;
     const record = `${lease.uid} ${lease.holderIdentity} ${lease.renewTime} ${lease.leaseDurationSeconds}`;
     if (record !== program.seenRecord) {
@@ -497,11 +523,12 @@ export class SimElection {
   #renewLease(program: SimProgram, lease: Lease): void {
     if (this.#at >= program.believesUntil) this.#note(program.name, 'leads');
     program.believesUntil = this.#at + RENEWED_LEASE_SECONDS * 1000;
-    this.#election.putLease({
+    const renewed = {
       ...lease,
       renewTime: wallAt(this.#at + program.options.clockAheadMs),
       leaseDurationSeconds: RENEWED_LEASE_SECONDS,
-    });
+    };
+    this.#election.putLease(withNotes(renewed, this.lease?.notes));
     this.#checkLeaders();
     this.#reconcile();
   }
@@ -533,7 +560,8 @@ export class SimElection {
 
 /** What a server makes of a Lease whose feature gate is off: it accepts the fields and drops them. */
 function withoutGatedFields(lease: Lease): Lease {
-  return { ...lease, strategy: undefined, preferredHolder: undefined, isPreferredHolderOurs: false };
+  const dropped = { strategy: undefined, preferredHolder: undefined, isPreferredHolderOurs: false };
+  return withNotes({ ...withoutNotes(lease), ...dropped }, lease.notes);
 }
 
 /** Actions in words, pings of one purpose together. */
@@ -560,6 +588,8 @@ function describeChange(change: LeaseChange): string {
       return `grant the Lease to ${change.grant.holder}, ${change.strategy}, transition ${change.leaseTransitions}`;
     case 'prefer':
       return `prefer ${change.preferredHolder}, ${change.strategy}`;
+    case 'fence':
+      return `fence the Lease for ${change.leaseDurationSeconds} s, transition ${change.leaseTransitions}`;
     case 'clearPreferredHolder':
       return 'remove preferredHolder';
     case 'strategy':

@@ -6,7 +6,7 @@ export const URGENCIES = ['grant', 'preference', 'vacant', 'expiry', 'housekeepi
 /**
  * How urgent a request is.
  *
- * grant: somebody gets the Lease. preference: preferredHolder or the strategy, what takes them back, and what tells
+ * grant: somebody gets the Lease. preference: preferredHolder or the strategy, a fence, what takes them back, and what tells
  * whether a preferredHolder still lives. vacant: a ping while the Lease has no holder. expiry: a ping ahead of an expiry,
  * or to find out whether somebody better than the holder lives. housekeeping: everything else.
  */

@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest';
+import { decideElection } from '../../src/election/decide.ts';
+import { FENCE } from '../../src/election/group.ts';
+import {
+  makeCandidate,
+  makeInput,
+  makeLease,
+  makeNow,
+  OLDEST,
+  wallAt,
+} from '../support/election-builders.ts';
+import { SimElection } from '../support/sim-election.ts';
+
+const OLDER = { emulation: '1.30.0' };
+
+/** An API server whose feature gate is off, and a leader, `a`. */
+function led(): SimElection {
+  const sim = new SimElection();
+  sim.isGateOn = false;
+  return sim.add('a').run(7000);
+}
+
+/** When each thing that the coordinator or a program did, was done, in seconds. */
+function timesOf(sim: SimElection, text: string): readonly number[] {
+  return sim.transcript.filter((line) => line.includes(text)).map((line) => Number.parseFloat(line));
+}
+
+describe('a server that drops strategy and preferredHolder (rule 14)', () => {
+  test('has the strategy kept in a note, once the first grant was taken up', () => {
+    const sim = led();
+    expect(sim.lease).toMatchObject({
+      holderIdentity: 'a',
+      strategy: OLDEST,
+      isStrategyNoted: true,
+      notes: { strategy: OLDEST },
+    });
+    expect(sim.decide().reason).toBe('LeaderOptimal');
+    const before = sim.actionsApplied;
+    sim.run(120_000);
+    expect(sim.actionsApplied).toBe(before);
+  });
+
+  test('has later grants noted with the grant itself, and a first grant revised for all that', () => {
+    const sim = led().stopCleanly('a').add('b').run(400);
+    expect(sim.lease).toMatchObject({ holderIdentity: 'b', notes: { strategy: OLDEST } });
+    sim.add('c', OLDER).run(400);
+    expect(sim.lease).toMatchObject({ holderIdentity: 'c', notes: { strategy: OLDEST } });
+    expect(timesOf(sim, 'name the strategy')).toHaveLength(1);
+  });
+
+  test('has the name of a strategy that is somebody else’s noted, and the Lease left alone then', () => {
+    const sim = new SimElection();
+    sim.isGateOn = false;
+    sim.add('a', { strategy: 'x.example/y', elector: 'none' }).run(60_000);
+    expect(sim.lease).toMatchObject({ holderIdentity: '', notes: { strategy: 'x.example/y' } });
+    expect(sim.decide().reason).toBe('ThirdPartyStrategy');
+    expect(sim.actionsApplied).toBe(2);
+  });
+});
+
+describe('a holder that knows nothing of notes (rule 14)', () => {
+  test('is fenced once it has renewed for two electionDurations, and the better candidate leads when that is over', () => {
+    const sim = led().add('b', OLDER);
+    sim.run(3000);
+    expect(sim.lease).toMatchObject({ preferredHolder: 'b', isPreferredHolderNoted: true });
+    expect(sim.decide().reason).toBe('PreemptionPending');
+    sim.run(10_000);
+    expect(sim.lease).toMatchObject({ holderIdentity: FENCE, leaseDurationSeconds: 15, leaseTransitions: 1 });
+    expect(sim.decide().reason).toBe('LeaseFenced');
+    sim.run(20_000);
+    expect(sim.believers).toEqual(['b']);
+    expect(sim.lease).toMatchObject({ holderIdentity: 'b', leaseTransitions: 2, preferredHolder: undefined });
+    const [preferredAt = 0] = timesOf(sim, 'prefer b');
+    const [fencedAt = 0] = timesOf(sim, 'fence the Lease');
+    const [grantedAt = 0] = timesOf(sim, 'grant the Lease to b');
+    expect(fencedAt - preferredAt).toBeGreaterThanOrEqual(10);
+    expect(fencedAt - preferredAt).toBeLessThan(12.1);
+    expect(grantedAt - fencedAt).toBeCloseTo(15, 1);
+    expect(sim.violations).toEqual([]);
+  });
+
+  test('is fenced for as long as it may believe, whatever the Lease says last', () => {
+    const sim = led().add('b', OLDER).run(9000).shorten(40).run(500).shorten(3).run(4000);
+    expect(sim.lease?.holderIdentity).toBe(FENCE);
+    sim.run(60_000);
+    expect(sim.believers).toEqual(['b']);
+    expect(sim.violations).toEqual([]);
+  });
+
+  test('is not fenced when it stops renewing by itself', () => {
+    const sim = led().add('b', OLDER).run(2000).crash('a').run(30_000);
+    expect(timesOf(sim, 'fence the Lease')).toEqual([]);
+    expect(sim.believers).toEqual(['b']);
+  });
+
+  test('is not fenced for a candidate that falls silent', () => {
+    const sim = led().add('b', OLDER).run(2000).crash('b').run(30_000);
+    expect(timesOf(sim, 'fence the Lease')).toEqual([]);
+    expect(sim.lease).toMatchObject({ holderIdentity: 'a', preferredHolder: undefined });
+    expect(sim.lease?.notes?.preferredHolder).toBeUndefined();
+  });
+
+  test('gets the Lease back when the better candidate dies meanwhile, and that counts as a failed preemption', () => {
+    const sim = led().add('b', OLDER).run(13_000);
+    expect(sim.lease?.holderIdentity).toBe(FENCE);
+    sim.crash('b').run(25_000);
+    expect(sim.believers).toEqual(['a']);
+    expect(sim.memory.failedPreemptions.count).toBe(1);
+    sim.recover('b').run(1000);
+    expect(sim.decide().reason).toBe('PreemptionBackoff');
+    expect(sim.violations).toEqual([]);
+  });
+
+  test('is fenced by another coordinator, too, after as long a time of its own', () => {
+    const sim = led().add('b', OLDER).run(9000).replaceCoordinator().run(9000);
+    expect(sim.lease?.holderIdentity).toBe('a');
+    sim.run(4000);
+    expect(sim.lease?.holderIdentity).toBe(FENCE);
+    const [first = 0, second = 0] = timesOf(sim, 'prefer b').slice(-2);
+    // The note may be from a time when the server dropped the field: it is tried once more.
+    expect(second).toBeGreaterThan(first);
+    sim.run(20_000);
+    expect(sim.believers).toEqual(['b']);
+    expect(sim.violations).toEqual([]);
+  });
+
+  test('is told by the field instead, where the server keeps it by now', () => {
+    const sim = led().add('b', OLDER).run(3000).replaceCoordinator();
+    sim.isGateOn = true;
+    sim.run(14_000);
+    expect(timesOf(sim, 'fence the Lease')).toEqual([]);
+    expect(sim.lease).toMatchObject({ preferredHolder: 'b', isPreferredHolderNoted: false });
+    sim.run(20_000);
+    expect(sim.believers).toEqual(['b']);
+    expect(sim.lease?.notes?.preferredHolder).toBeUndefined();
+    sim.add('c', { emulation: '1.29.0' }).run(1000);
+    expect(sim.lease).toMatchObject({ preferredHolder: 'c', strategy: OLDEST });
+    expect(sim.lease?.notes).toBeUndefined();
+  });
+});
+
+describe('a fenced Lease (rule 14)', () => {
+  const fenced = () => led().add('b', OLDER).run(13_000);
+
+  test.each<{ name: string; happens: (sim: SimElection) => SimElection }>([
+    { name: 'the coordinator is replaced', happens: (sim) => sim.replaceCoordinator() },
+    { name: 'the Lease is deleted', happens: (sim) => sim.deleteLease() },
+    { name: 'the Lease is emptied', happens: (sim) => sim.emptyLease() },
+    {
+      name: 'the former holder releases whatever it finds',
+      happens: (sim) =>
+        sim.editLease({ holderIdentity: '', leaseDurationSeconds: 1, renewTime: wallAt(sim.at) }),
+    },
+    {
+      name: 'the server keeps the fields again',
+      happens: (sim) => {
+        sim.isGateOn = true;
+        return sim;
+      },
+    },
+  ])('is given to nobody while its former holder may believe, when $name', ({ happens }) => {
+    const sim = fenced();
+    // Cut off right before, it leads on until its own record has run out.
+    expect(sim.lease?.holderIdentity).toBe(FENCE);
+    expect(sim.believers).toEqual(['a']);
+    happens(sim).run(40_000);
+    expect(sim.believers).toEqual(['b']);
+    expect(sim.violations).toEqual([]);
+  });
+
+  test('has candidates asked ahead of its end, and no others preferred', () => {
+    const sim = fenced().run(1000);
+    sim.add('c', { emulation: '1.29.0' }).run(40_000);
+    expect(sim.believers).toEqual(['c']);
+    expect(timesOf(sim, 'prefer c')).toEqual([]);
+  });
+
+  test('costs a candidate of the same name its part in the election', () => {
+    const input = makeInput()
+      .sees(makeLease(''), 0)
+      .candidates(makeCandidate(FENCE).versions('1.30.0').seenAt(0), makeCandidate('a').seenAt(0));
+    expect(decideElection(input.build(), makeNow(1000)).actions).toMatchObject([
+      { change: { kind: 'grant', grant: { holder: 'a' } } },
+    ]);
+  });
+});
