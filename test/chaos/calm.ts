@@ -3,6 +3,7 @@ import type { ChaosCluster } from './chaos-cluster.ts';
 import type { StoredObject } from './etcd-recorder.ts';
 import { leads } from './sights.ts';
 import { until } from './until.ts';
+import { preferenceIn } from './write-events.ts';
 
 /**
  * Within this time after the last fault every Lease is led by its best live candidate, for good. It begins when all
@@ -32,7 +33,9 @@ export async function untilSettled(cluster: ChaosCluster, signal: AbortSignal): 
     () => {
       const now = performance.now();
       const troubles = testedLeases.map(keyOf).flatMap((key) => {
-        const what = troubleOf(cluster.recorder.lease(key)?.spec, livePrograms(cluster, key));
+        const lease = cluster.recorder.lease(key);
+        const spec = lease && { ...lease.spec, ...preferenceIn(lease) };
+        const what = troubleOf(spec, livePrograms(cluster, key));
         return what === undefined ? [] : [`${key} is ${what}`];
       });
       const next = testedLeases.map((lease) => essence(cluster.recorder.lease(keyOf(lease)))).join('\n');

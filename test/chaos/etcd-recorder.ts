@@ -8,8 +8,14 @@ export const writesName = 'writes.jsonl';
 
 /** A Lease or a LeaseCandidate, as the API server stores it. */
 export interface StoredObject {
-  readonly metadata: { readonly uid: string; readonly name: string; readonly namespace: string };
+  readonly metadata: {
+    readonly uid: string;
+    readonly name: string;
+    readonly namespace: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   readonly spec: Readonly<Record<string, unknown>>;
+  readonly [field: string]: unknown;
 }
 
 /** One change in etcd. */

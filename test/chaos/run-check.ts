@@ -15,10 +15,15 @@ export interface Verdict {
 
 /** A candidate that has said that it goes is collected after three pings that nobody answered over ten minutes (rule 1). */
 const CANDIDATE_VALIDITY_MS = 600_000;
+const ELECTION_DURATION_MS = 5000;
 
 /** Looks at a history by the invariants of the simulation. All processes were of one machine, and their clocks are one. */
 export function checkHistory(events: readonly HistoryEvent[]): Verdict {
-  const invariants = new Invariants({ candidateValidityMs: CANDIDATE_VALIDITY_MS, clockTolerance: 1 });
+  const invariants = new Invariants({
+    candidateValidityMs: CANDIDATE_VALIDITY_MS,
+    electionDurationMs: ELECTION_DURATION_MS,
+    clockTolerance: 1,
+  });
   /** By Lease: who has given it to its present holder. */
   const givers = new Map<string, 'builtIn' | 'coordinator' | 'other'>();
   const violations: Violation[] = [];

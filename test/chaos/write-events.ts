@@ -1,3 +1,4 @@
+import { decodeLease } from '../../src/coordination/lease.ts';
 import type { CandidateState, HistoryEvent, LeaseState, Moment } from '../invariants/history.ts';
 import type { StoredObject } from './etcd-recorder.ts';
 import type { FaultKind } from './fault-plan.ts';
@@ -64,9 +65,16 @@ function leaseState({ object: { metadata, spec }, revision }: StoredVersion): Le
     renewTime: text(spec['renewTime']),
     durationMs: typeof seconds === 'number' ? 1000 * seconds : undefined,
     transitions: Number(spec['leaseTransitions'] ?? 0),
-    preferredHolder: text(spec['preferredHolder']),
-    strategy: text(spec['strategy']),
+    ...preferenceIn({ metadata, spec }),
   };
+}
+
+/** A preferredHolder and strategy, be it by their fields or by a note. */
+export function preferenceIn(
+  object: StoredObject,
+): Pick<LeaseState, 'preferredHolder' | 'strategy' | 'isNoted'> {
+  const { preferredHolder, isPreferredHolderNoted, strategy } = decodeLease(object);
+  return { preferredHolder, strategy, ...(isPreferredHolderNoted && { isNoted: true }) };
 }
 
 function candidateState({ object: { metadata, spec }, revision }: StoredVersion): CandidateState {

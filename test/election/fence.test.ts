@@ -180,7 +180,7 @@ describe('a fenced Lease (rule 14)', () => {
       .sees(makeLease(''), 0)
       .candidates(makeCandidate(FENCE).versions('1.30.0').seenAt(0), makeCandidate('a').seenAt(0));
     expect(decideElection(input.build(), makeNow(1000)).actions).toMatchObject([
-      { change: { kind: 'grant', grant: { holder: 'a' } } },
+      { kind: 'PingCandidate', name: 'a' },
     ]);
   });
 });

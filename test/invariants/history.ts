@@ -17,7 +17,10 @@ export interface LeaseState {
   readonly renewTime: string | undefined;
   readonly durationMs: number | undefined;
   readonly transitions: number;
+  /** By its field or, where that is not set, by a note in an annotation (rule 14). */
   readonly preferredHolder: string | undefined;
+  /** True where only a note names the preferredHolder: client-go's elector does not know. */
+  readonly isNoted?: boolean;
   readonly strategy: string | undefined;
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { FENCE } from '../../src/election/group.ts';
 import type { CandidateState, HistoryEvent, LeaseState, Writer } from './history.ts';
 import { Invariants } from './invariants.ts';
 
@@ -56,6 +57,13 @@ const leads = (at: number, who: string, until: number): HistoryEvent => ({
 });
 const renewed = (at: number, writer: Writer, transitions = 1) =>
   leaseWrite(at, writer, { holder: writer.name, transitions }, { holder: writer.name, transitions });
+const NOTED: Partial<LeaseState> = { preferredHolder: 'b', isNoted: true };
+/** A note names a better candidate from 1 s on, and the holder renews for 11 s more. */
+const toldByNote = (holder: Writer) => [
+  renewed(0, holder),
+  leaseWrite(1000, COORDINATOR, {}, NOTED),
+  leaseWrite(12_000, holder, NOTED, NOTED),
+];
 const US_UNTIL_100_S = coordinates(0, 'us', 100_000);
 
 interface Case {
@@ -121,6 +129,63 @@ const cases: readonly Case[] = [
       leaseWrite(10_000, COORDINATOR, { holder: '' }, { holder: 'b', transitions: 2 }),
     ],
     want: ['us gives default/scheduler to "b" while a leads'],
+  },
+  {
+    name: 'a coordinator that fences a holder which has renewed under a note for two electionDurations',
+    events: [
+      US_UNTIL_100_S,
+      ...toldByNote(A),
+      leads(0, 'a', 27_000),
+      leaseWrite(13_000, COORDINATOR, NOTED, { ...NOTED, holder: FENCE, transitions: 2 }),
+    ],
+    want: [],
+  },
+  {
+    name: 'a coordinator that fences a holder too early',
+    events: [
+      US_UNTIL_100_S,
+      ...toldByNote(A),
+      leaseWrite(10_500, COORDINATOR, NOTED, { ...NOTED, holder: FENCE, transitions: 2 }),
+    ],
+    want: ['us fences a on default/scheduler, which may not know that it should give way, or could be told'],
+  },
+  {
+    name: 'a coordinator that fences a holder which could be told by the field',
+    events: [
+      US_UNTIL_100_S,
+      ...toldByNote(A),
+      leaseWrite(
+        13_000,
+        COORDINATOR,
+        { preferredHolder: 'b' },
+        { preferredHolder: 'b', holder: FENCE, transitions: 2 },
+      ),
+    ],
+    want: ['us fences a on default/scheduler, which may not know that it should give way, or could be told'],
+  },
+  {
+    name: 'a coordinator that fences a holder which has not renewed since it was told',
+    events: [
+      US_UNTIL_100_S,
+      renewed(0, A),
+      leaseWrite(1000, COORDINATOR, {}, NOTED),
+      leaseWrite(13_000, COORDINATOR, NOTED, { ...NOTED, holder: FENCE, transitions: 2 }),
+    ],
+    want: ['us fences a on default/scheduler, which may not know that it should give way, or could be told'],
+  },
+  {
+    name: 'a coordinator that grants a fenced Lease while its former holder believes in it, and before the fence has run out',
+    events: [
+      US_UNTIL_100_S,
+      ...toldByNote(A),
+      leads(12_000, 'a', 27_000),
+      leaseWrite(13_000, COORDINATOR, NOTED, { ...NOTED, holder: FENCE, transitions: 2 }),
+      leaseWrite(26_000, COORDINATOR, { holder: FENCE, transitions: 2 }, { holder: 'b', transitions: 3 }),
+    ],
+    want: [
+      `us takes default/scheduler from ${FENCE}, which has renewed it in time`,
+      'us gives default/scheduler to "b" while a leads',
+    ],
   },
   {
     name: 'two coordinators at one time',
@@ -209,12 +274,20 @@ const cases: readonly Case[] = [
 
 describe('the invariants of a history', () => {
   test.each(cases)('say what is wrong with $name', ({ events, want }) => {
-    const invariants = new Invariants({ candidateValidityMs: 60_000, clockTolerance: 1 });
+    const invariants = new Invariants({
+      candidateValidityMs: 60_000,
+      electionDurationMs: 5000,
+      clockTolerance: 1,
+    });
     expect(events.flatMap((event) => invariants.observe(event))).toEqual(want);
   });
 
   test('respect a renewal for as long as clocks that run at different rates agree on', () => {
-    const invariants = new Invariants({ candidateValidityMs: 60_000, clockTolerance: 0.9 });
+    const invariants = new Invariants({
+      candidateValidityMs: 60_000,
+      electionDurationMs: 5000,
+      clockTolerance: 0.9,
+    });
     const takenAt = (at: number) =>
       [
         US_UNTIL_100_S,

@@ -8,6 +8,7 @@ import { TransitionsGrow } from './transitions-grow.ts';
 /** What the invariants have to know of a run. */
 export interface InvariantSettings {
   readonly candidateValidityMs: number;
+  readonly electionDurationMs: number;
   /**
    * The part of its duration for which a record must be respected: 1 where all clocks run at the same rate; with rates of
    * 1 - x and 1 + x, (1 - x) / (1 + x).
@@ -19,10 +20,10 @@ export interface InvariantSettings {
 export class Invariants implements Invariant {
   readonly #all: readonly Invariant[];
 
-  constructor({ candidateValidityMs, clockTolerance }: InvariantSettings) {
+  constructor({ candidateValidityMs, electionDurationMs, clockTolerance }: InvariantSettings) {
     this.#all = [
       new OneLeader(),
-      new LedLeaseKept(clockTolerance),
+      new LedLeaseKept(clockTolerance, electionDurationMs),
       new OneCoordinator(clockTolerance),
       new LiveCandidateKept(candidateValidityMs),
       new TransitionsGrow(),

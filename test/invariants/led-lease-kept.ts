@@ -1,21 +1,39 @@
+import { FENCE } from '../../src/election/group.ts';
 import type { HistoryEvent, Invariant, Moment } from './history.ts';
+
+type LeaseWrite = Extract<HistoryEvent, { kind: 'lease' }>;
 
 interface Renewal {
   readonly holder: string;
+  readonly at: Moment;
   readonly until: Moment;
 }
 
-/** No coordinator takes a Lease from a holder that renews in time, or gives it to another than who believes to lead it (rule 8). */
+/** A holder that was asked to give way by a note alone, and since when. */
+interface Told {
+  readonly holder: string;
+  readonly preferredHolder: string;
+  readonly since: Moment;
+}
+
+/**
+ * No coordinator takes a Lease from a holder that renews in time, or gives it to another than who believes to lead it (rule
+ * 8). Only a fence may take its place (rule 14).
+ */
 export class LedLeaseKept implements Invariant {
   readonly #clockTolerance: number;
+  readonly #electionDurationMs: number;
+  /** By Lease. */
+  readonly #told = new Map<string, Told>();
   /** By Lease: who last renewed it, and until when that lasts. */
   readonly #renewals = new Map<string, Renewal>();
   /** By Lease: who believes to lead it, and until when. */
   readonly #leaders = new Map<string, Map<string, Moment>>();
 
   /** @param clockTolerance the part of its duration for which a renewal counts: what rates of clocks leave of it. */
-  constructor(clockTolerance: number) {
+  constructor(clockTolerance: number, electionDurationMs: number) {
     this.#clockTolerance = clockTolerance;
+    this.#electionDurationMs = electionDurationMs;
   }
 
   observe(event: HistoryEvent): readonly string[] {
@@ -30,6 +48,7 @@ export class LedLeaseKept implements Invariant {
         return [];
       case 'restored':
         this.#renewals.clear();
+        this.#told.clear();
         return [];
       case 'lease':
         return this.#written(event);
@@ -38,16 +57,26 @@ export class LedLeaseKept implements Invariant {
     }
   }
 
-  #written({ at, writer, key, before, after }: Extract<HistoryEvent, { kind: 'lease' }>): readonly string[] {
+  #written(event: LeaseWrite): readonly string[] {
+    const { at, writer, key, before, after } = event;
+    const told = this.#toldBefore(event);
     const holder = after?.holder ?? '';
     if (writer.kind === 'candidate' && holder === writer.name) {
-      this.#renewals.set(key, { holder, until: at + (after?.durationMs ?? 0) * this.#clockTolerance });
+      this.#renewals.set(key, { holder, at, until: at + (after?.durationMs ?? 0) * this.#clockTolerance });
       return [];
     }
     // It has let go.
     if (writer.kind === 'candidate' && before?.holder === writer.name) this.#renewals.delete(key);
     if (writer.kind !== 'coordinator' || holder === before?.holder) return [];
     const renewal = this.#renewals.get(key);
+    if (holder === FENCE) {
+      this.#renewals.set(key, { holder, at, until: at + (after?.durationMs ?? 0) * this.#clockTolerance });
+      return this.#mayFence(event, told, renewal)
+        ? []
+        : [
+            `${writer.name} fences ${before?.holder} on ${key}, which may not know that it should give way, or could be told`,
+          ];
+    }
     const taken =
       renewal && before && renewal.holder === before.holder && at < renewal.until
         ? [`${writer.name} takes ${key} from ${renewal.holder}, which has renewed it in time`]
@@ -58,5 +87,22 @@ export class LedLeaseKept implements Invariant {
         cheated.push(`${writer.name} gives ${key} to "${holder}" while ${leader} leads`);
     }
     return [...taken, ...cheated];
+  }
+
+  /** Whether the holder has renewed since a note told it, and was given two electionDurations to heed that. */
+  #mayFence({ at, before }: LeaseWrite, told: Told | undefined, renewal: Renewal | undefined): boolean {
+    if (!before?.isNoted || !told || renewal?.holder !== before.holder) return false;
+    const patienceMs = 2 * this.#electionDurationMs * this.#clockTolerance;
+    return at >= told.since + patienceMs && renewal.at > told.since;
+  }
+
+  /** Who had been told until a write; what the write itself tells counts from then on. */
+  #toldBefore({ at, key, after }: LeaseWrite): Told | undefined {
+    const told = this.#told.get(key);
+    const { holder = '', preferredHolder, isNoted } = after ?? {};
+    if (!isNoted || preferredHolder === undefined) this.#told.delete(key);
+    else if (told?.holder !== holder || told.preferredHolder !== preferredHolder)
+      this.#told.set(key, { holder, preferredHolder, since: at });
+    return told;
   }
 }

@@ -1,4 +1,5 @@
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
+import { isKubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Clock, Instant } from '../../src/support/clock.ts';
 import { isJsonObject } from '../../src/support/json.ts';
 
@@ -33,9 +34,11 @@ export class OutdatedWriteCheck {
     this.#answered.clear();
   }
 
-  answered(request: ApiRequest): void {
+  answered(request: ApiRequest, answer: unknown): void {
     const resourceVersion = baseOf(request);
-    if (resourceVersion !== undefined) {
+    // A server that drops all that was written changes nothing.
+    const isChanged = !isKubernetesObject(answer) || answer.metadata.resourceVersion !== resourceVersion;
+    if (resourceVersion !== undefined && isChanged) {
       this.#answered.set(request.path, { resourceVersion, at: this.#clock.now() });
     }
   }

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { GROUP } from '../../src/election/group.ts';
 import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
+import { GROUP } from '../../src/election/group.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import { describeTarget } from '../../src/kubernetes/request-subject.ts';
 import { createEventRecorder } from '../../src/telemetry/event-recorder.ts';

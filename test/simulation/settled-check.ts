@@ -1,3 +1,4 @@
+import { decodeLease } from '../../src/coordination/lease.ts';
 import type { Instant } from '../../src/support/clock.ts';
 import type { CandidateState, HistoryEvent } from '../invariants/history.ts';
 import { FAULTS } from './faults/faults.ts';
@@ -125,7 +126,8 @@ export class SettledCheck {
     }
     // Some better one may still turn up: it has not published itself, or is not asked before it renews.
     if (slots.some((slot) => this.#rank(slot) < leadersRank)) return [];
-    const { preferredHolder, strategy } = specOf(this.#world.store.get('leases', key));
+    const stored = this.#world.store.get('leases', key);
+    const { preferredHolder, strategy } = stored ? decodeLease(stored) : {};
     if (preferredHolder !== undefined) return [`${key} still has a preferredHolder`];
     // Where nobody counts as a candidate yet, there is no strategy to be named.
     if (!well.some((slot) => this.#isFreeToLead(slot, story))) return [];
@@ -150,12 +152,20 @@ export class SettledCheck {
     const touchedAt = Math.max(movedAt, ...slots.map((slot) => slot.touchedAt));
     // A holder that is to give way lets its Lease run out.
     const own =
-      Math.max(this.#endedAt + this.#boundMs, touchedAt + BASE_MS) + lease.timing.leaseSeconds * 1000;
+      Math.max(this.#endedAt + this.#boundMs, touchedAt + BASE_MS) +
+      lease.timing.leaseSeconds * 1000 +
+      this.#fenceMs(lease);
     return (
       own +
       backoff(failedPreferences && failedPreferences + EARLY_LOSSES, PREEMPTION_BACKOFF) +
       backoff(ignoredPreferences, IGNORED_BACKOFF)
     );
+  }
+
+  /** How much longer it takes to have a holder give way where the server drops the field that tells it (rule 14). */
+  #fenceMs({ timing }: LeasePlan): number {
+    const { hasGate, settings } = this.#world.plan;
+    return hasGate ? 0 : 2 * settings.electionDurationMs + timing.retryMs + timing.leaseSeconds * 1000;
   }
 
   /** Whether it can take part in an election: it runs, and has published its LeaseCandidate. */

@@ -48,7 +48,7 @@ export class SimApiServer {
   candidateVersions: readonly string[] = ['v1beta1'];
   /** Whether it serves the custom resource of this project. */
   hasCustomCandidates = false;
-  /** Off, it drops strategy and preferredHolder from Leases. */
+  /** Off, it drops strategy and preferredHolder from Leases that do not have them yet. */
   isGateOn = true;
   /** How many requests it carries out a second; undefined: any number. Watches take nothing of it. */
   capacity: SimCapacity | undefined;
@@ -280,7 +280,12 @@ export class SimApiServer {
       return object;
     }
     const { strategy, preferredHolder, ...rest } = specOf(object);
-    const spec = this.isGateOn ? { ...rest, ...defined({ strategy, preferredHolder }) } : rest;
+    const isKeptOf = (field: string) => this.isGateOn || specOf(before)[field] !== undefined;
+    const spec = {
+      ...rest,
+      ...(isKeptOf('strategy') && defined({ strategy })),
+      ...(isKeptOf('preferredHolder') && defined({ preferredHolder })),
+    };
     assertLease(object, spec);
     const isKept = specOf(before)['preferredHolder'] === spec['preferredHolder'];
     const owner = isKept ? before?.metadata['managedFields'] : ownership(manager);

@@ -31,7 +31,7 @@ export interface SimConnectionOptions {
   /** How many requests are under way at once; more wait, unsent. By default any number. */
   readonly connections?: number;
   /** Told of each request that was carried out and whose answer has arrived. */
-  readonly onAnswer?: (request: ApiRequest) => void;
+  readonly onAnswer?: (request: ApiRequest, answer: unknown) => void;
 }
 
 const DEFAULT_DEADLINE_MS = 10_000;
@@ -178,8 +178,9 @@ export class SimConnection implements KubernetesClient {
         isOver = true;
         finish();
         try {
-          resolve(answer());
-          this.#options.onAnswer?.(request);
+          const body = answer();
+          resolve(body);
+          this.#options.onAnswer?.(request, body);
         } catch (error) {
           reject(error as Error);
         }

@@ -192,7 +192,7 @@ export class SimCoordinators implements SimWitnesses {
         if (request.method === 'GET' || !crashAt || crashAt.isCarriedOut) return fate;
         return this.#countDown(place, crashAt) ? { ...fate, outcome: 'dropped' } : fate;
       },
-      answered: (request) => outdated.answered(request),
+      answered: (request, answer) => outdated.answered(request, answer),
     };
   }
 

@@ -21,7 +21,7 @@ export interface SimTap {
   /** Told of each request that is sent; may change what becomes of it. */
   readonly sent: (request: ApiRequest, fate: SimFate) => SimFate;
   /** Told of each request that was answered. */
-  readonly answered: (request: ApiRequest) => void;
+  readonly answered: (request: ApiRequest, answer: unknown) => void;
 }
 
 /** For a watch that has failed to be there again, and for what was missed meanwhile. */
@@ -87,7 +87,7 @@ export class SimNetwork {
         const fate = link.fate(request);
         return tap ? tap.sent(request, fate) : fate;
       },
-      onAnswer: (request) => tap?.answered(request),
+      onAnswer: (request, answer) => tap?.answered(request, answer),
       watchDelayMs: () => link.watchDelayMs(),
       coalesces: () => link.coalesces(),
     });

@@ -53,6 +53,8 @@ export interface SimPlan {
   readonly hasBuiltIn: boolean;
   /** Whether the servers have the custom resource of this project. */
   readonly hasCustomCandidates: boolean;
+  /** Whether the servers keep strategy and preferredHolder of Leases, but for when they are restarted otherwise (rule 14). */
+  readonly hasGate: boolean;
   /** What both API servers answer a second, together; undefined: any number. */
   readonly requestsPerSecond: number | undefined;
   /** See {@link InvariantSettings}. */
@@ -126,6 +128,7 @@ export function makePlan(seed: number): SimPlan {
   const isTogether = chance.is(0.5);
   const sources = chance.for('sources');
   const hasCustomCandidates = sources.is(0.5);
+  const hasGate = !hasCustomCandidates || chance.for('gate').is(0.5);
   const slots = leases.flatMap((lease, place) => {
     const count = 1 + chance.upTo(4);
     return Array.from({ length: count }, (_, index): SlotPlan => {
@@ -158,8 +161,10 @@ export function makePlan(seed: number): SimPlan {
       ...(isLong && { candidateValidityMs: 330_000, candidateGcAfterMs: 330_000 }),
     },
     takeOver: chance.is(0.75),
-    hasBuiltIn: chance.is(0.5),
+    // It comes with the feature gate.
+    hasBuiltIn: chance.is(0.5) && hasGate,
     hasCustomCandidates,
+    hasGate,
     requestsPerSecond: chance.is(0.15) ? 60 : undefined,
     clockTolerance: hasDrift ? (1 - DRIFT) / (1 + DRIFT) : 1,
     ...population,
@@ -200,6 +205,7 @@ export function emptyPlan(seed: number): SimPlan {
     settings: defaultSettings,
     takeOver: true,
     hasBuiltIn: false,
+    hasGate: true,
     hasCustomCandidates: false,
     requestsPerSecond: undefined,
     clockTolerance: 1,

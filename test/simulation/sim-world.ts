@@ -76,6 +76,7 @@ export class SimWorld {
     this.truce = new SimTruce(this.clock, plan.clockTolerance, this.coordinators);
     this.#invariants = new Invariants({
       candidateValidityMs: plan.settings.candidateValidityMs,
+      electionDurationMs: plan.settings.electionDurationMs,
       clockTolerance: plan.clockTolerance,
     });
     this.leaseKeys = plan.leases.map(({ namespace, name }) => `${namespace}/${name}`);
@@ -279,6 +280,7 @@ export class SimWorld {
     const api = new SimApiServer(this.clock, this.store, keepsRecord);
     api.capacity = this.capacity;
     api.hasCustomCandidates = this.plan.hasCustomCandidates;
+    api.isGateOn = this.plan.hasGate;
     api.onWrite = (write) => this.#onWrite(write);
     return api;
   }

@@ -1,3 +1,4 @@
+import { FENCE } from '../../src/election/group.ts';
 import type { Reason } from '../../src/election/reason.ts';
 import type { HistoryEvent } from '../invariants/history.ts';
 
@@ -26,7 +27,7 @@ export class Tally {
     if (writer.kind !== 'coordinator') return;
     if (event.kind === 'candidate') this.#add(after ? 'pings' : 'candidates deleted');
     else if (event.after && event.after.holder !== '' && event.after.holder !== event.before?.holder) {
-      this.#add('grants');
+      this.#add(event.after.holder === FENCE ? 'fences' : 'grants');
       if (event.before?.preferredHolder === event.after.holder) this.#add('grants to a preferredHolder');
     } else if (event.after?.preferredHolder && before !== after) this.#add('preferences');
   }

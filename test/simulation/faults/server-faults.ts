@@ -9,6 +9,11 @@ const REDISCOVERED = {
   why: 'as after a restart, and the API is looked for every 10 s',
 };
 
+const FENCED = {
+  ms: 105_000,
+  why: 'as after a restart; a holder that was told by a note is given 10 s, and its fence lasts as long as its Lease',
+};
+
 interface ServerArgs {
   readonly server: number;
   readonly forMs: number;
@@ -123,7 +128,7 @@ export const serverFaults = {
         const serve = (versions: readonly string[], isOn: boolean) => {
           for (const [index, api] of world.servers.entries()) {
             api.candidateVersions = versions;
-            api.isGateOn = isOn;
+            api.isGateOn = isOn && world.plan.hasGate;
             world.network.restartServer(index, 500);
           }
         };
@@ -147,7 +152,7 @@ export const serverFaults = {
       world.during(forMs, () => {
         const serve = (versions: readonly string[]) => {
           api.candidateVersions = versions;
-          api.isGateOn = versions.length > 0;
+          api.isGateOn = versions.length > 0 && world.plan.hasGate;
           world.network.restartInPlace(server, 500);
         };
         serve([]);
@@ -156,6 +161,31 @@ export const serverFaults = {
       return true;
     },
     settlesWithin: REDISCOVERED,
+  }),
+  /** Servers are restarted with the feature gate turned the other way, and back again: one of them, or one after the other. */
+  gateTurned: fault<{ readonly servers: readonly number[]; readonly forMs: number }>({
+    plan: (chance) => ({
+      servers: chance.pick([[0], [1], [0, 1]]),
+      forMs: chance.between(5000, 90_000),
+    }),
+    strike: (world, { servers, forMs }) => {
+      const { hasGate } = world.plan;
+      if (world.truce.isOn || world.servers.some(({ isDown, isGateOn }) => isDown || isGateOn !== hasGate))
+        return false;
+      world.during(forMs, () => {
+        const turn = (isGateOn: boolean) => {
+          for (const [index, api] of world.servers.entries()) {
+            if (!servers.includes(index)) continue;
+            api.isGateOn = isGateOn;
+            world.network.restartServer(index, 500);
+          }
+        };
+        turn(!hasGate);
+        return () => turn(hasGate);
+      });
+      return true;
+    },
+    settlesWithin: FENCED,
   }),
   storageRestored: fault<{ readonly afterMs: number }>({
     // A backup is older than the last renewal of the lock, by which a coordinator notices.

@@ -56,6 +56,42 @@ export const MUTANTS: readonly Mutant[] = [
     'return input.hidden?.has(tenure.holder)',
     'return input.hidden?.has(tenure.holder) && input.namespace === ""',
   ]),
+  // Servers that drop fields.
+  mutant('no-notes', 'keeps no note of what the server drops', [
+    'coordination/lease-patch.ts',
+    'if (!notes) return {};',
+    'if (notes || !notes) return {};',
+  ]),
+  mutant('note-stays', 'leaves the note of a preferredHolder in place when the Lease is granted', [
+    'election/notes.ts',
+    "    case 'grant':\n    case 'clearPreferredHolder':\n      return undefined;",
+    "    case 'grant':\n      return preferredHolder;\n    case 'clearPreferredHolder':\n      return undefined;",
+  ]),
+  mutant('fences-at-once', 'fences a holder without giving it the time to heed a note', [
+    'election/fence.ts',
+    'record.since >= noted.since + 2 * settings.electionDurationMs;',
+    'record.since >= noted.since - settings.electionDurationMs;',
+  ]),
+  mutant('fences-the-silent', 'fences a holder that has not renewed since it was told', [
+    'election/fence.ts',
+    'record.since >= noted.since + 2 * settings.electionDurationMs;',
+    'view.at >= noted.since + 2 * settings.electionDurationMs;',
+  ]),
+  mutant('short-fence', 'fences a Lease for a second', [
+    'election/fence.ts',
+    'leaseDurationSeconds: Math.ceil(Math.max(record?.beliefMs ?? 0, believedUntil - at) / 1000),',
+    'leaseDurationSeconds: Math.min(1, Math.ceil(Math.max(record?.beliefMs ?? 0, believedUntil - at) / 1000)),',
+  ]),
+  mutant('fence-is-nobody', 'gives a fenced Lease away at once', [
+    'election/tenure.ts',
+    "return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: nobodys };",
+    "return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: at < 0 ? nobodys : undefined };",
+  ]),
+  mutant('never-fences', 'waits for ever for a holder that knows nothing of notes', [
+    'election/fence.ts',
+    'if (!isUnaware || !preferred.isAlive) return undefined;',
+    'if (!isUnaware || preferred.isAlive) return undefined;',
+  ]),
   // Time.
   mutant(
     'wall-clock-expiry',
