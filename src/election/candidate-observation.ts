@@ -157,6 +157,11 @@ export function isUnanswered(
   return ping !== undefined && ping.ackedAt === undefined && at >= ackDueAt(ping, settings);
 }
 
+/** True when the answer to a ping came before that was given up on. */
+export function hasAnsweredInTime(ping: Ping, settings: ElectionSettings): boolean {
+  return ping.ackedAt !== undefined && ping.ackedAt < ackDueAt(ping, settings);
+}
+
 /** True while nothing speaks against the candidate: no ping of ours is open or was in vain, and it is valid. */
 export function isUnsuspected(
   observation: CandidateObservation,

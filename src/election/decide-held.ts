@@ -1,7 +1,7 @@
 import { hasOwnPreference, nameStrategy, pingEach, removeOwnPreference, updateLease } from './actions.ts';
 import { contendersAmong, nextWaveAt, whomToAsk } from './ask.ts';
 import { askAhead } from './ask-ahead.ts';
-import { isUnanswered } from './candidate-observation.ts';
+import { hasAnsweredInTime, isUnanswered } from './candidate-observation.ts';
 import { conflictParties, knownConflict } from './conflict.ts';
 import { decideProvisional, pingGrantee } from './decide-provisional.ts';
 import { decideUnaware } from './fence.ts';
@@ -188,6 +188,8 @@ function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict
   const hasAnswered =
     better?.isAlive &&
     ping?.purpose === 'preemption' &&
+    // Where a watch was held up, what it shows first is not the newest state, and the next change may tell otherwise.
+    hasAnsweredInTime(ping, input.settings) &&
     hasAnsweredSince(better.observation, input.memory.decidedAt);
   if (hasAnswered) {
     return {

@@ -69,6 +69,11 @@ describe('preferring a better candidate (rule 7)', () => {
       want: '',
     },
     {
+      name: 'is not done on an answer that came after the time for it: a watch that was held up may show more changes yet',
+      observed: better().seenAt(0).pingedAt(-6000, 'preemption').renewedAt(-500),
+      want: 'ping better (preemption)',
+    },
+    {
       name: 'is not done on an answer of long ago',
       observed: better().seenAt(0).pingedAt(-20_000, 'preemption').renewedAt(-11_000),
       want: 'ping better (preemption)',

@@ -92,11 +92,11 @@ export class SimReplica {
           lastReasons.set(key, decision.reason);
         },
         heldBack: () => {},
-        written: (key, action, error, decision) => {
-          if (error === undefined) check.written(key, action, decision, process.now());
-          else trace(() => `${name} ${key} ${action.kind} failed: ${String(error).slice(0, 100)}`);
+        written: (key, action, error) => {
+          if (error !== undefined)
+            trace(() => `${name} ${key} ${action.kind} failed: ${String(error).slice(0, 100)}`);
         },
-        applied: () => {},
+        applied: (key, decision, _input, lease) => check.applied(key, decision, lease, process.now()),
         forgotten: () => {},
         synced: () => trace(() => `${name} synced`),
         notServed: () => {},

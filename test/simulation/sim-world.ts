@@ -57,6 +57,7 @@ export class SimWorld {
   readonly #writers = new Map<string, Writer>();
   /** Ends what lasts. */
   readonly #ends = new Set<() => void>();
+  #onRevision: ((key: string, coordinator: string) => void) | undefined;
   #restores = 0;
   #lockHolder: unknown;
 
@@ -263,6 +264,11 @@ export class SimWorld {
   }
 
   /** Begins a truce about these Leases, where they can be robbed at all: a plain elector takes what is gone, whoever leads. */
+  /** Calls `then` once, when a coordinator has next given a Lease to another before its holder had taken it up. */
+  afterRevision(then: (key: string, coordinator: string) => void): void {
+    this.#onRevision = then;
+  }
+
   beginTruce(...keys: readonly string[]): boolean {
     const isPlain = this.slots.some(({ key, plan }) => plan.isPlain && keys.includes(key));
     return !isPlain && this.truce.begin(keys);
@@ -298,6 +304,11 @@ export class SimWorld {
     }
     this.#happened(eventOf(write, writer));
     this.coordinators.written(writer.name);
+    if (writer.kind === 'coordinator' && resource === 'leases' && status === 200 && isRevision(write)) {
+      const told = this.#onRevision;
+      this.#onRevision = undefined;
+      told?.(key, writer.name);
+    }
   }
 
   #noteLock({ name }: Writer, spec: Readonly<Record<string, unknown>>): void {
@@ -331,4 +342,13 @@ export class SimWorld {
     this.onEvent(event);
     for (const violation of this.#invariants.observe(event)) this.violated(violation);
   }
+}
+
+/** Whether a grant takes the place of one that nobody had renewed (rule 12). */
+function isRevision({ before, after }: SimWrite): boolean {
+  const [from, to] = [specOf(before), specOf(after)];
+  const isHeld = typeof from['holderIdentity'] === 'string' && from['holderIdentity'] !== '';
+  return (
+    isHeld && from['renewTime'] === from['acquireTime'] && to['holderIdentity'] !== from['holderIdentity']
+  );
 }

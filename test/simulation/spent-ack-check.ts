@@ -1,6 +1,7 @@
-import type { Action, Decision } from '../../src/election/decision.ts';
+import type { Decision } from '../../src/election/decision.ts';
 import { grantOf, preferredBy } from '../../src/election/decision-queries.ts';
 import type { ElectionInput } from '../../src/election/election-input.ts';
+import type { Lease } from '../../src/election/model.ts';
 import type { Instant } from '../../src/election/time.ts';
 
 /**
@@ -28,9 +29,13 @@ export class SpentAckCheck {
     );
   }
 
-  /** A write of `decision` was answered at `at`; what is seen from then on, while its pings are still under way, is news. */
-  written(key: string, action: Action, decision: Decision, at: Instant): void {
-    if (action.kind === 'PingCandidate' || action.kind === 'DeleteCandidate') return;
-    if (grantOf(decision) || preferredBy(decision)) this.#decidedAt.set(key, at);
+  /**
+   * The one write of `decision` was answered at `at` with `lease`; what is seen from then on, while its pings are still under
+   * way, is news. A server that drops a preferredHolder leaves the election as it was.
+   */
+  applied(key: string, decision: Decision, lease: Lease | undefined, at: Instant): void {
+    const preferred = preferredBy(decision);
+    const isPreferred = preferred !== undefined && lease?.preferredHolder === preferred;
+    if (grantOf(decision) || isPreferred) this.#decidedAt.set(key, at);
   }
 }

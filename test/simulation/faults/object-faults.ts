@@ -74,6 +74,25 @@ const planCandidate = (chance: Chance, { slots }: Population): CandidateArgs => 
 export const objectFaults = {
   leaseDeleted: theft(() => undefined),
   leaseEmptied: theft(({ preferredHolder: _, ...spec }) => ({ ...spec, holderIdentity: '' })),
+  /** The coordinator revises a grant and ends; another one, which has seen both grants, finds the Lease emptied soon after. */
+  leaseEmptiedAfterRevision: fault<{ readonly afterMs: number }>({
+    plan: (chance) => ({ afterMs: chance.between(1000, 9000) }),
+    strike: (world, { afterMs }) => {
+      world.afterRevision((key, coordinator) => {
+        const [place = ''] = coordinator.split('.');
+        if (world.truce.isOn || !world.coordinators.stop(place, 500)) return;
+        world.after(afterMs, () => {
+          const lease = world.api.lease(key);
+          if (!lease || !world.beginTruce(key)) return;
+          const { preferredHolder: _, ...spec } = specOf(lease);
+          world.writeAs('vandal', 'leases', lease, { ...lease, spec: { ...spec, holderIdentity: '' } });
+          world.struck('leaseEmptiedAfterRevision');
+        });
+      });
+      return undefined;
+    },
+    settlesWithin: REGRANTED,
+  }),
   leaseStolen: theft((spec) => ({ ...spec, holderIdentity: 'thief', leaseDurationSeconds: 5 })),
   leaseShortened: theft((spec) => ({ ...spec, leaseDurationSeconds: 1 })),
   renewTimeRemoved: theft(({ renewTime: _, ...spec }) => spec),

@@ -56,6 +56,12 @@ export const MUTANTS: readonly Mutant[] = [
     'return input.hidden?.has(tenure.holder)',
     'return input.hidden?.has(tenure.holder) && input.namespace === ""',
   ]),
+  // Leases that were taken from one after the other.
+  mutant('forgets-others', 'gives a Lease back to who may believe in it for longest, while others may, too', [
+    'election/decide-vacant.ts',
+    'if (former && hasAnswered && view.at >= returnsAt) {',
+    'if (former && hasAnswered && view.at >= reservation.from) {',
+  ]),
   // Servers that drop fields.
   mutant('no-notes', 'keeps no note of what the server drops', [
     'coordination/lease-patch.ts',
