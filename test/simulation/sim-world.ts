@@ -24,6 +24,9 @@ import { Tally } from './tally.ts';
 const LOCK_KEY = `${coordinatorLease.namespace}/${coordinatorLease.name}`;
 const NOBODY: Writer = { kind: 'other', name: 'nobody' };
 
+/** Told of a Lease, who was given it, and by whom. */
+type GrantListener = (key: string, holder: string, coordinator: string) => void;
+
 /** What the world can be told to look at. */
 export interface SimWorldOptions {
   /** Whether to write down what happens, for people. */
@@ -57,7 +60,7 @@ export class SimWorld {
   readonly #writers = new Map<string, Writer>();
   /** Ends what lasts. */
   readonly #ends = new Set<() => void>();
-  #onRevision: ((key: string, coordinator: string) => void) | undefined;
+  #onGrant: GrantListener | undefined;
   #restores = 0;
   #lockHolder: unknown;
 
@@ -264,9 +267,13 @@ export class SimWorld {
   }
 
   /** Begins a truce about these Leases, where they can be robbed at all: a plain elector takes what is gone, whoever leads. */
-  /** Calls `then` once, when a coordinator has next given a Lease to another before its holder had taken it up. */
-  afterRevision(then: (key: string, coordinator: string) => void): void {
-    this.#onRevision = then;
+  /** Calls `then` once, when a coordinator has next given one of these Leases to somebody. */
+  afterGrant(keys: readonly string[], then: GrantListener): void {
+    this.#onGrant = (key, ...about) => {
+      if (!keys.includes(key)) return;
+      this.#onGrant = undefined;
+      then(key, ...about);
+    };
   }
 
   beginTruce(...keys: readonly string[]): boolean {
@@ -304,11 +311,9 @@ export class SimWorld {
     }
     this.#happened(eventOf(write, writer));
     this.coordinators.written(writer.name);
-    if (writer.kind === 'coordinator' && resource === 'leases' && status === 200 && isRevision(write)) {
-      const told = this.#onRevision;
-      this.#onRevision = undefined;
-      told?.(key, writer.name);
-    }
+    const { holderIdentity } = specOf(write.after);
+    const isGrant = resource === 'leases' && holderIdentity !== specOf(write.before)['holderIdentity'];
+    if (writer.kind === 'coordinator' && isGrant) this.#onGrant?.(key, String(holderIdentity), writer.name);
   }
 
   #noteLock({ name }: Writer, spec: Readonly<Record<string, unknown>>): void {
@@ -342,13 +347,4 @@ export class SimWorld {
     this.onEvent(event);
     for (const violation of this.#invariants.observe(event)) this.violated(violation);
   }
-}
-
-/** Whether a grant takes the place of one that nobody had renewed (rule 12). */
-function isRevision({ before, after }: SimWrite): boolean {
-  const [from, to] = [specOf(before), specOf(after)];
-  const isHeld = typeof from['holderIdentity'] === 'string' && from['holderIdentity'] !== '';
-  return (
-    isHeld && from['renewTime'] === from['acquireTime'] && to['holderIdentity'] !== from['holderIdentity']
-  );
 }
