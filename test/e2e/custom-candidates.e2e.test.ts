@@ -1,31 +1,14 @@
-import { describe, type TestContext, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
-import { installCandidateResource } from '../control-plane/candidate-resource.ts';
 import { createCandidate, readLease } from '../control-plane/cluster-objects.ts';
-import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { KubernetesVersion } from '../control-plane/kubernetes-versions.ts';
-import { startSimCandidates } from '../control-plane/sim-candidate.ts';
-import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
+import { eventually } from './coordinator.ts';
+import { startCustomCandidates, startGatelessCluster } from './gateless-cluster.ts';
 
 const apiVersion = CUSTOM_API_VERSION;
-const readyWithinMs = 120_000;
 const testTimeout = 300_000;
 const quick = { leaseDuration: '5s', renewDeadline: '3s', retryPeriod: '1s' } as const;
-
-async function startGateless(
-  version: KubernetesVersion,
-  { onTestFinished }: TestContext,
-): Promise<{ plane: ControlPlane; coordinator: Coordinator }> {
-  const plane = await startControlPlane({ readyWithinMs, version, coordinatedLeaderElection: false });
-  onTestFinished(() => plane.stop());
-  await installCandidateResource(plane);
-  const coordinator = await startCoordinator(await installRole(plane));
-  onTestFinished(async () => {
-    await coordinator.stop();
-  });
-  await untilActive(coordinator);
-  return { plane, coordinator };
-}
 
 function holderOf(plane: ControlPlane, name: string): Promise<string | undefined> {
   return readLease(plane, { namespace: 'default', name }).then((lease) => lease?.spec.holderIdentity);
@@ -36,14 +19,13 @@ describe.concurrent('candidates of our own group (rule 13)', () => {
     'are elected, replaced when they die, and when they release, on Kubernetes %s without the feature gate',
     { timeout: testTimeout },
     async (version, context) => {
-      const { expect, onTestFinished } = context;
-      const { plane, coordinator } = await startGateless(version, context);
+      const { expect } = context;
+      const { plane, coordinator } = await startGatelessCluster(version, context);
       const { body } = await coordinator.get('/readyz');
       expect(body).toContain(`[+]leasecandidates-served ok: ${apiVersion}`);
 
       const electors = await plane.startElectors();
-      const candidates = await startSimCandidates(plane, apiVersion);
-      onTestFinished(() => candidates.stop());
+      const candidates = await startCustomCandidates(plane, context);
       const web = { namespace: 'default', lease: 'web' };
       const programs = [];
       for (const name of ['first', 'second', 'third']) {
@@ -71,7 +53,7 @@ describe.concurrent('candidates of our own group (rule 13)', () => {
     timeout: testTimeout,
   }, async (context) => {
     const { expect } = context;
-    const { plane, coordinator } = await startGateless('1.36.3', context);
+    const { plane, coordinator } = await startGatelessCluster('1.36.3', context);
     await createCandidate(plane, { apiVersion, lease: 'ours', name: 'ours-1' });
     await eventually(async () => (await holderOf(plane, 'ours')) || undefined, 'ours has a holder');
 

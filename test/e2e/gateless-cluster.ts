@@ -1,0 +1,48 @@
+import type { TestContext } from 'vitest';
+import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
+import { installCandidateResource } from '../control-plane/candidate-resource.ts';
+import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import type { KubernetesVersion } from '../control-plane/kubernetes-versions.ts';
+import { type SimCandidates, startSimCandidates } from '../control-plane/sim-candidate.ts';
+import { type Coordinator, installRole, startCoordinator, untilActive } from './coordinator.ts';
+
+const READY_WITHIN_MS = 120_000;
+
+/** A cluster without the feature gate, whose candidates are of our own group. */
+export interface GatelessCluster {
+  readonly plane: ControlPlane;
+  /** Of the coordinator's ServiceAccount. */
+  readonly kubeconfig: string;
+  readonly coordinator: Coordinator;
+}
+
+/** Starts one for as long as a test runs; resolves when the coordinator is active. */
+export async function startGatelessCluster(
+  version: KubernetesVersion,
+  { onTestFinished }: TestContext,
+): Promise<GatelessCluster> {
+  const plane = await startControlPlane({
+    readyWithinMs: READY_WITHIN_MS,
+    version,
+    coordinatedLeaderElection: false,
+  });
+  onTestFinished(() => plane.stop());
+  await installCandidateResource(plane);
+  const kubeconfig = await installRole(plane);
+  const coordinator = await startCoordinator(kubeconfig);
+  onTestFinished(async () => {
+    await coordinator.stop();
+  });
+  await untilActive(coordinator);
+  return { plane, kubeconfig, coordinator };
+}
+
+/** Candidates of our own group, for as long as a test runs. */
+export async function startCustomCandidates(
+  plane: ControlPlane,
+  { onTestFinished }: TestContext,
+): Promise<SimCandidates> {
+  const candidates = await startSimCandidates(plane, CUSTOM_API_VERSION);
+  onTestFinished(() => candidates.stop());
+  return candidates;
+}
