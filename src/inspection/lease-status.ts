@@ -104,9 +104,16 @@ function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: N
     case 'HolderLate': {
       if (tenure.kind !== 'held') return general;
       const seconds = Math.max(0, Math.ceil((tenure.expiresAt - now.monotonic) / 1000));
+      if (reason === 'PreemptionPending' && tenure.lease.isPreferredHolderNoted)
+        return `${tenure.holder} to give way, or to be fenced`;
       return reason === 'HolderLate'
         ? `${tenure.holder} to renew it, or its end in ${seconds}s`
         : `${tenure.holder} to let it run out, in ${seconds}s`;
+    }
+    case 'LeaseFenced': {
+      const until = tenure.kind === 'vacant' ? tenure.reservation?.until : undefined;
+      if (until === undefined) return general;
+      return `the end of a fence in ${Math.max(0, Math.ceil((until - now.monotonic) / 1000))}s`;
     }
     case 'StrategyConflict':
       return outcome.kind === 'conflict' ? agreementOn(outcome.strategies) : general;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { FENCE } from '../../src/election/group.ts';
 import { listed, statusOf } from '../../src/inspection/lease-status.ts';
 import { makeCandidate, makeInput, makeLease, makeNow } from '../support/election-builders.ts';
 
@@ -29,6 +30,18 @@ describe('what a Lease waits for', () => {
       lease: makeLease('b').preferring('a'),
       candidates: [a, b],
       want: 'b to let it run out, in 9s',
+    },
+    {
+      name: 'its holder is told by a note',
+      lease: makeLease('b').noting({ preferredHolder: 'a' }),
+      candidates: [a, b],
+      want: 'b to give way, or to be fenced',
+    },
+    {
+      name: 'it is fenced',
+      lease: makeLease(FENCE).lasting(15),
+      candidates: [a, b],
+      want: 'the end of a fence in 14s',
     },
     {
       name: 'strategies conflict',
