@@ -1,6 +1,11 @@
-import type { CreateLease, LeaseChange, PingCandidate, UpdateLease } from '../election/decision.ts';
+import type {
+  CreateLease,
+  LeaseChange,
+  NotesChange,
+  PingCandidate,
+  UpdateLease,
+} from '../election/decision.ts';
 import { FENCE } from '../election/group.ts';
-import type { NotesChange } from '../election/notes.ts';
 import { NOTES } from './lease.ts';
 import { formatMicroTime } from './micro-time.ts';
 

@@ -1,7 +1,6 @@
 import type { PingPurpose } from './candidate-observation.ts';
 import type { Grant } from './lease-memory.ts';
 import type { CandidateSource } from './model.ts';
-import type { NotesChange } from './notes.ts';
 import type { Outcome } from './outcome.ts';
 import type { Reason } from './reason.ts';
 import type { Standing } from './standing.ts';
@@ -17,6 +16,12 @@ export interface PingCandidate {
   readonly resourceVersion: string;
   readonly pingTime: MicroTime;
   readonly purpose: PingPurpose;
+}
+
+/** What a write does to the notes of a Lease (rule 14): a note that is null is removed, one that is absent stays. */
+export interface NotesChange {
+  readonly strategy?: string | null;
+  readonly preferredHolder?: string | null;
 }
 
 /** Makes a Lease that does not exist; fails when it does by then. */

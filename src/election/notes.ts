@@ -1,4 +1,4 @@
-import type { Action, LeaseChange } from './decision.ts';
+import type { Action, LeaseChange, NotesChange } from './decision.ts';
 import type { ElectionInput } from './election-input.ts';
 import type { Lease, LeaseNotes } from './model.ts';
 
@@ -36,12 +36,6 @@ export function changedNotes(
   const { strategy = notes?.strategy, preferredHolder = notes?.preferredHolder } = change ?? {};
   if (strategy == null && preferredHolder == null) return undefined;
   return { strategy: strategy ?? undefined, preferredHolder: preferredHolder ?? undefined };
-}
-
-/** What a write does to the notes of a Lease (rule 14): a note that is null is removed, one that is absent stays. */
-export interface NotesChange {
-  readonly strategy?: string | null;
-  readonly preferredHolder?: string | null;
 }
 
 /**

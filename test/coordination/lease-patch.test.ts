@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { leasePatch, newLease, pingPatch } from '../../src/coordination/lease-patch.ts';
-import type { CreateLease, LeaseChange } from '../../src/election/decision.ts';
-import type { NotesChange } from '../../src/election/notes.ts';
+import type { CreateLease, LeaseChange, NotesChange } from '../../src/election/decision.ts';
 import { OLDEST, wallAt } from '../support/election-builders.ts';
 
 const META = { uid: 'u', resourceVersion: '7' };

@@ -72,9 +72,10 @@ export function uncitedRules(tree: Tree): readonly string[] {
 /** Rules that are out of order, or lack one of their parts. */
 export function incompleteRules(tree: Tree): readonly string[] {
   const rules = rulesIn(pageOf(tree));
-  const disordered = rules.flatMap(({ number }, index) =>
-    number === index + 1 ? [] : [`rule ${number} stands where rule ${index + 1} should`],
-  );
+  const disordered = rules.flatMap(({ number }, index) => {
+    const before = rules[index - 1]?.number ?? 0;
+    return number > before ? [] : [`rule ${number} stands behind rule ${before}`];
+  });
   const incomplete = rules.flatMap(({ number, parts }) => {
     const titles = parts.map(({ title, text }) => (text.trim() === '' ? `${title} (empty)` : title));
     return titles.join() === RULE_PARTS.join() ? [] : [`rule ${number} has the parts ${titles.join(', ')}`];

@@ -4,11 +4,11 @@ import type {
   Decision,
   DeleteCandidate,
   LeaseChange,
+  NotesChange,
   PingCandidate,
   UpdateLease,
 } from '../../src/election/decision.ts';
 import { type LeaseMemory, NO_ATTEMPTS } from '../../src/election/lease-memory.ts';
-import type { NotesChange } from '../../src/election/notes.ts';
 import {
   recordDecision,
   recordFailure,
