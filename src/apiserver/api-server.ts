@@ -1,7 +1,4 @@
-import {
-  leaseCandidateVersions as allVersions,
-  type LeaseCandidateVersion,
-} from '../coordination/lease-candidate-version.ts';
+import { type ServedCandidates, servedCandidates } from '../coordination/candidate-sources.ts';
 import { hostAndPort, type ListenAddress } from '../support/address.ts';
 import type { Clock } from '../support/clock.ts';
 import { Slices } from '../support/slices.ts';
@@ -25,8 +22,11 @@ export interface ApiServerOptions {
   /** PEM; plain HTTP without. */
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly tokens: readonly TokenGrant[];
-  /** The LeaseCandidate versions that are served, preferred first; none: as with the feature gate off. Default: all. */
-  readonly leaseCandidateVersions?: readonly LeaseCandidateVersion[];
+  /**
+   * The LeaseCandidate versions that are served, preferred first, those of this project's own group too; none of
+   * coordination.k8s.io: as with the feature gate off. Default: all.
+   */
+  readonly leaseCandidateVersions?: readonly ServedCandidates[];
   /** Keeps the state in this directory; in memory without. */
   readonly dataDirectory?: string;
   /** How many changes of each resource are remembered for watches and continued lists; default 10,000. */
@@ -68,7 +68,7 @@ const FIRST_NAMESPACES = ['default', 'kube-node-lease', 'kube-public', 'kube-sys
  * @throws {Error} that says what to do, when the address or the data directory cannot be used.
  */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  const { clock, leaseCandidateVersions = allVersions, dataDirectory, historyLimit } = options;
+  const { clock, leaseCandidateVersions = servedCandidates, dataDirectory, historyLimit } = options;
   const { onError = () => {} } = options;
   const resources = createResources({ leaseCandidateVersions });
   const store = new ObjectStore({

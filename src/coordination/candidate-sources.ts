@@ -8,6 +8,12 @@ export const CUSTOM_API_VERSION = `${GROUP}/v1alpha1` as const;
 /** What an API server may serve LeaseCandidates as: group and version. */
 export type CandidateApiVersion = `coordination.k8s.io/${LeaseCandidateVersion}` | typeof CUSTOM_API_VERSION;
 
+/** What a server of LeaseCandidates can be told to serve: the versions of the API server's own, and those of this project. */
+export const servedCandidates = [...leaseCandidateVersions, CUSTOM_API_VERSION] as const;
+
+/** One of {@link servedCandidates}. */
+export type ServedCandidates = (typeof servedCandidates)[number];
+
 /** What to look for in a server's discovery to find the LeaseCandidates of each source, the newest version first. */
 export const candidateResources: Readonly<
   Record<CandidateSource, { readonly resource: string; readonly apiVersions: readonly CandidateApiVersion[] }>

@@ -148,7 +148,7 @@ function usageOf(
         ];
   return [
     `The coordination API is served at ${url}`,
-    `  LeaseCandidates: ${versions || 'not served, as without the feature gate'}`,
+    `  LeaseCandidates: ${versions || 'not served'}`,
     `  kept in: ${dataDirectory ?? 'memory, until it ends'}`,
     ...(readOnly === undefined ? [] : [`  kubeconfig that may only read: ${readOnly}`]),
     '',

@@ -1,7 +1,4 @@
-import {
-  type LeaseCandidateVersion,
-  leaseCandidateVersions,
-} from '../coordination/lease-candidate-version.ts';
+import { type ServedCandidates, servedCandidates } from '../coordination/candidate-sources.ts';
 import type { ListenAddress } from '../support/address.ts';
 import { boundAddress, type LogLevel, logLevel, noneOrSome, text } from './setting-values.ts';
 import type { SettingsTable } from './settings-table.ts';
@@ -18,8 +15,8 @@ export interface ServeSettings {
   readonly tokens: string | undefined;
   /** Where the administrator's kubeconfig is written; undefined: a place of the program's choice. */
   readonly kubeconfigOut: string | undefined;
-  /** Empty: LeaseCandidates are not served, and Leases have neither strategy nor preferredHolder. */
-  readonly leaseCandidateVersions: readonly LeaseCandidateVersion[];
+  /** Without any of coordination.k8s.io, Leases have neither strategy nor preferredHolder. */
+  readonly leaseCandidateVersions: readonly ServedCandidates[];
   readonly logLevel: LogLevel;
 }
 
@@ -54,10 +51,11 @@ const settings: SettingsTable<ServeSettings>['settings'] = {
     flag: 'leasecandidate-versions',
     placeholder: '<versions>',
     repeatable: true,
-    default: leaseCandidateVersions.join(),
-    description: 'versions of LeaseCandidate to serve; "none" is a server with the feature gate off',
+    default: servedCandidates.join(),
+    description:
+      'versions of LeaseCandidate to serve; without any of Kubernetes itself it is a server with the feature gate off, "none" without the custom resource too',
     group: 'Serving:',
-    parse: noneOrSome(leaseCandidateVersions),
+    parse: noneOrSome(servedCandidates),
   },
   dataDirectory: {
     flag: 'data-dir',

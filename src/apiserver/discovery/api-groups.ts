@@ -11,7 +11,10 @@ export interface ServedResource {
   readonly kind: string;
   readonly isNamespaced: boolean;
   readonly shortNames: readonly string[];
+  readonly categories?: readonly string[];
   readonly verbs: readonly string[];
+  /** The group and version of its kind, where those who ask for everything at once are told. */
+  readonly responseKind: { readonly group: string; readonly version: string; readonly kind: string };
   /** Changes with the version that objects are stored in; absent where none are. */
   readonly storageVersionHash?: string;
 }
@@ -30,6 +33,8 @@ export interface ServedGroup {
   readonly versions: readonly ServedVersion[];
 }
 
+/** In the order in which the real server names them. */
+const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 const ALL_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
 /** Everything that is served, reviews of one's own access included, in the order of its first definition. */
@@ -41,15 +46,24 @@ export function servedGroups(resources: readonly ResourceDefinition[]): readonly
     versions.set(version, [...(versions.get(version) ?? []), resource]);
   };
   for (const { group, resource: name, versions, ...definition } of resources) {
-    const { singular, kind, isNamespaced, shortNames } = definition;
-    const verbs = verbsOf(definition);
+    const { singular, kind, isNamespaced, shortNames, categories, isCustom } = definition;
     const storageVersionHash = storageVersionHashOf(definition.storage, resources);
+    const resource = {
+      ...{ name, singular, kind, isNamespaced, shortNames },
+      ...(categories && { categories }),
+      verbs: verbsOf(definition),
+      storageVersionHash,
+    };
     for (const { version } of versions) {
-      add(group, version, { name, singular, kind, isNamespaced, shortNames, verbs, storageVersionHash });
+      const responseKind = isCustom ? { group, version, kind } : { group: '', version: '', kind };
+      add(group, version, { ...resource, responseKind });
     }
   }
   for (const { group, version, resource: name, singular, kind } of reviews) {
-    add(group, version, { name, singular, kind, isNamespaced: false, shortNames: [], verbs: ['create'] });
+    add(group, version, {
+      ...{ name, singular, kind, isNamespaced: false, shortNames: [], verbs: ['create'] },
+      responseKind: { group: '', version: '', kind },
+    });
   }
   return [...groups].map(([name, versions]) => ({
     name,
@@ -63,7 +77,11 @@ export function servedGroups(resources: readonly ResourceDefinition[]): readonly
 }
 
 /** The verbs that a resource knows: those that are in no namespace are never deleted all at once. */
-export function verbsOf({ isNamespaced }: Pick<ResourceDefinition, 'isNamespaced'>): readonly string[] {
+export function verbsOf({
+  isNamespaced,
+  isCustom,
+}: Pick<ResourceDefinition, 'isNamespaced' | 'isCustom'>): readonly string[] {
+  if (isCustom) return CUSTOM_VERBS;
   return isNamespaced ? ALL_VERBS : ALL_VERBS.filter((verb) => verb !== 'deletecollection');
 }
 
@@ -92,12 +110,9 @@ export function apiResourceList(group: string, { version, resources }: ServedVer
     // The core group is older than the habit of naming it.
     ...(group !== '' && { apiVersion: 'v1' }),
     groupVersion: groupVersion(group, version),
-    resources: resources.map(({ name, singular, kind, isNamespaced, shortNames, verbs, ...resource }) => ({
-      name,
+    resources: resources.map(({ singular, isNamespaced, shortNames, responseKind: _, ...resource }) => ({
       singularName: singular,
       namespaced: isNamespaced,
-      kind,
-      verbs,
       ...(shortNames.length > 0 && { shortNames }),
       ...resource,
     })),
@@ -112,11 +127,12 @@ export function apiGroupDiscovery({ name, versions }: ServedGroup): JsonObject {
       version,
       resources: resources.map((resource) => ({
         resource: resource.name,
-        responseKind: { group: '', version: '', kind: resource.kind },
+        responseKind: resource.responseKind,
         scope: resource.isNamespaced ? 'Namespaced' : 'Cluster',
         singularResource: resource.singular,
         verbs: resource.verbs,
         ...(resource.shortNames.length > 0 && { shortNames: resource.shortNames }),
+        ...(resource.categories && { categories: resource.categories }),
       })),
       freshness: 'Current',
     })),

@@ -18,6 +18,7 @@ export interface PathSubject {
   readonly resource: string;
   readonly kind: string;
   readonly isNamespaced: boolean;
+  readonly isCustom?: true;
   /** The model of its objects. */
   readonly model: string;
 }
@@ -25,16 +26,16 @@ export interface PathSubject {
 const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 const ANSWERS = ['application/json', 'application/yaml'];
 const STREAMS = [...ANSWERS, 'application/json;stream=watch'];
-const PATCHES = [
+const CUSTOM_PATCHES = [
   'application/apply-patch+yaml',
   'application/json-patch+json',
   'application/merge-patch+json',
-  'application/strategic-merge-patch+json',
 ];
+const PATCHES = [...CUSTOM_PATCHES, 'application/strategic-merge-patch+json'];
 
-/** The paths of a resource, the outdated ones for watches included. */
+/** The paths of a resource; those of Kubernetes itself have outdated ones for watches, too. */
 export function openApiPaths(subject: PathSubject): JsonObject {
-  const { group, version, resource, kind, isNamespaced } = subject;
+  const { group, version, resource, kind, isNamespaced, isCustom } = subject;
   const base = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const place = isNamespaced ? '/namespaces/{namespace}' : '';
   const scope = isNamespaced ? 'Namespaced' : '';
@@ -42,14 +43,26 @@ export function openApiPaths(subject: PathSubject): JsonObject {
   const inPlace = isNamespaced ? [namespaceParameter] : [];
   const all = `${base}${place}/${resource}`;
   const watched = `${base}/watch${place}/${resource}`;
+  const watches = {
+    ...(isNamespaced && {
+      [`${base}/watch/${resource}`]: {
+        get: watch(`${kind}ListForAllNamespaces`, 'watchlist'),
+        parameters: [...listParameters, prettyParameter],
+      },
+    }),
+    [watched]: {
+      get: watch(`${scope}${kind}List`, 'watchlist'),
+      parameters: [...listParameters, ...inPlace, prettyParameter],
+    },
+    [`${watched}/{name}`]: {
+      get: watch(`${scope}${kind}`, 'watch'),
+      parameters: [...listParameters, nameParameter, ...inPlace, prettyParameter],
+    },
+  };
   return {
     ...(isNamespaced && {
       [`${base}/${resource}`]: {
         get: list(`${kind}ForAllNamespaces`),
-        parameters: [...listParameters, prettyParameter],
-      },
-      [`${base}/watch/${resource}`]: {
-        get: watch(`${kind}ListForAllNamespaces`, 'watchlist'),
         parameters: [...listParameters, prettyParameter],
       },
     }),
@@ -84,20 +97,13 @@ export function openApiPaths(subject: PathSubject): JsonObject {
       }),
       patch: operation('patch', 'patch', `${scope}${kind}`, {
         body: `${META}.Patch`,
-        bodyTypes: PATCHES,
+        bodyTypes: isCustom ? CUSTOM_PATCHES : PATCHES,
         parameters: patchParameters,
         codes: [200, 201],
       }),
       parameters: [nameParameter, ...inPlace, prettyParameter],
     },
-    [watched]: {
-      get: watch(`${scope}${kind}List`, 'watchlist'),
-      parameters: [...listParameters, ...inPlace, prettyParameter],
-    },
-    [`${watched}/{name}`]: {
-      get: watch(`${scope}${kind}`, 'watch'),
-      parameters: [...listParameters, nameParameter, ...inPlace, prettyParameter],
-    },
+    ...(isCustom ? {} : watches),
   };
 }
 
@@ -124,8 +130,15 @@ interface OperationParts {
   readonly codes?: readonly number[];
 }
 
-function operationsOf({ group, version, kind, model }: PathSubject) {
-  const groupName = group === '' ? 'core' : (group.split('.')[0] ?? '');
+/** What a group is called in names of operations. */
+function groupNameOf({ group, isCustom }: PathSubject): string {
+  if (isCustom) return group.replace(/[-.](.)/g, (_, letter: string) => letter.toUpperCase());
+  return group === '' ? 'core' : (group.split('.')[0] ?? '');
+}
+
+function operationsOf(subject: PathSubject) {
+  const { group, version, kind, model } = subject;
+  const groupName = groupNameOf(subject);
   const tag = `${groupName}_${version}`;
   const prefix = `${capitalized(groupName)}${capitalized(version)}`;
   const operation = (verb: string, action: string, target: string, parts: OperationParts): JsonObject => {

@@ -14,28 +14,36 @@ export function reference(model: string): JsonObject {
 /** Adds the model of a type, and of all that it is made of. `extra` are fields of the model itself. */
 export function addModel(models: Models, schema: StructSchema, extra: JsonObject = {}): void {
   if (models.has(schema.model)) return;
-  const { description, fields, isAtomic } = schema;
+  models.set(schema.model, { description: schema.description, ...modelOf(models, schema), ...extra });
+}
+
+function modelOf(models: Models, { fields, isAtomic, isStructural }: StructSchema): JsonObject {
   const required = Object.keys(fields).filter((name) => fields[name]?.isRequired);
-  models.set(schema.model, {
-    description,
+  return {
     type: 'object',
     ...(required.length > 0 && { required }),
     properties: Object.fromEntries(
       Object.entries(fields)
-        .map(([name, field]) => [name, property(models, field)] as const)
+        .map(([name, field]) => [name, property(models, field, isStructural ?? false)] as const)
         .toSorted(([one], [other]) => (one < other ? -1 : 1)),
     ),
     ...(isAtomic && { 'x-kubernetes-map-type': 'atomic' }),
-    ...extra,
-  });
+  };
 }
 
-function property(models: Models, { type, description, zero }: FieldSchema): JsonObject {
+function property(models: Models, field: FieldSchema, isStructural: boolean): JsonObject {
+  const { type, description, zero, default: fallback, maxLength } = field;
   const shown = typeOf(models, type);
   const whole = '$ref' in shown ? { allOf: [shown] } : shown;
   // A plain struct is always there; any other plain field only where it is written without a value too.
-  const isDefaulted = type.kind === 'struct' ? zero !== 'keep' : zero === 'fill';
-  return { description, ...(isDefaulted && defaultOf(type)), ...whole };
+  const isDefaulted = !isStructural && (type.kind === 'struct' ? zero !== 'keep' : zero === 'fill');
+  return {
+    description,
+    ...(isDefaulted && defaultOf(type)),
+    ...(fallback !== undefined && { default: fallback }),
+    ...whole,
+    ...(maxLength !== undefined && { maxLength }),
+  };
 }
 
 /** What lists and maps are made of: always there. */
@@ -47,6 +55,8 @@ function element(models: Models, type: TypeSchema): JsonObject {
 function typeOf(models: Models, type: TypeSchema): JsonObject {
   switch (type.kind) {
     case 'struct':
+      // Only the kinds of custom resources have models of their own.
+      if (type.isStructural && type.fields['metadata'] === undefined) return modelOf(models, type);
       addModel(models, type);
       return reference(type.model);
     case 'map':

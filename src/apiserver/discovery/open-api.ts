@@ -19,10 +19,11 @@ export function openApiDocuments(
   gitVersion: string,
 ): ReadonlyMap<string, JsonObject> {
   const drafts = new Map<string, Draft>();
-  for (const { group, resource, kind, isNamespaced, versions } of resources) {
+  for (const { group, resource, kind, isNamespaced, isCustom, versions } of resources) {
     for (const { version, schema } of versions) {
       const draft = draftOf(drafts, group, version);
-      const subject = { group, version, resource, kind, isNamespaced, model: schema.model };
+      const custom = isCustom && { isCustom };
+      const subject = { group, version, resource, kind, isNamespaced, ...custom, model: schema.model };
       Object.assign(draft.paths, openApiPaths(subject));
       addKind(draft, subject, schema);
       const extra = { 'x-kubernetes-group-version-kind': [{ group, version, kind: `${kind}List` }] };

@@ -51,6 +51,12 @@ export function notSupported(
   };
 }
 
+/** A value of another type than `wanted`; `found` is what its own is called. */
+export function typeInvalid(field: string, found: string, wanted: string): FieldError {
+  const message = `Invalid value: "${found}": ${field} in body must be of type ${wanted}: "${found}"`;
+  return { reason: 'FieldValueTypeInvalid', field, message };
+}
+
 export function tooLong(field: string, mostBytes: number): FieldError {
   return { reason: 'FieldValueTooLong', field, message: `Too long: may not be more than ${mostBytes} bytes` };
 }

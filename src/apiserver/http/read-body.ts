@@ -1,17 +1,22 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../errors/api-error.ts';
 import type { Verb } from '../operations/resource-request.ts';
-import { acceptedTypes } from './negotiation.ts';
+import { acceptedTypes, PROTOBUF } from './negotiation.ts';
 
 /** How large a request's body may be. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024;
 
+const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 const patchTypes: readonly string[] = [
   'application/json-patch+json',
   'application/merge-patch+json',
-  'application/strategic-merge-patch+json',
+  STRATEGIC_MERGE_PATCH,
   'application/apply-patch+yaml',
 ];
+/** Nobody has said how lists of custom resources are merged. */
+const customPatchTypes = patchTypes.filter((type) => type !== STRATEGIC_MERGE_PATCH);
+/** Custom resources have no fields by number. */
+const customTypes = acceptedTypes.filter((type) => type !== PROTOBUF);
 
 /** Whether requests of this kind have a body worth reading. */
 export function hasBody(verb: Verb): boolean {
@@ -48,22 +53,28 @@ export function readBody(request: IncomingMessage): Promise<Buffer | undefined> 
  * The media type of a body, as operations take it; '' when none was said.
  * @throws {ApiError} 415 for what a request of this kind cannot be made in
  */
-export function contentTypeOf(header: string, verb: Verb): string {
+export function contentTypeOf(header: string, verb: Verb, isCustom = false): string {
   // Patches are compared letter by letter.
-  if (verb === 'patch') return patchTypeOf(header);
+  if (verb === 'patch') return patchTypeOf(header, isCustom);
   const type = mediaTypeOf(header);
-  if (type !== undefined && (type === '' || acceptedTypes.includes(type))) return type;
-  throw new ApiError(
-    415,
-    'UnsupportedMediaType',
-    `the body of the request was in an unknown format - accepted media types include: ${acceptedTypes.join(', ')}`,
-  );
+  const types = isCustom ? customTypes : acceptedTypes;
+  if (type !== undefined && (type === '' || types.includes(type))) return type;
+  throw unknownFormat(types);
 }
 
-function patchTypeOf(header: string): string {
+function patchTypeOf(header: string, isCustom: boolean): string {
   const type = (header.split(';', 1)[0] ?? '').trim();
-  if (patchTypes.includes(type)) return type;
+  if ((isCustom ? customPatchTypes : patchTypes).includes(type)) return type;
+  if (isCustom) throw unknownFormat(customPatchTypes);
   throw new ApiError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
+}
+
+function unknownFormat(types: readonly string[]): ApiError {
+  return new ApiError(
+    415,
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${types.join(', ')}`,
+  );
 }
 
 /** Undefined: no media type. */

@@ -11,11 +11,16 @@ const plain: Representation = {
   id: 'object',
   show: (object) => object,
   listForm: (metadata, definition, version) => ({
-    head: { kind: `${definition.kind}List`, apiVersion: apiVersionOf(definition, version), metadata },
+    head: {
+      kind: `${definition.kind}List`,
+      apiVersion: apiVersionOf(definition, version),
+      // Lists of custom resources say even where they end.
+      metadata: definition.isCustom ? { continue: '', ...metadata } : metadata,
+    },
     field: 'items',
     none: [],
-    // What every item would repeat is said once.
-    show: ({ apiVersion: _, kind: __, ...item }) => item,
+    // What every item would repeat is said once, but for custom resources.
+    show: definition.isCustom ? (item) => item : ({ apiVersion: _, kind: __, ...item }) => item,
   }),
 };
 
@@ -49,9 +54,10 @@ function metadataRepresentation(version: string, ofList: boolean): Representatio
   const refused = (problem: string) => new ApiError(406, 'NotAcceptable', problem);
   return {
     id: `metadata/${version}`,
-    show(object) {
+    show(object, { schema }) {
       if (object.kind === 'Status') return object;
       if (!ofList) return partialMetadata(object, version);
+      if (schema.isStructural) throw new ApiError(500, '', 'content is not a list');
       const type = goType(object.apiVersion, object.kind);
       throw refused(
         `you requested PartialObjectMetadataList, but the requested object is not a list (${type})`,
@@ -67,7 +73,9 @@ function metadataRepresentation(version: string, ofList: boolean): Representatio
           show: (item) => partialMetadata(item, version),
         };
       }
-      const type = goType(`${definition.group}/${own}`, `${definition.kind}List`);
+      const type = definition.isCustom
+        ? '*unstructured.UnstructuredList'
+        : goType(`${definition.group}/${own}`, `${definition.kind}List`);
       throw refused(`you requested PartialObjectMetadata, but the requested object is a list (${type})`);
     },
   };

@@ -41,12 +41,12 @@ export function answerResource(
   { incoming, reader, principal, warn }: Exchange,
   { handle, largeBodies, slices, clock }: ResourceEndpointParts,
 ): ExchangeResult | Promise<ExchangeResult> {
-  const { verb, version } = route;
+  const { verb, version, definition } = route;
   const isDeletion = verb === 'delete' || verb === 'deletecollection';
   const typeHeader = incoming.header('content-type');
   // What a patch is written in is looked at before anything else.
-  if (verb === 'patch') contentTypeOf(typeHeader, verb);
-  checkAccept(verb, reader.accept);
+  if (verb === 'patch') contentTypeOf(typeHeader, verb, definition.isCustom);
+  if (!definition.isCustom) checkAccept(verb, reader.accept);
   if (version.deprecation !== undefined) warn(version.deprecation);
   const negotiated = negotiateFor(verb, reader.accept);
   const representation = representationOf(negotiated.transform, reader.query, verb === 'watch', clock);
@@ -65,11 +65,11 @@ export function answerResource(
   };
   if (!hasBody(verb)) return finish(NO_BODY);
   // Nobody has to say what an absent body is written in.
-  if (!isDeletion) contentTypeOf(typeHeader, verb);
+  if (!isDeletion) contentTypeOf(typeHeader, verb, definition.isCustom);
   return incoming.readBody().then((body) => {
     if (body === undefined) return { kind: 'gone' };
     if (isDeletion && body.length === 0) return finish(NO_BODY);
-    const given: ReadableBody = { body, contentType: contentTypeOf(typeHeader, verb) };
+    const given: ReadableBody = { body, contentType: contentTypeOf(typeHeader, verb, definition.isCustom) };
     // A large one is read by whoever carries it out.
     if (isLargeRequest(given)) return finish(given);
     return finish(readableBody(given, isDeletion ? deleteOptionsSchema : version.schema));

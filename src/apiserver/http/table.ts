@@ -69,9 +69,7 @@ function columnDefinitions(version: VersionDefinition): readonly JsonObject[] {
 }
 
 function columnDefinition({ name, type, isName, description, priority }: ColumnDefinition): JsonObject {
-  // Cells of dates are ages, worked out here: to whoever prints them they are text.
-  const shownType = type === 'date' ? 'string' : type;
-  return { name, type: shownType, format: isName ? 'name' : '', description, priority };
+  return { name, type, format: isName ? 'name' : '', description, priority };
 }
 
 function includedIn(object: ApiObject, included: IncludedObject, metaVersion: string): JsonObject | null {

@@ -5,9 +5,11 @@ import { jsonType } from '../patch/go-notation.ts';
 import { apiVersionOf } from '../resources/api-version.ts';
 import type { ResourceDefinition } from '../resources/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';
-import { type Decoded, DecodeError, decodeObject } from '../schema/decode.ts';
+import { DecodeError, decodeObject } from '../schema/decode.ts';
+import type { Decoded } from '../schema/decoded.ts';
 import { goQuote } from '../schema/go-text.ts';
 import type { OperationsContext } from './context.ts';
+import { untoldType } from './custom-type.ts';
 import type { FieldValidation } from './parameters.ts';
 import { duplicateKeysProblem, parseBody } from './parse-body.ts';
 import type { ResourceRequest } from './resource-request.ts';
@@ -29,6 +31,8 @@ export function decodeBody(
   if (!isJsonObject(value)) throw unrecognized(notAnObject(value));
   const problem = typeProblem(value);
   if (problem !== undefined) throw unrecognized(problem);
+  const untold = definition.isCustom ? untoldType(value) : undefined;
+  if (untold !== undefined) throw unrecognized(untold);
   const kind = textOr(value['kind'], definition.kind);
   const expected = apiVersionOf(definition, version);
   const apiVersion = textOr(value['apiVersion'], expected);
@@ -36,8 +40,10 @@ export function decodeBody(
     badRequest(
       `${kind} in version ${goQuote(versionIn(apiVersion))} cannot be handled as a ${definition.kind}: ${why}`,
     );
-  if (!isRegistered(resources, kind, apiVersion)) throw refused(notRegistered(kind, apiVersion));
-  if (kind !== definition.kind) {
+  // What a custom resource calls itself is for validation to judge.
+  const isTyped = !definition.isCustom;
+  if (isTyped && !isRegistered(resources, kind, apiVersion)) throw refused(notRegistered(kind, apiVersion));
+  if (isTyped && kind !== definition.kind) {
     const group = definition.group.startsWith('coordination.') ? 'coordination' : 'core';
     throw refused(
       `converting (${versionIn(apiVersion)}.${kind}) to (${group}.${definition.kind}): unknown conversion`,

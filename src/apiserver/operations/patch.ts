@@ -12,6 +12,7 @@ import { duplicateFields } from '../schema/duplicate-fields.ts';
 import { goQuote } from '../schema/go-text.ts';
 import { apply } from './apply.ts';
 import { changeBy, liveObject, type OperationsContext, resourceOf, settled, versionsOf } from './context.ts';
+import { patchedKind } from './custom-type.ts';
 import { jsonProblem } from './json-problem.ts';
 import { asObject, attempt, isRegistered, notRegistered } from './object-body.ts';
 import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';
@@ -80,17 +81,14 @@ export function patch(context: OperationsContext, request: ResourceRequest): Obj
   const patched = kind.apply(shown, given, request);
   const refused = (problem: string) =>
     invalidObject({ group: '', name: '' }, '', [invalid('patch', kind.shown(patched, given), problem)]);
-  const { kind: patchedKind = definition.kind, apiVersion = apiVersionOf(definition, version) } = patched;
-  if (kind.isTyped && !isRegistered(context.resources, String(patchedKind), String(apiVersion))) {
-    throw refused(notRegistered(String(patchedKind), String(apiVersion)));
-  }
+  const patchedAs = kindAfter(context, request, patched, kind, refused);
   const decoded = attempt(() => decodeObject(version.schema, patched), refused);
   const strictProblems = [...kind.strictProblems(given, repeated), ...decoded.strictProblems];
   if (options.fieldValidation === 'Strict' && strictProblems.length > 0) {
     throw refused(`strict decoding error: ${strictProblems.join(', ')}`);
   }
   if (options.fieldValidation === 'Warn') for (const problem of strictProblems) request.warn(problem);
-  const object = asObject(decoded.value, apiVersionOf(definition, version), definition.kind);
+  const object = asObject(decoded.value, apiVersionOf(definition, version), patchedAs);
   const recorded = recordUpdate({
     live: shown,
     next: settled(request, object, live),
@@ -102,6 +100,23 @@ export function patch(context: OperationsContext, request: ResourceRequest): Obj
   const { object: next, duplicates } = withoutDuplicateOwners(placed);
   warnOfDuplicateOwners(request, duplicates, true);
   return storeObject(context, request, next, live, options.isDryRun);
+}
+
+/** The kind of what a patch leads to. @throws {ApiError} where there is no such kind. */
+function kindAfter(
+  { resources }: OperationsContext,
+  { definition, version }: ResourceRequest,
+  patched: JsonObject,
+  { isTyped }: PatchKind,
+  refused: (problem: string) => Error,
+): string {
+  const expected = apiVersionOf(definition, version);
+  if (definition.isCustom) return patchedKind(patched, expected, refused);
+  const { kind = definition.kind, apiVersion = expected } = patched;
+  if (isTyped && !isRegistered(resources, String(kind), String(apiVersion))) {
+    throw refused(notRegistered(String(kind), String(apiVersion)));
+  }
+  return definition.kind;
 }
 
 function readPatch(body: Buffer, kind: PatchKind): { given: unknown; duplicates: readonly string[] } {

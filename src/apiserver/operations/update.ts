@@ -57,7 +57,8 @@ function checkUid(
   const { definition, namespace, name = '' } = request;
   // Where the real server would have it in etcd, which a dry run does not reach.
   const root = isDryRun ? '' : '/registry';
-  const key = [root, definition.resource, ...(namespace === undefined ? [] : [namespace]), name].join('/');
+  const place = definition.isCustom ? `${definition.group}/${definition.resource}` : definition.resource;
+  const key = [root, place, ...(namespace === undefined ? [] : [namespace]), name].join('/');
   throw conflict(
     resourceOf(request),
     name,

@@ -3,6 +3,7 @@ import { fromUnstructured } from '../patch/from-unstructured.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { decodeObject } from '../schema/decode.ts';
 import type { StructSchema } from '../schema/schema.ts';
+import { settle } from '../schema/settle.ts';
 import type { Versions } from './ownership.ts';
 import { checkConfiguration } from './typed-check.ts';
 
@@ -50,7 +51,9 @@ export function inVersion(object: JsonObject, apiVersion: string, versions: Vers
  * @throws {ConversionError | DecodeError} where it does not fit.
  */
 export function typedObject(schema: StructSchema, object: JsonObject): ApiObject {
-  const { value } = decodeObject(schema, fromUnstructured(schema, object));
+  const value = schema.isStructural
+    ? settle(schema, object)
+    : decodeObject(schema, fromUnstructured(schema, object)).value;
   return { ...value, metadata: value['metadata'] ?? {} } as unknown as ApiObject;
 }
 

@@ -13,6 +13,10 @@ export interface ResourceDefinition {
   readonly kind: string;
   readonly isNamespaced: boolean;
   readonly shortNames: readonly string[];
+  /** Groups of resources that kubectl can be asked for together: `all`. */
+  readonly categories?: readonly string[];
+  /** It is as a custom resource definition would have it, and handled as such. */
+  readonly isCustom?: true;
   /** What objects are stored under and share across groups and versions: two definitions with the same one are views of the same objects. */
   readonly storage: string;
   /** Preferred version first. */
@@ -60,5 +64,5 @@ export interface ColumnDefinition {
   /** 0: always shown; above: with `-o wide`. */
   readonly priority: number;
   /** The cell, of an object in this version; `nowSeconds` (Unix time) for ages, which the server prints itself (`5m`, `2d3h`). */
-  readonly cell: (object: ApiObject, nowSeconds: number) => string | number;
+  readonly cell: (object: ApiObject, nowSeconds: number) => string | number | null;
 }

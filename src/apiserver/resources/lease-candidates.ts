@@ -14,6 +14,13 @@ const HUB = `${GROUP}/v1beta1`;
 
 const rules: MetadataRules = { isNamespaced: true, nameProblems: configMapKeyName };
 
+/** What LeaseCandidates are called, in whatever group. */
+export const candidateNames = {
+  resource: 'leasecandidates',
+  singular: 'leasecandidate',
+  kind: 'LeaseCandidate',
+} as const;
+
 const columns: readonly ColumnDefinition[] = [
   specColumn('LeaseName', 'leaseName', 'The Lease that the candidate stands for.'),
   specColumn('BinaryVersion', 'binaryVersion', 'The version of the program.'),
@@ -28,12 +35,10 @@ const columns: readonly ColumnDefinition[] = [
 export function leaseCandidates(versions: readonly LeaseCandidateVersion[]): ResourceDefinition {
   return {
     group: GROUP,
-    resource: 'leasecandidates',
-    singular: 'leasecandidate',
-    kind: 'LeaseCandidate',
+    ...candidateNames,
     ...rules,
     shortNames: [],
-    storage: 'leasecandidates',
+    storage: candidateNames.resource,
     createsOnUpdate: true,
     updatesUnconditionally: false,
     prepareForCreate: (candidate) => candidate,

@@ -1,4 +1,5 @@
-import type { LeaseCandidateVersion } from '../../coordination/lease-candidate-version.ts';
+import { CUSTOM_API_VERSION, type ServedCandidates } from '../../coordination/candidate-sources.ts';
+import { customCandidates } from './custom-candidates.ts';
 import type { ResourceDefinition } from './definition.ts';
 import { coreEvents, events } from './events.ts';
 import { leaseCandidates } from './lease-candidates.ts';
@@ -6,20 +7,22 @@ import { leases } from './leases.ts';
 import { namespaces } from './namespaces.ts';
 
 /**
- * Everything that is served. Without any version of LeaseCandidate elections are not coordinated, as with the real server's
- * feature gate off.
+ * Everything that is served. Without any version of LeaseCandidate of coordination.k8s.io elections are not coordinated, as
+ * with the real server's feature gate off.
  */
 export function createResources(options: {
   /** The preferred one first. */
-  readonly leaseCandidateVersions: readonly LeaseCandidateVersion[];
+  readonly leaseCandidateVersions: readonly ServedCandidates[];
 }): readonly ResourceDefinition[] {
   const { leaseCandidateVersions } = options;
-  const coordinated = leaseCandidateVersions.length > 0;
+  const nativeVersions = leaseCandidateVersions.filter((version) => version !== CUSTOM_API_VERSION);
+  const coordinated = nativeVersions.length > 0;
   return [
     namespaces,
     coreEvents,
     events,
     leases({ coordinated }),
-    ...(coordinated ? [leaseCandidates(leaseCandidateVersions)] : []),
+    ...(coordinated ? [leaseCandidates(nativeVersions)] : []),
+    ...(leaseCandidateVersions.includes(CUSTOM_API_VERSION) ? [customCandidates] : []),
   ];
 }

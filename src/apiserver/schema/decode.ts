@@ -1,22 +1,11 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import { type Decoded, MOST_STRICT_PROBLEMS } from './decoded.ts';
 import { goQuote } from './go-text.ts';
 import { joined, membersOf } from './read-json.ts';
 import type { ListSchema, MapSchema, ScalarSchema, StructSchema, TypeSchema } from './schema.ts';
 import { settleField, sortedMap, zeroOf } from './settle.ts';
+import { decodeStructural } from './structural.ts';
 import { formatTime, parseTime } from './time-text.ts';
-
-/** An object as it was understood. */
-export interface Decoded {
-  /** Its fields in the order of its schema, keys of maps sorted: as the API server writes it. */
-  readonly value: JsonObject;
-  /** Paths of the fields that the schema does not have, which are left out: `spec.foo`, `spec.items[0].foo`. */
-  readonly unknownFields: readonly string[];
-  /**
-   * What strict reading complains of, in the order in which it is found: `unknown field "spec.foo"`, and, of a value that
-   * readJson has read, `duplicate field "spec.bar"`.
-   */
-  readonly strictProblems: readonly string[];
-}
 
 /** A value is not of the type that its field has. The message is Go's. */
 export class DecodeError extends Error {
@@ -44,9 +33,6 @@ interface Findings {
   mismatch: DecodeError | undefined;
 }
 
-/** The real server stops to count them there. */
-const MOST_STRICT_PROBLEMS = 100;
-
 const INT32_LIMIT = 2 ** 31;
 const INT64_LIMIT = 2 ** 63;
 
@@ -55,6 +41,12 @@ const INT64_LIMIT = 2 ** 63;
  * @throws {DecodeError} when a field has another type, or holds no valid time.
  */
 export function decodeObject(schema: StructSchema, value: unknown): Decoded {
+  return schema.isStructural && isJsonObject(value)
+    ? decodeStructural(schema, value, decodeTyped)
+    : decodeTyped(schema, value);
+}
+
+function decodeTyped(schema: StructSchema, value: unknown): Decoded {
   const findings: Findings = { unknownFields: new Set(), strictProblems: new Set(), mismatch: undefined };
   const decoded = isJsonObject(value)
     ? decodeStruct(schema, value, { path: '', owner: '' }, findings)

@@ -39,6 +39,11 @@ export interface StructSchema {
   readonly fields: Readonly<Record<string, FieldSchema>>;
   /** x-kubernetes-map-type atomic: owned as one. */
   readonly isAtomic?: true;
+  /**
+   * It is, or is part of, a custom resource: values of any type are read and kept, and validation says what is wrong with
+   * them. Of metadata the types are known as everywhere.
+   */
+  readonly isStructural?: true;
 }
 
 /** Any JSON object, kept as it came: FieldsV1. */
@@ -58,6 +63,10 @@ export interface FieldSchema {
    * it is written as null.
    */
   readonly zero: 'omit' | 'keep' | 'fill';
-  /** Listed as required in OpenAPI. */
+  /** Listed as required in OpenAPI; in a custom resource, refused where it is absent. */
   readonly isRequired?: true;
+  /** Of a custom resource: what stands for an absent value. */
+  readonly default?: string;
+  /** Of a custom resource: the most characters that a text may have. */
+  readonly maxLength?: number;
 }

@@ -10,7 +10,9 @@ export function settle(schema: StructSchema, object: JsonObject): JsonObject {
   for (const name of Object.keys(schema.fields)) {
     const field = schema.fields[name];
     if (field === undefined) continue;
-    const value = settleField(field, settleValue(field.type, object[name]));
+    const value = schema.isStructural
+      ? settleStructural(field, object[name])
+      : settleField(field, settleValue(field.type, object[name]));
     if (value !== undefined) settled[name] = value;
   }
   return settled;
@@ -49,6 +51,12 @@ export function zeroOf(type: TypeSchema): unknown {
 export function sortedMap(entries: Iterable<readonly [string, unknown]>): JsonObject {
   // Unlike an assignment, this takes __proto__ for a key like any other.
   return Object.fromEntries([...entries].sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** A field of a custom resource: as it was given, whatever its type, or else its default. */
+function settleStructural({ type, default: fallback }: FieldSchema, value: unknown): unknown {
+  if (type.kind === 'struct' && isJsonObject(value)) return settle(type, value);
+  return value ?? fallback ?? value;
 }
 
 function settleValue(type: TypeSchema, value: unknown): unknown {

@@ -1,13 +1,13 @@
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { LeaseCandidateVersion } from '../../coordination/lease-candidate-version.ts';
+import type { ServedCandidates } from '../../coordination/candidate-sources.ts';
 import type { Clock } from '../../support/clock.ts';
 import { ApiError, timedOut } from '../errors/api-error.ts';
 import type { Outcome, Task } from './tasks.ts';
 
 /** What the thread has to know from its beginning. */
 export interface ThreadOptions {
-  readonly leaseCandidateVersions: readonly LeaseCandidateVersion[];
+  readonly leaseCandidateVersions: readonly ServedCandidates[];
 }
 
 /** A task as the thread gets it; its outcome comes back with the same number. */

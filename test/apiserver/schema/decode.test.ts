@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createResources } from '../../../src/apiserver/resources/registry.ts';
-import { type Decoded, DecodeError, decodeObject } from '../../../src/apiserver/schema/decode.ts';
+import { DecodeError, decodeObject } from '../../../src/apiserver/schema/decode.ts';
+import type { Decoded } from '../../../src/apiserver/schema/decoded.ts';
 import { readJson } from '../../../src/apiserver/schema/read-json.ts';
 
 const resources = createResources({ leaseCandidateVersions: ['v1beta1', 'v1alpha1'] });
