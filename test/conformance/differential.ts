@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
+import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
+import { ownCandidatesPath } from '../control-plane/candidate-resource.ts';
 import { type Names, type NormalAnswer, newNames, normalAnswer, normalEvent } from './differential/normal.ts';
 import { type Request, requestFor } from './differential/request.ts';
 import { type Step, step } from './differential/steps.ts';
@@ -65,7 +67,11 @@ export async function firstDifference(
   embedded: ConformanceTarget,
   steps: readonly Step[],
 ): Promise<Difference | undefined> {
-  const world: World = { namespace: uniqueName('differential'), candidateVersions: real.candidateVersions };
+  const world: World = {
+    namespace: uniqueName('differential'),
+    candidateVersions: real.candidateVersions,
+    comparesCustom: real.hasCustomCandidates,
+  };
   const sides = { real: await enter(real, world), embedded: await enter(embedded, world) };
   try {
     const story: string[] = [];
@@ -117,10 +123,11 @@ async function enter(target: ConformanceTarget, world: World): Promise<Side> {
 }
 
 /** What is watched all the time: everything, and a selection. */
-function watched({ namespace, candidateVersions }: World): readonly string[] {
+function watched({ namespace, candidateVersions, comparesCustom }: World): readonly string[] {
   const leases = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
   const candidates = `/apis/coordination.k8s.io/${candidateVersions[0]}/namespaces/${namespace}/leasecandidates`;
-  return [leases, `${leases}?labelSelector=a%3D1`, candidates];
+  const custom = comparesCustom ? [`${ownCandidatesPath(namespace)}?fieldSelector=spec.leaseName%3Dl1`] : [];
+  return [leases, `${leases}?labelSelector=a%3D1`, candidates, ...custom];
 }
 
 /** What stands for the answer where a server has cut the connection instead. */
@@ -175,6 +182,11 @@ async function eventsOf(
       },
     ),
   ];
+  if (world.comparesCustom) {
+    const custom = { apiVersion: CUSTOM_API_VERSION, kind: 'LeaseCandidate' };
+    const body = { ...custom, metadata, spec: { leaseName: 'l1' } };
+    made.push(await target.request('POST', ownCandidatesPath(namespace), { body }));
+  }
   for (const { code, text } of made) if (code !== 201) throw new Error(`${target.name}: ${text}`);
   const queries = watched(world);
   return Promise.all(

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { startApiServer } from '../../src/apiserver/api-server.ts';
+import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
 import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
 import { systemClock } from '../../src/support/system-clock.ts';
 import { makeRequester, type RunningTarget, type ServedApi } from './target.ts';
@@ -10,6 +11,7 @@ const historyLimit = 400;
 /** An embedded server's API, which is that of 1.36 whatever versions of LeaseCandidate it serves. */
 export interface EmbeddedApi extends ServedApi {
   readonly candidateVersions: readonly [LeaseCandidateVersion, ...LeaseCandidateVersion[]];
+  readonly hasCustomCandidates: true;
 }
 
 export function embeddedApi(...candidateVersions: EmbeddedApi['candidateVersions']): EmbeddedApi {
@@ -17,6 +19,7 @@ export function embeddedApi(...candidateVersions: EmbeddedApi['candidateVersions
     name: `the embedded server with ${candidateVersions.join(' and ')}`,
     minor: 36,
     candidateVersions,
+    hasCustomCandidates: true,
   };
 }
 
@@ -38,7 +41,7 @@ export async function startEmbeddedTarget(api: EmbeddedApi): Promise<RunningTarg
       { token, user: { name: 'admin', groups: ['system:masters'] }, rules: 'admin' },
       { token: reader.token, user: { name: reader.user, groups: [] }, rules: 'read-only' },
     ],
-    leaseCandidateVersions: api.candidateVersions,
+    leaseCandidateVersions: [...api.candidateVersions, CUSTOM_API_VERSION],
     historyLimit,
     standIns: false,
     onError: (error) => errors.push(error),

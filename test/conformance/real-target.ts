@@ -1,7 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { installCandidateResource } from '../control-plane/candidate-resource.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
-import { type KubernetesVersion, leaseCandidateVersions } from '../control-plane/kubernetes-versions.ts';
+import {
+  defaultVersion,
+  type KubernetesVersion,
+  leaseCandidateVersions,
+} from '../control-plane/kubernetes-versions.ts';
 import { makeRequester, type RunningTarget, type ServedApi } from './target.ts';
 
 /** What a real server of this version serves, with all its versions of LeaseCandidate on. */
@@ -10,6 +15,8 @@ export function realApi(version: KubernetesVersion): ServedApi {
     name: `kube-apiserver ${version}`,
     minor: Number(version.split('.')[1]),
     candidateVersions: leaseCandidateVersions[version],
+    // The embedded server follows the latest version; older ones have other words for what is wrong with custom resources.
+    hasCustomCandidates: version === defaultVersion,
   };
 }
 
@@ -22,6 +29,7 @@ export async function startRealTarget(version: KubernetesVersion): Promise<Runni
   });
   try {
     await keepCoordinatorAway(plane);
+    if (realApi(version).hasCustomCandidates) await installCandidateResource(plane);
     const access = {
       url: plane.url,
       ca: await readFile(plane.caFile, 'utf8'),

@@ -14,6 +14,8 @@ export interface ServedApi {
   readonly minor: number;
   /** The served versions of LeaseCandidate, the preferred one first. */
   readonly candidateVersions: readonly [string, ...string[]];
+  /** Whether it serves LeaseCandidates of this project's own group. */
+  readonly hasCustomCandidates: boolean;
 }
 
 /** An API server that the conformance suite and the differential test ask. */

@@ -4,6 +4,7 @@ import { describeApply } from './topics/apply.ts';
 import { describeCandidateVersions } from './topics/candidate-versions.ts';
 import { describeCandidates } from './topics/candidates.ts';
 import { describeCreate } from './topics/create.ts';
+import { describeCustomCandidates } from './topics/custom-candidates.ts';
 import { describeDecoding } from './topics/decoding.ts';
 import { describeDelete } from './topics/delete.ts';
 import { describeDeleteCollection } from './topics/delete-collection.ts';
@@ -55,6 +56,7 @@ export const topics: Readonly<Record<string, (suite: Suite) => void>> = {
   access: describeAccess,
   candidates: describeCandidates,
   'candidate versions': describeCandidateVersions,
+  'custom candidates': describeCustomCandidates,
   namespaces: describeNamespaces,
   events: describeEvents,
   history: describeHistory,

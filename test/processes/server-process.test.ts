@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { generateCertificate } from '../../src/apiserver/access/certificates.ts';
+import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
 import { createClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../src/kubernetes/kubeconfig.ts';
 import { runServer } from '../../src/processes/server-process.ts';
@@ -179,16 +180,17 @@ describe('serve', () => {
   test('serves the versions of LeaseCandidate that it is told to', async () => {
     const { kubeconfig } = await serve({ leaseCandidateVersions: 'v1alpha2' });
     const client = connect(kubeconfig);
-    const served = async (version: string) => {
-      const path = `/apis/coordination.k8s.io/${version}/leasecandidates`;
+    const served = async (apiVersion: string) => {
+      const path = `/apis/${apiVersion}/leasecandidates`;
       const answer = await client.request({ method: 'GET', path }).catch((error: unknown) => error);
       return answer instanceof Error ? 'no' : 'yes';
     };
-    expect([await served('v1beta1'), await served('v1alpha2'), await served('v1alpha1')]).toEqual([
-      'no',
-      'yes',
-      'no',
-    ]);
+    expect([
+      await served('coordination.k8s.io/v1beta1'),
+      await served('coordination.k8s.io/v1alpha2'),
+      await served('coordination.k8s.io/v1alpha1'),
+      await served(CUSTOM_API_VERSION),
+    ]).toEqual(['no', 'yes', 'no', 'no']);
   });
 
   test('logs each request if asked to', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
 import { demoSettings } from '../../src/settings/demo-settings.ts';
 import { type RunSettings, runSettings } from '../../src/settings/run-settings.ts';
 import { type ServeSettings, serveSettings } from '../../src/settings/serve-settings.ts';
@@ -207,7 +208,7 @@ describe("serve's settings", () => {
       tlsKey: undefined,
       tokens: undefined,
       kubeconfigOut: undefined,
-      leaseCandidateVersions: ['v1beta1', 'v1alpha2', 'v1alpha1'],
+      leaseCandidateVersions: ['v1beta1', 'v1alpha2', 'v1alpha1', CUSTOM_API_VERSION],
       logLevel: 'warn',
     });
   });
@@ -227,6 +228,11 @@ describe("serve's settings", () => {
       name: 'versions in any order',
       flags: { leaseCandidateVersions: 'v1alpha1, v1beta1' },
       want: { leaseCandidateVersions: ['v1beta1', 'v1alpha1'] },
+    },
+    {
+      name: "this project's own version alone",
+      flags: { leaseCandidateVersions: CUSTOM_API_VERSION },
+      want: { leaseCandidateVersions: [CUSTOM_API_VERSION] },
     },
     { name: 'no version', flags: { leaseCandidateVersions: 'none' }, want: { leaseCandidateVersions: [] } },
     {
@@ -249,11 +255,11 @@ describe("serve's settings", () => {
     },
     {
       flags: { leaseCandidateVersions: 'v1beta1,v1' },
-      want: '--leasecandidate-versions: "v1beta1,v1" names v1; give some of v1beta1,v1alpha2,v1alpha1, or none',
+      want: '--leasecandidate-versions: "v1beta1,v1" names v1; give some of v1beta1,v1alpha2,v1alpha1,coordinated-leader-election.dev/v1alpha1, or none',
     },
     {
       flags: { leaseCandidateVersions: 'v1beta1,' },
-      want: '--leasecandidate-versions: "v1beta1," names nothing; give some of v1beta1,v1alpha2,v1alpha1, or none',
+      want: '--leasecandidate-versions: "v1beta1," names nothing; give some of v1beta1,v1alpha2,v1alpha1,coordinated-leader-election.dev/v1alpha1, or none',
     },
     {
       flags: { tlsCertificate: 'a.crt' },

@@ -59,7 +59,7 @@ export function contentTypeOf(header: string, verb: Verb, isCustom = false): str
   const type = mediaTypeOf(header);
   const types = isCustom ? customTypes : acceptedTypes;
   if (type !== undefined && (type === '' || types.includes(type))) return type;
-  throw unknownFormat(types);
+  throw unknownFormat(acceptedTypes);
 }
 
 function patchTypeOf(header: string, isCustom: boolean): string {

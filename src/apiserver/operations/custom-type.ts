@@ -3,10 +3,13 @@ import { ApiError, invalidObject } from '../errors/api-error.ts';
 import { invalid } from '../errors/field-error.ts';
 import { goJson } from '../schema/go-text.ts';
 
-/** What a custom resource does not say of itself: nothing else tells of which type it is. Undefined: it says everything. */
-export function untoldType(object: JsonObject): string | undefined {
+/**
+ * What a custom resource does not say of itself: nothing else tells of which type it is. Undefined: it says everything.
+ * `written` is the object as it was sent, which is shown.
+ */
+export function untoldType(object: JsonObject, written: string): string | undefined {
   const untold = isText(object['kind']) ? (isText(object['apiVersion']) ? '' : 'apiVersion') : 'Kind';
-  return untold === '' ? undefined : `Object '${untold}' is missing in '${goJson(object)}'`;
+  return untold === '' ? undefined : `Object '${untold}' is missing in '${written}'`;
 }
 
 /**
@@ -19,7 +22,7 @@ export function patchedKind(
   refused: (problem: string) => Error,
 ): string {
   const { kind, apiVersion, metadata } = patched;
-  if (!isText(kind)) throw refused(untoldType(patched) ?? '');
+  if (!isText(kind)) throw refused(untoldType(patched, goJson(patched)) ?? '');
   if (!isText(apiVersion)) {
     const problem = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
     throw new ApiError(500, 'InternalError', `Internal error occurred: ${problem}`, {

@@ -31,8 +31,6 @@ export function decodeBody(
   if (!isJsonObject(value)) throw unrecognized(notAnObject(value));
   const problem = typeProblem(value);
   if (problem !== undefined) throw unrecognized(problem);
-  const untold = definition.isCustom ? untoldType(value) : undefined;
-  if (untold !== undefined) throw unrecognized(untold);
   const kind = textOr(value['kind'], definition.kind);
   const expected = apiVersionOf(definition, version);
   const apiVersion = textOr(value['apiVersion'], expected);
@@ -40,6 +38,8 @@ export function decodeBody(
     badRequest(
       `${kind} in version ${goQuote(versionIn(apiVersion))} cannot be handled as a ${definition.kind}: ${why}`,
     );
+  const untold = definition.isCustom ? untoldType(value, body.toString('utf8')) : undefined;
+  if (untold !== undefined) throw validation === 'Ignore' ? refused(untold) : unrecognized(untold);
   // What a custom resource calls itself is for validation to judge.
   const isTyped = !definition.isCustom;
   if (isTyped && !isRegistered(resources, kind, apiVersion)) throw refused(notRegistered(kind, apiVersion));
@@ -55,14 +55,15 @@ export function decodeBody(
     );
   }
   const decoded = attempt(() => decodeObject(version.schema, value), refused);
+  // Nothing is known of the fields of other kinds.
+  const strictProblems = kind === definition.kind ? decoded.strictProblems : [];
   const { duplicates } = parsed;
   if (validation === 'Strict') {
     const inYaml = duplicates.length > 0 ? [duplicateKeysProblem(duplicates)] : [];
-    const problems = [...inYaml, ...decoded.strictProblems];
+    const problems = [...inYaml, ...strictProblems];
     if (problems.length > 0) throw refused(`strict decoding error: ${problems.join(', ')}`);
   }
-  if (validation === 'Warn')
-    for (const each of [...duplicates, ...decoded.strictProblems]) request.warn(each);
+  if (validation === 'Warn') for (const each of [...duplicates, ...strictProblems]) request.warn(each);
   return asObject(decoded.value, expected, kind);
 }
 

@@ -83,7 +83,8 @@ export function patch(context: OperationsContext, request: ResourceRequest): Obj
     invalidObject({ group: '', name: '' }, '', [invalid('patch', kind.shown(patched, given), problem)]);
   const patchedAs = kindAfter(context, request, patched, kind, refused);
   const decoded = attempt(() => decodeObject(version.schema, patched), refused);
-  const strictProblems = [...kind.strictProblems(given, repeated), ...decoded.strictProblems];
+  const unread = patchedAs === definition.kind ? decoded.strictProblems : [];
+  const strictProblems = [...kind.strictProblems(given, repeated), ...unread];
   if (options.fieldValidation === 'Strict' && strictProblems.length > 0) {
     throw refused(`strict decoding error: ${strictProblems.join(', ')}`);
   }

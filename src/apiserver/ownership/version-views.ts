@@ -1,7 +1,8 @@
-import type { JsonObject } from '../../support/json.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { fromUnstructured } from '../patch/from-unstructured.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { decodeObject } from '../schema/decode.ts';
+import { objectMetaSchema } from '../schema/object-meta.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { settle } from '../schema/settle.ts';
 import type { Versions } from './ownership.ts';
@@ -51,10 +52,19 @@ export function inVersion(object: JsonObject, apiVersion: string, versions: Vers
  * @throws {ConversionError | DecodeError} where it does not fit.
  */
 export function typedObject(schema: StructSchema, object: JsonObject): ApiObject {
+  // Of a custom resource, only metadata is of a type: null in its spec is for validation to see.
   const value = schema.isStructural
-    ? settle(schema, object)
-    : decodeObject(schema, fromUnstructured(schema, object)).value;
+    ? settle(schema, { ...object, metadata: typed(objectMetaSchema, asJsonObject(object['metadata'])) })
+    : typed(schema, object);
   return { ...value, metadata: value['metadata'] ?? {} } as unknown as ApiObject;
+}
+
+function typed(schema: StructSchema, object: JsonObject): JsonObject {
+  return decodeObject(schema, fromUnstructured(schema, object)).value;
+}
+
+function asJsonObject(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
 }
 
 /** What an object of a type is before anything is set in it. */

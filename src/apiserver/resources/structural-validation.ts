@@ -64,7 +64,7 @@ function validateValue(
 /** What the real server says of numbers has little to do with the types that it was given. */
 function validateInteger(value: unknown, place: string): readonly FieldError[] {
   if (typeof value !== 'number') {
-    const isNamed = typeof value === 'string' || value === null;
+    const isNamed = typeof value === 'string' || value === null || Array.isArray(value);
     return [isNamed ? typeInvalid(place, typeOf(value), 'integer') : typeInvalid(place, '', 'int32')];
   }
   const outOfRange = invalid(

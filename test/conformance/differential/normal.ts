@@ -90,7 +90,7 @@ function normalText(text: string, names: Names): string {
         (_, before: string, revision: string) => `${before}(${names.revisions.get(revision) ?? 'REVISION'})`,
       )
       .replaceAll(
-        /(in the precondition \(|resourceVersion:)(\d+)/g,
+        /(in the precondition \(|resourceVersion:|"resourceVersion":")(\d+)/g,
         (_, before: string, revision: string) => `${before}${names.revisions.get(revision) ?? 'REVISION'}`,
       )
       .replaceAll(/too old resource version: (\S+) \(\d+\)/g, 'too old resource version: $1 (REVISION)')
@@ -129,6 +129,15 @@ function isAge(cell: unknown): boolean {
 }
 
 function byText(a: unknown, b: unknown): number {
-  const [first, second] = [JSON.stringify(a), JSON.stringify(b)];
+  const [first, second] = [textOf(a), textOf(b)];
   return first < second ? -1 : first > second ? 1 : 0;
+}
+
+/** Whatever order the fields are written in. */
+function textOf(value: unknown): string {
+  return JSON.stringify(isFields(value) ? Object.entries(value).toSorted(byName) : value);
+}
+
+function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
+  return one < other ? -1 : 1;
 }

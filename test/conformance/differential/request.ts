@@ -1,3 +1,4 @@
+import { GROUP } from '../../../src/election/group.ts';
 import type { RequestOptions } from '../target.ts';
 import { mediaTypes } from '../workspace.ts';
 import { type Fields, type Revision, type Step, validCandidate } from './steps.ts';
@@ -8,7 +9,7 @@ export interface Request {
   readonly method: string;
   readonly path: string;
   readonly options: RequestOptions;
-  /** `leases` or `leasecandidates`. */
+  /** `leases.coordination.k8s.io`: the same in all versions. */
   readonly resource: string;
   /** The revision of the list that this goes on with or asks for, if it does. */
   readonly listRevision?: string;
@@ -19,13 +20,14 @@ export interface Request {
 interface Type {
   readonly resource: string;
   readonly kind: string;
+  readonly group: string;
   readonly version: string;
 }
 
 /** The request that a step stands for on the server that `memory` is of. */
 export function requestFor(step: Step, world: World, memory: Memory): Request {
   const type = typeOf(step.resource, world);
-  const collection = `/apis/coordination.k8s.io/${type.version}/namespaces/${world.namespace}/${type.resource}`;
+  const collection = `/apis/${type.group}/${type.version}/namespaces/${world.namespace}/${type.resource}`;
   const page =
     step.kind === 'list' && step.page !== undefined ? pageOf(step.page, collection, memory) : undefined;
   const { revision } = step.kind === 'list' ? step : { revision: 'none' as const };
@@ -38,7 +40,7 @@ export function requestFor(step: Step, world: World, memory: Memory): Request {
   };
   const listRevision = page?.revision ?? (asked === '0' ? undefined : asked);
   return {
-    resource: type.resource,
+    resource: collectionName(type),
     method: methodOf(step),
     path: `${'name' in step && !isOnCollection(step) ? `${collection}/${step.name}` : collection}${queryText(query)}`,
     options: {
@@ -51,10 +53,13 @@ export function requestFor(step: Step, world: World, memory: Memory): Request {
   };
 }
 
-function typeOf(resource: Step['resource'], { candidateVersions }: World): Type {
-  if (resource === 'leases') return { resource: 'leases', kind: 'Lease', version: 'v1' };
+function typeOf(resource: Step['resource'], { candidateVersions, comparesCustom }: World): Type {
+  const group = 'coordination.k8s.io';
+  const candidates = { resource: 'leasecandidates', kind: 'LeaseCandidate' };
+  if (resource === 'custom' && comparesCustom) return { ...candidates, group: GROUP, version: 'v1alpha1' };
+  if (typeof resource !== 'number') return { resource: 'leases', kind: 'Lease', group, version: 'v1' };
   const version = candidateVersions[resource % candidateVersions.length] ?? candidateVersions[0];
-  return { resource: 'leasecandidates', kind: 'LeaseCandidate', version };
+  return { ...candidates, group, version };
 }
 
 function methodOf(step: Step): string {
@@ -161,9 +166,9 @@ function writtenObject(
 
 function envelopeOf(
   envelope: 'full' | 'bare' | 'wrong kind' | 'wrong version',
-  { kind, version }: Type,
+  { kind, group, version }: Type,
 ): Fields {
-  const apiVersion = `coordination.k8s.io/${version}`;
+  const apiVersion = `${group}/${version}`;
   switch (envelope) {
     case 'full':
       return { apiVersion, kind };
@@ -172,31 +177,39 @@ function envelopeOf(
     case 'wrong kind':
       return { apiVersion, kind: 'Other' };
     case 'wrong version':
-      return { apiVersion: 'coordination.k8s.io/v9', kind };
+      return { apiVersion: `${group}/v9`, kind };
   }
 }
 
 /** A whole spec: a candidate gets what it needs, unless the step says otherwise. */
 function specOf(spec: Fields, type: Type, base: Fields | undefined = undefined): Fields {
   if (type.kind === 'Lease') return { ...base, ...spec };
-  const strategy =
-    type.version === 'v1alpha1'
-      ? { preferredStrategies: ['OldestEmulationVersion'] }
-      : { strategy: 'OldestEmulationVersion' };
+  const strategy = hasStrategyList(type)
+    ? { preferredStrategies: ['OldestEmulationVersion'] }
+    : { strategy: 'OldestEmulationVersion' };
   return fitting({ ...validCandidate, ...strategy, ...base, ...spec }, type) as Fields;
 }
 
 /** Without the fields of other versions: unknown fields have their own place in a step. */
-function fitting(spec: unknown, { kind, version }: Type): unknown {
-  if (kind === 'Lease' || typeof spec !== 'object' || spec === null) return spec;
-  const { strategy, preferredStrategies, ...rest } = spec as Fields;
-  return version === 'v1alpha1'
+function fitting(spec: unknown, type: Type): unknown {
+  if (type.kind === 'Lease' || typeof spec !== 'object' || spec === null) return spec;
+  const { strategy, preferredStrategies, priority, ...others } = spec as Fields;
+  const rest = type.group === GROUP && priority !== undefined ? { ...others, priority } : others;
+  return hasStrategyList(type)
     ? { ...rest, ...(preferredStrategies !== undefined && { preferredStrategies }) }
     : { ...rest, ...(strategy !== undefined && { strategy }) };
 }
 
-function seen(name: string, { resource }: Type, memory: Memory) {
-  return memory.objects.get(`${resource}/${name}`) ?? [];
+function collectionName({ resource, group }: Type): string {
+  return `${resource}.${group}`;
+}
+
+function hasStrategyList({ group, version }: Type): boolean {
+  return group !== GROUP && version === 'v1alpha1';
+}
+
+function seen(name: string, type: Type, memory: Memory) {
+  return memory.objects.get(`${collectionName(type)}/${name}`) ?? [];
 }
 
 function uidField(
@@ -234,7 +247,9 @@ function namedRevision(
     default: {
       const states =
         name === undefined
-          ? [...memory.objects].flatMap(([key, all]) => (key.startsWith(`${type.resource}/`) ? all : []))
+          ? [...memory.objects].flatMap(([key, all]) =>
+              key.startsWith(`${collectionName(type)}/`) ? all : [],
+            )
           : seen(name, type, memory);
       const revisions = states.map(({ metadata }) => BigInt(metadata.resourceVersion));
       if (revisions.length === 0) return name === undefined ? memory.start : undefined;

@@ -16,8 +16,8 @@ export type Step =
 export type Fields = Readonly<Record<string, unknown>>;
 
 interface About {
-  /** Leases, or LeaseCandidates in one of the served versions, counted modulo their number. */
-  readonly resource: 'leases' | number;
+  /** Leases, LeaseCandidates in one of the served versions, counted modulo their number, or those of this project's group. */
+  readonly resource: 'leases' | 'custom' | number;
   readonly name: string;
 }
 
@@ -144,6 +144,7 @@ const candidateSpec = some({
   emulationVersion: version,
   strategy,
   preferredStrategies: mostly<unknown>(fc.array(strategy, { maxLength: 2 }), oddValue),
+  priority: count(0, 1, 5),
 });
 
 /** What a LeaseCandidate needs, so that most of them can be created. */
@@ -265,6 +266,7 @@ const accept = mostly<string | undefined>(
 const resource = fc.oneof(
   { arbitrary: fc.constant('leases' as const), weight: 3 },
   { arbitrary: fc.nat({ max: 1 }), weight: 2 },
+  { arbitrary: fc.constant('custom' as const), weight: 2 },
 );
 const name = mostly<string>(fc.constantFrom(...names), fc.constantFrom('Not_Valid', 'd'), 25);
 const about = { resource, name };
@@ -390,6 +392,8 @@ const pointer = fc.constantFrom(
   '/spec/leaseTransitions',
   '/spec/leaseName',
   '/spec/renewTime',
+  '/spec/priority',
+  '/spec/strategy',
   '/spec/other',
   '/other/deeper',
 );

@@ -4,6 +4,8 @@ import type { Answer, Body } from '../target.ts';
 export interface World {
   readonly namespace: string;
   readonly candidateVersions: readonly [string, ...string[]];
+  /** Whether LeaseCandidates of this project's group take part; where they do not, Leases stand in. */
+  readonly comparesCustom: boolean;
 }
 
 /** What one server has answered so far, for later requests to refer to. */

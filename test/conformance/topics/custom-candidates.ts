@@ -1,0 +1,395 @@
+import { expect } from 'vitest';
+import { GROUP } from '../../../src/election/group.ts';
+import {
+  alreadyExists,
+  anUid,
+  applied,
+  applyConflict,
+  aRevision,
+  aTime,
+  badRequest,
+  type Cause,
+  deletedStatus,
+  expectAnswer,
+  failure,
+  invalid,
+  invalidObject,
+  methodNotAllowed,
+  notFound,
+  required,
+  type Subject,
+  staleUpdate,
+  updated,
+} from '../expected.ts';
+import type { Suite } from '../suite.ts';
+import { collectionOf, mediaTypes, type Workspace } from '../workspace.ts';
+
+const apiVersion = `${GROUP}/v1alpha1`;
+const candidates: Subject = { group: GROUP, kind: 'leasecandidates' };
+const candidateKind: Subject = { group: GROUP, kind: 'LeaseCandidate' };
+const type = { apiVersion, kind: 'LeaseCandidate' };
+const defaults = { binaryVersion: '0.0.0', strategy: 'OldestEmulationVersion' };
+const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
+
+/** What is added where something keeps a server from looking at rules. */
+const notChecked: Cause = [
+  '<nil>',
+  'FieldValueInvalid',
+  'Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+];
+const wrongType = (field: string, found: string, wanted: string): Cause => [
+  field,
+  'FieldValueTypeInvalid',
+  `Invalid value: "${found}": ${field} in body must be of type ${wanted}: "${found}"`,
+];
+const immutable = 'it cannot be changed: delete this candidate, and create one for the other Lease';
+
+function candidate(name: string, spec: unknown = { leaseName: 'web' }) {
+  return { ...type, metadata: { name }, spec };
+}
+
+/** LeaseCandidates of this project's group, which are custom resources; nothing where they are not served. */
+export function describeCustomCandidates({ test: testIn, hasCustomCandidates }: Suite): void {
+  if (!hasCustomCandidates) {
+    testIn('are not served', async ({ request }) => {
+      expect((await request('GET', `/apis/${apiVersion}`)).code).toBe(404);
+    });
+    return;
+  }
+  const test = (
+    name: string,
+    body: (own: ReturnType<typeof collectionOf>, all: Workspace) => Promise<void>,
+  ) =>
+    testIn(name, (workspace) =>
+      body(
+        collectionOf(workspace.target, workspace.namespace, { ...type, resource: 'leasecandidates' }),
+        workspace,
+      ),
+    );
+
+  test('are found by discovery, with short name and category', async (_, { request }) => {
+    const served = { groupVersion: apiVersion, version: 'v1alpha1' };
+    expectAnswer(await request('GET', `/apis/${GROUP}`), 200, {
+      kind: 'APIGroup',
+      apiVersion: 'v1',
+      name: GROUP,
+      versions: [served],
+      preferredVersion: served,
+    });
+    const names = { shortNames: ['lcand'], categories: ['leader-election'] };
+    expectAnswer(await request('GET', `/apis/${apiVersion}`), 200, {
+      kind: 'APIResourceList',
+      apiVersion: 'v1',
+      groupVersion: apiVersion,
+      resources: [
+        {
+          name: 'leasecandidates',
+          singularName: 'leasecandidate',
+          namespaced: true,
+          kind: 'LeaseCandidate',
+          verbs,
+          ...names,
+          storageVersionHash: expect.any(String),
+        },
+      ],
+    });
+    const all = await request('GET', '/apis', { accept: aggregated });
+    expect(all.json.items.find(({ metadata }) => metadata.name === GROUP)?.['versions']).toEqual([
+      {
+        version: 'v1alpha1',
+        resources: [
+          {
+            resource: 'leasecandidates',
+            responseKind: { group: GROUP, version: 'v1alpha1', kind: 'LeaseCandidate' },
+            scope: 'Namespaced',
+            singularResource: 'leasecandidate',
+            verbs,
+            ...names,
+          },
+        ],
+        freshness: 'Current',
+      },
+    ]);
+  });
+
+  test('have defaults and a generation, and say in lists what they are', async (own, { namespace }) => {
+    const fields = { '.': {}, 'f:binaryVersion': {}, 'f:leaseName': {}, 'f:strategy': {} };
+    const body = {
+      ...type,
+      metadata: {
+        name: 'a',
+        namespace,
+        uid: anUid,
+        resourceVersion: aRevision,
+        generation: 1,
+        creationTimestamp: aTime,
+        managedFields: [updated('conformance', { 'f:spec': fields }, apiVersion)],
+      },
+      spec: { leaseName: 'web', ...defaults },
+    };
+    const given = { ...candidate('a', { leaseName: 'web', renewTime: null }) };
+    expectAnswer(await own.create({ ...given, metadata: { name: 'a', generation: 7 } }), 201, body);
+    expectAnswer(await own.get('a'), 200, body);
+    expectAnswer(await own.create(given), 409, alreadyExists(candidates, 'a'));
+    expectAnswer(await own.list(), 200, {
+      apiVersion,
+      kind: 'LeaseCandidateList',
+      metadata: { continue: '', resourceVersion: aRevision },
+      items: [body],
+    });
+  });
+
+  test('count the states of their spec, and of nothing else', async (own) => {
+    await own.make(candidate('a'));
+    const generations: unknown[] = [];
+    for (const patch of [
+      { spec: { priority: 1 } },
+      { spec: { priority: 1 } },
+      { metadata: { labels: { a: 'b' }, generation: 9 } },
+      { spec: { priority: null } },
+    ]) {
+      const { json } = await own.mergePatch('a', patch);
+      generations.push(json.metadata['generation']);
+    }
+    expect(generations).toEqual([2, 2, 2, 3]);
+  });
+
+  const wrong: readonly (readonly [string, unknown, readonly Cause[]])[] = [
+    ['no spec', undefined, [required('spec'), notChecked]],
+    ['a spec of null', null, [required('spec'), notChecked]],
+    ['a spec that is a text', 'x', [wrongType('spec', 'string', 'object'), notChecked]],
+    ['no leaseName', { binaryVersion: 'x' }, [required('spec.leaseName'), notChecked]],
+    [
+      'a leaseName that is a number',
+      { leaseName: 1 },
+      [wrongType('spec.leaseName', 'integer', 'string'), notChecked],
+    ],
+    [
+      'a leaseName that is a list',
+      { leaseName: [] },
+      [wrongType('spec.leaseName', 'array', 'string'), notChecked],
+    ],
+    [
+      'a leaseName that is too long',
+      { leaseName: 'x'.repeat(254) },
+      [['spec.leaseName', 'FieldValueTooLong', 'Too long: may not be more than 253 bytes'], notChecked],
+    ],
+    [
+      'a priority that is a text',
+      { leaseName: 'web', priority: '1' },
+      [wrongType('spec.priority', 'string', 'integer'), notChecked],
+    ],
+    [
+      'a priority that is too high',
+      { leaseName: 'web', priority: 2 ** 31 },
+      [
+        [
+          '<nil>',
+          'FieldValueInvalid',
+          'Invalid value: "": Checked value must be of type integer with format int32 in spec.priority',
+        ],
+        invalid('spec.priority', '2147483648', 'set it to a whole number from -2147483648 to 2147483647'),
+      ],
+    ],
+    [
+      'a strategy that nobody knows',
+      { leaseName: 'web', strategy: 'Other' },
+      [
+        invalid(
+          'spec.strategy',
+          '"Other"',
+          'set it to OldestEmulationVersion, or to a strategy with a domain in its name, such as example.com/nearest: at most 253 characters before the slash, 63 after it',
+        ),
+      ],
+    ],
+    [
+      'an emulationVersion above the binaryVersion',
+      { leaseName: 'web', emulationVersion: '1.0.0' },
+      [
+        [
+          'spec.emulationVersion',
+          'FieldValueInvalid',
+          'Invalid value: it must not be higher than binaryVersion: lower it, raise binaryVersion, or leave it out if the program emulates no older version',
+        ],
+      ],
+    ],
+  ];
+  for (const [what, spec, causes] of wrong) {
+    test(`are refused with ${what}`, async (own) => {
+      expectAnswer(
+        await own.create({ ...candidate('a'), spec }),
+        422,
+        invalidObject(candidateKind, 'a', causes),
+      );
+    });
+  }
+
+  test('have to say what they are', async (own) => {
+    const { code, json } = await own.create({ metadata: { name: 'a' }, spec: {} });
+    expect([code, json['message']]).toEqual([400, expect.stringContaining("Object 'Kind' is missing in '")]);
+    expectAnswer(
+      await own.create({ ...candidate('a'), kind: 'Lease' }),
+      422,
+      invalidObject({ group: GROUP, kind: 'Lease' }, 'a', [
+        invalid('kind', '"Lease"', 'must be LeaseCandidate'),
+      ]),
+    );
+  });
+
+  test('lose fields that are unknown, with a warning or a refusal', async (own) => {
+    const body = { ...candidate('a', { leaseName: 'web', other: 1 }), status: {} };
+    const metadata = { name: 'a', more: 1 };
+    const unknown = ['metadata.more', 'spec.other', 'status'].map((path) => `unknown field "${path}"`);
+    for (const [fieldValidation, warnings] of [
+      ['', unknown],
+      ['Warn', unknown],
+      ['Ignore', []],
+    ] as const) {
+      const query = { dryRun: 'All', ...(fieldValidation !== '' && { fieldValidation }) };
+      const answer = await own.create({ ...body, metadata }, { query });
+      expect([answer.code, answer.warnings]).toEqual([201, warnings]);
+      expect(answer.json.spec).toEqual({ leaseName: 'web', ...defaults });
+    }
+    expectAnswer(
+      await own.create({ ...body, metadata }, { query: { fieldValidation: 'Strict' } }),
+      400,
+      badRequest(
+        `LeaseCandidate in version "v1alpha1" cannot be handled as a LeaseCandidate: strict decoding error: ${unknown.join(', ')}`,
+      ),
+    );
+  });
+
+  test('are replaced, but not created, by PUT, and never for another Lease', async (own) => {
+    expectAnswer(await own.replace('a', candidate('a')), 404, notFound(candidates, 'a'));
+    const made = await own.make(candidate('a'));
+    const changed = { ...made, spec: { ...made.spec, leaseName: 'other' } };
+    expectAnswer(
+      await own.replace('a', changed),
+      422,
+      invalidObject(candidateKind, 'a', [invalid('spec.leaseName', '"other"', immutable)]),
+    );
+    const { json } = await own.replace('a', { ...made, spec: { leaseName: 'web', priority: 2 } });
+    expect(json.spec).toEqual({ leaseName: 'web', priority: 2, ...defaults });
+    expectAnswer(await own.replace('a', made), 409, staleUpdate(candidates, 'a'));
+  });
+
+  test('are changed by every kind of patch but the strategic merge patch', async (own) => {
+    await own.make(candidate('a'));
+    const added = await own.jsonPatch('a', [{ op: 'add', path: '/spec/priority', value: 3 }]);
+    expect(added.json.spec).toEqual({ leaseName: 'web', priority: 3, ...defaults });
+    const merged = await own.mergePatch('a', { spec: { priority: null, strategy: null } });
+    expect(merged.json.spec).toEqual({ leaseName: 'web', ...defaults });
+    const refusal = failure(
+      415,
+      'UnsupportedMediaType',
+      'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml',
+    );
+    expectAnswer(await own.strategicPatch('a', { spec: { priority: 1 } }), 415, refusal);
+    expectAnswer(
+      await own.mergePatch('a', { spec: { leaseName: null } }),
+      422,
+      invalidObject(candidateKind, 'a', [required('spec.leaseName'), notChecked]),
+    );
+  });
+
+  test('are applied, field by field', async (own) => {
+    const config = { metadata: { name: 'a' }, spec: { leaseName: 'web', priority: 1 } };
+    const { code, json } = await own.apply('a', 'first', config);
+    expect([code, json.spec]).toEqual([201, { ...config.spec, ...defaults }]);
+    expect(json.metadata.managedFields).toEqual([
+      applied('first', { 'f:spec': { 'f:leaseName': {}, 'f:priority': {} } }, apiVersion),
+    ]);
+    const other = { ...config, spec: { priority: 2 } };
+    expectAnswer(await own.apply('a', 'second', other), 409, applyConflict([['"first"', '.spec.priority']]));
+    const unknown = { ...config, spec: { other: 1 } };
+    expect((await own.apply('a', 'second', unknown)).json).toMatchObject({
+      code: 500,
+      message: expect.stringContaining('.spec.other: field not declared in schema'),
+    });
+    expectAnswer(
+      await own.apply('a', 'first', { ...config, spec: { ...config.spec, renewTime: null } }),
+      422,
+      invalidObject(candidateKind, 'a', [wrongType('spec.renewTime', 'null', 'string'), notChecked]),
+    );
+  });
+
+  test('are shown as rows with all that decides', async (own) => {
+    await own.make(candidate('a'));
+    await own.make(
+      candidate('b', { leaseName: 'db', binaryVersion: '2.0.0', emulationVersion: '1.0.0', priority: -1 }),
+    );
+    const column = (name: string, shown: string, format = '') => ({
+      ...{ name, type: shown, format, priority: 0 },
+      description: expect.any(String),
+    });
+    const { json } = await own.list({ accept: mediaTypes.table });
+    expect(json['columnDefinitions']).toEqual([
+      column('Name', 'string', 'name'),
+      column('LeaseName', 'string'),
+      column('BinaryVersion', 'string'),
+      column('EmulationVersion', 'string'),
+      column('Priority', 'integer'),
+      column('Age', 'date'),
+    ]);
+    const cells = (json['rows'] as readonly { readonly cells: unknown }[]).map((row) => row.cells);
+    expect(cells).toEqual([
+      ['a', 'web', '0.0.0', null, null, expect.stringMatching(/^\d+s$/)],
+      ['b', 'db', '2.0.0', '1.0.0', -1, expect.stringMatching(/^\d+s$/)],
+    ]);
+  });
+
+  test('are selected and watched by their Lease', async (own) => {
+    const query = { fieldSelector: 'spec.leaseName=web' };
+    const watch = await own.watch({ query: { ...query, resourceVersion: await own.revision() } });
+    const [web] = [
+      await own.make(candidate('web-0')),
+      await own.make(candidate('db-0', { leaseName: 'db' })),
+    ];
+    const changed = await own.mergePatch('web-0', { spec: { priority: 1 } });
+    const listed = await own.list({ query });
+    expect(listed.json.items).toEqual([changed.json]);
+    expectAnswer(await own.delete('web-0'), 200, deletedStatus(candidates, 'web-0', web.metadata.uid));
+    expect(await watch.next()).toEqual({ type: 'ADDED', object: web });
+    expect(await watch.next()).toEqual({ type: 'MODIFIED', object: changed.json });
+    expect(await watch.next()).toMatchObject({ type: 'DELETED', object: { metadata: { name: 'web-0' } } });
+    watch.close();
+    expectAnswer(
+      await own.list({ query: { fieldSelector: 'spec.priority=1' } }),
+      400,
+      badRequest('field label not supported: spec.priority'),
+    );
+  });
+
+  test('are described in OpenAPI, without the paths of outdated watches', async (_, { request }) => {
+    const { json } = await request('GET', `/openapi/v3/apis/${apiVersion}`);
+    const { paths, components } = json as unknown as {
+      readonly paths: Readonly<Record<string, unknown>>;
+      readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
+    };
+    const all = `/apis/${apiVersion}/namespaces/{namespace}/leasecandidates`;
+    expect(Object.keys(paths).sort()).toEqual([`/apis/${apiVersion}/leasecandidates`, all, `${all}/{name}`]);
+    expect(components.schemas[`dev.coordinated-leader-election.v1alpha1.LeaseCandidate`]).toMatchObject({
+      required: ['spec'],
+      properties: {
+        spec: {
+          required: ['leaseName'],
+          properties: {
+            leaseName: { type: 'string', maxLength: 253, description: expect.stringMatching(/\S/) },
+            binaryVersion: { type: 'string', default: '0.0.0', maxLength: 128 },
+            emulationVersion: { type: 'string', maxLength: 128 },
+            priority: { type: 'integer', format: 'int32' },
+            strategy: { type: 'string', default: 'OldestEmulationVersion', maxLength: 317 },
+            renewTime: { type: 'string', maxLength: 32 },
+            pingTime: { type: 'string', maxLength: 32 },
+          },
+        },
+      },
+      'x-kubernetes-group-version-kind': [{ group: GROUP, kind: 'LeaseCandidate', version: 'v1alpha1' }],
+    });
+  });
+
+  test('are in no group that is written to', async (_, { request }) => {
+    expectAnswer(await request('DELETE', `/apis/${apiVersion}/leasecandidates`), 405, methodNotAllowed);
+  });
+}
