@@ -23,6 +23,16 @@ export const customResourceDifferences: readonly KnownDifference[] = [
     ),
   },
   {
+    title: 'What else is wrong with a custom resource that says it is of another kind',
+    reason: 'A real server does not leave out its unknown fields, and trips over them.',
+    reconcile: onBoth((answer) =>
+      withCauses(answer, (causes) => {
+        const ofKind = causes.filter(({ field }) => field === 'kind');
+        return ofKind.length > 0 ? ofKind : causes;
+      }),
+    ),
+  },
+  {
     title: 'The order of what is wrong with a custom resource',
     reason: 'A real server takes the fields from a map, in any order.',
     reconcile: onBoth((answer) => withCauses(answer, (causes) => causes.toSorted(byText))),

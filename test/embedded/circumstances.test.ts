@@ -1,6 +1,7 @@
 import { vi } from 'vitest';
 import './suites/api-versions.ts';
 import './suites/collection.ts';
+import './suites/custom-candidates.ts';
 import './suites/outages.ts';
 import './suites/quiet.ts';
 

@@ -8,7 +8,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { generateCertificate } from '../../src/apiserver/access/certificates.ts';
 import { kubeconfigText } from '../../src/apiserver/access/kubeconfig-text.ts';
 import { type ApiServer, type RequestLine, startApiServer } from '../../src/apiserver/api-server.ts';
-import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
+import type { ServedCandidates } from '../../src/coordination/candidate-sources.ts';
 import { systemClock } from '../../src/support/system-clock.ts';
 import { apiRequest } from '../control-plane/api-request.ts';
 import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
@@ -17,7 +17,7 @@ import { coordinatorRules } from '../support/coordinator-role.ts';
 /** How the embedded server is started. */
 export interface EmbeddedClusterOptions {
   /** Default: all of them. */
-  readonly leaseCandidateVersions?: readonly LeaseCandidateVersion[];
+  readonly leaseCandidateVersions?: readonly ServedCandidates[];
   readonly historyLimit?: number;
   /** Whether it has a data directory, and so can be opened again after it was closed; default false. */
   readonly keepsData?: boolean;
@@ -36,7 +36,7 @@ export interface EmbeddedCluster extends CoordinationServer {
   /** Closes the server; what it keeps is there when it is opened again. */
   close(): Promise<void>;
   /** Starts the server again where it was, with its data directory. */
-  open(leaseCandidateVersions?: readonly LeaseCandidateVersion[]): Promise<void>;
+  open(leaseCandidateVersions?: readonly ServedCandidates[]): Promise<void>;
   /** @throws AggregateError when anything happened that never should, or a coordinator lacked a right. */
   stop(): Promise<void>;
 }
@@ -60,7 +60,7 @@ export async function startEmbeddedCluster(options: EmbeddedClusterOptions = {})
   const requests: RequestLine[] = [];
   const errors: unknown[] = [];
 
-  const start = (port: number, leaseCandidateVersions: readonly LeaseCandidateVersion[] | undefined) =>
+  const start = (port: number, leaseCandidateVersions: readonly ServedCandidates[] | undefined) =>
     startApiServer({
       clock: systemClock,
       listen: { host: HOST, port },

@@ -1,3 +1,4 @@
+import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
 import { createNamespaces } from '../control-plane/cluster-objects.ts';
 import { type SimCandidates, startSimCandidates } from '../control-plane/sim-candidate.ts';
 import { type WatchedLease, type WatchedObjects, watchLeases } from '../control-plane/watched-objects.ts';
@@ -40,7 +41,8 @@ export async function startEmbeddedSite(options: EmbeddedSiteOptions = {}): Prom
   const cluster = await startEmbeddedCluster(options);
   const leases = await watchLeases(cluster);
   const version = options.leaseCandidateVersions?.[0] ?? 'v1beta1';
-  const candidates = await startSimCandidates(cluster, `coordination.k8s.io/${version}`, options.pace);
+  const apiVersion = version === CUSTOM_API_VERSION ? version : (`coordination.k8s.io/${version}` as const);
+  const candidates = await startSimCandidates(cluster, apiVersion, options.pace);
   const participants = startParticipants(cluster);
   const createNamespace = (name: string) => createNamespaces(cluster, name);
   const parts = { cluster, leases, candidates, participants, createNamespace };

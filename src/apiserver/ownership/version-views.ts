@@ -5,6 +5,7 @@ import { decodeObject } from '../schema/decode.ts';
 import { objectMetaSchema } from '../schema/object-meta.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { settle } from '../schema/settle.ts';
+import { parseTime } from '../schema/time-text.ts';
 import type { Versions } from './ownership.ts';
 import { checkConfiguration } from './typed-check.ts';
 
@@ -54,7 +55,7 @@ export function inVersion(object: JsonObject, apiVersion: string, versions: Vers
 export function typedObject(schema: StructSchema, object: JsonObject): ApiObject {
   // Of a custom resource, only metadata is of a type: null in its spec is for validation to see.
   const value = schema.isStructural
-    ? settle(schema, { ...object, metadata: typed(objectMetaSchema, asJsonObject(object['metadata'])) })
+    ? settle(schema, { ...object, metadata: typed(objectMetaSchema, readableMetadata(object['metadata'])) })
     : typed(schema, object);
   return { ...value, metadata: value['metadata'] ?? {} } as unknown as ApiObject;
 }
@@ -63,8 +64,15 @@ function typed(schema: StructSchema, object: JsonObject): JsonObject {
   return decodeObject(schema, fromUnstructured(schema, object)).value;
 }
 
-function asJsonObject(value: unknown): JsonObject {
-  return isJsonObject(value) ? value : {};
+/** Metadata of a custom resource without times that are none, which the real server passes over. */
+function readableMetadata(value: unknown): JsonObject {
+  const fields = isJsonObject(value) ? Object.entries(value) : [];
+  return Object.fromEntries(fields.filter(([name, each]) => !isUnreadableTime(name, each)));
+}
+
+function isUnreadableTime(name: string, value: unknown): boolean {
+  const isTime = objectMetaSchema.fields[name]?.type.kind === 'time';
+  return isTime && typeof value === 'string' && 'problem' in parseTime(value, 'time');
 }
 
 /** What an object of a type is before anything is set in it. */

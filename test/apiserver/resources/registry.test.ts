@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { createResources } from '../../../src/apiserver/resources/registry.ts';
 import type { FieldSchema, StructSchema, TypeSchema } from '../../../src/apiserver/schema/schema.ts';
-import type { LeaseCandidateVersion } from '../../../src/coordination/lease-candidate-version.ts';
+import {
+  CUSTOM_API_VERSION,
+  type ServedCandidates,
+  servedCandidates,
+} from '../../../src/coordination/candidate-sources.ts';
 
-const served = (...leaseCandidateVersions: LeaseCandidateVersion[]) =>
+const served = (...leaseCandidateVersions: ServedCandidates[]) =>
   createResources({ leaseCandidateVersions }).map(
     ({ group, resource, versions }) =>
       `${resource}.${group} ${versions.map(({ version }) => version).join(',')}`,
@@ -11,13 +15,26 @@ const served = (...leaseCandidateVersions: LeaseCandidateVersion[]) =>
 
 describe('what is served', () => {
   const always = ['namespaces. v1', 'events. v1', 'events.events.k8s.io v1', 'leases.coordination.k8s.io v1'];
-  test.each<[string, LeaseCandidateVersion[], string[]]>([
+  test.each<[string, ServedCandidates[], string[]]>([
     ['without LeaseCandidates', [], []],
     ['with one version of them', ['v1beta1'], ['leasecandidates.coordination.k8s.io v1beta1']],
     [
       'with several, in the order given',
       ['v1alpha1', 'v1beta1'],
       ['leasecandidates.coordination.k8s.io v1alpha1,v1beta1'],
+    ],
+    [
+      "with those of this project's group alone",
+      [CUSTOM_API_VERSION],
+      ['leasecandidates.coordinated-leader-election.dev v1alpha1'],
+    ],
+    [
+      'with those of both groups',
+      ['v1beta1', CUSTOM_API_VERSION],
+      [
+        'leasecandidates.coordination.k8s.io v1beta1',
+        'leasecandidates.coordinated-leader-election.dev v1alpha1',
+      ],
     ],
   ])('%s', (_, versions, want) => {
     expect(served(...versions)).toEqual([...always, ...want]);
@@ -35,7 +52,7 @@ test('versions that the real server is about to drop say so', () => {
 });
 
 describe('every field of every version', () => {
-  const versions = createResources({ leaseCandidateVersions: ['v1beta1', 'v1alpha2', 'v1alpha1'] }).flatMap(
+  const versions = createResources({ leaseCandidateVersions: servedCandidates }).flatMap(
     (definition) => definition.versions,
   );
   const fields = new Map<string, FieldSchema>();

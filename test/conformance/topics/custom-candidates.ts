@@ -14,7 +14,6 @@ import {
   failure,
   invalid,
   invalidObject,
-  methodNotAllowed,
   notFound,
   required,
   type Subject,
@@ -387,9 +386,5 @@ export function describeCustomCandidates({ test: testIn, hasCustomCandidates }: 
       },
       'x-kubernetes-group-version-kind': [{ group: GROUP, kind: 'LeaseCandidate', version: 'v1alpha1' }],
     });
-  });
-
-  test('are in no group that is written to', async (_, { request }) => {
-    expectAnswer(await request('DELETE', `/apis/${apiVersion}/leasecandidates`), 405, methodNotAllowed);
   });
 }
