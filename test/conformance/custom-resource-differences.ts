@@ -38,12 +38,13 @@ export const customResourceDifferences: readonly KnownDifference[] = [
     reconcile: onBoth((answer) => withCauses(answer, (causes) => causes.toSorted(byText))),
   },
   {
-    title: 'Warnings of fields where the version of a custom resource is none',
+    title: 'What is said of a custom resource of a version that is none',
     reason: 'A real server refuses it all the same, but calls its spec unknown first.',
     reconcile: onBoth((answer) => {
-      const { message } = (answer.body ?? {}) as { readonly message?: unknown };
-      const isSo = String(message).startsWith(`the API version in the data (${GROUP}/v9)`);
-      return isSo ? { ...answer, warnings: [] } : answer;
+      const body = (answer.body ?? {}) as { readonly message?: unknown };
+      const isSo = /\/v9\) does not match|^LeaseCandidate in version "v9"/.test(String(body.message));
+      const { code } = answer;
+      return isSo ? { ...answer, warnings: [], body: { ...body, message: `${code}: no version` } } : answer;
     }),
   },
   {

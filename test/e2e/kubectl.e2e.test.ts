@@ -1,7 +1,9 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
 import { keepCoordinatorAway } from '../conformance/real-target.ts';
+import { installCandidateResource } from '../control-plane/candidate-resource.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { type EmbeddedPlane, startEmbeddedPlane } from '../control-plane/embedded-plane.ts';
 import { eventually } from './coordinator.ts';
@@ -16,7 +18,10 @@ beforeAll(async () => {
   real = await startControlPlane({
     runtimeConfig: ['coordination.k8s.io/v1beta1=true', 'coordination.k8s.io/v1alpha2=true'],
   });
-  embedded = await startEmbeddedPlane({ leaseCandidateVersions: ['v1beta1', 'v1alpha2'] });
+  await installCandidateResource(real);
+  embedded = await startEmbeddedPlane({
+    leaseCandidateVersions: ['v1beta1', 'v1alpha2', CUSTOM_API_VERSION],
+  });
   onReal = await kubectlFor(real.kubeconfig);
   onEmbedded = await kubectlFor(embedded.kubeconfig);
   // It would write to the Leases of these tests.
@@ -52,6 +57,18 @@ spec:
   binaryVersion: 1.36.0
   emulationVersion: 1.35.0
   strategy: example.com/none
+`;
+
+const ownCandidate = (priority: number) => `
+apiVersion: coordinated-leader-election.dev/v1alpha1
+kind: LeaseCandidate
+metadata:
+  name: own
+  namespace: drill
+spec:
+  leaseName: nobody-elects
+  strategy: example.com/none
+  priority: ${priority}
 `;
 
 /** What differs between any two servers: what they draw by chance, when it was, and where they are. */
@@ -99,6 +116,24 @@ describe('kubectl prints the same as with a kube-apiserver', () => {
     { args: 'get lease absent -n drill', fails: true },
     { args: 'describe lease applied -n drill' },
     { args: 'describe leasecandidate one -n drill' },
+    { args: 'apply -f -', input: ownCandidate(1) },
+    { args: 'apply -f -', input: ownCandidate(2) },
+    { args: 'apply --server-side --field-manager=other -f -', input: ownCandidate(3), fails: true },
+    { args: 'apply -f -', input: ownCandidate(0.5), fails: true },
+    { args: 'create -f -', input: ownCandidate(1).replace('priority', 'prio'), fails: true },
+    { args: 'get lcand -n drill' },
+    { args: 'get leader-election -n drill -o wide' },
+    { args: 'get lcand own -n drill -o yaml' },
+    { args: 'get lcand -n drill --field-selector spec.leaseName=nobody-elects -o name' },
+    { args: 'get lcand -n drill --field-selector spec.leaseName=other -o name' },
+    { args: 'get lcand -n drill --field-selector spec.priority=2', fails: true },
+    { args: 'describe lcand own -n drill' },
+    { args: 'explain lcand.spec' },
+    { args: 'explain lcand.spec.priority' },
+    { args: 'patch lcand own -n drill --type=merge -p {"spec":{"leaseName":"other"}}', fails: true },
+    { args: 'patch lcand own -n drill --type=json -p [{"op":"remove","path":"/spec/priority"}]' },
+    { args: 'patch lcand own -n drill -p {"spec":{"priority":5}}', fails: true },
+    { args: 'diff -f -', input: ownCandidate(7), fails: true },
     { args: 'label lease applied -n drill tier=two', fails: true },
     { args: 'label lease applied -n drill tier=two --overwrite' },
     { args: 'annotate lease applied -n drill note=hello' },
@@ -118,9 +153,12 @@ describe('kubectl prints the same as with a kube-apiserver', () => {
     },
     { args: 'get events -n drill' },
     { args: 'api-resources --api-group=coordination.k8s.io' },
+    { args: 'api-resources --api-group=coordinated-leader-election.dev -o wide' },
     { args: 'auth can-i create leases -n drill' },
     { args: 'delete lease applied -n drill --cascade=background' },
     { args: 'delete leasecandidates --all -n drill' },
+    { args: 'delete lcand own -n drill' },
+    { args: 'get lcand -n drill' },
     { args: 'delete lease applied -n drill', fails: true },
     { args: 'get leases,leasecandidates -n drill' },
     { args: 'delete namespace default', fails: true },
