@@ -53,7 +53,7 @@ const settings: SettingsTable<ServeSettings>['settings'] = {
     repeatable: true,
     default: servedCandidates.join(),
     description:
-      'versions of LeaseCandidate to serve; without any of Kubernetes itself it is a server with the feature gate off, "none" without the custom resource too',
+      'versions of LeaseCandidate to serve; without one of Kubernetes it is a server with the feature gate off, "none" serves none at all',
     group: 'Serving:',
     parse: noneOrSome(servedCandidates),
   },

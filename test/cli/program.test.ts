@@ -313,7 +313,10 @@ describe('the command line', () => {
     {
       command: 'serve',
       table: serveSettings,
-      want: ['(CLE_SERVE_LISTEN; default: 127.0.0.1:6443)', 'default: v1beta1,v1alpha2,v1alpha1)'],
+      want: [
+        '(CLE_SERVE_LISTEN; default: 127.0.0.1:6443)',
+        'default: v1beta1,v1alpha2,v1alpha1,coordinated-leader-election.dev/v1alpha1)',
+      ],
     },
     { command: 'demo', table: demoSettings, want: ['(CLE_DEMO_ONCE)'] },
     {
