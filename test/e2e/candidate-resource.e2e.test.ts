@@ -9,7 +9,11 @@ import { candidateJudge, ownGroup, usualSpec } from '../conformance/candidate-ta
 import { apiRequest } from '../control-plane/api-request.ts';
 import { installCandidateResource } from '../control-plane/candidate-resource.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
-import { kubernetesVersions, leaseCandidateVersions } from '../control-plane/kubernetes-versions.ts';
+import {
+  type KubernetesVersion,
+  kubernetesVersions,
+  leaseCandidateVersions,
+} from '../control-plane/kubernetes-versions.ts';
 import { type Kubectl, kubectlFor } from './kubectl.ts';
 
 interface Schema {
@@ -22,6 +26,15 @@ const { spec: definition } = parse(
 ) as {
   readonly spec: { readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: Schema } }[] };
 };
+
+/**
+ * On the newest and the oldest version, every case; on those between, which have never judged one otherwise, those in which
+ * the groups differ, or a candidate changes.
+ */
+const inFull: readonly KubernetesVersion[] = ['1.36.3', '1.31.4'];
+const inPart = candidateCases.filter(
+  ({ difference, change }) => difference !== undefined || change !== undefined,
+);
 
 describe.each(kubernetesVersions)('LeaseCandidates of both groups, on Kubernetes %s', (version) => {
   const agent = new Agent({ keepAlive: true });
@@ -47,45 +60,50 @@ describe.each(kubernetesVersions)('LeaseCandidates of both groups, on Kubernetes
 
   const judge = candidateJudge(leaseCandidateVersions[version][0], ask);
 
-  test.for(candidateCases)('$name', (each) => judge.expectCase(each));
+  const isInFull = inFull.includes(version);
 
-  test('a program emulates no version that comes after its own, as semver compares them', async () => {
-    const identifier = fc.constantFrom(
-      '0',
-      '1',
-      '2',
-      '9',
-      '10',
-      '11',
-      'a',
-      'A',
-      'a-',
-      'a0',
-      '0a',
-      '-',
-      '--1',
-      'rc',
-      'beta',
-    );
-    const number = fc.constantFrom(0, 1, 2, 9, 10, 11, 99, 100, 999_999_999_999_999);
-    const dotted = fc.array(identifier, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('.'));
-    const core = fc.tuple(number, number, number).map((parts) => parts.join('.'));
-    const release = fc.tuple(fc.option(dotted), fc.option(dotted, { freq: 1 }));
-    const written = (start: string, [before, build]: readonly [string | null, string | null]) =>
-      `${start}${before === null ? '' : `-${before}`}${build === null ? '' : `+${build}`}`;
-    // Half of the pairs have the same numbers: what follows those decides.
-    const pair = fc
-      .tuple(core, fc.option(core), release, release)
-      .map(([first, second, one, other]) => [written(first, one), written(second ?? first, other)] as const);
-    await fc.assert(
-      fc.asyncProperty(pair, async ([binaryVersion, emulationVersion]) => {
-        const spec = { ...usualSpec, strategy: 'example.com/any', binaryVersion, emulationVersion };
-        const { outcome } = await judge.create(ownGroup, 'a', spec);
-        expect(outcome).toBe(compare(emulationVersion, binaryVersion) <= 0 ? 'taken' : 'refused');
-      }),
-      { numRuns: 400 },
-    );
-  });
+  test.for(isInFull ? candidateCases : inPart)('$name', (each) => judge.expectCase(each));
+
+  if (isInFull)
+    test('a program emulates no version that comes after its own, as semver compares them', async () => {
+      const identifier = fc.constantFrom(
+        '0',
+        '1',
+        '2',
+        '9',
+        '10',
+        '11',
+        'a',
+        'A',
+        'a-',
+        'a0',
+        '0a',
+        '-',
+        '--1',
+        'rc',
+        'beta',
+      );
+      const number = fc.constantFrom(0, 1, 2, 9, 10, 11, 99, 100, 999_999_999_999_999);
+      const dotted = fc.array(identifier, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('.'));
+      const core = fc.tuple(number, number, number).map((parts) => parts.join('.'));
+      const release = fc.tuple(fc.option(dotted), fc.option(dotted, { freq: 1 }));
+      const written = (start: string, [before, build]: readonly [string | null, string | null]) =>
+        `${start}${before === null ? '' : `-${before}`}${build === null ? '' : `+${build}`}`;
+      // Half of the pairs have the same numbers: what follows those decides.
+      const pair = fc
+        .tuple(core, fc.option(core), release, release)
+        .map(
+          ([first, second, one, other]) => [written(first, one), written(second ?? first, other)] as const,
+        );
+      await fc.assert(
+        fc.asyncProperty(pair, async ([binaryVersion, emulationVersion]) => {
+          const spec = { ...usualSpec, strategy: 'example.com/any', binaryVersion, emulationVersion };
+          const { outcome } = await judge.create(ownGroup, 'a', spec);
+          expect(outcome).toBe(compare(emulationVersion, binaryVersion) <= 0 ? 'taken' : 'refused');
+        }),
+        { numRuns: 400 },
+      );
+    });
 
   test('ours has what is left out by default, and nothing more', async () => {
     const spec = { leaseName: 'web', renewTime: null, holder: 'a' };

@@ -96,6 +96,8 @@ function normalText(text: string, names: Names): string {
       .replaceAll(/too old resource version: (\S+) \(\d+\)/g, 'too old resource version: $1 (REVISION)')
       .replaceAll(/current: \d+/g, 'current: REVISION')
       .replaceAll(/(Not_Valid|gen-)[a-z0-9]{5}\b/g, '$1SUFFIX')
+      // What was sent, which this server may have written before, in an order of its own.
+      .replaceAll(/(Object '\w+' is missing in )'.*$/gs, '$1BODY')
       // A line of the source, which depends on how a server was built.
       .replaceAll(/scheme "[a-z/]+\/scheme\.go:\d+"/g, 'its scheme')
   );
