@@ -16,6 +16,7 @@ export const collection = fc.constantFrom(
   `${root}/v1/namespaces/default/leases`,
   `${root}/v1beta1/namespaces/default/leasecandidates`,
   `${root}/v1alpha1/namespaces/default/leasecandidates`,
+  '/apis/coordinated-leader-election.dev/v1alpha1/namespaces/default/leasecandidates',
   '/api/v1/namespaces/default/events',
   '/api/v1/namespaces',
 );

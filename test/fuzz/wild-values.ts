@@ -173,6 +173,7 @@ const candidateSpec = wildObject({
   emulationVersion: wildVersion,
   strategy: fc.oneof(fc.constant('OldestEmulationVersion'), wildText),
   preferredStrategies: fc.array(wildText, { maxLength: 3 }),
+  priority: wildNumber,
   renewTime: wildTime,
   pingTime: wildTime,
 });
@@ -185,7 +186,11 @@ export const wildLease: fc.Arbitrary<unknown> = wildObject({
 });
 
 export const wildCandidate: fc.Arbitrary<unknown> = wildObject({
-  apiVersion: fc.constantFrom('coordination.k8s.io/v1beta1', 'coordination.k8s.io/v1alpha1'),
+  apiVersion: fc.constantFrom(
+    'coordination.k8s.io/v1beta1',
+    'coordination.k8s.io/v1alpha1',
+    'coordinated-leader-election.dev/v1alpha1',
+  ),
   kind: fc.constant('LeaseCandidate'),
   metadata,
   spec: candidateSpec,

@@ -57,8 +57,9 @@ function typeOf(resource: Step['resource'], { candidateVersions, comparesCustom 
   const group = 'coordination.k8s.io';
   const candidates = { resource: 'leasecandidates', kind: 'LeaseCandidate' };
   if (resource === 'custom' && comparesCustom) return { ...candidates, group: GROUP, version: 'v1alpha1' };
-  if (typeof resource !== 'number') return { resource: 'leases', kind: 'Lease', group, version: 'v1' };
-  const version = candidateVersions[resource % candidateVersions.length] ?? candidateVersions[0];
+  if (resource === 'leases') return { resource: 'leases', kind: 'Lease', group, version: 'v1' };
+  const index = resource === 'custom' ? 0 : resource % candidateVersions.length;
+  const version = candidateVersions[index] ?? candidateVersions[0];
   return { ...candidates, group, version };
 }
 

@@ -4,7 +4,7 @@ import type { Answer, Body } from '../target.ts';
 export interface World {
   readonly namespace: string;
   readonly candidateVersions: readonly [string, ...string[]];
-  /** Whether LeaseCandidates of this project's group take part; where they do not, Leases stand in. */
+  /** Whether LeaseCandidates of this project's group take part; where they do not, those of the first version stand in. */
   readonly comparesCustom: boolean;
 }
 
