@@ -3,10 +3,11 @@ import { openApiDocuments } from '../../../src/apiserver/discovery/open-api.ts';
 import { addModel, type Models } from '../../../src/apiserver/discovery/open-api-schemas.ts';
 import { createResources } from '../../../src/apiserver/resources/registry.ts';
 import type { StructSchema } from '../../../src/apiserver/schema/schema.ts';
+import { servedCandidates } from '../../../src/coordination/candidate-sources.ts';
 import { isJsonObject } from '../../../src/support/json.ts';
 
 const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
-const resources = createResources({ leaseCandidateVersions: ['v1beta1', 'v1alpha2', 'v1alpha1'] });
+const resources = createResources({ leaseCandidateVersions: servedCandidates });
 const documents = openApiDocuments(resources, 'v1.36.3');
 
 interface Document {

@@ -66,3 +66,33 @@ describe('contentTypeOf', () => {
     },
   );
 });
+
+describe('contentTypeOf for a custom resource', () => {
+  const refusedWith = (header: string, verb: Verb) => {
+    try {
+      return contentTypeOf(header, verb, true);
+    } catch (error) {
+      if (error instanceof ApiError) return `${error.status.code}: ${error.message}`;
+      throw error;
+    }
+  };
+  const unknown = '415: the body of the request was in an unknown format - accepted media types include: ';
+
+  test.each<[string, Verb, string]>([
+    ['application/json', 'create', 'application/json'],
+    ['application/merge-patch+json', 'patch', 'application/merge-patch+json'],
+    ['application/apply-patch+yaml', 'patch', 'application/apply-patch+yaml'],
+    [
+      'application/strategic-merge-patch+json',
+      'patch',
+      `${unknown}application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml`,
+    ],
+    [
+      'application/vnd.kubernetes.protobuf',
+      'create',
+      `${unknown}application/json, application/yaml, application/vnd.kubernetes.protobuf`,
+    ],
+  ])('judges %s for %s', (header, verb, want) => {
+    expect(refusedWith(header, verb)).toBe(want);
+  });
+});

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CUSTOM_API_VERSION } from '../../../src/coordination/candidate-sources.ts';
-import { createCandidate } from '../../control-plane/cluster-objects.ts';
+import { candidatePath, createCandidate } from '../../control-plane/cluster-objects.ts';
 import type { LogLine } from '../../support/log-line.ts';
 import { contestedLease } from '../contested-lease.ts';
+import { startEmbeddedCluster } from '../embedded-cluster.ts';
 import { type EmbeddedSite, startEmbeddedSite } from '../embedded-site.ts';
 
 const settings = { electionDurationMs: 2000, leaseDurationSeconds: 3 };
@@ -65,4 +66,22 @@ describe.concurrent('a server that has LeaseCandidates of both groups (rule 13)'
     // Nobody answers for it, so that its Lease goes to the other.
     await lease.untilHeldBy('native');
   });
+});
+
+test('LeaseCandidates of this project are kept on disk, also while they are not served', async () => {
+  const cluster = await startEmbeddedCluster({ keepsData: true });
+  const kept = { apiVersion: CUSTOM_API_VERSION, name: 'kept' } as const;
+  const read = () => cluster.request('GET', candidatePath(kept));
+  try {
+    await createCandidate(cluster, { ...kept, lease: 'web' });
+    const made = await read();
+    await cluster.close();
+    await cluster.open(['v1beta1']);
+    await expect(read()).rejects.toThrow('404');
+    await cluster.close();
+    await cluster.open(['v1beta1', CUSTOM_API_VERSION]);
+    expect(await read()).toEqual(made);
+  } finally {
+    await cluster.stop();
+  }
 });
