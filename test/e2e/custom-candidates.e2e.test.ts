@@ -4,7 +4,7 @@ import { createCandidate, readLease } from '../control-plane/cluster-objects.ts'
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { KubernetesVersion } from '../control-plane/kubernetes-versions.ts';
 import { eventually } from './coordinator.ts';
-import { startCustomCandidates, startGatelessCluster } from './gateless-cluster.ts';
+import { startCustomCandidates, startGatelessCluster, startGatelessServe } from './gateless-cluster.ts';
 
 const apiVersion = CUSTOM_API_VERSION;
 const testTimeout = 300_000;
@@ -15,12 +15,19 @@ function holderOf(plane: ControlPlane, name: string): Promise<string | undefined
 }
 
 describe.concurrent('candidates of our own group (rule 13)', () => {
-  test.for<KubernetesVersion>(['1.36.3', '1.31.4'])(
-    'are elected, replaced when they die, and when they release, on Kubernetes %s without the feature gate',
+  test.for<{ readonly on: string; readonly version?: KubernetesVersion }>([
+    { on: 'Kubernetes 1.36.3', version: '1.36.3' },
+    { on: 'Kubernetes 1.31.4', version: '1.31.4' },
+    { on: 'the embedded server' },
+  ])(
+    'are elected, replaced when they die, and when they release, on $on without the feature gate',
     { timeout: testTimeout },
-    async (version, context) => {
+    async ({ version }, context) => {
       const { expect } = context;
-      const { plane, coordinator } = await startGatelessCluster(version, context);
+      const { plane, coordinator } =
+        version === undefined
+          ? await startGatelessServe(context)
+          : await startGatelessCluster(version, context);
       const { body } = await coordinator.get('/readyz');
       expect(body).toContain(`[+]leasecandidates-served ok: ${apiVersion}`);
 

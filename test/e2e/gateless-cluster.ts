@@ -2,6 +2,8 @@ import type { TestContext } from 'vitest';
 import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
 import { installCandidateResource } from '../control-plane/candidate-resource.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import type { CoordinationPlane } from '../control-plane/coordination-plane.ts';
+import { type EmbeddedPlane, startEmbeddedPlane } from '../control-plane/embedded-plane.ts';
 import type { KubernetesVersion } from '../control-plane/kubernetes-versions.ts';
 import { type SimCandidates, startSimCandidates } from '../control-plane/sim-candidate.ts';
 import { type Coordinator, installRole, startCoordinator, untilActive } from './coordinator.ts';
@@ -9,8 +11,8 @@ import { type Coordinator, installRole, startCoordinator, untilActive } from './
 const READY_WITHIN_MS = 120_000;
 
 /** A cluster without the feature gate, whose candidates are of our own group. */
-export interface GatelessCluster {
-  readonly plane: ControlPlane;
+export interface GatelessCluster<Plane extends CoordinationPlane = ControlPlane> {
+  readonly plane: Plane;
   /** Of the coordinator's ServiceAccount. */
   readonly kubeconfig: string;
   readonly coordinator: Coordinator;
@@ -19,16 +21,30 @@ export interface GatelessCluster {
 /** Starts one for as long as a test runs; resolves when the coordinator is active. */
 export async function startGatelessCluster(
   version: KubernetesVersion,
-  { onTestFinished }: TestContext,
+  context: TestContext,
 ): Promise<GatelessCluster> {
   const plane = await startControlPlane({
     readyWithinMs: READY_WITHIN_MS,
     version,
     coordinatedLeaderElection: false,
   });
-  onTestFinished(() => plane.stop());
+  context.onTestFinished(() => plane.stop());
   await installCandidateResource(plane);
-  const kubeconfig = await installRole(plane);
+  return coordinated(plane, await installRole(plane), context);
+}
+
+/** The same with the embedded server, `serve`, in the place of a whole control plane. */
+export async function startGatelessServe(context: TestContext): Promise<GatelessCluster<EmbeddedPlane>> {
+  const plane = await startEmbeddedPlane({ leaseCandidateVersions: [CUSTOM_API_VERSION] });
+  context.onTestFinished(() => plane.stop());
+  return coordinated(plane, plane.coordinatorKubeconfig, context);
+}
+
+async function coordinated<Plane extends CoordinationPlane>(
+  plane: Plane,
+  kubeconfig: string,
+  { onTestFinished }: TestContext,
+): Promise<GatelessCluster<Plane>> {
   const coordinator = await startCoordinator(kubeconfig);
   onTestFinished(async () => {
     await coordinator.stop();
@@ -39,7 +55,7 @@ export async function startGatelessCluster(
 
 /** Candidates of our own group, for as long as a test runs. */
 export async function startCustomCandidates(
-  plane: ControlPlane,
+  plane: CoordinationPlane,
   { onTestFinished }: TestContext,
 ): Promise<SimCandidates> {
   const candidates = await startSimCandidates(plane, CUSTOM_API_VERSION);
