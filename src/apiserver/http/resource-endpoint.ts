@@ -43,9 +43,11 @@ export function answerResource(
 ): ExchangeResult | Promise<ExchangeResult> {
   const { verb, version, definition } = route;
   const isDeletion = verb === 'delete' || verb === 'deletecollection';
+  // What a deletion is sent is no object of the resource.
+  const isCustom = definition.isCustom && !isDeletion;
   const typeHeader = incoming.header('content-type');
   // What a patch is written in is looked at before anything else.
-  if (verb === 'patch') contentTypeOf(typeHeader, verb, definition.isCustom);
+  if (verb === 'patch') contentTypeOf(typeHeader, verb, isCustom);
   if (!definition.isCustom) checkAccept(verb, reader.accept);
   if (version.deprecation !== undefined) warn(version.deprecation);
   const negotiated = negotiateFor(verb, reader.accept);
@@ -65,11 +67,11 @@ export function answerResource(
   };
   if (!hasBody(verb)) return finish(NO_BODY);
   // Nobody has to say what an absent body is written in.
-  if (!isDeletion) contentTypeOf(typeHeader, verb, definition.isCustom);
+  if (!isDeletion) contentTypeOf(typeHeader, verb, isCustom);
   return incoming.readBody().then((body) => {
     if (body === undefined) return { kind: 'gone' };
     if (isDeletion && body.length === 0) return finish(NO_BODY);
-    const given: ReadableBody = { body, contentType: contentTypeOf(typeHeader, verb, definition.isCustom) };
+    const given: ReadableBody = { body, contentType: contentTypeOf(typeHeader, verb, isCustom) };
     // A large one is read by whoever carries it out.
     if (isLargeRequest(given)) return finish(given);
     return finish(readableBody(given, isDeletion ? deleteOptionsSchema : version.schema));

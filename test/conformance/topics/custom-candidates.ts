@@ -360,6 +360,14 @@ export function describeCustomCandidates({ test: testIn, hasCustomCandidates }: 
     );
   });
 
+  test('are deleted by options in protobuf, which typed clients send', async (own) => {
+    const made = await own.make(candidate('a'));
+    const rawBody = Buffer.from('6b3873000a130a027631120d44656c6574654f7074696f6e73120208001a002200', 'hex');
+    const contentType = 'application/vnd.kubernetes.protobuf';
+    const answer = await own.delete('a', undefined, { rawBody, contentType });
+    expectAnswer(answer, 200, deletedStatus(candidates, 'a', made.metadata.uid));
+  });
+
   test('are described in OpenAPI, without the paths of outdated watches', async (_, { request }) => {
     const { json } = await request('GET', `/openapi/v3/apis/${apiVersion}`);
     const { paths, components } = json as unknown as {
