@@ -52,7 +52,6 @@ export const importMatrix: Readonly<Record<string, Room>> = {
       'apiserver',
       'apiserver/access',
       'controller',
-      'controller/lock',
       'kubernetes',
       'settings',
       'status-page',

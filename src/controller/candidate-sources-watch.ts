@@ -62,6 +62,11 @@ export class CandidateSourcesWatch {
     return this.#watches.find((watch) => watch.source === source)?.apiVersion;
   }
 
+  /** Whether the server has said that it does not serve `source`. */
+  isNotServed(source: CandidateSource): boolean {
+    return this.#watches.some((watch) => watch.source === source && watch.isNotServed);
+  }
+
   /** One for each source and namespace watched. */
   get reflectors(): CandidateWatch['reflectors'] {
     return this.#watches.flatMap(({ reflectors }) => reflectors);

@@ -1,16 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { sourceOf } from '../coordination/candidate-sources.ts';
 import { coordinatorLease } from '../election/coordinator-lease.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
 import { type Clock, within } from '../support/clock.ts';
 import { ElectionController } from './election-controller.ts';
+import { HeldLocks } from './held-locks.ts';
 import { createApiLockStorage } from './lock/api-lock-storage.ts';
 import { CoordinatorLock } from './lock/coordinator-lock.ts';
 import { replicaIdentity } from './lock/lock-record.ts';
 import type { LockEvent } from './lock/lock-settings.ts';
 import type { LockState } from './lock/lock-state.ts';
+import { isOwnLock, lockRefusal } from './lock-namespace.ts';
 import type { ControllerObserver } from './observers.ts';
 import type { WorkqueueObserver } from './queue/workqueue.ts';
 import type { WriteQueueObserver } from './queue/write-queue.ts';
@@ -33,6 +36,8 @@ export interface LockObserver {
   changed(state: LockState): void;
   happened(event: LockEvent): void;
   watchFailed(error: unknown, context: ReflectorErrorContext): void;
+  /** The lock must not be where it is; told each time that this comes to be so. */
+  refused(reason: string): void;
 }
 
 /** How a {@link Coordinator} is to work: those of `run`, as far as they are about coordination. */
@@ -45,6 +50,8 @@ export interface CoordinatorSettings extends ElectionSettings {
   readonly dryRun: boolean;
   /** Take the coordinator's lock from the controller built into kube-apiserver, rather than wait for it. */
   readonly takeOver: boolean;
+  /** The namespace of the coordinator's lock. */
+  readonly lockNamespace: string;
 }
 
 /** What a {@link Coordinator} is made of. */
@@ -65,6 +72,10 @@ export interface Coordinator {
   readonly server: string;
   readonly controller: ElectionController;
   readonly lock: CoordinatorLock | undefined;
+  /** The namespaces of other coordinators' locks that are held, as far as Leases there are watched. */
+  otherLocks(): readonly string[];
+  /** Why the lock must not be where it is, so that nothing is written; undefined while it may be there. */
+  lockRefusal(): string | undefined;
   start(): void;
   /**
    * Ends all work, lets the lock go and closes all connections, in this order, and within 3 s whatever the server does:
@@ -78,7 +89,15 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
   const { clock, connect, settings, observer, workqueueObserver, writeQueueObserver } = parts;
   const client = connect(CONNECTIONS);
   const locking = settings.dryRun ? undefined : { client: connect(LOCK_CONNECTIONS) };
-  const lock = locking && assembleLock(parts, locking.client, () => controller);
+  // Also while it is not known whether the built-in may elect.
+  const mayLock = () => !isOwnLock(settings.lockNamespace) || controller.isBuiltInRuledOut;
+  const lock = locking && assembleLock(parts, locking.client, () => controller, mayLock);
+  let isRefused = false;
+  const refusal = () => {
+    const served = controller.candidateApis.find((api) => sourceOf(api) === 'native');
+    if (lock === undefined || mayLock() || served === undefined) return undefined;
+    return lockRefusal(settings.lockNamespace, served);
+  };
   const controller = new ElectionController({
     client,
     clock,
@@ -86,16 +105,25 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
     namespaces: settings.namespaces,
     workers: settings.workers,
     isDryRun: settings.dryRun,
-    mayWrite: () => lock === undefined || lock.isActive(),
+    mayWrite: () => lock === undefined || (mayLock() && lock.isActive()),
     observer,
-    onSighted: () => lock?.reconsider(),
+    onSighted() {
+      const reason = refusal();
+      if (reason !== undefined && !isRefused) parts.lockObserver.refused(reason);
+      isRefused = reason !== undefined;
+      lock?.reconsider();
+    },
     ...(workqueueObserver && { workqueueObserver }),
     ...(writeQueueObserver && { writeQueueObserver }),
   });
+  const locks = new HeldLocks();
+  controller.subscribe((key) => locks.see(key, (one) => controller.gather(one).lease, clock.now()));
   return {
     server: client.server,
     controller,
     lock,
+    otherLocks: () => locks.heldAt(clock.now()).filter((namespace) => namespace !== settings.lockNamespace),
+    lockRefusal: refusal,
     start() {
       controller.start();
       lock?.start();
@@ -114,13 +142,15 @@ function assembleLock(
   { clock, settings, lockObserver }: CoordinatorParts,
   client: KubernetesClient,
   controller: () => ElectionController,
+  mayLock: () => boolean,
 ): CoordinatorLock {
+  const lease = { ...coordinatorLease, namespace: settings.lockNamespace };
   return new CoordinatorLock({
     clock,
-    storage: createApiLockStorage(client, clock, coordinatorLease, lockObserver.watchFailed),
+    storage: createApiLockStorage(client, clock, lease, lockObserver.watchFailed),
     identity: replicaIdentity(hostname(), randomUUID()),
     takeOver: settings.takeOver,
-    canCoordinate: () => controller().canElect(),
+    canCoordinate: () => mayLock() && controller().canElect(),
     onEvent: (event) => {
       lockObserver.happened(event);
       if (event.kind === 'setBack') controller().listAnew();

@@ -1,3 +1,4 @@
+import { coordinatorLease } from '../election/coordinator-lease.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { ListenAddress } from '../support/address.ts';
 import { formatDurationMs } from '../support/duration.ts';
@@ -8,6 +9,7 @@ import {
   listenAddress,
   logLevel,
   namespaces,
+  oneNamespace,
   text,
   wholeNumber,
   wholeSeconds,
@@ -26,6 +28,8 @@ export interface RunSettings extends ElectionSettings {
   readonly dryRun: boolean;
   /** Take the coordinator's lock from the controller built into kube-apiserver, rather than wait for it. */
   readonly takeOver: boolean;
+  /** The namespace of the coordinator's lock. */
+  readonly lockNamespace: string;
   /** Writes to Leases and candidates under way at once, at most. */
   readonly workers: number;
   /** Undefined: no HTTP server. */
@@ -80,6 +84,15 @@ const settings: SettingsTable<RunSettings>['settings'] = {
     description: 'wait until the controller built into kube-apiserver lets go, rather than replace it',
     group: 'Coordination:',
     parse: boolean,
+  },
+  lockNamespace: {
+    flag: 'lock-namespace',
+    placeholder: '<name>',
+    default: coordinatorLease.namespace,
+    description:
+      "keep the coordinator's lock in this namespace; another than kube-system only where the API server serves no LeaseCandidates of its own",
+    group: 'Coordination:',
+    parse: oneNamespace,
   },
   workers: {
     flag: 'workers',

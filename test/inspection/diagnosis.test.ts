@@ -28,6 +28,8 @@ const well: Evidence = {
   user: 'admin',
   elections: sees(led),
   lock: { kind: 'builtIn', holder: 'apiserver-1', renewedSecondsAgo: 1 },
+  lockNamespace: 'kube-system',
+  otherLocks: [],
   trial: { kind: 'created', keepsStrategy: true },
   serverAheadMs: { min: -900, max: 100 },
   missingRights: [],
@@ -43,6 +45,29 @@ describe('a diagnosis', () => {
       );
     expect(adviceOf()).toMatchObject({ advice: expect.stringMatching(/^Turn the API on first/) });
     expect(adviceOf(V1BETA1)).toMatchObject({ advice: expect.stringMatching(/^Start the coordinator/) });
+  });
+
+  test('says where a coordinator has its lock, if not where it was looked for', () => {
+    const lock = { kind: 'nobody', formerHolder: '' } as const;
+    const found = diagnose({ ...well, lock, otherLocks: [{ namespace: 'infra', holder: 'us' }] });
+    expect(found.find(({ check }) => check === 'CoordinatorLock')?.advice).toMatch(
+      /--lock-namespace infra\.$/,
+    );
+  });
+
+  test.each([
+    { lockNamespace: 'kube-system', want: /Where the provider closes kube-system/ },
+    { lockNamespace: 'infra', want: /^(?!.*closes kube-system)/ },
+  ])('says what to do where $lockNamespace is closed', ({ lockNamespace, want }) => {
+    const right = {
+      group: 'coordination.k8s.io',
+      resource: 'leases',
+      verb: 'create',
+      namespace: lockNamespace,
+    } as const;
+    const elections = nothing('coordinated-leader-election.dev/v1alpha1');
+    const found = diagnose({ ...well, elections, lockNamespace, missingRights: [right] });
+    expect(found.find(({ check }) => check === 'Permissions')?.advice).toMatch(want);
   });
 
   test('has nothing to say against a cluster that is well', () => {
@@ -96,6 +121,24 @@ describe('a diagnosis', () => {
       name: 'the lock may not be read',
       evidence: { lock: { kind: 'unknown' } },
       want: ['CoordinatorLock', 'warning', /may not be read/],
+    },
+    {
+      name: 'the lock is where the built-in does not look, and the built-in may elect',
+      evidence: { lockNamespace: 'infra' },
+      want: ['CoordinatorLock', 'error', /^A lock in infra is refused/, 'LeaseCoordinatorAbsent'],
+    },
+    {
+      name: 'another coordinator has another lock',
+      evidence: { otherLocks: [{ namespace: 'infra', holder: 'them' }] },
+      want: ['CoordinatorLock', 'warning', /^them in infra holds a lock, too\.$/, 'LeaseCoordinatorNotAlone'],
+    },
+    {
+      name: 'the coordinator has its lock elsewhere',
+      evidence: {
+        lock: { kind: 'nobody', formerHolder: '' },
+        otherLocks: [{ namespace: 'infra', holder: 'us' }],
+      },
+      want: ['CoordinatorLock', 'error', /^Nobody holds the lock kube-system/, 'LeaseCoordinatorAbsent'],
     },
     {
       name: 'rights are missing',

@@ -42,6 +42,7 @@ describe('settings', () => {
       dryRun: false,
       statusPage: false,
       takeOver: true,
+      lockNamespace: 'kube-system',
       workers: 32,
       electionDurationMs: 5000,
       leaseDurationSeconds: 10,

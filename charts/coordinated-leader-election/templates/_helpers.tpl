@@ -80,6 +80,11 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 {{- end }}
 
+{{/* Where config leaves it to the program's own default, that is kube-system. */}}
+{{- define "coordinated-leader-election.lockNamespace" -}}
+{{- .Values.config.lockNamespace | default "kube-system" }}
+{{- end }}
+
 {{/* The names of what may be done, each with rules of its own. */}}
 {{- define "coordinated-leader-election.concerns" -}}
 candidates events leases
