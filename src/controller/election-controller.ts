@@ -189,11 +189,12 @@ export class ElectionController {
 
   /**
    * When the server last sent anything about a resource, bookmarks included, on the monotonic clock; of several
-   * namespaces, the one longest without news. Undefined while any has never been heard of.
+   * namespaces or sources, a missed one among them, the one longest without news. Undefined while any has never been heard of.
    */
   lastHeard(resource: WatchedResource): Instant | undefined {
-    const reflectors = resource === 'leases' ? this.#leases.all : this.#candidates.reflectors;
-    const heard = reflectors.map(({ lastActivity }) => lastActivity);
+    const [{ reflectors, missedSince }, { all }] = [this.#candidates, this.#leases];
+    const heard = (resource === 'leases' ? all : reflectors).map(({ lastActivity }) => lastActivity);
+    if (resource === 'leasecandidates') heard.push(...missedSince);
     return heard.includes(undefined) ? undefined : earliest(heard);
   }
 

@@ -44,8 +44,7 @@ export async function startSite(): Promise<Site> {
   const pods = followPods(plane, prometheus);
   const site = assemble(cluster, shell, prometheus, pods);
   try {
-    // One of the runbooks is for a cluster that serves no LeaseCandidates at all.
-    await helm(shell, 'install --set crds.install=false');
+    await helm(shell, 'install');
     await eventually(
       async () => (await prometheus.query('leader_election_master_status == 1')).length > 0 || undefined,
       'a replica coordinates, and Prometheus knows',
