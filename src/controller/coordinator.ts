@@ -8,6 +8,7 @@ import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
 import { type Clock, within } from '../support/clock.ts';
 import { ElectionController } from './election-controller.ts';
 import { HeldLocks } from './held-locks.ts';
+import { type LabelObserver, LeaderLabels } from './leader-label/leader-labels.ts';
 import { createApiLockStorage } from './lock/api-lock-storage.ts';
 import { CoordinatorLock } from './lock/coordinator-lock.ts';
 import { replicaIdentity } from './lock/lock-record.ts';
@@ -22,6 +23,8 @@ import type { WriteQueueObserver } from './queue/write-queue.ts';
 const CONNECTIONS = 32;
 /** The lock has connections of its own, so that load on elections cannot starve it. */
 const LOCK_CONNECTIONS = 2;
+/** Labels are written by a client of their own, so that no election waits for them. */
+const LABEL_CONNECTIONS = 2;
 /** What writes under way are given when the coordinator stops, in milliseconds, before their client is closed. */
 const DRAIN_MS = 1000;
 /** What they are given then. */
@@ -62,6 +65,8 @@ export interface CoordinatorParts {
   readonly settings: CoordinatorSettings;
   readonly observer: ControllerObserver;
   readonly lockObserver: LockObserver;
+  /** Given where leaders' Pods are to have labels. */
+  readonly labelObserver?: LabelObserver;
   readonly workqueueObserver?: WorkqueueObserver;
   readonly writeQueueObserver?: WriteQueueObserver;
 }
@@ -86,12 +91,22 @@ export interface Coordinator {
 
 /** Puts a coordinator together; it does nothing until it is started. */
 export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
-  const { clock, connect, settings, observer, workqueueObserver, writeQueueObserver } = parts;
+  const { clock, connect, settings, observer, labelObserver, workqueueObserver, writeQueueObserver } = parts;
   const client = connect(CONNECTIONS);
   const locking = settings.dryRun ? undefined : { client: connect(LOCK_CONNECTIONS) };
   // Also while it is not known whether the built-in may elect.
   const mayLock = () => !isOwnLock(settings.lockNamespace) || controller.isBuiltInRuledOut;
-  const lock = locking && assembleLock(parts, locking.client, () => controller, mayLock);
+  const lock =
+    locking &&
+    assembleLock(parts, locking.client, {
+      canCoordinate: () => mayLock() && controller.canElect(),
+      listAnew: () => controller.listAnew(),
+      onActive(isActive) {
+        labels?.setActive(isActive);
+        if (isActive) controller.reconsiderAll();
+      },
+    });
+  const mayWrite = () => lock === undefined || (mayLock() && lock.isActive());
   let isRefused = false;
   const refusal = () => {
     const served = controller.candidateApis.find((api) => sourceOf(api) === 'native');
@@ -105,7 +120,7 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
     namespaces: settings.namespaces,
     workers: settings.workers,
     isDryRun: settings.dryRun,
-    mayWrite: () => lock === undefined || (mayLock() && lock.isActive()),
+    mayWrite,
     observer,
     onSighted() {
       const reason = refusal();
@@ -116,6 +131,19 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
     ...(workqueueObserver && { workqueueObserver }),
     ...(writeQueueObserver && { writeQueueObserver }),
   });
+  const labelling = lock && labelObserver && { client: connect(LABEL_CONNECTIONS), observer: labelObserver };
+  const labels =
+    labelling &&
+    new LeaderLabels({
+      ...labelling,
+      clock,
+      namespaces: settings.namespaces,
+      mayWrite,
+      knows: (namespace) => controller.knows(namespace),
+      gather: (key) => controller.gatherHolder(key),
+      leases: () => controller.coordinatedLeases(),
+    });
+  if (labels) controller.subscribe((key, isRenewalOnly) => labels.seen(key, isRenewalOnly));
   const locks = new HeldLocks();
   controller.subscribe((key) => locks.see(key, (one) => controller.gather(one).lease, clock.now()));
   return {
@@ -126,23 +154,30 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
     lockRefusal: refusal,
     start() {
       controller.start();
+      labels?.start();
       lock?.start();
     },
     async stop() {
       // The lock is let go only when no write is under way any more, and then at once: somebody else is waiting for it.
-      await within(clock, DRAIN_MS, controller.stop());
-      await client.close(ABORT_AFTER_MS);
+      await within(clock, DRAIN_MS, Promise.all([controller.stop(), labels?.stop()]));
+      await Promise.all([client.close(ABORT_AFTER_MS), labelling?.client.close(ABORT_AFTER_MS)]);
       await within(clock, RELEASE_MS, lock?.stop());
       await locking?.client.close(0);
     },
   };
 }
 
+/** What a lock asks of whoever it is for, and tells them. */
+interface LockUser {
+  canCoordinate(): boolean;
+  listAnew(): void;
+  onActive(isActive: boolean): void;
+}
+
 function assembleLock(
   { clock, settings, lockObserver }: CoordinatorParts,
   client: KubernetesClient,
-  controller: () => ElectionController,
-  mayLock: () => boolean,
+  user: LockUser,
 ): CoordinatorLock {
   const lease = { ...coordinatorLease, namespace: settings.lockNamespace };
   return new CoordinatorLock({
@@ -150,14 +185,14 @@ function assembleLock(
     storage: createApiLockStorage(client, clock, lease, lockObserver.watchFailed),
     identity: replicaIdentity(hostname(), randomUUID()),
     takeOver: settings.takeOver,
-    canCoordinate: () => mayLock() && controller().canElect(),
+    canCoordinate: user.canCoordinate,
     onEvent: (event) => {
       lockObserver.happened(event);
-      if (event.kind === 'setBack') controller().listAnew();
+      if (event.kind === 'setBack') user.listAnew();
     },
     onChange: (state) => {
       lockObserver.changed(state);
-      if (state.kind === 'active') controller().reconsiderAll();
+      user.onActive(state.kind === 'active');
     },
   });
 }

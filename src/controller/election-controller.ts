@@ -131,7 +131,7 @@ export class ElectionController {
    * server serves none, leaves the lock to whoever does; one that sees some of them no more lets others go first (rule 10).
    */
   canElect(): boolean {
-    const knowsAny = this.#leases.namespaces.some((namespace) => this.#knows(namespace));
+    const knowsAny = this.#leases.namespaces.some((namespace) => this.knows(namespace));
     return knowsAny && !this.#candidates.hasJustLostOne;
   }
 
@@ -168,7 +168,7 @@ export class ElectionController {
       this.#records,
       (key) => (isDeciding ? this.#lastReasons.of(key) : undefined),
       this.#now(),
-    ).filter(({ input }) => this.#knows(input.namespace));
+    ).filter(({ input }) => this.knows(input.namespace));
   }
 
   /** Every Lease that an election is about or was. */
@@ -179,6 +179,11 @@ export class ElectionController {
   /** What is known of one Lease: all that a decision about it would be made on. */
   gather(key: LeaseKey): ElectionInput {
     return this.#records.gather(key);
+  }
+
+  /** The same with the Lease's holder as its only candidate. */
+  gatherHolder(key: LeaseKey): ElectionInput {
+    return this.#records.gatherHolder(key);
   }
 
   /** Tells `listener` of what is seen, until the returned function is called; it must neither throw nor take long. */
@@ -206,7 +211,7 @@ export class ElectionController {
 
   async #process(key: LeaseKey): Promise<void> {
     // What was never listed cannot be told from what does not exist. Whoever completes the list looks again.
-    if (!this.#knows(splitLeaseKey(key).namespace)) return;
+    if (!this.knows(splitLeaseKey(key).namespace)) return;
     await this.#share.take(() => {
       this.queue.requeue(key, this.#reconciler.look(key));
       this.queue.forget(key);
@@ -214,7 +219,7 @@ export class ElectionController {
   }
 
   /** Whether all Leases and candidates of a namespace are known. */
-  #knows(namespace: string): boolean {
+  knows(namespace: string): boolean {
     return this.#leases.knows(namespace) && this.#candidates.knows(namespace);
   }
 

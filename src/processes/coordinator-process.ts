@@ -17,6 +17,7 @@ import {
 } from '../telemetry/controller-report.ts';
 import { createEventRecorder } from '../telemetry/event-recorder.ts';
 import { startExportedTraces } from '../telemetry/exported-traces.ts';
+import { createLabelReport } from '../telemetry/label-report.ts';
 import { registerLeaseMetrics } from '../telemetry/lease-metrics.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../telemetry/metrics.ts';
@@ -82,6 +83,9 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
     connect,
     observer: statusPage?.observe(report) ?? report,
     lockObserver: createLockReport({ logger, metrics, now: () => clock.now(), report }),
+    ...(settings.leaderLabel && {
+      labelObserver: createLabelReport({ logger, metrics, now: () => clock.now() }),
+    }),
     workqueueObserver: metrics.workqueue.observer('leases'),
     writeQueueObserver: metrics.requests,
   });

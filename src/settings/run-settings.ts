@@ -30,6 +30,8 @@ export interface RunSettings extends ElectionSettings {
   readonly takeOver: boolean;
   /** The namespace of the coordinator's lock. */
   readonly lockNamespace: string;
+  /** Keep a label on the Pod of each leader. */
+  readonly leaderLabel: boolean;
   /** Writes to Leases and candidates under way at once, at most. */
   readonly workers: number;
   /** Undefined: no HTTP server. */
@@ -93,6 +95,13 @@ const settings: SettingsTable<RunSettings>['settings'] = {
       "keep the coordinator's lock in this namespace; another than kube-system only where the API server serves no LeaseCandidates of its own",
     group: 'Coordination:',
     parse: oneNamespace,
+  },
+  leaderLabel: {
+    flag: 'leader-label',
+    default: 'false',
+    description: "keep a label on each leader's Pod, for a Service to select it; needs rights on Pods",
+    group: 'Coordination:',
+    parse: boolean,
   },
   workers: {
     flag: 'workers',

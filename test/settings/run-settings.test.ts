@@ -43,6 +43,7 @@ describe('settings', () => {
       statusPage: false,
       takeOver: true,
       lockNamespace: 'kube-system',
+      leaderLabel: false,
       workers: 32,
       electionDurationMs: 5000,
       leaseDurationSeconds: 10,
