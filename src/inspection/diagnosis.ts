@@ -31,6 +31,9 @@ const FLAGS =
   'Start every kube-apiserver with --feature-gates=CoordinatedLeaderElection=true and ' +
   '--runtime-config=coordination.k8s.io/v1beta1=true (1.32: v1alpha2, 1.31: v1alpha1).';
 
+const BOTH =
+  'Those of both groups count: see the first by kubectl get leasecandidates, the second by kubectl get lcand.';
+
 const CLOSED =
   'Where the provider closes kube-system, install with config.lockNamespace (--lock-namespace) set to a namespace that is open.';
 
@@ -84,6 +87,7 @@ function checkApi({ elections, serverVersion, limitedTo }: Evidence): Finding {
     severity: 'ok',
     what:
       `${serverVersion} serves LeaseCandidates as ${elections.candidateApis.join(' and ')}.` +
+      (elections.candidateApis.length > 1 ? ` ${BOTH}` : '') +
       (limitedTo.elections === undefined ? '' : ` Only namespace ${limitedTo.elections} may be examined.`),
   };
 }

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { CandidateApiVersion } from '../../src/coordination/candidate-sources.ts';
+import {
+  type CandidateApiVersion,
+  CUSTOM_API_VERSION as OWN,
+} from '../../src/coordination/candidate-sources.ts';
+import { GROUP } from '../../src/election/group.ts';
 import { diagnose } from '../../src/inspection/diagnosis.ts';
 import type { Evidence } from '../../src/inspection/evidence.ts';
 import { type RunbookName, runbookPath } from '../../src/inspection/runbook.ts';
@@ -65,9 +69,63 @@ describe('a diagnosis', () => {
       verb: 'create',
       namespace: lockNamespace,
     } as const;
-    const elections = nothing('coordinated-leader-election.dev/v1alpha1');
+    const elections = nothing(OWN);
     const found = diagnose({ ...well, elections, lockNamespace, missingRights: [right] });
     expect(found.find(({ check }) => check === 'Permissions')?.advice).toMatch(want);
+  });
+
+  const onOwn = { group: GROUP, resource: 'leasecandidates' } as const;
+  test.each<{ name: string; evidence: Partial<Evidence>; want: readonly [check: string, text: RegExp][] }>([
+    {
+      name: 'the feature gate is off, and our own LeaseCandidates are not defined',
+      evidence: { elections: nothing(), trial: { kind: 'created', keepsStrategy: false } },
+      want: [
+        [
+          'APIServed',
+          /kubectl apply -f deploy\/crd\.yaml\. .*instead: Start every kube-apiserver with --feature-gates/,
+        ],
+        ['FeatureGate', /--feature-gates/],
+      ],
+    },
+    {
+      name: 'our own LeaseCandidates are defined, and may not be read',
+      evidence: { elections: undefined, missingRights: [{ ...onOwn, verb: 'list' }] },
+      want: [
+        ['APIServed', /credentials that may list leases and leasecandidates/],
+        [
+          'Permissions',
+          /may not: list leasecandidates\.coordinated-leader-election\.dev\. .*kubectl apply -f deploy\/rbac\.yaml/,
+        ],
+      ],
+    },
+    {
+      name: 'only those of the server may be read',
+      evidence: {
+        elections: { candidateApis: [V1BETA1, OWN], forbiddenApis: [OWN], now: NOW, elections: [] },
+        missingRights: [{ ...onOwn, verb: 'watch' }],
+      },
+      want: [
+        [
+          'APIServed',
+          /leasecandidates of coordinated-leader-election\.dev\/v1alpha1 .* the ClusterRole reader/,
+        ],
+        ['Permissions', /watch leasecandidates\.coordinated-leader-election\.dev/],
+      ],
+    },
+  ])('says what to do where $name', ({ evidence, want }) => {
+    const findings = diagnose({ ...well, ...evidence }).filter(({ severity }) => severity !== 'ok');
+    expect(findings.map(({ check }) => check)).toEqual(want.map(([check]) => check));
+    for (const [index, [, text]] of want.entries()) {
+      expect(`${findings[index]?.what} ${findings[index]?.advice}`).toMatch(text);
+    }
+  });
+
+  test('says where those of each group are seen, if both are served', () => {
+    const [found] = diagnose({ ...well, elections: nothing(V1BETA1, OWN) });
+    expect(found).toMatchObject({ check: 'APIServed', severity: 'ok' });
+    expect(found?.what).toMatch(
+      /as coordination\.k8s\.io\/v1beta1 and coordinated-\S+\. .*kubectl get lcand\.$/,
+    );
   });
 
   test('has nothing to say against a cluster that is well', () => {

@@ -79,6 +79,7 @@ export class LeaderLabels {
   #entries = new Map<LeaseKey, Entry>();
   readonly #unlabelable = new Set<LeaseKey>();
   readonly #stopping = new AbortController();
+  #isActive = false;
   /** Whether what was left over is known. */
   #isSwept = false;
   #running: Promise<void> | undefined;
@@ -105,6 +106,7 @@ export class LeaderLabels {
 
   /** The right to write has come or gone. While it was away, others may have written labels. */
   setActive(isActive: boolean): void {
+    this.#isActive = isActive;
     this.#isSwept = false;
     // What is under way keeps to the former ones.
     this.#entries = new Map();
@@ -118,9 +120,14 @@ export class LeaderLabels {
   }
 
   async #sweep(): Promise<void> {
-    const { client, namespaces, leases, mayWrite, observer } = this.#parts;
+    const { client, clock, namespaces, leases, mayWrite, observer } = this.#parts;
     const found = new Map<LeaseKey, Entry>();
-    if (!mayWrite()) return;
+    const entries = this.#entries;
+    if (!this.#isActive) return;
+    if (!mayWrite()) {
+      this.#queue.requeue(SWEEP, clock.now() + UNREADY_MS);
+      return;
+    }
     try {
       for (const namespace of namespaces.length === 0 ? [''] : namespaces) {
         const carriers = await findLabelled(client, namespace, this.#stopping.signal);
@@ -132,6 +139,7 @@ export class LeaderLabels {
     }
     observer.labelsListed(undefined);
     this.#queue.forget(SWEEP);
+    if (entries !== this.#entries) return;
     this.#entries = found;
     this.#isSwept = true;
     for (const key of [...found.keys(), ...leases()]) this.#queue.add(key);

@@ -170,6 +170,17 @@ describe('without the lock', () => {
   });
 });
 
+test('labels that are left over are looked for again where the right to write was not there yet', async () => {
+  const world = new LabelWorld();
+  world.pods.label(NAMESPACE, 'b', 'scheduler');
+  world.mayWrite = false;
+  await world.start();
+  expect(world.pods.requests).toEqual([]);
+  world.mayWrite = true;
+  await world.clock.advance(5000);
+  expect(world.pods.labelled()).toEqual([]);
+});
+
 describe('a label that cannot be written', () => {
   test('is tried again with backoff, however often its Lease is renewed', async () => {
     const world = await new LabelWorld().start();
