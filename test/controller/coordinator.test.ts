@@ -34,6 +34,7 @@ class ClosingConnection extends SimConnection {
 
 /** A coordinator that holds the lock, and a way to its server that a test may spoil. */
 async function makeActiveCoordinator({
+  labelled = undefined as string[] | undefined,
   lockNamespace = 'kube-system',
   prepare = (_: SimApiServer) => {},
 } = {}) {
@@ -67,6 +68,13 @@ async function makeActiveCoordinator({
       reflectorObserver: () => () => {},
       reconcileFailed: () => {},
     },
+    ...(labelled && {
+      labelObserver: {
+        labelWritten: (lease, { kind, pod }) => labelled.push(`${kind} ${pod.name} ${lease}`),
+        labelsListed: (error) => labelled.push(`listed${error === undefined ? '' : ' in vain'}`),
+        unlabelable: () => {},
+      },
+    }),
     lockObserver: {
       changed: ({ kind }) => isActive.push(kind === 'active'),
       happened: () => {},
@@ -188,5 +196,36 @@ describe('a lock in another namespace than kube-system (rule 10)', () => {
     await clock.advance(60_000);
     expect(coordinator.lockRefusal()).toBeUndefined();
     expect(holder()).toMatch(/^coordinated-leader-election_/);
+  });
+});
+
+describe('leader labels', () => {
+  const isAboutPods = ({ path }: ApiRequest) => path.endsWith('/pods') || path.includes('/pods/');
+
+  test('are looked for once the lock is held, over connections of their own', async () => {
+    const labelled: string[] = [];
+    const { api } = await makeActiveCoordinator({ labelled });
+    expect(labelled[0]).toMatch(/^listed/);
+    const asked = api.requests.filter((request) => request.includes('/api/v1/pods'));
+    // Of the client with two connections, as the lock has, and not of that which elections have.
+    expect(new Set(asked.map((request) => request.split(' ', 1)[0]))).toEqual(new Set(['2']));
+  });
+
+  test('that are not answered hold up neither an election nor the end', async () => {
+    const { clock, api, coordinator, spoiled, holder } = await makeActiveCoordinator({ labelled: [] });
+    spoiled.fate = (request) => (isAboutPods(request) ? DROPPED : {});
+    const body = makeCandidateObject('a', { renewedAt: clock.now() });
+    api.handle('test', { method: 'POST', path: CANDIDATES, body });
+    await clock.advance(1000);
+    expect(api.leaseSpec('default/scheduler')['holderIdentity']).toBe('a');
+    const stopped = coordinator.stop();
+    await clock.advance(3000);
+    await stopped;
+    expect(holder()).toBe('');
+  });
+
+  test('are not thought of where nobody wants them', async () => {
+    const { api } = await makeActiveCoordinator();
+    expect(api.requests.filter((request) => request.includes('/pods'))).toEqual([]);
   });
 });
