@@ -4,6 +4,7 @@ import {
   type KnownLabels,
   leadershipOf,
 } from '../../../src/controller/leader-label/decide-labels.ts';
+import { FENCE } from '../../../src/election/group.ts';
 import { makeCandidate, makeInput, makeLease } from '../../support/election-builders.ts';
 
 const pod = (name: string, uid = `uid-${name}`) => ({ name, uid });
@@ -23,6 +24,12 @@ describe('who leads', () => {
     { name: 'it is about to expire', input: led, at: 11_999, want: { pod: pod('web-0') } },
     { name: 'it has expired', input: led, at: 12_000, want: undefined },
     { name: 'it was released', input: led.sees(granted.releasedAt(4000), 4000), at: 4000, want: undefined },
+    {
+      name: 'it is fenced',
+      input: led.sees(granted.heldBy(FENCE).renewedAt(4000), 4000),
+      at: 4000,
+      want: undefined,
+    },
     { name: 'it is gone', input: led.sees(undefined, 4000), at: 4000, want: undefined },
     {
       name: 'somebody else was given it',
