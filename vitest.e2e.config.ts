@@ -15,6 +15,7 @@ const operations = [
   'alert-stories',
   'completion',
   'image',
+  'leader-label',
   'monitoring',
   'operations',
   'package',

@@ -52,7 +52,6 @@ export const importMatrix: Readonly<Record<string, Room>> = {
       'apiserver',
       'apiserver/access',
       'controller',
-      'controller/lock',
       'kubernetes',
       'settings',
       'status-page',
@@ -79,6 +78,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     does: 'writes logs, metrics, Events and traces of what it is told; nothing about an election waits for it',
     rooms: [
       'controller',
+      'controller/leader-label',
       'controller/lock',
       'controller/queue',
       'coordination',
@@ -103,8 +103,20 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   controller: {
     does: 'gathers what is known, has it decided, applies the decision, and records what came of it; decides nothing itself',
-    rooms: ['controller/lock', 'controller/queue', 'coordination', 'election', 'kubernetes', 'support'],
+    rooms: [
+      'controller/leader-label',
+      'controller/lock',
+      'controller/queue',
+      'coordination',
+      'election',
+      'kubernetes',
+      'support',
+    ],
     node: ['crypto', 'os'],
+  },
+  'controller/leader-label': {
+    does: 'keeps a label on the Pod of each leader, beside all that elections need',
+    rooms: ['controller/lock', 'controller/queue', 'coordination', 'election', 'kubernetes', 'support'],
   },
   'controller/lock': {
     does: 'holds the Lease by which one coordinator at a time may write',

@@ -44,6 +44,18 @@ export const coordinator: Row = {
     ),
     lines(
       {
+        title: 'Locks of other coordinators',
+        description:
+          'Locks in other namespaces that another coordinator holds, as any replica sees them, and whether a lock of ours is refused, as the built-in coordinator may elect.',
+        unit: units.Short,
+        thresholds: { red: 1 },
+        alert: 'LeaseCoordinatorNotAlone',
+      },
+      ['others', `max(${series('cle_other_locks_held')})`],
+      ['refused', `max(${series('cle_lock_namespace_refused')})`],
+    ),
+    lines(
+      {
         title: 'Failed calls about the lock',
         description: 'Lost races for the lock are among them: a few when replicas start are in order.',
         unit: units.CountsPerMinute,

@@ -76,7 +76,7 @@ function coordinatorText(lock: LockHolder): string {
     case 'nobody':
       return 'nobody';
     case 'unknown':
-      return 'unknown, the lock in kube-system may not be read';
+      return 'unknown, the lock may not be read';
   }
 }
 

@@ -16,7 +16,13 @@ const STYLES: Readonly<Record<Severity, Style>> = { ok: 'good', warning: 'warnin
 /** Examines a cluster and shows what was found; resolves to an exit code that tells the worst of it. */
 export function showDiagnosis(settings: DoctorSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async ({ client, clock, namespace }) => {
-    const evidence = await gatherEvidence({ client, clock, settings, namespace });
+    const evidence = await gatherEvidence({
+      client,
+      clock,
+      settings,
+      namespace,
+      lockNamespace: settings.lockNamespace,
+    });
     const findings = diagnose(evidence);
     const { output } = settings;
     host.stdout.write(

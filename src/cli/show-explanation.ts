@@ -14,7 +14,7 @@ export function showExplanation(leaseName: string, settings: ExplainSettings, ho
   return withCluster(settings, host, async (connection) => {
     const [{ election, now }, lock] = await Promise.all([
       findElection(leaseName, settings, connection),
-      lookAtLock(connection.client, connection.clock),
+      lookAtLock(connection.client, connection.clock, settings.lockNamespace),
     ]);
     tellOfSkew(connection.clock, host);
     const account = accountFor(election, lock, now);

@@ -16,12 +16,20 @@ export interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 's
  */
 const OTHERS_FIRST_MS = 20_000;
 
+/**
+ * For so long a source that went with candidates in it counts as missed, in milliseconds: a day is enough to be told of it, and
+ * whoever turned it off on purpose is left in peace then, or once this process is started anew.
+ */
+const MISSED_FOR_MS = 86_400_000;
+
 /** Watches the LeaseCandidates of all sources side by side, each in the version in which it is served (rule 13). */
 export class CandidateSourcesWatch {
   readonly #parts: CandidateSourcesWatchParts;
   readonly #watches: readonly CandidateWatch[];
   /** When each source was lost that has not come back. */
   readonly #lostAt = new Map<CandidateSource, Instant>();
+  /** Those of them that have candidates, who take no part in elections meanwhile. */
+  readonly #missed = new Set<CandidateSource>();
 
   constructor(parts: CandidateSourcesWatchParts) {
     this.#parts = parts;
@@ -32,6 +40,7 @@ export class CandidateSourcesWatch {
           source,
           onSynced: (apiVersion) => {
             this.#lostAt.delete(source);
+            this.#missed.delete(source);
             parts.onRevealed(source);
             parts.onSynced(apiVersion);
           },
@@ -41,6 +50,10 @@ export class CandidateSourcesWatch {
           onGone: (apiVersion) => {
             this.#lostAt.set(source, parts.clock.now());
             parts.onGone(apiVersion);
+          },
+          onHidden: (candidate) => {
+            if (this.#lostAt.has(source)) this.#missed.add(source);
+            parts.onHidden(candidate);
           },
         }),
     );
@@ -57,9 +70,21 @@ export class CandidateSourcesWatch {
     return this.#lostAt.values().some((at) => now < at + OTHERS_FIRST_MS);
   }
 
+  /** When sources went that are missed: candidates were in them, which nothing has been heard of since. */
+  get missedSince(): readonly Instant[] {
+    const now = this.#parts.clock.now();
+    const lost = [...this.#missed].map((source) => this.#lostAt.get(source) ?? now);
+    return lost.filter((at) => now < at + MISSED_FOR_MS);
+  }
+
   /** In which version the candidates of `source` are served; undefined: they are not. */
   apiVersionOf(source: CandidateSource): CandidateApiVersion | undefined {
     return this.#watches.find((watch) => watch.source === source)?.apiVersion;
+  }
+
+  /** Whether the server has said that it does not serve `source`. */
+  isNotServed(source: CandidateSource): boolean {
+    return this.#watches.some((watch) => watch.source === source && watch.isNotServed);
   }
 
   /** One for each source and namespace watched. */

@@ -1,16 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { sourceOf } from '../coordination/candidate-sources.ts';
 import { coordinatorLease } from '../election/coordinator-lease.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
 import { type Clock, within } from '../support/clock.ts';
 import { ElectionController } from './election-controller.ts';
+import { HeldLocks } from './held-locks.ts';
+import { type LabelObserver, LeaderLabels } from './leader-label/leader-labels.ts';
 import { createApiLockStorage } from './lock/api-lock-storage.ts';
 import { CoordinatorLock } from './lock/coordinator-lock.ts';
 import { replicaIdentity } from './lock/lock-record.ts';
 import type { LockEvent } from './lock/lock-settings.ts';
 import type { LockState } from './lock/lock-state.ts';
+import { isOwnLock, lockRefusal } from './lock-namespace.ts';
 import type { ControllerObserver } from './observers.ts';
 import type { WorkqueueObserver } from './queue/workqueue.ts';
 import type { WriteQueueObserver } from './queue/write-queue.ts';
@@ -19,6 +23,8 @@ import type { WriteQueueObserver } from './queue/write-queue.ts';
 const CONNECTIONS = 32;
 /** The lock has connections of its own, so that load on elections cannot starve it. */
 const LOCK_CONNECTIONS = 2;
+/** Labels are written by a client of their own, so that no election waits for them. */
+const LABEL_CONNECTIONS = 2;
 /** What writes under way are given when the coordinator stops, in milliseconds, before their client is closed. */
 const DRAIN_MS = 1000;
 /** What they are given then. */
@@ -33,6 +39,8 @@ export interface LockObserver {
   changed(state: LockState): void;
   happened(event: LockEvent): void;
   watchFailed(error: unknown, context: ReflectorErrorContext): void;
+  /** The lock must not be where it is; told each time that this comes to be so. */
+  refused(reason: string): void;
 }
 
 /** How a {@link Coordinator} is to work: those of `run`, as far as they are about coordination. */
@@ -45,6 +53,8 @@ export interface CoordinatorSettings extends ElectionSettings {
   readonly dryRun: boolean;
   /** Take the coordinator's lock from the controller built into kube-apiserver, rather than wait for it. */
   readonly takeOver: boolean;
+  /** The namespace of the coordinator's lock. */
+  readonly lockNamespace: string;
 }
 
 /** What a {@link Coordinator} is made of. */
@@ -55,6 +65,8 @@ export interface CoordinatorParts {
   readonly settings: CoordinatorSettings;
   readonly observer: ControllerObserver;
   readonly lockObserver: LockObserver;
+  /** Given where leaders' Pods are to have labels. */
+  readonly labelObserver?: LabelObserver;
   readonly workqueueObserver?: WorkqueueObserver;
   readonly writeQueueObserver?: WriteQueueObserver;
 }
@@ -65,6 +77,10 @@ export interface Coordinator {
   readonly server: string;
   readonly controller: ElectionController;
   readonly lock: CoordinatorLock | undefined;
+  /** The namespaces of other coordinators' locks that are held, as far as Leases there are watched. */
+  otherLocks(): readonly string[];
+  /** Why the lock must not be where it is, so that nothing is written; undefined while it may be there. */
+  lockRefusal(): string | undefined;
   start(): void;
   /**
    * Ends all work, lets the lock go and closes all connections, in this order, and within 3 s whatever the server does:
@@ -75,10 +91,28 @@ export interface Coordinator {
 
 /** Puts a coordinator together; it does nothing until it is started. */
 export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
-  const { clock, connect, settings, observer, workqueueObserver, writeQueueObserver } = parts;
+  const { clock, connect, settings, observer, labelObserver, workqueueObserver, writeQueueObserver } = parts;
   const client = connect(CONNECTIONS);
   const locking = settings.dryRun ? undefined : { client: connect(LOCK_CONNECTIONS) };
-  const lock = locking && assembleLock(parts, locking.client, () => controller);
+  // Also while it is not known whether the built-in may elect.
+  const mayLock = () => !isOwnLock(settings.lockNamespace) || controller.isBuiltInRuledOut;
+  const lock =
+    locking &&
+    assembleLock(parts, locking.client, {
+      canCoordinate: () => mayLock() && controller.canElect(),
+      listAnew: () => controller.listAnew(),
+      onActive(isActive) {
+        labels?.setActive(isActive);
+        if (isActive) controller.reconsiderAll();
+      },
+    });
+  const mayWrite = () => lock === undefined || (mayLock() && lock.isActive());
+  let isRefused = false;
+  const refusal = () => {
+    const served = controller.candidateApis.find((api) => sourceOf(api) === 'native');
+    if (lock === undefined || mayLock() || served === undefined) return undefined;
+    return lockRefusal(settings.lockNamespace, served);
+  };
   const controller = new ElectionController({
     client,
     clock,
@@ -86,48 +120,79 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
     namespaces: settings.namespaces,
     workers: settings.workers,
     isDryRun: settings.dryRun,
-    mayWrite: () => lock === undefined || lock.isActive(),
+    mayWrite,
     observer,
-    onSighted: () => lock?.reconsider(),
+    onSighted() {
+      const reason = refusal();
+      if (reason !== undefined && !isRefused) parts.lockObserver.refused(reason);
+      isRefused = reason !== undefined;
+      lock?.reconsider();
+    },
     ...(workqueueObserver && { workqueueObserver }),
     ...(writeQueueObserver && { writeQueueObserver }),
   });
+  const labelling = lock && labelObserver && { client: connect(LABEL_CONNECTIONS), observer: labelObserver };
+  const labels =
+    labelling &&
+    new LeaderLabels({
+      ...labelling,
+      clock,
+      namespaces: settings.namespaces,
+      mayWrite,
+      knows: (namespace) => controller.knows(namespace),
+      gather: (key) => controller.gatherHolder(key),
+      leases: () => controller.coordinatedLeases(),
+    });
+  if (labels) controller.subscribe((key, isRenewalOnly) => labels.seen(key, isRenewalOnly));
+  const locks = new HeldLocks();
+  controller.subscribe((key) => locks.see(key, (one) => controller.gather(one).lease, clock.now()));
   return {
     server: client.server,
     controller,
     lock,
+    otherLocks: () => locks.heldAt(clock.now()).filter((namespace) => namespace !== settings.lockNamespace),
+    lockRefusal: refusal,
     start() {
       controller.start();
+      labels?.start();
       lock?.start();
     },
     async stop() {
       // The lock is let go only when no write is under way any more, and then at once: somebody else is waiting for it.
-      await within(clock, DRAIN_MS, controller.stop());
-      await client.close(ABORT_AFTER_MS);
+      await within(clock, DRAIN_MS, Promise.all([controller.stop(), labels?.stop()]));
+      await Promise.all([client.close(ABORT_AFTER_MS), labelling?.client.close(ABORT_AFTER_MS)]);
       await within(clock, RELEASE_MS, lock?.stop());
       await locking?.client.close(0);
     },
   };
 }
 
+/** What a lock asks of whoever it is for, and tells them. */
+interface LockUser {
+  canCoordinate(): boolean;
+  listAnew(): void;
+  onActive(isActive: boolean): void;
+}
+
 function assembleLock(
   { clock, settings, lockObserver }: CoordinatorParts,
   client: KubernetesClient,
-  controller: () => ElectionController,
+  user: LockUser,
 ): CoordinatorLock {
+  const lease = { ...coordinatorLease, namespace: settings.lockNamespace };
   return new CoordinatorLock({
     clock,
-    storage: createApiLockStorage(client, clock, coordinatorLease, lockObserver.watchFailed),
+    storage: createApiLockStorage(client, clock, lease, lockObserver.watchFailed),
     identity: replicaIdentity(hostname(), randomUUID()),
     takeOver: settings.takeOver,
-    canCoordinate: () => controller().canElect(),
+    canCoordinate: user.canCoordinate,
     onEvent: (event) => {
       lockObserver.happened(event);
-      if (event.kind === 'setBack') controller().listAnew();
+      if (event.kind === 'setBack') user.listAnew();
     },
     onChange: (state) => {
       lockObserver.changed(state);
-      if (state.kind === 'active') controller().reconsiderAll();
+      user.onActive(state.kind === 'active');
     },
   });
 }

@@ -2,7 +2,6 @@ import { decodeLease } from '../coordination/lease.ts';
 import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import { isUnsuspected } from '../election/candidate-observation.ts';
-import type { Decision } from '../election/decision.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import type { Lease, LeaseCandidate } from '../election/model.ts';
 import type { Reason } from '../election/reason.ts';
@@ -21,8 +20,9 @@ import {
   surveyEach,
   surveyElections,
 } from './elections-survey.ts';
+import { LastReasons } from './last-reasons.ts';
 import { NamespacedReflectors } from './namespaced-reflectors.ts';
-import type { DecisionObserver, WatchedResource } from './observers.ts';
+import type { WatchedResource } from './observers.ts';
 import { Workqueue } from './queue/workqueue.ts';
 import type { WriteQueue } from './queue/write-queue.ts';
 import { Reconciler } from './reconcile.ts';
@@ -43,8 +43,8 @@ export class ElectionController {
   readonly #share: EventLoopShare;
   readonly #leases: NamespacedReflectors<Lease>;
   readonly #candidates: CandidateSourcesWatch;
-  readonly #lastReasons = new Map<LeaseKey, Reason>();
-  #onSeen: SeenListener | undefined;
+  readonly #lastReasons = new LastReasons();
+  readonly #listeners = new Set<SeenListener>();
   #workers: Promise<void> | undefined;
 
   constructor(parts: ElectionControllerParts) {
@@ -78,7 +78,7 @@ export class ElectionController {
         : createActionWriter(client, (source) => this.#candidates.apiVersionOf(source)),
       mostRequests: parts.workers,
       mayWrite: parts.mayWrite,
-      observer: this.#decisionObserver(),
+      observer: this.#lastReasons.noting(observer),
       writeQueueObserver: parts.writeQueueObserver,
       relist: (kind) => (kind === 'lease' ? this.#leases : this.#candidates).relist(),
       lookAgain: (key, at) => (at === undefined ? this.queue.add(key) : this.queue.addAt(key, at)),
@@ -131,13 +131,18 @@ export class ElectionController {
    * server serves none, leaves the lock to whoever does; one that sees some of them no more lets others go first (rule 10).
    */
   canElect(): boolean {
-    const knowsAny = this.#leases.namespaces.some((namespace) => this.#knows(namespace));
+    const knowsAny = this.#leases.namespaces.some((namespace) => this.knows(namespace));
     return knowsAny && !this.#candidates.hasJustLostOne;
   }
 
   /** What LeaseCandidates are watched as; nothing while none are served. */
   get candidateApis(): CandidateSourcesWatch['apiVersions'] {
     return this.#candidates.apiVersions;
+  }
+
+  /** Whether the API server has said that it has no LeaseCandidates of its own; then nobody is built in who elects. */
+  get isBuiltInRuledOut(): boolean {
+    return this.#candidates.isNotServed('native');
   }
 
   /** The requests that wait or are under way. */
@@ -161,9 +166,9 @@ export class ElectionController {
     const isDeciding = this.#parts.mayWrite();
     return surveyEach(
       this.#records,
-      (key) => (isDeciding ? this.#lastReasons.get(key) : undefined),
+      (key) => (isDeciding ? this.#lastReasons.of(key) : undefined),
       this.#now(),
-    ).filter(({ input }) => this.#knows(input.namespace));
+    ).filter(({ input }) => this.knows(input.namespace));
   }
 
   /** Every Lease that an election is about or was. */
@@ -176,24 +181,25 @@ export class ElectionController {
     return this.#records.gather(key);
   }
 
-  /**
-   * Tells `listener`, and nobody else any more, of what is seen, until the returned function is called; it must neither
-   * throw nor take long.
-   */
+  /** The same with the Lease's holder as its only candidate. */
+  gatherHolder(key: LeaseKey): ElectionInput {
+    return this.#records.gatherHolder(key);
+  }
+
+  /** Tells `listener` of what is seen, until the returned function is called; it must neither throw nor take long. */
   subscribe(listener: SeenListener): () => void {
-    this.#onSeen = listener;
-    return () => {
-      if (this.#onSeen === listener) this.#onSeen = undefined;
-    };
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   /**
    * When the server last sent anything about a resource, bookmarks included, on the monotonic clock; of several
-   * namespaces, the one longest without news. Undefined while any has never been heard of.
+   * namespaces or sources, a missed one among them, the one longest without news. Undefined while any has never been heard of.
    */
   lastHeard(resource: WatchedResource): Instant | undefined {
-    const reflectors = resource === 'leases' ? this.#leases.all : this.#candidates.reflectors;
-    const heard = reflectors.map(({ lastActivity }) => lastActivity);
+    const [{ reflectors, missedSince }, { all }] = [this.#candidates, this.#leases];
+    const heard = (resource === 'leases' ? all : reflectors).map(({ lastActivity }) => lastActivity);
+    if (resource === 'leasecandidates') heard.push(...missedSince);
     return heard.includes(undefined) ? undefined : earliest(heard);
   }
 
@@ -205,7 +211,7 @@ export class ElectionController {
 
   async #process(key: LeaseKey): Promise<void> {
     // What was never listed cannot be told from what does not exist. Whoever completes the list looks again.
-    if (!this.#knows(splitLeaseKey(key).namespace)) return;
+    if (!this.knows(splitLeaseKey(key).namespace)) return;
     await this.#share.take(() => {
       this.queue.requeue(key, this.#reconciler.look(key));
       this.queue.forget(key);
@@ -213,7 +219,7 @@ export class ElectionController {
   }
 
   /** Whether all Leases and candidates of a namespace are known. */
-  #knows(namespace: string): boolean {
+  knows(namespace: string): boolean {
     return this.#leases.knows(namespace) && this.#candidates.knows(namespace);
   }
 
@@ -242,8 +248,8 @@ export class ElectionController {
     const isRenewal = isMere && this.#isSettled(key);
     this.#records.seeLease(key, type === 'deleted' ? undefined : object, this.#now());
     this.#reconciler.outdate(key);
-    this.#onSeen?.(key, isMere);
-    const isForgotten = type === 'deleted' && this.#lastReasons.has(key);
+    this.#seen(key, isMere);
+    const isForgotten = type === 'deleted' && this.#lastReasons.of(key) !== undefined;
     const concernsUs = this.#records.hasCandidates(key) || object.isPreferredHolderOurs || isForgotten;
     if (concernsUs && !isRenewal) this.queue.add(key);
   }
@@ -263,7 +269,7 @@ export class ElectionController {
     if (!isCounted) return;
     if (change !== 'ping') this.#reconciler.outdate(key);
     if (!isRoutine || this.#reconciler.isBlocked(key)) this.queue.add(key);
-    this.#onSeen?.(key, false);
+    this.#seen(key, false);
   }
 
   /** Whether a candidate's renewal changes nothing: it was alive anyway, and its Lease is in good order. */
@@ -282,30 +288,17 @@ export class ElectionController {
     if (!this.#records.candidate(key, candidate.name)) this.#reconciler.forgetCandidate(key, candidate.name);
     this.#reconciler.outdate(key);
     this.queue.add(key);
-    this.#onSeen?.(key, false);
+    this.#seen(key, false);
+  }
+
+  #seen(...told: Parameters<SeenListener>): void {
+    for (const listener of this.#listeners) listener(...told);
   }
 
   #isSettled(key: LeaseKey): boolean {
-    const reason = this.#lastReasons.get(key);
+    const reason = this.#lastReasons.of(key);
     if (reason === undefined || !SETTLED.has(reason)) return false;
     return surveyTenure(this.#records.gatherHolder(key), this.#parts.clock.now()).kind === 'held';
-  }
-
-  #decisionObserver(): DecisionObserver {
-    const { observer } = this.#parts;
-    return {
-      decided: (key: LeaseKey, decision: Decision, input: ElectionInput) => {
-        this.#lastReasons.set(key, decision.reason);
-        observer.decided(key, decision, input);
-      },
-      heldBack: (key) => observer.heldBack(key),
-      written: (...told) => observer.written(...told),
-      applied: (...told) => observer.applied(...told),
-      forgotten: (key) => {
-        this.#lastReasons.delete(key);
-        observer.forgotten(key);
-      },
-    };
   }
 
   #now(): Now {

@@ -1,4 +1,5 @@
 import type { LeaseCandidate, StrategyPreference } from '../election/model.ts';
+import { isJsonObject } from '../support/json.ts';
 import { sourceOf } from './candidate-sources.ts';
 import { identityOf, type RawObject, specOf, textField, timeField } from './raw-object.ts';
 
@@ -24,7 +25,17 @@ export function decodeLeaseCandidate(object: RawObject): LeaseCandidate {
     preference: decodePreference(spec),
     renewTime: timeField(spec, 'renewTime'),
     pingTime: timeField(spec, 'pingTime'),
+    ...podOf(metadata['ownerReferences']),
   };
+}
+
+function podOf(owners: unknown): Pick<LeaseCandidate, 'pod'> {
+  if (!Array.isArray(owners)) return {};
+  const references = owners.filter((owner) => isJsonObject(owner));
+  const pod = references.find((owner) => owner['apiVersion'] === 'v1' && owner['kind'] === 'Pod');
+  const name = pod && textField(pod, 'name');
+  const uid = pod && textField(pod, 'uid');
+  return name !== undefined && uid !== undefined ? { pod: { name, uid } } : {};
 }
 
 function decodePreference(spec: Readonly<Record<string, unknown>>): StrategyPreference {

@@ -2,7 +2,7 @@ import type { CandidateApiVersion } from './candidate-sources.ts';
 
 const LEASES = '/apis/coordination.k8s.io/v1';
 
-/** Where an API server has Leases and LeaseCandidates; an empty namespace stands for all of them. */
+/** Where an API server has Leases, LeaseCandidates and Pods; an empty namespace stands for all of them. */
 export const resourcePaths = {
   leases: (namespace: string) => `${LEASES}${inNamespace(namespace)}/leases`,
   lease: (namespace: string, name: string) =>
@@ -11,6 +11,8 @@ export const resourcePaths = {
     `/apis/${apiVersion}${inNamespace(namespace)}/leasecandidates`,
   candidate: (apiVersion: CandidateApiVersion, namespace: string, name: string) =>
     `${resourcePaths.candidates(apiVersion, namespace)}/${encodeURIComponent(name)}`,
+  pods: (namespace: string) => `/api/v1${inNamespace(namespace)}/pods`,
+  pod: (namespace: string, name: string) => `${resourcePaths.pods(namespace)}/${encodeURIComponent(name)}`,
 };
 
 function inNamespace(namespace: string): string {

@@ -51,6 +51,7 @@ export class CoordinatorReport {
       },
       happened: () => {},
       watchFailed: (error) => this.#trouble('cannot watch its lock', error),
+      refused: (reason) => this.#trouble(reason),
     };
   }
 

@@ -16,7 +16,7 @@ import { isHeld, isVacant, surveyElection, type View } from './view.ts';
  */
 export function decideElection(input: ElectionInput, now: Now): Decision {
   const view = surveyElection(input, now);
-  if (input.namespace === coordinatorLease.namespace && input.name === coordinatorLease.name) {
+  if (input.name === coordinatorLease.name) {
     return toDecision(view, { reason: 'CoordinatorLease' }, {});
   }
   // A write would be refused, for ever; the candidates are looked after all the same.

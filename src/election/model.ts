@@ -8,6 +8,12 @@ export type StrategyPreference =
 /** Where a LeaseCandidate comes from: the API server's own group, or the custom resource of this project (rule 13). */
 export type CandidateSource = 'native' | 'custom';
 
+/** One Pod, and no other that has its name later. */
+export interface PodReference {
+  readonly name: string;
+  readonly uid: string;
+}
+
 /** A LeaseCandidate of any served version. Names are those of the API; `undefined` is a field that is not set. */
 export interface LeaseCandidate {
   readonly source: CandidateSource;
@@ -24,6 +30,8 @@ export interface LeaseCandidate {
   readonly preference: StrategyPreference;
   readonly renewTime: MicroTime | undefined;
   readonly pingTime: MicroTime | undefined;
+  /** The Pod that owns it, as an ownerReference says; no election goes by it. */
+  readonly pod?: PodReference;
 }
 
 /** What annotations of a Lease keep for a server that drops the fields of the same names (rule 14). */

@@ -1,5 +1,4 @@
 import { CUSTOM_API_VERSION } from '../coordination/candidate-sources.ts';
-import { leaseKey } from '../coordination/lease-key.ts';
 import { coordinatorLease } from '../election/coordinator-lease.ts';
 import { REASONS, type Reason } from '../election/reason.ts';
 import type { MicroTime } from '../election/time.ts';
@@ -10,6 +9,7 @@ import type { ObservedElections } from './elections.ts';
 import type { Evidence } from './evidence.ts';
 import type { Finding } from './finding.ts';
 import { counted, type LeaseStatus, listed, statusOf } from './lease-status.ts';
+import { checkLock } from './lock-findings.ts';
 import { reasonTexts } from './reason-text.ts';
 import { describeRight } from './rights.ts';
 import { runbookForMissing, runbookForReason, runbookPath } from './runbook.ts';
@@ -27,18 +27,22 @@ const PASSING: ReadonlySet<Reason> = new Set<Reason>([
   'AwaitingAcks',
 ]);
 
-const LOCK = leaseKey(coordinatorLease.namespace, coordinatorLease.name);
-
 const FLAGS =
   'Start every kube-apiserver with --feature-gates=CoordinatedLeaderElection=true and ' +
   '--runtime-config=coordination.k8s.io/v1beta1=true (1.32: v1alpha2, 1.31: v1alpha1).';
+
+const BOTH =
+  'Those of both groups count: see the first by kubectl get leasecandidates, the second by kubectl get lcand.';
+
+const CLOSED =
+  'Where the provider closes kube-system, install with config.lockNamespace (--lock-namespace) set to a namespace that is open.';
 
 /** What the evidence comes to, check by check. */
 export function diagnose(evidence: Evidence): readonly Finding[] {
   return [
     checkApi(evidence),
     checkGate(evidence),
-    checkLock(evidence),
+    ...checkLock(evidence),
     checkRights(evidence),
     ...checkClocks(evidence),
     ...checkCandidates(evidence),
@@ -83,6 +87,7 @@ function checkApi({ elections, serverVersion, limitedTo }: Evidence): Finding {
     severity: 'ok',
     what:
       `${serverVersion} serves LeaseCandidates as ${elections.candidateApis.join(' and ')}.` +
+      (elections.candidateApis.length > 1 ? ` ${BOTH}` : '') +
       (limitedTo.elections === undefined ? '' : ` Only namespace ${limitedTo.elections} may be examined.`),
   };
 }
@@ -114,46 +119,12 @@ function checkGate({ trial, elections }: Evidence): Finding {
   };
 }
 
-function checkLock({ lock, elections }: Evidence): Finding {
-  const check = 'CoordinatorLock';
-  switch (lock.kind) {
-    case 'ours':
-      return { check, severity: 'ok', what: `${lock.holder} coordinates.` };
-    case 'builtIn':
-      return {
-        check,
-        severity: 'ok',
-        what: `The coordinator built into kube-apiserver coordinates (${lock.holder}).`,
-      };
-    case 'unknown':
-      return {
-        check,
-        severity: 'warning',
-        what: `The lock ${LOCK} may not be read with these credentials.`,
-        meaning: 'It is not known who coordinates, if anybody does.',
-        advice: `Use credentials that may get leases in ${coordinatorLease.namespace}.`,
-      };
-    case 'nobody':
-      return {
-        check,
-        severity: 'error',
-        what:
-          lock.formerHolder === ''
-            ? `Nobody holds the lock ${LOCK}.`
-            : `${lock.formerHolder} held the lock ${LOCK} and renews it no more.`,
-        meaning: 'Nobody coordinates: a leader that dies is not replaced.',
-        advice:
-          elections?.candidateApis.length === 0
-            ? 'Turn the API on first: no coordinator takes the lock where it sees no LeaseCandidates.'
-            : 'Start the coordinator (run) and look at its log; see that it may do what deploy/rbac.yaml grants.',
-        runbook: runbookPath('LeaseCoordinatorAbsent'),
-      };
-  }
-}
-
-function checkRights({ missingRights, user, limitedTo }: Evidence): Finding {
+function checkRights({ missingRights, user, limitedTo, lockNamespace }: Evidence): Finding {
   const check = 'Permissions';
   const who = user || 'this user';
+  const isClosed =
+    lockNamespace === coordinatorLease.namespace &&
+    missingRights.some(({ namespace }) => namespace === lockNamespace);
   if (missingRights.length === 0) {
     const limit = limitedTo.rights === undefined ? '' : ` that is limited to namespace ${limitedTo.rights}`;
     return { check, severity: 'ok', what: `${who} may do all that a coordinator${limit} does.` };
@@ -166,7 +137,8 @@ function checkRights({ missingRights, user, limitedTo }: Evidence): Finding {
       'A coordinator with these credentials could not do its work; other credentials are not examined.',
     advice:
       "Run doctor with the coordinator's own credentials, and with --namespace if it is limited to some; if it says " +
-      'the same, kubectl apply -f deploy/rbac.yaml.',
+      'the same, kubectl apply -f deploy/rbac.yaml.' +
+      (isClosed ? ` ${CLOSED}` : ''),
     runbook: runbookForMissing(missingRights),
   };
 }

@@ -8,8 +8,8 @@ import { isKubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject } from '../support/json.ts';
 import type { ClusterClock, ServerAhead } from './cluster-clock.ts';
 import { lookAtElections, type ObservedElections } from './elections.ts';
-import { type LockHolder, lookAtLock } from './lock-holder.ts';
-import { type Right, rights } from './rights.ts';
+import { type LockHolder, lookAtLock, lookAtOtherLocks, type OtherLock } from './lock-holder.ts';
+import { type Right, rightsFor } from './rights.ts';
 
 /** All that a diagnosis rests on. */
 export interface Evidence {
@@ -22,6 +22,9 @@ export interface Evidence {
   /** The namespace that these credentials are limited to, as a coordinator's may be; undefined: to none. */
   readonly limitedTo: { readonly elections: string | undefined; readonly rights: string | undefined };
   readonly lock: LockHolder;
+  /** Where the lock was looked for. */
+  readonly lockNamespace: string;
+  readonly otherLocks: readonly OtherLock[];
   readonly trial: TrialLease;
   readonly missingRights: readonly Right[];
   /** Undefined: the server does not tell its time. */
@@ -40,6 +43,7 @@ export interface ExaminationRequest {
   readonly settings: ElectionSettings;
   /** Where the trial is made, and what is examined where not every namespace may be. */
   readonly namespace: string;
+  readonly lockNamespace: string;
   readonly signal?: AbortSignal;
 }
 
@@ -48,14 +52,15 @@ const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 
 /** Examines a cluster without changing anything. Rejects as the client does when the server cannot be talked to. */
 export async function gatherEvidence(request: ExaminationRequest): Promise<Evidence> {
-  const { client, clock, namespace } = request;
+  const { client, clock, namespace, lockNamespace } = request;
   const version = await unlessForbidden(client.request({ method: 'GET', path: '/version' }));
-  const [user, everywhere, lock, trial, missingEverywhere] = await Promise.all([
+  const [user, everywhere, lock, otherLocks, trial, missingEverywhere] = await Promise.all([
     whoAmI(client),
     unlessForbidden(lookAtElections({ ...request, namespace: '' })),
-    lookAtLock(client, clock),
+    lookAtLock(client, clock, lockNamespace),
+    lookAtOtherLocks(client, clock, lockNamespace),
     tryLease(request),
-    missingAmong(client, rights),
+    missingAmong(client, rightsFor(lockNamespace)),
   ]);
   const here = everywhere ? undefined : await unlessForbidden(lookAtElections(request));
   const elections = everywhere ?? here;
@@ -71,6 +76,8 @@ export async function gatherEvidence(request: ExaminationRequest): Promise<Evide
       rights: hasMoreHere ? namespace : undefined,
     },
     lock,
+    lockNamespace,
+    otherLocks,
     trial,
     missingRights: neededFor(elections?.candidateApis, hasMoreHere ? missingHere : missingEverywhere),
     serverAheadMs: clock.serverAheadMs,

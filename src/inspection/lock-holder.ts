@@ -15,13 +15,14 @@ export type LockHolder =
   /** It may not be read with these credentials. */
   | { readonly kind: 'unknown' };
 
-/** Reads the lock. Rejects as the client does, but for a refusal: whoever asks may not be entitled to know. */
+/** Reads the lock in `namespace`. Rejects as the client does, but for a refusal: whoever asks may not be entitled to know. */
 export async function lookAtLock(
   client: KubernetesClient,
   clock: Clock,
+  namespace: string,
   signal?: AbortSignal,
 ): Promise<LockHolder> {
-  const path = resourcePaths.lease(coordinatorLease.namespace, coordinatorLease.name);
+  const path = resourcePaths.lease(namespace, coordinatorLease.name);
   try {
     const lease = await client.request({ method: 'GET', path, ...(signal && { signal }) });
     return isKubernetesObject(lease) ? lockHolderOf(lease, clock.wallTime()) : { kind: 'unknown' };
@@ -29,6 +30,38 @@ export async function lookAtLock(
     if (!(error instanceof ApiError)) throw error;
     if (error.status === 404) return { kind: 'nobody', formerHolder: '' };
     if (error.status === 403) return { kind: 'unknown' };
+    throw error;
+  }
+}
+
+/** A lock that another coordinator holds. */
+export interface OtherLock {
+  readonly namespace: string;
+  readonly holder: string;
+}
+
+/** The locks in other namespaces than `namespace` whose holders renew them; none where Leases may not be listed. */
+export async function lookAtOtherLocks(
+  client: KubernetesClient,
+  clock: Clock,
+  namespace: string,
+): Promise<readonly OtherLock[]> {
+  try {
+    const { items } = await client.request({
+      method: 'GET',
+      path: resourcePaths.leases(''),
+      query: { fieldSelector: `metadata.name=${coordinatorLease.name}` },
+    });
+    const locks = Array.isArray(items) ? items.filter(isKubernetesObject) : [];
+    return locks.flatMap((lease) => {
+      const { namespace: found } = decodeLease(lease);
+      const lock = lockHolderOf(lease, clock.wallTime());
+      const isLock =
+        lock.kind === 'ours' || (lock.kind === 'builtIn' && found === coordinatorLease.namespace);
+      return isLock && found !== namespace ? [{ namespace: found, holder: lock.holder }] : [];
+    });
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return [];
     throw error;
   }
 }

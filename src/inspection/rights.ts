@@ -15,16 +15,22 @@ export interface Right {
 
 const NATIVE = 'coordination.k8s.io';
 
-/** What deploy/rbac.yaml grants, and a coordinator needs. */
-export const rights: readonly Right[] = [
+/** What deploy/rbac.yaml grants, and a coordinator needs that has its lock in `lockNamespace`. */
+export const rightsFor = (lockNamespace: string): readonly Right[] => [
   ...['list', 'watch', 'create', 'patch'].map((verb): Right => ({ group: NATIVE, resource: 'leases', verb })),
   ...([NATIVE, GROUP] as const).flatMap((group) =>
     ['list', 'watch', 'patch', 'delete'].map((verb): Right => ({ group, resource: 'leasecandidates', verb })),
   ),
   ...['get', 'list', 'watch', 'update'].map(
-    (verb): Right => ({ group: NATIVE, resource: 'leases', verb, ...coordinatorLease }),
+    (verb): Right => ({
+      group: NATIVE,
+      resource: 'leases',
+      verb,
+      ...coordinatorLease,
+      namespace: lockNamespace,
+    }),
   ),
-  { group: NATIVE, resource: 'leases', verb: 'create', namespace: coordinatorLease.namespace },
+  { group: NATIVE, resource: 'leases', verb: 'create', namespace: lockNamespace },
   ...['create', 'patch'].map((verb): Right => ({ group: '', resource: 'events', verb })),
 ];
 

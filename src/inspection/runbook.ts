@@ -8,6 +8,7 @@ export const runbooks = [
   'LeaseCandidatesUnresponsive',
   'LeaseCoordinatorAbsent',
   'LeaseCoordinatorLockFlapping',
+  'LeaseCoordinatorNotAlone',
   'LeaseCoordinatorWriteErrors',
   'LeaseCoordinatorWatchStale',
   'LeaseElectionsSlow',

@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
-import { assembleCoordinator, QUIET_AFTER_MS } from '../controller/coordinator.ts';
-import type { ElectionController } from '../controller/election-controller.ts';
-import type { CoordinatorLock } from '../controller/lock/coordinator-lock.ts';
+import { assembleCoordinator, type Coordinator, QUIET_AFTER_MS } from '../controller/coordinator.ts';
+import { refusalOfLock } from '../controller/lock-namespace.ts';
 import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
 import { readOtlpSettings } from '../settings/otlp-settings.ts';
@@ -18,6 +17,7 @@ import {
 } from '../telemetry/controller-report.ts';
 import { createEventRecorder } from '../telemetry/event-recorder.ts';
 import { startExportedTraces } from '../telemetry/exported-traces.ts';
+import { createLabelReport } from '../telemetry/label-report.ts';
 import { registerLeaseMetrics } from '../telemetry/lease-metrics.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../telemetry/metrics.ts';
@@ -25,6 +25,8 @@ import { type HealthCheck, startHttpServer } from './http-endpoints.ts';
 
 /** Events are written one after the other; they share no connection with elections or with the lock. */
 const EVENT_CONNECTIONS = 1;
+/** How long the API server may take to say at the start whether the lock may be where it is, in milliseconds. */
+const REFUSAL_WITHIN_MS = 5000;
 
 /**
  * Runs the coordinator, with logs, metrics and health checks, until the process is asked to stop.
@@ -53,6 +55,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
       connections,
       observe: metrics.api.called,
     });
+  await refuseLock(settings, connect(1), clock, stop);
   const events = settings.dryRun
     ? undefined
     : startEvents(connect(EVENT_CONNECTIONS), logger, metrics, clock);
@@ -80,15 +83,22 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
     connect,
     observer: statusPage?.observe(report) ?? report,
     lockObserver: createLockReport({ logger, metrics, now: () => clock.now(), report }),
+    ...(settings.leaderLabel && {
+      labelObserver: createLabelReport({ logger, metrics, now: () => clock.now() }),
+    }),
     workqueueObserver: metrics.workqueue.observer('leases'),
     writeQueueObserver: metrics.requests,
   });
-  const { controller, lock } = coordinator;
+  const { controller, lock, lockRefusal, otherLocks } = coordinator;
   statusPage?.watch(coordinator);
   metrics.workqueue.watch('leases', controller.queue);
   metrics.requests.watch(controller.writes);
   metrics.survey.watch((known) => controller.survey(known));
   if (lock) metrics.lock.changed(lock.state);
+  metrics.lock.watch({
+    others: () => otherLocks().length,
+    isRefused: () => lockRefusal() !== undefined,
+  });
   if (settings.leaseMetrics)
     registerLeaseMetrics(metrics.registry, () => unhurried(controller.elections(), clock));
   metrics.api.watchStaleness((resource) => controller.lastHeard(resource));
@@ -98,7 +108,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
     (await startHttpServer(settings.listen, {
       clock,
       livenessChecks: () => [],
-      readinessChecks: () => readinessChecks(controller, lock),
+      readinessChecks: () => readinessChecks(coordinator),
       metrics: metrics.registry,
       statusPage,
     }));
@@ -116,6 +126,32 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   await Promise.all([stopped, events?.stop(), traces?.stop(), server?.close()]);
   logger.info('Stopped');
   logger.end();
+}
+
+/**
+ * Sees at once that the lock is where it must not be. An API server that does not answer is no reason to end: the lock is not
+ * taken before it does.
+ *
+ * @throws {Error} that says what to do.
+ */
+async function refuseLock(
+  { dryRun, lockNamespace }: RunSettings,
+  client: KubernetesClient,
+  clock: Clock,
+  stop: AbortSignal,
+): Promise<void> {
+  const deadline = new AbortController();
+  const cancel = clock.setTimer(() => deadline.abort(), REFUSAL_WITHIN_MS);
+  const signal = AbortSignal.any([stop, deadline.signal]);
+  try {
+    const refusal = dryRun
+      ? undefined
+      : await refusalOfLock(client, lockNamespace, signal).catch(() => undefined);
+    if (refusal !== undefined) throw new Error(refusal);
+  } finally {
+    cancel();
+    await client.close(0);
+  }
 }
 
 /** Loaded only where it is asked for. */
@@ -147,10 +183,7 @@ function startEvents(client: KubernetesClient, logger: Logger, metrics: Metrics,
   };
 }
 
-function readinessChecks(
-  controller: ElectionController,
-  lock: CoordinatorLock | undefined,
-): readonly HealthCheck[] {
+function readinessChecks({ controller, lock, lockRefusal }: Coordinator): readonly HealthCheck[] {
   const { candidateApis } = controller;
   const served: HealthCheck = {
     name: 'leasecandidates-served',
@@ -167,5 +200,13 @@ function readinessChecks(
   if (!lock) return [served, ...synced];
   const { kind, holder } = lock.state;
   const message = holder === undefined ? kind : `${kind}, held by ${holder}`;
-  return [served, ...synced, { name: 'coordinator-lock', ok: lock.isActive(), informational: true, message }];
+  const refusal = lockRefusal();
+  const refused: readonly HealthCheck[] =
+    refusal === undefined ? [] : [{ name: 'lock-namespace', ok: false, message: refusal }];
+  return [
+    served,
+    ...synced,
+    ...refused,
+    { name: 'coordinator-lock', ok: lock.isActive(), informational: true, message },
+  ];
 }

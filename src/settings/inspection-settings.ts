@@ -1,6 +1,6 @@
 import type { ElectionSettings } from '../election/model.ts';
 import { runSettings } from './run-settings.ts';
-import { boolean, namespaces, type Parser } from './setting-values.ts';
+import { boolean, oneNamespace, type Parser } from './setting-values.ts';
 import type { Setting, SettingsTable } from './settings-table.ts';
 
 /** How what was found is written. */
@@ -25,6 +25,8 @@ export interface StatusSettings extends InspectionSettings {
 
 /** Everything the `explain` command can be told, validated. */
 export interface ExplainSettings extends InspectionSettings {
+  /** The namespace of the coordinator's lock. */
+  readonly lockNamespace: string;
   readonly output: OutputFormat;
 }
 
@@ -40,17 +42,14 @@ export interface PlanSettings extends InspectionSettings {
 
 /** Everything the `doctor` command can be told, validated. */
 export interface DoctorSettings extends InspectionSettings {
+  /** The namespace of the coordinator's lock. */
+  readonly lockNamespace: string;
   readonly output: OutputFormat;
 }
 
-const { kubeconfig, context } = runSettings.settings;
+const { kubeconfig, context, lockNamespace } = runSettings.settings;
 
-const oneNamespace: Parser<string> = (given) => {
-  const result = namespaces(given);
-  if ('problem' in result) return result;
-  const [only, ...more] = result.value;
-  return only !== undefined && more.length === 0 ? { value: only } : { problem: 'is not one namespace' };
-};
+const JUDGEMENT = 'Judgement, as the coordinator was started:';
 
 const names: Parser<readonly string[]> = (given) => ({
   value: given
@@ -77,7 +76,7 @@ const inspectionRows: SettingsTable<InspectionSettings>['settings'] = {
 
 /** What is judged here depends on the same durations as the coordinator's decisions. */
 function durationsOf(rows: SettingsTable<ElectionSettings>['settings']): typeof rows {
-  const group = 'Judgement, as the coordinator was started:';
+  const group = JUDGEMENT;
   return {
     electionDurationMs: { ...rows.electionDurationMs, group },
     leaseDurationSeconds: { ...rows.leaseDurationSeconds, group },
@@ -85,6 +84,13 @@ function durationsOf(rows: SettingsTable<ElectionSettings>['settings']): typeof 
     candidateGcAfterMs: { ...rows.candidateGcAfterMs, group },
   };
 }
+
+/** For what looks at the lock. */
+const lockRow: Setting<string> = {
+  ...lockNamespace,
+  group: JUDGEMENT,
+  description: "namespace of the coordinator's lock",
+};
 
 function outputRow(...formats: readonly OutputFormat[]): Setting<OutputFormat> {
   return {
@@ -134,7 +140,7 @@ export const statusSettings: SettingsTable<StatusSettings> = {
 /** Every setting of `explain`. */
 export const explainSettings: SettingsTable<ExplainSettings> = {
   envPrefix: 'CLE_EXPLAIN',
-  settings: { ...inspectionRows, output: outputRow('table', 'json', 'yaml') },
+  settings: { ...inspectionRows, lockNamespace: lockRow, output: outputRow('table', 'json', 'yaml') },
 };
 
 /** Every setting of `plan`. */
@@ -185,5 +191,5 @@ export const planSettings: SettingsTable<PlanSettings> = {
 /** Every setting of `doctor`. */
 export const doctorSettings: SettingsTable<DoctorSettings> = {
   envPrefix: 'CLE_DOCTOR',
-  settings: { ...inspectionRows, output: outputRow('table', 'json', 'yaml') },
+  settings: { ...inspectionRows, lockNamespace: lockRow, output: outputRow('table', 'json', 'yaml') },
 };

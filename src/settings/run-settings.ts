@@ -1,3 +1,4 @@
+import { coordinatorLease } from '../election/coordinator-lease.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { ListenAddress } from '../support/address.ts';
 import { formatDurationMs } from '../support/duration.ts';
@@ -8,6 +9,7 @@ import {
   listenAddress,
   logLevel,
   namespaces,
+  oneNamespace,
   text,
   wholeNumber,
   wholeSeconds,
@@ -26,6 +28,10 @@ export interface RunSettings extends ElectionSettings {
   readonly dryRun: boolean;
   /** Take the coordinator's lock from the controller built into kube-apiserver, rather than wait for it. */
   readonly takeOver: boolean;
+  /** The namespace of the coordinator's lock. */
+  readonly lockNamespace: string;
+  /** Keep a label on the Pod of each leader. */
+  readonly leaderLabel: boolean;
   /** Writes to Leases and candidates under way at once, at most. */
   readonly workers: number;
   /** Undefined: no HTTP server. */
@@ -78,6 +84,22 @@ const settings: SettingsTable<RunSettings>['settings'] = {
     flag: 'take-over',
     default: 'true',
     description: 'wait until the controller built into kube-apiserver lets go, rather than replace it',
+    group: 'Coordination:',
+    parse: boolean,
+  },
+  lockNamespace: {
+    flag: 'lock-namespace',
+    placeholder: '<name>',
+    default: coordinatorLease.namespace,
+    description:
+      "keep the coordinator's lock in this namespace; another than kube-system only where the API server serves no LeaseCandidates of its own",
+    group: 'Coordination:',
+    parse: oneNamespace,
+  },
+  leaderLabel: {
+    flag: 'leader-label',
+    default: 'false',
+    description: "keep a label on each leader's Pod, for a Service to select it; needs rights on Pods",
     group: 'Coordination:',
     parse: boolean,
   },

@@ -76,6 +76,14 @@ export const namespaces: Parser<readonly string[]> = (given) => {
   return { value: [...new Set(names)] };
 };
 
+/** The name of one namespace. */
+export const oneNamespace: Parser<string> = (given) => {
+  const result = namespaces(given);
+  if ('problem' in result) return result;
+  const [only, ...more] = result.value;
+  return only !== undefined && more.length === 0 ? { value: only } : { problem: 'is not one namespace' };
+};
+
 /** `host:port`, `[ipv6]:port`, `:port` for every IPv4 address, or `off`. */
 export const listenAddress: Parser<ListenAddress | undefined> = (given) => {
   if (given === 'off') return { value: undefined };

@@ -111,6 +111,9 @@ export function createLockReport({
       if (isNew('watch', error))
         logger.warn({ err: error, retryInMs }, 'Watching the coordinator lock failed');
     },
+    refused(reason: string): void {
+      logger.error(`Nothing is elected: ${reason}`);
+    },
     happened(event: LockEvent): void {
       if (event.kind === 'callFailed') metrics.lock.callFailed(event.call);
       if (event.kind === 'claimedByForce')
@@ -121,7 +124,7 @@ export function createLockReport({
         logger.warn({ by: event.by, retryInMs: event.forceAgainInMs }, 'Lost the coordinator lock');
       } else if (event.kind === 'letGo') {
         logger.warn(
-          'Letting go of the coordinator lock, as no LeaseCandidates can be seen here: another may see them',
+          'Letting go of the coordinator lock, as this replica cannot elect, which a line above says why: another may be able to',
         );
       } else if (isNew(event.call, event.error)) {
         logger.warn({ call: event.call, err: event.error }, 'A call about the coordinator lock failed');

@@ -7,6 +7,16 @@ import { coordinatorLease } from '../election/coordinator-lease.ts';
 export interface LockMetrics {
   changed(state: Pick<LockState, 'kind' | 'holder'>): void;
   callFailed(call: LockCall | 'watch'): void;
+  /** Asks, whenever metrics are collected, how it stands with locks in other namespaces. */
+  watch(locks: LockPlaces): void;
+}
+
+/** Where coordinators have their locks. */
+export interface LockPlaces {
+  /** How many locks others hold in other namespaces. */
+  others(): number;
+  /** Whether this process must not have its lock where it is. */
+  isRefused(): boolean;
 }
 
 const STATES: Readonly<Record<LockState['kind'], true>> = {
@@ -65,6 +75,23 @@ export function createLockMetrics(registry: Registry): LockMetrics {
     labelNames: ['holder'],
     registers,
   });
+  let places: LockPlaces = { others: () => 0, isRefused: () => false };
+  new Gauge({
+    name: 'cle_other_locks_held',
+    help: 'Locks of other coordinators, in other namespaces than ours, that are held and renewed, as far as this process sees',
+    registers,
+    collect() {
+      this.set(places.others());
+    },
+  });
+  new Gauge({
+    name: 'cle_lock_namespace_refused',
+    help: "Whether nothing is elected here (1), as the lock is not in kube-system while the API server's own LeaseCandidates are served",
+    registers,
+    collect() {
+      this.set(places.isRefused() ? 1 : 0);
+    },
+  });
   masterStatus.set({ name: coordinatorLease.name }, 0);
   for (const state of Object.keys(STATES)) changes.inc({ state }, 0);
   for (const call of Object.keys(CALLS)) failures.inc({ call }, 0);
@@ -79,5 +106,8 @@ export function createLockMetrics(registry: Registry): LockMetrics {
       last = kind;
     },
     callFailed: (call) => failures.inc({ call }),
+    watch(asked) {
+      places = asked;
+    },
   };
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../support/clock.ts';
 import { type ApiMetrics, createApiMetrics } from './api-metrics.ts';
 import { createElectionMetrics, type ElectionMetrics } from './election-metrics.ts';
 import { createEventMetrics, type EventMetrics } from './event-metrics.ts';
+import { createLabelMetrics, type LabelMetrics } from './label-metrics.ts';
 import { createLockMetrics, type LockMetrics } from './lock-metrics.ts';
 import { createWriteQueueMetrics, type WriteQueueMetrics } from './request-metrics.ts';
 import { createSurveyMetrics, type SurveyMetrics } from './survey-metrics.ts';
@@ -19,6 +20,7 @@ export interface Metrics {
   readonly survey: SurveyMetrics;
   readonly events: EventMetrics;
   readonly lock: LockMetrics;
+  readonly labels: LabelMetrics;
 }
 
 // Gauges that prom-client names as only counters may be named.
@@ -46,6 +48,7 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
     survey: createSurveyMetrics(registry, clock),
     events: createEventMetrics(registry),
     lock: createLockMetrics(registry),
+    labels: createLabelMetrics(registry),
   };
 }
 

@@ -19,12 +19,14 @@ What it prints when it is done says how to see the first election. Any Kubernete
 
 One role for each concern, bound to the ServiceAccount, and nothing else: LeaseCandidates, Leases, Events, and the lock
 \`kube-system/leader-election-controller\`. With \`namespaces\` set, the first three are Roles in those namespaces, and
-nothing cluster-wide is granted; the lock is always in kube-system. There is one coordinator per cluster, as there is one
+nothing cluster-wide is granted; the lock is in kube-system, or where \`config.lockNamespace\` says. There is one coordinator per cluster, as there is one
 lock: a second release waits for it, whatever its namespaces, and nobody elects where the one that holds it does not.
 
 Two more roles are for others: bind \`<name>:participant\` to the ServiceAccount of a program that takes part in elections of its
 namespace, and \`<name>:reader\` to whoever may see its candidates. As ClusterRoles they are parts of Kubernetes' own: who has
 \`edit\` or \`admin\` in a namespace is a participant there, and who has \`view\` a reader.
+
+With \`config.leaderLabel\` there is one role more: to list and patch Pods, for a label that follows each leader.
 
 A FlowSchema gives Leases and LeaseCandidates the API server's priority level \`leader-election\`, for the coordinator and for
 ServiceAccounts in their namespaces.

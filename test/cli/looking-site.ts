@@ -147,6 +147,7 @@ export function lookingSettings(kubeconfig: string) {
     kubeconfig,
     context: undefined,
     namespace: undefined,
+    lockNamespace: 'kube-system',
     output: 'table' as const,
     ...{ electionDurationMs, leaseDurationSeconds, candidateValidityMs, candidateGcAfterMs },
   };

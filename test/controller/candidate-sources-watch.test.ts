@@ -185,3 +185,41 @@ describe('a source that goes', () => {
     expect(world.watch.hasSynced()).toBe(true);
   });
 });
+
+describe('a source that went is missed', () => {
+  async function lose(...names: readonly string[]): Promise<SourcesWorld> {
+    const world = new SourcesWorld();
+    for (const name of names) world.create(NATIVE, name);
+    await world.start();
+    world.api.candidateVersions = [];
+    world.connection.breakWatches();
+    await world.clock.advance(1000);
+    return world;
+  }
+
+  test('from when it went, where candidates were in it', async () => {
+    const world = await lose('a', 'b');
+    expect(world.watch.missedSince).toEqual([expect.any(Number)]);
+    expect(world.watch.missedSince[0]).toBeLessThanOrEqual(1000);
+  });
+
+  test('until it is back', async () => {
+    const world = await lose('a');
+    world.api.candidateVersions = ['v1beta1'];
+    await world.clock.advance(20_000);
+    expect(world.watch.missedSince).toEqual([]);
+  });
+
+  test('for a day at most, as it may have been turned off on purpose', async () => {
+    const world = await lose('a');
+    await world.clock.advance(86_000_000);
+    expect(world.watch.missedSince).toHaveLength(1);
+    await world.clock.advance(400_000);
+    expect(world.watch.missedSince).toEqual([]);
+  });
+
+  test('not where nobody was a candidate in it any more', async () => {
+    const world = await lose();
+    expect(world.watch.missedSince).toEqual([]);
+  });
+});

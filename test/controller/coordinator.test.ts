@@ -10,7 +10,6 @@ import { SimProcess } from '../simulation/sim-process.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { makeCandidateObject } from './make-objects.ts';
 
-const LOCK = 'kube-system/leader-election-controller';
 const CANDIDATES = '/apis/coordination.k8s.io/v1beta1/namespaces/default/leasecandidates';
 const DROPPED: SimFate = { outcome: 'dropped' };
 
@@ -34,9 +33,15 @@ class ClosingConnection extends SimConnection {
 }
 
 /** A coordinator that holds the lock, and a way to its server that a test may spoil. */
-async function makeActiveCoordinator() {
+async function makeActiveCoordinator({
+  labelled = undefined as string[] | undefined,
+  lockNamespace = 'kube-system',
+  prepare = (_: SimApiServer) => {},
+} = {}) {
   const clock = new VirtualClock();
   const api = new SimApiServer(clock);
+  prepare(api);
+  const refusals: string[] = [];
   const process = new SimProcess(clock);
   const spoiled = { fate: (_: ApiRequest): SimFate => ({}) };
   const isActive: boolean[] = [];
@@ -47,7 +52,7 @@ async function makeActiveCoordinator() {
       new ClosingConnection(clock, api, process, `${connections}`, {
         fate: (request) => spoiled.fate(request),
       }),
-    settings: resolveSettings(runSettings, {}, {}),
+    settings: resolveSettings(runSettings, { lockNamespace }, {}),
     observer: {
       decided: () => {},
       heldBack: () => {},
@@ -63,16 +68,25 @@ async function makeActiveCoordinator() {
       reflectorObserver: () => () => {},
       reconcileFailed: () => {},
     },
+    ...(labelled && {
+      labelObserver: {
+        labelWritten: (lease, { kind, pod }) => labelled.push(`${kind} ${pod.name} ${lease}`),
+        labelsListed: (error) => labelled.push(`listed${error === undefined ? '' : ' in vain'}`),
+        unlabelable: () => {},
+      },
+    }),
     lockObserver: {
       changed: ({ kind }) => isActive.push(kind === 'active'),
       happened: () => {},
       watchFailed: () => {},
+      refused: (reason) => refusals.push(reason),
     },
   });
   coordinator.start();
   await clock.advance(20_000);
   expect(isActive.at(-1)).toBe(true);
-  return { clock, api, coordinator, spoiled, holder: () => api.leaseSpec(LOCK)['holderIdentity'] };
+  const holder = () => api.leaseSpec(`${lockNamespace}/leader-election-controller`)['holderIdentity'];
+  return { clock, api, coordinator, spoiled, holder, refusals };
 }
 
 test('the lock has connections of its own, so that load on elections cannot starve it (rule 10)', async () => {
@@ -135,5 +149,83 @@ describe('a coordinator that stops', () => {
     const stopped = coordinator.stop();
     await clock.advance(3000);
     await stopped;
+  });
+});
+
+describe('a lock in another namespace than kube-system (rule 10)', () => {
+  const ownLock = () =>
+    makeActiveCoordinator({
+      lockNamespace: 'infra',
+      prepare(api) {
+        api.candidateVersions = [];
+        api.hasCustomCandidates = true;
+      },
+    });
+
+  test('is held where the API server has no LeaseCandidates of its own', async () => {
+    const { api, coordinator, holder, refusals } = await ownLock();
+    expect(holder()).toMatch(/^coordinated-leader-election_/);
+    expect(api.requests.filter((request) => request.includes('kube-system'))).toEqual([]);
+    expect([coordinator.lockRefusal(), refusals]).toEqual([undefined, []]);
+  });
+
+  test('is let go as soon as they are served, and nothing is written meanwhile', async () => {
+    const { clock, api, coordinator, holder, refusals } = await ownLock();
+    api.candidateVersions = ['v1beta1'];
+    await clock.advance(10_000);
+    expect(refusals).toEqual([
+      expect.stringMatching(/^the lock cannot be in namespace infra: .* Leave --lock-namespace out/),
+    ]);
+    expect(coordinator.lockRefusal()).toBe(refusals[0]);
+    api.requests.length = 0;
+    const body = makeCandidateObject('a', { renewedAt: -60_000 });
+    api.handle('test', { method: 'POST', path: CANDIDATES, body });
+    await clock.advance(60_000);
+    expect(holder()).toBe('');
+    const writes = api.requests.filter((request) => /^(?!test )\S+ (?:POST|PATCH|DELETE)/.test(request));
+    expect(writes).toEqual([]);
+    expect(refusals).toHaveLength(1);
+  });
+
+  test('is taken again once they are gone', async () => {
+    const { clock, api, coordinator, holder } = await ownLock();
+    api.candidateVersions = ['v1beta1'];
+    await clock.advance(60_000);
+    api.candidateVersions = [];
+    coordinator.controller.listAnew();
+    await clock.advance(60_000);
+    expect(coordinator.lockRefusal()).toBeUndefined();
+    expect(holder()).toMatch(/^coordinated-leader-election_/);
+  });
+});
+
+describe('leader labels', () => {
+  const isAboutPods = ({ path }: ApiRequest) => path.endsWith('/pods') || path.includes('/pods/');
+
+  test('are looked for once the lock is held, over connections of their own', async () => {
+    const labelled: string[] = [];
+    const { api } = await makeActiveCoordinator({ labelled });
+    expect(labelled[0]).toMatch(/^listed/);
+    const asked = api.requests.filter((request) => request.includes('/api/v1/pods'));
+    // Of the client with two connections, as the lock has, and not of that which elections have.
+    expect(new Set(asked.map((request) => request.split(' ', 1)[0]))).toEqual(new Set(['2']));
+  });
+
+  test('that are not answered hold up neither an election nor the end', async () => {
+    const { clock, api, coordinator, spoiled, holder } = await makeActiveCoordinator({ labelled: [] });
+    spoiled.fate = (request) => (isAboutPods(request) ? DROPPED : {});
+    const body = makeCandidateObject('a', { renewedAt: clock.now() });
+    api.handle('test', { method: 'POST', path: CANDIDATES, body });
+    await clock.advance(1000);
+    expect(api.leaseSpec('default/scheduler')['holderIdentity']).toBe('a');
+    const stopped = coordinator.stop();
+    await clock.advance(3000);
+    await stopped;
+    expect(holder()).toBe('');
+  });
+
+  test('are not thought of where nobody wants them', async () => {
+    const { api } = await makeActiveCoordinator();
+    expect(api.requests.filter((request) => request.includes('/pods'))).toEqual([]);
   });
 });

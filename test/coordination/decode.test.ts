@@ -241,6 +241,21 @@ describe('a LeaseCandidate', () => {
     });
   });
 
+  const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0', uid: 'p' };
+  test.each([
+    { name: 'nobody', ownerReferences: undefined, want: undefined },
+    { name: 'a Pod', ownerReferences: [pod], want: { name: 'web-0', uid: 'p' } },
+    {
+      name: 'others beside a Pod',
+      ownerReferences: [{ ...pod, kind: 'Job' }, { ...pod, apiVersion: 'v2' }, pod],
+      want: { name: 'web-0', uid: 'p' },
+    },
+    { name: 'a Pod without a uid', ownerReferences: [{ ...pod, uid: undefined }], want: undefined },
+    { name: 'what is no list', ownerReferences: 'web-0', want: undefined },
+  ])('tells the Pod that owns it: $name', ({ ownerReferences, want }) => {
+    expect(decodeLeaseCandidate({ metadata: { ...metadata, ownerReferences } }).pod).toEqual(want);
+  });
+
   test('keeps of its preferredStrategies what are names', () => {
     const preferredStrategies = ['', 7, null, OLDEST, {}];
     expect(decodeLeaseCandidate({ metadata, spec: { preferredStrategies } }).preference).toEqual({

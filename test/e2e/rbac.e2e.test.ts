@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { KubeConfig, loadAllYaml } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  CUSTOM_API_VERSION as apiVersion,
+  type CandidateApiVersion,
+} from '../../src/coordination/candidate-sources.ts';
+import { GROUP } from '../../src/election/group.ts';
 import type { ApiAccess } from '../control-plane/api-request.ts';
+import { installCandidateResource } from '../control-plane/candidate-resource.ts';
 import {
   candidatePath,
   coordinatorAccount,
@@ -23,6 +29,7 @@ import {
 } from '../embedded/embedded-coordinator.ts';
 import { accessBy, review } from './access-review.ts';
 import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
+import { type ChartObject, startHelm } from './helm.ts';
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -37,19 +44,29 @@ interface Manifest {
   readonly rules?: readonly Rule[];
 }
 
-/** One thing that may be done: `create leases`, or `get leases leader-election-controller`. */
+/**
+ * One thing that may be done: `create leases`, or `get leases leader-election-controller`. Of our own group it is
+ * `list leasecandidates.coordinated-leader-election.dev`.
+ */
 type Permission = string;
 
 function permissionsIn(rules: readonly Rule[]): Permission[] {
-  return rules.flatMap(({ resources, resourceNames = [''], verbs }) =>
+  return rules.flatMap(({ apiGroups, resources, resourceNames = [''], verbs }) =>
     verbs.flatMap((verb) =>
-      resources.flatMap((resource) => resourceNames.map((name) => `${verb} ${resource} ${name}`.trim())),
+      apiGroups
+        .flatMap((group) =>
+          resources.map((resource) => (group === GROUP ? `${resource}.${group}` : resource)),
+        )
+        .flatMap((resource) => resourceNames.map((name) => `${verb} ${resource} ${name}`.trim())),
     ),
   );
 }
 
 function without(rules: readonly Rule[], missing: Permission): Rule[] {
-  return rules.map((rule) => ({
+  const ofOneGroup = rules.flatMap((rule) =>
+    rule.apiGroups.map((group) => ({ ...rule, apiGroups: [group] })),
+  );
+  return ofOneGroup.map((rule) => ({
     ...rule,
     verbs: rule.verbs.filter((verb) => !permissionsIn([{ ...rule, verbs: [verb] }]).includes(missing)),
   }));
@@ -75,6 +92,7 @@ const replicas: Coordinator[] = [];
 
 beforeAll(async () => {
   plane = await startControlPlane();
+  await installCandidateResource(plane);
 });
 
 afterAll(async () => {
@@ -121,8 +139,10 @@ async function untilRefused(
   namespace: string,
   msg: string,
 ) {
-  const [verb, resource] = permission.split(' ');
-  const group = resource === 'events' ? '' : 'coordination.k8s.io';
+  const [verb, what = ''] = permission.split(' ');
+  const [resource = '', ...own] = what.split('.');
+  const native = resource === 'events' || resource === 'pods' ? '' : 'coordination.k8s.io';
+  const group = own.join('.') || native;
   return replica.waitForLog((line) => {
     const { message = '' } = (line['err'] ?? {}) as { readonly message?: string };
     return (
@@ -137,7 +157,7 @@ async function untilRefused(
 
 /** Where a permission is missing. */
 function namespaceWithout(permission: Permission): string {
-  return `no-${permission.replaceAll(' ', '-')}`;
+  return `no-${permission.replaceAll(/[ .]/g, '-')}`;
 }
 
 describe('each rule of deploy/rbac.yaml is needed', () => {
@@ -172,18 +192,24 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
       await createCandidate(plane, rival);
     },
   };
-  const deletion: Permission = 'delete leasecandidates';
+  const deletions: Readonly<Record<Permission, CandidateApiVersion>> = {
+    'delete leasecandidates': 'coordination.k8s.io/v1beta1',
+    [`delete leasecandidates.${GROUP}`]: apiVersion,
+  };
+  const ownPing: Permission = `patch leasecandidates.${GROUP}`;
   const reads: readonly Permission[] = [
     'list leases',
     'watch leases',
     'list leasecandidates',
     'watch leasecandidates',
+    `list leasecandidates.${GROUP}`,
+    `watch leasecandidates.${GROUP}`,
   ];
   const lock = coordinatorLease.name;
 
   test('and none of them lacks a test here', () => {
     expect(permissionsIn(electionRules).sort()).toEqual(
-      [...Object.keys(writes), ...Object.keys(tells), ...reads, deletion].sort(),
+      [...Object.keys(writes), ...Object.keys(tells), ...reads, ownPing, ...Object.keys(deletions)].sort(),
     );
     expect(permissionsIn(lockRules).sort()).toEqual(
       [`get leases ${lock}`, `list leases ${lock}`, `watch leases ${lock}`, `update leases ${lock}`]
@@ -241,6 +267,12 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
       ),
     );
     expect((await replica.get('/readyz')).status).toBe(503);
+    // Of our own group nobody has to be there: that they were not read shows in that they take no part.
+    const unseen = namespaceWithout(`list leasecandidates.${GROUP}`);
+    await createCandidate(plane, { apiVersion, namespace: unseen, lease: 'web', name: 'unseen' });
+    const candidates = async () =>
+      /^cle_candidates\{.*\} [1-9]/m.test((await replica.get('/metrics')).body) || undefined;
+    expect(await candidates()).toBeUndefined();
     await Promise.all(
       reads.map((permission) => grant('watcher', namespaceWithout(permission), electionRules)),
     );
@@ -248,6 +280,7 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
       async () => (await replica.get('/readyz')).status === 200 || undefined,
       'it sees everything once it may',
     );
+    await eventually(candidates, 'it sees the candidate of our own group');
     expect(await replica.stop()).toBe(0);
   });
 
@@ -315,49 +348,76 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
     expect(await replica.stop()).toBe(0);
   });
 
+  // Apart from the others: pings that fail in the same way are told once a minute.
+  test('to ping candidates of our own group: without it, an error names it, and those of the other group are pinged', async () => {
+    const namespace = namespaceWithout(ownPing);
+    await createNamespaces(plane, namespace);
+    const rules = { [system]: lockRules, [namespace]: without(electionRules, ownPing) };
+    const replica = await start(await account('pinger', rules), '--namespace', namespace);
+    await untilActive(replica);
+    const silent = { namespace, name: 'stale', renewedAgoMs: 600_000 };
+    await createCandidate(plane, { ...silent, apiVersion, lease: 'web' });
+    const { level } = await untilRefused(replica, ownPing, namespace, 'Write failed');
+    expect(level).toBe('error');
+    await createCandidate(plane, { ...silent, lease: 'native' });
+    const pinged = () =>
+      plane
+        .request<{ spec: { pingTime?: string } }>('GET', candidatePath(silent))
+        .then(({ spec }) => spec.pingTime);
+    await eventually(pinged, 'one of the other group is pinged');
+    expect(await replica.stop()).toBe(0);
+  });
+
   describe('to collect dead candidates', () => {
     /** Ten minutes pass in three seconds for this coordinator, and candidates have half a second to answer it. */
     const pace = 200;
     const day = 86_400;
-    const denied = namespaceWithout(deletion);
+    const denied = Object.keys(deletions).map(namespaceWithout);
     const allowed = 'collected';
     const dead = { lease: 'web', renewedAgoMs: 3 * 3_600_000, answers: false };
     let candidates: SimCandidates;
-    let collector: EmbeddedCoordinator;
+    let ownCandidates: SimCandidates;
+    const collectors = new Map<string, EmbeddedCoordinator>();
+    let keeper: Coordinator;
 
     beforeAll(async () => {
-      await createNamespaces(plane, 'elsewhere', denied, allowed);
+      await createNamespaces(plane, 'elsewhere', ...denied, allowed);
       // This one holds the lock, for which the other has no time, and does nothing where that one coordinates.
-      const keeper = await start(
+      keeper = await start(
         await account('keeper', { [system]: lockRules, elsewhere: electionRules }),
         ...['--namespace', 'elsewhere'],
       );
       await untilActive(keeper);
       candidates = await startSimCandidates(plane, 'coordination.k8s.io/v1beta1', pace);
-      const kubeConfig = new KubeConfig();
-      const rules = { [denied]: without(electionRules, deletion), [allowed]: electionRules };
-      kubeConfig.loadFromFile(await account('collector', rules));
-      collector = startInProcess(
-        { kubeConfigOf: () => kubeConfig },
-        {
-          pace,
-          settings: {
-            namespaces: Object.keys(rules),
-            electionDurationMs: 500 * pace,
-            leaseDurationSeconds: day,
-          },
-        },
-      );
-      await untilSynced(collector);
+      ownCandidates = await startSimCandidates(plane, apiVersion, pace);
+      await startCollector('collector', { [allowed]: electionRules });
+      for (const deletion of Object.keys(deletions)) {
+        const namespace = namespaceWithout(deletion);
+        await startCollector(namespace, { [namespace]: without(electionRules, deletion) });
+      }
     });
     afterAll(async () => {
-      await collector?.stop();
+      await Promise.all(collectors.values().map((collector) => collector.stop()));
+      await keeper?.stop();
       candidates?.stop();
+      ownCandidates?.stop();
     });
 
-    const current = (namespace: string, name: string) => candidates.objects.current(namespace, name);
-    const untilCollected = (namespace: string, name: string) =>
-      candidates.objects.waitFor(namespace, name, (_, type) => type === 'DELETED');
+    /** One for each case, as deletions that fail in the same way are told once a minute. */
+    async function startCollector(name: string, rules: Readonly<Record<string, readonly Rule[]>>) {
+      const kubeConfig = new KubeConfig();
+      kubeConfig.loadFromFile(await account(name, rules));
+      const namespaces = Object.keys(rules);
+      const settings = { namespaces, electionDurationMs: 500 * pace, leaseDurationSeconds: day };
+      const collector = startInProcess({ kubeConfigOf: () => kubeConfig }, { pace, settings });
+      collectors.set(name, collector);
+      await untilSynced(collector);
+    }
+
+    const current = (namespace: string, name: string, those = candidates) =>
+      those.objects.current(namespace, name);
+    const untilCollected = (namespace: string, name: string, those = candidates) =>
+      those.objects.waitFor(namespace, name, (_, type) => type === 'DELETED');
     const hold = (namespace: string) => {
       const now = microTime();
       return createLease(
@@ -385,18 +445,89 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
       expect(current(namespace, 'replaced')).toBeDefined();
     });
 
-    test('without the permission, an error names it, and they stay; granting it is enough', async () => {
-      const namespace = denied;
-      await hold(namespace);
-      const silent = await candidates.start({ ...dead, namespace, name: 'dead' });
-      const { level, lease } = await untilRefused(collector, deletion, namespace, 'Write failed');
-      expect({ level, lease }).toEqual({ level: 'error', lease: `${namespace}/web` });
-      expect(current(namespace, 'dead')).toBeDefined();
-      await grant('collector', namespace, electionRules);
-      await untilCollected(namespace, 'dead');
-      expect(silent.pings()).toBe(3);
-    });
+    test.each(Object.entries(deletions))(
+      'without %s, an error names it, and they stay; granting it is enough',
+      async (deletion, version) => {
+        const namespace = namespaceWithout(deletion);
+        const those = version === apiVersion ? ownCandidates : candidates;
+        await hold(namespace);
+        const silent = await those.start({ ...dead, namespace, name: 'dead' });
+        const collector = collectors.get(namespace);
+        if (!collector) throw new Error(`nobody collects in ${namespace}`);
+        const { level, lease } = await untilRefused(collector, deletion, namespace, 'Write failed');
+        expect({ level, lease }).toEqual({ level: 'error', lease: `${namespace}/web` });
+        expect(current(namespace, 'dead', those)).toBeDefined();
+        await grant(namespace, namespace, electionRules);
+        await untilCollected(namespace, 'dead', those);
+        expect(silent.pings()).toBe(3);
+      },
+    );
   });
+});
+
+describe('the rights that the chart adds for leader labels', () => {
+  const needed: Readonly<Record<Permission, string>> = {
+    'list pods': 'Listing Pods for leader labels failed: none is written before that',
+    'patch pods': 'Writing a leader label failed',
+  };
+  let podRules: readonly Rule[];
+
+  beforeAll(async () => {
+    const helm = await startHelm();
+    const objects = (await helm.render({ config: { leaderLabel: true } })) as readonly (ChartObject &
+      Manifest)[];
+    podRules = objects.find(({ metadata }) => metadata.name.endsWith('-pods'))?.rules ?? [];
+    await helm.remove();
+  });
+
+  /** A Pod whose candidate leads, as its Lease says that it has renewed. */
+  async function makeLeader(namespace: string): Promise<() => Promise<Record<string, string>>> {
+    const pods = `/api/v1/namespaces/${namespace}/pods`;
+    const { metadata } = await plane.request<{ metadata: { uid: string } }>('POST', pods, {
+      metadata: { name: 'web-0' },
+      spec: { containers: [{ name: 'web', image: 'web' }] },
+    });
+    const owner = { apiVersion: 'v1', kind: 'Pod', name: 'web-0', uid: metadata.uid };
+    const candidate = { apiVersion, namespace, lease: 'web', name: 'web-0' };
+    await createCandidate(plane, candidate);
+    await plane.request('PATCH', candidatePath(candidate), { metadata: { ownerReferences: [owner] } });
+    const times = { acquireTime: microTime(60_000), renewTime: microTime() };
+    const spec = { holderIdentity: 'web-0', leaseDurationSeconds: 3600, ...times };
+    await createLease(plane, { namespace, name: 'web' }, spec);
+    return async () => {
+      const pod = await plane.request<{ metadata: { labels?: Record<string, string> } }>(
+        'GET',
+        `${pods}/web-0`,
+      );
+      return pod.metadata.labels ?? {};
+    };
+  }
+
+  test('are these', () => {
+    expect(permissionsIn(podRules).sort()).toEqual(Object.keys(needed).sort());
+  });
+
+  test.each(Object.entries(needed))(
+    'without %s, an error names it, and elections go on; granting it is enough',
+    async (permission, msg) => {
+      const namespace = namespaceWithout(permission);
+      await createNamespaces(plane, namespace);
+      const name = `labels-${namespace}`;
+      const rules = [...electionRules, ...without(podRules, permission)];
+      const kubeconfig = await account(name, { [system]: lockRules, [namespace]: rules });
+      const labels = await makeLeader(namespace);
+      const replica = await start(kubeconfig, '--leader-label', '--namespace', namespace);
+      await untilRefused(replica, permission, namespace, msg);
+      await createCandidate(plane, { apiVersion, namespace, lease: 'other', name: 'other-1' });
+      const other = { namespace, name: 'other' };
+      await eventually(() => readLease(plane, other), 'an election without labels');
+      expect(await labels()).toEqual({});
+      await grant(name, namespace, podRules);
+      const isLabelled = async () => (await labels())[`${GROUP}/web`] === 'leader' || undefined;
+      await eventually(isLabelled, 'the leader is labelled', 90_000);
+      expect(await replica.stop()).toBe(0);
+    },
+  );
 });
 
 describe('deploy/rbac.yaml grants nothing more', () => {

@@ -5,6 +5,7 @@ import { leaseCandidatesUnresponsive } from './runbooks/scenarios/lease-candidat
 import { leaseCoordinatorAbsent } from './runbooks/scenarios/lease-coordinator-absent.ts';
 import { leaseCoordinatorApiOff } from './runbooks/scenarios/lease-coordinator-api-off.ts';
 import { leaseCoordinatorLockFlapping } from './runbooks/scenarios/lease-coordinator-lock-flapping.ts';
+import { leaseCoordinatorNotAlone } from './runbooks/scenarios/lease-coordinator-not-alone.ts';
 import { leaseCoordinatorWatchStale } from './runbooks/scenarios/lease-coordinator-watch-stale.ts';
 import { leaseCoordinatorWriteErrors } from './runbooks/scenarios/lease-coordinator-write-errors.ts';
 import { leaseElectionsSlow } from './runbooks/scenarios/lease-elections-slow.ts';
@@ -25,7 +26,7 @@ const clusters: readonly (readonly (readonly Scenario[])[])[] = [
   ],
   [[leaseElectionsSlow, leaseCoordinatorWriteErrors]],
   [[leaseCoordinatorLockFlapping, leaseCoordinatorAbsent]],
-  [[leaseCoordinatorApiOff, leaseApiServerSlow]],
+  [[leaseCoordinatorApiOff, leaseCoordinatorNotAlone, leaseApiServerSlow]],
 ];
 
 const tests: readonly { readonly alert: RunbookName; readonly when: string; readonly scenario: Scenario }[] =
@@ -69,6 +70,11 @@ const tests: readonly { readonly alert: RunbookName; readonly when: string; read
       alert: 'LeaseCoordinatorWatchStale',
       when: 'the API is turned off',
       scenario: leaseCoordinatorApiOff,
+    },
+    {
+      alert: 'LeaseCoordinatorNotAlone',
+      when: 'a second release has a lock of its own',
+      scenario: leaseCoordinatorNotAlone,
     },
     {
       alert: 'LeaseElectionsSlow',

@@ -13,13 +13,14 @@ describe('the coordinator’s own lock (rule 10)', () => {
           .seenAt(0),
         makeCandidate('b').renewedAt(0).seenAt(0),
       );
-    expect(decideElection(input.build(), makeNow(0))).toMatchObject({
-      reason: 'CoordinatorLease',
-      actions: [],
-      requeue: { kind: 'awaitChange' },
-    });
-    for (const change of [{ namespace: 'default' }, { name: 'scheduler' }]) {
-      expect(decideElection(input.with(change).build(), makeNow(0)).reason).toBe('LeaseMissing');
+    // In whatever namespace: a coordinator may have its lock there.
+    for (const { namespace } of [coordinatorLease, { namespace: 'default' }]) {
+      expect(decideElection(input.with({ namespace }).build(), makeNow(0))).toMatchObject({
+        reason: 'CoordinatorLease',
+        actions: [],
+        requeue: { kind: 'awaitChange' },
+      });
     }
+    expect(decideElection(input.with({ name: 'scheduler' }).build(), makeNow(0)).reason).toBe('LeaseMissing');
   });
 });

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { CandidateApiVersion } from '../../src/coordination/candidate-sources.ts';
+import {
+  type CandidateApiVersion,
+  CUSTOM_API_VERSION as OWN,
+} from '../../src/coordination/candidate-sources.ts';
+import { GROUP } from '../../src/election/group.ts';
 import { diagnose } from '../../src/inspection/diagnosis.ts';
 import type { Evidence } from '../../src/inspection/evidence.ts';
 import { type RunbookName, runbookPath } from '../../src/inspection/runbook.ts';
@@ -28,6 +32,8 @@ const well: Evidence = {
   user: 'admin',
   elections: sees(led),
   lock: { kind: 'builtIn', holder: 'apiserver-1', renewedSecondsAgo: 1 },
+  lockNamespace: 'kube-system',
+  otherLocks: [],
   trial: { kind: 'created', keepsStrategy: true },
   serverAheadMs: { min: -900, max: 100 },
   missingRights: [],
@@ -43,6 +49,83 @@ describe('a diagnosis', () => {
       );
     expect(adviceOf()).toMatchObject({ advice: expect.stringMatching(/^Turn the API on first/) });
     expect(adviceOf(V1BETA1)).toMatchObject({ advice: expect.stringMatching(/^Start the coordinator/) });
+  });
+
+  test('says where a coordinator has its lock, if not where it was looked for', () => {
+    const lock = { kind: 'nobody', formerHolder: '' } as const;
+    const found = diagnose({ ...well, lock, otherLocks: [{ namespace: 'infra', holder: 'us' }] });
+    expect(found.find(({ check }) => check === 'CoordinatorLock')?.advice).toMatch(
+      /--lock-namespace infra\.$/,
+    );
+  });
+
+  test.each([
+    { lockNamespace: 'kube-system', want: /Where the provider closes kube-system/ },
+    { lockNamespace: 'infra', want: /^(?!.*closes kube-system)/ },
+  ])('says what to do where $lockNamespace is closed', ({ lockNamespace, want }) => {
+    const right = {
+      group: 'coordination.k8s.io',
+      resource: 'leases',
+      verb: 'create',
+      namespace: lockNamespace,
+    } as const;
+    const elections = nothing(OWN);
+    const found = diagnose({ ...well, elections, lockNamespace, missingRights: [right] });
+    expect(found.find(({ check }) => check === 'Permissions')?.advice).toMatch(want);
+  });
+
+  const onOwn = { group: GROUP, resource: 'leasecandidates' } as const;
+  test.each<{ name: string; evidence: Partial<Evidence>; want: readonly [check: string, text: RegExp][] }>([
+    {
+      name: 'the feature gate is off, and our own LeaseCandidates are not defined',
+      evidence: { elections: nothing(), trial: { kind: 'created', keepsStrategy: false } },
+      want: [
+        [
+          'APIServed',
+          /kubectl apply -f deploy\/crd\.yaml\. .*instead: Start every kube-apiserver with --feature-gates/,
+        ],
+        ['FeatureGate', /--feature-gates/],
+      ],
+    },
+    {
+      name: 'our own LeaseCandidates are defined, and may not be read',
+      evidence: { elections: undefined, missingRights: [{ ...onOwn, verb: 'list' }] },
+      want: [
+        ['APIServed', /credentials that may list leases and leasecandidates/],
+        [
+          'Permissions',
+          /may not: list leasecandidates\.coordinated-leader-election\.dev\. .*kubectl apply -f deploy\/rbac\.yaml/,
+        ],
+      ],
+    },
+    {
+      name: 'only those of the server may be read',
+      evidence: {
+        elections: { candidateApis: [V1BETA1, OWN], forbiddenApis: [OWN], now: NOW, elections: [] },
+        missingRights: [{ ...onOwn, verb: 'watch' }],
+      },
+      want: [
+        [
+          'APIServed',
+          /leasecandidates of coordinated-leader-election\.dev\/v1alpha1 .* the ClusterRole reader/,
+        ],
+        ['Permissions', /watch leasecandidates\.coordinated-leader-election\.dev/],
+      ],
+    },
+  ])('says what to do where $name', ({ evidence, want }) => {
+    const findings = diagnose({ ...well, ...evidence }).filter(({ severity }) => severity !== 'ok');
+    expect(findings.map(({ check }) => check)).toEqual(want.map(([check]) => check));
+    for (const [index, [, text]] of want.entries()) {
+      expect(`${findings[index]?.what} ${findings[index]?.advice}`).toMatch(text);
+    }
+  });
+
+  test('says where those of each group are seen, if both are served', () => {
+    const [found] = diagnose({ ...well, elections: nothing(V1BETA1, OWN) });
+    expect(found).toMatchObject({ check: 'APIServed', severity: 'ok' });
+    expect(found?.what).toMatch(
+      /as coordination\.k8s\.io\/v1beta1 and coordinated-\S+\. .*kubectl get lcand\.$/,
+    );
   });
 
   test('has nothing to say against a cluster that is well', () => {
@@ -96,6 +179,24 @@ describe('a diagnosis', () => {
       name: 'the lock may not be read',
       evidence: { lock: { kind: 'unknown' } },
       want: ['CoordinatorLock', 'warning', /may not be read/],
+    },
+    {
+      name: 'the lock is where the built-in does not look, and the built-in may elect',
+      evidence: { lockNamespace: 'infra' },
+      want: ['CoordinatorLock', 'error', /^A lock in infra is refused/, 'LeaseCoordinatorAbsent'],
+    },
+    {
+      name: 'another coordinator has another lock',
+      evidence: { otherLocks: [{ namespace: 'infra', holder: 'them' }] },
+      want: ['CoordinatorLock', 'warning', /^them in infra holds a lock, too\.$/, 'LeaseCoordinatorNotAlone'],
+    },
+    {
+      name: 'the coordinator has its lock elsewhere',
+      evidence: {
+        lock: { kind: 'nobody', formerHolder: '' },
+        otherLocks: [{ namespace: 'infra', holder: 'us' }],
+      },
+      want: ['CoordinatorLock', 'error', /^Nobody holds the lock kube-system/, 'LeaseCoordinatorAbsent'],
     },
     {
       name: 'rights are missing',

@@ -192,3 +192,36 @@ describe('a coordinator that is asked to end', () => {
     expect(lock.spec.holderIdentity ?? '').toBe('');
   });
 });
+
+describe('a lock in a namespace of its own', () => {
+  const settingsFor = (kubeconfig: string) => ({
+    ...resolveSettings(runSettings, { lockNamespace: 'infra' }, {}),
+    ...{ kubeconfig, listen: undefined, logLevel: 'error' as const },
+  });
+
+  test('is refused at the start where the API server serves LeaseCandidates of its own', async () => {
+    const { kubeconfig } = await startLink();
+    const running = runCoordinator(settingsFor(kubeconfig), new SimHost({ clock: new VirtualClock() }));
+    await expect(running).rejects.toThrow(
+      /^the lock cannot be in namespace infra: .*Leave --lock-namespace out, or turn CoordinatedLeaderElection/,
+    );
+  });
+
+  test('does not keep from starting where the API server does not answer', async () => {
+    const { link, kubeconfig } = await startLink();
+    link.stall();
+    const clock = new VirtualClock();
+    const host = new SimHost({ clock });
+    const running = runCoordinator(settingsFor(kubeconfig), host);
+    for (let turn = 0; turn < 100; turn += 1) {
+      await clock.advance(100);
+      await settle();
+    }
+    host.stop();
+    for (let turn = 0; turn < 100; turn += 1) {
+      await clock.advance(100);
+      await settle();
+    }
+    await running;
+  });
+});

@@ -43,6 +43,8 @@ describe('settings', () => {
       dryRun: false,
       statusPage: false,
       takeOver: true,
+      lockNamespace: 'kube-system',
+      leaderLabel: false,
       workers: 32,
       electionDurationMs: 5000,
       leaseDurationSeconds: 10,

@@ -26,6 +26,12 @@ function makeReport() {
 
 const LISTING = { path: '/leases', during: 'list', retryInMs: 200 } as const;
 
+test('a lock that must not be where it is is told of as an error that says why', () => {
+  const { lock, lines } = makeReport();
+  lock.refused('the lock cannot be there');
+  expect(lines).toMatchObject([{ level: 'error', msg: 'Nothing is elected: the lock cannot be there' }]);
+});
+
 describe('an error that repeats', () => {
   test('is told when it begins, and then once a minute', () => {
     const { report, linesOf, passes } = makeReport();

@@ -33,6 +33,19 @@ describe('the metrics', () => {
     expect(await samplesOf(other, 'cle_leader_changes_total')).toEqual({ cle_leader_changes_total: 0 });
   });
 
+  test('tell of locks in other namespaces, and of ours where it must not be, as it is when they are asked for', async () => {
+    const metrics = make();
+    let [others, isRefused] = [0, false];
+    metrics.lock.watch({ others: () => others, isRefused: () => isRefused });
+    const told = async () => ({
+      ...(await samplesOf(metrics, 'cle_other_locks_held')),
+      ...(await samplesOf(metrics, 'cle_lock_namespace_refused')),
+    });
+    expect(await told()).toEqual({ cle_other_locks_held: 0, cle_lock_namespace_refused: 0 });
+    [others, isRefused] = [2, true];
+    expect(await told()).toEqual({ cle_other_locks_held: 2, cle_lock_namespace_refused: 1 });
+  });
+
   test('tell whether the lock is held, and how often that changed', async () => {
     const metrics = make();
     const status = () => samplesOf(metrics, 'leader_election_master_status');

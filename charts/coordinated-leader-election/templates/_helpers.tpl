@@ -80,9 +80,14 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 {{- end }}
 
+{{/* Where config leaves it to the program's own default, that is kube-system. */}}
+{{- define "coordinated-leader-election.lockNamespace" -}}
+{{- .Values.config.lockNamespace | default "kube-system" }}
+{{- end }}
+
 {{/* The names of what may be done, each with rules of its own. */}}
 {{- define "coordinated-leader-election.concerns" -}}
-candidates events leases
+candidates events leases{{ if has true (list .Values.config.leaderLabel) }} pods{{ end }}
 {{- end }}
 
 {{/* Candidates are pinged (patch) and, hours after the last sign of life, collected (delete). */}}
@@ -104,6 +109,13 @@ candidates events leases
 - apiGroups: [""]
   resources: [events]
   verbs: [create, patch]
+{{- end }}
+
+{{/* Leaders' Pods are labelled; Pods are listed for labels that a crash has left behind. A role cannot limit a patch to labels. */}}
+{{- define "coordinated-leader-election.rules.pods" -}}
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [list, patch]
 {{- end }}
 
 {{/*

@@ -12,6 +12,8 @@ import { openShell, type Shell } from './shell.ts';
 /** How much shorter than in a cluster the durations in the alerts are. */
 const pace = Number(process.env['RUNBOOKS_PACE'] || 10);
 
+const release = { name: 'coordinated-leader-election', namespace: 'kube-system' };
+
 /** Long enough for any alert to come or go, in milliseconds, on a machine much slower than most. */
 export const PATIENCE_MS = 240_000 + 1_800_000 / pace;
 
@@ -22,6 +24,8 @@ export interface Site {
   runbook(name: RunbookName): Promise<Runbook>;
   /** Has the release run with other values, and waits until it does. */
   configure(...values: readonly string[]): Promise<void>;
+  /** Installs another release. */
+  install(name: string, namespace: string, ...values: readonly string[]): Promise<void>;
   /** Waits until the alert fires, and sees that it sends people to its runbook. */
   untilFiring(name: RunbookName): Promise<void>;
   /** Waits until the alert has cleared. */
@@ -40,8 +44,7 @@ export async function startSite(): Promise<Site> {
   const pods = followPods(plane, prometheus);
   const site = assemble(cluster, shell, prometheus, pods);
   try {
-    // One of the runbooks is for a cluster that serves no LeaseCandidates at all.
-    await helm(shell, 'install --set crds.install=false');
+    await helm(shell, 'install');
     await eventually(
       async () => (await prometheus.query('leader_election_master_status == 1')).length > 0 || undefined,
       'a replica coordinates, and Prometheus knows',
@@ -55,11 +58,15 @@ export async function startSite(): Promise<Site> {
   }
 }
 
-async function helm(shell: Shell, verb: string): Promise<void> {
+async function helm(shell: Shell, verb: string, { name, namespace } = release): Promise<void> {
   const { code, output } = await shell.run(
-    `helm ${verb} coordinated-leader-election charts/coordinated-leader-election --namespace kube-system --wait`,
+    `helm ${verb} ${name} charts/coordinated-leader-election --namespace ${namespace} --wait`,
   );
   if (code !== 0) throw new Error(output);
+}
+
+function set(values: readonly string[]): string {
+  return values.map((value) => `--set ${value}`).join(' ');
 }
 
 function assemble(cluster: PodCluster, shell: Shell, prometheus: Prometheus, pods: { stop(): void }): Site {
@@ -72,8 +79,9 @@ function assemble(cluster: PodCluster, shell: Shell, prometheus: Prometheus, pod
       runbooks.set(name, opened);
       return opened;
     },
-    configure: (...values) =>
-      helm(shell, `upgrade --reset-then-reuse-values ${values.map((value) => `--set ${value}`).join(' ')}`),
+    configure: (...values) => helm(shell, `upgrade --reset-then-reuse-values ${set(values)}`),
+    install: (name, namespace, ...values) =>
+      helm(shell, `install --set crds.install=false ${set(values)}`, { name, namespace }),
     async untilFiring(name) {
       const { annotations } = await prometheus.untilAlert(name, 'firing', PATIENCE_MS);
       const url = annotations['runbook_url'] ?? '';

@@ -31,7 +31,10 @@ export class SimCoordinator {
     this.#coordinator = assembleCoordinator({
       clock: process,
       connect: () => measured(new SimConnection(api, process, name), process, metrics),
-      settings: { ...defaultSettings, namespaces: [], workers: 8, dryRun: false, takeOver: true },
+      settings: {
+        ...{ ...defaultSettings, namespaces: [], workers: 8, dryRun: false, takeOver: true },
+        lockNamespace: 'kube-system',
+      },
       observer: report,
       lockObserver: createLockReport({ logger, metrics, now, report }),
       workqueueObserver: metrics.workqueue.observer('leases'),

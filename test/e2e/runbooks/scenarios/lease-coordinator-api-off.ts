@@ -2,7 +2,10 @@ import type { Site } from '../site.ts';
 
 const ALERT = 'LeaseCoordinatorWatchStale';
 
-/** The API server is started anew without the flags that turn the API on, as upgrades do that forget them. */
+/**
+ * The API server is started anew without the flags that turn its own API on, as upgrades do that forget them; it goes on serving
+ * LeaseCandidates of our own group.
+ */
 export async function leaseCoordinatorApiOff(site: Site): Promise<void> {
   const { plane } = site.cluster;
   const runbook = await site.runbook(ALERT);
@@ -11,13 +14,13 @@ export async function leaseCoordinatorApiOff(site: Site): Promise<void> {
 
   await runbook.follow(
     'kubectl get pods --namespace "$NAMESPACE" --selector app.kubernetes.io/instance="$RELEASE"\n',
-    /^\S+ +0\/1 +Running .*\n\S+ +0\/1 +Running /m,
+    /^\S+ +1\/1 +Running .*\n\S+ +1\/1 +Running /m,
   );
   await runbook.follow(
     'for POD in',
     /staleness_seconds\{resource="leasecandidates"\} (?:1[5-9]\d|[2-9]\d\d)/,
   );
-  await runbook.follow('kubectl logs', /The API server does not serve LeaseCandidates/);
+  await runbook.follow('kubectl logs', /coordination\.k8s\.io\/v1beta1.*LeaseCandidates are served no more/);
   await runbook.follow('kubectl api-resources', /^(?![\s\S]*leasecandidates)[\s\S]*\bleases\b/);
   // The flags of an API server are not a matter of kubectl.
   await plane.restartApiServer({ coordinatedLeaderElection: true });

@@ -1,0 +1,46 @@
+import { type LeaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
+import { coordinatorLease } from '../election/coordinator-lease.ts';
+import type { Lease } from '../election/model.ts';
+import type { Instant } from '../support/clock.ts';
+import { isForeign } from './lock/lock-record.ts';
+
+/** Of a lock that names no duration, in milliseconds. */
+const DEFAULT_DURATION_MS = 15_000;
+
+/**
+ * The locks of coordinators among the Leases that are watched. Coordinators with different locks know nothing of each other
+ * but this: each has a Lease of one name, in a namespace of its own, and renews it (rule 10). As Leases are watched anyway,
+ * this costs no request and no right; a lock in a namespace that is not watched remains unseen.
+ */
+export class HeldLocks {
+  readonly #seen = new Map<string, { readonly lease: Lease; readonly since: Instant }>();
+
+  /** A Lease is now as `read` says; undefined: it is gone. */
+  see(key: LeaseKey, read: (key: LeaseKey) => Lease | undefined, now: Instant): void {
+    const { namespace, name } = splitLeaseKey(key);
+    if (name !== coordinatorLease.name) return;
+    const lease = read(key);
+    const holder = lease?.holderIdentity ?? '';
+    // By our prefix, or as the built-in's: anybody else may call a Lease of their own so.
+    const isLock = holder !== '' && (!isForeign(holder) || namespace === coordinatorLease.namespace);
+    if (lease === undefined || !isLock) this.#seen.delete(namespace);
+    else if (this.#isNews(lease)) this.#seen.set(namespace, { lease, since: now });
+  }
+
+  /** The namespaces of the locks whose holders renew them. */
+  heldAt(now: Instant): readonly string[] {
+    return [...this.#seen.values()]
+      .filter(({ lease, since }) => now < since + durationMsOf(lease))
+      .map(({ lease }) => lease.namespace);
+  }
+
+  /** A copy of what was seen before is no sign of life. */
+  #isNews({ namespace, holderIdentity, renewTime }: Lease): boolean {
+    const last = this.#seen.get(namespace)?.lease;
+    return last?.holderIdentity !== holderIdentity || last?.renewTime !== renewTime;
+  }
+}
+
+function durationMsOf({ leaseDurationSeconds }: Lease): number {
+  return leaseDurationSeconds === undefined ? DEFAULT_DURATION_MS : leaseDurationSeconds * 1000;
+}

@@ -1,0 +1,212 @@
+import { type LeaseKey, splitLeaseKey } from '../../coordination/lease-key.ts';
+import type { ElectionInput } from '../../election/election-input.ts';
+import type { PodReference } from '../../election/model.ts';
+import type { KubernetesClient } from '../../kubernetes/client.ts';
+import { backoffDelayMs } from '../../support/backoff.ts';
+import type { Clock, Instant } from '../../support/clock.ts';
+import { Workqueue } from '../queue/workqueue.ts';
+import {
+  decideLabels,
+  type KnownLabels,
+  type LabelWrite,
+  type Leadership,
+  leadershipOf,
+} from './decide-labels.ts';
+import { labelKeyOf } from './label-key.ts';
+import { findLabelled, writeLabel } from './pod-labels.ts';
+
+/** Told of what becomes of labels. Must not throw. */
+export interface LabelObserver {
+  /** A label was written, or not: `error` is undefined when it was. */
+  labelWritten(lease: LeaseKey, write: LabelWrite, error: unknown): void;
+  /** All Pods were listed for labels that are left over, or not. */
+  labelsListed(error: unknown): void;
+  /** The name of the Lease cannot be a label's; told once for each. */
+  unlabelable(lease: LeaseKey): void;
+}
+
+/** What {@link LeaderLabels} need. */
+export interface LeaderLabelsParts {
+  /** Must serve nothing else, so that no election waits for a label. */
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  /** Empty: all. */
+  readonly namespaces: readonly string[];
+  /** Whether this process may write now: it alone, of all coordinators. */
+  readonly mayWrite: () => boolean;
+  /** Whether all Leases and candidates of a namespace are known. */
+  readonly knows: (namespace: string) => boolean;
+  /** What is known of a Lease, with its holder's candidate. */
+  readonly gather: (key: LeaseKey) => ElectionInput;
+  readonly leases: () => Iterable<LeaseKey>;
+  readonly observer: LabelObserver;
+}
+
+/** Beside what is known of labels: what keeps the same from being tried again and again. */
+interface Entry extends KnownLabels {
+  /** The uid of a Pod that was to have the label and is not there. */
+  readonly missing: string | undefined;
+  readonly failures: number;
+  readonly notBefore: Instant;
+  /** Nothing is left to do while the holder goes on renewing. */
+  readonly isSettled: boolean;
+}
+
+/** At once: few enough to leave the API server alone. */
+const WORKERS = 2;
+const BACKOFF = { initialMs: 1000, maxMs: 60_000 };
+/** How long to wait for the right to write, or for a namespace to be known, in milliseconds. */
+const UNREADY_MS = 5000;
+/** No Lease is called so: stands for the search for labels that are left over. */
+const SWEEP = '';
+const NOTHING: Entry = {
+  carriers: [],
+  doubtful: [],
+  holder: undefined,
+  missing: undefined,
+  failures: 0,
+  notBefore: Number.NEGATIVE_INFINITY,
+  isSettled: false,
+};
+
+/**
+ * Keeps the leader label on the Pod of each Lease's leader, and on no other, while this process is the coordinator. What was
+ * labelled before is found when it comes to be so, as nothing else tells what a crash has left behind.
+ */
+export class LeaderLabels {
+  readonly #parts: LeaderLabelsParts;
+  readonly #queue: Workqueue;
+  #entries = new Map<LeaseKey, Entry>();
+  readonly #unlabelable = new Set<LeaseKey>();
+  readonly #stopping = new AbortController();
+  #isActive = false;
+  /** Whether what was left over is known. */
+  #isSwept = false;
+  #running: Promise<void> | undefined;
+
+  constructor(parts: LeaderLabelsParts) {
+    this.#parts = parts;
+    this.#queue = new Workqueue({ clock: parts.clock });
+  }
+
+  start(): void {
+    this.#running ??= this.#queue.run({
+      workers: WORKERS,
+      process: (key) => (key === SWEEP ? this.#sweep() : this.#follow(key)),
+      onError: () => {}, // told where it happens
+    });
+  }
+
+  /** Ends all work; what is under way ends with its client. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#queue.shutDown();
+    await this.#running;
+  }
+
+  /** The right to write has come or gone. While it was away, others may have written labels. */
+  setActive(isActive: boolean): void {
+    this.#isActive = isActive;
+    this.#isSwept = false;
+    // What is under way keeps to the former ones.
+    this.#entries = new Map();
+    if (isActive) this.#queue.add(SWEEP);
+  }
+
+  /** A Lease or a candidate for it was seen to change. */
+  seen(key: LeaseKey, isRenewalOnly: boolean): void {
+    if (!this.#isSwept || (isRenewalOnly && this.#entries.get(key)?.isSettled)) return;
+    this.#queue.add(key);
+  }
+
+  async #sweep(): Promise<void> {
+    const { client, clock, namespaces, leases, mayWrite, observer } = this.#parts;
+    const found = new Map<LeaseKey, Entry>();
+    const entries = this.#entries;
+    if (!this.#isActive) return;
+    if (!mayWrite()) {
+      this.#queue.requeue(SWEEP, clock.now() + UNREADY_MS);
+      return;
+    }
+    try {
+      for (const namespace of namespaces.length === 0 ? [''] : namespaces) {
+        const carriers = await findLabelled(client, namespace, this.#stopping.signal);
+        for (const [key, pods] of carriers) found.set(key, { ...NOTHING, carriers: pods });
+      }
+    } catch (error) {
+      if (!this.#stopping.signal.aborted) observer.labelsListed(error);
+      throw error;
+    }
+    observer.labelsListed(undefined);
+    this.#queue.forget(SWEEP);
+    if (entries !== this.#entries) return;
+    this.#entries = found;
+    this.#isSwept = true;
+    for (const key of [...found.keys(), ...leases()]) this.#queue.add(key);
+  }
+
+  async #follow(key: LeaseKey): Promise<void> {
+    const { clock, mayWrite, knows, gather } = this.#parts;
+    const { namespace, name } = splitLeaseKey(key);
+    const entries = this.#entries;
+    const entry = entries.get(key) ?? NOTHING;
+    if (!this.#isSwept) return;
+    const isReady = mayWrite() && knows(namespace);
+    if (!isReady || clock.now() < entry.notBefore) {
+      this.#queue.requeue(key, isReady ? entry.notBefore : clock.now() + UNREADY_MS);
+      return;
+    }
+    const input = gather(key);
+    const leadership = leadershipOf(input, clock.now());
+    const labelKey = labelKeyOf(name);
+    if (labelKey === undefined) {
+      this.#noteUnlabelable(key, input.lease === undefined, leadership);
+      return;
+    }
+    const done = await this.#write(key, labelKey, entry, leadership);
+    const isNothing = done.carriers.length === 0 && done.failures === 0 && !done.isSettled;
+    if (isNothing) entries.delete(key);
+    else entries.set(key, done);
+    this.#queue.requeue(key, done.failures > 0 ? done.notBefore : leadership?.until);
+  }
+
+  /** Carries out what is decided, until something fails; returns what is known then. */
+  async #write(
+    key: LeaseKey,
+    labelKey: string,
+    entry: Entry,
+    leadership: Leadership | undefined,
+  ): Promise<Entry> {
+    const { client, clock, mayWrite, observer } = this.#parts;
+    const { namespace } = splitLeaseKey(key);
+    let { carriers, doubtful, missing } = entry;
+    for (const write of decideLabels(entry, leadership)) {
+      const { kind, pod } = write;
+      if (kind === 'add' && pod.uid === missing) continue;
+      const isOther = ({ uid }: PodReference) => uid !== pod.uid;
+      try {
+        if (!mayWrite()) throw new Error('the right to write has gone');
+        const isThere = await writeLabel(client, namespace, labelKey, write);
+        observer.labelWritten(key, write, undefined);
+        [carriers, doubtful] = [carriers.filter(isOther), doubtful.filter(isOther)];
+        if (kind === 'add' && isThere) carriers = [...carriers, pod];
+        if (kind === 'add' && !isThere) missing = pod.uid;
+      } catch (error) {
+        observer.labelWritten(key, write, error);
+        if (kind === 'add') doubtful = [...doubtful.filter(isOther), pod];
+        const failures = entry.failures + 1;
+        const notBefore = clock.now() + backoffDelayMs(failures, BACKOFF, clock.random());
+        return { ...entry, carriers, doubtful, missing, failures, notBefore, isSettled: false };
+      }
+    }
+    const isSettled = leadership !== undefined;
+    return { ...NOTHING, carriers, doubtful, missing, holder: leadership?.holder, isSettled };
+  }
+
+  #noteUnlabelable(key: LeaseKey, isGone: boolean, leadership: Leadership | undefined): void {
+    if (isGone) this.#unlabelable.delete(key);
+    if (!leadership?.pod || this.#unlabelable.has(key)) return;
+    this.#unlabelable.add(key);
+    this.#parts.observer.unlabelable(key);
+  }
+}

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sortedYaml } from '../chart/plain-manifests.ts';
+import { installCandidateResource } from '../control-plane/candidate-resource.ts';
+import { coordinatorAccount, createNamespaces } from '../control-plane/cluster-objects.ts';
+import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import { eventually } from './coordinator.ts';
+import { startHelm } from './helm.ts';
+import { kubectlFor } from './kubectl.ts';
+import { runProgram } from './program-run.ts';
+
+interface Finding {
+  readonly severity: string;
+  readonly what: string;
+  readonly advice?: string;
+}
+
+/** One server that lacks something, and step by step does not. */
+describe('doctor says what is missing', () => {
+  let plane: ControlPlane;
+  let coordinator: string;
+
+  beforeAll(async () => {
+    plane = await startControlPlane({ readyWithinMs: 120_000, coordinatedLeaderElection: false });
+    await createNamespaces(plane, 'infra');
+    const path = `/api/v1/namespaces/${coordinatorAccount.namespace}/serviceaccounts`;
+    await plane.request('POST', path, { metadata: { name: coordinatorAccount.name } });
+    coordinator = await plane.kubeconfigFor({ serviceAccount: coordinatorAccount });
+  });
+  afterAll(() => plane?.stop());
+
+  /** What it finds, by check. */
+  async function examine(kubeconfig: string, ...args: readonly string[]): Promise<Map<string, Finding[]>> {
+    const { stdout, stderr } = await runProgram(
+      ['doctor', '-o', 'json', '--kubeconfig', kubeconfig, ...args],
+      {},
+    );
+    expect(stderr).toBe('');
+    const { findings } = JSON.parse(stdout) as { findings: readonly (Finding & { check: string })[] };
+    return Map.groupBy(findings, ({ check }) => check);
+  }
+
+  async function grant(values: object): Promise<void> {
+    const [helm, kubectl] = await Promise.all([startHelm(), kubectlFor(plane.kubeconfig)]);
+    const input = sortedYaml((await helm.render(values)).filter(({ kind }) => kind.includes('Role')));
+    const { code, stderr } = await kubectl.run(['apply', '--server-side', '--filename', '-'], { input });
+    expect(code, stderr).toBe(0);
+    await Promise.all([helm.remove(), kubectl.remove()]);
+  }
+
+  test('with the feature gate off, and no LeaseCandidates of our own', async () => {
+    const found = await examine(plane.kubeconfig);
+    expect(found.get('APIServed')).toMatchObject([
+      { severity: 'error', advice: expect.stringContaining('kubectl apply -f deploy/crd.yaml') },
+    ]);
+    expect(found.get('CoordinatorLock')).toMatchObject([
+      { severity: 'error', advice: expect.stringContaining('Turn the API on first') },
+    ]);
+  });
+
+  test('with LeaseCandidates of our own that the coordinator may not read', async () => {
+    await installCandidateResource(plane);
+    const found = await examine(coordinator);
+    expect(found.get('APIServed')).toMatchObject([
+      { severity: 'warning', advice: expect.stringContaining('Use credentials that may list leases') },
+    ]);
+    const [rights] = found.get('Permissions') ?? [];
+    expect(rights?.what).toContain('list leasecandidates.coordinated-leader-election.dev');
+    expect(rights?.advice).toContain('kubectl apply -f deploy/rbac.yaml');
+  });
+
+  test('with kube-system closed, and how to do without it', async () => {
+    await grant({ config: { lockNamespace: 'infra' } });
+    const rights = async (...args: readonly string[]) =>
+      (await examine(coordinator, ...args)).get('Permissions')?.[0];
+    await eventually(
+      async () => (await rights('--lock-namespace', 'infra'))?.severity === 'ok' || undefined,
+      'nothing is missing where the lock is in infra',
+    );
+    expect(await rights()).toMatchObject({
+      severity: 'warning',
+      what: expect.stringMatching(/ may not: get leases\/leader-election-controller in kube-system, /),
+      advice: expect.stringContaining('config.lockNamespace (--lock-namespace)'),
+    });
+  });
+
+  test('with both groups served, which is in order but for a lock elsewhere', async () => {
+    await plane.restartApiServer({ coordinatedLeaderElection: true });
+    const found = await examine(plane.kubeconfig, '--lock-namespace', 'infra');
+    expect(found.get('APIServed')).toMatchObject([
+      { severity: 'ok', what: expect.stringContaining('the second by kubectl get lcand.') },
+    ]);
+    expect(found.get('CoordinatorLock')?.[0]).toMatchObject({
+      severity: 'error',
+      what: 'A lock in infra is refused: the server serves LeaseCandidates of its own.',
+      advice: expect.stringContaining('Leave --lock-namespace out'),
+    });
+  });
+});

@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
+import { sortedYaml } from '../chart/plain-manifests.ts';
+import { installCandidateResource } from '../control-plane/candidate-resource.ts';
+import {
+  coordinatorAccount,
+  coordinatorLease,
+  createCandidate,
+  createLease,
+  createNamespaces,
+  leasePath,
+  microTime,
+  readLease,
+} from '../control-plane/cluster-objects.ts';
+import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import { type Coordinator, eventually, startCoordinator, untilActive } from './coordinator.ts';
+import { startHelm } from './helm.ts';
+import { kubectlFor } from './kubectl.ts';
+import { runProgram } from './program-run.ts';
+
+const apiVersion = CUSTOM_API_VERSION;
+const lock = { ...coordinatorLease, namespace: 'infra' };
+const args = ['--lock-namespace', lock.namespace];
+
+/** One story on one server: the gate is off, is turned on, and off again. */
+describe('a lock in a namespace of its own', () => {
+  let plane: ControlPlane;
+  let kubeconfig: string;
+  let coordinator: Coordinator;
+
+  beforeAll(async () => {
+    plane = await startControlPlane({ readyWithinMs: 120_000, coordinatedLeaderElection: false });
+    await installCandidateResource(plane);
+    await createNamespaces(plane, lock.namespace);
+    kubeconfig = await installChartRoles();
+    coordinator = await startCoordinator(kubeconfig, args);
+  });
+  afterAll(async () => {
+    await coordinator?.stop();
+    await plane?.stop();
+  });
+
+  /** What the chart grants with that setting, and nothing in kube-system. */
+  async function installChartRoles(): Promise<string> {
+    const [helm, kubectl] = await Promise.all([startHelm(), kubectlFor(plane.kubeconfig)]);
+    const objects = await helm.render({ config: { lockNamespace: lock.namespace } });
+    const { code, stderr } = await kubectl.run(['apply', '--server-side', '--filename', '-'], {
+      input: sortedYaml(objects.filter(({ kind }) => /Role|ServiceAccount/.test(kind))),
+    });
+    expect(code, stderr).toBe(0);
+    await Promise.all([helm.remove(), kubectl.remove()]);
+    return plane.kubeconfigFor({ serviceAccount: coordinatorAccount });
+  }
+
+  const holderOf = async (lease: { namespace: string; name: string }) =>
+    (await readLease(plane, lease))?.spec.holderIdentity || undefined;
+  const metric = async (name: string) =>
+    new RegExp(`^${name} (\\d+)$`, 'm').exec((await coordinator.get('/metrics')).body)?.[1];
+
+  test('is held, and leaders are elected, with no right in kube-system', async () => {
+    await untilActive(coordinator);
+    expect(await holderOf(lock)).toMatch(/^coordinated-leader-election_/);
+    expect(await readLease(plane, coordinatorLease)).toBeUndefined();
+    await createCandidate(plane, { apiVersion, lease: 'web', name: 'web-1' });
+    await eventually(() => holderOf({ namespace: 'default', name: 'web' }), 'web has a holder');
+  });
+
+  test('is found by doctor, which says where it is if it looks elsewhere', async () => {
+    const doctor = (...more: readonly string[]) =>
+      runProgram(['doctor', '--kubeconfig', plane.kubeconfig, ...more], {});
+    expect((await doctor(...args)).stdout).toMatch(/OK +CoordinatorLock\n +coordinated-leader-election_/);
+    expect((await doctor()).stdout.replaceAll(/\s+/g, ' ')).toMatch(
+      /ERROR CoordinatorLock Nobody holds the lock kube-system.* run doctor with --lock-namespace infra\./,
+    );
+  });
+
+  test('is told apart from that of another coordinator, which metrics count while it is renewed', async () => {
+    expect(await metric('cle_other_locks_held')).toBe('0');
+    const other = { ...coordinatorLease, namespace: 'default' };
+    const holderIdentity = 'coordinated-leader-election_other_1';
+    await createLease(plane, other, { holderIdentity, leaseDurationSeconds: 3, renewTime: microTime() });
+    await eventually(async () => (await metric('cle_other_locks_held')) === '1' || undefined, 'it is seen');
+    await eventually(async () => (await metric('cle_other_locks_held')) === '0' || undefined, 'it expires');
+    await plane.request('DELETE', leasePath(other));
+  });
+
+  test('is let go when the API server comes to serve LeaseCandidates of its own: the built-in coordinates alone', async () => {
+    await plane.restartApiServer({ coordinatedLeaderElection: true });
+    await coordinator.waitForLog(({ msg }) => /^Nothing is elected: .* --lock-namespace/.test(msg), 60_000);
+    await eventually(
+      async () => (await readLease(plane, lock))?.spec.holderIdentity === '' || undefined,
+      'the lock is let go',
+      60_000,
+    );
+    await eventually(() => holderOf(coordinatorLease), 'the built-in has its lock', 60_000);
+    const { status, body } = await coordinator.get('/readyz');
+    expect(status).toBe(503);
+    expect(body).toContain('[-]lock-namespace failed: the lock cannot be in namespace infra');
+    expect(await metric('cle_lock_namespace_refused')).toBe('1');
+    await eventually(async () => (await metric('cle_other_locks_held')) === '1' || undefined, 'it is seen');
+
+    await createCandidate(plane, { apiVersion, lease: 'late', name: 'late-1' });
+    await sleep(3000);
+    expect(await holderOf({ namespace: 'default', name: 'late' })).toBeUndefined();
+  });
+
+  test('is refused at the start from then on', async () => {
+    const { code, stderr } = await runProgram(
+      ['run', '--kubeconfig', kubeconfig, '--listen', 'off', ...args],
+      {},
+    );
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /the lock cannot be in namespace infra: the API server serves LeaseCandidates as coordination\.k8s\.io\/v1beta1/,
+    );
+  });
+
+  test('is taken again when they are gone', async () => {
+    await plane.restartApiServer({ coordinatedLeaderElection: false });
+    await eventually(() => holderOf(lock), 'the lock is taken again', 90_000);
+    await createCandidate(plane, { apiVersion, lease: 'last', name: 'last-1' });
+    await eventually(() => holderOf({ namespace: 'default', name: 'last' }), 'last has a holder', 60_000);
+    expect(await metric('cle_lock_namespace_refused')).toBe('0');
+  });
+});
