@@ -2,6 +2,7 @@ import { parseAllDocuments } from 'yaml';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import type { LeaseCandidate, StrategyPreference } from '../election/model.ts';
+import { NO_PRIORITY } from '../election/model.ts';
 import { parseVersion } from '../election/version.ts';
 import { isKubernetesObject } from '../kubernetes/objects.ts';
 import { SettingsError } from '../settings/settings-table.ts';
@@ -82,7 +83,8 @@ function addedCandidate(text: string, input: ElectionInput): LeaseCandidate {
   if (emulation.compare(binary) > 0) throw problem('emulates a version newer than its binary');
   const present = input.candidates.map(({ candidate }) => candidate);
   // A new version of a program asks for what it asked for before; a new one for what the others do.
-  const alike = present.find((candidate) => candidate.name === name) ?? present[0];
+  const former = present.find((candidate) => candidate.name === name);
+  const alike = former ?? present[0];
   return {
     source: alike?.source ?? 'native',
     namespace: input.namespace,
@@ -95,6 +97,7 @@ function addedCandidate(text: string, input: ElectionInput): LeaseCandidate {
     binaryVersion,
     emulationVersion,
     preference: alike?.preference ?? DEFAULT_PREFERENCE,
+    priority: former?.priority ?? NO_PRIORITY,
     renewTime: undefined,
     pingTime: undefined,
   };

@@ -57,6 +57,7 @@ async function makeActiveCoordinator() {
       synced: () => {},
       gone: () => {},
       twinSeen: () => {},
+      priorityUnreadable: () => {},
       notServed: () => {},
       discoveryFailed: () => {},
       reflectorFailed: () => {},

@@ -36,11 +36,13 @@ function candidatesThatPrefer(
     binaryVersion: fc.constantFrom(...versions),
     emulationVersion: fc.constantFrom(...versions),
     createdAt: fc.constantFrom(-3000, -2000, undefined),
+    priority: fc.constantFrom(0, 0, 0, 7, -7),
     preference,
   });
   return fc.array(fields, { maxLength }).map((all) =>
-    all.map(({ createdAt, ...rest }, index) =>
+    all.map(({ createdAt, priority, ...rest }, index) =>
       makeCandidate(`c${index}`)
+        .priority(priority)
         .with({ ...rest, creationTimestamp: createdAt === undefined ? undefined : wallAt(createdAt) })
         .build(),
     ),

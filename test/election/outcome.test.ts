@@ -99,6 +99,7 @@ function naiveOutcome(candidates: readonly LeaseCandidate[]): string {
     })
     .sort(
       (a, b) =>
+        b.candidate.priority.value - a.candidate.priority.value ||
         compareVersions(a.emulation, b.emulation) ||
         compareVersions(a.binary, b.binary) ||
         Number((a.candidate.creationTimestamp ?? 1n << 62n) - (b.candidate.creationTimestamp ?? 1n << 62n)) ||
@@ -134,7 +135,10 @@ function naiveMerit(candidates: readonly LeaseCandidate[]): string {
   const outcome = naiveOutcome(candidates);
   const leader = candidates.find(({ name }) => outcome === `leader ${name}`);
   const version = (text: string | undefined) => JSON.stringify(read(text));
-  return leader ? `leader of ${version(leader.emulationVersion)} ${version(leader.binaryVersion)}` : outcome;
+  const priority = leader?.priority.value;
+  return leader
+    ? `leader of ${priority} ${version(leader.emulationVersion)} ${version(leader.binaryVersion)}`
+    : outcome;
 }
 
 function isNaivelySettled(present: readonly LeaseCandidate[], absent: readonly LeaseCandidate[]): boolean {

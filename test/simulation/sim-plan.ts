@@ -96,6 +96,8 @@ const LEASES: readonly [LeasePlan, ...LeasePlan[]] = [
   },
 ];
 const LEASES_PER_RUN = 3;
+/** The numbers of faults that move leaders, behind those of all others. */
+const FIRST_PRIORITY = 1000;
 /** It looks four times as often as others do, and so costs as much as they do together: in one run of four is enough. */
 const QUICK_LEASE: LeasePlan = {
   namespace: 'team',
@@ -168,7 +170,10 @@ export function makePlan(seed: number): SimPlan {
     requestsPerSecond: chance.is(0.15) ? 60 : undefined,
     clockTolerance: hasDrift ? (1 - DRIFT) / (1 + DRIFT) : 1,
     ...population,
-    faults: planFaults(chance.for('faults'), population, troubleEndsMs),
+    faults: [
+      ...planFaults(chance.for('faults'), population, troubleEndsMs),
+      ...planPriorities(chance.for('priorities'), population, troubleEndsMs),
+    ],
     troubleEndsMs,
   };
 }
@@ -234,7 +239,7 @@ function planFaults(
   population: Pick<SimPlan, 'leases' | 'slots' | 'replicas'>,
   endsMs: number,
 ): readonly FaultPlan[] {
-  const all = Object.keys(FAULTS) as FaultKind[];
+  const all = (Object.keys(FAULTS) as FaultKind[]).filter((kind) => kind !== 'prioritySet');
   const share = chance.pick([0.15, 0.3, 0.6, 1]);
   const kinds = all.filter(() => chance.is(share));
   const [first = 'replicaPaused'] = kinds;
@@ -246,6 +251,20 @@ function planFaults(
       const kind = chance.pick(kinds) ?? first;
       return { id, kind, atMs, args: FAULTS[kind].plan(chance, population) };
     });
+}
+
+/** Leaders are moved in some runs, beside whatever goes wrong. */
+function planPriorities(
+  chance: Chance,
+  population: Pick<SimPlan, 'leases' | 'slots' | 'replicas'>,
+  endsMs: number,
+): readonly FaultPlan[] {
+  const count = chance.is(0.4) ? 1 + chance.upTo(8) : 0;
+  return Array.from({ length: count }, (_, index): FaultPlan => {
+    const atMs = chance.between(TROUBLE_BEGINS_MS, endsMs - 5000);
+    const kind = 'prioritySet';
+    return { id: FIRST_PRIORITY + index, kind, atMs, args: FAULTS[kind].plan(chance, population) };
+  });
 }
 
 function pickSome<T>(chance: Chance, from: readonly T[], count: number): readonly T[] {
