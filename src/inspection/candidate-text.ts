@@ -17,6 +17,8 @@ const LOSSES: Readonly<Record<string, string>> = {
   LowerPriority: 'its priority is lower',
   HigherEmulationVersion: 'its emulationVersion is higher',
   HigherBinaryVersion: 'its binaryVersion is higher',
+  LowerEmulationVersion: 'its emulationVersion is lower',
+  LowerBinaryVersion: 'its binaryVersion is lower',
   CreatedLater: 'it was created later',
   LaterName: 'its name comes later',
   NotElectable: 'a version is missing or cannot be read',

@@ -30,7 +30,9 @@ export class PreferenceCheck {
     const known = candidates.filter((candidate) => candidate !== undefined);
     if (at - prioritiesEndedAt(this.#world, known) < KNOWN_MS) return [];
     const wall = this.#replica(writer.name)?.process.wallTime() ?? this.#world.clock.wallTime();
-    const [holder, preferred] = candidates.map((candidate) => candidate && rankOf(candidate, wall));
+    const [holder, preferred] = candidates.map(
+      (candidate) => candidate && rankOf(candidate, wall, after.strategy ?? ''),
+    );
     // A holder without a candidate of its own counts as the worst.
     if (holder === undefined || preferred === undefined || preferred < holder) return [];
     if (!this.#sees(writer.name, `${namespace}/${after.holder}`)) return [];

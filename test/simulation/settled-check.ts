@@ -1,4 +1,5 @@
 import { decodeLease } from '../../src/coordination/lease.ts';
+import { strategies as CARRIED_OUT } from '../../src/election/strategies.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Instant } from '../../src/support/clock.ts';
 import type { CandidateState, HistoryEvent } from '../invariants/history.ts';
@@ -128,7 +129,8 @@ export class SettledCheck {
     const well = slots.filter((slot) => this.#isWell(slot));
     const strategies = new Set(slots.map(({ plan }) => plan.strategy));
     if (well.length === 0) return [];
-    if (strategies.size > 1 || !strategies.has('OldestEmulationVersion')) return [];
+    const [wanted = ''] = strategies;
+    if (strategies.size > 1 || !CARRIED_OUT.has(wanted)) return [];
     const leader = story.ledUntil > now ? story.leader : undefined;
     if (leader === undefined) return [`${key} has no leader ${this.#sinceEnd()}`];
     if (slots.some(({ plan }) => plan.isPlain)) return [];
@@ -146,7 +148,7 @@ export class SettledCheck {
     if (preferredHolder !== undefined) return [`${key} still has a preferredHolder`];
     // Where nobody counts as a candidate yet, there is no strategy to be named.
     if (!well.some((slot) => this.#isFreeToLead(slot, story))) return [];
-    if (strategy !== 'OldestEmulationVersion') return [`${key} names the strategy ${String(strategy)}`];
+    if (strategy !== wanted) return [`${key} names the strategy ${String(strategy)}`];
     const former = this.#settled.get(key);
     if (former !== undefined && former !== leader)
       return [`${key} goes from ${former} to ${leader} without need`];
@@ -203,7 +205,7 @@ export class SettledCheck {
   /** By the priority and the versions that it has published: age and name never take a Lease from anybody (rule 5). */
   #rank(slot: SimSlot): string {
     const published = this.#published(slot) ?? { metadata: { name: '' }, spec: slot.plan };
-    return rankOf(published, coordinatorsWall(this.#world));
+    return rankOf(published, coordinatorsWall(this.#world), slot.plan.strategy);
   }
 
   #isFreeToLead({ candidate }: SimSlot, { lapses }: LeaseStory): boolean {

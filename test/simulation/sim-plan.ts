@@ -1,5 +1,5 @@
 import type { CandidateSource, ElectionSettings } from '../../src/election/model.ts';
-import { defaultSettings } from '../support/election-builders.ts';
+import { defaultSettings, NEWEST, OLDEST } from '../support/election-builders.ts';
 import { Chance } from './chance.ts';
 import { FAULTS, type FaultKind } from './faults/faults.ts';
 import { QUICK_TIMING, type SimElectorTiming, USUAL_TIMING } from './sim-candidate.ts';
@@ -112,7 +112,6 @@ const VERSIONS: readonly [Versions, ...Versions[]] = [
   ['1.37.0', '1.36.0'],
   ['1.35.3', '1.35.0'],
 ];
-const OWN_STRATEGY = 'OldestEmulationVersion';
 
 /** The plan of a seed: always the same one. */
 export function makePlan(seed: number): SimPlan {
@@ -131,13 +130,14 @@ export function makePlan(seed: number): SimPlan {
   const sources = chance.for('sources');
   const hasCustomCandidates = sources.is(0.5);
   const hasGate = !hasCustomCandidates || chance.for('gate').is(0.5);
+  const agreed = chance.for('strategy').is(0.2) ? NEWEST : OLDEST;
   const slots = leases.flatMap((lease, place) => {
     const count = 1 + chance.upTo(4);
     return Array.from({ length: count }, (_, index): SlotPlan => {
       return candidateSlot(lease, index, chance, {
         ...(isConflict && { binaryVersion: '1.36.0', emulationVersion: '1.36.0' }),
         source: hasCustomCandidates && sources.is(0.5) ? 'custom' : 'native',
-        strategy: hasStrategies && chance.is(0.3) ? 'example.com/custom' : OWN_STRATEGY,
+        strategy: hasStrategies && chance.is(0.3) ? 'example.com/custom' : agreed,
         isPlain: hasPlainElector && place === 0 && index === count - 1,
         keepsName: chance.is(0.3),
         watchesForDeletion: chance.is(0.6),
@@ -191,7 +191,7 @@ export function candidateSlot(
     lease,
     binaryVersion,
     emulationVersion,
-    strategy: OWN_STRATEGY,
+    strategy: OLDEST,
     source: 'native',
     isPlain: false,
     keepsName: false,

@@ -1,6 +1,7 @@
 import { decodePriority } from '../../src/coordination/candidate-priority.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Instant } from '../../src/support/clock.ts';
+import { NEWEST } from '../support/election-builders.ts';
 import { specOf } from './sim-api-server.ts';
 import type { SimWorld } from './sim-world.ts';
 
@@ -8,16 +9,17 @@ import type { SimWorld } from './sim-world.ts';
 const PRIORITY_BASE = 500_000;
 
 /**
- * The place of a candidate by its priority and the versions that it has published, as text: the lower one is to lead, and
- * nobody gives way to an equal (rules 5 and 16).
+ * The place of a candidate by what a leader gives way for under `strategy`, as text: the lower one is to lead, and nobody gives
+ * way to an equal (rules 5 and 16).
  *
  * @param wall by the clock of whoever decides, in microseconds.
  */
-export function rankOf(candidate: KubernetesObject, wall: bigint): string {
+export function rankOf(candidate: KubernetesObject, wall: bigint, strategy: string): string {
   const { value, end } = decodePriority(candidate);
   const current = end && wall >= end.at ? end.afterwards : value;
   const { emulationVersion, binaryVersion } = specOf(candidate);
-  return `${PRIORITY_BASE - current} ${String(emulationVersion)} ${String(binaryVersion)}`;
+  const versions = strategy === NEWEST ? '' : `${String(emulationVersion)} ${String(binaryVersion)}`;
+  return `${PRIORITY_BASE - current} ${versions}`;
 }
 
 /** The wall clock of the replica that coordinates. */

@@ -19,6 +19,7 @@ import { observeLease } from '../../src/election/observe-lease.ts';
 import type { Instant, MicroTime, Now } from '../../src/election/time.ts';
 
 export const OLDEST = 'OldestEmulationVersion';
+export const NEWEST = 'coordinated-leader-election.dev/NewestVersion';
 
 /** Wall time at instant 0 of every test: 2026-01-01T00:00:00Z. */
 export const WALL_START: MicroTime = BigInt(Date.UTC(2026, 0, 1)) * 1000n;

@@ -279,6 +279,11 @@ export const MUTANTS: readonly Mutant[] = [
     'comparePreemption: (a, b) => compareBy(evicting, a, b),',
     'comparePreemption: (a, b) => compareBy(all, a, b),',
   ]),
+  mutant('version-evicts-newest', 'has a holder give way to a newer version under NewestVersion', [
+    'election/newest-version.ts',
+    'choosing: [',
+    'preempting: [',
+  ]),
   mutant('priority-for-ever', 'does not notice that a priority has ended', [
     'election/priority.ts',
     'if (end === undefined || wall < end.at) return candidate;',
