@@ -37,8 +37,8 @@ function unreadable(value: number, annotations: JsonObject, name: string): Prior
   return { value, end: undefined, unreadable: `${name}: ${JSON.stringify(annotations[name])}` };
 }
 
-/** Undefined where the text is no whole number of 32 bits. */
-function parseInt32(text: string): number | undefined {
+/** A whole number as text; undefined where it is none, or has more than 32 bits. */
+export function parseInt32(text: string): number | undefined {
   if (!/^[+-]?\d{1,10}$/.test(text)) return undefined;
   const value = Number(text);
   return value === (value | 0) ? value | 0 : undefined;

@@ -59,6 +59,7 @@ async function look(
 }
 
 const settings = () => lookingSettings(site.kubeconfig);
+const unplanned = { priority: [], rollout: undefined };
 const status =
   (more: Partial<Parameters<typeof showStatus>[0]> = {}) =>
   (host: Host) =>
@@ -101,7 +102,34 @@ describe('what is shown', () => {
             namespace: 'kube-system',
             add: ['scheduler-d=1.37.0/1.34.0'],
             remove: ['scheduler-a'],
+            ...unplanned,
             file: [],
+          },
+          host,
+        ),
+      terminal: {},
+    },
+    {
+      file: 'plan-priority',
+      run: (host: Host) =>
+        showPlan(
+          'scheduler',
+          {
+            ...{ ...settings(), namespace: 'kube-system', add: [], remove: [], file: [] },
+            ...{ priority: ['scheduler-b=100'], rollout: undefined },
+          },
+          host,
+        ),
+      terminal: {},
+    },
+    {
+      file: 'plan-rollout',
+      run: (host: Host) =>
+        showPlan(
+          'scheduler',
+          {
+            ...{ ...settings(), namespace: 'kube-system', add: [], remove: [], file: [] },
+            ...{ priority: [], rollout: 'scheduler=1.37.0/1.36.0' },
           },
           host,
         ),
@@ -243,7 +271,7 @@ describe('a name that means something to a terminal', () => {
     const shown = await Promise.all([
       look((host) => showStatus({ ...all, allNamespaces: true, watch: false }, host)),
       look((host) => showExplanation('x', all, host)),
-      look((host) => showPlan('x', { ...all, add: [], remove: ['x-1'], file: [] }, host)),
+      look((host) => showPlan('x', { ...all, add: [], remove: ['x-1'], ...unplanned, file: [] }, host)),
     ]);
     for (const { out } of shown) {
       expect(out).toContain('a^[[31m^Jb\\x9b2J');
@@ -276,6 +304,7 @@ spec: { leaseName: scheduler, binaryVersion: 1.30.0, emulationVersion: 1.30.0, s
       namespace: 'kube-system',
       add: [],
       remove: [],
+      ...unplanned,
       file: ['-'],
       output: 'json' as const,
     };

@@ -243,7 +243,11 @@ describe('the command line', () => {
     },
     {
       args: ['plan', 'x'],
-      want: 'nothing is planned: give --add name=binary/emulation, --remove name or -f file',
+      want: 'nothing is planned: give --add name=binary/emulation, --remove name, --priority name=number',
+    },
+    {
+      args: ['plan', 'x', '--rollout', 'x=1.0.0', '--remove', 'a'],
+      want: '--rollout is planned by itself: leave out the other changes',
     },
     { args: ['status', '-n', 'a,b'], want: '--namespace: "a,b" is not one namespace' },
     { args: ['status', '-w', '-o', 'json'], want: '--watch shows rows as they change' },
