@@ -63,7 +63,8 @@ const names: Parser<readonly string[]> = (given) => ({
     .filter((name) => name !== ''),
 });
 
-const inspectionRows: SettingsTable<InspectionSettings>['settings'] = {
+/** What every command that looks at a cluster can be told. */
+export const inspectionRows: SettingsTable<InspectionSettings>['settings'] = {
   kubeconfig: { ...kubeconfig, description: 'kubeconfig of the cluster to look at' },
   context,
   namespace: {
