@@ -1,6 +1,7 @@
 import { GROUP } from '../election/group.ts';
 import { NO_PRIORITY, type Priority } from '../election/model.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
+import { shortened } from '../support/printable.ts';
 import { parseMicroTime } from './micro-time.ts';
 import { integerField, type RawObject, specOf, textField } from './raw-object.ts';
 
@@ -9,6 +10,9 @@ export const PRIORITY_ANNOTATION = `${GROUP}/priority`;
 
 /** When the annotation's priority ends, in RFC 3339. */
 export const PRIORITY_UNTIL_ANNOTATION = `${GROUP}/priority-until`;
+
+/** Of an annotation that cannot be read, in characters. */
+const MOST_SHOWN = 100;
 
 /**
  * The priority of a LeaseCandidate. Never throws: where either annotation cannot be read, neither counts, as a priority that
@@ -34,7 +38,11 @@ function lastingPriority(value: number): Priority {
 }
 
 function unreadable(value: number, annotations: JsonObject, name: string): Priority {
-  return { value, end: undefined, unreadable: `${name}: ${JSON.stringify(annotations[name])}` };
+  return {
+    value,
+    end: undefined,
+    unreadable: `${name}: ${shortened(JSON.stringify(annotations[name]), MOST_SHOWN)}`,
+  };
 }
 
 /** A whole number as text; undefined where it is none, or has more than 32 bits. */

@@ -53,6 +53,11 @@ describe('the priority of a LeaseCandidate (rule 16)', () => {
       want: { value: 5, unreadable: `${PRIORITY}: ${JSON.stringify(text)}` },
     })),
     {
+      name: 'does not count where it is very long, which is cut short',
+      annotations: { [PRIORITY]: '9'.repeat(200_000) },
+      want: { unreadable: `${PRIORITY}: "${'9'.repeat(98)}…` },
+    },
+    {
       name: 'does not count where its end cannot be read, as it was to end',
       spec: { priority: 5 },
       annotations: { [PRIORITY]: '7', [UNTIL]: 'tomorrow' },
