@@ -142,7 +142,7 @@ export async function listObjects(
   client: KubernetesClient,
   path: string,
   query: Query,
-  signal = new AbortController().signal,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<readonly KubernetesObject[]> {
   let objects: KubernetesObject[] = [];
   await listAllPages(client, {

@@ -5,7 +5,6 @@ import type { Instant } from '../../src/support/clock.ts';
 import type { CandidateState, HistoryEvent } from '../invariants/history.ts';
 import { FAULTS } from './faults/faults.ts';
 import { PRIORITY_WRITER } from './faults/priority-faults.ts';
-import { specOf } from './sim-api-server.ts';
 import type { LeasePlan } from './sim-plan.ts';
 import { coordinatorsWall, prioritiesEndedAt, rankOf } from './sim-rank.ts';
 import type { SimSlot } from './sim-slot.ts';
