@@ -7,6 +7,7 @@ import { statusOf } from '../inspection/lease-status.ts';
 import { lookAtLock } from '../inspection/lock-holder.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { type Clock, sleep } from '../support/clock.ts';
+import { humanDuration } from '../support/human-duration.ts';
 import { leaderOf, obstacleAbove, obstacleTo, priorityAbove } from './prospects.ts';
 import { selectCandidates } from './selected-candidates.ts';
 import { setPriority, unsetPriority } from './write-priority.ts';
@@ -57,8 +58,8 @@ export async function transferLease(lease: string, name: string, request: MoveRe
   for (;;) {
     const seen = await look(lease, request);
     if (leaderOf(seen.input, seen.now) === name) {
-      const seconds = Math.round((clock.now() - startedAt) / 1000);
-      tell(former === name ? `${name} leads already.` : `${name} leads, after ${seconds} s.`);
+      const took = humanDuration(Math.round((clock.now() - startedAt) / 1000));
+      tell(former === name ? `${name} leads already.` : `${name} leads, after ${took}.`);
       return true;
     }
     const why = obstacleTo(seen.input, name, priority, seen.now);

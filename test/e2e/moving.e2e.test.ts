@@ -1,7 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
+import { installCandidateResource } from '../control-plane/candidate-resource.ts';
 import { candidatePath, createCandidate, readLease } from '../control-plane/cluster-objects.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import type { Electors } from '../control-plane/electors.ts';
+import { startSimCandidates } from '../control-plane/sim-candidate.ts';
 import { type Coordinator, installRole, startCoordinator, untilActive } from './coordinator.ts';
 import { type Kubectl, kubectlFor } from './kubectl.ts';
 import { runProgram } from './program-run.ts';
@@ -62,7 +65,7 @@ describe('leaders of client-go’s own electors, on a real kube-apiserver', () =
     const { code, stdout, stderr } = await cle('transfer', 'web', '--to', 'web-c', '--for', '10m');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(
-      /^web-c has the priority 1; waiting until it leads default\/web\.\nweb-c leads, after \d+ s\.\n$/,
+      /^web-c has the priority 1; waiting until it leads default\/web\.\nweb-c leads, after \d+s\.\n$/,
     );
     expect(electors.leading()).toEqual(['web-c']);
     expect(await prioritiesOf('web-c')).toMatchObject({ priority: '1' });
@@ -159,3 +162,27 @@ describe('leaders of client-go’s own electors, on a real kube-apiserver', () =
     expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining('on node worker-4') });
   });
 });
+
+test('leaders of a server without the feature gate move, too: by a fence (rule 14)', async () => {
+  const gateless = await startControlPlane({ coordinatedLeaderElection: false });
+  onTestFinished(() => gateless.stop());
+  await installCandidateResource(gateless);
+  const deciding = await startCoordinator(await installRole(gateless));
+  onTestFinished(async () => {
+    await deciding.stop();
+  });
+  await untilActive(deciding);
+  const programs = await gateless.startElectors();
+  const candidates = await startSimCandidates(gateless, CUSTOM_API_VERSION);
+  onTestFinished(() => candidates.stop());
+  for (const name of ['first', 'second']) {
+    await programs.start({ id: name, lease: 'web', mode: 'elector-only', ...quick });
+    await candidates.start({ namespace: 'default', lease: 'web', name });
+  }
+  await programs.waitFor({ id: 'first', event: 'startedLeading' });
+  const args = ['transfer', 'web', '--to', 'second', '--kubeconfig', gateless.kubeconfig];
+  const { code, stdout, stderr } = await runProgram(args, {}, 90_000);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/second leads, after \d+s\.\n$/);
+  expect(programs.leading()).toEqual(['second']);
+}, 240_000);
