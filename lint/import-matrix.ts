@@ -26,7 +26,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   cli: {
     does: 'reads the command line and writes what the commands found; one file for each command',
-    rooms: ['inspection', 'kubernetes', 'settings', 'support'],
+    rooms: ['inspection', 'kubernetes', 'moving', 'settings', 'support'],
     packages: ['commander', 'yaml'],
     node: ['fs', 'util'],
   },
@@ -95,6 +95,10 @@ export const importMatrix: Readonly<Record<string, Room>> = {
       'pino',
       'prom-client',
     ],
+  },
+  moving: {
+    does: 'sets priorities and follows what comes of them, for `transfer`, `drain` and `undrain`',
+    rooms: ['coordination', 'election', 'inspection', 'kubernetes', 'support'],
   },
   inspection: {
     does: 'looks at a cluster once, for `status`, `explain`, `plan` and `doctor`, with the controller’s own code',

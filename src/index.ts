@@ -24,7 +24,13 @@ export type {
 export { isLeaseWrite } from './election/decision-queries.ts';
 export type { ElectionInput, ObservedCandidate } from './election/election-input.ts';
 export { type LeaseMemory, noMemory } from './election/lease-memory.ts';
-export type { ElectionSettings, Lease, LeaseCandidate, StrategyPreference } from './election/model.ts';
+export type {
+  ElectionSettings,
+  Lease,
+  LeaseCandidate,
+  Priority,
+  StrategyPreference,
+} from './election/model.ts';
 export { observeLease } from './election/observe-lease.ts';
 export { REASONS, type Reason } from './election/reason.ts';
 export {

@@ -87,5 +87,17 @@ process.exitCode = await createProgram({
       const { showDiagnosis } = await import('./cli/show-diagnosis.ts');
       return await showDiagnosis(settings, host);
     },
+    async transfer(lease, settings) {
+      const { runTransfer } = await import('./cli/move-leaders.ts');
+      return await runTransfer(lease, settings, host);
+    },
+    async drain(settings) {
+      const { runDrain } = await import('./cli/move-leaders.ts');
+      return await runDrain(settings, host);
+    },
+    async undrain(settings) {
+      const { runUndrain } = await import('./cli/move-leaders.ts');
+      return await runUndrain(settings, host);
+    },
   },
 }).execute(process.argv.slice(2));

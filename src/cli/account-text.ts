@@ -2,6 +2,7 @@ import type { RankedCandidate } from '../inspection/candidate-ranking.ts';
 import type { LeaseAccount, StrategyAccount } from '../inspection/lease-account.ts';
 import { listed } from '../inspection/lease-status.ts';
 import type { LockHolder } from '../inspection/lock-holder.ts';
+import { describePriority, isPrioritySet } from '../inspection/priority-text.ts';
 import type { Rehearsal } from '../inspection/rehearsal.ts';
 import { humanDuration } from '../support/human-duration.ts';
 import type { Paint, Style } from './paint.ts';
@@ -92,20 +93,26 @@ function reservation({ kind }: LockHolder, { holder }: Rehearsal): readonly stri
 
 function candidateLines(candidates: readonly RankedCandidate[], paint: Paint): readonly string[] {
   if (candidates.length === 0) return [`${INDENT}None.`];
+  const hasPriorities = candidates.some(({ priority, priorityUntil }) =>
+    isPrioritySet({ value: priority, until: priorityUntil }),
+  );
   const rows = candidates.map((candidate): readonly Cell[] => {
     const { name, binaryVersion, emulationVersion, state, renewedSecondsAgo, isHolder, isPreferred, why } =
       candidate;
+    const priority = describePriority(candidate.priority, candidate.priorityUntil);
     const mark = isHolder ? ', holder' : isPreferred ? ', preferred' : '';
     return [
       isHolder ? { text: `${INDENT}${name}`, style: 'strong' } : `${INDENT}${name}`,
       binaryVersion ?? '<none>',
       emulationVersion ?? '<none>',
+      ...(hasPriorities ? [priority] : []),
       `${state}${mark}`,
       humanDuration(renewedSecondsAgo),
       why,
     ];
   });
-  return tableLines([[`${INDENT}NAME`, 'BINARY', 'EMULATION', 'STATE', 'RENEWED', 'WHY'], ...rows], paint);
+  const title = [`${INDENT}NAME`, 'BINARY', 'EMULATION', ...(hasPriorities ? ['PRIORITY'] : [])];
+  return tableLines([[...title, 'STATE', 'RENEWED', 'WHY'], ...rows], paint);
 }
 
 function strategySentences({

@@ -10,6 +10,8 @@ export const exitCode = {
   errorsFound: 3,
   /** doctor found something amiss, but no error. */
   warningsFound: 4,
+  /** transfer or drain: a leader stays where it is; what was said tells which and why. */
+  leaderStays: 5,
   /** Nobody reads the output any more: as a shell shows that SIGPIPE has ended a program. */
   outputClosed: 141,
 } as const;

@@ -14,10 +14,13 @@ export function planCommand(
       summary: 'show what an upgrade, a downgrade or a removal would do',
       description:
         'Plays the changes through in virtual time, by the rules of the coordinator, and changes nothing: first each ' +
-        'candidate that appears, then each that is stopped, one after the other once all has settled.',
+        'candidate that appears, then each that is given a priority, then each that is stopped, one after the other once ' +
+        'all has settled. --rollout compares strategies by how often the leader changes in a rolling update.',
       examples:
         '  $ kubectl cle plan kube-scheduler -n kube-system --add scheduler-c=1.37.0/1.36.0 --remove scheduler-a\n' +
-        '  $ kubectl cle plan kube-scheduler -n kube-system -f candidates.yaml',
+        '  $ kubectl cle plan kube-scheduler -n kube-system -f candidates.yaml\n' +
+        '  $ kubectl cle plan web --priority web-2=100\n' +
+        '  $ kubectl cle plan web --rollout web=2.1.0',
       table: planSettings,
       invocation,
     },

@@ -6,6 +6,7 @@ import type {
   PlanSettings,
   StatusSettings,
 } from '../settings/inspection-settings.ts';
+import type { DrainSettings, TransferSettings, UndrainSettings } from '../settings/moving-settings.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
 import type { ServeSettings } from '../settings/serve-settings.ts';
 import { SettingsError } from '../settings/settings-table.ts';
@@ -15,6 +16,7 @@ import { COMPLETE, completionCommand } from './completion.ts';
 import { completionLines } from './completion-lines.ts';
 import { demoCommand } from './demo.ts';
 import { doctorCommand } from './doctor.ts';
+import { drainCommand, undrainCommand } from './drain.ts';
 import { exitCode } from './exit-code.ts';
 import { explainCommand } from './explain.ts';
 import { impliedCommand } from './implied-command.ts';
@@ -25,6 +27,7 @@ import { runCommand } from './run.ts';
 import { serveCommand } from './serve.ts';
 import { statusCommand } from './status.ts';
 import type { TextOutput } from './text-output.ts';
+import { transferCommand } from './transfer.ts';
 
 /** What {@link createProgram} is made of. Everything the program does to the world goes through here. */
 export interface ProgramParts {
@@ -43,6 +46,9 @@ export interface ProgramParts {
     explain(lease: string, settings: ExplainSettings): Promise<number>;
     plan(lease: string, settings: PlanSettings): Promise<number>;
     doctor(settings: DoctorSettings): Promise<number>;
+    transfer(lease: string, settings: TransferSettings): Promise<number>;
+    drain(settings: DrainSettings): Promise<number>;
+    undrain(settings: UndrainSettings): Promise<number>;
   };
 }
 
@@ -61,6 +67,7 @@ Exit codes:
   2  the command line or the environment cannot be used as given
   3  doctor found errors
   4  doctor found warnings, but no errors
+  5  transfer or drain: a leader has not moved; the output says which and why
   141  nobody reads the output any more`;
 
 const AFTER_PLUGIN_HELP = `
@@ -136,6 +143,9 @@ function commandLine(parts: ProgramParts, invocation: Invocation): Command {
   program.addCommand(explainCommand(invocation, parts.commands.explain));
   program.addCommand(planCommand(invocation, parts.commands.plan));
   program.addCommand(doctorCommand(invocation, parts.commands.doctor));
+  program.addCommand(transferCommand(invocation, parts.commands.transfer));
+  program.addCommand(drainCommand(invocation, parts.commands.drain));
+  program.addCommand(undrainCommand(invocation, parts.commands.undrain));
   program.addCommand(completionCommand(parts.stdout));
   for (const command of [program, ...program.commands]) {
     command

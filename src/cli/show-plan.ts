@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { type Manifest, plannedChanges } from '../inspection/planned-changes.ts';
+import { type Manifest, plannedChanges, plannedRollout } from '../inspection/planned-changes.ts';
 import { rehearse } from '../inspection/rehearsal.ts';
+import { forecastRollout } from '../inspection/rollout.ts';
 import type { PlanSettings } from '../settings/inspection-settings.ts';
 import type { Host } from '../support/host.ts';
 import { printable, shortened } from '../support/printable.ts';
@@ -8,12 +9,13 @@ import { tellOfSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { findElection } from './find-election.ts';
 import { layoutFor } from './layout.ts';
+import { showRollout } from './show-rollout.ts';
 import { stepLines } from './step-lines.ts';
 import { structured } from './structured-output.ts';
 
 /** Shows what changes of the candidates would come to, step by step, without making any; resolves to an exit code. */
 export async function showPlan(leaseName: string, settings: PlanSettings, host: Host): Promise<number> {
-  const { file, add, remove, output } = settings;
+  const { file, add, remove, priority, rollout, output } = settings;
   // One after the other: the standard input is read once, however often it is named.
   const manifests: Manifest[] = [];
   for (const path of new Set(file)) manifests.push({ path, text: await readManifest(path, host) });
@@ -21,7 +23,14 @@ export async function showPlan(leaseName: string, settings: PlanSettings, host: 
     const { election, now } = await findElection(leaseName, settings, connection);
     tellOfSkew(connection.clock, host);
     const { input } = election;
-    const rehearsal = rehearse(input, now, plannedChanges({ add, remove, manifests }, input));
+    if (rollout !== undefined) {
+      const planned = plannedRollout(rollout, input);
+      const forecasts = forecastRollout(input, now, planned);
+      showRollout(`${input.namespace}/${input.name}`, planned, forecasts, output, host);
+      return exitCode.ok;
+    }
+    const changes = plannedChanges({ add, remove, priority, manifests }, input);
+    const rehearsal = rehearse(input, now, changes);
     if (output === 'json' || output === 'yaml') {
       host.stdout.write(structured(rehearsal, output));
       return exitCode.ok;

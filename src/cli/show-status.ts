@@ -32,7 +32,7 @@ export function showStatus(settings: StatusSettings, host: Host): Promise<number
 }
 
 function tableOf(statuses: readonly LeaseStatus[], settings: StatusSettings, host: Host): string {
-  const columns = columnsOf(settings);
+  const columns = columnsOf(settings, statuses);
   const rows = [statusHeader(columns), ...statuses.map((status) => statusRow(status, columns))];
   return text(tableLines(rows, layoutFor(host).paint));
 }
@@ -59,7 +59,7 @@ async function followStatus(
   host: Host,
   { client, clock, namespace }: ClusterConnection,
 ): Promise<number> {
-  const columns = columnsOf(settings);
+  let columns = columnsOf(settings, []);
   const { paint } = layoutFor(host);
   const shown = new Map<string, string>();
   let widths: readonly number[] | undefined;
@@ -82,8 +82,14 @@ async function followStatus(
   for await (const { elections, now } of watchElections(watch)) {
     const rows: (readonly Cell[])[] = [];
     const present = new Set<string>();
-    for (const election of elections) {
-      const status = statusOf(election, now);
+    const statuses = elections.map((election) => statusOf(election, now));
+    if (!columns.hasPriorities && columnsOf(settings, statuses).hasPriorities) {
+      // The table begins anew, with the column that it lacks.
+      columns = columnsOf(settings, statuses);
+      shown.clear();
+      widths = undefined;
+    }
+    for (const status of statuses) {
       const key = `${status.namespace}/${status.name}`;
       present.add(key);
       const lasting = JSON.stringify(statusRow(status, columns, false));
@@ -118,8 +124,12 @@ function warningsTo({ stderr, clock }: Host): (error: unknown) => void {
   };
 }
 
-function columnsOf({ allNamespaces, output }: StatusSettings): StatusColumns {
-  return { hasNamespace: allNamespaces, isWide: output === 'wide' };
+function columnsOf(
+  { allNamespaces, output }: StatusSettings,
+  statuses: readonly LeaseStatus[],
+): StatusColumns {
+  const hasPriorities = statuses.some(({ priorities }) => priorities.length > 0);
+  return { hasNamespace: allNamespaces, isWide: output === 'wide', hasPriorities };
 }
 
 function text(lines: readonly string[]): string {

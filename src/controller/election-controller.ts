@@ -4,7 +4,6 @@ import { resourcePaths } from '../coordination/resource-paths.ts';
 import { isUnsuspected } from '../election/candidate-observation.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import type { Lease, LeaseCandidate } from '../election/model.ts';
-import type { Reason } from '../election/reason.ts';
 import { surveyTenure } from '../election/tenure.ts';
 import { earliest, type Now } from '../election/time.ts';
 import { Reflector, type ReflectorEvent } from '../kubernetes/reflector.ts';
@@ -26,10 +25,7 @@ import type { WatchedResource } from './observers.ts';
 import { Workqueue } from './queue/workqueue.ts';
 import type { WriteQueue } from './queue/write-queue.ts';
 import { Reconciler } from './reconcile.ts';
-import { candidateChange, isRenewalOnly } from './renewal-only.ts';
-
-/** While one of these is the state of a Lease, a renewal by its holder is no news: the next look is planned already. */
-const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);
+import { candidateChange, isRenewalOnly, newlyUnreadable, SETTLED } from './renewal-only.ts';
 
 /**
  * Watches Leases and LeaseCandidates and reconciles each Lease that somebody is a candidate for. It watches from the
@@ -267,6 +263,8 @@ export class ElectionController {
     const isCounted = this.#records.seeCandidate(object, this.#now(), type === 'added' && !initial);
     if (this.#records.hasTwin(key, object.name)) this.#parts.observer.twinSeen(key, object.name);
     if (!isCounted) return;
+    const annotation = newlyUnreadable(previous, object);
+    if (annotation) this.#parts.observer.priorityUnreadable(key, object.name, annotation);
     if (change !== 'ping') this.#reconciler.outdate(key);
     if (!isRoutine || this.#reconciler.isBlocked(key)) this.queue.add(key);
     this.#seen(key, false);

@@ -33,6 +33,8 @@ export interface ControllerObserver extends DecisionObserver {
   gone(apiVersion: CandidateApiVersion): void;
   /** Two candidates for the Lease have that name: the native one counts, the custom one does not. */
   twinSeen(key: LeaseKey, name: string): void;
+  /** An annotation about the candidate's priority cannot be read, and does not count: `name: "value"` (rule 16). */
+  priorityUnreadable(key: LeaseKey, name: string, annotation: string): void;
   /** No LeaseCandidates are served at all. */
   notServed(): void;
   discoveryFailed(error: unknown): void;

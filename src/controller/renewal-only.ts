@@ -1,4 +1,8 @@
 import type { Lease, LeaseCandidate } from '../election/model.ts';
+import type { Reason } from '../election/reason.ts';
+
+/** While one of these is the state of a Lease, a renewal by its holder is no news: the next look is planned already. */
+export const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);
 
 /** True when the holder has renewed and done nothing else. */
 export function isRenewalOnly(before: Lease | undefined, after: Lease): boolean {
@@ -29,11 +33,24 @@ export function candidateChange(
     before.leaseName === after.leaseName &&
     before.binaryVersion === after.binaryVersion &&
     before.emulationVersion === after.emulationVersion &&
+    priorityOf(before) === priorityOf(after) &&
     wanted(before) === wanted(after);
   if (!isSame) return 'other';
   return before.renewTime === after.renewTime ? 'ping' : 'renewal';
 }
 
+function priorityOf({ priority: { value, end, unreadable } }: LeaseCandidate): string {
+  return `${value} ${end?.at} ${end?.afterwards} ${unreadable}`;
+}
+
 function wanted({ preference }: LeaseCandidate): string {
   return preference.kind === 'strategy' ? preference.strategy : preference.strategies.join();
+}
+
+/** The annotation of the candidate's priority that cannot be read, where that is news (rule 16). */
+export function newlyUnreadable(
+  before: LeaseCandidate | undefined,
+  { priority: { unreadable } }: LeaseCandidate,
+): string | undefined {
+  return unreadable === before?.priority.unreadable ? undefined : unreadable;
 }

@@ -1,5 +1,6 @@
 import type { LeaseCandidate, StrategyPreference } from '../election/model.ts';
 import { isJsonObject } from '../support/json.ts';
+import { decodePriority } from './candidate-priority.ts';
 import { sourceOf } from './candidate-sources.ts';
 import { identityOf, type RawObject, specOf, textField, timeField } from './raw-object.ts';
 
@@ -23,6 +24,7 @@ export function decodeLeaseCandidate(object: RawObject): LeaseCandidate {
     emulationVersion:
       textField(spec, 'emulationVersion') ?? (source === 'custom' ? binaryVersion : undefined),
     preference: decodePreference(spec),
+    priority: decodePriority(object),
     renewTime: timeField(spec, 'renewTime'),
     pingTime: timeField(spec, 'pingTime'),
     ...podOf(metadata['ownerReferences']),

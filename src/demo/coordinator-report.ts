@@ -36,6 +36,8 @@ export class CoordinatorReport {
       synced: () => {},
       gone: (apiVersion) => this.#trouble(`the API server serves no ${apiVersion} LeaseCandidates any more`),
       twinSeen: (key, name) => this.#trouble(`two candidates for ${key} are named ${name}`),
+      priorityUnreadable: (_key, name, annotation) =>
+        this.#trouble(`the priority of ${name} cannot be read: ${annotation}`),
       notServed: () => this.#trouble('the API server does not serve LeaseCandidates'),
       discoveryFailed: (error) => this.#trouble('cannot ask what the API server serves', error),
       reflectorFailed: (error) => this.#trouble('cannot watch', error),

@@ -51,26 +51,35 @@ export function nextWaveAt({ at, input: { memory } }: View): number | undefined 
 }
 
 /**
- * The best first, by the strategy that they would come to together; by binaryVersion, which decides on the strategy, where
+ * The best first, by the strategy that they would come to together; by binaryVersion alone, which decides on the strategy, where
  * they come to none. Of equals the likeliest to answer comes first: who was heard of last, and at the end the holder, which
  * has just missed its renewals.
  */
 function comparison(view: View, contenders: readonly Standing[]): (a: Standing, b: Standing) => number {
   const outcome = decideOutcome(essentials(contenders.map(({ candidate }) => candidate)));
   const order = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
-  const byVersions = (a: LeaseCandidate, b: LeaseCandidate): number => {
-    if (a.binaryVersion === b.binaryVersion && a.emulationVersion === b.emulationVersion) return 0;
-    if (!order) return compareBinaries(b, a);
+  const byMerit = (a: LeaseCandidate, b: LeaseCandidate): number => {
+    if (!order) return a.binaryVersion === b.binaryVersion ? 0 : compareBinaries(b, a);
+    if (isAlike(a, b)) return 0;
     const electable = Number(order.isElectable(b)) - Number(order.isElectable(a));
     return electable !== 0 || !order.isElectable(a) ? electable : order.compareMerit(a, b);
   };
   const { record } = view.input.memory;
   const isHolder = ({ candidate }: Standing) => candidate.name === record?.holder;
   return (a, b) =>
-    byVersions(a.candidate, b.candidate) ||
+    byMerit(a.candidate, b.candidate) ||
     Number(isHolder(a)) - Number(isHolder(b)) ||
     sinceRenewalMs(a.observation, view.at) - sinceRenewalMs(b.observation, view.at) ||
     (a.candidate.name < b.candidate.name ? -1 : 1);
+}
+
+/** Most of a crowd are, so that most comparisons end here. */
+function isAlike(a: LeaseCandidate, b: LeaseCandidate): boolean {
+  return (
+    a.binaryVersion === b.binaryVersion &&
+    a.emulationVersion === b.emulationVersion &&
+    a.priority.value === b.priority.value
+  );
 }
 
 function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {

@@ -9,6 +9,7 @@ import { isLeaseName } from './lease-name.ts';
 import type { Now } from './time.ts';
 import { toDecision, type Verdict } from './verdict.ts';
 import { isHeld, isVacant, surveyElection, type View } from './view.ts';
+import { priorityEnd } from './waiting.ts';
 
 /**
  * Decides what is to be done about one Lease. Pure: the same input at the same time gives the same decision, and nothing
@@ -23,7 +24,9 @@ export function decideElection(input: ElectionInput, now: Now): Decision {
   if (!isLeaseName(input.name)) {
     return toDecision(view, { reason: 'InvalidLeaseName' }, decideHousekeeping(view));
   }
-  return toDecision(view, decideVerdict(view), decideHousekeeping(view));
+  const verdict = decideVerdict(view);
+  const recheckAt = [...(verdict.recheckAt ?? []), priorityEnd(view)];
+  return toDecision(view, { ...verdict, recheckAt }, decideHousekeeping(view));
 }
 
 function decideVerdict(view: View): Verdict {

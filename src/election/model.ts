@@ -14,6 +14,19 @@ export interface PodReference {
   readonly uid: string;
 }
 
+/** How far a candidate comes before others, ahead of any version (rule 16). */
+export interface Priority {
+  /** Higher first; 0 where nobody has set any. */
+  readonly value: number;
+  /** When it ends by our wall clock, and the value from then on; undefined: it lasts. */
+  readonly end: { readonly at: MicroTime; readonly afterwards: number } | undefined;
+  /** The annotation that cannot be read and therefore does not count, as `name: "value"`; undefined: all can. */
+  readonly unreadable: string | undefined;
+}
+
+/** Of a candidate for which nobody has set a priority. */
+export const NO_PRIORITY: Priority = { value: 0, end: undefined, unreadable: undefined };
+
 /** A LeaseCandidate of any served version. Names are those of the API; `undefined` is a field that is not set. */
 export interface LeaseCandidate {
   readonly source: CandidateSource;
@@ -28,6 +41,7 @@ export interface LeaseCandidate {
   readonly binaryVersion: string | undefined;
   readonly emulationVersion: string | undefined;
   readonly preference: StrategyPreference;
+  readonly priority: Priority;
   readonly renewTime: MicroTime | undefined;
   readonly pingTime: MicroTime | undefined;
   /** The Pod that owns it, as an ownerReference says; no election goes by it. */

@@ -14,7 +14,7 @@ export type Outcome =
 
 /**
  * The outcome of an election in which exactly `candidates` take part; their order does not matter. `incumbent`, if it is
- * one of them, leads unless another is better by version (rule 5).
+ * one of them, leads unless another is so much better that it has to give way (rule 5).
  */
 export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?: string): Outcome {
   const resolution = resolveStrategy(candidates);
@@ -31,7 +31,7 @@ export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?:
     if (candidate.name === incumbent) present = candidate;
   }
   if (!leader) return { kind: 'noneElectable', strategy };
-  if (present && order.compareMerit(leader, present) === 0) leader = present;
+  if (present && order.comparePreemption(leader, present) === 0) leader = present;
   return { kind: 'leader', strategy, leader };
 }
 
@@ -51,7 +51,9 @@ export function decisiveAmong(
   const known = essentials(present, incumbent);
   const outcome = decideOutcome(known, incumbent);
   const changesStrategy = strategyTest(known, outcome);
-  const decisive = absent.filter((candidate) => changesStrategy(candidate) || couldLead(candidate, outcome));
+  const decisive = absent.filter(
+    (candidate) => changesStrategy(candidate) || couldLead(candidate, outcome, incumbent),
+  );
   if (decisive.length > 0) return decisive;
   const withAll = decideOutcome([...known, ...essentials(absent)], incumbent);
   return isSameOutcome(outcome, withAll) ? decisive : absent;
@@ -95,12 +97,16 @@ function strategyTest(
   };
 }
 
-/** Whether the candidate would be a better leader than the one found, under the same strategy. */
-function couldLead(candidate: LeaseCandidate, outcome: Outcome): boolean {
+/** Whether the candidate would lead in place of the one found, under the same strategy. */
+function couldLead(candidate: LeaseCandidate, outcome: Outcome, incumbent: string | undefined): boolean {
   if (outcome.kind !== 'leader' && outcome.kind !== 'noneElectable') return false;
   const order = strategies.get(outcome.strategy);
   if (!order?.isElectable(candidate)) return false;
-  return outcome.kind === 'noneElectable' || order.compareMerit(candidate, outcome.leader) < 0;
+  if (outcome.kind === 'noneElectable') return true;
+  const { leader } = outcome;
+  // An incumbent gives way for less than others are waited for.
+  const compare = leader.name === incumbent ? order.comparePreemption : order.compareMerit;
+  return compare(candidate, leader) < 0;
 }
 
 /** True when both come to equally good leaders, or to nobody for the same reason. */

@@ -3,6 +3,7 @@ import type { ElectionInput, ObservedCandidate } from './election-input.ts';
 import { FENCE } from './group.ts';
 import { believesUntil, isGrantUnrenewed } from './lease-memory.ts';
 import type { LeaseCandidate } from './model.ts';
+import { withCurrentPriority } from './priority.ts';
 import type { Tenure } from './tenure.ts';
 import { backoffMs, type Instant, type Now } from './time.ts';
 
@@ -38,7 +39,8 @@ const LAPSE_BACKOFF_CAP_MS = 10 * 60_000;
 export function surveyStandings(input: ElectionInput, tenure: Tenure, now: Now): readonly Standing[] {
   const holder = tenure.kind === 'held' ? tenure.holder : undefined;
   return input.candidates.map((observed): Standing => {
-    const { candidate, observation } = observed;
+    const { observation } = observed;
+    const candidate = withCurrentPriority(observed.candidate, now.wall);
     const isHolder = candidate.name === holder;
     const isAlive = now.monotonic < liveUntil(observation, input.memory.decidedAt, input.settings);
     const state = stateOf(observed, isHolder, isAlive, input, now.monotonic);

@@ -38,3 +38,13 @@ export function reinstatementTime({ standings, input, at }: View): Instant | und
   }
   return first;
 }
+
+/** When the first of those who have a priority that ends loses it, as our two clocks stand now (rule 16). */
+export function priorityEnd({ standings, now, at }: View): Instant | undefined {
+  let first: Instant | undefined;
+  for (const { candidate } of standings) {
+    const { end } = candidate.priority;
+    if (end) first = earliest([first, at + Number(end.at - now.wall) / 1000]);
+  }
+  return first;
+}

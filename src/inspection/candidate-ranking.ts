@@ -3,6 +3,7 @@ import { sinceRenewalMs } from '../election/candidate-observation.ts';
 import type { Decision } from '../election/decision.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import { firstOf } from '../election/first-of.ts';
+import type { LeaseCandidate } from '../election/model.ts';
 import { decideOutcome } from '../election/outcome.ts';
 import { REASONS } from '../election/reason.ts';
 import type { CandidateState, Standing } from '../election/standing.ts';
@@ -10,12 +11,16 @@ import { strategies } from '../election/strategies.ts';
 import type { Now } from '../election/time.ts';
 import { possibleCandidates, type View } from '../election/view.ts';
 import { describeLoss } from './candidate-text.ts';
+import { endOf } from './priority-text.ts';
 
 /** One candidate, in the order in which they would lead. */
 export interface RankedCandidate {
   readonly name: string;
   readonly binaryVersion: string | undefined;
   readonly emulationVersion: string | undefined;
+  readonly priority: number;
+  /** When that priority ends, in RFC 3339; undefined: it lasts. */
+  readonly priorityUntil: string | undefined;
   readonly state: CandidateState;
   readonly renewedSecondsAgo: number;
   readonly isHolder: boolean;
@@ -78,6 +83,8 @@ export function rank(
       name: candidate.name,
       binaryVersion: candidate.binaryVersion,
       emulationVersion: candidate.emulationVersion,
+      priority: candidate.priority.value,
+      priorityUntil: endOf(candidate.priority),
       state,
       renewedSecondsAgo: sinceRenewalMs(observation, now.monotonic) / 1000,
       isHolder,
@@ -99,14 +106,30 @@ export function verdictOn(
     return holder === undefined ? `Nobody leads. ${meaning}` : `${holder} leads. ${meaning}`;
   }
   const best = outcome.leader.name;
+  const rivals = standings.filter(({ candidate: { name } }) => holder === best || name === holder);
+  const under = `under ${outcome.strategy}${forItsPriority(outcome.leader, outcome.strategy, rivals)}`;
   if (holder === undefined) return `Nobody leads. ${meaning} ${best} is the best candidate.`;
   if (holder === best) {
-    return `${holder} leads, as it is the best candidate under ${outcome.strategy}.`;
+    return `${holder} leads, as it is the best candidate ${under}.`;
   }
   if (isBeingRevised(decision)) {
-    return `Nobody leads yet: ${holder} was given the Lease and has not taken it up, and ${best} is better under ${outcome.strategy}.`;
+    return `Nobody leads yet: ${holder} was given the Lease and has not taken it up, and ${best} is better ${under}.`;
   }
   const isCandidate = standings.some(({ candidate }) => candidate.name === holder);
   if (!isCandidate) return `${holder} leads and is no candidate; ${best} is the best candidate. ${meaning}`;
-  return `${holder} leads, but ${best} is better under ${outcome.strategy}. ${meaning}`;
+  return `${holder} leads, but ${best} is better ${under}. ${meaning}`;
+}
+
+/** Says so where one of `rivals` would come before the best if both had the same priority. */
+function forItsPriority(best: LeaseCandidate, strategy: string, rivals: readonly Standing[]): string {
+  const order = strategies.get(strategy);
+  const { priority } = best;
+  const isBehindByPriority = rivals.some(
+    ({ state, candidate }) =>
+      state === 'Live' &&
+      candidate.priority.value < priority.value &&
+      order?.isElectable(candidate) &&
+      order.compare({ ...candidate, priority }, best) < 0,
+  );
+  return isBehindByPriority ? ', for its higher priority' : '';
 }

@@ -14,12 +14,15 @@ export const stateTexts: Readonly<Record<CandidateState, string>> = {
 };
 
 const LOSSES: Readonly<Record<string, string>> = {
+  LowerPriority: 'its priority is lower',
   HigherEmulationVersion: 'its emulationVersion is higher',
   HigherBinaryVersion: 'its binaryVersion is higher',
+  LowerEmulationVersion: 'its emulationVersion is lower',
+  LowerBinaryVersion: 'its binaryVersion is lower',
   CreatedLater: 'it was created later',
   LaterName: 'its name comes later',
   NotElectable: 'a version is missing or cannot be read',
-  AsGoodAsHolder: 'no better than the holder by its versions',
+  AsGoodAsHolder: 'no better than the holder in what a leader gives way for',
   NotChosen: 'another was chosen',
   conflict: 'the candidates disagree on the strategy',
   thirdParty: 'another controller decides under this strategy',

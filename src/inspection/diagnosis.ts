@@ -10,6 +10,7 @@ import type { Evidence } from './evidence.ts';
 import type { Finding } from './finding.ts';
 import { counted, type LeaseStatus, listed, statusOf } from './lease-status.ts';
 import { checkLock } from './lock-findings.ts';
+import { checkPriorities } from './priority-findings.ts';
 import { reasonTexts } from './reason-text.ts';
 import { describeRight } from './rights.ts';
 import { runbookForMissing, runbookForReason, runbookPath } from './runbook.ts';
@@ -47,6 +48,7 @@ export function diagnose(evidence: Evidence): readonly Finding[] {
     ...checkClocks(evidence),
     ...checkCandidates(evidence),
     ...checkLeases(evidence),
+    ...(evidence.elections ? checkPriorities(evidence.elections) : []),
   ];
 }
 

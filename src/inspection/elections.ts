@@ -16,6 +16,7 @@ import { discoverServed } from '../kubernetes/discovery.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import { listAllPages } from '../kubernetes/list-pages.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
+import type { Query } from '../kubernetes/request-subject.ts';
 import type { Clock } from '../support/clock.ts';
 import { seeCandidateFirst, seeLeaseFirst } from './first-sight.ts';
 
@@ -68,7 +69,12 @@ export async function lookAtElections(request: LookRequest): Promise<ObservedEle
   const { client, clock, settings, namespace, leaseName, signal } = request;
   const candidateApis = await servedCandidateApis(client, signal);
   const [leases, ...lists] = await Promise.all([
-    list(request, resourcePaths.leases(namespace), leaseName && `metadata.name=${escaped(leaseName)}`),
+    listObjects(
+      client,
+      resourcePaths.leases(namespace),
+      { fieldSelector: leaseName && `metadata.name=${escaped(leaseName)}` },
+      signal,
+    ),
     ...candidateApis.map((apiVersion) => listUnlessForbidden(request, apiVersion)),
   ]);
   const refusals = lists.filter((objects) => objects instanceof ApiError);
@@ -123,22 +129,25 @@ async function listUnlessForbidden(
   apiVersion: CandidateApiVersion,
 ): Promise<readonly KubernetesObject[] | ApiError> {
   try {
-    return await list(request, resourcePaths.candidates(apiVersion, request.namespace));
+    const path = resourcePaths.candidates(apiVersion, request.namespace);
+    return await listObjects(request.client, path, {}, request.signal);
   } catch (error) {
     if (error instanceof ApiError && error.status === 403) return error;
     throw error;
   }
 }
 
-async function list(
-  { client, signal = new AbortController().signal }: LookRequest,
+/** All objects of a list that may have several pages. Rejects as the client does. */
+export async function listObjects(
+  client: KubernetesClient,
   path: string,
-  fieldSelector?: string,
+  query: Query,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<readonly KubernetesObject[]> {
   let objects: KubernetesObject[] = [];
   await listAllPages(client, {
     path,
-    query: { fieldSelector },
+    query,
     pageSize: PAGE_SIZE,
     deadlineMs: PAGE_DEADLINE_MS,
     signal,

@@ -9,7 +9,8 @@ export type CheckName =
   | 'Permissions'
   | 'Clocks'
   | 'Candidates'
-  | 'Leases';
+  | 'Leases'
+  | 'Priorities';
 
 /** One thing that was found out about a cluster. */
 export interface Finding {

@@ -11,6 +11,7 @@ import type { ObservedElection } from './elections.ts';
 import { ownersOf } from './field-owner.ts';
 import { describeStatus, type LeaseStatus, listed } from './lease-status.ts';
 import type { LockHolder } from './lock-holder.ts';
+import { UNREADABLE_ADVICE } from './priority-findings.ts';
 import { reasonTexts } from './reason-text.ts';
 import { type Rehearsal, rehearse } from './rehearsal.ts';
 
@@ -67,7 +68,7 @@ export function accountFor(election: ObservedElection, coordinator: LockHolder, 
     candidates,
     strategy: strategyOf(supposed, input.lease?.strategy ?? '', ownersOf(rawLease, 'strategy')),
     coordinator,
-    blockers: blockersOf(decision, candidates, coordinator),
+    blockers: [...blockersOf(decision, candidates, coordinator), ...prioritiesInVain(decision)],
     ifLeaderDied: holder === undefined ? undefined : rehearse(input, now, [{ kind: 'crash', name: holder }]),
   };
 }
@@ -141,4 +142,18 @@ function blockersOf(
     });
   }
   return blockers;
+}
+
+/** Somebody wanted to move a leader, and has not. */
+function prioritiesInVain({ standings }: Decision): readonly Blocker[] {
+  return standings.flatMap(({ candidate: { name, priority } }) =>
+    priority.unreadable === undefined
+      ? []
+      : [
+          {
+            what: `${name}: ${priority.unreadable} cannot be read, and does not count.`,
+            advice: UNREADABLE_ADVICE,
+          },
+        ],
+  );
 }

@@ -9,6 +9,7 @@ import type { Tenure } from '../election/tenure.ts';
 import type { Now } from '../election/time.ts';
 import { surveyElection, type View } from '../election/view.ts';
 import type { ObservedElection } from './elections.ts';
+import { countPriorities, type PriorityCount } from './priority-text.ts';
 import { reasonTexts } from './reason-text.ts';
 
 /** How one Lease stands, in few words; what `status` shows of it. */
@@ -23,6 +24,8 @@ export interface LeaseStatus {
   /** What the Lease names; where it names none, what the candidates come to. */
   readonly strategy: string;
   readonly candidates: Readonly<Partial<Record<CandidateState, number>>>;
+  /** The priorities that are set for candidates, the highest first. */
+  readonly priorities: readonly PriorityCount[];
   /** The strategies that the candidates disagree about, if all that have not been heard of lately live; else undefined. */
   readonly conflictingStrategies: readonly string[] | undefined;
   /** Why the coordinator would do what it would do now. */
@@ -72,6 +75,7 @@ export function describeStatus(
     preferredHolder: lease?.preferredHolder ?? '',
     strategy: lease?.strategy || ('strategy' in outcome ? outcome.strategy : ''),
     candidates: countStates(decision),
+    priorities: countPriorities(view.standings),
     conflictingStrategies: outcome.kind === 'conflict' ? outcome.strategies : undefined,
     reason: decision.reason,
     waitingFor: waitingFor(decision, outcome, tenure, now),

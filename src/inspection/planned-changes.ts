@@ -1,18 +1,23 @@
 import { parseAllDocuments } from 'yaml';
+import { parseInt32 } from '../coordination/candidate-priority.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import type { LeaseCandidate, StrategyPreference } from '../election/model.ts';
+import { NO_PRIORITY } from '../election/model.ts';
 import { parseVersion } from '../election/version.ts';
 import { isKubernetesObject } from '../kubernetes/objects.ts';
 import { SettingsError } from '../settings/settings-table.ts';
 import { isJsonObject } from '../support/json.ts';
-import type { Change } from './rehearsal.ts';
+import type { Change } from './change.ts';
+import type { Rollout } from './rollout.ts';
 
 /** What is to be planned, as it was given. */
 export interface PlanRequest {
   /** `name=binaryVersion/emulationVersion` each. */
   readonly add: readonly string[];
   readonly remove: readonly string[];
+  /** `name=priority` each. */
+  readonly priority: readonly string[];
   readonly manifests: readonly Manifest[];
 }
 
@@ -27,11 +32,12 @@ const DEFAULT_STRATEGY = 'OldestEmulationVersion';
 const DEFAULT_PREFERENCE: StrategyPreference = { kind: 'strategy', strategy: DEFAULT_STRATEGY };
 // As the API server has it for LeaseCandidates.
 const CANDIDATE_NAME = /^[-._a-zA-Z0-9]+$/;
+const PRIORITY = /^([^=]+)=([^=]*)$/s;
 const ADDED = /^([^=]*)=([^/]*)(?:\/(.*))?$/s;
 
 /**
- * The changes in the order in which they are to be made: first what appears, then what is stopped, as in a rolling
- * upgrade.
+ * The changes in the order in which they are to be made: first what appears, then who has another priority, then what is
+ * stopped, as in a rolling upgrade.
  *
  * @throws {SettingsError} with everything that cannot be planned.
  */
@@ -48,12 +54,22 @@ export function plannedChanges(request: PlanRequest, input: ElectionInput): read
     ...added.map(({ name }) => name),
   ]);
   const removed = [...new Set(request.remove)];
-  for (const name of removed.filter((one) => !names.has(one))) {
-    problems.push(`--remove: ${name} is no candidate of ${input.namespace}/${input.name}${known(names)}`);
-  }
+  const priorities = request.priority.flatMap((text) => read(() => givenPriority(text), problems));
+  const unknown = (flag: string, those: readonly string[]) =>
+    those
+      .filter((name) => !names.has(name))
+      .map((name) => `${flag}: ${name} is no candidate of ${input.namespace}/${input.name}${known(names)}`);
+  problems.push(...unknown('--remove', removed));
+  problems.push(
+    ...unknown(
+      '--priority',
+      priorities.map(({ name }) => name),
+    ),
+  );
   if (problems.length > 0) throw new SettingsError(problems);
   return [
     ...added.map((candidate): Change => ({ kind: 'add', candidate })),
+    ...priorities.map(({ name, priority }): Change => ({ kind: 'priority', name, priority })),
     ...removed.map((name): Change => ({ kind: 'remove', name })),
   ];
 }
@@ -72,6 +88,36 @@ function read<T>(parse: () => T, problems: string[]): T[] {
   }
 }
 
+function givenPriority(text: string): { readonly name: string; readonly priority: number } {
+  const [, name = '', value = ''] = PRIORITY.exec(text) ?? [];
+  const priority = parseInt32(value);
+  if (priority !== undefined) return { name, priority };
+  throw new SettingsError([
+    `--priority: "${text}" is no candidate with a whole number of 32 bits; give e.g. scheduler-c=100`,
+  ]);
+}
+
+/**
+ * The rolling update that `text`, as `name=binary/emulation`, asks for: of the candidate of that name, and of those whose names
+ * begin with it and a dash.
+ *
+ * @throws {SettingsError} where it is none.
+ */
+export function plannedRollout(text: string, { namespace, name: lease, candidates }: ElectionInput): Rollout {
+  const [, name = '', binaryVersion = '', emulationVersion = binaryVersion] = ADDED.exec(text) ?? ['', text];
+  const problem = (what: string) =>
+    new SettingsError([`--rollout: "${text}" ${what}; give e.g. scheduler=1.37.0/1.36.0`]);
+  const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
+  if (!binary || !emulation) throw problem('has no two semantic versions');
+  if (emulation.compare(binary) > 0) throw problem('emulates a version newer than its binary');
+  const present = candidates.map(({ candidate }) => candidate.name).sort();
+  const names = present.filter((one) => one === name || one.startsWith(`${name}-`));
+  if (names.length === 0) {
+    throw problem(`begins the name of no candidate of ${namespace}/${lease}${known(new Set(present))}`);
+  }
+  return { names, binaryVersion, emulationVersion };
+}
+
 function addedCandidate(text: string, input: ElectionInput): LeaseCandidate {
   const [, name = '', binaryVersion = '', emulationVersion = binaryVersion] = ADDED.exec(text) ?? ['', text];
   const problem = (what: string) =>
@@ -82,7 +128,8 @@ function addedCandidate(text: string, input: ElectionInput): LeaseCandidate {
   if (emulation.compare(binary) > 0) throw problem('emulates a version newer than its binary');
   const present = input.candidates.map(({ candidate }) => candidate);
   // A new version of a program asks for what it asked for before; a new one for what the others do.
-  const alike = present.find((candidate) => candidate.name === name) ?? present[0];
+  const former = present.find((candidate) => candidate.name === name);
+  const alike = former ?? present[0];
   return {
     source: alike?.source ?? 'native',
     namespace: input.namespace,
@@ -95,6 +142,7 @@ function addedCandidate(text: string, input: ElectionInput): LeaseCandidate {
     binaryVersion,
     emulationVersion,
     preference: alike?.preference ?? DEFAULT_PREFERENCE,
+    priority: former?.priority ?? NO_PRIORITY,
     renewTime: undefined,
     pingTime: undefined,
   };

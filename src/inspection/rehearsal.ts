@@ -1,22 +1,15 @@
 import type { Decision } from '../election/decision.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import { isGrantUnrenewed } from '../election/lease-memory.ts';
-import type { LeaseCandidate } from '../election/model.ts';
+import { NO_PRIORITY } from '../election/model.ts';
 import { REASONS, type Reason } from '../election/reason.ts';
 import { surveyTenure } from '../election/tenure.ts';
 import type { Instant, Now } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
+import { stepOf } from './action-steps.ts';
 import { describeVersions } from './candidate-text.ts';
+import type { Change } from './change.ts';
 import { InMemoryElection } from './in-memory-election.ts';
-
-/** Something that is done to the candidates of a Lease. */
-export type Change =
-  /** A candidate appears, or comes back with other versions. */
-  | { readonly kind: 'add'; readonly candidate: LeaseCandidate }
-  /** Its program is stopped: it releases what it holds, and its candidate is deleted. */
-  | { readonly kind: 'remove'; readonly name: string }
-  /** Its program dies: it renews and answers nothing any more. */
-  | { readonly kind: 'crash'; readonly name: string };
 
 /** One thing that would happen. */
 export interface Step {
@@ -37,6 +30,8 @@ export interface Rehearsal {
   /** False when it was still going on when the rehearsal was broken off. */
   readonly isSettled: boolean;
   readonly tookMs: number;
+  /** How often somebody began to lead in place of another. */
+  readonly handOvers: number;
 }
 
 // As usual with client-go's elector: it looks every 2 s while it leads, before that every 2 to 4.4 s, and renews for 15 s.
@@ -78,6 +73,8 @@ class Rehearsing {
   #looksAt: Instant;
   #newsAt: Instant;
   #isSettled = false;
+  #leader: string | undefined;
+  #handOvers = 0;
   #decision: Decision;
 
   constructor(input: ElectionInput, start: Now) {
@@ -91,6 +88,7 @@ class Rehearsing {
       if (['Unresponsive', 'Expired', 'Deleting'].includes(state)) this.#silent.add(candidate.name);
     }
     if (tenure.kind === 'held') {
+      this.#leader = tenure.holder;
       if (start.monotonic >= tenure.lateAt) this.#silent.add(tenure.holder);
       else this.#looksAt = Math.max(start.monotonic, (input.memory.record?.since ?? 0) + LOOK_PERIOD_MS);
     }
@@ -110,6 +108,7 @@ class Rehearsing {
       reason: this.#decision.reason,
       isSettled: this.#isSettled,
       tookMs: this.#at - this.#start.monotonic,
+      handOvers: this.#handOvers,
     };
   }
 
@@ -142,6 +141,24 @@ class Rehearsing {
         this.#say(`${change.name} dies: it renews and answers nothing any more`);
         this.#silent.add(change.name);
         this.#answersDue.delete(change.name);
+        return;
+      case 'priority': {
+        const candidate = this.#election.candidate(change.name);
+        if (!candidate) return;
+        this.#say(`${change.name} has the priority ${change.priority}`);
+        const priority = { ...NO_PRIORITY, value: change.priority };
+        this.#election.putCandidate({ ...candidate, priority });
+        return;
+      }
+      case 'replace': {
+        this.make({ kind: 'add', candidate: change.successor });
+        this.runUntilSettled();
+        const left = change.names.filter((name) => this.#election.candidate(name) !== undefined);
+        const holder = this.#election.lease?.holderIdentity;
+        const isNext = (name: string) => (name === holder) === (change.leaderIs === 'next');
+        const name = left.find(isNext) ?? left[0];
+        if (name !== undefined) this.make({ kind: 'remove', name });
+      }
     }
   }
 
@@ -216,7 +233,10 @@ class Rehearsing {
       renewTime: now.wall,
       ...(isTakingUp && { leaseDurationSeconds: RENEWED_LEASE_SECONDS }),
     });
-    if (isTakingUp) this.#say(`${tenure.holder} leads: it has found the Lease and renews it`);
+    if (!isTakingUp) return;
+    this.#say(`${tenure.holder} leads: it has found the Lease and renews it`);
+    if (this.#leader !== undefined && this.#leader !== tenure.holder) this.#handOvers++;
+    this.#leader = tenure.holder;
   }
 
   #release(name: string): void {
@@ -249,31 +269,10 @@ class Rehearsing {
   #tell(decision: Decision): void {
     const { reason, actions } = decision;
     for (const action of actions) {
-      switch (action.kind) {
-        case 'CreateLease':
-          this.#say(
-            action.grant
-              ? `the Lease is created for ${action.grant.holder}`
-              : `the Lease is created without a holder, for ${action.strategy}`,
-            reason,
-          );
-          break;
-        case 'UpdateLease': {
-          const { change } = action;
-          if (change.kind === 'grant') this.#say(`${change.grant.holder} is given the Lease`, reason);
-          else if (change.kind === 'prefer')
-            this.#say(`${change.preferredHolder} becomes preferredHolder`, reason);
-          else if (change.kind === 'clearPreferredHolder') this.#say('preferredHolder is removed', reason);
-          else if (change.kind === 'fence') this.#say('a fence takes the place of the holder', reason);
-          else this.#say(`the Lease names the strategy ${change.strategy}`, reason);
-          break;
-        }
-        case 'PingCandidate':
-          this.#ping(action.name, reason, action.purpose === 'validity' || action.purpose === 'collection');
-          break;
-        case 'DeleteCandidate':
-          this.#say(`the candidate ${action.name} is deleted, as it is not heard of any more`, reason);
-      }
+      const step = stepOf(action);
+      if (step !== undefined) this.#say(step, reason);
+      else if (action.kind === 'PingCandidate')
+        this.#ping(action.name, reason, action.purpose === 'validity' || action.purpose === 'collection');
     }
     if (actions.length === 0) this.#say(REASONS[reason], reason, true);
   }

@@ -36,6 +36,10 @@ export interface PlanSettings extends InspectionSettings {
   /** `name=binaryVersion/emulationVersion` each. */
   readonly add: readonly string[];
   readonly remove: readonly string[];
+  /** `name=priority` each. */
+  readonly priority: readonly string[];
+  /** `name=binaryVersion/emulationVersion`; undefined: no rolling update. */
+  readonly rollout: string | undefined;
   /** Paths of files of LeaseCandidates, `-` for the standard input. */
   readonly file: readonly string[];
 }
@@ -58,7 +62,8 @@ const names: Parser<readonly string[]> = (given) => ({
     .filter((name) => name !== ''),
 });
 
-const inspectionRows: SettingsTable<InspectionSettings>['settings'] = {
+/** What every command that looks at a cluster can be told. */
+export const inspectionRows: SettingsTable<InspectionSettings>['settings'] = {
   kubeconfig: { ...kubeconfig, description: 'kubeconfig of the cluster to look at' },
   context,
   namespace: {
@@ -86,7 +91,7 @@ function durationsOf(rows: SettingsTable<ElectionSettings>['settings']): typeof 
 }
 
 /** For what looks at the lock. */
-const lockRow: Setting<string> = {
+export const lockRow: Setting<string> = {
   ...lockNamespace,
   group: JUDGEMENT,
   description: "namespace of the coordinator's lock",
@@ -143,6 +148,10 @@ export const explainSettings: SettingsTable<ExplainSettings> = {
   settings: { ...inspectionRows, lockNamespace: lockRow, output: outputRow('table', 'json', 'yaml') },
 };
 
+const NOTHING_PLANNED =
+  'nothing is planned: give --add name=binary/emulation, --remove name, --priority name=number, -f file, or --rollout ' +
+  'name=binary/emulation';
+
 /** Every setting of `plan`. */
 export const planSettings: SettingsTable<PlanSettings> = {
   envPrefix: 'CLE_PLAN',
@@ -168,6 +177,26 @@ export const planSettings: SettingsTable<PlanSettings> = {
       group: 'Changes:',
       parse: names,
     },
+    priority: {
+      flag: 'priority',
+      placeholder: '<name=number>',
+      repeatable: true,
+      default: '',
+      defaultNote: 'none',
+      description: 'a candidate that is given this priority; may be given several times',
+      group: 'Changes:',
+      parse: names,
+    },
+    rollout: {
+      flag: 'rollout',
+      placeholder: '<name=binary/emulation>',
+      default: undefined,
+      defaultNote: 'none',
+      description:
+        'a rolling update of the candidates whose names begin so: how often the leader changes, under each strategy',
+      group: 'Changes:',
+      parse: (given) => ({ value: given }),
+    },
     file: {
       flag: 'file',
       short: 'f',
@@ -182,10 +211,11 @@ export const planSettings: SettingsTable<PlanSettings> = {
     },
     output: outputRow('table', 'json', 'yaml'),
   },
-  contradictionsIn: ({ add, remove, file }) =>
-    add.length + remove.length + file.length === 0
-      ? ['nothing is planned: give --add name=binary/emulation, --remove name or -f file']
-      : [],
+  contradictionsIn: ({ add, remove, priority, rollout, file }) => {
+    const changes = add.length + remove.length + priority.length + file.length;
+    if (rollout === undefined) return changes > 0 ? [] : [NOTHING_PLANNED];
+    return changes > 0 ? ['--rollout is planned by itself: leave out the other changes'] : [];
+  },
 };
 
 /** Every setting of `doctor`. */

@@ -100,10 +100,13 @@ function hasPingOnItsWay({ standings }: Decision): boolean {
 
 function candidateEntry(ranked: RankedCandidate, renewedAt: number): CandidateEntry {
   const { name, binaryVersion, emulationVersion, state, lostBy, isHolder, isPreferred } = ranked;
+  const { priority, priorityUntil } = ranked;
   return {
     name,
     ...(binaryVersion !== undefined && { binary: binaryVersion }),
     ...(emulationVersion !== undefined && { emulation: emulationVersion }),
+    ...((priority !== 0 || priorityUntil !== undefined) && { priority }),
+    ...(priorityUntil !== undefined && { priorityUntil: Date.parse(priorityUntil) }),
     state,
     ...(lostBy !== undefined && { lostBy }),
     ...(isHolder && { isHolder }),

@@ -8,6 +8,10 @@ export interface CandidateEntry {
   /** Absent: it names none. */
   readonly binary?: string;
   readonly emulation?: string;
+  /** Absent: 0, for good. */
+  readonly priority?: number;
+  /** When that ends, in milliseconds since the Unix epoch; absent: it lasts. */
+  readonly priorityUntil?: number;
   readonly state: CandidateState;
   /** A word of the catalogue's `losses`; absent for the best. */
   readonly lostBy?: string;

@@ -22,6 +22,11 @@ const TWINS =
   `Two LeaseCandidates have one name: that of coordination.k8s.io counts, that of ${GROUP} does not. ` +
   'Delete one of them, and see that the program publishes only one';
 
+/** What is said where an annotation about a priority cannot be read. */
+export const UNREADABLE_PRIORITY =
+  'A priority cannot be read, and does not count. Set the annotation priority to a whole number of 32 bits, such as 100, and ' +
+  'priority-until, if there is to be an end, to a time such as 2026-01-01T12:00:00Z';
+
 /** The observer of a controller. */
 export interface ControllerReport extends ControllerObserver {
   /** This process decides no longer, for now or for ever: what it has begun, others end. */
@@ -60,6 +65,8 @@ export function createControllerReport(parts: {
     synced: (apiVersion) => logger.info({ apiVersion }, 'Watching LeaseCandidates'),
     gone: (apiVersion) => logger.warn({ apiVersion }, 'LeaseCandidates are served no more'),
     twinSeen: (lease, name) => logger.warn({ lease, candidate: name }, TWINS),
+    priorityUnreadable: (lease, name, annotation) =>
+      logger.warn({ lease, candidate: name, annotation }, UNREADABLE_PRIORITY),
     notServed: () => logger.error(NOT_SERVED_ADVICE),
     discoveryFailed: (error) => {
       metrics.api.reflectorFailed({ path: 'leasecandidates', during: 'discovery' });

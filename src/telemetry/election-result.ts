@@ -56,7 +56,7 @@ export function formerHolderOf(decision: Decision, { memory }: ElectionInput): s
 
 /**
  * Whether an election kept a Lease from going to a newer version too early: under OldestEmulationVersion somebody was
- * elected, or preferred, though an electable candidate with a higher binaryVersion took part.
+ * elected, or preferred, though an electable candidate with a higher binaryVersion, and no lower priority, took part.
  */
 export function isSkewPrevention(decision: Decision): boolean {
   const { outcome, standings } = decision;
@@ -64,10 +64,12 @@ export function isSkewPrevention(decision: Decision): boolean {
   if (outcome.kind !== 'leader' || outcome.strategy !== 'OldestEmulationVersion') return false;
   const winner = standings.find(({ candidate }) => candidate.name === elected)?.candidate;
   const version = parseVersion(winner?.binaryVersion);
-  if (!version) return false;
+  if (!winner || !version) return false;
   const order = strategies.get(outcome.strategy);
   return standings.some(({ state, candidate }) => {
     const other = parseVersion(candidate.binaryVersion);
-    return state === 'Live' && order?.isElectable(candidate) && other && other.compare(version) > 0;
+    const isNewer = other !== undefined && other.compare(version) > 0;
+    const isBehind = candidate.priority.value < winner.priority.value;
+    return state === 'Live' && order?.isElectable(candidate) && isNewer && !isBehind;
   });
 }

@@ -1,5 +1,5 @@
 import type { Action, Decision } from '../election/decision.ts';
-import { grantOf, preferredBy } from '../election/decision-queries.ts';
+import { grantOf } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import type { Lease } from '../election/model.ts';
 import { REASONS, type Reason } from '../election/reason.ts';
@@ -75,7 +75,7 @@ function describeAction(action: Action, decision: Decision, input: ElectionInput
       return {
         type: 'Normal',
         reason: 'PreferredHolderSet',
-        message: `${input.lease?.holderIdentity ?? ''} is asked to yield to ${preferredBy(decision)} under ${change.strategy}`,
+        message: `${input.lease?.holderIdentity ?? ''} is asked to yield to ${change.preferredHolder} under ${change.strategy}${forPriority(decision, change.preferredHolder, input.lease?.holderIdentity)}`,
       };
     case 'clearPreferredHolder':
       return {
@@ -105,11 +105,21 @@ function describeGrant(decision: Decision, input: ElectionInput): Told | undefin
   const after = revises ? `instead of ${former}, which had not taken the Lease up,` : `after ${former}`;
   const how = former === undefined ? '' : former === holder ? ' again' : ` ${after}`;
   const under = 'strategy' in outcome ? ` under ${outcome.strategy}` : '';
+  const isPreempted = isPreemption && former !== holder;
+  const why = isPreempted ? forPriority(decision, holder, former) : '';
   return {
     type: 'Normal',
-    reason: isPreemption && former !== holder ? 'LeaderPreempted' : 'LeaderElected',
-    message: `${holder} leads${how}${under}: ${reason}`,
+    reason: isPreempted ? 'LeaderPreempted' : 'LeaderElected',
+    message: `${holder} leads${how}${under}${why}: ${reason}`,
   };
+}
+
+/** Says so where it is for its priority that one leads instead of the other (rule 16). */
+function forPriority({ standings }: Decision, winner: string, loser: string | undefined): string {
+  const priorityOf = (name: string | undefined) =>
+    standings.find(({ candidate }) => candidate.name === name)?.candidate.priority.value;
+  const [higher, lower] = [priorityOf(winner), priorityOf(loser)];
+  return higher !== undefined && lower !== undefined && higher > lower ? ', for its higher priority' : '';
 }
 
 function describeDelegation({ reason }: Decision, strategy: string): Told {

@@ -59,6 +59,7 @@ async function look(
 }
 
 const settings = () => lookingSettings(site.kubeconfig);
+const unplanned = { priority: [], rollout: undefined };
 const status =
   (more: Partial<Parameters<typeof showStatus>[0]> = {}) =>
   (host: Host) =>
@@ -101,7 +102,34 @@ describe('what is shown', () => {
             namespace: 'kube-system',
             add: ['scheduler-d=1.37.0/1.34.0'],
             remove: ['scheduler-a'],
+            ...unplanned,
             file: [],
+          },
+          host,
+        ),
+      terminal: {},
+    },
+    {
+      file: 'plan-priority',
+      run: (host: Host) =>
+        showPlan(
+          'scheduler',
+          {
+            ...{ ...settings(), namespace: 'kube-system', add: [], remove: [], file: [] },
+            ...{ priority: ['scheduler-b=100'], rollout: undefined },
+          },
+          host,
+        ),
+      terminal: {},
+    },
+    {
+      file: 'plan-rollout',
+      run: (host: Host) =>
+        showPlan(
+          'scheduler',
+          {
+            ...{ ...settings(), namespace: 'kube-system', add: [], remove: [], file: [] },
+            ...{ priority: [], rollout: 'scheduler=1.37.0/1.36.0' },
           },
           host,
         ),
@@ -147,6 +175,63 @@ describe('status', () => {
   });
 });
 
+describe('priorities (rule 16)', () => {
+  const PRIORITY = 'coordinated-leader-election.dev/priority';
+  const UNTIL = 'coordinated-leader-election.dev/priority-until';
+  const candidate = { leaseName: 'x', binaryVersion: '1.36.0', emulationVersion: '1.36.0' };
+
+  async function startDrainedSite(): Promise<LookingSite> {
+    const drained = await startLookingSite();
+    onTestFinished(() => drained.stop());
+    const spec = { ...candidate, renewTime: timeAt(-90) };
+    const times = { leaseDurationSeconds: 15, renewTime: timeAt(-2) };
+    await drained.putLease('default', 'x', { holderIdentity: 'x-2', strategy: STRATEGY, ...times });
+    const drain = { [PRIORITY]: '-1000', [UNTIL]: timeAt(3600) };
+    await drained.putCandidate('default', 'x-1', { ...spec, binaryVersion: '1.36.0' }, drain);
+    await drained.putCandidate('default', 'x-2', { ...spec, binaryVersion: '1.37.0' });
+    await drained.putCandidate('default', 'x-3', { ...spec, binaryVersion: '1.38.0' }, { [PRIORITY]: 'low' });
+    await drained.putCandidate('default', 'x-4', spec, { [PRIORITY]: '-5', [UNTIL]: timeAt(-10) });
+    return drained;
+  }
+
+  test('are shown by status, explained by explain, and examined by doctor', async () => {
+    const drained = lookingSettings((await startDrainedSite()).kubeconfig);
+    const shown = await look((host) => showStatus({ ...drained, allNamespaces: true, watch: false }, host));
+    await expect(shown.out).toMatchFileSnapshot('outputs/status-priorities.txt');
+    const explained = await look((host) => showExplanation('x', drained, host));
+    await expect(explained.out).toMatchFileSnapshot('outputs/explain-priorities.txt');
+    const { out } = await look((host) => showDiagnosis({ ...drained, output: 'json' }, host));
+    const findings: readonly { check: string; severity: string; what: string }[] = JSON.parse(out).findings;
+    expect(findings.filter(({ check }) => check === 'Priorities')).toMatchObject([
+      { severity: 'warning', what: `default/x-3: ${PRIORITY}: "low" cannot be read.` },
+      {
+        severity: 'ok',
+        what: '1 candidate with a priority: default/x-1 -1000 until 2026-01-01T01:00:00Z.',
+      },
+      {
+        severity: 'ok',
+        what: 'default/x-4: the priority that was set has ended. undrain removes what is left of it.',
+      },
+    ]);
+  });
+
+  test('begin the table anew, with a column for them, when the first is set, with --watch', async () => {
+    const watched = await startLookingSite();
+    onTestFinished(() => watched.stop());
+    const host = makeLookingHost();
+    const watching = { ...lookingSettings(watched.kubeconfig), allNamespaces: true, watch: true };
+    const ended = showStatus(watching, host);
+    await watched.putCandidate('default', 'x-1', candidate);
+    await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*1 Idle/), 5000);
+    await watched.putCandidate('default', 'x-2', candidate, { [PRIORITY]: '7' });
+    await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*2 Idle +1 at 7/), 5000);
+    host.stop();
+    expect(await ended).toBe(0);
+    expect(host.said.out.match(/NAMESPACE/g)).toHaveLength(2);
+    expect(host.said.out.match(/PRIORITY/g)).toHaveLength(1);
+  });
+});
+
 describe('a clock that is wrong', () => {
   test.each([
     { aheadSeconds: 300, want: "s ahead of the server's" },
@@ -186,7 +271,7 @@ describe('a name that means something to a terminal', () => {
     const shown = await Promise.all([
       look((host) => showStatus({ ...all, allNamespaces: true, watch: false }, host)),
       look((host) => showExplanation('x', all, host)),
-      look((host) => showPlan('x', { ...all, add: [], remove: ['x-1'], file: [] }, host)),
+      look((host) => showPlan('x', { ...all, add: [], remove: ['x-1'], ...unplanned, file: [] }, host)),
     ]);
     for (const { out } of shown) {
       expect(out).toContain('a^[[31m^Jb\\x9b2J');
@@ -219,6 +304,7 @@ spec: { leaseName: scheduler, binaryVersion: 1.30.0, emulationVersion: 1.30.0, s
       namespace: 'kube-system',
       add: [],
       remove: [],
+      ...unplanned,
       file: ['-'],
       output: 'json' as const,
     };

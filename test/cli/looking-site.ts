@@ -31,7 +31,7 @@ export interface LookingSite {
   /** Of somebody who may do in `kube-system` what a coordinator does, and nothing elsewhere. */
   readonly limitedKubeconfig: string;
   putLease(namespace: string, name: string, spec: object): Promise<void>;
-  putCandidate(namespace: string, name: string, spec: object): Promise<void>;
+  putCandidate(namespace: string, name: string, spec: object, annotations?: object): Promise<void>;
   /** Closes the server; the kubeconfigs stay. */
   close(): Promise<void>;
   stop(): Promise<void>;
@@ -81,11 +81,11 @@ export async function startLookingSite(
         metadata: { name },
         spec,
       }),
-    putCandidate: (namespace, name, spec) =>
+    putCandidate: (namespace, name, spec, annotations = {}) =>
       post(access, `v1beta1/namespaces/${namespace}/leasecandidates`, {
         apiVersion: 'coordination.k8s.io/v1beta1',
         kind: 'LeaseCandidate',
-        metadata: { name },
+        metadata: { name, annotations },
         spec: { strategy: 'OldestEmulationVersion', ...spec },
       }),
     close: () => server.close(),

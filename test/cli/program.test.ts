@@ -7,6 +7,7 @@ import {
   planSettings,
   statusSettings,
 } from '../../src/settings/inspection-settings.ts';
+import { drainSettings, transferSettings, undrainSettings } from '../../src/settings/moving-settings.ts';
 import { type RunSettings, runSettings } from '../../src/settings/run-settings.ts';
 import { type ServeSettings, serveSettings } from '../../src/settings/serve-settings.ts';
 import { envName, rowsOf, type SettingsTable } from '../../src/settings/settings-table.ts';
@@ -53,6 +54,9 @@ async function execute(
       explain: async (lease, settings) => looked.push({ explain: lease, settings }) - 1,
       plan: async (lease, settings) => looked.push({ plan: lease, settings }) - 1,
       doctor: async (settings) => looked.push({ doctor: settings }) + 3,
+      transfer: async (lease, settings) => looked.push({ transfer: lease, settings }) + 4,
+      drain: async (settings) => looked.push({ drain: settings }) + 4,
+      undrain: async (settings) => looked.push({ undrain: settings }) - 1,
     },
   });
   const exitCode = await program.execute(args);
@@ -234,7 +238,31 @@ describe('the command line', () => {
     });
   });
 
+  test("ends in transfer's and drain's own exit codes", async () => {
+    expect(await execute(['transfer', 'web', '--to', 'web-2'])).toMatchObject({
+      exitCode: 5,
+      looked: [{ transfer: 'web', settings: { to: 'web-2', forMs: 3_600_000, timeoutMs: 120_000 } }],
+    });
+    expect(await execute(['drain', '-A', '-l', 'zone=b', '--for', '30m'])).toMatchObject({
+      exitCode: 5,
+      looked: [{ drain: { allNamespaces: true, selector: 'zone=b', forMs: 1_800_000 } }],
+    });
+    expect(await execute(['undrain', '--all'])).toMatchObject({
+      exitCode: 0,
+      looked: [{ undrain: { all: true, selector: undefined } }],
+    });
+  });
+
   test.each([
+    { args: ['transfer', 'web'], want: 'it is not said who is to lead: give --to candidate' },
+    {
+      args: ['transfer', 'web', '--to', 'a', '--for', '25h'],
+      want: '--for: "25h" is too long; give at most',
+    },
+    { args: ['drain'], want: 'give one of --selector, --node or --candidate' },
+    { args: ['drain', '--node', 'a', '--candidate', 'b'], want: 'give one of --selector, --node or' },
+    { args: ['undrain'], want: 'give one of --selector, --node, --candidate or --all' },
+    { args: ['undrain', '--all', '--node', 'a'], want: 'give one of --selector, --node, --candidate or' },
     { args: ['explain'], want: "missing required argument 'lease'" },
     { args: ['explain', ''], want: 'Give the name of a Lease' },
     {
@@ -243,7 +271,11 @@ describe('the command line', () => {
     },
     {
       args: ['plan', 'x'],
-      want: 'nothing is planned: give --add name=binary/emulation, --remove name or -f file',
+      want: 'nothing is planned: give --add name=binary/emulation, --remove name, --priority name=number',
+    },
+    {
+      args: ['plan', 'x', '--rollout', 'x=1.0.0', '--remove', 'a'],
+      want: '--rollout is planned by itself: leave out the other changes',
     },
     { args: ['status', '-n', 'a,b'], want: '--namespace: "a,b" is not one namespace' },
     { args: ['status', '-w', '-o', 'json'], want: '--watch shows rows as they change' },
@@ -326,6 +358,13 @@ describe('the command line', () => {
     },
     { command: 'explain', table: explainSettings, want: ['json, yaml (CLE_EXPLAIN_OUTPUT'] },
     { command: 'plan', table: planSettings, want: ['--add <name=binary/emulation>'] },
+    { command: 'transfer', table: transferSettings, want: ['Exit codes: 0 it leads, 5 it does not.'] },
+    {
+      command: 'drain',
+      table: drainSettings,
+      want: ['Exit codes: 0 all leaders have moved, 5 some have not.'],
+    },
+    { command: 'undrain', table: undrainSettings, want: ['--all'] },
     {
       command: 'doctor',
       table: doctorSettings,

@@ -3,7 +3,14 @@ import { plain } from '../../src/cli/paint.ts';
 import { stepLines } from '../../src/cli/step-lines.ts';
 import type { Rehearsal } from '../../src/inspection/rehearsal.ts';
 
-const over: Rehearsal = { steps: [], holder: '', reason: 'LeaderOptimal', isSettled: true, tookMs: 0 };
+const over: Rehearsal = {
+  steps: [],
+  holder: '',
+  reason: 'LeaderOptimal',
+  isSettled: true,
+  handOvers: 0,
+  tookMs: 0,
+};
 
 test.each<{ name: string; rehearsal: Partial<Rehearsal>; want: string }>([
   { name: 'somebody leads', rehearsal: { holder: 'a' }, want: 'a leads in the end (LeaderOptimal).' },

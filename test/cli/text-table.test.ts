@@ -6,7 +6,7 @@ import { structured } from '../../src/cli/structured-output.ts';
 import { tableLines, wrapped } from '../../src/cli/text-table.ts';
 import type { LeaseStatus } from '../../src/inspection/lease-status.ts';
 
-const columns = { hasNamespace: true, isWide: true };
+const columns = { hasNamespace: true, isWide: true, hasPriorities: true };
 
 function status(holder: string): LeaseStatus {
   return {
@@ -17,6 +17,7 @@ function status(holder: string): LeaseStatus {
     preferredHolder: holder,
     strategy: holder,
     candidates: { Live: 1 },
+    priorities: [{ value: 1, until: undefined, candidates: 1 }],
     ageSeconds: 1,
     renewedSecondsAgo: 1,
     leaseTransitions: 1,

@@ -325,9 +325,14 @@ const strategies: readonly CandidateCase[] = [
     difference: oursHasDefaults,
   },
   both('refused', { name: 'a strategy that is a number', spec: { strategy: 1 } }),
-  ...[custom, 'localhost/x', 'a.b/N_e.w-est', `${longDomain}/x`, `example.com/${label}`].map((strategy) =>
-    both('taken', { name: `the strategy ${strategy.slice(0, 40)}`, spec: { strategy } }),
-  ),
+  ...[
+    custom,
+    'coordinated-leader-election.dev/NewestVersion',
+    'localhost/x',
+    'a.b/N_e.w-est',
+    `${longDomain}/x`,
+    `example.com/${label}`,
+  ].map((strategy) => both('taken', { name: `the strategy ${strategy.slice(0, 40)}`, spec: { strategy } })),
   ...[
     '',
     'NewestVersion',

@@ -62,6 +62,7 @@ async function makeActiveCoordinator({
       synced: () => {},
       gone: () => {},
       twinSeen: () => {},
+      priorityUnreadable: () => {},
       notServed: () => {},
       discoveryFailed: () => {},
       reflectorFailed: () => {},

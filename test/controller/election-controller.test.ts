@@ -493,18 +493,15 @@ describe('a candidate that renews by itself', () => {
   });
 
   test.each([
-    { name: 'had left a ping unanswered', renewedAt: -60_000, want: 'PATCH leases default/scheduler 200' },
-    {
-      name: 'had not renewed for so long',
-      renewedAt: -2_400_000,
-      want: 'PATCH leasecandidates default/b 200',
-    },
-  ])('is news at once if it $name, as it may be the best', async ({ renewedAt, want }) => {
+    { name: 'had left a ping unanswered', renewedAt: -60_000 },
+    { name: 'had not renewed for so long', renewedAt: -2_400_000 },
+  ])('is news at once if it $name, as it may be the best', async ({ renewedAt }) => {
     const world = await makeWorld(renewedAt, '1.35.0');
     const before = world.ourWrites.length;
     world.renew('default/b');
     await world.clock.advance(0);
-    expect(world.ourWriteLines.slice(before)).toEqual([want]);
+    // A renewal so late is no answer to rely on: it has to give another one.
+    expect(world.ourWriteLines.slice(before)).toEqual(['PATCH leasecandidates default/b 200']);
   });
 });
 

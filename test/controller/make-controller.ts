@@ -62,6 +62,8 @@ export class ControllerWorld {
         synced: (apiVersion) => this.told.push(`synced ${apiVersion}`),
         gone: (apiVersion) => this.told.push(`gone ${apiVersion}`),
         twinSeen: (key, name) => this.told.push(`twins ${key} ${name}`),
+        priorityUnreadable: (key, name, annotation) =>
+          this.told.push(`unreadable ${key} ${name} ${annotation}`),
         notServed: () => this.told.push('notServed'),
         discoveryFailed: () => this.told.push('discoveryFailed'),
         reflectorFailed: () => {},
@@ -116,6 +118,14 @@ export class ControllerWorld {
     const next = { ...specOf(object), ...spec };
     const kept = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== null));
     this.api.store.update(resource, object, { ...object, spec: kept });
+  }
+
+  /** Gives an object these annotations, and no others. */
+  annotate(resource: SimResource, key: string, annotations: Readonly<Record<string, string>>): void {
+    const object = this.api.store.get(resource, key);
+    if (!object) throw new Error(`there is no ${resource} ${key}`);
+    const metadata = { ...object.metadata, annotations };
+    this.api.store.update(resource, object, { ...object, metadata });
   }
 
   remove(resource: SimResource, key: string): void {

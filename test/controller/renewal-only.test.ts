@@ -49,6 +49,29 @@ describe('a change of a candidate', () => {
       want: 'other',
     },
     {
+      name: 'its priority',
+      after: { priority: makeCandidate('a').priority(1).build().priority },
+      want: 'other',
+    },
+    {
+      name: 'the end of its priority',
+      before: { priority: makeCandidate('a').priority(1, 0).build().priority },
+      after: { priority: makeCandidate('a').priority(1, 1).build().priority },
+      want: 'other',
+    },
+    {
+      name: 'the priority behind it',
+      before: { priority: makeCandidate('a').priority(1, 0).build().priority },
+      after: { priority: makeCandidate('a').priority(1, 0, 2).build().priority },
+      want: 'other',
+    },
+    {
+      name: 'only the object that holds its priority',
+      before: { priority: makeCandidate('a').priority(1, 0).build().priority },
+      after: { priority: makeCandidate('a').priority(1, 0).build().priority },
+      want: 'ping',
+    },
+    {
       name: 'the order of its strategies',
       before: inOrder('x', OLDEST),
       after: inOrder(OLDEST, 'x'),

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { decodeLease, FIELD_MANAGER } from '../../src/coordination/lease.ts';
 import { decodeLeaseCandidate } from '../../src/coordination/lease-candidate.ts';
 import type { RawObject } from '../../src/coordination/raw-object.ts';
+import { NO_PRIORITY } from '../../src/election/model.ts';
 import { OLDEST, WALL_START } from '../support/election-builders.ts';
 
 const TIME = '2026-01-01T00:00:00.000001Z';
@@ -202,6 +203,7 @@ describe('a LeaseCandidate', () => {
     ...spec,
     creationTimestamp: WALL_START,
     isDeleting: false,
+    priority: NO_PRIORITY,
     renewTime: MOMENT,
     pingTime: MOMENT + 2n,
   };
@@ -274,6 +276,7 @@ describe('a LeaseCandidate', () => {
       binaryVersion: undefined,
       emulationVersion: undefined,
       preference: { kind: 'strategy', strategy: '' },
+      priority: NO_PRIORITY,
       renewTime: undefined,
       pingTime: undefined,
     });

@@ -82,7 +82,8 @@ describe('each page is found from the index of its folder', () => {
 });
 
 test('the index of ADRs has each number once, in order', () => {
-  const numbers = [...read('docs/adr/README.md').matchAll(/^\| \[(\d+)\]\((\d+)-/gm)];
-  expect(numbers.map(([, shown]) => Number(shown))).toEqual(numbers.map((_, index) => index + 1));
-  expect(numbers.map(([, , file]) => Number(file))).toEqual(numbers.map((_, index) => index + 1));
+  const rows = [...read('docs/adr/README.md').matchAll(/^\| \[(\d+)\]\((\d+)-/gm)];
+  const numbers = rows.map(([, shown]) => Number(shown));
+  expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
+  expect(rows.map(([, , file]) => Number(file))).toEqual(numbers);
 });

@@ -14,7 +14,7 @@ const isNotRun = ({ comment }: CommandBlock) => comment?.startsWith('not run: ')
 
 /** Commands that change nothing, and so may be given again until they show what they should. */
 const looking =
-  /^(?:kubectl (?:api-resources|get|describe|logs|cle) |helm (?:history|status|test) |\w+=\$\(kubectl get )/;
+  /^(?:kubectl (?:api-resources|get|describe|logs|cle (?:status|explain|plan|doctor)) |helm (?:history|status|test) |\w+=\$\(kubectl get )/;
 
 function onlyLooks({ text }: CommandBlock): boolean {
   const commands = text.replaceAll('\\\n', ' ').split('\n');

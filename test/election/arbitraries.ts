@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { LeaseCandidate, StrategyPreference } from '../../src/election/model.ts';
-import { makeCandidate, OLDEST, wallAt } from '../support/election-builders.ts';
+import { makeCandidate, NEWEST, OLDEST, wallAt } from '../support/election-builders.ts';
 
 // Few values each, so that ties, conflicts and cycles are common rather than rare.
 const versions = [
@@ -13,12 +13,13 @@ const versions = [
   'v1.36.0',
   undefined,
 ];
-const names = ['X', 'Y', OLDEST, 'example.com/z'];
+const names = ['X', 'Y', OLDEST, NEWEST];
 
 const oneStrategy: fc.Arbitrary<StrategyPreference> = fc.record({
   kind: fc.constant('strategy' as const),
   strategy: fc.oneof(
-    { weight: 4, arbitrary: fc.constant(OLDEST) },
+    { weight: 3, arbitrary: fc.constant(OLDEST) },
+    { weight: 3, arbitrary: fc.constant(NEWEST) },
     { arbitrary: fc.constantFrom('X', '', 'Y'), weight: 1 },
   ),
 });
@@ -36,11 +37,13 @@ function candidatesThatPrefer(
     binaryVersion: fc.constantFrom(...versions),
     emulationVersion: fc.constantFrom(...versions),
     createdAt: fc.constantFrom(-3000, -2000, undefined),
+    priority: fc.constantFrom(0, 0, 0, 7, -7),
     preference,
   });
   return fc.array(fields, { maxLength }).map((all) =>
-    all.map(({ createdAt, ...rest }, index) =>
+    all.map(({ createdAt, priority, ...rest }, index) =>
       makeCandidate(`c${index}`)
+        .priority(priority)
         .with({ ...rest, creationTimestamp: createdAt === undefined ? undefined : wallAt(createdAt) })
         .build(),
     ),
@@ -67,7 +70,7 @@ export const manyCandidates = fc.oneof(
   candidatesThatPrefer(fc.oneof(oneStrategy, orderedList), 30),
 );
 
-/** Candidates of one Lease that agree on OldestEmulationVersion. */
-export const agreedCandidates = candidatesThatPrefer(
-  fc.constant({ kind: 'strategy', strategy: OLDEST } as const),
-);
+/** Candidates of one Lease that agree on a strategy that is carried out here. */
+export function agreedCandidates(strategy: typeof OLDEST | typeof NEWEST) {
+  return candidatesThatPrefer(fc.constant({ kind: 'strategy', strategy } as const));
+}

@@ -4,7 +4,7 @@ import type { ElectionInput } from '../../src/election/election-input.ts';
 import { crowds, makeCrowd } from '../support/crowds.ts';
 
 /** So often a decision may look at something about each candidate, for each time that their number can be halved. */
-const READS = 16;
+const READS = 20;
 
 /** The same input, which counts how often anything about a candidate is looked at. */
 function counting(input: ElectionInput) {

@@ -8,7 +8,7 @@ import {
   isSameOutcome,
   type Outcome,
 } from '../../src/election/outcome.ts';
-import { makeCandidate, OLDEST } from '../support/election-builders.ts';
+import { makeCandidate, NEWEST, OLDEST } from '../support/election-builders.ts';
 import { agreedCandidates, candidatesWithStrategy, manyCandidates, someCandidates } from './arbitraries.ts';
 
 // An oracle that shares nothing with the code under test: slow, obvious, by brute force.
@@ -86,26 +86,38 @@ function permutations(items: readonly string[]): readonly (readonly string[])[] 
   );
 }
 
+/** By the first version, then by the second. */
+function compareAll(a: readonly ReadVersion[], b: readonly ReadVersion[]): number {
+  const [difference = 0] = a
+    .map((version, index) => compareVersions(version, b[index] ?? version))
+    .filter((order) => order !== 0);
+  return difference;
+}
+
 /** The outcome in a word. */
 function naiveOutcome(candidates: readonly LeaseCandidate[]): string {
   const strategy = naiveStrategy(candidates);
   if (strategy === undefined) return 'nobody';
   if (strategy === 'conflict') return 'conflict';
-  if (strategy !== OLDEST) return `thirdParty ${strategy}`;
+  if (strategy !== OLDEST && strategy !== NEWEST) return `thirdParty ${strategy}`;
+  const sign = strategy === OLDEST ? 1 : -1;
   const ranked = candidates
     .flatMap((candidate) => {
-      const [binary, emulation] = [read(candidate.binaryVersion), read(candidate.emulationVersion)];
-      return binary && emulation ? [{ candidate, binary, emulation }] : [];
+      const { binaryVersion, emulationVersion = strategy === NEWEST ? binaryVersion : undefined } = candidate;
+      const [binary, emulation] = [read(binaryVersion), read(emulationVersion)];
+      if (!binary || !emulation) return [];
+      const versions = strategy === OLDEST ? [emulation, binary] : [binary, emulation];
+      return [{ candidate, versions }];
     })
     .sort(
       (a, b) =>
-        compareVersions(a.emulation, b.emulation) ||
-        compareVersions(a.binary, b.binary) ||
+        b.candidate.priority.value - a.candidate.priority.value ||
+        sign * compareAll(a.versions, b.versions) ||
         Number((a.candidate.creationTimestamp ?? 1n << 62n) - (b.candidate.creationTimestamp ?? 1n << 62n)) ||
         (a.candidate.name < b.candidate.name ? -1 : 1),
     );
   const [best] = ranked;
-  return best ? `leader ${best.candidate.name}` : 'noneElectable';
+  return best ? `leader ${best.candidate.name}` : `noneElectable ${strategy}`;
 }
 
 function inAWord(outcome: Outcome): string {
@@ -113,7 +125,8 @@ function inAWord(outcome: Outcome): string {
     case 'leader':
       return `leader ${outcome.leader.name}`;
     case 'thirdParty':
-      return `thirdParty ${outcome.strategy}`;
+    case 'noneElectable':
+      return `${outcome.kind} ${outcome.strategy}`;
     default:
       return outcome.kind;
   }
@@ -133,8 +146,13 @@ function subsets<T>(items: readonly T[]): readonly (readonly T[])[] {
 function naiveMerit(candidates: readonly LeaseCandidate[]): string {
   const outcome = naiveOutcome(candidates);
   const leader = candidates.find(({ name }) => outcome === `leader ${name}`);
-  const version = (text: string | undefined) => JSON.stringify(read(text));
-  return leader ? `leader of ${version(leader.emulationVersion)} ${version(leader.binaryVersion)}` : outcome;
+  const strategy = naiveStrategy(candidates);
+  return leader ? `leader of ${meritOf(leader, strategy)} under ${strategy}` : outcome;
+}
+
+function meritOf({ priority, binaryVersion, emulationVersion }: LeaseCandidate, strategy?: string): string {
+  const emulated = strategy === NEWEST ? (emulationVersion ?? binaryVersion) : emulationVersion;
+  return JSON.stringify([priority.value, read(binaryVersion), read(emulated)]);
 }
 
 function isNaivelySettled(present: readonly LeaseCandidate[], absent: readonly LeaseCandidate[]): boolean {
@@ -201,15 +219,50 @@ describe('the outcome of an election, against brute force (rules 4, 5 and 6)', (
     );
   });
 
-  test('leaves the incumbent in place unless somebody is better by version (rule 5)', () => {
+  test('leaves the incumbent in place unless somebody is better by priority or version (rule 5)', () => {
     fc.assert(
-      fc.property(agreedCandidates, fc.nat(5), (candidates, index) => {
+      fc.property(agreedCandidates(OLDEST), fc.nat(5), (candidates, index) => {
         const incumbent = candidates[index];
         const outcome = decideOutcome(candidates, incumbent?.name);
         fc.pre(incumbent !== undefined && outcome.kind === 'leader');
         const isKept = outcome.kind === 'leader' && outcome.leader === incumbent;
         const isAsGood = naiveMerit(candidates) === naiveMerit(incumbent ? [incumbent] : []);
         expect(isKept).toBe(isAsGood);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('leaves the incumbent in place under NewestVersion unless somebody has a higher priority (rule 5)', () => {
+    fc.assert(
+      fc.property(agreedCandidates(NEWEST), fc.nat(5), (candidates, index) => {
+        const incumbent = candidates[index];
+        const outcome = decideOutcome(candidates, incumbent?.name);
+        fc.pre(incumbent !== undefined && outcome.kind === 'leader');
+        const electable = candidates.filter((candidate) => naiveOutcome([candidate]).startsWith('leader'));
+        const isHighest = electable.every(
+          ({ priority }) => priority.value <= (incumbent?.priority.value ?? 0),
+        );
+        const isKept = outcome.kind === 'leader' && outcome.leader === incumbent;
+        expect(isKept).toBe(isHighest && electable.includes(incumbent as LeaseCandidate));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('is waited for, where the incumbent leads, only with those whom it would give way to', () => {
+    const agreed = fc.oneof(agreedCandidates(OLDEST), agreedCandidates(NEWEST));
+    fc.assert(
+      fc.property(agreed, fc.nat(5), fc.nat(5), (candidates, index, count) => {
+        const [present, absent] = [candidates.slice(0, count), candidates.slice(count)];
+        const incumbent = present[index]?.name;
+        const outcome = decideOutcome(present, incumbent);
+        fc.pre(outcome.kind === 'leader' && outcome.leader.name === incumbent);
+        const changing = absent.filter((candidate) => {
+          const after = decideOutcome([...present, candidate], incumbent);
+          return after.kind !== 'leader' || after.leader.name !== incumbent;
+        });
+        expect(decisiveAmong(present, absent, incumbent)).toEqual(changing);
       }),
       { numRuns: 1000 },
     );
@@ -248,7 +301,7 @@ describe('those who stand for a crowd', () => {
     const newer = makeCandidate('newer').versions('1.37.0').wants('example.com/x').build();
     expect(namesOf(essentials([...crowd, newer]))).toEqual(['c0', 'newer']);
     const undecided = makeCandidate('undecided').versions('1.38.0').wants('').build();
-    expect(namesOf(essentials([...crowd, newer, undecided]))).toEqual(['c0', 'newer']);
+    expect(namesOf(essentials([...crowd, newer, undecided]))).toEqual(['c0', 'newer', 'undecided']);
     expect(namesOf(essentials(crowd.toReversed()))).toEqual(['c0']);
     const rival = makeCandidate('rival').versions('1.37.0').build();
     expect(namesOf(essentials([...crowd, newer, rival]))).toEqual(['c0', 'newer', 'rival']);

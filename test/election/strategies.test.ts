@@ -2,12 +2,18 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decideOutcome } from '../../src/election/outcome.ts';
 import { strategies } from '../../src/election/strategies.ts';
-import { type CandidateBuilder, makeCandidate, OLDEST } from '../support/election-builders.ts';
+import type { Strategy } from '../../src/election/strategy.ts';
+import { type CandidateBuilder, makeCandidate, NEWEST, OLDEST } from '../support/election-builders.ts';
 import { someCandidates } from './arbitraries.ts';
 
+function strategyNamed(name: string): Strategy {
+  const strategy = strategies.get(name);
+  if (!strategy) throw new Error(`${name} is missing`);
+  return strategy;
+}
+
 describe('OldestEmulationVersion (rule 5)', () => {
-  const strategy = strategies.get(OLDEST);
-  if (!strategy) throw new Error('the one strategy is missing');
+  const strategy = strategyNamed(OLDEST);
 
   const early = (candidate: CandidateBuilder) => candidate.createdAt(-3_600_000);
 
@@ -115,7 +121,72 @@ describe('OldestEmulationVersion (rule 5)', () => {
     const candidate = makeCandidate('a').with({ binaryVersion: binary, emulationVersion: emulation }).build();
     expect(strategy.isElectable(candidate)).toBe(want);
   });
+});
 
+describe('NewestVersion (rule 5)', () => {
+  const strategy = strategyNamed(NEWEST);
+  const make = (name: string) => makeCandidate(name).wants(NEWEST);
+
+  test.each([
+    {
+      name: 'prefers the higher binaryVersion, even at a lower emulationVersion',
+      better: make('z').versions('1.37.0', '1.35.0'),
+      worse: make('a').versions('1.36.0', '1.36.0'),
+      wantWhy: 'LowerBinaryVersion',
+    },
+    {
+      name: 'then the higher emulationVersion, even when it is younger',
+      better: make('z').versions('1.37.0', '1.37.0'),
+      worse: make('a').versions('1.37.0', '1.36.0').createdAt(-3_600_000),
+      wantWhy: 'LowerEmulationVersion',
+    },
+    {
+      name: 'takes no emulationVersion for the binaryVersion',
+      better: make('z').versions('1.37.0').emulating(undefined),
+      worse: make('a').versions('1.37.0', '1.36.0'),
+      wantWhy: 'LowerEmulationVersion',
+    },
+    {
+      name: 'then the older',
+      better: make('z').emulating(undefined).createdAt(-3_600_000),
+      worse: make('a'),
+      wantWhy: 'CreatedLater',
+    },
+    { name: 'then the name', better: make('a'), worse: make('b'), wantWhy: 'LaterName' },
+    {
+      name: 'a higher priority before any version',
+      better: make('z').versions('1.30.0').priority(1),
+      worse: make('a').versions('1.37.0'),
+      wantWhy: 'LowerPriority',
+    },
+  ])('$name', ({ better, worse, wantWhy }) => {
+    const [winner, loser] = [better.build(), worse.build()];
+    expect(strategy.compare(winner, loser)).toBeLessThan(0);
+    expect(strategy.compare(loser, winner)).toBeGreaterThan(0);
+    expect(strategy.explain(winner, loser)).toBe(wantWhy);
+    expect(decideOutcome([winner, loser])).toMatchObject({ kind: 'leader', leader: { name: winner.name } });
+  });
+
+  test('evicts nobody for a version, but waits for one when the Lease is free', () => {
+    const [newer, older] = [make('newer').versions('1.37.0').build(), make('older').build()];
+    expect(strategy.comparePreemption(newer, older)).toBe(0);
+    expect(strategy.compareMerit(newer, older)).toBeLessThan(0);
+    expect(strategy.comparePreemption(make('a').priority(1).build(), newer)).toBeLessThan(0);
+  });
+
+  test.each([
+    { binary: '1.36.0', emulation: undefined, want: true },
+    { binary: '1.36.0', emulation: '1.35.0', want: true },
+    { binary: '1.36.0', emulation: 'v1.35.0', want: false },
+    { binary: undefined, emulation: '1.35.0', want: false },
+    { binary: '1.36', emulation: undefined, want: false },
+  ])('with $binary and $emulation a candidate is electable: $want', ({ binary, emulation, want }) => {
+    const candidate = make('a').with({ binaryVersion: binary, emulationVersion: emulation }).build();
+    expect(strategy.isElectable(candidate)).toBe(want);
+  });
+});
+
+describe.each([...strategies])('%s', (_name, strategy) => {
   test('is a total order', () => {
     const electable = someCandidates.map((candidates) =>
       candidates.filter((candidate) => strategy.isElectable(candidate)),
@@ -128,6 +199,9 @@ describe('OldestEmulationVersion (rule 5)', () => {
             const order = Math.sign(strategy.compare(a, b));
             expect(Math.sign(strategy.compare(b, a))).toBe(-order + 0);
             if (a.name !== b.name) expect(order).not.toBe(0);
+            // What is worth a wait, and what is worth a leader, are the beginnings of the same order.
+            for (const coarser of [strategy.compareMerit(a, b), strategy.comparePreemption(a, b)])
+              expect([order, 0]).toContain(Math.sign(coarser));
             for (const c of candidates) {
               if (order < 0 && strategy.compare(b, c) < 0) expect(strategy.compare(a, c)).toBeLessThan(0);
             }

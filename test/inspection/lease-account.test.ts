@@ -101,7 +101,7 @@ describe('the account of a Lease', () => {
     const { candidates } = account(makeLease('a'), first, a);
     expect(candidates.map(({ name, why }) => `${name}: ${why}`)).toEqual([
       'a: the best candidate',
-      'first: no better than the holder by its versions',
+      'first: no better than the holder in what a leader gives way for',
     ]);
   });
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { plannedChanges } from '../../src/inspection/planned-changes.ts';
+import { plannedChanges, plannedRollout } from '../../src/inspection/planned-changes.ts';
 import { makeCandidate, makeInput } from '../support/election-builders.ts';
 
 const input = makeInput().candidates(makeCandidate('a').wants('example.com/x').seenAt(0)).build();
-const nothing = { add: [], remove: [], manifests: [] };
+const nothing = { add: [], remove: [], priority: [], manifests: [] };
 
 function manifest(kind: string, namespace: string, leaseName: string): string {
   return `{ kind: ${kind}, metadata: { name: m, namespace: ${namespace} }, spec: { leaseName: ${leaseName}, binaryVersion: 1.36.0, emulationVersion: 1.35.0, strategy: OldestEmulationVersion } }`;
@@ -52,6 +52,16 @@ describe('what is planned', () => {
     expect(plannedChanges({ ...nothing, manifests }, input)).toMatchObject([added, added, added]);
   });
 
+  test('gives priorities after what is added, and before what is removed', () => {
+    const request = { ...nothing, add: ['b=1.36.0'], priority: ['b=100', 'a=-1000'], remove: ['a'] };
+    expect(plannedChanges(request, input)).toMatchObject([
+      { kind: 'add', candidate: { name: 'b', priority: { value: 0 } } },
+      { kind: 'priority', name: 'b', priority: 100 },
+      { kind: 'priority', name: 'a', priority: -1000 },
+      { kind: 'remove', name: 'a' },
+    ]);
+  });
+
   test('removes once what is named twice', () => {
     expect(plannedChanges({ ...nothing, remove: ['a', 'a'] }, input)).toEqual([
       { kind: 'remove', name: 'a' },
@@ -63,6 +73,10 @@ describe('what is planned', () => {
     { request: { add: ['=1.0.0'] }, want: '--add: "=1.0.0" names no candidate' },
     { request: { add: ['b=1.0.0/1.1.0'] }, want: 'emulates a version newer than its binary' },
     { request: { remove: ['b'] }, want: '--remove: b is no candidate of kube-system/scheduler; there are a' },
+    { request: { priority: ['a'] }, want: '--priority: "a" is no candidate with a whole number of 32 bits' },
+    { request: { priority: ['a=high'] }, want: 'is no candidate with a whole number of 32 bits' },
+    { request: { priority: ['a=2147483648'] }, want: 'is no candidate with a whole number of 32 bits' },
+    { request: { priority: ['b=1'] }, want: '--priority: b is no candidate of kube-system/scheduler' },
     { request: { add: ['b=1.0.0=1.0.0'] }, want: '--add: "b=1.0.0=1.0.0" has no two semantic versions' },
     { request: { add: ['b=1.2.0/1.1.0/1.0.0'] }, want: 'has no two semantic versions' },
     { request: file(''), want: '-f c.yaml: there is no LeaseCandidate in it' },
@@ -78,5 +92,34 @@ describe('what is planned', () => {
     { request: file(flawed('strategy: ""')), want: 'it asks for no strategy' },
   ])('is refused when it is $request', ({ request, want }) => {
     expect(() => plannedChanges({ ...nothing, ...request }, input)).toThrow(want);
+  });
+});
+
+describe('a rolling update that is planned', () => {
+  const several = makeInput()
+    .candidates(...['web', 'web-0', 'web-1', 'webhook'].map((name) => makeCandidate(name).seenAt(0)))
+    .build();
+
+  test('is of the candidates whose names begin so', () => {
+    expect(plannedRollout('web=1.37.0/1.36.0', several)).toEqual({
+      names: ['web', 'web-0', 'web-1'],
+      binaryVersion: '1.37.0',
+      emulationVersion: '1.36.0',
+    });
+    expect(plannedRollout('webhook=1.37.0', several)).toMatchObject({
+      names: ['webhook'],
+      emulationVersion: '1.37.0',
+    });
+  });
+
+  test.each([
+    { text: 'web', want: '--rollout: "web" has no two semantic versions' },
+    { text: 'web=1.0.0/1.1.0', want: 'emulates a version newer than its binary' },
+    {
+      text: 'db=1.0.0',
+      want: 'begins the name of no candidate of kube-system/scheduler; there are web, web-0',
+    },
+  ])('is refused when it is $text', ({ text, want }) => {
+    expect(() => plannedRollout(text, several)).toThrow(want);
   });
 });

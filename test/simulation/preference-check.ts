@@ -1,13 +1,13 @@
 import { sourceOf } from '../../src/coordination/candidate-sources.ts';
 import type { HistoryEvent } from '../invariants/history.ts';
 import type { LeaseStories } from './settled-check.ts';
-import { specOf } from './sim-api-server.ts';
+import { prioritiesEndedAt, rankOf } from './sim-rank.ts';
 import type { SimWorld } from './sim-world.ts';
 
 /** For a decision to be made and written, at the longest, in milliseconds. */
 const KNOWN_MS = 15_000;
 
-/** Sees to it that no leader is told to give way to one that is not better by its versions (rule 5). */
+/** Sees to it that no leader is told to give way to one that is not better by its priority or its versions (rules 5 and 16). */
 export class PreferenceCheck {
   readonly #world: SimWorld;
   readonly #stories: LeaseStories;
@@ -24,8 +24,14 @@ export class PreferenceCheck {
     if (at - (this.#stories.byLease.get(key)?.disturbedAt ?? at) < KNOWN_MS) return [];
     if (!after?.preferredHolder || after.preferredHolder === before?.preferredHolder) return [];
     const [namespace] = key.split('/');
-    const [holder, preferred] = [after.holder, after.preferredHolder].map((name) =>
-      rankOf(this.#world, `${namespace}/${name}`),
+    const candidates = [after.holder, after.preferredHolder].map((name) =>
+      this.#world.store.candidate(`${namespace}/${name}`),
+    );
+    const known = candidates.filter((candidate) => candidate !== undefined);
+    if (at - prioritiesEndedAt(this.#world, known) < KNOWN_MS) return [];
+    const wall = this.#replica(writer.name)?.process.wallTime() ?? this.#world.clock.wallTime();
+    const [holder, preferred] = candidates.map(
+      (candidate) => candidate && rankOf(candidate, wall, after.strategy ?? ''),
     );
     // A holder without a candidate of its own counts as the worst.
     if (holder === undefined || preferred === undefined || preferred < holder) return [];
@@ -37,15 +43,13 @@ export class PreferenceCheck {
 
   /** Whether a replica watches those of a candidate's group: one that never has cannot know of them (rule 13). */
   #sees(replica: string, key: string): boolean {
-    const { controller } = this.#world.coordinators.running.find(({ name }) => name === replica) ?? {};
+    const { controller } = this.#replica(replica) ?? {};
     const candidate = this.#world.store.candidate(key);
     const source = sourceOf(candidate?.apiVersion);
     return controller?.candidateApis.some((api) => sourceOf(api) === source) ?? true;
   }
-}
 
-function rankOf(world: SimWorld, key: string): string | undefined {
-  const candidate = world.store.candidate(key);
-  const { emulationVersion, binaryVersion } = specOf(candidate);
-  return candidate && `${String(emulationVersion)} ${String(binaryVersion)}`;
+  #replica(replica: string) {
+    return this.#world.coordinators.running.find(({ name }) => name === replica);
+  }
 }

@@ -1,9 +1,12 @@
 import { decodeLease } from '../../src/coordination/lease.ts';
+import { strategies as CARRIED_OUT } from '../../src/election/strategies.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Instant } from '../../src/support/clock.ts';
 import type { CandidateState, HistoryEvent } from '../invariants/history.ts';
 import { FAULTS } from './faults/faults.ts';
-import { specOf } from './sim-api-server.ts';
+import { PRIORITY_WRITER } from './faults/priority-faults.ts';
 import type { LeasePlan } from './sim-plan.ts';
+import { coordinatorsWall, prioritiesEndedAt, rankOf } from './sim-rank.ts';
 import type { SimSlot } from './sim-slot.ts';
 import type { SimWorld } from './sim-world.ts';
 
@@ -73,8 +76,8 @@ export class SettledCheck {
     if (event.kind !== 'lease' && event.kind !== 'candidate') return [];
     if (event.writer.kind !== 'coordinator') return [];
     if (event.kind === 'lease') {
-      const leader = this.#settled.get(event.key);
-      return leader === undefined ? [] : [`${event.writer.name} writes ${event.key}, which is in order`];
+      const isInOrder = this.#isInOrder(event.key);
+      return isInOrder ? [`${event.writer.name} writes ${event.key}, which is in order`] : [];
     }
     return this.#isNeedless(event) ? [`${event.writer.name} writes ${event.key} without need`] : [];
   }
@@ -84,7 +87,7 @@ export class SettledCheck {
     const slot = this.#world.slots.find(
       ({ candidate }) => candidate && key === `${candidate.identity.namespace}/${candidate.identity.name}`,
     );
-    if (!slot?.candidate || !this.#settled.has(slot.key)) return false;
+    if (!slot?.candidate || !this.#isInOrder(slot.key)) return false;
     // A clock that was set back is seen with the next renewal, and that comes up to five minutes later (rule 2).
     if (pingAheadMs(before) > this.#world.plan.settings.electionDurationMs) return false;
     const { name } = slot.candidate.identity;
@@ -101,11 +104,23 @@ export class SettledCheck {
     return silentMs + aheadMs + Math.max(0, -lowestSkewMs) < askedAfterMs && isRight;
   }
 
+  /** Whether it was found in order, and nothing has changed since; a priority may have ended between two looks. */
+  #isInOrder(key: string): boolean {
+    const lease = this.#world.plan.leases.find(({ namespace, name }) => key === `${namespace}/${name}`);
+    const story = this.#stories.get(key);
+    if (!lease || !story || !this.#settled.has(key)) return false;
+    return this.#world.clock.now() >= this.#dueAt(lease, story, this.#slotsOf(key));
+  }
+
+  #slotsOf(key: string): readonly SimSlot[] {
+    return this.#world.slots.filter((slot) => slot.key === key);
+  }
+
   #lookAt(lease: LeasePlan): readonly string[] {
     const key = `${lease.namespace}/${lease.name}`;
     const story = this.#stories.get(key);
     const now = this.#world.clock.now();
-    const slots = this.#world.slots.filter((slot) => slot.key === key);
+    const slots = this.#slotsOf(key);
     if (!story || now < this.#dueAt(lease, story, slots)) {
       this.#settled.delete(key);
       return [];
@@ -113,7 +128,8 @@ export class SettledCheck {
     const well = slots.filter((slot) => this.#isWell(slot));
     const strategies = new Set(slots.map(({ plan }) => plan.strategy));
     if (well.length === 0) return [];
-    if (strategies.size > 1 || !strategies.has('OldestEmulationVersion')) return [];
+    const [wanted = ''] = strategies;
+    if (strategies.size > 1 || !CARRIED_OUT.has(wanted)) return [];
     const leader = story.ledUntil > now ? story.leader : undefined;
     if (leader === undefined) return [`${key} has no leader ${this.#sinceEnd()}`];
     if (slots.some(({ plan }) => plan.isPlain)) return [];
@@ -131,7 +147,7 @@ export class SettledCheck {
     if (preferredHolder !== undefined) return [`${key} still has a preferredHolder`];
     // Where nobody counts as a candidate yet, there is no strategy to be named.
     if (!well.some((slot) => this.#isFreeToLead(slot, story))) return [];
-    if (strategy !== 'OldestEmulationVersion') return [`${key} names the strategy ${String(strategy)}`];
+    if (strategy !== wanted) return [`${key} names the strategy ${String(strategy)}`];
     const former = this.#settled.get(key);
     if (former !== undefined && former !== leader)
       return [`${key} goes from ${former} to ${leader} without need`];
@@ -149,7 +165,11 @@ export class SettledCheck {
     // One whose clock is far behind counts only once it has renewed, and may be preferred long after everything else.
     const hasLateComer = slots.some((slot) => !this.#isFreeToLead(slot, story));
     const movedAt = hasLateComer ? Math.max(disturbedAt, preferredAt) : disturbedAt;
-    const touchedAt = Math.max(movedAt, ...slots.map((slot) => slot.touchedAt));
+    const endedAt = prioritiesEndedAt(
+      this.#world,
+      slots.flatMap((slot) => this.#published(slot) ?? []),
+    );
+    const touchedAt = Math.max(movedAt, endedAt, ...slots.map((slot) => slot.touchedAt));
     // A holder that is to give way lets its Lease run out.
     const own =
       Math.max(this.#endedAt + this.#boundMs, touchedAt + BASE_MS) +
@@ -176,12 +196,15 @@ export class SettledCheck {
     return this.#world.store.candidate(`${namespace}/${name}`) !== undefined;
   }
 
-  /** By the versions that it has published: age and name never take a Lease from anybody (rule 5). */
-  #rank({ candidate, plan }: SimSlot): string {
+  #published({ candidate }: SimSlot): KubernetesObject | undefined {
     const { namespace, name } = candidate?.identity ?? { namespace: '', name: '' };
-    const published = this.#world.store.candidate(`${namespace}/${name}`);
-    const { emulationVersion, binaryVersion } = published ? specOf(published) : plan;
-    return `${String(emulationVersion)} ${String(binaryVersion)}`;
+    return this.#world.store.candidate(`${namespace}/${name}`);
+  }
+
+  /** By the priority and the versions that it has published: age and name never take a Lease from anybody (rule 5). */
+  #rank(slot: SimSlot): string {
+    const published = this.#published(slot) ?? { metadata: { name: '' }, spec: slot.plan };
+    return rankOf(published, coordinatorsWall(this.#world), slot.plan.strategy);
   }
 
   #isFreeToLead({ candidate }: SimSlot, { lapses }: LeaseStory): boolean {
@@ -219,8 +242,8 @@ export class LeaseStories {
   #candidateWritten({ at, writer, key, before, after }: CandidateWrite): void {
     if (writer.kind === 'candidate') this.renewedAt.set(writer.name, at);
     const [namespace] = key.split('/');
-    // Pings are no news, and so are renewals of one that is there.
-    if (before === undefined || after === undefined)
+    // Pings are no news, and so are renewals of one that is there; another priority is.
+    if (before === undefined || after === undefined || writer.name === PRIORITY_WRITER)
       this.#changed(`${namespace}/${(after ?? before)?.leaseName}`, { disturbedAt: at });
   }
 

@@ -1,5 +1,5 @@
 import type { CandidateSource, ElectionSettings } from '../../src/election/model.ts';
-import { defaultSettings } from '../support/election-builders.ts';
+import { defaultSettings, NEWEST, OLDEST } from '../support/election-builders.ts';
 import { Chance } from './chance.ts';
 import { FAULTS, type FaultKind } from './faults/faults.ts';
 import { QUICK_TIMING, type SimElectorTiming, USUAL_TIMING } from './sim-candidate.ts';
@@ -96,6 +96,8 @@ const LEASES: readonly [LeasePlan, ...LeasePlan[]] = [
   },
 ];
 const LEASES_PER_RUN = 3;
+/** The numbers of faults that move leaders, behind those of all others. */
+const FIRST_PRIORITY = 1000;
 /** It looks four times as often as others do, and so costs as much as they do together: in one run of four is enough. */
 const QUICK_LEASE: LeasePlan = {
   namespace: 'team',
@@ -110,7 +112,6 @@ const VERSIONS: readonly [Versions, ...Versions[]] = [
   ['1.37.0', '1.36.0'],
   ['1.35.3', '1.35.0'],
 ];
-const OWN_STRATEGY = 'OldestEmulationVersion';
 
 /** The plan of a seed: always the same one. */
 export function makePlan(seed: number): SimPlan {
@@ -129,13 +130,14 @@ export function makePlan(seed: number): SimPlan {
   const sources = chance.for('sources');
   const hasCustomCandidates = sources.is(0.5);
   const hasGate = !hasCustomCandidates || chance.for('gate').is(0.5);
+  const agreed = chance.for('strategy').is(0.2) ? NEWEST : OLDEST;
   const slots = leases.flatMap((lease, place) => {
     const count = 1 + chance.upTo(4);
     return Array.from({ length: count }, (_, index): SlotPlan => {
       return candidateSlot(lease, index, chance, {
         ...(isConflict && { binaryVersion: '1.36.0', emulationVersion: '1.36.0' }),
         source: hasCustomCandidates && sources.is(0.5) ? 'custom' : 'native',
-        strategy: hasStrategies && chance.is(0.3) ? 'example.com/custom' : OWN_STRATEGY,
+        strategy: hasStrategies && chance.is(0.3) ? 'example.com/custom' : agreed,
         isPlain: hasPlainElector && place === 0 && index === count - 1,
         keepsName: chance.is(0.3),
         watchesForDeletion: chance.is(0.6),
@@ -168,7 +170,10 @@ export function makePlan(seed: number): SimPlan {
     requestsPerSecond: chance.is(0.15) ? 60 : undefined,
     clockTolerance: hasDrift ? (1 - DRIFT) / (1 + DRIFT) : 1,
     ...population,
-    faults: planFaults(chance.for('faults'), population, troubleEndsMs),
+    faults: [
+      ...planFaults(chance.for('faults'), population, troubleEndsMs),
+      ...planPriorities(chance.for('priorities'), population, troubleEndsMs),
+    ],
     troubleEndsMs,
   };
 }
@@ -186,7 +191,7 @@ export function candidateSlot(
     lease,
     binaryVersion,
     emulationVersion,
-    strategy: OWN_STRATEGY,
+    strategy: OLDEST,
     source: 'native',
     isPlain: false,
     keepsName: false,
@@ -234,7 +239,7 @@ function planFaults(
   population: Pick<SimPlan, 'leases' | 'slots' | 'replicas'>,
   endsMs: number,
 ): readonly FaultPlan[] {
-  const all = Object.keys(FAULTS) as FaultKind[];
+  const all = (Object.keys(FAULTS) as FaultKind[]).filter((kind) => kind !== 'prioritySet');
   const share = chance.pick([0.15, 0.3, 0.6, 1]);
   const kinds = all.filter(() => chance.is(share));
   const [first = 'replicaPaused'] = kinds;
@@ -246,6 +251,20 @@ function planFaults(
       const kind = chance.pick(kinds) ?? first;
       return { id, kind, atMs, args: FAULTS[kind].plan(chance, population) };
     });
+}
+
+/** Leaders are moved in some runs, beside whatever goes wrong. */
+function planPriorities(
+  chance: Chance,
+  population: Pick<SimPlan, 'leases' | 'slots' | 'replicas'>,
+  endsMs: number,
+): readonly FaultPlan[] {
+  const count = chance.is(0.4) ? 1 + chance.upTo(8) : 0;
+  return Array.from({ length: count }, (_, index): FaultPlan => {
+    const atMs = chance.between(TROUBLE_BEGINS_MS, endsMs - 5000);
+    const kind = 'prioritySet';
+    return { id: FIRST_PRIORITY + index, kind, atMs, args: FAULTS[kind].plan(chance, population) };
+  });
 }
 
 function pickSome<T>(chance: Chance, from: readonly T[], count: number): readonly T[] {

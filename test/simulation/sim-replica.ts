@@ -102,6 +102,7 @@ export class SimReplica {
         notServed: () => {},
         gone: () => {},
         twinSeen: () => {},
+        priorityUnreadable: () => {},
         discoveryFailed: () => {},
         reflectorFailed: (error, { during }) => trace(() => `${name} ${during} failed: ${String(error)}`),
         reflectorObserver:

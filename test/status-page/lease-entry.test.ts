@@ -68,6 +68,22 @@ describe('what is shown of a Lease', () => {
       wantUntil: 7000,
     },
     {
+      name: 'with the priorities of its candidates, until the first of them ends',
+      input: makeInput()
+        .sees(makeLease('newer'), 0)
+        .candidates(newer.priority(5, 3000).seenAt(0), older.priority(-1).seenAt(0)),
+      at: 1000,
+      want: {
+        verdict:
+          'newer leads, as it is the best candidate under OldestEmulationVersion, for its higher priority.',
+        candidates: [
+          expect.objectContaining({ name: 'newer', priority: 5, priorityUntil: WALL_OFFSET_MS + 3000 }),
+          expect.objectContaining({ name: 'older', priority: -1, lostBy: 'LowerPriority' }),
+        ],
+      },
+      wantUntil: 3000,
+    },
+    {
       name: 'run out, since when, until its candidate has had time to answer',
       input: makeInput().sees(makeLease('older'), 0).candidates(newer.seenAt(0).pingedAt(12_000)),
       at: 12_000,

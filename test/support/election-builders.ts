@@ -7,12 +7,19 @@ import {
 } from '../../src/election/candidate-observation.ts';
 import type { ElectionInput, ObservedCandidate } from '../../src/election/election-input.ts';
 import { type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
-import type { ElectionSettings, Lease, LeaseCandidate, LeaseNotes } from '../../src/election/model.ts';
+import {
+  type ElectionSettings,
+  type Lease,
+  type LeaseCandidate,
+  type LeaseNotes,
+  NO_PRIORITY,
+} from '../../src/election/model.ts';
 import { withNotes } from '../../src/election/notes.ts';
 import { observeLease } from '../../src/election/observe-lease.ts';
 import type { Instant, MicroTime, Now } from '../../src/election/time.ts';
 
 export const OLDEST = 'OldestEmulationVersion';
+export const NEWEST = 'coordinated-leader-election.dev/NewestVersion';
 
 /** Wall time at instant 0 of every test: 2026-01-01T00:00:00Z. */
 export const WALL_START: MicroTime = BigInt(Date.UTC(2026, 0, 1)) * 1000n;
@@ -63,6 +70,12 @@ export class CandidateBuilder {
   /** A v1alpha1 candidate's ordered list. */
   wantsInOrder(...strategies: readonly string[]): CandidateBuilder {
     return this.with({ preference: { kind: 'preferredStrategies', strategies } });
+  }
+
+  /** Its priority, which ends at `endsAt`, if it does, and is `afterwards` from then on. */
+  priority(value: number, endsAt?: Instant, afterwards = 0): CandidateBuilder {
+    const end = endsAt === undefined ? undefined : { at: wallAt(endsAt), afterwards };
+    return this.with({ priority: { value, end, unreadable: undefined } });
   }
 
   createdAt(at: Instant): CandidateBuilder {
@@ -147,6 +160,7 @@ export function makeCandidate(name: string): CandidateBuilder {
     binaryVersion: '1.36.0',
     emulationVersion: '1.36.0',
     preference: { kind: 'strategy', strategy: OLDEST },
+    priority: NO_PRIORITY,
     renewTime: wallAt(-60_000),
     pingTime: undefined,
   });

@@ -6,7 +6,9 @@ import {
   createLockReport,
   createTraceFailureReport,
   NOT_SERVED_ADVICE,
+  UNREADABLE_PRIORITY,
 } from '../../src/telemetry/controller-report.ts';
+import { makeCandidateObject } from '../controller/make-objects.ts';
 import { makeReportedWorld, makeTelemetry } from './make-reported.ts';
 
 function makeReport() {
@@ -74,6 +76,30 @@ describe('an error that repeats', () => {
     report.discoveryFailed('text');
     expect(linesOf('Could not ask the API server what it serves')).toHaveLength(1);
   });
+});
+
+test('a priority that cannot be read is told once, with what to do about it (rule 16)', async () => {
+  const { world, linesOf } = makeReportedWorld();
+  await world.start();
+  world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+  const annotations = { 'coordinated-leader-election.dev/priority': 'high' };
+  world.annotate('leasecandidates', 'default/a', annotations);
+  await world.clock.advance(0);
+  world.renew('default/a');
+  await world.clock.advance(1000);
+  expect(linesOf(UNREADABLE_PRIORITY)).toMatchObject([
+    {
+      level: 'warn',
+      lease: 'default/scheduler',
+      candidate: 'a',
+      annotation: 'coordinated-leader-election.dev/priority: "high"',
+    },
+  ]);
+  world.annotate('leasecandidates', 'default/a', {});
+  await world.clock.advance(0);
+  world.annotate('leasecandidates', 'default/a', annotations);
+  await world.clock.advance(0);
+  expect(linesOf(UNREADABLE_PRIORITY)).toHaveLength(2);
 });
 
 describe('an API that is not served', () => {

@@ -75,6 +75,21 @@ describe('an Event on a Lease', () => {
     ]);
   });
 
+  test('says so when a preemption is due to a priority (rule 16)', async () => {
+    const { world, told } = await makeLedWorld(KEY);
+    const spec = { priority: 1 };
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.37.0', spec }));
+    await world.clock.advance(100);
+    world.renew('default/b');
+    await world.clock.advance(0);
+    world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
+    await world.clock.advance(0);
+    expect(told().slice(1)).toEqual([
+      `PreferredHolderSet: a is asked to yield to b under ${OLDEST}, for its higher priority`,
+      `LeaderPreempted: b leads after a under ${OLDEST}, for its higher priority: LeaseReleased`,
+    ]);
+  });
+
   test('warns of a preferred holder that failed, and why', async () => {
     const { world, events, measure } = await makePreferringWorld();
     world.renewLease(KEY);

@@ -1,7 +1,7 @@
 import { make } from './dom.js';
 import { electionItem } from './election-list.js';
 import { countCandidates } from './lease-list.js';
-import { durationText } from './time-text.js';
+import { clockText, durationText } from './time-text.js';
 import { candidateTone, splitKey, toneOf, toneTexts } from './words.js';
 
 /**
@@ -113,6 +113,8 @@ function candidateItem(candidate, { losses, states }, now) {
     name,
     binary = 'none',
     emulation = 'none',
+    priority,
+    priorityUntil,
     state,
     lostBy,
     isHolder,
@@ -136,6 +138,7 @@ function candidateItem(candidate, { losses, states }, now) {
       { class: 'versions' },
       make('span', {}, 'binary ', make('b', {}, binary)),
       make('span', {}, 'emulates ', make('b', {}, emulation)),
+      ...(priority === undefined ? [] : [prioritySpan(priority, priorityUntil, now)]),
     ),
     make('p', { class: 'why' }, why),
     make(
@@ -147,4 +150,14 @@ function candidateItem(candidate, { losses, states }, now) {
       ' ago.',
     ),
   );
+}
+
+/**
+ * @param {number} priority
+ * @param {number | undefined} until
+ * @param {number} now
+ */
+function prioritySpan(priority, until, now) {
+  const end = until === undefined ? [] : [` until ${clockText(until, now)}`];
+  return make('span', {}, 'priority ', make('b', {}, String(priority)), ...end);
 }

@@ -1,9 +1,16 @@
 import { networkFaults } from './network-faults.ts';
 import { objectFaults } from './object-faults.ts';
+import { priorityFaults } from './priority-faults.ts';
 import { processFaults } from './process-faults.ts';
 import { serverFaults } from './server-faults.ts';
 
 /** Everything that may go wrong. */
-export const FAULTS = { ...networkFaults, ...serverFaults, ...processFaults, ...objectFaults };
+export const FAULTS = {
+  ...networkFaults,
+  ...serverFaults,
+  ...processFaults,
+  ...objectFaults,
+  ...priorityFaults,
+};
 
 export type FaultKind = keyof typeof FAULTS;

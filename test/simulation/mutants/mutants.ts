@@ -270,14 +270,29 @@ export const MUTANTS: readonly Mutant[] = [
     'if (outcome.leader.name !== tenure.holder && view.at < 0) return decidePreemption(view, outcome);',
   ]),
   mutant('newest-first', 'elects the highest emulationVersion', [
-    'election/strategies.ts',
+    'election/strategy.ts',
     'return left.compare(right);',
     'return right.compare(left);',
   ]),
   mutant('age-evicts', 'has a holder give way to an older candidate of the same version', [
-    'election/strategies.ts',
-    'compareMerit: (a, b) => compareBy(oldestVersionsFirst, a, b),',
-    'compareMerit: (a, b) => compareBy(oldestFirst, a, b),',
+    'election/strategy.ts',
+    'comparePreemption: (a, b) => compareBy(evicting, a, b),',
+    'comparePreemption: (a, b) => compareBy(all, a, b),',
+  ]),
+  mutant('version-evicts-newest', 'has a holder give way to a newer version under NewestVersion', [
+    'election/newest-version.ts',
+    'choosing: [',
+    'preempting: [',
+  ]),
+  mutant('priority-for-ever', 'does not notice that a priority has ended', [
+    'election/priority.ts',
+    'if (end === undefined || wall < end.at) return candidate;',
+    'if (end === undefined || wall !== end.at) return candidate;',
+  ]),
+  mutant('priority-never-preempts', 'has no holder give way to a higher priority', [
+    'election/strategy.ts',
+    'comparePreemption: (a, b) => compareBy(evicting, a, b),',
+    'comparePreemption: (a, b) => compareBy(evicting.slice(1), a, b),',
   ]),
   mutant('conflict-is-none', 'follows the first of two strategies in a conflict', [
     'election/resolve-strategy.ts',

@@ -1,0 +1,65 @@
+import { drainCandidates, undrainCandidates } from '../moving/drain.ts';
+import type { Selection } from '../moving/selected-candidates.ts';
+import { type MoveRequest, transferLease } from '../moving/transfer.ts';
+import type {
+  DrainSettings,
+  MovingSettings,
+  SelectionSettings,
+  TransferSettings,
+  UndrainSettings,
+} from '../settings/moving-settings.ts';
+import type { Host } from '../support/host.ts';
+import { printableLines } from '../support/printable.ts';
+import { type ClusterConnection, withCluster } from './cluster-connection.ts';
+import { exitCode } from './exit-code.ts';
+
+/** In characters. */
+const LONGEST_LINE = 1000;
+
+/** Has a candidate lead a Lease; resolves to an exit code. */
+export function runTransfer(lease: string, settings: TransferSettings, host: Host): Promise<number> {
+  return withCluster(settings, host, async (connection) => {
+    const request = requestOf(settings, connection, connection.namespace, host);
+    const leads = await transferLease(lease, settings.to, request);
+    return leads ? exitCode.ok : exitCode.leaderStays;
+  });
+}
+
+/** Moves leaders off candidates; resolves to an exit code. */
+export function runDrain(settings: DrainSettings, host: Host): Promise<number> {
+  return withCluster(settings, host, async (connection) => {
+    const namespace = settings.allNamespaces ? '' : connection.namespace;
+    const request = requestOf(settings, connection, namespace, host);
+    const haveMoved = await drainCandidates(selectionOf(settings), request);
+    return haveMoved ? exitCode.ok : exitCode.leaderStays;
+  });
+}
+
+/** Takes back what the other two have set; resolves to an exit code. */
+export function runUndrain(settings: UndrainSettings, host: Host): Promise<number> {
+  return withCluster(settings, host, async ({ client, namespace: own }) => {
+    const namespace = settings.allNamespaces ? '' : own;
+    await undrainCandidates(selectionOf(settings), { client, namespace, tell: toStdout(host) });
+    return exitCode.ok;
+  });
+}
+
+function requestOf(
+  settings: MovingSettings,
+  { client, clock }: ClusterConnection,
+  namespace: string,
+  host: Host,
+): MoveRequest {
+  const { lockNamespace, forMs, timeoutMs } = settings;
+  return { client, clock, settings, lockNamespace, namespace, forMs, timeoutMs, tell: toStdout(host) };
+}
+
+function selectionOf({ selector, node, candidate }: SelectionSettings): Selection {
+  if (selector !== undefined) return { kind: 'labels', selector };
+  if (node !== undefined) return { kind: 'node', node };
+  return candidate === undefined ? { kind: 'all' } : { kind: 'candidate', name: candidate };
+}
+
+function toStdout({ stdout }: Host): (line: string) => void {
+  return (line) => stdout.write(`${printableLines(line, LONGEST_LINE)}\n`);
+}

@@ -1,0 +1,53 @@
+import { GROUP } from '../election/group.ts';
+import { NO_PRIORITY, type Priority } from '../election/model.ts';
+import { isJsonObject, type JsonObject } from '../support/json.ts';
+import { shortened } from '../support/printable.ts';
+import { parseMicroTime } from './micro-time.ts';
+import { integerField, type RawObject, specOf, textField } from './raw-object.ts';
+
+/** The priority of a candidate of either group, as an int32; it counts instead of `spec.priority` (rule 16). */
+export const PRIORITY_ANNOTATION = `${GROUP}/priority`;
+
+/** When the annotation's priority ends, in RFC 3339. */
+export const PRIORITY_UNTIL_ANNOTATION = `${GROUP}/priority-until`;
+
+/** Of an annotation that cannot be read, in characters. */
+const MOST_SHOWN = 100;
+
+/**
+ * The priority of a LeaseCandidate. Never throws: where either annotation cannot be read, neither counts, as a priority that
+ * was to end must not last.
+ */
+export function decodePriority(object: RawObject): Priority {
+  const lasting = integerField(specOf(object), 'priority') ?? 0;
+  const annotations = object.metadata['annotations'];
+  if (!isJsonObject(annotations)) return lastingPriority(lasting);
+  const text = textField(annotations, PRIORITY_ANNOTATION);
+  if (text === undefined) return lastingPriority(lasting);
+  const value = parseInt32(text);
+  if (value === undefined) return unreadable(lasting, annotations, PRIORITY_ANNOTATION);
+  const until = textField(annotations, PRIORITY_UNTIL_ANNOTATION);
+  if (until === undefined) return lastingPriority(value);
+  const at = parseMicroTime(until);
+  if (at === undefined) return unreadable(lasting, annotations, PRIORITY_UNTIL_ANNOTATION);
+  return { value, end: { at, afterwards: lasting }, unreadable: undefined };
+}
+
+function lastingPriority(value: number): Priority {
+  return value === 0 ? NO_PRIORITY : { value, end: undefined, unreadable: undefined };
+}
+
+function unreadable(value: number, annotations: JsonObject, name: string): Priority {
+  return {
+    value,
+    end: undefined,
+    unreadable: `${name}: ${shortened(JSON.stringify(annotations[name]), MOST_SHOWN)}`,
+  };
+}
+
+/** A whole number as text; undefined where it is none, or has more than 32 bits. */
+export function parseInt32(text: string): number | undefined {
+  if (!/^[+-]?\d{1,10}$/.test(text)) return undefined;
+  const value = Number(text);
+  return value === (value | 0) ? value | 0 : undefined;
+}

@@ -1,0 +1,102 @@
+import { GROUP } from '../election/group.ts';
+import type { MicroTime } from '../election/time.ts';
+import { isJsonObject, type JsonObject } from '../support/json.ts';
+import { PRIORITY_ANNOTATION, PRIORITY_UNTIL_ANNOTATION } from './candidate-priority.ts';
+import type { RequestBody } from './lease-patch.ts';
+import { formatMicroTime } from './micro-time.ts';
+import { type RawObject, textField } from './raw-object.ts';
+
+/** Which command has set a candidate's priority, as JSON: what it wrote, and what stood there before. */
+export const PRIORITY_SET_BY_ANNOTATION = `${GROUP}/priority-set-by`;
+
+/** The commands that set priorities. */
+export type PriorityCommand = 'drain' | 'transfer';
+
+/** What a command writes. */
+export interface PriorityChange {
+  readonly by: PriorityCommand;
+  readonly priority: number;
+  readonly until: MicroTime;
+}
+
+/** The two annotations of a priority as they stand; null where one is absent. */
+interface Annotations {
+  readonly priority: string | null;
+  readonly until: string | null;
+}
+
+/** What a command has written, and what stood there before. */
+interface Mark extends Annotations {
+  readonly before: Annotations;
+}
+
+const NOTHING: Annotations = { priority: null, until: null };
+
+/** The JSON merge patch that sets a priority, with a mark by which {@link priorityRemoval} takes it back. */
+export function priorityPatch(object: RawObject, { by, priority, until }: PriorityChange): RequestBody {
+  const present = presentIn(object);
+  const mark = markOn(object);
+  // What a command has set before this one is not what somebody wants back.
+  const before = mark && isSame(mark, present) ? mark.before : present;
+  const written: Annotations = { priority: String(priority), until: formatMicroTime(until) };
+  return patchOf(object, written, JSON.stringify({ by, ...written, before }));
+}
+
+/**
+ * The JSON merge patch that takes back what a command has set, and nothing else: what somebody has written over it stays.
+ * Undefined where no command has set anything.
+ */
+export function priorityRemoval(object: RawObject): RequestBody | undefined {
+  const mark = markOn(object);
+  if (!mark) return undefined;
+  const present = presentIn(object);
+  return patchOf(object, isSame(mark, present) ? mark.before : present, null);
+}
+
+function patchOf(object: RawObject, { priority, until }: Annotations, mark: string | null): RequestBody {
+  const annotations = {
+    [PRIORITY_ANNOTATION]: priority,
+    [PRIORITY_UNTIL_ANNOTATION]: until,
+    [PRIORITY_SET_BY_ANNOTATION]: mark,
+  };
+  // The uid, as the next one of that name is another program; no resourceVersion, as renewals are no reason to refuse it.
+  return { metadata: { uid: object.metadata.uid ?? '', annotations } };
+}
+
+function presentIn(object: RawObject): Annotations {
+  const annotations = annotationsOf(object);
+  return {
+    priority: textField(annotations, PRIORITY_ANNOTATION) ?? null,
+    until: textField(annotations, PRIORITY_UNTIL_ANNOTATION) ?? null,
+  };
+}
+
+function isSame(a: Annotations, b: Annotations): boolean {
+  return a.priority === b.priority && a.until === b.until;
+}
+
+function markOn(object: RawObject): Mark | undefined {
+  const text = textField(annotationsOf(object), PRIORITY_SET_BY_ANNOTATION);
+  if (text === undefined) return undefined;
+  const mark = parseJson(text);
+  const { before } = isJsonObject(mark) ? mark : {};
+  return { ...readFrom(mark), before: readFrom(before) };
+}
+
+function readFrom(value: unknown): Annotations {
+  if (!isJsonObject(value)) return NOTHING;
+  return { priority: textField(value, 'priority') ?? null, until: textField(value, 'until') ?? null };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function annotationsOf({ metadata }: RawObject): JsonObject {
+  const { annotations } = metadata as { annotations?: unknown };
+  return isJsonObject(annotations) ? annotations : {};
+}

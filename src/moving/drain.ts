@@ -1,0 +1,124 @@
+import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';
+import type { ElectionInput } from '../election/election-input.ts';
+import type { Now } from '../election/time.ts';
+import { lookAtElections } from '../inspection/elections.ts';
+import { counted } from '../inspection/lease-status.ts';
+import { lookAtLock } from '../inspection/lock-holder.ts';
+import { sleep } from '../support/clock.ts';
+import { leaderOf, obstacleAbove, whyItStays } from './prospects.ts';
+import { type Selection, selectCandidates } from './selected-candidates.ts';
+import { LOOK_PERIOD_MS, type MoveRequest, pending } from './transfer.ts';
+import { setPriority, unsetPriority } from './write-priority.ts';
+
+/** Behind whoever has no priority, and whoever was put a little behind by hand. */
+const DRAINED = -1000;
+
+/**
+ * Puts candidates behind all others, and waits until those of them that lead have been followed by others. Resolves to
+ * whether all have; those that have not are told, and why.
+ *
+ * @throws as the client does.
+ */
+export async function drainCandidates(selection: Selection, request: MoveRequest): Promise<boolean> {
+  const { client, clock, namespace, forMs, tell } = request;
+  const selected = await selectCandidates(client, namespace, selection);
+  if (selected.length === 0) {
+    tell(nobodySelected(selection));
+    return true;
+  }
+  const leases = new Map<LeaseKey, Set<string>>();
+  for (const { candidate } of selected) {
+    const key = leaseKey(candidate.namespace, candidate.leaseName);
+    leases.set(key, (leases.get(key) ?? new Set<string>()).add(candidate.name));
+  }
+  const before = await leadersNow(request);
+  const led = [...leases].flatMap(([key, drained]) => {
+    const leader = before.get(key)?.leader;
+    return leader !== undefined && drained.has(leader) ? [{ key, drained, leader }] : [];
+  });
+  const until = clock.wallTime() + BigInt(forMs) * 1000n;
+  await Promise.all(
+    selected.map((candidate) => setPriority(client, candidate, { by: 'drain', priority: DRAINED, until })),
+  );
+  tell(
+    `${counted(selected.length, 'candidate')} of ${counted(leases.size, 'Lease')} drained, ${led.length} of them leading.`,
+  );
+  return await followLeaders(led, request);
+}
+
+interface LedLease {
+  readonly key: LeaseKey;
+  readonly drained: ReadonlySet<string>;
+  readonly leader: string;
+}
+
+async function followLeaders(led: readonly LedLease[], request: MoveRequest): Promise<boolean> {
+  const { client, clock, lockNamespace, timeoutMs, tell } = request;
+  const obstacle =
+    led.length === 0 ? undefined : obstacleAbove(await lookAtLock(client, clock, lockNamespace));
+  const startedAt = clock.now();
+  let haveAllMoved = true;
+  const stays = ({ key, leader }: LedLease, why: string) => {
+    haveAllMoved = false;
+    tell(`${key} stays with ${leader}: ${why}.`);
+    return false;
+  };
+  let waiting = led;
+  while (waiting.length > 0) {
+    const seen = await leadersNow(request);
+    const isOver = clock.now() - startedAt >= timeoutMs;
+    waiting = waiting.filter((lease) => {
+      const { key, drained, leader } = lease;
+      const { input, leader: present, now } = seen.get(key) ?? {};
+      if (present !== undefined && !drained.has(present)) {
+        tell(`${key} has moved from ${leader} to ${present}.`);
+        return false;
+      }
+      if (!input || !now) return stays(lease, 'it has gone');
+      const why = obstacle ?? whyItStays(input, drained, now);
+      if (why !== undefined) return stays(lease, why);
+      return isOver ? stays(lease, `for now. ${pending(input, now)}`.replace(/\.$/, '')) : true;
+    });
+    if (waiting.length > 0) await sleep(clock, LOOK_PERIOD_MS);
+  }
+  return haveAllMoved;
+}
+
+/** Takes back what `drain` and `transfer` have set; resolves to how many candidates had something. @throws as the client does. */
+export async function undrainCandidates(
+  selection: Selection,
+  { client, namespace, tell }: Pick<MoveRequest, 'client' | 'namespace' | 'tell'>,
+): Promise<number> {
+  const selected = await selectCandidates(client, namespace, selection);
+  const removed = await Promise.all(
+    selected.map(async (one) => ((await unsetPriority(client, one)) ? one : undefined)),
+  );
+  const those = removed.filter((one) => one !== undefined);
+  for (const { candidate } of those)
+    tell(`${candidate.namespace}/${candidate.name} has its own priority again.`);
+  if (those.length === 0) tell('Nothing was set by drain or transfer there.');
+  return those.length;
+}
+
+async function leadersNow({ client, clock, settings, namespace }: MoveRequest) {
+  const { elections, now } = await lookAtElections({ client, clock, settings, namespace });
+  return new Map(
+    elections.map(({ input }): [LeaseKey, { input: ElectionInput; leader: string | undefined; now: Now }] => [
+      leaseKey(input.namespace, input.name),
+      { input, leader: leaderOf(input, now), now },
+    ]),
+  );
+}
+
+function nobodySelected(selection: Selection): string {
+  switch (selection.kind) {
+    case 'labels':
+      return `No LeaseCandidate has the labels ${selection.selector}; nothing was drained.`;
+    case 'node':
+      return `No LeaseCandidate has an ownerReference to a Pod on node ${selection.node}; nothing was drained. Select by --selector or --candidate instead.`;
+    case 'candidate':
+      return `There is no LeaseCandidate ${selection.name}; nothing was drained.`;
+    case 'all':
+      return 'There are no LeaseCandidates; nothing was drained.';
+  }
+}

@@ -1,0 +1,107 @@
+import type { ElectionInput } from '../election/election-input.ts';
+import type { ElectionSettings } from '../election/model.ts';
+import { REASONS } from '../election/reason.ts';
+import type { Now } from '../election/time.ts';
+import { lookAtElections } from '../inspection/elections.ts';
+import { statusOf } from '../inspection/lease-status.ts';
+import { lookAtLock } from '../inspection/lock-holder.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { type Clock, sleep } from '../support/clock.ts';
+import { humanDuration } from '../support/human-duration.ts';
+import { leaderOf, obstacleAbove, obstacleTo, priorityAbove } from './prospects.ts';
+import { selectCandidates } from './selected-candidates.ts';
+import { setPriority, unsetPriority } from './write-priority.ts';
+
+/** What commands that move leaders have in common. */
+export interface MoveRequest {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  readonly settings: ElectionSettings;
+  /** Where the coordinator's lock is. */
+  readonly lockNamespace: string;
+  /** Empty: all. */
+  readonly namespace: string;
+  /** For how long the priority is to last, in milliseconds. */
+  readonly forMs: number;
+  /** How long to wait for leaders to move, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Told of what has happened, a line at a time. */
+  readonly tell: (line: string) => void;
+}
+
+/** How often to look, in milliseconds. */
+export const LOOK_PERIOD_MS = 1000;
+
+/**
+ * Gives a candidate the highest priority among those of its Lease, and waits until it leads. Resolves to whether it does;
+ * what kept it from that is told. Where it is known that it cannot, nothing is written, or what was is taken back.
+ *
+ * @throws as the client does.
+ */
+export async function transferLease(lease: string, name: string, request: MoveRequest): Promise<boolean> {
+  const { client, clock, namespace, lockNamespace, forMs, timeoutMs, tell } = request;
+  const refuse = (why: string) => {
+    tell(`${name} cannot lead ${namespace}/${lease}: ${why}.`);
+    return false;
+  };
+  const [{ input, now }, lock] = await Promise.all([
+    look(lease, request),
+    lookAtLock(client, clock, lockNamespace),
+  ]);
+  const priority = priorityAbove(input, name);
+  if (priority === undefined) return refuse('another candidate has the highest priority that there is');
+  const obstacle = obstacleTo(input, name, priority, now) ?? obstacleAbove(lock);
+  if (obstacle !== undefined) return refuse(obstacle);
+  const target = await findTarget(lease, name, request);
+  const until = clock.wallTime() + BigInt(forMs) * 1000n;
+  if (!target || !(await setPriority(client, target, { by: 'transfer', priority, until })))
+    return refuse('its LeaseCandidate has just gone');
+  tell(`${name} has the priority ${priority}; waiting until it leads ${namespace}/${lease}.`);
+
+  const former = leaderOf(input, now);
+  const startedAt = clock.now();
+  for (;;) {
+    const seen = await look(lease, request);
+    if (leaderOf(seen.input, seen.now) === name) {
+      const took = humanDuration(Math.round((clock.now() - startedAt) / 1000));
+      tell(former === name ? `${name} leads already.` : `${name} leads, after ${took}.`);
+      return true;
+    }
+    const why = obstacleTo(seen.input, name, priority, seen.now);
+    if (why !== undefined) {
+      const written = await findTarget(lease, name, request);
+      if (written) await unsetPriority(client, written);
+      return refuse(`${why}. Its priority was taken back`);
+    }
+    if (clock.now() - startedAt >= timeoutMs) {
+      tell(
+        `${name} does not lead yet: ${pending(seen.input, seen.now)} Its priority stays; undrain takes it back.`,
+      );
+      return false;
+    }
+    await sleep(clock, LOOK_PERIOD_MS);
+  }
+}
+
+/** What a Lease is waiting for, in a sentence. */
+export function pending(input: ElectionInput, now: Now): string {
+  const { reason, waitingFor } = statusOf({ input, rawLease: undefined }, now);
+  return `${reason}. ${REASONS[reason]}${waitingFor === undefined ? '' : ` It waits for ${waitingFor}.`}`;
+}
+
+async function look(
+  leaseName: string,
+  { client, clock, settings, namespace }: MoveRequest,
+): Promise<{ readonly input: ElectionInput; readonly now: Now }> {
+  const { elections, now } = await lookAtElections({ client, clock, settings, namespace, leaseName });
+  const found = elections.find(({ input }) => input.name === leaseName);
+  if (!found) throw new Error(`there is no Lease ${leaseName} in ${namespace} namespace`);
+  return { input: found.input, now };
+}
+
+/** Of two of one name the native one counts (rule 13). */
+async function findTarget(lease: string, name: string, { client, namespace }: MoveRequest) {
+  const found = await selectCandidates(client, namespace, { kind: 'candidate', name });
+  const those = found.filter(({ candidate }) => candidate.leaseName === lease);
+  return those.find(({ candidate }) => candidate.source === 'native') ?? those[0];
+}

@@ -1,0 +1,126 @@
+import { type InspectionSettings, inspectionRows, lockRow, statusSettings } from './inspection-settings.ts';
+import { boolean, duration, text } from './setting-values.ts';
+import type { Setting, SettingsTable } from './settings-table.ts';
+
+/** What the commands that move leaders have in common, validated. */
+export interface MovingSettings extends InspectionSettings {
+  /** The namespace of the coordinator's lock. */
+  readonly lockNamespace: string;
+  /** For how long the priority lasts, in milliseconds. */
+  readonly forMs: number;
+  /** How long to wait for leaders to move, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** Everything the `transfer` command can be told, validated. */
+export interface TransferSettings extends MovingSettings {
+  /** Name of the candidate that is to lead. */
+  readonly to: string;
+}
+
+/** Which candidates `drain` and `undrain` are about: exactly one of these is given. */
+export interface SelectionSettings {
+  readonly allNamespaces: boolean;
+  readonly selector: string | undefined;
+  readonly node: string | undefined;
+  readonly candidate: string | undefined;
+}
+
+/** Everything the `drain` command can be told, validated. */
+export interface DrainSettings extends MovingSettings, SelectionSettings {}
+
+/** Everything the `undrain` command can be told, validated. */
+export interface UndrainSettings extends InspectionSettings, SelectionSettings {
+  readonly all: boolean;
+}
+
+const movingRows: Pick<SettingsTable<MovingSettings>['settings'], 'lockNamespace' | 'forMs' | 'timeoutMs'> = {
+  lockNamespace: lockRow,
+  forMs: {
+    flag: 'for',
+    placeholder: '<duration>',
+    default: '1h',
+    description: 'when it ends by itself, at most 24h',
+    group: 'Time:',
+    parse: duration({ min: '1s', max: '24h' }),
+  },
+  timeoutMs: {
+    flag: 'timeout',
+    placeholder: '<duration>',
+    default: '2m',
+    description: 'how long to wait for leaders to move',
+    group: 'Time:',
+    parse: duration({ min: '1s', max: '1h' }),
+  },
+};
+
+const selectionRows: SettingsTable<SelectionSettings>['settings'] = {
+  allNamespaces: statusSettings.settings.allNamespaces,
+  selector: {
+    ...selecting('selector', '<labels>', 'candidates with these labels, as kubectl has them'),
+    short: 'l',
+  },
+  node: selecting('node', '<name>', 'candidates whose ownerReference is a Pod on this node'),
+  candidate: selecting('candidate', '<name>', 'the candidate of this name'),
+};
+
+function selecting(flag: string, placeholder: string, description: string): Setting<string | undefined> {
+  const group = 'Candidates:';
+  return { flag, placeholder, default: undefined, defaultNote: 'none', description, group, parse: text };
+}
+
+/** Every setting of `transfer`. */
+export const transferSettings: SettingsTable<TransferSettings> = {
+  envPrefix: 'CLE_TRANSFER',
+  settings: {
+    ...inspectionRows,
+    to: {
+      flag: 'to',
+      placeholder: '<candidate>',
+      default: '',
+      defaultNote: 'has to be given',
+      description: 'name of the candidate that is to lead',
+      group: 'Candidates:',
+      parse: (given) => ({ value: given }),
+    },
+    ...movingRows,
+  },
+  contradictionsIn: ({ to }) => (to === '' ? ['it is not said who is to lead: give --to candidate'] : []),
+};
+
+/** Every setting of `drain`. */
+export const drainSettings: SettingsTable<DrainSettings> = {
+  envPrefix: 'CLE_DRAIN',
+  settings: { ...inspectionRows, ...selectionRows, ...movingRows },
+  contradictionsIn: (settings) =>
+    contradictionsOf(selectionsOf(settings), '--selector, --node or --candidate'),
+};
+
+/** Every setting of `undrain`. */
+export const undrainSettings: SettingsTable<UndrainSettings> = {
+  envPrefix: 'CLE_UNDRAIN',
+  settings: {
+    ...inspectionRows,
+    ...selectionRows,
+    all: {
+      flag: 'all',
+      default: 'false',
+      description: 'every candidate',
+      group: 'Candidates:',
+      parse: boolean,
+    },
+  },
+  contradictionsIn: (settings) =>
+    contradictionsOf(
+      selectionsOf(settings) + (settings.all ? 1 : 0),
+      '--selector, --node, --candidate or --all',
+    ),
+};
+
+function selectionsOf({ selector, node, candidate }: SelectionSettings): number {
+  return [selector, node, candidate].filter((given) => given !== undefined).length;
+}
+
+function contradictionsOf(given: number, flags: string): readonly string[] {
+  return given === 1 ? [] : [`give one of ${flags}`];
+}

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { runDrain, runTransfer, runUndrain } from '../../src/cli/move-leaders.ts';
+import type { Host } from '../../src/support/host.ts';
+import {
+  type LookingSite,
+  lookingSettings,
+  makeLookingHost,
+  startLookingSite,
+  timeAt,
+} from './looking-site.ts';
+
+const STRATEGY = 'OldestEmulationVersion';
+const PRIORITY = 'coordinated-leader-election.dev/priority';
+
+/** A Lease that `x-1` leads, with `x-2` beside it, and somebody who says that it coordinates, but does nothing. */
+async function startMovingSite(hasCoordinator = true): Promise<LookingSite> {
+  const site = await startLookingSite();
+  const renewed = { leaseDurationSeconds: 15, renewTime: timeAt(-1) };
+  if (hasCoordinator) {
+    const holderIdentity = 'coordinated-leader-election_x';
+    await site.putLease('kube-system', 'leader-election-controller', { holderIdentity, ...renewed });
+  }
+  await site.putLease('default', 'x', { holderIdentity: 'x-1', strategy: STRATEGY, ...renewed });
+  const versions = { binaryVersion: '1.36.0', emulationVersion: '1.36.0' };
+  const candidate = { leaseName: 'x', renewTime: timeAt(-90), ...versions };
+  await site.putCandidate('default', 'x-1', candidate);
+  await site.putCandidate('default', 'x-2', candidate, { [PRIORITY]: '3' });
+  return site;
+}
+
+const unselected = { allNamespaces: false, selector: undefined, node: undefined, candidate: undefined };
+const soon = { forMs: 60_000, timeoutMs: 1 };
+
+async function move(run: (host: Host) => Promise<number>) {
+  const host = makeLookingHost();
+  // Waiting takes time, though the wall clock stands still.
+  const moving = { ...host, clock: { ...host.clock, now: () => performance.now() } };
+  return { code: await run(moving), ...host.said };
+}
+
+let site: LookingSite;
+beforeAll(async () => {
+  site = await startMovingSite();
+});
+afterAll(() => site.stop());
+
+const settings = () => lookingSettings(site.kubeconfig);
+
+describe('a leader that does not move in time', () => {
+  test('is told of by transfer, whose priority stays until undrain takes it back', async () => {
+    const { code, out } = await move((host) => runTransfer('x', { ...settings(), ...soon, to: 'x-2' }, host));
+    expect(code).toBe(5);
+    expect(out).toMatch(
+      /^x-2 has the priority 1; waiting until it leads default\/x\.\nx-2 does not lead yet: AwaitingAcks\. .* Its priority stays; undrain takes it back\.\n$/,
+    );
+    const undrain = () => move((host) => runUndrain({ ...settings(), ...unselected, all: true }, host));
+    expect(await undrain()).toMatchObject({ code: 0, out: 'default/x-2 has its own priority again.\n' });
+    expect(await undrain()).toMatchObject({ code: 0, out: 'Nothing was set by drain or transfer there.\n' });
+  });
+
+  test('is told of by drain', async () => {
+    const drained = { ...settings(), ...soon, ...unselected, candidate: 'x-1' };
+    const { code, out } = await move((host) => runDrain(drained, host));
+    expect(code).toBe(5);
+    expect(out).toMatch(
+      /^1 candidate of 1 Lease drained, 1 of them leading\.\ndefault\/x stays with x-1: for now\. AwaitingAcks\. .*[^.]\.\n$/,
+    );
+  });
+});
+
+test('drain says so where nothing is selected, and changes nothing', async () => {
+  const drained = { ...settings(), ...soon, ...unselected, selector: 'zone=b' };
+  expect(await move((host) => runDrain(drained, host))).toMatchObject({
+    code: 0,
+    out: 'No LeaseCandidate has the labels zone=b; nothing was drained.\n',
+  });
+});
+
+test('no leader moves while nobody coordinates, which is told before anything is written', async () => {
+  const idle = await startMovingSite(false);
+  onTestFinished(() => idle.stop());
+  const at = lookingSettings(idle.kubeconfig);
+  const transferred = await move((host) => runTransfer('x', { ...at, ...soon, to: 'x-2' }, host));
+  expect(transferred).toMatchObject({
+    code: 5,
+    out: 'x-2 cannot lead default/x: nobody coordinates; doctor says more.\n',
+  });
+  const undrained = await move((host) => runUndrain({ ...at, ...unselected, all: true }, host));
+  expect(undrained.out).toBe('Nothing was set by drain or transfer there.\n');
+});
+
+test('whoever may not patch candidates is told which right is missing', async () => {
+  const reader = lookingSettings(site.readOnlyKubeconfig);
+  await expect(move((host) => runTransfer('x', { ...reader, ...soon, to: 'x-2' }, host))).rejects.toThrow(
+    /403.*Ask for the right to patch leasecandidates in coordination\.k8s\.io$/,
+  );
+});

@@ -1,0 +1,45 @@
+import {
+  PRIORITY_ANNOTATION,
+  PRIORITY_UNTIL_ANNOTATION,
+} from '../../../src/coordination/candidate-priority.ts';
+import { formatMicroTime } from '../../../src/coordination/micro-time.ts';
+import { candidateResourceOf } from '../sim-store.ts';
+import { type Fault, fault } from './fault.ts';
+
+/** Who moves leaders. */
+export const PRIORITY_WRITER = 'on-call';
+
+interface PriorityArgs {
+  readonly slot: string;
+  /** Undefined: whatever was set is taken off. */
+  readonly priority: number | undefined;
+  /** Undefined: without an end. */
+  readonly forMs: number | undefined;
+}
+
+/** What people do to move leaders (rule 16). */
+export const priorityFaults = {
+  prioritySet: fault<PriorityArgs>({
+    plan: (chance, { slots }) => ({
+      slot: chance.pick(slots)?.name ?? '',
+      priority: chance.pick([1, 1, 100, -1000, undefined]),
+      forMs: chance.is(0.5) ? chance.between(1000, 90_000) : undefined,
+    }),
+    strike: (world, { slot, priority, forMs }) => {
+      const candidate = world.candidateOf(slot);
+      if (!candidate) return false;
+      const until = forMs && formatMicroTime(world.clock.wallTime() + BigInt(forMs) * 1000n);
+      const annotations = {
+        ...(priority !== undefined && { [PRIORITY_ANNOTATION]: String(priority) }),
+        ...(priority !== undefined && until !== undefined && { [PRIORITY_UNTIL_ANNOTATION]: until }),
+      };
+      const metadata = { ...candidate.metadata, annotations };
+      world.writeAs(PRIORITY_WRITER, candidateResourceOf(candidate), candidate, { ...candidate, metadata });
+      return true;
+    },
+    settlesWithin: {
+      ms: 75_000,
+      why: 'who is to lead now is asked and preferred, and the Lease of the holder runs out, 60 s at the longest; where the priority ends, as long again from then on',
+    },
+  }),
+} satisfies Record<string, Fault<unknown>>;
