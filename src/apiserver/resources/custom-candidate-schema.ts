@@ -58,7 +58,7 @@ const specSchema: StructSchema = {
     strategy: {
       type: text,
       description:
-        'How the leader is chosen among candidates of equal priority. OldestEmulationVersion elects the lowest emulationVersion, then the lowest binaryVersion, then the oldest candidate, then the first name. Any other strategy has a domain in its name, such as example.com/nearest. If candidates of a Lease differ, the strategy of the highest binaryVersion counts.',
+        'How the leader is chosen among candidates of equal priority. OldestEmulationVersion elects the lowest emulationVersion, then the lowest binaryVersion, then the oldest candidate, then the first name. coordinated-leader-election.dev/NewestVersion elects the highest binaryVersion, then the highest emulationVersion, and has no leader give way to a version. Any other strategy has a domain in its name, such as example.com/nearest. If candidates of a Lease differ, the strategy of the highest binaryVersion counts.',
       zero: 'keep',
       default: OLDEST_EMULATION_VERSION,
       maxLength: 317,

@@ -27,8 +27,8 @@ export const MUTANTS: readonly Mutant[] = [
   // What a write rests on.
   mutant('lease-without-version', 'writes Leases whatever their resourceVersion is', [
     'coordination/lease-patch.ts',
-    'return { metadata: { uid, resourceVersion }, spec: changedFields(change) };',
-    'return { metadata: { uid, ...(resourceVersion === "" && { resourceVersion }) }, spec: changedFields(change) };',
+    'return { metadata: { uid, resourceVersion, ...annotations(notes) }, spec: changedFields(change) };',
+    'return { metadata: { uid, ...(resourceVersion === "" && { resourceVersion }), ...annotations(notes) }, spec: changedFields(change) };',
   ]),
   mutant('ping-without-version', 'pings candidates whatever their resourceVersion is', [
     'coordination/lease-patch.ts',
@@ -175,13 +175,13 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant('transitions-not-counted', 'leaves leaseTransitions as it is when the holder changes', [
     'coordination/lease-patch.ts',
-    '        leaseTransitions: change.leaseTransitions,\n',
-    '',
+    'leaseTransitions: change.leaseTransitions,\n        strategy: change.strategy,',
+    'strategy: change.strategy,',
   ]),
   mutant('transitions-reset', 'sets leaseTransitions to 0 with each grant', [
     'coordination/lease-patch.ts',
-    'leaseTransitions: change.leaseTransitions,',
-    'leaseTransitions: 0 * change.leaseTransitions,',
+    'leaseTransitions: change.leaseTransitions,\n        strategy: change.strategy,',
+    'leaseTransitions: 0 * change.leaseTransitions,\n        strategy: change.strategy,',
   ]),
   // One coordinator.
   mutant(
