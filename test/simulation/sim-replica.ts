@@ -127,7 +127,7 @@ export class SimReplica {
       this.isRunning &&
       !this.process.isPaused &&
       this.hasSynced &&
-      this.client.openWatches === 2 &&
+      this.client.openWatches === 1 + this.controller.candidateApis.length &&
       !this.client.isBehind
     );
   }
