@@ -1,4 +1,3 @@
-import { CUSTOM_API_VERSION } from '../coordination/candidate-sources.ts';
 import { coordinatorLease } from '../election/coordinator-lease.ts';
 import { REASONS, type Reason } from '../election/reason.ts';
 import type { MicroTime } from '../election/time.ts';
@@ -94,7 +93,7 @@ function checkApi({ elections, serverVersion, limitedTo }: Evidence): Finding {
   };
 }
 
-function checkGate({ trial, elections }: Evidence): Finding {
+function checkGate({ trial }: Evidence): Finding {
   const check = 'FeatureGate';
   if (trial.kind === 'refused') {
     return {
@@ -109,15 +108,10 @@ function checkGate({ trial, elections }: Evidence): Finding {
   }
   if (trial.keepsStrategy)
     return { check, severity: 'ok', what: 'Leases keep strategy and preferredHolder.' };
-  const isCustomServed = elections?.candidateApis.includes(CUSTOM_API_VERSION) ?? false;
   return {
     check,
-    severity: isCustomServed ? 'warning' : 'error',
-    what: 'The server drops strategy from Leases.',
-    meaning:
-      'The feature gate CoordinatedLeaderElection is off: no holder is ever told of a better candidate.' +
-      (isCustomServed ? ' Leaders are elected, and replaced when they are gone.' : ''),
-    advice: FLAGS,
+    severity: 'ok',
+    what: 'Leases do not keep strategy and preferredHolder, as the feature gate CoordinatedLeaderElection is off. They are kept in annotations, and a leader that does not know these is made to give way by a fence.',
   };
 }
 
@@ -234,7 +228,8 @@ function checkLeases({ elections }: Evidence): readonly Finding[] {
     if (PASSING.has(reason) || advice === undefined) return [];
     // A Lease that nobody stands for is what an uninstalled component leaves behind.
     const isLed = reason === 'NoCandidates' || those.every(({ isHeld }) => isHeld);
-    const severity = isLed ? 'warning' : 'error';
+    // A fence ends by itself.
+    const severity = isLed || reason === 'LeaseFenced' ? 'warning' : 'error';
     const runbook = runbookForReason(reason, isLed);
     const what = `${listed(names)}: ${reason}${isSupposed ? ', if all candidates live that have not renewed just now' : ''}.`;
     return [

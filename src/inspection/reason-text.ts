@@ -94,7 +94,8 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
   },
   LeaseFenced: {
     waitsFor: 'the time to pass in which its former holder may still believe that it leads',
-    advice: undefined,
+    advice:
+      'Wait: explain says for how long. If it is fenced again and again, look at why its candidates change.',
   },
   NoCandidates: {
     waitsFor: 'candidates',

@@ -3,7 +3,7 @@ import {
   type CandidateApiVersion,
   CUSTOM_API_VERSION as OWN,
 } from '../../src/coordination/candidate-sources.ts';
-import { GROUP } from '../../src/election/group.ts';
+import { FENCE, GROUP } from '../../src/election/group.ts';
 import { diagnose } from '../../src/inspection/diagnosis.ts';
 import type { Evidence } from '../../src/inspection/evidence.ts';
 import { type RunbookName, runbookPath } from '../../src/inspection/runbook.ts';
@@ -12,6 +12,9 @@ import { makeCandidate, makeInput, makeLease, makeNow } from '../support/electio
 const V1BETA1 = 'coordination.k8s.io/v1beta1';
 const NOW = makeNow(10_000);
 const lease = makeLease('a').renewedAt(9000);
+const fenced = makeInput()
+  .sees(makeLease(FENCE).lasting(15), 9000)
+  .candidates(makeCandidate('a').seenAt(10_000));
 const led = makeInput().sees(lease, 9000).candidates(makeCandidate('a').seenAt(10_000));
 
 function sees(input: typeof led): Evidence['elections'] {
@@ -84,7 +87,6 @@ describe('a diagnosis', () => {
           'APIServed',
           /kubectl apply -f deploy\/crd\.yaml\. .*instead: Start every kube-apiserver with --feature-gates/,
         ],
-        ['FeatureGate', /--feature-gates/],
       ],
     },
     {
@@ -132,6 +134,12 @@ describe('a diagnosis', () => {
     expect(diagnose(well).filter(({ severity }) => severity !== 'ok')).toEqual([]);
   });
 
+  test('says how leaders give way where the feature gate is off, and does not mind', () => {
+    const findings = diagnose({ ...well, trial: { kind: 'created', keepsStrategy: false } });
+    expect(findings.filter(({ severity }) => severity !== 'ok')).toEqual([]);
+    expect(findings.find(({ check }) => check === 'FeatureGate')?.what).toMatch(/annotations, .* by a fence/);
+  });
+
   test.each([
     { name: 'there are', candidateApis: [V1BETA1], want: ['There are no coordinated Leases.'] },
     { name: 'can be', candidateApis: [], want: [] },
@@ -154,11 +162,6 @@ describe('a diagnosis', () => {
       name: 'nothing may be listed',
       evidence: { elections: undefined },
       want: ['APIServed', 'warning', /may not be listed/],
-    },
-    {
-      name: 'the gate is off',
-      evidence: { trial: { kind: 'created', keepsStrategy: false } },
-      want: ['FeatureGate', 'error', /drops strategy/],
     },
     {
       name: 'no Lease may be created',
@@ -250,6 +253,11 @@ describe('a diagnosis', () => {
         ),
       },
       want: ['Leases', 'error', /^kube-system\/scheduler: StrategyConflict\.$/, 'LeaseStrategyConflict'],
+    },
+    {
+      name: 'a Lease is fenced',
+      evidence: { elections: sees(fenced) },
+      want: ['Leases', 'warning', /^kube-system\/scheduler: LeaseFenced/, 'LeaseWithoutLeader'],
     },
     {
       name: 'candidates want different strategies, as far as one look can tell, and one leads',

@@ -178,7 +178,8 @@ export class SettledCheck {
     return (
       own +
       backoff(failedPreferences && failedPreferences + EARLY_LOSSES, PREEMPTION_BACKOFF) +
-      backoff(ignoredPreferences, IGNORED_BACKOFF)
+      // Nothing else wipes what was written, or keeps even the notes of it off a Lease (rule 14).
+      (slots.some(({ plan }) => plan.isPlain) ? backoff(ignoredPreferences, IGNORED_BACKOFF) : 0)
     );
   }
 
