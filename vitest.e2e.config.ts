@@ -23,6 +23,11 @@ const operations = [
   'status-page',
 ].map((name) => `test/e2e/${name}.e2e.test.ts`);
 
+/** What is installed with the chart, and moved by hand: run beside the others, as these take longer. */
+const chart = ['chart', 'chart-crd', 'leader-label', 'lock-namespace', 'moving', 'participants', 'rbac'].map(
+  (name) => `test/e2e/${name}.e2e.test.ts`,
+);
+
 export default defineConfig({
   test: {
     fileParallelism,
@@ -31,7 +36,7 @@ export default defineConfig({
         test: {
           name: 'kubernetes',
           include: ['test/**/*.e2e.test.ts'],
-          exclude: operations,
+          exclude: [...operations, ...chart],
           fileParallelism,
           ...timeouts,
         },
@@ -48,6 +53,7 @@ export default defineConfig({
           ...timeouts,
         },
       },
+      { test: { name: 'chart', include: chart, fileParallelism, ...timeouts } },
       { test: { name: 'operations', include: operations, fileParallelism, ...timeouts } },
     ],
   },

@@ -1,4 +1,5 @@
 import { sourceOf } from '../../src/coordination/candidate-sources.ts';
+import { FENCE } from '../../src/election/group.ts';
 import type { HistoryEvent } from '../invariants/history.ts';
 import type { LeaseStories } from './settled-check.ts';
 import { prioritiesEndedAt, rankOf } from './sim-rank.ts';
@@ -20,6 +21,11 @@ export class PreferenceCheck {
   observe(event: HistoryEvent): readonly string[] {
     if (event.kind !== 'lease' || event.writer.kind !== 'coordinator') return [];
     const { key, after, before, writer, at } = event;
+    const isGrant = after !== undefined && after.holder !== before?.holder && after.holder !== FENCE;
+    if (isGrant && after.preferredHolder !== undefined)
+      return [
+        `${writer.name} gives ${key} to ${after.holder}, and leaves ${after.preferredHolder} preferred`,
+      ];
     // A candidate that has just come or gone may not have been there when this was decided.
     if (at - (this.#stories.byLease.get(key)?.disturbedAt ?? at) < KNOWN_MS) return [];
     if (!after?.preferredHolder || after.preferredHolder === before?.preferredHolder) return [];
