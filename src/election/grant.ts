@@ -42,7 +42,7 @@ function formerHolder({ input: { memory } }: View): Grant['former'] {
 /** Whether the Lease was to go to another, who cannot take it any more (rule 7). */
 function hasPreferredFailed(view: View, holder: string): boolean {
   const { preferredHolder } = view.input.lease ?? {};
-  if (view.tenure.kind === 'held' || preferredHolder === holder || !hasOwnPreference(view)) return false;
+  if (preferredHolder === holder || !hasOwnPreference(view)) return false;
   return !possibleCandidates(view).some(({ name }) => name === preferredHolder);
 }
 

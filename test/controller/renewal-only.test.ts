@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { candidateChange, isRenewalOnly } from '../../src/controller/renewal-only.ts';
+import { candidateChange, isRenewalOnly, newlyUnreadable } from '../../src/controller/renewal-only.ts';
 import type { Lease, LeaseCandidate } from '../../src/election/model.ts';
 import { makeCandidate, makeLease, OLDEST, wallAt } from '../support/election-builders.ts';
 
@@ -14,6 +14,7 @@ describe('a change of a Lease', () => {
     { name: 'its strategy', after: { strategy: undefined }, want: false },
     { name: 'its preferredHolder', after: { preferredHolder: 'b' }, want: false },
     { name: 'who set that', after: { isPreferredHolderOurs: true }, want: false },
+    { name: 'whether a note or a field has that', after: { isPreferredHolderNoted: true }, want: false },
     { name: 'the object behind its name', after: { uid: 'another' }, want: false },
   ])('of $name is a mere renewal: $want', ({ after, want }) => {
     expect(isRenewalOnly(before, { ...before, ...after })).toBe(want);
@@ -92,5 +93,25 @@ describe('a change of a candidate', () => {
 
   test('that was never seen before may be anything', () => {
     expect(candidateChange(undefined, before)).toBe('other');
+  });
+});
+
+describe('a priority that cannot be read (rule 16)', () => {
+  const withUnreadable = (unreadable: string | undefined): LeaseCandidate => {
+    const candidate = makeCandidate('a').build();
+    return { ...candidate, priority: { ...candidate.priority, unreadable } };
+  };
+
+  test.each<{ before: string | undefined; after: string | undefined; want: string | undefined }>([
+    { before: undefined, after: 'priority: "x"', want: 'priority: "x"' },
+    { before: 'priority: "x"', after: 'priority: "x"', want: undefined },
+    { before: 'priority: "x"', after: 'priority: "y"', want: 'priority: "y"' },
+    { before: 'priority: "x"', after: undefined, want: undefined },
+  ])('is news once: $after, after $before', ({ before, after, want }) => {
+    expect(newlyUnreadable(withUnreadable(before), withUnreadable(after))).toBe(want);
+  });
+
+  test('is news at first sight', () => {
+    expect(newlyUnreadable(undefined, withUnreadable('priority: "x"'))).toBe('priority: "x"');
   });
 });

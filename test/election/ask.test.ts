@@ -131,3 +131,15 @@ test('the best are asked first, by emulationVersion, then by binaryVersion; thos
     );
   }
 });
+
+test('of the same versions those are asked first who have the highest priority', () => {
+  const idle = (name: string, priority: number, renewedAt: number) =>
+    makeCandidate(name).priority(priority).renewedAt(renewedAt).seenAt(0);
+  const candidates = [idle('low', 0, -7000), idle('high', 9, -9000), idle('middle', 5, -8000)];
+  const input = makeInput()
+    .sees(undefined, 0)
+    .candidates(...candidates);
+  expect(describeActions(decideElection(input.build(), makeNow(1)).actions)).toBe(
+    'ping high, middle (election)',
+  );
+});

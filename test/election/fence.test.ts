@@ -35,6 +35,8 @@ describe('a server that drops strategy and preferredHolder (rule 14)', () => {
       notes: { strategy: OLDEST },
     });
     expect(sim.decide().reason).toBe('LeaderOptimal');
+    const told = (text: string) => sim.transcript.findIndex((line) => line.includes(text));
+    expect(told('name the strategy')).toBeGreaterThan(told('a leads'));
     const before = sim.actionsApplied;
     sim.run(120_000);
     expect(sim.actionsApplied).toBe(before);
@@ -58,6 +60,12 @@ describe('a server that drops strategy and preferredHolder (rule 14)', () => {
   });
 });
 
+test('a new Lease is made with the note, where the server is known to drop fields (rule 14)', () => {
+  const input = makeInput().sees(undefined, 0).candidates(makeCandidate('a').seenAt(0).renewedAt(0)).build();
+  const { actions } = decideElection({ ...input, dropsFields: true }, makeNow(1));
+  expect(actions).toMatchObject([{ kind: 'CreateLease', notes: { strategy: OLDEST } }]);
+});
+
 describe('a holder that knows nothing of notes (rule 14)', () => {
   test('is fenced once it has renewed for two electionDurations, and the better candidate leads when that is over', () => {
     const sim = led().add('b', OLDER);
@@ -77,6 +85,41 @@ describe('a holder that knows nothing of notes (rule 14)', () => {
     expect(fencedAt - preferredAt).toBeLessThan(12.1);
     expect(grantedAt - fencedAt).toBeCloseTo(15, 1);
     expect(sim.violations).toEqual([]);
+  });
+
+  test.each([
+    { name: 'its own duration', at: 14_000, reservedUntil: 0, want: 15 },
+    { name: 'the time of another that may believe', at: 14_000, reservedUntil: 60_000, want: 46 },
+  ])('is fenced for $name, if that is longer', ({ at, reservedUntil, want }) => {
+    const noted = (renewedAt: number) =>
+      makeLease('a').lasting(15).renewedAt(renewedAt).noting({ preferredHolder: 'b' });
+    const reservation = { holder: 'c', from: 0, until: reservedUntil, othersUntil: 0 };
+    const input = makeInput()
+      .sees(noted(1000), 1000)
+      .sees(noted(12_000), 12_000)
+      .remembers({ reservation })
+      .candidates(
+        makeCandidate('a').seenAt(0),
+        makeCandidate('b').emulating('1.30.0').seenAt(0).pingedAt(11_000, 'preemption').renewedAt(11_100),
+      )
+      .build();
+    expect(decideElection({ ...input, dropsFields: true }, makeNow(at)).actions).toMatchObject([
+      { change: { kind: 'fence', leaseDurationSeconds: want } },
+    ]);
+  });
+
+  test('leaves no doubt about a release by whoever leads next', () => {
+    const sim = led().add('b', OLDER).run(29_500);
+    expect(sim.believers).toEqual(['b']);
+    const { grant } = sim.decisions
+      .flatMap(({ actions }) => actions)
+      .flatMap((action) =>
+        action.kind === 'UpdateLease' && action.change.kind === 'grant' ? action.change : [],
+      )
+      .at(-1) ?? { grant: undefined };
+    expect(grant).toMatchObject({ holder: 'b', former: 'a', isPreemption: true });
+    sim.release('b').run(500);
+    expect(sim.lease?.holderIdentity).toBe('a');
   });
 
   test('is fenced for as long as it may believe, whatever the Lease says last', () => {
@@ -150,6 +193,13 @@ describe('a fenced Lease (rule 14)', () => {
       name: 'the former holder releases whatever it finds',
       happens: (sim) =>
         sim.editLease({ holderIdentity: '', leaseDurationSeconds: 1, renewTime: wallAt(sim.at) }),
+    },
+    {
+      name: 'it does so before a coordinator that has seen nothing before',
+      happens: (sim) =>
+        sim
+          .replaceCoordinator()
+          .editLease({ holderIdentity: '', leaseDurationSeconds: 1, renewTime: wallAt(sim.at) }),
     },
     {
       name: 'the server keeps the fields again',

@@ -102,3 +102,45 @@ test('who got its Lease back holds it for as long as it may believe in what it h
   expect(surveyTenure(input, 29_999)).toMatchObject({ kind: 'held', expiresAt: 30_000 });
   expect(surveyTenure(input, 30_000)).toMatchObject({ kind: 'vacant', need: 'LeaseExpired' });
 });
+
+describe('a grant in place of another that was preferred (rule 7)', () => {
+  const lease = makeLease('a').renewedAt(0);
+  const silent = makeCandidate('b').seenAt(0).pingedAt(2000);
+  const grantee = makeCandidate('c').seenAt(0).renewedAt(9000);
+
+  test.each<{
+    name: string;
+    lease: typeof lease;
+    others: readonly (typeof grantee)[];
+    want: true | undefined;
+  }>([
+    {
+      name: 'that has fallen silent is a failure',
+      lease: lease.preferring('b'),
+      others: [silent],
+      want: true,
+    },
+    { name: 'that has gone is a failure', lease: lease.preferring('b'), others: [], want: true },
+    {
+      name: 'that is there is none: a better one has come',
+      lease: lease.preferring('b'),
+      others: [makeCandidate('b').versions('1.37.0', '1.37.0').seenAt(0).renewedAt(9000)],
+      want: undefined,
+    },
+    {
+      name: 'that was somebody else’s is none',
+      lease: lease.preferring('b', false),
+      others: [silent],
+      want: undefined,
+    },
+    { name: 'goes to that one, and is none', lease: lease.preferring('c'), others: [], want: undefined },
+    { name: 'is none where nobody was', lease, others: [silent], want: undefined },
+  ])('$name', ({ lease, others, want }) => {
+    const input = makeInput()
+      .sees(lease, 0)
+      .candidates(grantee, ...others);
+    const grant = grantOf(decideElection(input.build(), makeNow(10_000)));
+    expect(grant?.holder).toBe('c');
+    expect(grant?.hasPreferredFailed).toBe(want);
+  });
+});

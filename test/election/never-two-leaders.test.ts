@@ -252,6 +252,14 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(describeActions(decisionAt(15_000).actions)).toMatch(/^create the Lease for nobody/);
   });
 
+  test('looks again when its last holder has not answered in time', () => {
+    const asked = makeCandidate('holder').seenAt(0).pingedAt(3900);
+    expect(decideElection(deleted.candidates(asked).build(), makeNow(4200))).toMatchObject({
+      reason: 'AwaitingFormerHolder',
+      requeue: { kind: 'at', time: 8900 },
+    });
+  });
+
   test('looks again when the only candidate, of another strategy, has not answered in time', () => {
     const silent = makeCandidate('other').wants('example.com/custom').seenAt(0).pingedAt(4100);
     const input = deleted.candidates(silent).build();

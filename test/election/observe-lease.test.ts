@@ -233,3 +233,23 @@ describe('what we wrote beside a holder (rule 7)', () => {
     });
   });
 });
+
+describe('a holder that is asked to give way by a note (rule 14)', () => {
+  const noting = (holder: string, preferredHolder: string, at: number) =>
+    renewedBy(holder, at).noting({ preferredHolder });
+  const first = makeInput().sees(noting('a', 'b', 1000), 1000);
+
+  test.each([
+    { name: 'is timed from when that was first seen', next: noting('a', 'b', 5000), want: 1000 },
+    { name: 'is timed anew for another candidate', next: noting('a', 'c', 5000), want: 5000 },
+    { name: 'is another one, and timed anew', next: noting('x', 'b', 5000), want: 5000 },
+    { name: 'is not any more, once the note is gone', next: renewedBy('a', 5000), want: undefined },
+    {
+      name: 'is told otherwise, once the field is there',
+      next: renewedBy('a', 5000).preferring('b'),
+      want: undefined,
+    },
+  ])('$name', ({ next, want }) => {
+    expect(first.sees(next, 5000).build().memory.noted?.since).toBe(want);
+  });
+});
