@@ -113,6 +113,15 @@ describe('a Lease with notes (rule 14)', () => {
     }
   });
 
+  test('tells which of the two comes from a note', () => {
+    const told = (notes: LeaseNotes) => {
+      const { isStrategyNoted, isPreferredHolderNoted } = withNotes(fields, notes);
+      return [isStrategyNoted, isPreferredHolderNoted];
+    };
+    expect(told({ strategy: OTHER, preferredHolder: undefined })).toEqual([true, false]);
+    expect(told({ strategy: undefined, preferredHolder: 'b' })).toEqual([false, true]);
+  });
+
   test('has a preferredHolder of ours only if a note or field ownership says so', () => {
     expect(withNotes(fields, { strategy: OTHER, preferredHolder: undefined }).isPreferredHolderOurs).toBe(
       false,
