@@ -13,6 +13,8 @@ export type PingPurpose = 'election' | 'expiry' | 'revival' | 'preemption' | 'va
 /** The last ping this process sent to a candidate. */
 export interface Ping {
   readonly purpose: PingPurpose;
+  /** What it writes, in the candidate's own time: an answer comes with it. Undefined where it is only supposed. */
+  readonly pingTime: MicroTime | undefined;
   readonly sentAt: Instant;
   /** When the server answered that it is written, from when its time runs (rule 9); undefined while it is on its way. */
   readonly deliveredAt: Instant | undefined;
@@ -69,11 +71,17 @@ export function observeCandidate(
     unchangedSince: monotonic,
     ageAtFirstSightMs: 0,
     freshUntil: monotonic + settings.electionDurationMs,
-    ping: previous.ping && { ...previous.ping, ackedAt: previous.ping.ackedAt ?? monotonic },
+    ping: previous.ping && withAnswer(previous.ping, candidate, monotonic),
     unansweredPings: 0,
     collection: undefined,
     deletionFailedAt: previous.deletionFailedAt,
   };
+}
+
+/** A renewal that was written before the ping, and is only seen now, does not have that yet: it is no answer. */
+function withAnswer(ping: Ping, { pingTime }: LeaseCandidate, at: Instant): Ping {
+  const isEarlier = ping.pingTime !== undefined && pingTime !== undefined && pingTime < ping.pingTime;
+  return isEarlier ? ping : { ...ping, ackedAt: ping.ackedAt ?? at };
 }
 
 function firstSight(
@@ -111,10 +119,11 @@ export function recordPing(
   purpose: PingPurpose,
   sentAt: Instant,
   settings: ElectionSettings,
+  pingTime?: MicroTime,
 ): CandidateObservation {
   return {
     ...observation,
-    ping: { purpose, sentAt, deliveredAt: undefined, ackedAt: undefined },
+    ping: { purpose, pingTime, sentAt, deliveredAt: undefined, ackedAt: undefined },
     unansweredPings: observation.unansweredPings + (isUnanswered(observation, sentAt, settings) ? 1 : 0),
   };
 }

@@ -33,8 +33,10 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
   at: Instant,
 ): K {
   if (action.kind === 'PingCandidate') {
-    const { purpose } = action;
-    return observing(known, action, (observation) => recordPing(observation, purpose, at, known.settings));
+    const { purpose, pingTime } = action;
+    return observing(known, action, (observation) =>
+      recordPing(observation, purpose, at, known.settings, pingTime),
+    );
   }
   let { memory } = known;
   // What we change ourselves must not be taken for something wiped by the holder.

@@ -7,6 +7,7 @@ import {
   recordPingNotSent,
 } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
+import type { MicroTime } from '../../src/election/time.ts';
 import {
   type CandidateBuilder,
   defaultSettings,
@@ -476,5 +477,27 @@ describe('what a crashed candidate costs (rule 3)', () => {
     expect(sim.decisions[0]).toMatchObject({ reason: 'NoLiveCandidates', isRound: true });
     sim.run(100);
     expect(sim.lease?.holderIdentity).toBe('old');
+  });
+});
+
+describe('an answer to a ping (rule 3)', () => {
+  const before = makeCandidate('a').renewedAt(0).build();
+  const seen = observeCandidate(undefined, before, makeNow(1000), defaultSettings);
+  const asked = recordPing(seen, 'election', 2000, defaultSettings, wallAt(2000));
+  const ackedAt = (candidate: typeof before) =>
+    observeCandidate(asked, { ...candidate, renewTime: wallAt(1900) }, makeNow(2100), defaultSettings).ping
+      ?.ackedAt;
+
+  test.each<{ name: string; pingTime: MicroTime | undefined; want: number | undefined }>([
+    { name: 'has the ping that it answers', pingTime: wallAt(2000), want: 2100 },
+    { name: 'may have one that came after that, from somebody else', pingTime: wallAt(2050), want: 2100 },
+    {
+      name: 'is none when it was written before the ping, and seen after it',
+      pingTime: wallAt(500),
+      want: undefined,
+    },
+    { name: 'may have none: not everybody keeps it', pingTime: undefined, want: 2100 },
+  ])('$name', ({ pingTime, want }) => {
+    expect(ackedAt({ ...before, pingTime })).toBe(want);
   });
 });

@@ -1,6 +1,5 @@
 import { sourceOf } from '../../src/coordination/candidate-sources.ts';
 import { FENCE } from '../../src/election/group.ts';
-import type { Instant } from '../../src/support/clock.ts';
 import type { HistoryEvent } from '../invariants/history.ts';
 import type { LeaseStories } from './settled-check.ts';
 import { prioritiesEndedAt, rankOf } from './sim-rank.ts';
@@ -8,8 +7,6 @@ import type { SimWorld } from './sim-world.ts';
 
 /** For a decision to be made and written, at the longest, in milliseconds. */
 const KNOWN_MS = 15_000;
-/** After a fault of the network somebody may wait for 30 s for a watch to open, and try again after a backoff. */
-const RECONNECTED_MS = 90_000;
 
 /** Sees to it that no leader is told to give way to one that is not better by its priority or its versions (rules 5 and 16). */
 export class PreferenceCheck {
@@ -44,17 +41,12 @@ export class PreferenceCheck {
     );
     // A holder without a candidate of its own counts as the worst.
     if (holder === undefined || preferred === undefined || preferred < holder) return [];
-    if (!this.#sees(writer.name, `${namespace}/${after.holder}`) || this.#isCatchingUp(writer.name, at))
-      return [];
+    if (!this.#sees(writer.name, `${namespace}/${after.holder}`)) return [];
+    // It may have lost its watches together, and have only some of them back.
+    if (this.#replica(writer.name)?.isUpToDate === false) return [];
     return [
       `${writer.name} prefers ${after.preferredHolder} for ${key}, which is no better than ${after.holder}`,
     ];
-  }
-
-  /** Whether a replica may just be told of what it missed: what comes first may make an equal one look better. */
-  #isCatchingUp(replica: string, at: Instant): boolean {
-    const [place = ''] = replica.split('.');
-    return this.#world.network.linksOf(place).some((link) => link.troubledUntil > at - RECONNECTED_MS);
   }
 
   /** Whether a replica watches those of a candidate's group: one that never has cannot know of them (rule 13). */
