@@ -1,5 +1,6 @@
 import { sourceOf } from '../../src/coordination/candidate-sources.ts';
 import { FENCE } from '../../src/election/group.ts';
+import type { CandidateSource } from '../../src/election/model.ts';
 import type { HistoryEvent } from '../invariants/history.ts';
 import type { LeaseStories } from './settled-check.ts';
 import { prioritiesEndedAt, rankOf } from './sim-rank.ts';
@@ -12,6 +13,8 @@ const KNOWN_MS = 15_000;
 export class PreferenceCheck {
   readonly #world: SimWorld;
   readonly #stories: LeaseStories;
+  /** By replica: whose candidates it has watched, at some time. */
+  readonly #sources = new Map<string, Set<CandidateSource>>();
 
   constructor(world: SimWorld, stories: LeaseStories) {
     this.#world = world;
@@ -19,7 +22,9 @@ export class PreferenceCheck {
   }
 
   observe(event: HistoryEvent): readonly string[] {
-    if (event.kind !== 'lease' || event.writer.kind !== 'coordinator') return [];
+    if (!('writer' in event) || event.writer.kind !== 'coordinator') return [];
+    this.#noteSources(event.writer.name);
+    if (event.kind !== 'lease') return [];
     const { key, after, before, writer, at } = event;
     const isGrant = after !== undefined && after.holder !== before?.holder && after.holder !== FENCE;
     if (isGrant && after.preferredHolder !== undefined)
@@ -41,7 +46,7 @@ export class PreferenceCheck {
     );
     // A holder without a candidate of its own counts as the worst.
     if (holder === undefined || preferred === undefined || preferred < holder) return [];
-    if (!this.#sees(writer.name, `${namespace}/${after.holder}`)) return [];
+    if (!this.#hasSeen(writer.name, `${namespace}/${after.holder}`)) return [];
     // It may have lost its watches together, and have only some of them back.
     if (this.#replica(writer.name)?.isUpToDate === false) return [];
     return [
@@ -49,12 +54,15 @@ export class PreferenceCheck {
     ];
   }
 
-  /** Whether a replica watches those of a candidate's group: one that never has cannot know of them (rule 13). */
-  #sees(replica: string, key: string): boolean {
-    const { controller } = this.#replica(replica) ?? {};
-    const candidate = this.#world.store.candidate(key);
-    const source = sourceOf(candidate?.apiVersion);
-    return controller?.candidateApis.some((api) => sourceOf(api) === source) ?? true;
+  /** Whether a replica has ever watched those of a candidate's group: one that never has cannot know of them (rule 13). */
+  #hasSeen(replica: string, key: string): boolean {
+    return this.#sources.get(replica)?.has(sourceOf(this.#world.store.candidate(key)?.apiVersion)) ?? true;
+  }
+
+  #noteSources(replica: string): void {
+    const sources = this.#sources.get(replica) ?? new Set();
+    for (const api of this.#replica(replica)?.controller.candidateApis ?? []) sources.add(sourceOf(api));
+    this.#sources.set(replica, sources);
   }
 
   #replica(replica: string) {
