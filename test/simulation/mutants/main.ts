@@ -6,7 +6,7 @@ import { MUTANTS, type Mutant } from './mutants.ts';
 const USAGE = `Breaks the program by hand, in one way after the other, and counts the seeds until the simulation notices.
 
   npm run simulate:mutants [-- --only NAME,...] [--most SEEDS]
-    Prints a table in Markdown; docs/reliability.md has the last one. Fails when a mutant survives SEEDS seeds (1000).
+    Prints a table in Markdown; docs/reliability.md has the last one. Fails when a mutant survives SEEDS seeds (2000).
 `;
 
 interface Catch {
@@ -18,7 +18,7 @@ async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
       only: { type: 'string' },
-      most: { type: 'string', default: '1000' },
+      most: { type: 'string', default: '2000' },
       help: { type: 'boolean' },
     },
   });
