@@ -49,6 +49,8 @@ export class ConflictCheck {
       const slot = this.#world.slots.find(({ program }) => program?.name === metadata.name);
       const { link } = slot?.program ?? {};
       if (!slot?.candidate || !link || link.isDisturbed) return false;
+      // One that sleeps answers nobody, and is no party then (rule 4).
+      if (slot.candidate.process.isPaused) return false;
       if (slot.candidate.process.lowestSkewMs - aheadMs < FAR_BEHIND_MS) return false;
       return slot.touchedAt < now - STEADY_MS && link.troubledUntil < now - RECONNECTED_MS;
     });
