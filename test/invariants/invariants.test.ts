@@ -62,7 +62,7 @@ const NOTED: Partial<LeaseState> = { preferredHolder: 'b', isNoted: true };
 const toldByNote = (holder: Writer) => [
   renewed(0, holder),
   leaseWrite(1000, COORDINATOR, {}, NOTED),
-  leaseWrite(12_000, holder, NOTED, NOTED),
+  leaseWrite(12_000, holder, NOTED, { ...NOTED, renewTime: 'later' }),
 ];
 const US_UNTIL_100_S = coordinates(0, 'us', 100_000);
 

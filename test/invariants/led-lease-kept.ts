@@ -5,7 +5,6 @@ type LeaseWrite = Extract<HistoryEvent, { kind: 'lease' }>;
 
 interface Renewal {
   readonly holder: string;
-  readonly at: Moment;
   readonly until: Moment;
 }
 
@@ -23,6 +22,8 @@ interface Told {
 export class LedLeaseKept implements Invariant {
   readonly #clockTolerance: number;
   readonly #electionDurationMs: number;
+  /** By Lease: when its renewTime was last changed for the same holder, which looks like a renewal whoever has done it. */
+  readonly #touchedAt = new Map<string, Moment>();
   /** By Lease. */
   readonly #told = new Map<string, Told>();
   /** By Lease: who last renewed it, and until when that lasts. */
@@ -60,9 +61,11 @@ export class LedLeaseKept implements Invariant {
   #written(event: LeaseWrite): readonly string[] {
     const { at, writer, key, before, after } = event;
     const told = this.#toldBefore(event);
+    const isTouched = before?.holder === after?.holder && before?.renewTime !== after?.renewTime;
+    if (isTouched && writer.kind !== 'coordinator') this.#touchedAt.set(key, at);
     const holder = after?.holder ?? '';
     if (writer.kind === 'candidate' && holder === writer.name) {
-      this.#renewals.set(key, { holder, at, until: at + (after?.durationMs ?? 0) * this.#clockTolerance });
+      this.#renewals.set(key, { holder, until: at + (after?.durationMs ?? 0) * this.#clockTolerance });
       return [];
     }
     // It has let go.
@@ -70,8 +73,8 @@ export class LedLeaseKept implements Invariant {
     if (writer.kind !== 'coordinator' || holder === before?.holder) return [];
     const renewal = this.#renewals.get(key);
     if (holder === FENCE) {
-      this.#renewals.set(key, { holder, at, until: at + (after?.durationMs ?? 0) * this.#clockTolerance });
-      return this.#mayFence(event, told, renewal)
+      this.#renewals.set(key, { holder, until: at + (after?.durationMs ?? 0) * this.#clockTolerance });
+      return this.#mayFence(event, told)
         ? []
         : [
             `${writer.name} fences ${before?.holder} on ${key}, which may not know that it should give way, or could be told`,
@@ -90,10 +93,10 @@ export class LedLeaseKept implements Invariant {
   }
 
   /** Whether the holder has renewed since a note told it, and was given two electionDurations to heed that. */
-  #mayFence({ at, before }: LeaseWrite, told: Told | undefined, renewal: Renewal | undefined): boolean {
-    if (!before?.isNoted || !told || renewal?.holder !== before.holder) return false;
+  #mayFence({ at, key, before }: LeaseWrite, told: Told | undefined): boolean {
+    if (!before?.isNoted || !told) return false;
     const patienceMs = 2 * this.#electionDurationMs * this.#clockTolerance;
-    return at >= told.since + patienceMs && renewal.at > told.since;
+    return at >= told.since + patienceMs && (this.#touchedAt.get(key) ?? told.since) > told.since;
   }
 
   /** Who had been told until a write; what the write itself tells counts from then on. */
