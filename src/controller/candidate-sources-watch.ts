@@ -1,8 +1,8 @@
 import { type CandidateApiVersion, candidateSources } from '../coordination/candidate-sources.ts';
+import { watchedNamespaces } from '../coordination/resource-paths.ts';
 import type { CandidateSource } from '../election/model.ts';
 import type { Instant } from '../support/clock.ts';
 import { CandidateWatch, type CandidateWatchParts } from './candidate-watch.ts';
-import { watchedNamespaces } from './namespaced-reflectors.ts';
 
 /** What a {@link CandidateSourcesWatch} needs; `onNotServed` is told when no source has any version that is served. */
 export interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'> {

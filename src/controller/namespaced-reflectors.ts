@@ -1,9 +1,5 @@
+import { watchedNamespaces } from '../coordination/resource-paths.ts';
 import type { Reflector } from '../kubernetes/reflector.ts';
-
-/** What is watched where `namespaces` are asked for: none are all, which is ''. */
-export function watchedNamespaces(namespaces: readonly string[]): readonly string[] {
-  return namespaces.length === 0 ? [''] : namespaces;
-}
 
 /** One reflector for each namespace that is watched, or one for all. */
 export class NamespacedReflectors<T> {

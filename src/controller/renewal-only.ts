@@ -1,4 +1,4 @@
-import type { Lease, LeaseCandidate } from '../election/model.ts';
+import type { Lease, LeaseCandidate, Priority } from '../election/model.ts';
 import type { Reason } from '../election/reason.ts';
 
 /** While one of these is the state of a Lease, a renewal by its holder is no news: the next look is planned already. */
@@ -33,14 +33,19 @@ export function candidateChange(
     before.leaseName === after.leaseName &&
     before.binaryVersion === after.binaryVersion &&
     before.emulationVersion === after.emulationVersion &&
-    priorityOf(before) === priorityOf(after) &&
+    isSamePriority(before.priority, after.priority) &&
     wanted(before) === wanted(after);
   if (!isSame) return 'other';
   return before.renewTime === after.renewTime ? 'ping' : 'renewal';
 }
 
-function priorityOf({ priority: { value, end, unreadable } }: LeaseCandidate): string {
-  return `${value} ${end?.at} ${end?.afterwards} ${unreadable}`;
+function isSamePriority(a: Priority, b: Priority): boolean {
+  return (
+    a.value === b.value &&
+    a.end?.at === b.end?.at &&
+    a.end?.afterwards === b.end?.afterwards &&
+    a.unreadable === b.unreadable
+  );
 }
 
 function wanted({ preference }: LeaseCandidate): string {

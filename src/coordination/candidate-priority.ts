@@ -1,9 +1,9 @@
 import { GROUP } from '../election/group.ts';
 import { NO_PRIORITY, type Priority } from '../election/model.ts';
-import { isJsonObject, type JsonObject } from '../support/json.ts';
+import type { JsonObject } from '../support/json.ts';
 import { shortened } from '../support/printable.ts';
 import { parseMicroTime } from './micro-time.ts';
-import { integerField, type RawObject, specOf, textField } from './raw-object.ts';
+import { annotationsOf, integerField, type RawObject, specOf, textField } from './raw-object.ts';
 
 /** The priority of a candidate of either group, as an int32; it counts instead of `spec.priority` (rule 16). */
 export const PRIORITY_ANNOTATION = `${GROUP}/priority`;
@@ -20,8 +20,7 @@ const MOST_SHOWN = 100;
  */
 export function decodePriority(object: RawObject): Priority {
   const lasting = integerField(specOf(object), 'priority') ?? 0;
-  const annotations = object.metadata['annotations'];
-  if (!isJsonObject(annotations)) return lastingPriority(lasting);
+  const annotations = annotationsOf(object);
   const text = textField(annotations, PRIORITY_ANNOTATION);
   if (text === undefined) return lastingPriority(lasting);
   const value = parseInt32(text);

@@ -2,7 +2,15 @@ import { GROUP } from '../election/group.ts';
 import type { Lease, LeaseNotes } from '../election/model.ts';
 import { withNotes } from '../election/notes.ts';
 import { isJsonObject } from '../support/json.ts';
-import { identityOf, integerField, type RawObject, specOf, textField, timeField } from './raw-object.ts';
+import {
+  annotationsOf,
+  identityOf,
+  integerField,
+  type RawObject,
+  specOf,
+  textField,
+  timeField,
+} from './raw-object.ts';
 
 /** Under which name the server's field ownership (metadata.managedFields) lists what this controller writes. */
 export const FIELD_MANAGER = 'coordinated-leader-election';
@@ -26,11 +34,11 @@ export function decodeLease(object: RawObject): Lease {
     acquireTime: timeField(spec, 'acquireTime'),
     renewTime: timeField(spec, 'renewTime'),
   };
-  return withNotes(fields, notesOn(metadata['annotations']));
+  return withNotes(fields, notesOn(object));
 }
 
-function notesOn(annotations: unknown): LeaseNotes | undefined {
-  if (!isJsonObject(annotations)) return undefined;
+function notesOn(object: RawObject): LeaseNotes | undefined {
+  const annotations = annotationsOf(object);
   const strategy = textField(annotations, NOTES.strategy) || undefined;
   const preferredHolder = textField(annotations, NOTES.preferredHolder) || undefined;
   return strategy === undefined && preferredHolder === undefined ? undefined : { strategy, preferredHolder };

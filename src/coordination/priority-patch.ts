@@ -1,10 +1,10 @@
 import { GROUP } from '../election/group.ts';
 import type { MicroTime } from '../election/time.ts';
-import { isJsonObject, type JsonObject } from '../support/json.ts';
+import { isJsonObject } from '../support/json.ts';
 import { PRIORITY_ANNOTATION, PRIORITY_UNTIL_ANNOTATION } from './candidate-priority.ts';
 import type { RequestBody } from './lease-patch.ts';
 import { formatMicroTime } from './micro-time.ts';
-import { type RawObject, textField } from './raw-object.ts';
+import { annotationsOf, type RawObject, textField } from './raw-object.ts';
 
 /** Which command has set a candidate's priority, as JSON: what it wrote, and what stood there before. */
 export const PRIORITY_SET_BY_ANNOTATION = `${GROUP}/priority-set-by`;
@@ -94,9 +94,4 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function annotationsOf({ metadata }: RawObject): JsonObject {
-  const { annotations } = metadata as { annotations?: unknown };
-  return isJsonObject(annotations) ? annotations : {};
 }

@@ -30,6 +30,12 @@ export function specOf(object: JsonObject): JsonObject {
   return isJsonObject(spec) ? spec : {};
 }
 
+/** The object's annotations; empty where it has none. */
+export function annotationsOf({ metadata }: RawObject): JsonObject {
+  const annotations = metadata['annotations'];
+  return isJsonObject(annotations) ? annotations : {};
+}
+
 /** A field that is text; undefined where it is absent, null or anything else. */
 export function textField(fields: JsonObject, name: string): string | undefined {
   const value = fields[name];

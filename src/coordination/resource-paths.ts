@@ -18,3 +18,8 @@ export const resourcePaths = {
 function inNamespace(namespace: string): string {
   return namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
 }
+
+/** What is watched where `namespaces` are asked for: none are all, which is ''. */
+export function watchedNamespaces(namespaces: readonly string[]): readonly string[] {
+  return namespaces.length === 0 ? [''] : namespaces;
+}

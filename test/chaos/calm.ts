@@ -1,9 +1,9 @@
+import { preferenceIn } from '../invariants/preference-in.ts';
 import { keyOf, testedLeases } from './cast.ts';
 import type { ChaosCluster } from './chaos-cluster.ts';
 import type { StoredObject } from './etcd-recorder.ts';
 import { leads } from './sights.ts';
 import { until } from './until.ts';
-import { preferenceIn } from './write-events.ts';
 
 /**
  * Within this time after the last fault every Lease is led by its best live candidate, for good. It begins when all

@@ -1,5 +1,5 @@
-import { decodeLease } from '../../src/coordination/lease.ts';
 import type { CandidateState, HistoryEvent, LeaseState, Moment } from '../invariants/history.ts';
+import { preferenceIn } from '../invariants/preference-in.ts';
 import type { StoredObject } from './etcd-recorder.ts';
 import type { FaultKind } from './fault-plan.ts';
 import type { Journaled } from './journal.ts';
@@ -67,14 +67,6 @@ function leaseState({ object: { metadata, spec }, revision }: StoredVersion): Le
     transitions: Number(spec['leaseTransitions'] ?? 0),
     ...preferenceIn({ metadata, spec }),
   };
-}
-
-/** A preferredHolder and strategy, be it by their fields or by a note. */
-export function preferenceIn(
-  object: StoredObject,
-): Pick<LeaseState, 'preferredHolder' | 'strategy' | 'isNoted'> {
-  const { preferredHolder, isPreferredHolderNoted, strategy } = decodeLease(object);
-  return { preferredHolder, strategy, ...(isPreferredHolderNoted && { isNoted: true }) };
 }
 
 function candidateState({ object: { metadata, spec }, revision }: StoredVersion): CandidateState {

@@ -1,7 +1,6 @@
-import { NOTES } from '../../src/coordination/lease.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
-import { isJsonObject } from '../../src/support/json.ts';
 import type { CandidateState, HistoryEvent, LeaseState, Writer } from '../invariants/history.ts';
+import { preferenceIn } from '../invariants/preference-in.ts';
 import { type SimWrite, specOf } from './sim-api-server.ts';
 
 type WhatWasWritten = Pick<SimWrite, 'at' | 'resource' | 'key' | 'before' | 'after' | 'isLate'>;
@@ -31,22 +30,10 @@ function leaseOf(object: KubernetesObject | undefined): LeaseState | undefined {
     renewTime: text(spec['renewTime']),
     durationMs: typeof seconds === 'number' ? seconds * 1000 : undefined,
     transitions: Number(spec['leaseTransitions'] ?? 0),
-    ...preferenceOf(object),
+    ...preferenceIn(object),
   };
   leases.set(object, state);
   return state;
-}
-
-function preferenceOf({ metadata, spec }: KubernetesObject) {
-  const { preferredHolder, strategy } = isJsonObject(spec) ? spec : {};
-  const annotations = metadata['annotations'];
-  const notes = isJsonObject(annotations) ? annotations : {};
-  const noted = text(notes[NOTES.preferredHolder]);
-  return {
-    preferredHolder: text(preferredHolder) ?? noted,
-    strategy: text(strategy) ?? text(notes[NOTES.strategy]),
-    ...(preferredHolder === undefined && noted !== undefined && { isNoted: true }),
-  };
 }
 
 function candidateOf(object: KubernetesObject | undefined): CandidateState | undefined {

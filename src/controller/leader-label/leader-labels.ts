@@ -1,4 +1,5 @@
 import { type LeaseKey, splitLeaseKey } from '../../coordination/lease-key.ts';
+import { watchedNamespaces } from '../../coordination/resource-paths.ts';
 import type { ElectionInput } from '../../election/election-input.ts';
 import type { PodReference } from '../../election/model.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
@@ -129,7 +130,7 @@ export class LeaderLabels {
       return;
     }
     try {
-      for (const namespace of namespaces.length === 0 ? [''] : namespaces) {
+      for (const namespace of watchedNamespaces(namespaces)) {
         const carriers = await findLabelled(client, namespace, this.#stopping.signal);
         for (const [key, pods] of carriers) found.set(key, { ...NOTHING, carriers: pods });
       }

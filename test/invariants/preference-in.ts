@@ -1,0 +1,15 @@
+import { NOTES } from '../../src/coordination/lease.ts';
+import { annotationsOf, type RawObject, specOf, textField } from '../../src/coordination/raw-object.ts';
+import type { LeaseState } from './history.ts';
+
+/** The preferredHolder and strategy of a stored Lease, be it by their fields or by notes (rule 14). */
+export function preferenceIn(lease: RawObject): Pick<LeaseState, 'preferredHolder' | 'strategy' | 'isNoted'> {
+  const [spec, notes] = [specOf(lease), annotationsOf(lease)];
+  const preferredHolder = textField(spec, 'preferredHolder') || undefined;
+  const noted = textField(notes, NOTES.preferredHolder) || undefined;
+  return {
+    preferredHolder: preferredHolder ?? noted,
+    strategy: textField(spec, 'strategy') ?? (textField(notes, NOTES.strategy) || undefined),
+    ...(preferredHolder === undefined && noted !== undefined && { isNoted: true }),
+  };
+}
