@@ -1,20 +1,69 @@
 import type { MicroTime } from '../election/time.ts';
 
 // RFC 3339 as the API server reads it; of the fraction, six digits are kept.
-const RFC_3339 = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d+))?(Z|[+-]\d{2}:\d{2})$/;
+const RFC_3339 =
+  /^\d{4}-(?:0[1-9]|1[0-2])-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+/** Where the fraction begins, if there is one, and otherwise the zone. */
+const AFTER_SECONDS = 19;
+/** The Gregorian calendar repeats itself. */
+const CYCLE_YEARS = 400;
+const CYCLE_MS = Date.UTC(2000 + CYCLE_YEARS, 0) - Date.UTC(2000, 0);
 
 /**
  * Reads an RFC 3339 timestamp (metav1.Time or metav1.MicroTime) to the microsecond, which a Date cannot hold.
  * Digits beyond the microsecond are cut off. Returns undefined when the text is no timestamp.
  */
 export function parseMicroTime(text: string): MicroTime | undefined {
-  const [, seconds, fraction = '', zone] = RFC_3339.exec(text) ?? [];
-  if (seconds === undefined) return undefined;
-  const inUtc = Date.parse(`${seconds}Z`);
-  if (!isOnDay(inUtc, seconds)) return undefined;
-  const milliseconds = zone === 'Z' ? inUtc : Date.parse(`${seconds}${zone}`);
-  if (Number.isNaN(milliseconds)) return undefined;
-  return BigInt(milliseconds) * 1000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
+  if (!RFC_3339.test(text)) return undefined;
+  // Every event brings two of them: cutting the text into parts for Date.parse takes four times as long.
+  const dayMs = startOfDayMs(
+    100 * twoDigits(text, 0) + twoDigits(text, 2),
+    twoDigits(text, 5),
+    twoDigits(text, 8),
+  );
+  if (dayMs === undefined) return undefined;
+  const seconds = minutesAt(text, 11) * 60 + twoDigits(text, 17) - zoneMinutes(text) * 60;
+  return BigInt(dayMs + seconds * 1000) * 1000n + BigInt(fractionMicros(text));
+}
+
+/** Undefined for a day that is in no calendar, such as February 30, which the API server refuses. */
+function startOfDayMs(year: number, month: number, day: number): number | undefined {
+  // Date.UTC takes the years up to 99 for those of the 20th century.
+  const ms = Date.UTC(year + CYCLE_YEARS, month - 1, day) - CYCLE_MS;
+  return new Date(ms).getUTCDate() === day ? ms : undefined;
+}
+
+function fractionMicros(text: string): number {
+  if (text[AFTER_SECONDS] !== '.') return 0;
+  let micros = 0;
+  let unit = 100_000;
+  for (let index = AFTER_SECONDS + 1; unit >= 1; index++) {
+    const value = digit(text, index);
+    if (!(value >= 0 && value <= 9)) break;
+    micros += value * unit;
+    unit /= 10;
+  }
+  return micros;
+}
+
+/** How far the text's zone is ahead of UTC, in minutes. */
+function zoneMinutes(text: string): number {
+  if (text.endsWith('Z')) return 0;
+  const minutes = minutesAt(text, text.length - 5);
+  return text.at(-6) === '-' ? -minutes : minutes;
+}
+
+/** Of `hh:mm`. */
+function minutesAt(text: string, index: number): number {
+  return twoDigits(text, index) * 60 + twoDigits(text, index + 3);
+}
+
+function twoDigits(text: string, index: number): number {
+  return digit(text, index) * 10 + digit(text, index + 1);
+}
+
+function digit(text: string, index: number): number {
+  return text.charCodeAt(index) - 48;
 }
 
 /** The first and the last moment that RFC 3339 has, in whose years there are four digits. */
@@ -30,9 +79,4 @@ export function formatMicroTime(time: MicroTime): string {
   const micros = ((written % 1000n) + 1000n) % 1000n;
   const milliseconds = new Date(Number((written - micros) / 1000n)).toISOString();
   return `${milliseconds.slice(0, -1)}${micros.toString().padStart(3, '0')}Z`;
-}
-
-/** Date.parse rolls February 30 over into March, and 24:00 into the next day; the API server refuses them. NaN is on no day. */
-function isOnDay(milliseconds: number, seconds: string): boolean {
-  return new Date(milliseconds).getUTCDate() === Number(seconds.slice(8, 10));
 }

@@ -2,6 +2,7 @@ import type { ApiRequest, KubernetesClient } from '../../src/kubernetes/client.t
 import { ApiError, ConnectionError } from '../../src/kubernetes/errors.ts';
 import type { JsonObject } from '../../src/support/json.ts';
 import type { SimApiServer } from './sim-api-server.ts';
+import { SimCall } from './sim-call.ts';
 import type { SimProcess } from './sim-process.ts';
 import { SimWatch } from './sim-watch.ts';
 
@@ -34,7 +35,7 @@ export interface SimConnectionOptions {
   readonly onAnswer?: (request: ApiRequest, answer: unknown) => void;
 }
 
-const DEFAULT_DEADLINE_MS = 10_000;
+const NOT_TOLD = () => {};
 
 /** One process's connection to a simulated server, with the real client's deadlines and errors. */
 export class SimConnection implements KubernetesClient {
@@ -45,8 +46,8 @@ export class SimConnection implements KubernetesClient {
   readonly #name: string;
   readonly #options: SimConnectionOptions;
   readonly #watches = new Set<SimWatch>();
-  /** Makes each call that is under way fail. */
-  readonly #pending = new Set<() => void>();
+  /** The calls that are under way. */
+  readonly #pending = new Set<{ reset(): void }>();
   /** What waits for a connection. */
   readonly #unsent = new Set<() => void>();
   #freeConnections: number;
@@ -105,7 +106,7 @@ export class SimConnection implements KubernetesClient {
   /** What hung is told so, as happens when a network comes back and every connection of before turns out to be dead. */
   reset(): void {
     this.breakWatches();
-    for (const fail of [...this.#pending]) fail();
+    for (const call of [...this.#pending]) call.reset();
   }
 
   /** Nothing arrives any more over the watches that are open, and nobody is told. */
@@ -118,94 +119,39 @@ export class SimConnection implements KubernetesClient {
     for (const watch of this.#watches) watch.isHeld = isHeld;
   }
 
-  /** Watches have connections of their own, and are the server's business only once they have begun. */
   #call<T>(
     request: ApiRequest,
     kind: 'request' | 'watch',
     carryOut: (api: SimApiServer, isLate: boolean) => T,
   ): Promise<T> {
-    const { signal, deadlineMs = DEFAULT_DEADLINE_MS, method, path } = request;
-    const { api } = this;
+    const { connections, onAnswer = NOT_TOLD } = this.#options;
     const fate = this.#options.fate?.(request) ?? {};
-    const { requestMs = 0, answerMs = 0, outcome, arrivesLate = false, againMs } = fate;
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const fail = (code: string) => reject(new ConnectionError(`${method} ${path}: ${code}`, { code }));
-    if (!this.#process.isAlive) return promise;
-    const sentAt = this.#process.world.now();
-    let isOver = false;
+    if (!this.#process.isAlive) return new Promise(() => {});
     let hasConnection = false;
-    // Who has died meanwhile has not given it up, but would have.
-    const isLate = () => isOver || this.#process.world.now() > sentAt + deadlineMs;
-    const giveUp = (code: string) => {
-      isOver = true;
-      finish();
-      fail(code);
-    };
-    const onAbort = () => giveUp('ABORTED');
-    const onReset = () => giveUp('ECONNRESET');
-    const cancelDeadline = this.#isAnsweredWithin(fate, deadlineMs)
-      ? () => {}
-      : this.#process.setTimer(() => giveUp('DEADLINE_EXCEEDED'), deadlineMs);
-    const finish = () => {
-      cancelDeadline();
-      signal?.removeEventListener('abort', onAbort);
-      this.#pending.delete(onReset);
-      if (hasConnection) this.#releaseConnection();
-      else this.#unsent.delete(send);
-    };
-
-    const arrive = (isAnswered: boolean) => {
-      // What was given up before it arrived was, most often, never sent on.
-      if ((isOver && !arrivesLate) || outcome === 'dropped') return;
-      if (api.isDown) {
-        if (!isOver) giveUp('ECONNREFUSED');
-        return;
-      }
-      if (kind === 'watch') serve(isAnswered);
-      else api.serve(() => serve(isAnswered));
-    };
-    const serve = (isAnswered: boolean) => {
-      const answer = settled(() => {
-        const status = typeof outcome === 'number' ? outcome : api.fault?.(method !== 'GET');
-        if (status === undefined) return carryOut(api, isLate());
-        if (status === 504 && method !== 'GET') carryOut(api, isLate());
-        const retryAfterMs = status === 429 ? 1000 : undefined;
-        throw new ApiError({ method, path, status, message: 'simulated', retryAfterMs });
-      });
-      if (outcome === 'lost' || !isAnswered) return;
-      later(this.#process, answerMs, () => {
-        if (isOver) return;
-        isOver = true;
-        finish();
-        try {
-          const body = answer();
-          resolve(body);
-          this.#options.onAnswer?.(request, body);
-        } catch (error) {
-          reject(error as Error);
-        }
-      });
-    };
+    const call = new SimCall<T>({
+      api: this.api,
+      process: this.#process,
+      request,
+      fate,
+      isUnhindered: this.api.capacity === undefined && connections === undefined,
+      kind,
+      carryOut,
+      onFinish: (finished) => {
+        this.#pending.delete(finished);
+        if (hasConnection) this.#releaseConnection();
+        else this.#unsent.delete(send);
+      },
+      onAnswer,
+    });
     const send = () => {
       hasConnection = kind === 'request';
-      // On its way, it no longer depends on who sent it.
-      later(this.#process.world, requestMs, () => arrive(againMs === undefined));
-      if (againMs !== undefined) later(this.#process.world, requestMs + againMs, () => arrive(true));
+      call.send();
     };
-    this.#pending.add(onReset);
-    signal?.addEventListener('abort', onAbort, { once: true });
-    if (signal?.aborted) onAbort();
-    else if (kind === 'watch') send();
+    this.#pending.add(call);
+    if (call.abortIfAsked()) return call.answer;
+    if (kind === 'watch') send();
     else this.#sendWhenFree(send);
-    return promise;
-  }
-
-  /** Whether it is sure that its deadline will not be met: most requests need no timer for it, and those are most timers. */
-  #isAnsweredWithin({ requestMs = 0, answerMs = 0, outcome, againMs }: SimFate, deadlineMs: number): boolean {
-    const isHeldUp =
-      againMs !== undefined || this.api.capacity !== undefined || this.#options.connections !== undefined;
-    const isLost = outcome === 'lost' || outcome === 'dropped';
-    return !isHeldUp && !isLost && requestMs + answerMs < deadlineMs / 2;
+    return call.answer;
   }
 
   #sendWhenFree(send: () => void): void {
@@ -223,26 +169,5 @@ export class SimConnection implements KubernetesClient {
     if (!next) return;
     this.#unsent.delete(next);
     this.#sendWhenFree(next);
-  }
-}
-
-function later(
-  clock: { setTimer(callback: () => void, delayMs: number): unknown },
-  ms: number,
-  run: () => void,
-): void {
-  if (ms > 0) clock.setTimer(run, ms);
-  else run();
-}
-
-/** Does `work` now, and answers with its result or error whenever asked. */
-function settled<T>(work: () => T): () => T {
-  try {
-    const result = work();
-    return () => result;
-  } catch (error) {
-    return () => {
-      throw error;
-    };
   }
 }
