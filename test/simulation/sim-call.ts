@@ -62,6 +62,11 @@ export class SimCall<T> {
     this.#giveUp('ECONNRESET');
   }
 
+  /** Nobody is told of it any more. */
+  forget(): void {
+    this.#finish();
+  }
+
   /** Gives up what its signal has already ended; returns whether it did. */
   abortIfAsked(): boolean {
     const isAborted = this.#parts.request.signal?.aborted === true;

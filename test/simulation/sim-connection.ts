@@ -47,7 +47,7 @@ export class SimConnection implements KubernetesClient {
   readonly #options: SimConnectionOptions;
   readonly #watches = new Set<SimWatch>();
   /** The calls that are under way. */
-  readonly #pending = new Set<{ reset(): void }>();
+  readonly #pending = new Set<{ reset(): void; forget(): void }>();
   /** What waits for a connection. */
   readonly #unsent = new Set<() => void>();
   #freeConnections: number;
@@ -74,7 +74,10 @@ export class SimConnection implements KubernetesClient {
       try {
         watch.begin(api);
       } catch (error) {
-        if (!(error instanceof ApiError) || error.status !== 410) throw error;
+        if (!(error instanceof ApiError) || error.status !== 410) {
+          watch.forget();
+          throw error;
+        }
         watch.sendError(error);
       }
       this.#watches.add(watch);
@@ -107,6 +110,12 @@ export class SimConnection implements KubernetesClient {
   reset(): void {
     this.breakWatches();
     for (const call of [...this.#pending]) call.reset();
+  }
+
+  /** Nothing comes of what is under way: whoever waits for it waits for ever. */
+  forget(): void {
+    for (const call of [...this.#pending]) call.forget();
+    for (const watch of this.#watches) watch.forget();
   }
 
   /** Nothing arrives any more over the watches that are open, and nobody is told. */

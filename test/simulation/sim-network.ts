@@ -33,6 +33,7 @@ export class SimNetwork {
   readonly #world: SimNetworkWorld;
   readonly #links = new Map<string, SimLink>();
   readonly #connections = new Map<string, SimConnection>();
+  readonly #everMade: SimConnection[] = [];
   /** How long things travel where nothing is wrong. */
   #calm = { latencyMs: 20, watchDelayMs: 10 };
 
@@ -92,7 +93,13 @@ export class SimNetwork {
       coalesces: () => link.coalesces(),
     });
     this.#connections.set(place, connection);
+    this.#everMade.push(connection);
     return connection;
+  }
+
+  /** Ends every connection there has ever been: what is left open would keep the whole world in memory. */
+  close(): void {
+    for (const connection of this.#everMade) connection.forget();
   }
 
   /** Nobody can be sure to be heard for so long, and for as long as it takes to come back after a backoff. */

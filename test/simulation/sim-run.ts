@@ -32,6 +32,7 @@ export async function runPlan(plan: SimPlan, isTracing = false): Promise<SimRepo
   const world = new SimWorld(plan, { isTracing });
   const run = new SimRun(world);
   await run.run();
+  world.network.close();
   return {
     problems: world.violations,
     counts: world.tally.counts,

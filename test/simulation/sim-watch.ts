@@ -44,17 +44,14 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
   #isSilent = false;
   #stop = (): void => {};
   readonly #cancels: (() => void)[] = [];
+  readonly #onAbort = (): void => this.end(new ConnectionError('aborted', { code: 'ABORTED' }));
   onEnd = (): void => {};
 
   constructor(process: SimProcess, request: ApiRequest, link: SimWatchLink) {
     this.#process = process;
     this.#request = request;
     this.#link = link;
-    request.signal?.addEventListener(
-      'abort',
-      () => this.end(new ConnectionError('aborted', { code: 'ABORTED' })),
-      { once: true },
-    );
+    request.signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
   get isBehind(): boolean {
@@ -107,11 +104,18 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
   end(error: Error | undefined): void {
     if (this.#outcome) return;
     this.#outcome = { error };
+    this.forget();
+    this.onEnd();
+    this.#wake();
+  }
+
+  /** Nothing comes of it any more, not even its end. */
+  forget(): void {
+    // Node holds on to a signal made of others for as long as anybody listens to it.
+    this.#request.signal?.removeEventListener('abort', this.#onAbort);
     this.#stop();
     for (const cancel of this.#cancels) cancel();
     this.#travelling.length = 0;
-    this.onEnd();
-    this.#wake();
   }
 
   /** Written out, as a generator would cost more than what it carries. */
