@@ -15,7 +15,6 @@ const operations = [
   'alert-stories',
   'completion',
   'image',
-  'leader-label',
   'monitoring',
   'operations',
   'package',
@@ -24,9 +23,16 @@ const operations = [
 ].map((name) => `test/e2e/${name}.e2e.test.ts`);
 
 /** What is installed with the chart, and moved by hand: run beside the others, as these take longer. */
-const chart = ['chart', 'chart-crd', 'leader-label', 'lock-namespace', 'moving', 'participants', 'rbac'].map(
-  (name) => `test/e2e/${name}.e2e.test.ts`,
-);
+const chart = [
+  'chart',
+  'chart-crd',
+  'leader-label',
+  'lock-namespace',
+  'moving',
+  'participants',
+  'rbac',
+  'restored-etcd',
+].map((name) => `test/e2e/${name}.e2e.test.ts`);
 
 export default defineConfig({
   test: {

@@ -103,8 +103,8 @@ export class CandidateSourcesWatch {
   }
 
   /** See {@link Reflector.relist}. */
-  relist(why?: 'doubt' | 'loss'): void {
-    for (const watch of this.#watches) watch.relist(why);
+  relist(): void {
+    for (const watch of this.#watches) watch.relist();
   }
 
   start(): void {

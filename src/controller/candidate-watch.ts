@@ -95,8 +95,8 @@ export class CandidateWatch {
   }
 
   /** See {@link Reflector.relist}. */
-  relist(why?: 'doubt' | 'loss'): void {
-    this.#watched?.reflectors.relist(why);
+  relist(): void {
+    this.#watched?.reflectors.relist();
   }
 
   start(): void {

@@ -100,7 +100,6 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
     locking &&
     assembleLock(parts, locking.client, {
       canCoordinate: () => mayLock() && controller.canElect(),
-      listAnew: () => controller.listAnew(),
       onActive(isActive) {
         labels?.setActive(isActive);
         if (isActive) controller.reconsiderAll();
@@ -170,7 +169,6 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
 /** What a lock asks of whoever it is for, and tells them. */
 interface LockUser {
   canCoordinate(): boolean;
-  listAnew(): void;
   onActive(isActive: boolean): void;
 }
 
@@ -186,10 +184,7 @@ function assembleLock(
     identity: replicaIdentity(hostname(), randomUUID()),
     takeOver: settings.takeOver,
     canCoordinate: user.canCoordinate,
-    onEvent: (event) => {
-      lockObserver.happened(event);
-      if (event.kind === 'setBack') user.listAnew();
-    },
+    onEvent: (event) => lockObserver.happened(event),
     onChange: (state) => {
       lockObserver.changed(state);
       user.onActive(state.kind === 'active');

@@ -109,15 +109,6 @@ export class ElectionController {
     for (const key of this.#records.leasesWithOwnPreference()) this.queue.add(key);
   }
 
-  /**
-   * Lists everything again: the server's history went back, so that what happens until it is where it was would never be
-   * seen by the watches (rule 8).
-   */
-  listAnew(): void {
-    this.#leases.relist('loss');
-    this.#candidates.relist('loss');
-  }
-
   hasSynced(resource: WatchedResource): boolean {
     return resource === 'leases' ? this.#leases.knowAll() : this.#candidates.hasSynced();
   }

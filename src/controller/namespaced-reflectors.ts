@@ -38,8 +38,8 @@ export class NamespacedReflectors<T> {
   }
 
   /** See {@link Reflector.relist}. */
-  relist(why?: 'doubt' | 'loss'): void {
-    for (const reflector of this.all) reflector.relist(why);
+  relist(): void {
+    for (const reflector of this.all) reflector.relist();
   }
 
   async stop(): Promise<void> {

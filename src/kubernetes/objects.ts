@@ -55,9 +55,13 @@ export function isNotNewer(object: KubernetesObject, seen: KubernetesObject | un
 }
 
 /** Whether a state of an object is from before another one. */
-export function isOlder(object: KubernetesObject, seen: KubernetesObject): boolean {
-  const [version = '', seenVersion = ''] = [object.metadata.resourceVersion, seen.metadata.resourceVersion];
-  return /^\d+$/.test(version) && /^\d+$/.test(seenVersion) && BigInt(version) < BigInt(seenVersion);
+function isOlder(object: KubernetesObject, seen: KubernetesObject): boolean {
+  return isOlderVersion(object.metadata.resourceVersion, seen.metadata.resourceVersion);
+}
+
+/** Whether one resourceVersion of a resource is from before another one; false where that cannot be known. */
+export function isOlderVersion(version = '', than = ''): boolean {
+  return /^\d+$/.test(version) && /^\d+$/.test(than) && BigInt(version) < BigInt(than);
 }
 
 function isSameVersion(version: string, { metadata }: KubernetesObject): boolean {

@@ -1,4 +1,5 @@
 import { ApiError, ConnectionError } from './errors.ts';
+import { SET_BACK } from './set-back.ts';
 
 /** How to go on after a list or a watch has failed. */
 export interface Recovery {
@@ -25,6 +26,8 @@ export function decideRecovery(error: unknown): Recovery {
       minDelayMs: error.retryAfterMs ?? 0,
     };
   }
+  if (error instanceof ConnectionError && error.code === SET_BACK)
+    return { relist: true, forgotten: true, notServed: false, refused: false, minDelayMs: 0 };
   // A connection that broke says nothing about our place; an answer that made no sense may have hidden an event.
   const broken = error instanceof ConnectionError && error.code !== 'MALFORMED_ANSWER';
   return { relist: !broken, forgotten: false, notServed: false, refused: false, minDelayMs: 0 };

@@ -22,6 +22,8 @@ export interface Watching {
   readonly kind: 'watching';
   /** The newest place that the list, an event or a bookmark has told of: where the next watch begins. */
   readonly resourceVersion: string;
+  /** Whether a watch has gone on from the list before, so that the server may be another by now. */
+  readonly isResumed: boolean;
   /** How often the server has refused to go on from there. */
   readonly refusals: number;
   /** When the last list was begun. */
@@ -41,7 +43,12 @@ export const listing: Listing = { kind: 'listing' };
 
 /** The state after a list, begun at `listedAt`, of what there is at `resourceVersion`. */
 export function afterList(resourceVersion: string, listedAt: Instant): Watching {
-  return { kind: 'watching', resourceVersion, refusals: 0, listedAt };
+  return { kind: 'watching', resourceVersion, isResumed: false, refusals: 0, listedAt };
+}
+
+/** The state after a watch, however it ended. */
+export function afterWatch(state: ReflectorState): ReflectorState {
+  return state.kind === 'watching' ? { ...state, isResumed: true } : state;
 }
 
 /** The state after an event or a bookmark of `resourceVersion`. */
@@ -65,11 +72,6 @@ export function afterDoubt(state: ReflectorState, now: Instant): ReflectorState 
   if (state.kind === 'backingOff')
     return { ...state, next: isSuspect(state.next, now) ? listing : state.next };
   return isSuspect(state, now) ? listing : state;
-}
-
-/** The state once the place is known to be lost. */
-export function afterLoss(state: ReflectorState): ReflectorState {
-  return state.kind === 'backingOff' ? { ...state, next: listing } : listing;
 }
 
 function afterRefusal(state: Watching, isRefusal: boolean): Listing | Watching {

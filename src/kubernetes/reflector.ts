@@ -10,13 +10,14 @@ import {
   afterDoubt,
   afterFailure,
   afterList,
-  afterLoss,
   afterNews,
+  afterWatch,
   listing,
   type ReflectorState,
   type Watching,
 } from './reflector-state.ts';
 import { ServerContact } from './server-contact.ts';
+import { assertNotSetBack } from './set-back.ts';
 import { ObjectStore, type StoreChange } from './store.ts';
 import type { WatchEvent } from './watch-event.ts';
 import { runWatch, type WatchEnd } from './watch-stream.ts';
@@ -71,8 +72,6 @@ const PAGE_DEADLINE_MS = 60_000;
 const SHORT_WATCH_MS = 1_000;
 /** The longest delay is kept short: a coordinator that does not see cannot elect. */
 const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
-/** A server that forgets each state at once says so more often than this, in milliseconds, however long we wait. */
-const FORGOTTEN_ANEW_MS = 2 * BACKOFF.maxMs;
 
 /**
  * Keeps a store in step with a resource of the server: lists it, watches it from there on, and recovers from whatever
@@ -89,8 +88,6 @@ export class Reflector<T> {
   #synced = false;
   /** Ends the watch that is under way. */
   #watchEnd: AbortController | undefined;
-  /** When the server last said that it has forgotten where the watch was. */
-  #forgottenAt: Instant | undefined;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -135,13 +132,11 @@ export class Reflector<T> {
   }
 
   /**
-   * Lists everything anew. `doubt`: there is evidence that the store is not in step with the server, and does not come to
-   * be so by the watch; without effect where that was done a moment ago. `loss`: the place to go on from means nothing any
-   * more.
+   * Lists everything anew, as there is evidence that the store is not in step with the server, and does not come to be so by
+   * the watch; without effect where that was done a moment ago.
    */
-  relist(why: 'doubt' | 'loss' = 'doubt'): void {
-    this.#state =
-      why === 'loss' ? afterLoss(this.#state) : afterDoubt(this.#state, this.#options.clock.now());
+  relist(): void {
+    this.#state = afterDoubt(this.#state, this.#options.clock.now());
     if (this.#state.kind === 'listing') this.#watchEnd?.abort();
   }
 
@@ -171,19 +166,11 @@ export class Reflector<T> {
 
   #recover(error: unknown, during: 'list' | 'watch'): void {
     const failure = decideRecovery(error);
-    const mayGoOn = during === 'watch' && failure.forgotten && this.#isForgottenAnew();
+    const mayGoOn = during === 'watch' && failure.forgotten && this.#contact.forgottenAnew();
     const retryInMs = Math.max(mayGoOn ? 0 : this.#backoff.failed(), failure.minDelayMs);
     this.#state = afterFailure(this.#state, failure, retryInMs);
     this.#report(error, { during, retryInMs });
     if (failure.notServed) this.#guard(() => this.#options.onNotServed?.());
-  }
-
-  /** That a server is back after an outage is no failure more: all must be listed at once. That it goes on so is one. */
-  #isForgottenAnew(): boolean {
-    const now = this.#options.clock.now();
-    const last = this.#forgottenAt;
-    this.#forgottenAt = now;
-    return last === undefined || now - last >= FORGOTTEN_ANEW_MS;
   }
 
   async #list(): Promise<void> {
@@ -216,8 +203,11 @@ export class Reflector<T> {
     this.#guard(() => this.#options.onSynced?.());
   }
 
-  async #watch({ resourceVersion }: Watching): Promise<void> {
+  async #watch({ resourceVersion, isResumed }: Watching): Promise<void> {
     const { client, clock, path, query = {}, stallMs = DEFAULT_STALL_MS } = this.#options;
+    const { signal } = this.#stopping;
+    if (isResumed) await assertNotSetBack(client, { path, query, resourceVersion, signal });
+    if (signal.aborted || this.#state.kind !== 'watching') return;
     this.#watchEnd = new AbortController();
     let openedAt: Instant | undefined;
     let how: WatchEnd | 'failed' = 'failed';
@@ -227,7 +217,7 @@ export class Reflector<T> {
         query,
         resourceVersion,
         stallMs,
-        signal: AbortSignal.any([this.#stopping.signal, this.#watchEnd.signal]),
+        signal: AbortSignal.any([signal, this.#watchEnd.signal]),
         onOpen: () => {
           openedAt = clock.now();
           this.#contact.watchOpened();
@@ -238,7 +228,8 @@ export class Reflector<T> {
         onEvent: (event) => this.#take(event),
       });
     } finally {
-      if (this.#contact.watchEnded(how)) this.#state = listing;
+      this.#contact.watchEnded(how);
+      this.#state = afterWatch(this.#state);
       if (openedAt !== undefined) this.#observe({ type: 'watchEnded', how });
     }
     const short = openedAt !== undefined && clock.now() - openedAt < SHORT_WATCH_MS;

@@ -2,18 +2,19 @@ import type { Clock, Instant } from '../support/clock.ts';
 import type { WatchEnd } from './watch-stream.ts';
 
 /**
- * After so many watches in a row that were silent, the state that they began from is suspect: of an etcd restored from a
- * backup, a server says nothing at all, bookmarks included, until it has written as much again as was lost.
+ * A server that forgets each state at once says so more often than this, in milliseconds, however long a reflector waits in
+ * between, which is 10 s at most.
  */
-const MAX_STALLS = 2;
+const FORGOTTEN_ANEW_MS = 20_000;
 
 /** When a server was heard of, over one watch after the other and the lists in between. */
 export class ServerContact {
   readonly #clock: Clock;
   #lastActivity: Instant | undefined;
   #unwatchedSince: Instant | undefined;
-  /** Watches in a row that fell silent. Until one is not, it tells nothing that the server answers otherwise. */
-  #stalls = 0;
+  /** Whether the last watch fell silent. Until one does not, it tells nothing that the server answers otherwise. */
+  #isSilent = false;
+  #forgottenAt: Instant | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -36,7 +37,7 @@ export class ServerContact {
 
   /** The server has answered a request. */
   answered(): void {
-    if (this.#stalls === 0) this.#lastActivity = this.#clock.now();
+    if (!this.#isSilent) this.#lastActivity = this.#clock.now();
   }
 
   watchOpened(): void {
@@ -46,13 +47,23 @@ export class ServerContact {
 
   /** Something came over a watch. */
   heard(): void {
-    this.#stalls = 0;
+    this.#isSilent = false;
     this.answered();
   }
 
-  /** Returns whether the state that watches begin from must be doubted. */
-  watchEnded(how: WatchEnd | 'failed'): boolean {
+  watchEnded(how: WatchEnd | 'failed'): void {
     this.watchWanted();
-    return how === 'stalled' && ++this.#stalls % MAX_STALLS === 0;
+    this.#isSilent ||= how === 'stalled';
+  }
+
+  /**
+   * The server has forgotten where a watch was. Returns whether that is news: that a server is back after an outage is no
+   * failure more, as all must be listed at once; that it goes on so is one.
+   */
+  forgottenAnew(): boolean {
+    const now = this.#clock.now();
+    const last = this.#forgottenAt;
+    this.#forgottenAt = now;
+    return last === undefined || now - last >= FORGOTTEN_ANEW_MS;
   }
 }

@@ -125,9 +125,7 @@ export function createLockReport({
       if (event.kind === 'callFailed') metrics.lock.callFailed(event.call);
       if (event.kind === 'claimedByForce')
         logger.warn({ from: event.from }, 'Took the coordinator lock over');
-      else if (event.kind === 'setBack') {
-        logger.warn('The storage was restored from a backup: listing everything anew');
-      } else if (event.kind === 'ousted') {
+      else if (event.kind === 'ousted') {
         logger.warn({ by: event.by, retryInMs: event.forceAgainInMs }, 'Lost the coordinator lock');
       } else if (event.kind === 'letGo') {
         logger.warn(

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ApiAccess, apiRequest } from './api-request.ts';
@@ -34,6 +34,7 @@ export type Subject =
 
 /** A real etcd and kube-apiserver on the loopback interface, with RBAC on. */
 export interface ControlPlane extends CoordinationPlane {
+  /** The etcd that runs now: a backup and a restore each bring another. */
   readonly etcd: ServerProcess;
   readonly etcdUrl: string;
   /** The kube-apiserver that runs now: a restart brings another. */
@@ -47,6 +48,8 @@ export interface ControlPlane extends CoordinationPlane {
   resume(): void;
   /** Kills the kube-apiserver and starts it again on the same port and data, with other options where given. */
   restartApiServer(changes?: ApiServerOptions): Promise<void>;
+  /** Backs up what etcd has; the returned function restores it, as an administrator would, with the kube-apiserver stopped. */
+  backUp(): Promise<() => Promise<void>>;
 }
 
 /** What the servers of one plane have in common. */
@@ -55,6 +58,13 @@ interface Site {
   readonly adminToken: string;
   readonly reaper: Reaper;
   readonly readyWithinMs: number;
+}
+
+interface RunningEtcd {
+  readonly server: ServerProcess;
+  readonly url: string;
+  /** Starts another one on the same ports and data. */
+  startAgain(): Promise<RunningEtcd>;
 }
 
 interface RunningApiServer {
@@ -87,13 +97,14 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 
 async function assemble(
   site: Site,
-  etcd: { readonly server: ServerProcess; readonly url: string },
+  firstEtcd: RunningEtcd,
   first: RunningApiServer,
   options: ApiServerOptions,
 ): Promise<ControlPlane> {
   const { directory, reaper, adminToken } = site;
   const kubeconfig = await writeKubeconfig(join(directory, 'admin.kubeconfig'), first.access);
   let { server } = first;
+  let etcd = firstEtcd;
   let currentOptions = options;
   let kubeconfigs = 0;
   const started: (ServerProcess | Electors)[] = [];
@@ -120,13 +131,29 @@ async function assemble(
     return asElectingComponent(running, listCandidates);
   }
 
+  async function restartApiServer(changes: ApiServerOptions = {}): Promise<void> {
+    currentOptions = { ...currentOptions, ...changes };
+    const path = await apiServerBinary(currentOptions);
+    await killed(server);
+    const port = Number(new URL(first.access.url).port);
+    ({ server } = await startApiServer(path, currentOptions, port, etcd.url, site));
+  }
+
+  async function withoutEtcd(change: () => Promise<void>): Promise<void> {
+    await killed(etcd.server);
+    await change();
+    etcd = await etcd.startAgain();
+  }
+
   return {
     url: first.access.url,
     kubeconfig,
     caFile: join(directory, 'apiserver.crt'),
     adminToken,
     directory,
-    etcd: etcd.server,
+    get etcd() {
+      return etcd.server;
+    },
     etcdUrl: etcd.url,
     get apiServer() {
       return server;
@@ -153,12 +180,18 @@ async function assemble(
     serverExit: () => server.exit(),
     suspend: () => server.kill('SIGSTOP'),
     resume: () => server.kill('SIGCONT'),
-    async restartApiServer(changes = {}) {
-      currentOptions = { ...currentOptions, ...changes };
-      const path = await apiServerBinary(currentOptions);
-      await killed(server);
-      const port = Number(new URL(first.access.url).port);
-      ({ server } = await startApiServer(path, currentOptions, port, etcd.url, site));
+    restartApiServer,
+    async backUp() {
+      const [data, copy] = [join(directory, 'etcd'), await mkdtemp(join(directory, 'backup-'))];
+      await withoutEtcd(() => cp(data, copy, { recursive: true }));
+      return async () => {
+        await killed(server);
+        await withoutEtcd(async () => {
+          await rm(data, { recursive: true });
+          await rename(copy, data);
+        });
+        await restartApiServer();
+      };
     },
     async stop() {
       await Promise.all(started.map((each) => ('stop' in each ? each.stop() : killed(each))));
@@ -173,22 +206,25 @@ function apiServerBinary({ version = defaultVersion }: ApiServerOptions): Promis
   return binary(`kube-apiserver@${version}`);
 }
 
-async function startEtcd(path: string, site: Site): Promise<{ server: ServerProcess; url: string }> {
+function startEtcd(path: string, site: Site): Promise<RunningEtcd> {
   return onFreePorts(2, async ([clientPort, peerPort]) => {
     const url = `http://127.0.0.1:${clientPort}`;
     const peerUrl = `http://127.0.0.1:${peerPort}`;
-    const server = startServer(
-      {
-        name: 'etcd',
-        path,
-        logFile: join(site.directory, 'etcd.log'),
-        args: etcdArgs({ dataDirectory: join(site.directory, 'etcd'), url, peerUrl }),
-      },
-      site.reaper,
-    );
-    const isHealthy = async () => (await fetch(`${url}/health`, { signal: AbortSignal.timeout(2_000) })).ok;
-    await untilReady(server, isHealthy, site.readyWithinMs);
-    return { server, url };
+    const start = async (): Promise<RunningEtcd> => {
+      const server = startServer(
+        {
+          name: 'etcd',
+          path,
+          logFile: join(site.directory, 'etcd.log'),
+          args: etcdArgs({ dataDirectory: join(site.directory, 'etcd'), url, peerUrl }),
+        },
+        site.reaper,
+      );
+      const isHealthy = async () => (await fetch(`${url}/health`, { signal: AbortSignal.timeout(2_000) })).ok;
+      await untilReady(server, isHealthy, site.readyWithinMs);
+      return { server, url, startAgain: start };
+    };
+    return await start();
   });
 }
 

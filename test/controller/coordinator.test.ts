@@ -45,13 +45,16 @@ async function makeActiveCoordinator({
   const process = new SimProcess(clock);
   const spoiled = { fate: (_: ApiRequest): SimFate => ({}) };
   const isActive: boolean[] = [];
+  const connections: ClosingConnection[] = [];
   const coordinator = assembleCoordinator({
     clock,
     // Each client is known to the server by how many connections it may have.
-    connect: (connections) =>
-      new ClosingConnection(clock, api, process, `${connections}`, {
-        fate: (request) => spoiled.fate(request),
-      }),
+    connect(count) {
+      const options = { fate: (request: ApiRequest) => spoiled.fate(request) };
+      const connection = new ClosingConnection(clock, api, process, `${count}`, options);
+      connections.push(connection);
+      return connection;
+    },
     settings: resolveSettings(runSettings, { lockNamespace }, {}),
     observer: {
       decided: () => {},
@@ -87,7 +90,10 @@ async function makeActiveCoordinator({
   await clock.advance(20_000);
   expect(isActive.at(-1)).toBe(true);
   const holder = () => api.leaseSpec(`${lockNamespace}/leader-election-controller`)['holderIdentity'];
-  return { clock, api, coordinator, spoiled, holder, refusals };
+  const breakWatches = () => {
+    for (const connection of connections) connection.breakWatches();
+  };
+  return { clock, api, coordinator, spoiled, holder, refusals, breakWatches };
 }
 
 test('the lock has connections of its own, so that load on elections cannot starve it (rule 10)', async () => {
@@ -189,11 +195,11 @@ describe('a lock in another namespace than kube-system (rule 10)', () => {
   });
 
   test('is taken again once they are gone', async () => {
-    const { clock, api, coordinator, holder } = await ownLock();
+    const { clock, api, coordinator, holder, breakWatches } = await ownLock();
     api.candidateVersions = ['v1beta1'];
     await clock.advance(60_000);
     api.candidateVersions = [];
-    coordinator.controller.listAnew();
+    breakWatches();
     await clock.advance(60_000);
     expect(coordinator.lockRefusal()).toBeUndefined();
     expect(holder()).toMatch(/^coordinated-leader-election_/);

@@ -174,6 +174,28 @@ const cases: readonly Case[] = [
     want: ['us fences a on default/scheduler, which may not know that it should give way, or could be told'],
   },
   {
+    name: 'a coordinator that fences a holder which was told before a backup of the storage was made that is then restored',
+    events: [
+      US_UNTIL_100_S,
+      renewed(0, A),
+      leaseWrite(1000, COORDINATOR, {}, NOTED),
+      { kind: 'restored', at: 12_000 },
+      leaseWrite(13_000, COORDINATOR, NOTED, { ...NOTED, holder: FENCE, transitions: 2 }),
+    ],
+    want: [],
+  },
+  {
+    name: 'a coordinator that fences a holder which was told after a backup of the storage was made that is then restored',
+    events: [
+      US_UNTIL_100_S,
+      renewed(0, A),
+      leaseWrite(1000, COORDINATOR, {}, NOTED),
+      { kind: 'restored', at: 12_000 },
+      leaseWrite(13_000, COORDINATOR, {}, { holder: FENCE, transitions: 2 }),
+    ],
+    want: ['us fences a on default/scheduler, which may not know that it should give way, or could be told'],
+  },
+  {
     name: 'a coordinator that grants a fenced Lease while its former holder believes in it, and before the fence has run out',
     events: [
       US_UNTIL_100_S,

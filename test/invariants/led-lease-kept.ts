@@ -49,7 +49,8 @@ export class LedLeaseKept implements Invariant {
         return [];
       case 'restored':
         this.#renewals.clear();
-        this.#told.clear();
+        // Who was told before the backup is told afterwards, and another renewTime looks like a renewal (rule 14).
+        for (const key of this.#told.keys()) this.#touchedAt.set(key, event.at);
         return [];
       case 'lease':
         return this.#written(event);

@@ -23,6 +23,8 @@ beforeEach(async () => {
     if (url.searchParams.has('watch')) {
       response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
       watches.push({ url, response });
+    } else if (url.searchParams.get('limit') === '1') {
+      sendJson(response, makeList([], '3'));
     } else {
       lists++;
       sendJson(response, makeList([makeObject('a', '1')], '1'));

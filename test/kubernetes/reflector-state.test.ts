@@ -5,8 +5,8 @@ import {
   afterDoubt,
   afterFailure,
   afterList,
-  afterLoss,
   afterNews,
+  afterWatch,
   type BackingOff,
   listing,
   type ReflectorState,
@@ -34,14 +34,21 @@ test('after a list it watches from the place that the list shows', () => {
   expect(afterList('7', 1000)).toEqual({
     kind: 'watching',
     resourceVersion: '7',
+    isResumed: false,
     refusals: 0,
     listedAt: 1000,
   });
 });
 
-test('after the loss of its place it lists, be it after the delay of a failure', () => {
-  expect(afterLoss(watching)).toEqual(listing);
-  expect(afterLoss(backingOff(watching))).toEqual(backingOff(listing));
+test('after a watch it goes on from where it was, by another watch', () => {
+  expect(watching).toMatchObject({ isResumed: false });
+  expect(afterWatch(watching)).toEqual({ ...watching, isResumed: true });
+  expect(afterNews(afterWatch(watching), '9')).toEqual({
+    ...watching,
+    isResumed: true,
+    resourceVersion: '9',
+  });
+  expect(afterWatch(listing)).toEqual(listing);
 });
 
 test('after news the place is newer, and the refusals to go on from the former one are forgotten', () => {

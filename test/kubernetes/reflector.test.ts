@@ -341,21 +341,59 @@ describe('watching', () => {
     await reflector.stop();
   });
 
-  test('lists again after a second silent watch, as an etcd restored from a backup may be behind where it was', async () => {
+  describe.each([
+    {
+      how: 'broke',
+      end: (client: ScriptedClient) =>
+        client.watch.fail(new ConnectionError('reset', { code: 'ECONNRESET' })),
+    },
+    { how: 'was ended by the server', end: (client: ScriptedClient) => client.watch.end() },
+    { how: 'fell silent', end: () => {} },
+  ])('before it goes on after a watch that $how', ({ end }) => {
+    async function watchEnded(now: string) {
+      const client = new ScriptedClient();
+      client.onRequest = () => makeList([makeObject('a', '300')], '300');
+      const made = makeReflector(client);
+      made.reflector.start();
+      await made.clock.advance(5000);
+      client.onRequest = () => makeList([makeObject('b', now)], now);
+      client.onLook = () => makeList([], now);
+      end(client);
+      await made.clock.advance(100_000);
+      return { client, ...made };
+    }
+
+    test('it lists again where the server is not that far any more, as its etcd was restored from a backup', async () => {
+      const { client, reflector, events, errors } = await watchEnded('200');
+      expect(client.requests).toHaveLength(2);
+      expect(client.watch.resourceVersion).toBe('200');
+      expect(events.slice(1)).toEqual(['added default/b@200', 'deleted default/a@300']);
+      expect(errors.at(-1)?.error).toMatchObject({ code: 'SET_BACK' });
+      await reflector.stop();
+    });
+
+    test.each(['300', '400'])('it lists nothing where the server is at 300 or later (%s)', async (now) => {
+      const { client, reflector, events, errors } = await watchEnded(now);
+      expect(client.requests).toHaveLength(1);
+      expect(client.watches.length).toBeGreaterThan(1);
+      expect(client.watch.resourceVersion).toBe('300');
+      expect(events.slice(1)).toEqual([]);
+      expect(errors.map(({ error }) => error)).not.toContainEqual(
+        expect.objectContaining({ code: 'SET_BACK' }),
+      );
+      await reflector.stop();
+    });
+  });
+
+  test('does not look where the server is before the watch that follows a list', async () => {
     const client = new ScriptedClient();
-    client.onRequest = () => makeList([makeObject('a', '300')], '300');
-    const { reflector, clock, events } = makeReflector(client);
+    let looks = 0;
+    client.onLook = () => makeList([], `${++looks}`);
+    const { reflector, clock } = makeReflector(client);
     reflector.start();
-    await clock.advance(60_000);
-    client.onRequest = () => makeList([makeObject('b', '200')], '200');
-    await clock.advance(90_000 + 30_000 - 1);
-    expect(client.requests).toHaveLength(1);
     await clock.advance(1);
-    expect(client.requests).toHaveLength(2);
-    expect(client.watch.resourceVersion).toBe('200');
-    expect(events.slice(1)).toEqual(['added default/b@200', 'deleted default/a@300']);
-    await clock.advance(90_000);
-    expect(client.requests).toHaveLength(2);
+    expect(client.watches).toHaveLength(1);
+    expect(looks).toBe(0);
     await reflector.stop();
   });
 
@@ -376,20 +414,6 @@ describe('watching', () => {
     expect(client.watch.resourceVersion).toBe('7');
     expect(events.at(-1)).toBe('deleted default/a@5');
     expect(errors).toEqual([]);
-    await reflector.stop();
-  });
-
-  test('lists again at once when told that its place means nothing any more', async () => {
-    const client = new ScriptedClient();
-    client.onRequest = () => makeList([makeObject('a', '5')], '6');
-    const { reflector, clock } = makeReflector(client);
-    reflector.start();
-    await clock.advance(1);
-    client.onRequest = () => makeList([makeObject('a', '3')], '4');
-    reflector.relist('loss');
-    await clock.advance(0);
-    expect(client.requests).toHaveLength(2);
-    expect(client.watch.resourceVersion).toBe('4');
     await reflector.stop();
   });
 

@@ -70,14 +70,18 @@ export class ScriptedWatch implements AsyncIterable<Uint8Array> {
 /** A client without a server: a test says what lists answer and how watches open, and feeds the watches. */
 export class ScriptedClient implements KubernetesClient {
   readonly server = 'scripted';
+  /** But for looks at where the server is. */
   readonly requests: ApiRequest[] = [];
   readonly watches: ScriptedWatch[] = [];
   /** Answers a request. */
   onRequest: (request: ApiRequest) => JsonObject | Promise<JsonObject> = () => makeList([], '1');
+  /** Answers a look at where the server is, before a watch goes on; by default it does not say. */
+  onLook: (request: ApiRequest) => JsonObject | Promise<JsonObject> = () => ({});
   /** Throws to refuse a watch. */
   onWatch: (request: ApiRequest) => void = () => {};
 
   async request(request: ApiRequest): Promise<JsonObject> {
+    if (isLook(request)) return await this.onLook(request);
     this.requests.push(request);
     return await this.onRequest(request);
   }
@@ -97,6 +101,11 @@ export class ScriptedClient implements KubernetesClient {
     if (!watch) throw new Error('no watch has been opened');
     return watch;
   }
+}
+
+/** Pages of a list may have one item as well, but ask to continue, if only with nothing. */
+function isLook({ query = {} }: ApiRequest): boolean {
+  return query['limit'] === 1 && !('continue' in query);
 }
 
 /** An object named `name` at a resourceVersion. */

@@ -35,4 +35,24 @@ describe('an etcd that is restored from a backup', () => {
       expect([...led].sort(), world.trace).toEqual([...world.leaseKeys].sort());
     },
   );
+
+  test('is noticed though nobody has written the lock since the backup', async () => {
+    const world = new SimWorld({ ...emptyPlan(1), leases: LEASES }, { isTracing: true });
+    const chance = new Chance(1, 'restore');
+    for (const lease of LEASES) world.addSlot(candidateSlot(lease, 0, chance, {}));
+    for (const name of REPLICAS) world.addReplica({ name, wallMs: 0, rate: 1 });
+    await world.run(60_000);
+    const active = world.replicas.find((replica) => replica.isActive());
+    world.coordinators.crash(active?.name.replace(/\.\d+$/, '') ?? '', 3000);
+    world.restoreLater(10_000);
+    // So much is lost that the watches of who goes on would show nothing for a long time.
+    for (let write = 0; write < 1000; write++) {
+      const lease = world.store.get('leases', 'default/webhook');
+      const metadata = { name: 'webhook', ...lease?.metadata, annotations: { write: `${write}` } };
+      if (lease) world.writeAs('somebody', 'leases', lease, { ...lease, metadata });
+    }
+    await world.run(45_000);
+    expect(world.tally.counts.get('fault storageRestored') ?? world.trace).toBe(1);
+    for (const key of world.leaseKeys) expect(world.leadersOf(key), key).toHaveLength(1);
+  });
 });

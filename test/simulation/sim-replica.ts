@@ -65,9 +65,6 @@ export class SimReplica {
       identity: replicaIdentity(name, '1'),
       takeOver,
       canCoordinate: () => this.controller.canElect(),
-      onEvent: ({ kind }) => {
-        if (kind === 'setBack') this.controller.listAnew();
-      },
       onChange: (state) => {
         trace(() => `${name} ${state.kind}`);
         this.#tellDuty();

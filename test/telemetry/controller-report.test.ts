@@ -166,14 +166,6 @@ describe('the coordinator lock', () => {
     ]);
   });
 
-  test('set back by a backup of the storage is worth a warning', () => {
-    const { lock, lines } = makeReport();
-    lock.happened({ kind: 'setBack' });
-    expect(lines).toMatchObject([
-      { level: 'warn', msg: 'The storage was restored from a backup: listing everything anew' },
-    ]);
-  });
-
   test('let go as it is of no use is worth a warning', () => {
     const { lock, lines } = makeReport();
     lock.happened({ kind: 'letGo' });

@@ -1,5 +1,5 @@
 import { isConflict } from '../../kubernetes/errors.ts';
-import { isNotNewer, isOlder, type KubernetesObject } from '../../kubernetes/objects.ts';
+import { isNotNewer, type KubernetesObject } from '../../kubernetes/objects.ts';
 import { Backoff } from '../../support/backoff.ts';
 import type { Instant } from '../../support/clock.ts';
 import { InterruptibleSleep } from '../../support/interruptible-sleep.ts';
@@ -179,10 +179,7 @@ export class CoordinatorLock {
   /** Looks at the server, unless the last answer or watch event still stands. */
   async #look(): Promise<void> {
     if (this.#fresh && this.#observation !== undefined) return;
-    const known = this.#lease;
-    const lease = await this.#calls.get();
-    this.#see(lease);
-    if (lease && known && isOlder(lease, known)) this.#options.onEvent?.({ kind: 'setBack' });
+    this.#see(await this.#calls.get());
   }
 
   async #take(decision: Exclude<LockDecision, { kind: 'wait' }>): Promise<void> {

@@ -22,8 +22,6 @@ export type LockEvent =
   | { readonly kind: 'ousted'; readonly by: string; readonly forceAgainInMs?: number }
   /** We hold it and cannot coordinate, which another may be able to. */
   | { readonly kind: 'letGo' }
-  /** The server has the Lease as it was before what was seen of it: its storage was restored from a backup. */
-  | { readonly kind: 'setBack' }
   /** Conflicts included: they are part of any race for the lock, but their going on would be news. */
   | { readonly kind: 'callFailed'; readonly call: LockCall; readonly error: unknown };
 

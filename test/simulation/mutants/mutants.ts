@@ -365,8 +365,8 @@ export const MUTANTS: readonly Mutant[] = [
     '',
   ]),
   mutant('blind-to-restore', 'does not notice that the storage was restored from a backup', [
-    'controller/lock/coordinator-lock.ts',
-    "if (lease && known && isOlder(lease, known)) this.#options.onEvent?.({ kind: 'setBack' });",
+    'kubernetes/reflector.ts',
+    'if (isResumed) await assertNotSetBack(client, { path, query, resourceVersion, signal });',
     '',
   ]),
 ];

@@ -1,0 +1,36 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { startControlPlane } from '../control-plane/control-plane.ts';
+import { installRole, startCoordinator, untilActive } from './coordinator.ts';
+
+/** Far more writes than follow the restore before the coordinator has to know of it. */
+const LOST_WRITES = 500;
+const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
+
+test('a coordinator that goes on running elects at once after etcd was restored from a backup (rule 8)', async () => {
+  const plane = await startControlPlane();
+  onTestFinished(() => plane.stop());
+  const coordinator = await startCoordinator(await installRole(plane));
+  onTestFinished(async () => {
+    await coordinator.stop();
+  });
+  await untilActive(coordinator);
+  const electors = await plane.startElectors();
+  await electors.start({ id: 'before', lease: 'before' });
+  await electors.waitFor({ id: 'before', event: 'startedLeading' });
+
+  const restore = await plane.backUp();
+  for (let write = 0; write < LOST_WRITES; write++)
+    await plane.request('POST', CONFIG_MAPS, { metadata: { name: `lost-${write}` } });
+  // Leases and candidates that are seen after the backup take the coordinator's watches as far.
+  await electors.start({ id: 'lost', lease: 'lost' });
+  await electors.waitFor({ id: 'lost', event: 'startedLeading' });
+  const restoredAt = new Date().toISOString();
+  await restore();
+
+  await electors.start({ id: 'after', lease: 'after' });
+  await electors.waitFor({ id: 'after', event: 'startedLeading' });
+  const setBack = coordinator.log.filter(
+    ({ time, err }) => time > restoredAt && JSON.stringify(err ?? '').includes('SET_BACK'),
+  );
+  expect(setBack.length).toBeGreaterThan(0);
+});
