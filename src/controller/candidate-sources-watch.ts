@@ -20,7 +20,7 @@ const OTHERS_FIRST_MS = 20_000;
  * For so long a source that went with candidates in it counts as missed, in milliseconds: a day is enough to be told of it, and
  * whoever turned it off on purpose is left in peace then, or once this process is started anew.
  */
-const MISSED_FOR_MS = 86_400_000;
+export const MISSED_FOR_MS = 86_400_000;
 
 /** Watches the LeaseCandidates of all sources side by side, each in the version in which it is served (rule 13). */
 export class CandidateSourcesWatch {

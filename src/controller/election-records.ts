@@ -5,9 +5,10 @@ import { type LeaseMemory, noMemory } from '../election/lease-memory.ts';
 import type { CandidateSource, ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
 import { observeLease } from '../election/observe-lease.ts';
 import { showsElection } from '../election/tenure.ts';
-import type { Now } from '../election/time.ts';
+import type { Instant, Now } from '../election/time.ts';
 import { versionOf } from '../election/version.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
+import { MISSED_FOR_MS } from './candidate-sources-watch.ts';
 
 /**
  * Everything known about Leases and their candidates: what the caches say, and what this process has seen of it and when.
@@ -20,8 +21,8 @@ export class ElectionRecords {
   readonly #candidates = new Map<LeaseKey, Map<string, ObservedCandidate>>();
   /** Custom candidates that do not count, as there is a native one of their name for their Lease (rule 13). */
   readonly #shadowed = new Map<LeaseKey, Map<string, LeaseCandidate>>();
-  /** The names of candidates that are out of sight, as their source is not served any more (rule 13). */
-  readonly #hidden = new Map<LeaseKey, Map<string, CandidateSource>>();
+  /** Until when candidates of a source may be out of sight, as it went with candidates in it (rule 13). */
+  readonly #hiddenUntil = new Map<CandidateSource, Instant>();
   #dropsFields: boolean | undefined;
   /** Leases that are gone, by when what is remembered of them matters no more. */
   readonly #deletedLeases = new DeadlineHeap();
@@ -66,7 +67,7 @@ export class ElectionRecords {
     const key = leaseKey(candidate.namespace, candidate.leaseName);
     const shadowed = this.#shadowed.get(key)?.get(candidate.name);
     if (shadowed) this.#unshadow(key, shadowed);
-    else if (isHidden) this.#hide(key, candidate);
+    else if (isHidden) this.#hiddenUntil.set(candidate.source, now.monotonic + MISSED_FOR_MS);
     const candidates = this.#candidates.get(key);
     if (candidates?.get(candidate.name)?.candidate.uid === candidate.uid) {
       candidates.delete(candidate.name);
@@ -78,10 +79,7 @@ export class ElectionRecords {
 
   /** All candidates of a source are in sight. */
   reveal(source: CandidateSource): void {
-    for (const [key, hidden] of this.#hidden) {
-      for (const [name, from] of hidden) if (from === source) hidden.delete(name);
-      if (hidden.size === 0) this.#hidden.delete(key);
-    }
+    this.#hiddenUntil.delete(source);
   }
 
   /** Whether two candidates for the Lease have that name, of which only the native one counts. */
@@ -96,13 +94,12 @@ export class ElectionRecords {
 
   /** All that a decision about one Lease depends on. */
   gather(key: LeaseKey): ElectionInput {
-    const hidden = this.#hidden.get(key);
     return {
       ...splitLeaseKey(key),
       lease: this.#leases.get(key),
       memory: this.#memories.get(key) ?? noMemory,
       candidates: [...(this.#candidates.get(key)?.values() ?? [])],
-      hidden: hidden && new Set(hidden.keys()),
+      ...(this.#hiddenUntil.size > 0 && { hiddenUntil: Math.max(...this.#hiddenUntil.values()) }),
       dropsFields: this.#dropsFields,
       settings: this.#settings,
     };
@@ -179,11 +176,6 @@ export class ElectionRecords {
     candidates?.set(candidate.name, { ...known, observation: update(known.observation) });
   }
 
-  #hide(key: LeaseKey, { name, source }: LeaseCandidate): void {
-    const hidden = this.#hidden.get(key) ?? new Map<string, CandidateSource>();
-    this.#hidden.set(key, hidden.set(name, source));
-  }
-
   #shadow(key: LeaseKey, candidate: LeaseCandidate): void {
     const byName = this.#shadowed.get(key) ?? new Map<string, LeaseCandidate>();
     this.#shadowed.set(key, byName.set(candidate.name, candidate));
@@ -205,7 +197,6 @@ export class ElectionRecords {
       if (this.#isGone(due)) this.#memories.delete(due);
     }
     if (!this.#isGone(key)) return;
-    this.#hidden.delete(key);
     const reservedUntil = this.#memories.get(key)?.reservation?.until ?? Number.NEGATIVE_INFINITY;
     if (now.monotonic >= reservedUntil) this.#memories.delete(key);
     else this.#deletedLeases.set(key, reservedUntil);

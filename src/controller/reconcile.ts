@@ -153,7 +153,7 @@ export class Reconciler {
   }
 
   #forgetObject(key: LeaseKey, object: WrittenObject): void {
-    this.#expectations.expectNothing(key, object);
+    this.#expectations.forgetObject(key, object);
     this.#backoff.forgetObject(key, object);
   }
 

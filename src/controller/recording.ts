@@ -1,8 +1,8 @@
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Action, Decision } from '../election/decision.ts';
 import { isLeaseWrite } from '../election/decision-queries.ts';
-import type { ElectionSettings, Lease } from '../election/model.ts';
-import { hasDroppedFields } from '../election/notes.ts';
+import type { ElectionSettings } from '../election/model.ts';
+import { hasDroppedFields, type WrittenLease } from '../election/notes.ts';
 import * as election from '../election/record-action.ts';
 import type { Instant } from '../election/time.ts';
 import type { ElectionRecords } from './election-records.ts';
@@ -32,10 +32,10 @@ export function recordSuccess(
   action: Action,
   sentAt: Instant,
   at: Instant,
-  answer?: Lease,
+  written?: WrittenLease,
 ): void {
-  recordAnswer(records, key, action, sentAt, at, answer);
-  const hasDropped = answer && hasDroppedFields(action, answer);
+  recordAnswer(records, key, action, sentAt, at, written?.after);
+  const hasDropped = written && hasDroppedFields(action, written);
   if (hasDropped !== undefined) records.seeFieldsDropped(hasDropped);
 }
 

@@ -3,7 +3,8 @@ import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Action, Decision } from '../election/decision.ts';
 import { isLeaseWrite } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/election-input.ts';
-import type { ElectionSettings, Lease } from '../election/model.ts';
+import type { ElectionSettings } from '../election/model.ts';
+import type { WrittenLease } from '../election/notes.ts';
 import { ApiError, isConflict } from '../kubernetes/errors.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import type { ActionWriter } from './action-writer.ts';
@@ -12,7 +13,7 @@ import type { DecisionObserver } from './observers.ts';
 import type { WriteQueue } from './queue/write-queue.ts';
 import { recordFailure, recordRefusal, recordSending, recordSuccess } from './recording.ts';
 import type { WriteBackoff } from './write-backoff.ts';
-import type { WriteExpectations } from './write-expectations.ts';
+import type { AwaitedAnswer, WriteExpectations } from './write-expectations.ts';
 import { type WrittenObject, writtenBy } from './written-objects.ts';
 
 /** What a {@link Sender} works with. */
@@ -32,6 +33,12 @@ export interface SenderParts {
   readonly onEnded: (key: LeaseKey, object: WrittenObject) => void;
 }
 
+/** An action that was sent. */
+interface Sent {
+  readonly sentAt: Instant;
+  readonly awaited: AwaitedAnswer;
+}
+
 /** Carries out single actions, and keeps the records of what came of them. */
 export class Sender {
   readonly #parts: SenderParts;
@@ -45,9 +52,9 @@ export class Sender {
     const { clock, writes, expectations, records, settings } = this.#parts;
     const sentAt = clock.now();
     const end = writes.begin(key);
-    expectations.expectAnswer(key, writtenBy(action));
+    const awaited = expectations.expectAnswer(key, writtenBy(action));
     recordSending(records, key, action, settings, sentAt);
-    void this.#carryOut(key, action, decision, input, sentAt).then((isAnswered) => {
+    void this.#carryOut(key, action, decision, input, { sentAt, awaited }).then((isAnswered) => {
       end(isAnswered);
       this.#parts.onEnded(key, writtenBy(action));
     });
@@ -59,50 +66,49 @@ export class Sender {
     action: Action,
     decision: Decision,
     input: ElectionInput,
-    sentAt: Instant,
+    sent: Sent,
   ): Promise<boolean> {
     const { writer, observer, mayWrite } = this.#parts;
     try {
       if (!mayWrite()) throw new LockLostError();
       const answer = await writer.write(input.namespace, input.name, action);
       const lease = isLeaseWrite(action) && answer ? decodeLease(answer) : undefined;
-      this.#succeeded(key, action, lease, sentAt);
+      this.#succeeded(key, action, sent, lease && { before: input.lease, after: lease });
       observer.written(key, action, undefined, decision);
       if (action.kind !== 'PingCandidate') {
         observer.applied(key, { ...decision, actions: [action] }, input, lease);
       }
       return true;
     } catch (error) {
-      this.#failed(key, action, error, sentAt);
+      this.#failed(key, action, error, sent);
       observer.written(key, action, error, decision);
       return error instanceof LockLostError || (error instanceof ApiError && !isOverload(error));
     }
   }
 
-  /** `lease` is the Lease as the server has it now, where it was written. */
-  #succeeded(key: LeaseKey, action: Action, lease: Lease | undefined, sentAt: Instant): void {
+  #succeeded(key: LeaseKey, action: Action, { sentAt, awaited }: Sent, written?: WrittenLease): void {
     const { records, expectations, backoff, clock } = this.#parts;
-    recordSuccess(records, key, action, sentAt, clock.now(), lease);
+    recordSuccess(records, key, action, sentAt, clock.now(), written);
     backoff.succeeded(key, writtenBy(action));
     const basis = basisOf(action);
     // Where the server has dropped all that was written, there is nothing to be seen of it.
-    if (lease && lease.resourceVersion === basis) expectations.expectNothing(key, writtenBy(action));
-    else expectations.expectChange(key, writtenBy(action), basis);
+    if (written?.after.resourceVersion === basis) expectations.expectNothing(key, writtenBy(action), awaited);
+    else expectations.expectChange(key, writtenBy(action), awaited, basis);
   }
 
-  #failed(key: LeaseKey, action: Action, error: unknown, sentAt: Instant): void {
+  #failed(key: LeaseKey, action: Action, error: unknown, { sentAt, awaited }: Sent): void {
     const { records, expectations, backoff, clock } = this.#parts;
     const object = writtenBy(action);
     // One that cannot be pinged, as a newer server's validation refuses every change of it, will never answer: it is
     // unresponsive like any other, else its election would wait for it for ever.
     const isDelivered = action.kind === 'PingCandidate' && isRefusedForGood(error);
-    const record = isDelivered ? recordSuccess : recordFailure;
-    record(records, key, action, sentAt, clock.now());
+    if (isDelivered) recordSuccess(records, key, action, sentAt, clock.now());
+    else recordFailure(records, key, action, sentAt, clock.now());
     if (isConflict(error)) recordRefusal(records, key, action);
     const floorMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
     backoff.failed(key, object, floorMs, isConflict(error));
-    if (isConflict(error)) expectations.expectChange(key, object, basisOf(action));
-    else expectations.expectNothing(key, object);
+    if (isConflict(error)) expectations.expectChange(key, object, awaited, basisOf(action));
+    else expectations.expectNothing(key, object, awaited);
   }
 }
 

@@ -3,8 +3,17 @@ import type { Clock, Instant } from '../support/clock.ts';
 import type { ElectionRecords } from './election-records.ts';
 import { type WrittenObject, WrittenObjects } from './written-objects.ts';
 
-/** The answer to a write, or that the cache shows another version than the one that a write was decided on. */
-type Expected = 'answer' | { readonly otherThan: string | undefined; readonly until: Instant };
+/** The answer to a write. Each write has its own. */
+export interface AwaitedAnswer {
+  readonly kind: 'answer';
+}
+
+/** That the cache shows another version than the one that a write was decided on. */
+interface AwaitedChange {
+  readonly kind: 'change';
+  readonly otherThan: string | undefined;
+  readonly until: Instant;
+}
 
 /** If the watch has not shown a write by then it is stalled, and deciding on old news is better than not deciding. */
 const EXPECTATION_MS = 10_000;
@@ -19,7 +28,7 @@ const EXPECTATION_MS = 10_000;
 export class WriteExpectations {
   readonly #clock: Clock;
   readonly #records: ElectionRecords;
-  readonly #expected = new WrittenObjects<Expected>();
+  readonly #expected = new WrittenObjects<AwaitedAnswer | AwaitedChange>();
 
   constructor(clock: Clock, records: ElectionRecords) {
     this.#clock = clock;
@@ -27,18 +36,26 @@ export class WriteExpectations {
   }
 
   /** A write is about to be sent. */
-  expectAnswer(key: LeaseKey, object: WrittenObject): void {
-    this.#expected.set(key, object, 'answer');
+  expectAnswer(key: LeaseKey, object: WrittenObject): AwaitedAnswer {
+    const answer: AwaitedAnswer = { kind: 'answer' };
+    this.#expected.set(key, object, answer);
+    return answer;
   }
 
   /** The server has answered a write: what it was based on is past, whoever changed it. */
-  expectChange(key: LeaseKey, object: WrittenObject, otherThan: string | undefined): void {
-    this.#expected.set(key, object, { otherThan, until: this.#clock.now() + EXPECTATION_MS });
+  expectChange(
+    key: LeaseKey,
+    object: WrittenObject,
+    answered: AwaitedAnswer,
+    otherThan: string | undefined,
+  ): void {
+    if (this.#isOvertaken(key, object, answered)) return;
+    this.#expected.set(key, object, { kind: 'change', otherThan, until: this.#clock.now() + EXPECTATION_MS });
   }
 
   /** A write has ended, and nothing is known of what came of it. */
-  expectNothing(key: LeaseKey, object: WrittenObject): void {
-    this.#expected.delete(key, object);
+  expectNothing(key: LeaseKey, object: WrittenObject, answered: AwaitedAnswer): void {
+    if (!this.#isOvertaken(key, object, answered)) this.#expected.delete(key, object);
   }
 
   /**
@@ -47,7 +64,7 @@ export class WriteExpectations {
    */
   waitUntil(key: LeaseKey, object: WrittenObject): Instant | undefined {
     const expected = this.#expected.get(key, object);
-    if (expected === 'answer') return Number.POSITIVE_INFINITY;
+    if (expected?.kind === 'answer') return Number.POSITIVE_INFINITY;
     if (expected === undefined || this.#clock.now() >= expected.until) return undefined;
     return this.#isCached(key, object, expected.otherThan) ? expected.until : undefined;
   }
@@ -59,9 +76,14 @@ export class WriteExpectations {
    */
   giveUp(key: LeaseKey, object: WrittenObject): boolean {
     const expected = this.#expected.get(key, object);
-    if (expected === undefined || expected === 'answer') return false;
+    if (expected?.kind !== 'change') return false;
     this.#expected.delete(key, object);
     return this.#isCached(key, object, expected.otherThan);
+  }
+
+  /** It is gone: what came of its writes matters no more. */
+  forgetObject(key: LeaseKey, object: WrittenObject): void {
+    this.#expected.delete(key, object);
   }
 
   /** Of how many objects something is remembered. */
@@ -72,6 +94,12 @@ export class WriteExpectations {
   /** There is nothing left to write about. */
   forget(key: LeaseKey): void {
     this.#expected.forget(key);
+  }
+
+  /** Whether something is expected of a later write: while one is on its way the object may go, and come back. */
+  #isOvertaken(key: LeaseKey, object: WrittenObject, answered: AwaitedAnswer): boolean {
+    const expected = this.#expected.get(key, object);
+    return expected !== undefined && expected !== answered;
   }
 
   #isCached(key: LeaseKey, object: WrittenObject, resourceVersion: string | undefined): boolean {

@@ -100,9 +100,12 @@ function decidePending(view: HeldView): Verdict | undefined {
   };
 }
 
-/** Whether anybody is better than the holder cannot be told while its LeaseCandidate is out of sight (rule 13). */
-function decideHiddenHolder({ input, tenure }: HeldView): Verdict | undefined {
-  return input.hidden?.has(tenure.holder) ? { reason: 'HolderHidden' } : undefined;
+/** Whether anybody is better than the holder cannot be told while its LeaseCandidate may be out of sight (rule 13). */
+function decideHiddenHolder({ at, input, standings, tenure }: HeldView): Verdict | undefined {
+  const { hiddenUntil = Number.NEGATIVE_INFINITY } = input;
+  if (at >= hiddenUntil || standings.some(({ candidate }) => candidate.name === tenure.holder))
+    return undefined;
+  return { reason: 'HolderHidden', recheckAt: [hiddenUntil] };
 }
 
 /** The best candidate leads under the right strategy, or nobody could: nothing to do, and nothing to ask anybody. */

@@ -1,6 +1,7 @@
 import type { CandidateObservation } from './candidate-observation.ts';
 import type { LeaseMemory } from './lease-memory.ts';
 import type { ElectionSettings, Lease, LeaseCandidate } from './model.ts';
+import type { Instant } from './time.ts';
 
 /** A candidate together with what this process has seen of it. */
 export interface ObservedCandidate {
@@ -16,8 +17,8 @@ export interface ElectionInput {
   readonly memory: LeaseMemory;
   /** The candidates whose leaseName is the Lease's name, in its namespace; in any order. */
   readonly candidates: readonly ObservedCandidate[];
-  /** The names of those that were candidates when their source was last served, which it is not now (rule 13). */
-  readonly hidden?: ReadonlySet<string> | undefined;
+  /** Until when candidates may be out of sight, as a source that had some is served no more (rule 13). */
+  readonly hiddenUntil?: Instant | undefined;
   /** Whether the server drops strategy and preferredHolder, by its last answer (rule 14); undefined before the first one. */
   readonly dropsFields?: boolean | undefined;
   readonly settings: ElectionSettings;

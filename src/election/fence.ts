@@ -18,6 +18,7 @@ export function decideUnaware(view: HeldView, preferred: Standing, strategy: str
   const isUnaware =
     noted !== undefined &&
     record !== undefined &&
+    record.renewTime !== noted.renewTime &&
     record.since >= noted.since + 2 * settings.electionDurationMs;
   if (!isUnaware || !preferred.isAlive) return undefined;
   if (dropsFields)

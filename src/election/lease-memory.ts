@@ -30,6 +30,8 @@ export interface Noted {
   readonly holder: string;
   readonly preferredHolder: string;
   readonly since: Instant;
+  /** What the Lease had then. */
+  readonly renewTime: MicroTime | undefined;
 }
 
 /** How often something failed in a row, and when last: what a backoff is computed from. */

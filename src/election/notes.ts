@@ -1,4 +1,4 @@
-import type { Action, LeaseChange, NotesChange } from './decision.ts';
+import type { Action, LeaseChange, NotesChange, UpdateLease } from './decision.ts';
 import type { ElectionInput } from './election-input.ts';
 import type { Lease, LeaseNotes } from './model.ts';
 
@@ -76,23 +76,38 @@ function preferredAfter(
   }
 }
 
-/**
- * Whether the server has dropped a field that an action has written: with its feature gate off it accepts those that a Lease
- * does not have yet, and leaves them out. Undefined where the action has written none.
- */
-export function hasDroppedFields(action: Action, answer: Lease): boolean | undefined {
-  if (action.kind === 'CreateLease') return isDropped(answer, action);
-  if (action.kind !== 'UpdateLease' || !('strategy' in action.change)) return undefined;
-  return isDropped(answer, action.change);
+/** A Lease that an action has written, as that was decided on it, and as the server has answered. */
+export interface WrittenLease {
+  readonly before: Lease | undefined;
+  readonly after: Lease;
 }
 
-function isDropped(
-  answer: Lease,
-  written: { readonly strategy: string; readonly preferredHolder?: string },
-): boolean {
-  const { strategy, preferredHolder, isStrategyNoted, isPreferredHolderNoted } = answer;
-  const isPreferredDropped =
-    written.preferredHolder !== undefined &&
-    (preferredHolder === undefined || isPreferredHolderNoted === true);
-  return strategy === undefined || isStrategyNoted === true || isPreferredDropped;
+/**
+ * Whether the server drops fields, by its answer to an action: with its feature gate off it accepts those that a Lease does
+ * not have yet, and leaves them out. What the Lease had already it keeps with any gate. Undefined where nothing can be told.
+ */
+export function hasDroppedFields(action: Action, { before, after }: WrittenLease): boolean | undefined {
+  const written = fieldsIn(action);
+  if (!written) return undefined;
+  const kept = withoutNotes(after);
+  if (written.some((field) => kept[field] === undefined)) return true;
+  const had = before && withoutNotes(before);
+  return written.some((field) => had?.[field] === undefined) ? false : undefined;
+}
+
+/** Whether an action has written a note of each field of its own that the server has left out. */
+export function hasNotedWhatIsDropped(action: UpdateLease, after: Lease): boolean {
+  const kept = withoutNotes(after);
+  return (fieldsIn(action) ?? []).every(
+    (field) => kept[field] !== undefined || action.notes?.[field] != null,
+  );
+}
+
+type NotedField = 'strategy' | 'preferredHolder';
+
+/** The fields that a server may drop and that an action writes. */
+function fieldsIn(action: Action): readonly NotedField[] | undefined {
+  if (action.kind === 'CreateLease') return ['strategy'];
+  if (action.kind !== 'UpdateLease' || !('strategy' in action.change)) return undefined;
+  return action.change.kind === 'prefer' ? ['strategy', 'preferredHolder'] : ['strategy'];
 }

@@ -207,7 +207,7 @@ function noticeNote(memory: LeaseMemory, lease: Lease, since: Instant): LeaseMem
   const { holderIdentity: holder = '', preferredHolder = '', isPreferredHolderNoted } = lease;
   if (!isPreferredHolderNoted) return noted ? { ...memory, noted: undefined } : memory;
   if (noted?.holder === holder && noted.preferredHolder === preferredHolder) return memory;
-  return { ...memory, noted: { holder, preferredHolder, since } };
+  return { ...memory, noted: { holder, preferredHolder, since, renewTime: lease.renewTime } };
 }
 
 function without<K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> {

@@ -9,7 +9,7 @@ import { grantIn } from './decision-queries.ts';
 import type { ElectionInput } from './election-input.ts';
 import type { LeaseMemory } from './lease-memory.ts';
 import type { Lease } from './model.ts';
-import { hasDroppedFields } from './notes.ts';
+import { hasNotedWhatIsDropped } from './notes.ts';
 import { again, recordGrantAnswered, recordIgnoredWrite } from './record-writes.ts';
 import type { Instant } from './time.ts';
 
@@ -93,7 +93,7 @@ export function recordRefusal<K extends Known>(known: K, action: Action): K {
 
 /** After any write to a Lease that is no grant. */
 function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, at: Instant): LeaseMemory {
-  const { change, notes } = action;
+  const { change } = action;
   if (change.kind === 'fence') return memory;
   if (change.kind === 'clearPreferredHolder') {
     if (!change.hasFailed) return memory;
@@ -107,7 +107,7 @@ function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, a
     (written.preferredHolder === undefined || answer.preferredHolder === written.preferredHolder);
   if (isKept) return { ...memory, written, decidedAt: at };
   // What the server drops is written as a note next (rule 14).
-  return hasDroppedFields(action, answer) && !notes ? memory : recordIgnoredWrite(memory, at);
+  return hasNotedWhatIsDropped(action, answer) ? recordIgnoredWrite(memory, at) : memory;
 }
 
 /** Changes what was seen of the candidate that an action is about, if it is still the one with that uid. */

@@ -87,7 +87,14 @@ export class InMemoryElection {
 
   /** Takes the server's answer to an action. */
   answer(action: Action, lease: Lease | undefined): void {
-    recordSuccess(this.#records, this.#key, action, this.#at, this.#at, lease);
+    recordSuccess(
+      this.#records,
+      this.#key,
+      action,
+      this.#at,
+      this.#at,
+      lease && { before: undefined, after: lease },
+    );
   }
 
   /** Somebody else writes the Lease; undefined when it is deleted. */

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
-import { WriteExpectations } from '../../src/controller/write-expectations.ts';
+import { type AwaitedAnswer, WriteExpectations } from '../../src/controller/write-expectations.ts';
+import type { WrittenObject } from '../../src/controller/written-objects.ts';
 import { defaultSettings, makeCandidate, makeLease, makeNow } from '../support/election-builders.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -27,6 +28,11 @@ function seeCandidate(resourceVersion: string): void {
   records.seeCandidate(makeCandidate('a').with({ resourceVersion }).build(), makeNow(clock.now()));
 }
 
+/** A write was sent and answered. */
+function answered(object: WrittenObject, otherThan: string | undefined): void {
+  expectations.expectChange(KEY, object, expectations.expectAnswer(KEY, object), otherThan);
+}
+
 describe('what came of a write (rule 8)', () => {
   test('is not waited for before anything was written', () => {
     expect(expectations.waitUntil(KEY, LEASE)).toBeUndefined();
@@ -35,7 +41,7 @@ describe('what came of a write (rule 8)', () => {
 
   test('is waited for while the cache shows what the write was based on, and known with any other version', () => {
     seeLease('7');
-    expectations.expectChange(KEY, LEASE, '7');
+    answered(LEASE, '7');
     expect(expectations.waitUntil(KEY, LEASE)).toBe(10_000);
     seeLease('7');
     expect(expectations.waitUntil(KEY, LEASE)).toBe(10_000);
@@ -46,19 +52,19 @@ describe('what came of a write (rule 8)', () => {
 
   test('is known at once when the cache was ahead of the answer', () => {
     seeLease('8');
-    expectations.expectChange(KEY, LEASE, '7');
+    answered(LEASE, '7');
     expect(expectations.waitUntil(KEY, LEASE)).toBeUndefined();
   });
 
   test('is known when the object is gone', () => {
     seeLease('7');
-    expectations.expectChange(KEY, LEASE, '7');
+    answered(LEASE, '7');
     seeLease(undefined);
     expect(expectations.waitUntil(KEY, LEASE)).toBeUndefined();
   });
 
   test('is waited for when a Lease was made to appear', () => {
-    expectations.expectChange(KEY, LEASE, undefined);
+    answered(LEASE, undefined);
     expect(expectations.waitUntil(KEY, LEASE)).toBe(10_000);
     seeLease('1');
     expect(expectations.waitUntil(KEY, LEASE)).toBeUndefined();
@@ -67,7 +73,7 @@ describe('what came of a write (rule 8)', () => {
   test('to a candidate has nothing to do with its Lease, or with another candidate', () => {
     seeLease('7');
     seeCandidate('3');
-    expectations.expectChange(KEY, CANDIDATE, '3');
+    answered(CANDIDATE, '3');
     expect(expectations.waitUntil(KEY, LEASE)).toBeUndefined();
     expect(expectations.waitUntil(KEY, { ...CANDIDATE, name: 'b' })).toBeUndefined();
     expect(expectations.waitUntil(KEY, CANDIDATE)).toBe(10_000);
@@ -81,25 +87,42 @@ describe('what came of a write (rule 8)', () => {
     expect(expectations.waitUntil(KEY, LEASE)).toBe(Number.POSITIVE_INFINITY);
     expect(expectations.giveUp(KEY, LEASE)).toBe(false);
     expect(expectations.waitUntil(KEY, LEASE)).toBe(Number.POSITIVE_INFINITY);
-    expectations.expectChange(KEY, LEASE, '7');
+    answered(LEASE, '7');
     expect(expectations.waitUntil(KEY, LEASE)).toBeUndefined();
   });
 
   test('is not waited for when the write has ended without an answer', () => {
-    expectations.expectAnswer(KEY, LEASE);
-    expectations.expectNothing(KEY, LEASE);
+    expectations.expectNothing(KEY, LEASE, expectations.expectAnswer(KEY, LEASE));
     expect(expectations.waitUntil(KEY, LEASE)).toBeUndefined();
     expect(expectations.giveUp(KEY, LEASE)).toBe(false);
   });
 
+  test.each([
+    { name: 'fails', ends: (former: AwaitedAnswer) => expectations.expectNothing(KEY, CANDIDATE, former) },
+    {
+      name: 'is answered',
+      ends: (former: AwaitedAnswer) => expectations.expectChange(KEY, CANDIDATE, former, '3'),
+    },
+  ])(
+    'is waited for whatever comes of a former one, which $name only now: the object was gone meanwhile',
+    ({ ends }) => {
+      const former = expectations.expectAnswer(KEY, CANDIDATE);
+      expectations.forgetObject(KEY, CANDIDATE);
+      seeCandidate('7');
+      answered(CANDIDATE, '7');
+      ends(former);
+      expect(expectations.waitUntil(KEY, CANDIDATE)).toBe(10_000);
+    },
+  );
+
   test('of one Lease has nothing to do with another', () => {
-    expectations.expectChange(KEY, LEASE, undefined);
+    answered(LEASE, undefined);
     expect(expectations.waitUntil('kube-system/other', LEASE)).toBeUndefined();
   });
 
   test('is forgotten with its Lease', () => {
-    expectations.expectChange(KEY, LEASE, undefined);
-    expectations.expectChange(KEY, CANDIDATE, undefined);
+    answered(LEASE, undefined);
+    answered(CANDIDATE, undefined);
     expectations.forget(KEY);
     expect(expectations.waitUntil(KEY, LEASE)).toBeUndefined();
     expect(expectations.waitUntil(KEY, CANDIDATE)).toBeUndefined();
@@ -115,7 +138,7 @@ describe('a stalled watch', () => {
     async ({ object }) => {
       seeLease('7');
       seeCandidate('7');
-      expectations.expectChange(KEY, object, '7');
+      answered(object, '7');
       await clock.advance(9999);
       expect(expectations.waitUntil(KEY, object)).toBe(10_000);
       await clock.advance(1);
@@ -126,14 +149,14 @@ describe('a stalled watch', () => {
 
   test('is found out once for each write', async () => {
     seeLease('7');
-    expectations.expectChange(KEY, LEASE, '7');
+    answered(LEASE, '7');
     await clock.advance(10_000);
     expect([expectations.giveUp(KEY, LEASE), expectations.giveUp(KEY, LEASE)]).toEqual([true, false]);
   });
 
   test('that has told of the write in the end has missed nothing', async () => {
     seeLease('7');
-    expectations.expectChange(KEY, LEASE, '7');
+    answered(LEASE, '7');
     await clock.advance(10_000);
     seeLease('8');
     expect(expectations.giveUp(KEY, LEASE)).toBe(false);

@@ -29,12 +29,13 @@ function decide(lease: LeaseBuilder, at: number, ...candidates: readonly Observe
 }
 
 describe('a holder whose candidates are served no more (rule 13)', () => {
-  test.each<{ name: string; hidden: readonly string[]; want: string }>([
-    { name: 'keeps its Lease, whoever is better', hidden: ['holder', 'another'], want: 'HolderHidden' },
-    { name: 'is another than those that are hidden', hidden: ['another'], want: 'AwaitingAcks' },
-  ])('$name', ({ hidden, want }) => {
+  test.each<{ name: string; hiddenUntil?: number; want: string }>([
+    { name: 'keeps its Lease, whoever is better', hiddenUntil: 101, want: 'HolderHidden' },
+    { name: 'has no candidate once its source is missed no more', hiddenUntil: 100, want: 'AwaitingAcks' },
+    { name: 'has no candidate where no source has gone', want: 'AwaitingAcks' },
+  ])('$name', ({ hiddenUntil, want }) => {
     const input = makeInput()
-      .with({ hidden: new Set(hidden) })
+      .with({ hiddenUntil })
       .sees(makeLease('holder').renewedAt(-1000), 0)
       .candidates(better().seenAt(0));
     const decision = decideElection(input.build(), makeNow(100));

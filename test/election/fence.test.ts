@@ -108,6 +108,19 @@ describe('a holder that knows nothing of notes (rule 14)', () => {
     ]);
   });
 
+  test('is not fenced for a change of its Lease that is no renewal: it may not even run', () => {
+    const noted = makeLease('a').lasting(15).renewedAt(1000).noting({ preferredHolder: 'b' });
+    const input = makeInput()
+      .sees(noted, 1000)
+      .sees(noted.lasting(60), 12_000)
+      .candidates(
+        makeCandidate('a').seenAt(0),
+        makeCandidate('b').emulating('1.30.0').seenAt(0).pingedAt(11_000, 'preemption').renewedAt(11_100),
+      )
+      .build();
+    expect(decideElection({ ...input, dropsFields: true }, makeNow(14_000)).reason).toBe('PreemptionPending');
+  });
+
   test('leaves no doubt about a release by whoever leads next', () => {
     const sim = led().add('b', OLDER).run(29_500);
     expect(sim.believers).toEqual(['b']);

@@ -136,7 +136,13 @@ describe('an answer tells whether the server drops fields (rule 14)', () => {
   const kept = makeLease('a');
   const dropped = makeLease('a').strategy(undefined);
 
-  test.each<{ name: string; action: Action; answer: typeof kept; want: boolean | undefined }>([
+  test.each<{
+    name: string;
+    action: Action;
+    before?: typeof kept;
+    answer: typeof kept;
+    want: boolean | undefined;
+  }>([
     {
       name: 'a new Lease keeps its strategy',
       action: { kind: 'CreateLease', strategy: OLDEST, grant: undefined },
@@ -177,7 +183,35 @@ describe('an answer tells whether the server drops fields (rule 14)', () => {
       answer: dropped,
       want: undefined,
     },
-  ])('when $name', ({ action, answer, want }) => {
-    expect(hasDroppedFields(action, answer.build())).toBe(want);
+    {
+      name: 'a grant keeps a strategy that was there before, which says nothing: it may be from when the gate was on',
+      action: updating(granting),
+      before: kept,
+      answer: kept,
+      want: undefined,
+    },
+    {
+      name: 'a grant keeps a strategy that only a note had before',
+      action: updating(granting),
+      before: dropped.noting({ strategy: OLDEST }),
+      answer: kept,
+      want: false,
+    },
+    {
+      name: 'a preference is kept, where only the strategy was there before',
+      action: updating(preferring),
+      before: kept,
+      answer: kept.preferring('b'),
+      want: false,
+    },
+    {
+      name: 'a preference is dropped, where the strategy was there before',
+      action: updating(preferring),
+      before: kept,
+      answer: kept,
+      want: true,
+    },
+  ])('when $name', ({ action, before = dropped, answer, want }) => {
+    expect(hasDroppedFields(action, { before: before.build(), after: answer.build() })).toBe(want);
   });
 });

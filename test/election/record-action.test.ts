@@ -144,6 +144,13 @@ describe('what is recorded of an action', () => {
       want: { written: {}, ignoredWrites: NO_ATTEMPTS },
     },
     {
+      name: 'a preferredHolder that the server dropped while an older note was taken off',
+      change: { kind: 'prefer', preferredHolder: 'b', strategy: OLDEST },
+      notes: { strategy: null },
+      answer: makeLease('a'),
+      want: { written: {}, ignoredWrites: NO_ATTEMPTS },
+    },
+    {
       name: 'a preferredHolder that the server dropped with its note',
       change: { kind: 'prefer', preferredHolder: 'b', strategy: OLDEST },
       notes: { strategy: OLDEST, preferredHolder: 'b' },

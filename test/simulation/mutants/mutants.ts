@@ -37,7 +37,7 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   mutant('no-expectations', 'decides again before its cache shows what came of its last write', [
     'controller/write-expectations.ts',
-    "if (expected === 'answer') return Number.POSITIVE_INFINITY;",
+    "if (expected?.kind === 'answer') return Number.POSITIVE_INFINITY;",
     "if (expected !== 'answer') return undefined; else return Number.POSITIVE_INFINITY;",
   ]),
   mutant('endless-expectations', 'waits for ever for a write to show in its cache', [
@@ -53,8 +53,8 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   mutant('hidden-is-gone', 'takes a holder for gone whose candidates are served no more', [
     'election/decide-held.ts',
-    'return input.hidden?.has(tenure.holder)',
-    'return input.hidden?.has(tenure.holder) && input.namespace === ""',
+    'if (at >= hiddenUntil ||',
+    'if (at < hiddenUntil ||',
   ]),
   // Leases that were taken from one after the other.
   mutant('forgets-others', 'gives a Lease back to who may believe in it for longest, while others may, too', [
