@@ -22,6 +22,9 @@ export class ConflictCheck {
     if (event.kind !== 'lease' || event.writer.kind !== 'coordinator' || !this.#isInConflict(event.key))
       return [];
     const { before, after, writer, key } = event;
+    // It may have lost its watches together, and have only some of them back.
+    const replica = this.#world.coordinators.running.find(({ name }) => name === writer.name);
+    if (replica?.isUpToDate === false) return [];
     const isRemoval =
       before?.preferredHolder !== undefined &&
       after?.preferredHolder === undefined &&
