@@ -36,6 +36,8 @@ interface LeaseStory {
   preferredAt: Instant;
   failedPreferences: number;
   ignoredPreferences: number;
+  /** How often somebody has written another strategy over the coordinator's since the last grant. */
+  overwrittenStrategies: number;
   /** How many grants in a row each candidate has let run out. */
   readonly lapses: Map<string, number>;
   leader: string | undefined;
@@ -161,7 +163,7 @@ export class SettledCheck {
 
   /** From when on it has to be in order. */
   #dueAt(lease: LeasePlan, story: LeaseStory, slots: readonly SimSlot[]): Instant {
-    const { failedPreferences, ignoredPreferences, disturbedAt, preferredAt } = story;
+    const { failedPreferences, ignoredPreferences, overwrittenStrategies, disturbedAt, preferredAt } = story;
     // One whose clock is far behind counts only once it has renewed, and may be preferred long after everything else.
     const hasLateComer = slots.some((slot) => !this.#isFreeToLead(slot, story));
     const movedAt = hasLateComer ? Math.max(disturbedAt, preferredAt) : disturbedAt;
@@ -179,7 +181,9 @@ export class SettledCheck {
       own +
       backoff(failedPreferences && failedPreferences + EARLY_LOSSES, PREEMPTION_BACKOFF) +
       // Nothing else wipes what was written, or keeps even the notes of it off a Lease (rule 14).
-      (slots.some(({ plan }) => plan.isPlain) ? backoff(ignoredPreferences, IGNORED_BACKOFF) : 0)
+      (slots.some(({ plan }) => plan.isPlain) ? backoff(ignoredPreferences, IGNORED_BACKOFF) : 0) +
+      // Somebody has written another strategy over what the coordinator wrote, and may go on doing so.
+      backoff(overwrittenStrategies, IGNORED_BACKOFF)
     );
   }
 
@@ -250,9 +254,13 @@ export class LeaseStories {
 
   #leaseWritten({ at, writer, key, before, after }: Extract<HistoryEvent, { kind: 'lease' }>): void {
     const story = this.#of(key);
-    if (writer.kind === 'other') story.disturbedAt = at;
+    if (writer.kind === 'other') {
+      story.disturbedAt = at;
+      if (before?.strategy !== after?.strategy) story.overwrittenStrategies++;
+    }
     if (writer.kind !== 'coordinator' || !after) return;
     if (after.holder !== before?.holder) {
+      story.overwrittenStrategies = 0;
       // Whoever had been granted the Lease before this, and led by it, has had this set back.
       story.lapses.set(after.holder, (story.lapses.get(after.holder) ?? 0) + 1);
       if (before?.preferredHolder === after.holder) story.failedPreferences = 0;
@@ -272,6 +280,7 @@ export class LeaseStories {
       preferredAt: 0,
       failedPreferences: 0,
       ignoredPreferences: 0,
+      overwrittenStrategies: 0,
       lapses: new Map(),
       leader: undefined,
       ledUntil: 0,
