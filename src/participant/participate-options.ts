@@ -1,0 +1,60 @@
+import type { Registry } from 'prom-client';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import type { Clock } from '../support/clock.ts';
+import type { ParticipantState } from './participant-state.ts';
+
+/** What is logged, and how: a pino logger is one, and so is `console`-like code that takes fields and a message. */
+export interface ParticipantLogger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** How a program takes part in an election. */
+export interface ParticipateOptions {
+  /** The name of the Lease that the election is about. */
+  readonly lease: string;
+  /** Default: that of the kubeconfig's context, which in a pod is the pod's own. */
+  readonly namespace?: string;
+  /** Of the program, as strict semver: `1.4.2`. */
+  readonly binaryVersion: string;
+  /** The version that it behaves as, not above `binaryVersion`, which is the default. */
+  readonly emulationVersion?: string;
+  /** Default `OldestEmulationVersion`. */
+  readonly strategy?: string;
+  /**
+   * Who it is, as candidate and as holder: no two running programs may have the same. Default: `<pod name>-<first 8 of the
+   * pod's uid>` where `pod` is given, else the host's name and a random part.
+   */
+  readonly identity?: string;
+  /** The Pod it runs in; its LeaseCandidate is then deleted with the Pod. */
+  readonly pod?: { readonly name: string; readonly uid: string };
+  /** Of its LeaseCandidate. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** An int32, higher first, default 0. Comes before version, and a higher one preempts (rule 16). */
+  readonly priority?: number;
+  /** A kubeconfig file; default: as kubectl finds one, and in a pod its service account. */
+  readonly kubeconfig?: string;
+  /** The context to use instead of the file's current one. */
+  readonly context?: string;
+  /** Talks to the API server instead of one made from a kubeconfig; it is not closed. `namespace` has to be given. */
+  readonly client?: KubernetesClient;
+  /** How long a renewal lasts, in milliseconds; default 15,000. Whole seconds. */
+  readonly leaseDurationMs?: number;
+  /** It stops leading so long after its last renewal was begun, in milliseconds; default 10,000. */
+  readonly renewDeadlineMs?: number;
+  /** Between renewals, in milliseconds; default 2,000. */
+  readonly retryPeriodMs?: number;
+  /** Ends it in good order: the term, then the Lease is released, then the LeaseCandidate is deleted. */
+  readonly signal?: AbortSignal;
+  readonly logger?: ParticipantLogger;
+  /** Gets client-go's metrics of leader election; give one registry to all participants of a program. */
+  readonly metrics?: Registry;
+  /** Only publishes the LeaseCandidate and follows the Lease: the program has an elector of its own, with this identity. */
+  readonly candidateOnly?: boolean;
+  /** Told of each change of the state, and of the first one. */
+  readonly onObserved?: (state: ParticipantState) => void;
+  /** Default: the machine's own. For tests. */
+  readonly clock?: Clock;
+}
