@@ -21,8 +21,8 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     node: ['path'],
   },
   'index.ts': {
-    does: 'is what the package exports: the pure election, as a library',
-    rooms: ['coordination', 'election'],
+    does: 'is what the package exports: the pure election and taking part in one, as a library',
+    rooms: ['coordination', 'election', 'kubernetes', 'participant', 'support'],
   },
   cli: {
     does: 'reads the command line and writes what the commands found; one file for each command',
@@ -129,6 +129,12 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   'controller/queue': {
     does: 'orders work: which Lease is looked at next, whose write goes first, how many requests are under way',
     rooms: ['coordination', 'election', 'support'],
+  },
+  participant: {
+    does: 'takes part in an election: publishes a LeaseCandidate, and leads while it is given the Lease',
+    rooms: ['coordination', 'election', 'kubernetes', 'support'],
+    packages: ['prom-client'],
+    node: ['os'],
   },
   settings: {
     does: 'has the settings of every command: flag, environment variable, default and validation in one place',

@@ -1,43 +1,171 @@
+import { hostname } from 'node:os';
+import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
+import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
+import { version } from '../support/package-version.ts';
+import { processEnvironment } from '../support/process-environment.ts';
+import { systemClock } from '../support/system-clock.ts';
+import { Candidate } from './candidate.ts';
+import { Elector } from './elector.ts';
+import { silent } from './participant-log.ts';
+import { createParticipantMetrics } from './participant-metrics.ts';
+import { type ParticipantSettings, participantSettings } from './participant-settings.ts';
 import type { ParticipantState } from './participant-state.ts';
 import type { ParticipateOptions } from './participate-options.ts';
 import type { Lead } from './term.ts';
 
-/** A candidate and an elector under one identity, below {@link participate}. */
+/** How many requests are under way at once: of the elector, and of the candidate in two groups. */
+const CONNECTIONS = 4;
+
+/** A candidate and an elector under one identity, below {@link participate}, for a program that wants to resign or withdraw. */
 export class Participant {
-  /** @throws RangeError when an option is not as it has to be. */
-  constructor(_options: ParticipateOptions, _lead: Lead) {
-    throw new Error('not yet');
+  readonly #options: ParticipateOptions;
+  readonly #settings: ParticipantSettings;
+  readonly #client: KubernetesClient;
+  readonly #candidate: Candidate;
+  readonly #elector: Elector;
+  #isStanding = true;
+  /** Withdrawn as its callback has outlasted the Lease: until it ends, it is of no use to be elected. */
+  #isOverrun = false;
+  /** Aborts when it is told to stop. */
+  #ending = new AbortController().signal;
+  #told: ParticipantState | undefined;
+  #running: Promise<void> | undefined;
+
+  /**
+   * @throws RangeError when an option is not as it has to be.
+   * @throws KubeConfigError when there is no cluster to talk to.
+   */
+  constructor(options: ParticipateOptions, lead: Lead) {
+    const { clock = systemClock, logger = silent, metrics } = options;
+    const { client, namespace } = connect(options);
+    const random = () => clock.random();
+    this.#options = options;
+    this.#client = client;
+    this.#settings = participantSettings(options, { namespace, hostname: hostname(), random });
+    const { description, timing } = this.#settings;
+    this.#candidate = new Candidate({ client, clock, description, logger });
+    this.#elector = new Elector(
+      {
+        client,
+        clock,
+        lease: { namespace: description.namespace, name: description.leaseName },
+        identity: description.name,
+        timing,
+        logger,
+        metrics: metrics && createParticipantMetrics(metrics, description.leaseName),
+        isFollowing: options.candidateOnly ?? false,
+        onChange: () => this.#changed(),
+      },
+      lead,
+    );
   }
 
-  /** Of its LeaseCandidate, and as a holder. */
+  /** The name of its LeaseCandidate, and what it calls itself as a holder. */
   get identity(): string {
-    throw new Error('not yet');
+    return this.#settings.description.name;
   }
 
   get state(): ParticipantState {
-    throw new Error('not yet');
+    const { holder, term } = this.#elector;
+    const role = !term ? 'following' : term.signal.aborted ? 'ending' : 'leading';
+    return { holder, role, isStanding: this.#isStanding };
   }
 
   /**
-   * Takes part until `signal`, or that of the options, aborts, or the callback returns or throws. Resolves, or rejects with
-   * what it threw, once the Lease is released and the LeaseCandidate deleted. Once only.
+   * Takes part until `signal`, or that of the options, aborts, or the callback returns or throws while its term lasts.
+   * Resolves, or rejects with what it threw, once the Lease is released and the LeaseCandidate deleted. Once only.
    */
-  run(_signal?: AbortSignal): Promise<void> {
-    throw new Error('not yet');
+  run(signal?: AbortSignal): Promise<void> {
+    this.#running ??= this.#run(signal);
+    return this.#running;
   }
 
-  /** Ends the term and releases the Lease; resolves then. It goes on standing: others are elected first. */
+  /** Ends the term and releases the Lease; resolves then. It goes on standing, but others are elected first. */
   resign(): Promise<void> {
-    throw new Error('not yet');
+    return this.#elector.resign();
   }
 
-  /** Resigns and deletes the LeaseCandidate; resolves then. `run` goes on; it stays so until {@link Participant.stand}. */
-  withdraw(): Promise<void> {
-    throw new Error('not yet');
+  /** Resigns and deletes the LeaseCandidate; resolves then. It stays withdrawn until {@link Participant.stand}. */
+  async withdraw(): Promise<void> {
+    this.#isStanding = false;
+    this.#tell();
+    await this.#elector.withdraw();
+    if (!this.#isStanding) await this.#candidate.withdraw();
   }
 
   /** Publishes the LeaseCandidate again after {@link Participant.withdraw}. */
   stand(): void {
-    throw new Error('not yet');
+    this.#isStanding = true;
+    this.#elector.stand();
+    if (!this.#isOverrun) this.#candidate.stand();
+    this.#tell();
   }
+
+  async #run(signal: AbortSignal | undefined): Promise<void> {
+    const signals = [this.#options.signal, signal].filter((one) => one !== undefined);
+    const candidacy = new AbortController();
+    this.#ending = AbortSignal.any(signals);
+    const elector = this.#elector.run(this.#ending);
+    // Whoever was granted the Lease must be able to see that.
+    const standing = Promise.race([this.#elector.synced, elector.catch(() => {})]).then(() =>
+      this.#candidate.run(candidacy.signal),
+    );
+    try {
+      await elector;
+    } finally {
+      candidacy.abort();
+      await standing;
+      if (!this.#options.client) await this.#client.close();
+    }
+  }
+
+  #changed(): void {
+    const { term } = this.#elector;
+    const isOverrun = term?.signal.aborted === true && term.until() === 0;
+    if (isOverrun !== this.#isOverrun) {
+      this.#isOverrun = isOverrun;
+      if (isOverrun) this.#leaveOverrun();
+      else if (this.#isStanding && !this.#ending.aborted) this.#candidate.stand();
+    }
+    this.#tell();
+  }
+
+  #leaveOverrun(): void {
+    const { logger = silent } = this.#options;
+    logger.error(
+      { candidate: this.identity },
+      'The callback goes on although its term is over: it is no candidate until it ends',
+    );
+    void this.#candidate.withdraw();
+  }
+
+  #tell(): void {
+    const { state } = this;
+    const told = this.#told;
+    if (
+      told &&
+      told.holder === state.holder &&
+      told.role === state.role &&
+      told.isStanding === state.isStanding
+    )
+      return;
+    this.#told = state;
+    this.#options.onObserved?.(state);
+  }
+}
+
+function connect(options: ParticipateOptions): { client: KubernetesClient; namespace: string | undefined } {
+  const { client, kubeconfig, context, clock = systemClock } = options;
+  if (client) return { client, namespace: options.namespace };
+  const kubeConfig = loadKubeConfig({
+    ...(kubeconfig !== undefined && { kubeconfig }),
+    ...(context !== undefined && { context }),
+    env: processEnvironment,
+  });
+  const userAgent = `coordinated-leader-election-participant/${version}`;
+  const current = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
+  return {
+    client: createClient({ kubeConfig, clock, userAgent, connections: CONNECTIONS }),
+    namespace: options.namespace ?? current?.namespace ?? 'default',
+  };
 }

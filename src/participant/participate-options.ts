@@ -1,15 +1,8 @@
 import type { Registry } from 'prom-client';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { Clock } from '../support/clock.ts';
+import type { ParticipantLogger } from './participant-log.ts';
 import type { ParticipantState } from './participant-state.ts';
-
-/** What is logged, and how: a pino logger is one, and so is `console`-like code that takes fields and a message. */
-export interface ParticipantLogger {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
 
 /** How a program takes part in an election. */
 export interface ParticipateOptions {

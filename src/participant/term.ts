@@ -11,15 +11,16 @@ export interface Term {
   /** Aborts when leading has to end; the reason is a {@link TermOver}. */
   readonly signal: AbortSignal;
   /**
-   * How long it may still lead without another renewal, in milliseconds, by the monotonic clock at this very moment; 0 once
-   * the term is over, be it that `signal` could not abort yet as the event loop was blocked.
+   * How long nobody else can lead yet, in milliseconds, by the monotonic clock at this very moment: what is left of the last
+   * renewal, also after `signal` has aborted. 0 once that has run out, be it that `signal` could not abort yet as the event
+   * loop was blocked, or the Lease is somebody else's.
    */
   until(): number;
 }
 
 /**
  * Why a term is over: another holder is preferred (`yielded`), `resign` or `withdraw` was called (`resigned`), the
- * participant is stopped (`stopped`), or the Lease could not be renewed in time, or is somebody else's (`lost`).
+ * participant is stopped or the callback has ended (`stopped`), or the Lease could not be renewed in time, or is somebody else's (`lost`).
  */
 export type TermEnd = 'yielded' | 'resigned' | 'stopped' | 'lost';
 

@@ -61,6 +61,7 @@ const allowed: readonly Row[] = [
     at: 'support/system-clock.ts',
     code: 'Date.now();\nperformance.now();\nMath.random();\nsetTimeout(() => {}, 1);',
   },
+  { at: 'support/process-environment.ts', code: 'export const { env } = process;' },
   {
     at: 'main.ts',
     code: 'process.exitCode = process.argv.length + Date.now();',

@@ -1,0 +1,120 @@
+import { PRIORITY_ANNOTATION } from '../coordination/candidate-priority.ts';
+import { type CandidateApiVersion, sourceOf } from '../coordination/candidate-sources.ts';
+import type { RequestBody } from '../coordination/lease-patch.ts';
+import { formatMicroTime } from '../coordination/micro-time.ts';
+import { PRIORITY_SET_BY_ANNOTATION } from '../coordination/priority-patch.ts';
+import { annotationsOf, type RawObject, specOf, timeField } from '../coordination/raw-object.ts';
+import type { PodReference } from '../election/model.ts';
+import type { MicroTime } from '../election/time.ts';
+
+/** What a program publishes of itself in its LeaseCandidate. */
+export interface CandidateDescription {
+  readonly namespace: string;
+  /** Its identity. */
+  readonly name: string;
+  readonly leaseName: string;
+  readonly binaryVersion: string;
+  readonly emulationVersion: string;
+  readonly strategy: string;
+  /** An int32; 0 is none. */
+  readonly priority: number;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly pod: PodReference | undefined;
+}
+
+/** The LeaseCandidate that a program creates. */
+export function newLeaseCandidate(
+  apiVersion: CandidateApiVersion,
+  description: CandidateDescription,
+  wallTime: MicroTime,
+): RequestBody {
+  const { namespace, name, labels, leaseName } = description;
+  return {
+    apiVersion,
+    kind: 'LeaseCandidate',
+    metadata: {
+      namespace,
+      name,
+      labels,
+      ...ownersOf(description),
+      ...(hasPriorityField(apiVersion) ? {} : priorityAnnotation(description)),
+    },
+    spec: {
+      leaseName,
+      ...declaredFields(apiVersion, description),
+      renewTime: formatMicroTime(wallTime),
+    },
+  };
+}
+
+/**
+ * The JSON merge patch by which a program makes a LeaseCandidate its own that was there before it, of a former life of its
+ * or of a former version: it says the same as a new one, and is renewed.
+ */
+export function adoptionPatch(
+  object: RawObject,
+  apiVersion: CandidateApiVersion,
+  description: CandidateDescription,
+  wallTime: MicroTime,
+): RequestBody {
+  // What a transfer or a drain has set is theirs to take back.
+  const isPriorityOurs =
+    !hasPriorityField(apiVersion) && annotationsOf(object)[PRIORITY_SET_BY_ANNOTATION] === undefined;
+  const renewal = renewalPatch(object, wallTime);
+  return {
+    metadata: {
+      ...(renewal['metadata'] as object),
+      labels: description.labels,
+      ...ownersOf(description),
+      ...(isPriorityOurs ? priorityAnnotation(description) : {}),
+    },
+    spec: { ...(renewal['spec'] as object), ...declaredFields(apiVersion, description) },
+  };
+}
+
+/** The JSON merge patch of a renewal, which answers the last ping as well. The uid: another object is another candidate. */
+export function renewalPatch(object: RawObject, wallTime: MicroTime): RequestBody {
+  const { uid } = object.metadata;
+  return {
+    metadata: uid === undefined ? {} : { uid },
+    spec: { renewTime: formatMicroTime(renewTimeAfter(object, wallTime)) },
+  };
+}
+
+/** Whether somebody asks for a sign of life, and has not been given it. */
+export function isPinged(object: RawObject): boolean {
+  const spec = specOf(object);
+  const pingTime = timeField(spec, 'pingTime');
+  return pingTime !== undefined && pingTime >= (timeField(spec, 'renewTime') ?? 0n);
+}
+
+/** Later than the ping, whatever our clock says; and unlike the last one, as others go by the change. */
+function renewTimeAfter(object: RawObject, wallTime: MicroTime): MicroTime {
+  const spec = specOf(object);
+  const pingTime = timeField(spec, 'pingTime');
+  const time = pingTime !== undefined && pingTime >= wallTime ? pingTime + 1n : wallTime;
+  return time === timeField(spec, 'renewTime') ? time + 1n : time;
+}
+
+function declaredFields(
+  apiVersion: CandidateApiVersion,
+  { binaryVersion, emulationVersion, strategy, priority }: CandidateDescription,
+): RequestBody {
+  const declared = { binaryVersion, emulationVersion, strategy };
+  return hasPriorityField(apiVersion) ? { ...declared, priority } : declared;
+}
+
+/** The native API drops what it does not know. */
+function hasPriorityField(apiVersion: CandidateApiVersion): boolean {
+  return sourceOf(apiVersion) === 'custom';
+}
+
+function priorityAnnotation({ priority }: CandidateDescription): RequestBody {
+  return priority === 0 ? {} : { annotations: { [PRIORITY_ANNOTATION]: String(priority) } };
+}
+
+/** The server's garbage collection deletes it with its Pod. */
+function ownersOf({ pod }: CandidateDescription): RequestBody {
+  if (!pod) return {};
+  return { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid }] };
+}

@@ -1,0 +1,289 @@
+import { isConflict } from '../kubernetes/errors.ts';
+import { Backoff } from '../support/backoff.ts';
+import type { Instant } from '../support/clock.ts';
+import { decideElector, type ElectorStep, type ElectorView, isRivals, isTaken } from './elector-decision.ts';
+import type { ElectorParts } from './elector-parts.ts';
+import { LeaseFollower } from './lease-follower.ts';
+import { holderSeen, isUnrenewedGrant } from './lease-sight.ts';
+import { releasedLease, renewedLease } from './lease-writes.ts';
+import { type ParticipantLogger, silent } from './participant-log.ts';
+import { RunningTerm } from './running-term.ts';
+import type { Lead, Term, TermEnd } from './term.ts';
+
+/** Between writes that are refused as the Lease has changed, in milliseconds; the longest is the retry period. */
+const CONFLICT_INITIAL_MS = 10;
+
+/**
+ * Leads while a coordinator has given it the Lease. It takes nothing by itself: it watches the Lease, takes a grant up by
+ * renewing it, renews, and releases it once its program has stopped leading.
+ */
+export class Elector {
+  readonly #parts: ElectorParts;
+  readonly #lead: Lead;
+  readonly #logger: ParticipantLogger;
+  readonly #follower: LeaseFollower;
+  readonly #conflicts: Backoff;
+  readonly #finished = Promise.withResolvers<void>();
+  #running: Promise<void> | undefined;
+  #term: RunningTerm | undefined;
+  #hasRival = false;
+  #isStopping = false;
+  #isWithdrawn = false;
+  /** Those who wait for the Lease to be let go. */
+  readonly #resigning: (() => void)[] = [];
+  /** What the callback threw. */
+  #failure: { readonly error: unknown } | undefined;
+  #isCalling = false;
+  #callFrom: Instant = Number.NEGATIVE_INFINITY;
+  #releaseUntil: Instant = Number.POSITIVE_INFINITY;
+  #isDeciding = false;
+  #isToDecideAgain = false;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(parts: ElectorParts, lead: Lead) {
+    const { clock, timing, logger = silent } = parts;
+    this.#parts = parts;
+    this.#lead = lead;
+    this.#logger = logger;
+    const maxMs = timing.retryPeriodMs;
+    this.#conflicts = new Backoff({ initialMs: CONFLICT_INITIAL_MS, maxMs, resetAfterMs: maxMs }, clock);
+    const deadlineMs = timing.renewDeadlineMs / 2;
+    this.#follower = new LeaseFollower({ ...parts, logger, deadlineMs, onSeen: () => this.#seen() });
+  }
+
+  /** Resolves once the Lease is known, or that there is none: from then on a grant is noticed at once. */
+  get synced(): Promise<void> {
+    return this.#follower.synced;
+  }
+
+  /** Who holds the Lease, as far as is known; undefined where nobody does or its record has expired. */
+  get holder(): string | undefined {
+    return holderSeen(this.#follower.sight, this.#parts.clock.now());
+  }
+
+  /** The term whose callback has not ended. */
+  get term(): Term | undefined {
+    return this.#term;
+  }
+
+  /**
+   * Takes part until `signal` aborts, or the callback ends while its term lasts. Resolves once the Lease is released, or
+   * cannot be; rejects with what the callback threw. Once only.
+   */
+  run(signal?: AbortSignal): Promise<void> {
+    this.#running ??= this.#run(signal);
+    return this.#running;
+  }
+
+  /** Ends the term, if there is one, and releases the Lease; resolves then. It may be elected again at once. */
+  resign(): Promise<void> {
+    if (!this.#running) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#resigning.push(resolve);
+    this.#refuse();
+    return Promise.race([promise, this.#finished.promise]);
+  }
+
+  /** Resigns, and releases whatever is granted from now on; resolves when the Lease is let go. */
+  withdraw(): Promise<void> {
+    this.#isWithdrawn = true;
+    return this.resign();
+  }
+
+  /** Takes up what is granted from now on, after {@link Elector.withdraw}. */
+  stand(): void {
+    this.#isWithdrawn = false;
+    this.#decide();
+  }
+
+  async #run(signal: AbortSignal | undefined): Promise<void> {
+    const stop = () => this.#stop();
+    this.#follower.start();
+    signal?.addEventListener('abort', stop, { once: true });
+    if (signal?.aborted) stop();
+    await this.#finished.promise;
+    signal?.removeEventListener('abort', stop);
+    this.#cancelTimer?.();
+    await this.#follower.stop();
+    if (this.#failure) throw this.#failure.error;
+  }
+
+  #stop(): void {
+    this.#isStopping = true;
+    this.#refuse();
+  }
+
+  #refuse(): void {
+    this.#releaseUntil = this.#parts.clock.now() + this.#parts.timing.renewDeadlineMs;
+    this.#decide();
+  }
+
+  #seen(): void {
+    const { identity } = this.#parts;
+    const lease = this.#follower.sight?.lease;
+    if (lease?.holderIdentity !== identity || isUnrenewedGrant(lease)) this.#hasRival = false;
+    if (this.#term && isTaken(this.#view(), this.#term)) {
+      this.#term.take();
+      if (isRivals(lease, identity, this.#term.number)) this.#meetRival();
+    }
+    this.#decide();
+  }
+
+  #meetRival(): void {
+    if (!this.#hasRival)
+      this.#logger.error(
+        { identity: this.#parts.identity },
+        'Another running program leads under the same identity: give each its own',
+      );
+    this.#hasRival = true;
+  }
+
+  /** Does what follows from what is known, and sees to it that this happens again when time alone changes that. */
+  #decide(): void {
+    this.#isToDecideAgain = true;
+    // Whoever hears that the term is over may resign at once.
+    if (this.#isDeciding) return;
+    this.#isDeciding = true;
+    while (this.#isToDecideAgain) {
+      this.#isToDecideAgain = false;
+      this.#cancelTimer?.();
+      this.#act(decideElector(this.#view(), this.#parts.clock.now()));
+    }
+    this.#isDeciding = false;
+    this.#parts.onChange?.();
+  }
+
+  #view(): ElectorView {
+    const isResigning = this.#isWithdrawn || this.#resigning.length > 0;
+    return {
+      identity: this.#parts.identity,
+      timing: this.#parts.timing,
+      sight: this.#follower.sight,
+      term: this.#term,
+      refusal: this.#isStopping ? 'stopped' : isResigning ? 'resigned' : undefined,
+      hasRival: this.#hasRival || this.#parts.isFollowing === true,
+      isCalling: this.#isCalling,
+      callFrom: this.#callFrom,
+      releaseUntil: this.#releaseUntil,
+    };
+  }
+
+  #act(step: ElectorStep): void {
+    switch (step.kind) {
+      case 'await':
+        this.#wakeAt(step.until);
+        break;
+      case 'takeUp':
+        this.#call((deadlineMs) => this.#takeUp(step.number, deadlineMs));
+        break;
+      case 'renew':
+        this.#call((deadlineMs) => this.#renew(step.number, deadlineMs));
+        break;
+      case 'release':
+        this.#call((deadlineMs) => this.#release(deadlineMs));
+        break;
+      case 'end':
+        this.#end(step.why);
+        break;
+      case 'rest':
+        this.#rest();
+    }
+  }
+
+  #wakeAt(until: Instant): void {
+    if (until === Number.POSITIVE_INFINITY) return;
+    const { clock } = this.#parts;
+    this.#cancelTimer = clock.setTimer(() => this.#decide(), Math.ceil(until - clock.now()));
+  }
+
+  /** One request at a time, each with a deadline: one that hangs must not be the last. */
+  #call(request: (deadlineMs: number) => Promise<void>): void {
+    const { clock, timing } = this.#parts;
+    this.#isCalling = true;
+    this.#isToDecideAgain = true;
+    this.#callFrom = clock.now() + timing.retryPeriodMs;
+    request(timing.renewDeadlineMs / 2)
+      .then(() => {
+        this.#conflicts.succeeded();
+        this.#callFrom = Number.NEGATIVE_INFINITY;
+      })
+      .catch((error: unknown) => this.#failed(error))
+      .finally(() => {
+        this.#isCalling = false;
+        this.#decide();
+      });
+  }
+
+  #failed(error: unknown): void {
+    const { clock, metrics } = this.#parts;
+    if (isConflict(error)) {
+      // What the Lease is now has been read: no reason to wait.
+      this.#callFrom = clock.now() + this.#conflicts.failed();
+      if (this.#term) metrics?.slowpathExercised();
+      this.#logger.debug({ err: error }, 'The Lease has changed meanwhile');
+    } else {
+      this.#logger.warn({ err: error, leadsForMs: this.#term?.until() }, 'Cannot write the Lease');
+    }
+  }
+
+  async #takeUp(number: number, deadlineMs: number): Promise<void> {
+    const renewedAt = await this.#write(number, deadlineMs);
+    const { clock, lease, identity: holder, timing, metrics } = this.#parts;
+    const term = new RunningTerm({ clock, lease, holder, number, timing, renewedAt });
+    // Answered too late, or not wanted any more: it has never led, then.
+    if (decideElector({ ...this.#view(), term }, clock.now()).kind === 'end') return;
+    this.#term = term;
+    metrics?.leads(true);
+    this.#logger.info({ lease, holder, fencingToken: number }, 'Leads');
+    void this.#carryOut(term);
+  }
+
+  async #carryOut(term: RunningTerm): Promise<void> {
+    try {
+      if (await term.run(this.#lead)) this.#isStopping = true;
+    } catch (error) {
+      this.#failure = { error };
+      this.#isStopping = true;
+    }
+    if (!term.isOver) this.#end('stopped');
+    term.take();
+    this.#term = undefined;
+    this.#refuse();
+  }
+
+  async #renew(number: number, deadlineMs: number): Promise<void> {
+    const term = this.#term;
+    const renewedAt = await this.#write(number, deadlineMs);
+    if (term) term.renewedAt = renewedAt;
+  }
+
+  #write(leaseTransitions: number, deadlineMs: number): Promise<Instant> {
+    const { clock, identity: holder, timing } = this.#parts;
+    const { leaseDurationMs } = timing;
+    return this.#follower.write(
+      (lease) =>
+        renewedLease(lease, { holder, leaseDurationMs, leaseTransitions, wallTime: clock.wallTime() }),
+      deadlineMs,
+    );
+  }
+
+  async #release(deadlineMs: number): Promise<void> {
+    const { clock } = this.#parts;
+    await this.#follower.write((lease) => releasedLease(lease, clock.wallTime()), deadlineMs);
+    this.#logger.info({ lease: this.#parts.lease }, 'Released the Lease');
+  }
+
+  #end(why: TermEnd): void {
+    const { metrics, lease } = this.#parts;
+    this.#isToDecideAgain = true;
+    this.#term?.end(why);
+    metrics?.leads(false);
+    this.#logger.info({ lease, why }, 'Leads no longer');
+  }
+
+  #rest(): void {
+    if (this.#resigning.length > 0) this.#isToDecideAgain = true;
+    for (const resolve of this.#resigning.splice(0)) resolve();
+    if (this.#isStopping) this.#finished.resolve();
+  }
+}

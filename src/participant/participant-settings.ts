@@ -1,0 +1,132 @@
+import { parseInt32 } from '../coordination/candidate-priority.ts';
+import { FENCE } from '../election/group.ts';
+import { isLeaseName } from '../election/lease-name.ts';
+import { parseVersion } from '../election/version.ts';
+import type { CandidateDescription } from './candidate-body.ts';
+import type { ElectorTiming } from './elector-decision.ts';
+import type { ParticipateOptions } from './participate-options.ts';
+
+/** What a participant is to do, checked and with every default in place. */
+export interface ParticipantSettings {
+  readonly description: CandidateDescription;
+  readonly timing: ElectorTiming;
+}
+
+/** What options leave to the surroundings. */
+export interface Surroundings {
+  /** Where the program is at home. */
+  readonly namespace: string | undefined;
+  /** The machine's name. */
+  readonly hostname: string;
+  /** A number in [0, 1). */
+  readonly random: () => number;
+}
+
+/** The strategy of the API itself. */
+const DEFAULT_STRATEGY = 'OldestEmulationVersion';
+/** As client-go's elector has them, in milliseconds. */
+const DEFAULT_TIMING: ElectorTiming = {
+  leaseDurationMs: 15_000,
+  renewDeadlineMs: 10_000,
+  retryPeriodMs: 2000,
+};
+/** client-go's bound: renewals must fit into the deadline, jitter included. */
+const JITTER_FACTOR = 1.2;
+const LONGEST_HOST_PART = 200;
+
+/** Checks the options and fills in what they leave out. @throws RangeError that says what is wrong and what to do. */
+export function participantSettings(
+  options: ParticipateOptions,
+  surroundings: Surroundings,
+): ParticipantSettings {
+  const { lease, binaryVersion, emulationVersion = binaryVersion, strategy = DEFAULT_STRATEGY } = options;
+  const { namespace = surroundings.namespace, labels = {}, priority = 0, pod } = options;
+  const name = options.identity ?? defaultIdentity(pod, surroundings);
+  check(isLeaseName(lease), 'lease', lease, 'is no name of a Lease; give a DNS subdomain, such as checkout');
+  if (namespace === undefined || namespace === '')
+    throw new RangeError('namespace: none is known; give that of the Lease');
+  check(
+    isLeaseName(name) && name !== FENCE,
+    'identity',
+    name,
+    'is no name of a LeaseCandidate; give a DNS subdomain: lowercase letters, digits, "-" and "."',
+  );
+  checkVersions(binaryVersion, emulationVersion);
+  check(strategy !== '', 'strategy', strategy, `is empty; leave it out for ${DEFAULT_STRATEGY}`);
+  check(
+    parseInt32(String(priority)) === priority,
+    'priority',
+    priority,
+    'is no whole number of 32 bits; give one such as 10 or -10',
+  );
+  const description = { namespace, name, leaseName: lease, binaryVersion, emulationVersion, strategy };
+  return { description: { ...description, priority, labels, pod }, timing: timingOf(options) };
+}
+
+/**
+ * Unique for each incarnation of a Pod, and the same for its containers when they are restarted; elsewhere unique for each run
+ * of a program.
+ */
+function defaultIdentity(pod: ParticipateOptions['pod'], { hostname, random }: Surroundings): string {
+  if (pod) return `${pod.name}-${pod.uid.slice(0, 8)}`;
+  const host = hostname
+    .toLowerCase()
+    .slice(0, LONGEST_HOST_PART)
+    .replaceAll(/[^a-z0-9-]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '');
+  const suffix = Math.floor(random() * 2 ** 40);
+  return `${host || 'host'}-${suffix.toString(36).padStart(8, '0')}`;
+}
+
+function checkVersions(binaryVersion: string, emulationVersion: string): void {
+  const problem = 'is no semantic version; give one such as 1.4.2';
+  const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
+  check(binary !== undefined, 'binaryVersion', binaryVersion, problem);
+  check(emulation !== undefined, 'emulationVersion', emulationVersion, problem);
+  check(
+    !binary || !emulation || emulation.compare(binary) <= 0,
+    'emulationVersion',
+    emulationVersion,
+    `is above binaryVersion ${binaryVersion}; give that or a lower one`,
+  );
+}
+
+function timingOf(options: ParticipateOptions): ElectorTiming {
+  const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = {
+    ...DEFAULT_TIMING,
+    ...definedTiming(options),
+  };
+  for (const [name, ms] of Object.entries({ leaseDurationMs, renewDeadlineMs, retryPeriodMs }))
+    check(Number.isFinite(ms) && ms > 0, name, ms, 'is no duration in milliseconds; give one above 0');
+  check(
+    leaseDurationMs % 1000 === 0,
+    'leaseDurationMs',
+    leaseDurationMs,
+    'is no whole number of seconds, which is what a Lease has; give a multiple of 1000',
+  );
+  check(
+    leaseDurationMs > renewDeadlineMs,
+    'leaseDurationMs',
+    leaseDurationMs,
+    `must be more than renewDeadlineMs, ${renewDeadlineMs}: a leader has to stop before its Lease can go to another`,
+  );
+  check(
+    renewDeadlineMs > retryPeriodMs * JITTER_FACTOR,
+    'renewDeadlineMs',
+    renewDeadlineMs,
+    `must be more than ${JITTER_FACTOR} times retryPeriodMs, ${retryPeriodMs}: a renewal that fails has to be repeated in time`,
+  );
+  return { leaseDurationMs, renewDeadlineMs, retryPeriodMs };
+}
+
+function definedTiming({ leaseDurationMs, renewDeadlineMs, retryPeriodMs }: ParticipateOptions) {
+  return {
+    ...(leaseDurationMs !== undefined && { leaseDurationMs }),
+    ...(renewDeadlineMs !== undefined && { renewDeadlineMs }),
+    ...(retryPeriodMs !== undefined && { retryPeriodMs }),
+  };
+}
+
+function check(isRight: boolean, name: string, value: unknown, problem: string): void {
+  if (!isRight) throw new RangeError(`${name}: ${JSON.stringify(value)} ${problem}`);
+}

@@ -1,0 +1,146 @@
+import { onTestFinished } from 'vitest';
+import { formatMicroTime } from '../../src/coordination/micro-time.ts';
+import type { ApiRequest } from '../../src/kubernetes/client.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
+import { Participant } from '../../src/participant/participant.ts';
+import type { ParticipantState } from '../../src/participant/participant-state.ts';
+import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
+import type { Lead, Term } from '../../src/participant/term.ts';
+import type { JsonObject } from '../../src/support/json.ts';
+import { SimApiServer, specOf } from '../simulation/sim-api-server.ts';
+import { SimConnection, type SimFate } from '../simulation/sim-connection.ts';
+import { SimProcess } from '../simulation/sim-process.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const LEASE = 'default/checkout';
+
+/** A server on a clock that a test moves, in the place of whose coordinator the test writes. */
+export class ParticipantStage {
+  readonly clock = new VirtualClock();
+  readonly api = new SimApiServer(this.clock);
+  /** What becomes of each request of participants. */
+  fate: (request: ApiRequest) => SimFate = () => ({});
+
+  /** A connection of a program of its own. */
+  connect(process = new SimProcess(this.clock), name = 'program'): SimConnection {
+    return new SimConnection(this.api, process, name, { fate: (request) => this.fate(request) });
+  }
+
+  get lease(): JsonObject {
+    return this.api.leaseSpec(LEASE);
+  }
+
+  get rawLease(): KubernetesObject | undefined {
+    return this.api.lease(LEASE);
+  }
+
+  /** The coordinator gives the Lease to somebody. */
+  grant(holder: string, fields: JsonObject = {}): void {
+    const now = formatMicroTime(this.clock.wallTime());
+    const { holderIdentity, leaseTransitions = -1 } = this.lease;
+    this.writeLease({
+      holderIdentity: holder,
+      leaseDurationSeconds: 10,
+      leaseTransitions: Number(leaseTransitions) + (holderIdentity === holder ? 0 : 1),
+      acquireTime: now,
+      renewTime: now,
+      strategy: 'OldestEmulationVersion',
+      ...fields,
+    });
+  }
+
+  writeLease(spec: JsonObject, metadata: JsonObject = {}): void {
+    const before = this.rawLease;
+    if (!before) {
+      this.api.store.create('leases', {
+        metadata: { namespace: 'default', name: 'checkout', ...metadata },
+        spec,
+      });
+      return;
+    }
+    this.api.store.update('leases', before, {
+      ...before,
+      metadata: { ...before.metadata, ...metadata },
+      spec: { ...specOf(before), ...spec },
+    });
+  }
+
+  deleteLease(): void {
+    if (this.rawLease) this.api.store.remove('leases', this.rawLease);
+  }
+
+  /** The writes of Leases by participants so far, as who holds it then. */
+  get leaseWrites(): readonly string[] {
+    return this.api.writes
+      .filter(({ resource }) => resource === 'leases')
+      .map(({ status, body }) => `${status} ${String(specOf(body)['holderIdentity'])}`);
+  }
+}
+
+/** A participant with a callback that does what a test says. */
+export class StagedParticipant {
+  readonly participant: Participant;
+  readonly terms: Term[] = [];
+  readonly states: ParticipantState[] = [];
+  readonly stopping = new AbortController();
+  readonly process: SimProcess;
+  readonly connection: SimConnection;
+  /** `pending` until `run` has settled; then `resolved`, or the error. */
+  outcome: unknown = 'pending';
+  running: Promise<void> | undefined;
+
+  constructor(stage: ParticipantStage, options: Partial<ParticipateOptions> = {}, lead: Lead = untilAborted) {
+    this.process = new SimProcess(stage.clock);
+    this.connection = stage.connect(this.process, options.identity ?? 'one');
+    this.participant = new Participant(
+      {
+        lease: 'checkout',
+        namespace: 'default',
+        binaryVersion: '1.4.2',
+        identity: 'one',
+        client: this.connection,
+        clock: this.process,
+        onObserved: (state) => this.states.push(state),
+        ...options,
+      },
+      async (term) => {
+        this.terms.push(term);
+        await lead(term);
+      },
+    );
+    onTestFinished(() => {
+      this.process.kill();
+    });
+  }
+
+  /** The last term that has begun. */
+  get term(): Term {
+    const term = this.terms.at(-1);
+    if (!term) throw new Error('no term has begun');
+    return term;
+  }
+
+  get isLeading(): boolean {
+    return this.participant.state.role === 'leading';
+  }
+
+  start(): this {
+    this.running = this.participant.run(this.stopping.signal).then(
+      () => {
+        this.outcome = 'resolved';
+      },
+      (error: unknown) => {
+        this.outcome = error;
+      },
+    );
+    return this;
+  }
+}
+
+/** Ends as soon as it is told to. */
+export function untilAborted({ signal }: Term): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
