@@ -1,7 +1,14 @@
 import { isConflict } from '../kubernetes/errors.ts';
-import { Backoff } from '../support/backoff.ts';
 import type { Instant } from '../support/clock.ts';
-import { decideElector, type ElectorStep, type ElectorView, isRivals, isTaken } from './elector-decision.ts';
+import { CallPacing } from './call-pacing.ts';
+import {
+  decideElector,
+  type ElectorStep,
+  type ElectorView,
+  isRivals,
+  isTaken,
+  lapsesAt,
+} from './elector-decision.ts';
 import type { ElectorParts } from './elector-parts.ts';
 import { LeaseFollower } from './lease-follower.ts';
 import { holderSeen, isUnrenewedGrant } from './lease-sight.ts';
@@ -9,9 +16,6 @@ import { releasedLease, renewedLease } from './lease-writes.ts';
 import { type ParticipantLogger, silent } from './participant-log.ts';
 import { RunningTerm } from './running-term.ts';
 import type { Lead, Term, TermEnd } from './term.ts';
-
-/** Between writes that are refused as the Lease has changed, in milliseconds; the longest is the retry period. */
-const CONFLICT_INITIAL_MS = 10;
 
 /**
  * Leads while a coordinator has given it the Lease. It takes nothing by itself: it watches the Lease, takes a grant up by
@@ -22,7 +26,7 @@ export class Elector {
   readonly #lead: Lead;
   readonly #logger: ParticipantLogger;
   readonly #follower: LeaseFollower;
-  readonly #conflicts: Backoff;
+  readonly #pacing: CallPacing;
   readonly #finished = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
   #term: RunningTerm | undefined;
@@ -33,8 +37,6 @@ export class Elector {
   readonly #resigning: (() => void)[] = [];
   /** What the callback threw. */
   #failure: { readonly error: unknown } | undefined;
-  #isCalling = false;
-  #callFrom: Instant = Number.NEGATIVE_INFINITY;
   #releaseUntil: Instant = Number.POSITIVE_INFINITY;
   #isDeciding = false;
   #isToDecideAgain = false;
@@ -45,8 +47,7 @@ export class Elector {
     this.#parts = parts;
     this.#lead = lead;
     this.#logger = logger;
-    const maxMs = timing.retryPeriodMs;
-    this.#conflicts = new Backoff({ initialMs: CONFLICT_INITIAL_MS, maxMs, resetAfterMs: maxMs }, clock);
+    this.#pacing = new CallPacing(clock, timing);
     const deadlineMs = timing.renewDeadlineMs / 2;
     this.#follower = new LeaseFollower({ ...parts, logger, deadlineMs, onSeen: () => this.#seen() });
   }
@@ -64,6 +65,12 @@ export class Elector {
   /** The term whose callback has not ended. */
   get term(): Term | undefined {
     return this.#term;
+  }
+
+  /** Whether the callback goes on although its term has run out, so that somebody else may lead. */
+  get isOverrun(): boolean {
+    const { clock, timing } = this.#parts;
+    return this.#term?.isOver === true && clock.now() >= lapsesAt(this.#term, timing);
   }
 
   /**
@@ -162,8 +169,8 @@ export class Elector {
       term: this.#term,
       refusal: this.#isStopping ? 'stopped' : isResigning ? 'resigned' : undefined,
       hasRival: this.#hasRival || this.#parts.isFollowing === true,
-      isCalling: this.#isCalling,
-      callFrom: this.#callFrom,
+      isCalling: this.#pacing.isCalling,
+      callFrom: this.#pacing.callFrom,
       releaseUntil: this.#releaseUntil,
     };
   }
@@ -196,30 +203,17 @@ export class Elector {
     this.#cancelTimer = clock.setTimer(() => this.#decide(), Math.ceil(until - clock.now()));
   }
 
-  /** One request at a time, each with a deadline: one that hangs must not be the last. */
   #call(request: (deadlineMs: number) => Promise<void>): void {
-    const { clock, timing } = this.#parts;
-    this.#isCalling = true;
     this.#isToDecideAgain = true;
-    this.#callFrom = clock.now() + timing.retryPeriodMs;
-    request(timing.renewDeadlineMs / 2)
-      .then(() => {
-        this.#conflicts.succeeded();
-        this.#callFrom = Number.NEGATIVE_INFINITY;
-      })
+    this.#pacing
+      .call(request)
       .catch((error: unknown) => this.#failed(error))
-      .finally(() => {
-        this.#isCalling = false;
-        this.#decide();
-      });
+      .finally(() => this.#decide());
   }
 
   #failed(error: unknown): void {
-    const { clock, metrics } = this.#parts;
     if (isConflict(error)) {
-      // What the Lease is now has been read: no reason to wait.
-      this.#callFrom = clock.now() + this.#conflicts.failed();
-      if (this.#term) metrics?.slowpathExercised();
+      if (this.#term) this.#parts.metrics?.slowpathExercised();
       this.#logger.debug({ err: error }, 'The Lease has changed meanwhile');
     } else {
       this.#logger.warn({ err: error, leadsForMs: this.#term?.until() }, 'Cannot write the Lease');

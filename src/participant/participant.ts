@@ -120,8 +120,7 @@ export class Participant {
   }
 
   #changed(): void {
-    const { term } = this.#elector;
-    const isOverrun = term?.signal.aborted === true && term.until() === 0;
+    const { isOverrun } = this.#elector;
     if (isOverrun !== this.#isOverrun) {
       this.#isOverrun = isOverrun;
       if (isOverrun) this.#leaveOverrun();
@@ -150,7 +149,12 @@ export class Participant {
     )
       return;
     this.#told = state;
-    this.#options.onObserved?.(state);
+    try {
+      this.#options.onObserved?.(state);
+    } catch (error) {
+      // Leading must not depend on who listens.
+      this.#options.logger?.error({ err: error }, 'onObserved has thrown');
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
+import { specOf } from '../../src/coordination/raw-object.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { Participant } from '../../src/participant/participant.ts';
@@ -7,7 +8,7 @@ import type { ParticipantState } from '../../src/participant/participant-state.t
 import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
 import type { Lead, Term } from '../../src/participant/term.ts';
 import type { JsonObject } from '../../src/support/json.ts';
-import { SimApiServer, specOf } from '../simulation/sim-api-server.ts';
+import { SimApiServer } from '../simulation/sim-api-server.ts';
 import { SimConnection, type SimFate } from '../simulation/sim-connection.ts';
 import { SimProcess } from '../simulation/sim-process.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

@@ -1,8 +1,13 @@
+import { Registry } from 'prom-client';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { NOTES } from '../../src/coordination/lease.ts';
-import { TermOver } from '../../src/participant/term.ts';
+import { FENCE } from '../../src/election/group.ts';
+import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
+import { type Lead, type Term, TermOver } from '../../src/participant/term.ts';
 import { specOf } from '../simulation/sim-api-server.ts';
 import { ParticipantStage, StagedParticipant, untilAborted } from './participant-stage.ts';
+
+const CANDIDATE = 'default/one';
 
 let stage: ParticipantStage;
 
@@ -10,27 +15,33 @@ beforeEach(() => {
   stage = new ParticipantStage();
 });
 
-/** A participant that leads. */
-async function leader(
-  ...args: ConstructorParameters<typeof StagedParticipant> extends [unknown, ...infer R] ? R : never
-) {
-  const one = new StagedParticipant(stage, ...args).start();
+async function started(options?: Partial<ParticipateOptions>, lead?: Lead): Promise<StagedParticipant> {
+  const one = new StagedParticipant(stage, options, lead).start();
   await stage.clock.advance(100);
-  stage.grant('one');
-  await stage.clock.advance(10);
-  expect(one.isLeading).toBe(true);
   return one;
 }
 
-function whyOver({ signal }: { readonly signal: AbortSignal }): string | undefined {
+/** A participant that leads. */
+async function leading(options?: Partial<ParticipateOptions>, lead?: Lead): Promise<StagedParticipant> {
+  const one = await started(options, lead);
+  stage.grant('one');
+  await stage.clock.advance(10);
+  expect(one.terms).toHaveLength(1);
+  return one;
+}
+
+function whyOver({ signal }: Term): string | undefined {
   return signal.aborted && signal.reason instanceof TermOver ? signal.reason.why : undefined;
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => void stage.clock.setTimer(resolve, ms));
 }
 
 describe('a participant', () => {
   test('publishes a candidate, and leads from the first renewal of a grant on', async () => {
-    const one = new StagedParticipant(stage).start();
-    await stage.clock.advance(100);
-    expect(specOf(stage.api.candidate('default/one'))).toMatchObject({
+    const one = await started();
+    expect(specOf(stage.api.candidate(CANDIDATE))).toMatchObject({
       leaseName: 'checkout',
       binaryVersion: '1.4.2',
       emulationVersion: '1.4.2',
@@ -48,8 +59,20 @@ describe('a participant', () => {
     expect(one.term.until()).toBe(15_000);
   });
 
-  test('renews every retry period, and leads no longer than its last renewal lasts', async () => {
-    const one = await leader();
+  test('does not lead before its first renewal is answered, nor longer than from when that was sent', async () => {
+    stage.fate = ({ method }) => (method === 'PUT' ? { requestMs: 1000, answerMs: 1000 } : {});
+    const one = await started();
+    stage.grant('one');
+    await stage.clock.advance(1900);
+    expect(stage.lease['leaseDurationSeconds']).toBe(15);
+    expect(one.terms).toHaveLength(0);
+    await stage.clock.advance(200);
+    expect(one.isLeading).toBe(true);
+    expect(one.term.until()).toBe(15_000 - 2100);
+  });
+
+  test('renews every retry period', async () => {
+    const one = await leading();
     await stage.clock.advance(60_000);
     expect(one.isLeading).toBe(true);
     expect(stage.leaseWrites).toHaveLength(31);
@@ -60,12 +83,12 @@ describe('a participant', () => {
     ['a field', { preferredHolder: 'two' }, {}],
     ['a note', {}, { annotations: { [NOTES.preferredHolder]: 'two' } }],
   ])(
-    'asked by %s to give way ends, then releases, and keeps what others have written',
+    'asked by %s to give way ends, then releases, and keeps what others wrote',
     async (_, spec, metadata) => {
       let isDone = false;
-      const one = await leader({}, async (term) => {
+      const one = await leading({}, async (term) => {
         await untilAborted(term);
-        await new Promise<void>((resolve) => void stage.clock.setTimer(resolve, 3000));
+        await delay(3000);
         isDone = true;
       });
       stage.writeLease(spec, metadata);
@@ -87,16 +110,380 @@ describe('a participant', () => {
     },
   );
 
+  test('goes on leading where it is preferred itself', async () => {
+    const one = await leading();
+    stage.writeLease({ preferredHolder: 'one' });
+    await stage.clock.advance(30_000);
+    expect(one.isLeading).toBe(true);
+  });
+
   test('stopped ends, then releases, then deletes its candidate', async () => {
-    const one = await leader();
+    const one = await leading();
     one.stopping.abort();
     await stage.clock.advance(10);
     expect(one.outcome).toBe('resolved');
     expect(whyOver(one.term)).toBe('stopped');
     expect(stage.lease['holderIdentity']).toBe('');
-    expect(stage.api.candidate('default/one')).toBeUndefined();
+    expect(stage.api.candidate(CANDIDATE)).toBeUndefined();
     const last = stage.api.writes.slice(-2).map(({ resource, method }) => `${method} ${resource}`);
     expect(last).toEqual(['PUT leases', 'DELETE leasecandidates']);
     expect(stage.clock.pendingTimers).toBe(0);
+  });
+
+  test('stopped without a server gives up once the Lease could not be released for the renew deadline', async () => {
+    const one = await leading();
+    stage.api.isDown = true;
+    one.stopping.abort();
+    await stage.clock.advance(16_000);
+    expect(one.outcome).toBe('resolved');
+  });
+
+  test('told to stop before it begins does nothing and ends', async () => {
+    const one = new StagedParticipant(stage);
+    one.stopping.abort();
+    one.start();
+    await stage.clock.advance(10);
+    expect(one.outcome).toBe('resolved');
+    expect(stage.api.writes.filter(({ method }) => method === 'POST')).toEqual([]);
+  });
+
+  test('hands back what it is granted when it is stopped before it leads', async () => {
+    const one = await started();
+    stage.fate = ({ method }) => (method === 'PUT' ? { requestMs: 500 } : {});
+    stage.grant('one');
+    await stage.clock.advance(100);
+    one.stopping.abort();
+    await stage.clock.advance(2000);
+    expect(one.terms).toHaveLength(0);
+    expect(stage.lease['holderIdentity']).toBe('');
+    expect(one.outcome).toBe('resolved');
+  });
+});
+
+describe('a participant whose server is away', () => {
+  test('for less than the renew deadline keeps its term', async () => {
+    const one = await leading();
+    await stage.clock.advance(3000);
+    stage.api.isDown = true;
+    await stage.clock.advance(8000);
+    stage.api.isDown = false;
+    await stage.clock.advance(10_000);
+    expect(one.isLeading).toBe(true);
+    expect(one.terms).toHaveLength(1);
+  });
+
+  test('for longer stops before its Lease runs out, and leads by a term of its own number once it is back', async () => {
+    const one = await leading();
+    stage.api.isDown = true;
+    await stage.clock.advance(9985);
+    expect(one.isLeading).toBe(true);
+    await stage.clock.advance(10);
+    expect(whyOver(one.term)).toBe('lost');
+    stage.api.isDown = false;
+    await stage.clock.advance(5000);
+    stage.grant('one');
+    await stage.clock.advance(2100);
+    expect(one.isLeading).toBe(true);
+    expect(one.terms.map(({ fencingToken }) => fencingToken)).toEqual([0, 1]);
+    expect(stage.lease['leaseTransitions']).toBe(1);
+  });
+
+  test('does not stake its term on one renewal that hangs', async () => {
+    const one = await leading();
+    let isHanging = false;
+    stage.fate = ({ method }) => {
+      if (method !== 'PUT' || isHanging) return {};
+      isHanging = true;
+      return { outcome: 'dropped' };
+    };
+    await stage.clock.advance(20_000);
+    expect(isHanging).toBe(true);
+    expect(one.terms).toHaveLength(1);
+    expect(one.isLeading).toBe(true);
+  });
+
+  test('leads under a new number when the answer to its first renewal was lost', async () => {
+    const one = await started();
+    let losses = 1;
+    stage.fate = ({ method }) => (method === 'PUT' && losses-- > 0 ? { outcome: 'lost' } : {});
+    stage.grant('one', { leaseTransitions: 3 });
+    await stage.clock.advance(5500);
+    expect(one.terms.map(({ fencingToken }) => fencingToken)).toEqual([4]);
+  });
+});
+
+describe('a participant that cannot know whether it still leads', () => {
+  test('says so at once when its process wakes up late, and renews nothing', async () => {
+    const one = await leading();
+    one.process.pause(60_000);
+    await stage.clock.advance(14_000);
+    expect(one.term.until()).toBeGreaterThan(0);
+    await stage.clock.advance(2000);
+    expect(one.term.until()).toBe(0);
+    const writes = stage.leaseWrites.length;
+    one.process.resume();
+    await stage.clock.advance(60_000);
+    expect(whyOver(one.term)).toBe('lost');
+    expect(stage.leaseWrites).toHaveLength(writes);
+  });
+
+  test('does not take up a grant that has expired before its eyes', async () => {
+    stage.fate = ({ method }) => (method === 'PUT' ? { outcome: 503 } : {});
+    const one = await started();
+    stage.grant('one');
+    await stage.clock.advance(10_100);
+    stage.fate = () => ({});
+    await stage.clock.advance(10_000);
+    expect(one.terms).toHaveLength(0);
+    stage.grant('one');
+    await stage.clock.advance(10);
+    expect(one.isLeading).toBe(true);
+  });
+
+  test('stops at once when the Lease is given to another, and leaves it alone', async () => {
+    const one = await leading();
+    const writes = stage.leaseWrites.length;
+    stage.grant('two');
+    await stage.clock.advance(0);
+    expect(whyOver(one.term)).toBe('lost');
+    expect(one.term.until()).toBe(0);
+    await stage.clock.advance(60_000);
+    expect(stage.leaseWrites).toHaveLength(writes);
+  });
+
+  test('stops at once when the Lease is fenced', async () => {
+    const one = await leading();
+    stage.grant(FENCE);
+    await stage.clock.advance(0);
+    expect(whyOver(one.term)).toBe('lost');
+  });
+
+  test('stops when the Lease was meanwhile somebody else’s, although it names it again', async () => {
+    const one = await leading();
+    one.connection.holdWatches(true);
+    stage.grant('two');
+    stage.grant('one');
+    one.connection.holdWatches(false);
+    await stage.clock.advance(10);
+    expect(one.terms.map(({ fencingToken }) => fencingToken)).toEqual([0, 2]);
+  });
+
+  test('goes on when its Lease is deleted, and keeps its number when it is given that again', async () => {
+    const one = await leading();
+    stage.grant('two');
+    stage.grant('one');
+    await stage.clock.advance(100);
+    stage.deleteLease();
+    await stage.clock.advance(3000);
+    expect(one.isLeading).toBe(true);
+    stage.grant('one');
+    await stage.clock.advance(3000);
+    expect(one.isLeading).toBe(true);
+    expect(stage.lease['leaseTransitions']).toBe(one.term.fencingToken);
+  });
+});
+
+describe('a participant that is started anew', () => {
+  test('under the same identity leads at once, under a number of its own', async () => {
+    const former = await leading();
+    await stage.clock.advance(5000);
+    former.process.kill();
+    await stage.clock.advance(1000);
+    const one = await started();
+    expect(one.isLeading).toBe(true);
+    expect(one.term.fencingToken).toBe(former.term.fencingToken + 1);
+  });
+
+  test('leads under a number of its own where the Lease has run out and was granted anew, which counts nothing', async () => {
+    const former = await leading();
+    former.process.kill();
+    await stage.clock.advance(16_000);
+    stage.grant('one');
+    const one = await started();
+    expect(one.term.fencingToken).toBe(former.term.fencingToken + 1);
+  });
+
+  test('while the former one still runs takes over, and the former stays away and says why', async () => {
+    const errors: string[] = [];
+    const logger = {
+      debug() {},
+      info() {},
+      warn() {},
+      error: (_: object, text: string) => errors.push(text),
+    };
+    const former = await leading({ logger });
+    const one = await started();
+    await stage.clock.advance(30_000);
+    expect(one.isLeading).toBe(true);
+    expect(former.isLeading).toBe(false);
+    expect(errors).toEqual([expect.stringContaining('under the same identity')]);
+    expect([...former.terms, ...one.terms]).toHaveLength(2);
+  });
+});
+
+describe('a callback', () => {
+  test('that throws ends the term: released, withdrawn, and the error is handed on', async () => {
+    const error = new Error('broken');
+    const one = await leading({}, () => Promise.reject(error));
+    await stage.clock.advance(10);
+    expect(one.outcome).toBe(error);
+    expect(one.term.signal.aborted).toBe(true);
+    expect(stage.lease['holderIdentity']).toBe('');
+    expect(stage.api.candidate(CANDIDATE)).toBeUndefined();
+  });
+
+  test('that returns while it leads is done: released, withdrawn, and so is the participant', async () => {
+    const one = await leading({}, () => delay(3000));
+    expect(one.isLeading).toBe(true);
+    await stage.clock.advance(3100);
+    expect(one.outcome).toBe('resolved');
+    expect(stage.lease['holderIdentity']).toBe('');
+    expect(stage.api.candidate(CANDIDATE)).toBeUndefined();
+  });
+
+  test.each<[string, Lead]>([
+    ['returns', untilAborted],
+    ['throws the reason', async (term) => untilAborted(term).then(() => term.signal.throwIfAborted())],
+    [
+      'throws that it was aborted',
+      async (term) => untilAborted(term).then(() => Promise.reject(new DOMException('', 'AbortError'))),
+    ],
+  ])('that %s once its term is over is called again for the next', async (_, lead) => {
+    const one = await leading({}, lead);
+    stage.writeLease({ preferredHolder: 'two' });
+    await stage.clock.advance(10);
+    stage.grant('one', { preferredHolder: undefined, leaseTransitions: 4 });
+    await stage.clock.advance(10);
+    expect(one.terms).toHaveLength(2);
+    expect(one.outcome).toBe('pending');
+  });
+
+  test('that fails once its term is over ends the participant', async () => {
+    const error = new Error('cannot close');
+    const one = await leading({}, async (term) => untilAborted(term).then(() => Promise.reject(error)));
+    stage.writeLease({ preferredHolder: 'two' });
+    await stage.clock.advance(10);
+    expect(one.outcome).toBe(error);
+    expect(stage.lease['holderIdentity']).toBe('');
+  });
+
+  test('that goes on after its term has its Lease lapse, and is no candidate until it ends', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const one = await leading({}, async (term) => promise.then(() => untilAborted(term)));
+    stage.writeLease({ preferredHolder: 'two' });
+    await stage.clock.advance(14_000);
+    expect(one.participant.state.role).toBe('ending');
+    expect(stage.api.candidate(CANDIDATE)).toBeDefined();
+    await stage.clock.advance(2000);
+    expect(stage.lease['holderIdentity']).toBe('one');
+    expect(stage.api.candidate(CANDIDATE)).toBeUndefined();
+    stage.grant('one', { preferredHolder: undefined });
+    await stage.clock.advance(5000);
+    expect(one.terms).toHaveLength(1);
+    resolve();
+    await stage.clock.advance(100);
+    expect(stage.api.candidate(CANDIDATE)).toBeDefined();
+    expect(one.terms).toHaveLength(2);
+  });
+});
+
+describe('a participant that resigns or withdraws', () => {
+  test('resigns: it releases the Lease, goes on standing, and may be elected again', async () => {
+    const one = await leading();
+    const resigned = one.participant.resign();
+    await stage.clock.advance(10);
+    await resigned;
+    expect(whyOver(one.term)).toBe('resigned');
+    expect(stage.lease['holderIdentity']).toBe('');
+    expect(stage.api.candidate(CANDIDATE)).toBeDefined();
+    stage.grant('one', { leaseTransitions: 1 });
+    await stage.clock.advance(10);
+    expect(one.isLeading).toBe(true);
+  });
+
+  test('resigns from within its callback, as soon as that ends', async () => {
+    const one = new StagedParticipant(stage, {}, async (term) => {
+      void one.participant.resign();
+      await untilAborted(term);
+    }).start();
+    await stage.clock.advance(100);
+    stage.grant('one');
+    await stage.clock.advance(10);
+    expect(one.outcome).toBe('pending');
+    expect(stage.lease['holderIdentity']).toBe('');
+  });
+
+  test('withdraws: releases, then deletes its candidate, and hands back what it is granted until it stands again', async () => {
+    const one = await leading();
+    const withdrawn = one.participant.withdraw();
+    await stage.clock.advance(10);
+    await withdrawn;
+    expect(one.outcome).toBe('pending');
+    expect(stage.api.candidate(CANDIDATE)).toBeUndefined();
+    stage.grant('one');
+    await stage.clock.advance(10);
+    expect(one.terms).toHaveLength(1);
+    expect(stage.lease['holderIdentity']).toBe('');
+    one.participant.stand();
+    await stage.clock.advance(10);
+    expect(stage.api.candidate(CANDIDATE)).toBeDefined();
+    stage.grant('one', { leaseTransitions: 1 });
+    await stage.clock.advance(10);
+    expect(one.isLeading).toBe(true);
+  });
+
+  test('does not wait to be withdrawn once it stands again', async () => {
+    const one = await leading({}, async (term) => untilAborted(term).then(() => delay(1000)));
+    const withdrawn = one.participant.withdraw();
+    one.participant.stand();
+    await stage.clock.advance(1100);
+    await withdrawn;
+    expect(stage.api.candidate(CANDIDATE)).toBeDefined();
+  });
+});
+
+describe('what a participant tells', () => {
+  test('is who holds the Lease, and that nobody does once its record has expired', async () => {
+    const one = await started();
+    stage.grant('two');
+    await stage.clock.advance(9000);
+    expect(one.states.at(-1)).toEqual({ holder: 'two', role: 'following', isStanding: true });
+    await stage.clock.advance(1100);
+    expect(one.states.at(-1)).toEqual({ holder: undefined, role: 'following', isStanding: true });
+    stage.grant('one');
+    await stage.clock.advance(10);
+    expect(one.states.at(-1)).toEqual({ holder: 'one', role: 'leading', isStanding: true });
+  });
+
+  test('comes to metrics under the names of client-go', async () => {
+    const metrics = new Registry();
+    const value = async () =>
+      (await metrics.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    const one = await leading({ metrics });
+    expect(await value()).toEqual([
+      'leader_election_master_status{name="checkout"} 1',
+      'leader_election_slowpath_total{name="checkout"} 0',
+    ]);
+    one.connection.holdWatches(true);
+    stage.writeLease({}, { labels: { somebodys: 'label' } });
+    await stage.clock.advance(2100);
+    one.stopping.abort();
+    await stage.clock.advance(10);
+    expect(await value()).toEqual([
+      'leader_election_master_status{name="checkout"} 0',
+      'leader_election_slowpath_total{name="checkout"} 1',
+    ]);
+  });
+
+  test('as candidate only is the same, but it never writes the Lease', async () => {
+    const one = await started({ candidateOnly: true });
+    stage.grant('one');
+    await stage.clock.advance(100);
+    expect(one.states.at(-1)).toMatchObject({ holder: 'one', role: 'following' });
+    one.stopping.abort();
+    await stage.clock.advance(100);
+    expect(one.outcome).toBe('resolved');
+    expect(stage.leaseWrites).toEqual([]);
+    expect(stage.api.candidate(CANDIDATE)).toBeUndefined();
   });
 });

@@ -1,0 +1,320 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Lease } from '../../src/election/model.ts';
+import {
+  decideElector,
+  type ElectorStep,
+  type ElectorView,
+  isRivals,
+  isTaken,
+  lapsesAt,
+} from '../../src/participant/elector-decision.ts';
+import { hasExpired, type LeaseSight } from '../../src/participant/lease-sight.ts';
+
+const NOW = 100_000;
+const timing = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2000 };
+
+function makeLease(fields: Partial<Lease> = {}): Lease {
+  return {
+    namespace: 'default',
+    name: 'checkout',
+    uid: 'uid',
+    resourceVersion: '1',
+    holderIdentity: 'me',
+    preferredHolder: undefined,
+    isPreferredHolderOurs: false,
+    strategy: 'OldestEmulationVersion',
+    leaseDurationSeconds: 15,
+    leaseTransitions: 4,
+    acquireTime: 1n,
+    renewTime: 2n,
+    ...fields,
+  };
+}
+
+function sightOf(lease: Lease | undefined, agoMs = 1000): LeaseSight {
+  const greatest = lease?.leaseTransitions ?? -1;
+  return { lease, since: NOW - agoMs, greatest, isNumberNew: true };
+}
+
+function makeView(fields: Partial<ElectorView> = {}): ElectorView {
+  return {
+    identity: 'me',
+    timing,
+    sight: sightOf(makeLease()),
+    term: undefined,
+    refusal: undefined,
+    hasRival: false,
+    isCalling: false,
+    callFrom: Number.NEGATIVE_INFINITY,
+    releaseUntil: Number.POSITIVE_INFINITY,
+    ...fields,
+  };
+}
+
+/** A term whose last renewal was sent so long ago. */
+function termOf(agoMs: number, isOver = false) {
+  return { number: 4, renewedAt: NOW - agoMs, isOver };
+}
+
+/** What is decided in short: the kind, why a term ends, the number, and in how many milliseconds to look again. */
+function inShort(step: ElectorStep): string {
+  switch (step.kind) {
+    case 'await':
+      return step.until === Number.POSITIVE_INFINITY ? 'await' : `await ${step.until - NOW}`;
+    case 'end':
+      return `end ${step.why}`;
+    case 'takeUp':
+    case 'renew':
+      return `${step.kind} ${step.number}`;
+    default:
+      return step.kind;
+  }
+}
+
+interface Row {
+  readonly name: string;
+  readonly view: Partial<ElectorView>;
+  readonly want: string;
+}
+
+const preferred = sightOf(makeLease({ preferredHolder: 'other' }));
+const others = sightOf(makeLease({ holderIdentity: 'other' }));
+
+describe('an elector that does not lead', () => {
+  test.each<Row>([
+    { name: 'knows nothing of the Lease yet', view: { sight: undefined }, want: 'await' },
+    { name: 'sees no Lease', view: { sight: sightOf(undefined) }, want: 'await' },
+    {
+      name: 'sees that nobody holds it',
+      view: { sight: sightOf(makeLease({ holderIdentity: '' })) },
+      want: 'await 14000',
+    },
+    { name: 'sees another holder', view: { sight: others }, want: 'await 14000' },
+    { name: 'sees another holder who has expired', view: { sight: { ...others, since: 0 } }, want: 'await' },
+    { name: 'is the holder', view: {}, want: 'takeUp 4' },
+    {
+      name: 'is the holder, under a number that somebody may have led under',
+      view: { sight: { ...sightOf(makeLease()), isNumberNew: false } },
+      want: 'takeUp 5',
+    },
+    {
+      name: 'is the holder, of a Lease that has had greater numbers',
+      view: { sight: { ...sightOf(makeLease()), isNumberNew: false, greatest: 9 } },
+      want: 'takeUp 10',
+    },
+    {
+      name: 'is the holder, of a Lease without a duration',
+      view: { sight: sightOf(makeLease({ leaseDurationSeconds: undefined })) },
+      want: 'takeUp 4',
+    },
+    { name: 'is the holder, and has expired', view: { sight: sightOf(makeLease(), 15_000) }, want: 'await' },
+    {
+      name: 'is the holder, and about to expire',
+      view: { sight: sightOf(makeLease(), 14_999) },
+      want: 'takeUp 4',
+    },
+    { name: 'is the holder, and was refused just now', view: { callFrom: NOW + 500 }, want: 'await 500' },
+    {
+      name: 'is the holder, and will have expired before it may ask again',
+      view: { callFrom: NOW + 500, sight: sightOf(makeLease(), 14_900) },
+      want: 'await 100',
+    },
+    { name: 'is the holder, and has asked', view: { isCalling: true }, want: 'await' },
+    { name: 'is the holder, but another program is meant', view: { hasRival: true }, want: 'await 14000' },
+    { name: 'is the holder, and another is preferred', view: { sight: preferred }, want: 'release' },
+    {
+      name: 'is the holder, and is itself preferred',
+      view: { sight: sightOf(makeLease({ preferredHolder: 'me' })) },
+      want: 'takeUp 4',
+    },
+    { name: 'is the holder, and is not to lead', view: { refusal: 'resigned' }, want: 'release' },
+    {
+      name: 'is the holder, is not to lead, and could not release for long enough',
+      view: { refusal: 'stopped', releaseUntil: NOW },
+      want: 'rest',
+    },
+    {
+      name: 'is not to lead, and still waits for an answer',
+      view: { refusal: 'stopped', isCalling: true },
+      want: 'await',
+    },
+    {
+      name: 'is not to lead, and another holds the Lease',
+      view: { refusal: 'stopped', sight: others },
+      want: 'rest',
+    },
+    {
+      name: 'is not to lead, and its own record has expired',
+      view: { refusal: 'stopped', sight: sightOf(makeLease(), 15_000) },
+      want: 'rest',
+    },
+    {
+      name: 'is not to lead, and knows nothing yet',
+      view: { refusal: 'stopped', sight: undefined },
+      want: 'rest',
+    },
+    {
+      name: 'is not to lead, and another program is meant',
+      view: { refusal: 'resigned', hasRival: true },
+      want: 'rest',
+    },
+  ])('and $name: $want', ({ view, want }) => {
+    expect(inShort(decideElector(makeView(view), NOW))).toBe(want);
+  });
+});
+
+describe('an elector that leads', () => {
+  test.each<Row>([
+    { name: 'has just renewed', view: { term: termOf(500) }, want: 'await 1500' },
+    { name: 'has renewed a retry period ago', view: { term: termOf(2000) }, want: 'renew 4' },
+    { name: 'has a renewal under way', view: { term: termOf(2000), isCalling: true }, want: 'await 8000' },
+    { name: 'was refused just now', view: { term: termOf(2000), callFrom: NOW + 300 }, want: 'await 300' },
+    {
+      name: 'may not ask again before its deadline',
+      view: { term: termOf(9000), callFrom: NOW + 3000 },
+      want: 'await 1000',
+    },
+    { name: 'has not renewed for the renew deadline', view: { term: termOf(10_000) }, want: 'end lost' },
+    {
+      name: 'has a renewal under way for too long',
+      view: { term: termOf(10_000), isCalling: true },
+      want: 'end lost',
+    },
+    {
+      name: 'sees that the Lease is gone',
+      view: { term: termOf(2000), sight: sightOf(undefined) },
+      want: 'await 8000',
+    },
+    { name: 'sees another holder', view: { term: termOf(500), sight: others }, want: 'end lost' },
+    {
+      name: 'sees itself, under a number that it has not written',
+      view: { term: termOf(500), sight: sightOf(makeLease({ leaseTransitions: 6 })) },
+      want: 'end lost',
+    },
+    {
+      name: 'sees itself in a new Lease, whose numbers have begun anew',
+      view: { term: termOf(2000), sight: sightOf(makeLease({ leaseTransitions: 0 })) },
+      want: 'renew 4',
+    },
+    {
+      name: 'sees a record that somebody has made shorter, and that has expired',
+      view: { term: termOf(2000), sight: sightOf(makeLease({ leaseDurationSeconds: 1 })) },
+      want: 'end lost',
+    },
+    { name: 'sees another preferred', view: { term: termOf(500), sight: preferred }, want: 'end yielded' },
+    { name: 'resigns', view: { term: termOf(500), refusal: 'resigned' }, want: 'end resigned' },
+    { name: 'is stopped', view: { term: termOf(500), refusal: 'stopped' }, want: 'end stopped' },
+    {
+      name: 'is stopped when it has lost the Lease',
+      view: { term: termOf(500), refusal: 'stopped', sight: others },
+      want: 'end lost',
+    },
+    {
+      name: 'was told to end, and has not: it is woken when its term has run out',
+      view: { term: termOf(5000, true), refusal: 'resigned', sight: preferred },
+      want: 'await 10000',
+    },
+    {
+      name: 'was told to end, and has not for longer than it may',
+      view: { term: termOf(15_000, true) },
+      want: 'await',
+    },
+  ])('and $name: $want', ({ view, want }) => {
+    expect(inShort(decideElector(makeView(view), NOW))).toBe(want);
+  });
+});
+
+describe('a Lease under this identity', () => {
+  test.each([
+    { name: 'renewed under the number of the term', fields: {}, want: false },
+    { name: 'renewed under a greater number', fields: { leaseTransitions: 5 }, want: true },
+    { name: 'granted under a greater number', fields: { leaseTransitions: 5, renewTime: 1n }, want: false },
+    { name: 'of somebody else', fields: { leaseTransitions: 5, holderIdentity: 'other' }, want: false },
+  ])('$name tells of another program: $want', ({ fields, want }) => {
+    expect(isRivals(makeLease(fields), 'me', 4)).toBe(want);
+  });
+});
+
+const instants = fc.integer({ min: NOW - 20_000, max: NOW + 20_000 });
+const sights = fc.option(
+  fc.record({
+    lease: fc.option(
+      fc
+        .record({
+          holderIdentity: fc.constantFrom('me', 'other', '', undefined),
+          preferredHolder: fc.constantFrom('me', 'other', undefined),
+          leaseDurationSeconds: fc.constantFrom(1, 10, 15, undefined),
+          leaseTransitions: fc.integer({ min: 0, max: 9 }),
+        })
+        .map(makeLease),
+      { nil: undefined },
+    ),
+    since: instants,
+    greatest: fc.integer({ min: 9, max: 12 }),
+    isNumberNew: fc.boolean(),
+  }),
+  { nil: undefined },
+);
+const views: fc.Arbitrary<ElectorView> = fc.record({
+  identity: fc.constant('me'),
+  timing: fc.constant(timing),
+  sight: sights,
+  term: fc.option(
+    fc.record({ number: fc.integer({ min: 0, max: 9 }), renewedAt: instants, isOver: fc.boolean() }),
+    { nil: undefined },
+  ),
+  refusal: fc.constantFrom('resigned' as const, 'stopped' as const, undefined),
+  hasRival: fc.boolean(),
+  isCalling: fc.boolean(),
+  callFrom: instants,
+  releaseUntil: instants,
+});
+
+describe('whatever an elector knows', () => {
+  const always = (holds: (view: ElectorView, step: ElectorStep) => boolean) =>
+    fc.assert(
+      fc.property(views, (view) => holds(view, decideElector(view, NOW))),
+      { numRuns: 2000 },
+    );
+
+  test('it sends nothing but on a Lease that names it and has not expired before its eyes, one request at a time', () => {
+    always(({ sight, isCalling, callFrom }, { kind }) => {
+      if (kind !== 'takeUp' && kind !== 'renew' && kind !== 'release') return true;
+      const isOurs = sight?.lease?.holderIdentity === 'me' && !hasExpired(sight, NOW);
+      return isOurs && !isCalling && callFrom <= NOW;
+    });
+  });
+
+  test('it never renews while another is preferred or it is not to lead', () => {
+    always(({ sight, refusal }, { kind }) => {
+      if (kind !== 'takeUp' && kind !== 'renew') return true;
+      const { preferredHolder = 'me' } = sight?.lease ?? {};
+      return preferredHolder === 'me' && refusal === undefined;
+    });
+  });
+
+  test('it never releases nor takes up while its program may still act as leader', () => {
+    always(({ term }, { kind }) => !term || (kind !== 'release' && kind !== 'takeUp'));
+  });
+
+  test('it tells its program to stop as soon as the deadline has passed or the Lease is another’s', () => {
+    always((view, { kind }) => {
+      const { term } = view;
+      if (!term || term.isOver) return kind !== 'end';
+      const hasToEnd = NOW >= term.renewedAt + timing.renewDeadlineMs || isTaken(view, term);
+      return !hasToEnd || kind === 'end';
+    });
+  });
+
+  test('it is woken before a term has run out', () => {
+    always(({ term }, step) => {
+      if (!term || term.isOver || step.kind !== 'await') return true;
+      return step.until < lapsesAt(term, timing);
+    });
+  });
+
+  test('it waits for a time that is still to come', () => {
+    always((_, step) => step.kind !== 'await' || step.until > NOW);
+  });
+});
