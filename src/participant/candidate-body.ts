@@ -81,19 +81,16 @@ export function renewalPatch(object: RawObject, wallTime: MicroTime): RequestBod
   };
 }
 
-/** Whether somebody asks for a sign of life, and has not been given it. */
-export function isPinged(object: RawObject): boolean {
-  const spec = specOf(object);
-  const pingTime = timeField(spec, 'pingTime');
-  return pingTime !== undefined && pingTime >= (timeField(spec, 'renewTime') ?? 0n);
+/** By when somebody last asked for a sign of life; undefined: nobody has. */
+export function pingTimeOf(object: RawObject): MicroTime | undefined {
+  return timeField(specOf(object), 'pingTime');
 }
 
 /** Later than the ping, whatever our clock says; and unlike the last one, as others go by the change. */
 function renewTimeAfter(object: RawObject, wallTime: MicroTime): MicroTime {
-  const spec = specOf(object);
-  const pingTime = timeField(spec, 'pingTime');
+  const pingTime = pingTimeOf(object);
   const time = pingTime !== undefined && pingTime >= wallTime ? pingTime + 1n : wallTime;
-  return time === timeField(spec, 'renewTime') ? time + 1n : time;
+  return time === timeField(specOf(object), 'renewTime') ? time + 1n : time;
 }
 
 function declaredFields(

@@ -1,9 +1,10 @@
 import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
 import { specOf } from '../coordination/raw-object.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
+import type { MicroTime } from '../election/time.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, isConflict } from '../kubernetes/errors.ts';
-import { isKubernetesObject, isNotNewer, type KubernetesObject } from '../kubernetes/objects.ts';
+import { isKubernetesObject, isNotNewer, isOlder, type KubernetesObject } from '../kubernetes/objects.ts';
 import { Reflector } from '../kubernetes/reflector.ts';
 import { Backoff } from '../support/backoff.ts';
 import { type Clock, sleep } from '../support/clock.ts';
@@ -11,8 +12,8 @@ import { InterruptibleSleep } from '../support/interruptible-sleep.ts';
 import {
   adoptionPatch,
   type CandidateDescription,
-  isPinged,
   newLeaseCandidate,
+  pingTimeOf,
   renewalPatch,
 } from './candidate-body.ts';
 import { PARTICIPANT_FIELD_MANAGER, type ParticipantLogger, TroubleLog } from './participant-log.ts';
@@ -57,6 +58,8 @@ export class PublishedCandidate {
   /** Whether it says what this program has to say. */
   #isAdopted = false;
   #isPublished = false;
+  /** pingTime when it was last renewed. */
+  #answered: MicroTime | undefined;
   #running: Promise<void> | undefined;
 
   constructor(parts: PublishedCandidateParts) {
@@ -120,13 +123,13 @@ export class PublishedCandidate {
   }
 
   #hear(isDeleted: boolean, object: KubernetesObject): void {
-    if (isDeleted) {
-      // The answer to a renewal from before it may be on its way still.
+    if (isDeleted || (this.#own && isOlder(object, this.#own))) {
+      // The answer to a renewal from before may be on its way still; or what was told is late, or storage was set back.
       this.#isStale = true;
       this.#sleep.interrupt();
     } else if (!isNotNewer(object, this.#own)) {
       this.#own = object;
-      if (isPinged(object)) this.#sleep.interrupt();
+      if (this.#isPinged()) this.#sleep.interrupt();
     }
   }
 
@@ -140,7 +143,7 @@ export class PublishedCandidate {
         backoff.succeeded();
         this.#trouble.ended();
         // Told of a ping or its end meanwhile, it does not wait.
-        if (this.#own && !isPinged(this.#own)) await this.#sleep.until(clock.now() + RENEWAL_MS);
+        if (!this.#isStale && !this.#isPinged()) await this.#sleep.until(clock.now() + RENEWAL_MS);
       } catch (error) {
         if (signal.aborted) return;
         this.#isStale = true;
@@ -160,11 +163,19 @@ export class PublishedCandidate {
     const own = this.#own;
     if (own && specOf(own)['leaseName'] !== description.leaseName) await this.#replace();
     else if (!own) await this.#publish();
-    else if (this.#isAdopted) await this.#patch(renewalPatch(own, clock.wallTime()));
-    else await this.#patch(adoptionPatch(own, apiVersion, description, clock.wallTime()));
+    else if (this.#isAdopted) await this.#patch(own, renewalPatch(own, clock.wallTime()));
+    else await this.#patch(own, adoptionPatch(own, apiVersion, description, clock.wallTime()));
     this.#isAdopted = true;
     if (!this.#isPublished) this.#parts.onPublished();
     this.#isPublished = true;
+  }
+
+  /**
+   * Any ping but the last one that was answered: where the clock of whoever asks is behind ours, pingTime is before our
+   * renewTime.
+   */
+  #isPinged(): boolean {
+    return this.#own !== undefined && pingTimeOf(this.#own) !== this.#answered;
   }
 
   async #publish(): Promise<void> {
@@ -175,12 +186,14 @@ export class PublishedCandidate {
     }
     const body = newLeaseCandidate(apiVersion, description, clock.wallTime());
     const path = resourcePaths.candidates(apiVersion, description.namespace);
+    this.#answered = undefined;
     this.#take(await this.#request({ method: 'POST', path, body }));
     this.#deletions.succeeded();
   }
 
-  async #patch(body: object): Promise<void> {
+  async #patch(own: KubernetesObject, body: object): Promise<void> {
     const contentType = 'application/merge-patch+json';
+    this.#answered = pingTimeOf(own);
     this.#take(await this.#request({ method: 'PATCH', path: this.#path, contentType, body }));
   }
 

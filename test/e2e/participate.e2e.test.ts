@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
+import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
+import { installCandidateResource } from '../control-plane/candidate-resource.ts';
+import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import { type WatchedLease, type WatchedObjects, watchLeases } from '../control-plane/watched-objects.ts';
+import { type Coordinator, installRole, startCoordinator, untilActive } from './coordinator.ts';
+import { overlapsOf, type ParticipantProgram, startParticipantProgram } from './participant-programs.ts';
+import { runProgram } from './program-run.ts';
+
+const namespace = 'default';
+/** Shorter than the default, to wait less; in about the same proportions. */
+const brief = { leaseDurationMs: 4000, renewDeadlineMs: 3000, retryPeriodMs: 500 };
+const timeout = 120_000;
+
+describe.each([
+  { name: 'with the feature gate on', coordinatedLeaderElection: true },
+  { name: 'with the feature gate off, by the custom resource', coordinatedLeaderElection: false },
+])('participants of a kube-apiserver $name', ({ coordinatedLeaderElection }) => {
+  let plane: ControlPlane;
+  let coordinator: Coordinator;
+  let leases: WatchedObjects<WatchedLease>;
+
+  beforeAll(async () => {
+    plane = await startControlPlane({ coordinatedLeaderElection });
+    if (!coordinatedLeaderElection) await installCandidateResource(plane);
+    coordinator = await startCoordinator(await installRole(plane));
+    leases = await watchLeases(plane);
+    await untilActive(coordinator, 90_000);
+  });
+  afterAll(async () => {
+    leases?.stop();
+    await coordinator?.stop();
+    await plane?.stop();
+  });
+
+  function start(
+    context: TestContext,
+    options: Pick<ParticipateOptions, 'lease' | 'identity'> & Partial<ParticipateOptions>,
+    how: { readonly stopsInMs?: number } = {},
+  ): ParticipantProgram {
+    const { kubeconfig } = plane;
+    return startParticipantProgram(
+      { binaryVersion: '1.4.2', namespace, kubeconfig, ...options },
+      how,
+      context,
+    );
+  }
+
+  const spec = (lease: string) => leases.current(namespace, lease)?.spec;
+
+  test('take a grant up at once, and hand over to a better one in the time that they need to stop', {
+    timeout,
+  }, async (context) => {
+    const lease = 'planned';
+    const one = start(context, { lease, identity: 'planned-one' }, { stopsInMs: 300 });
+    const led = await one.waitFor('leads');
+    const [granted] = leases.history(namespace, lease);
+    expect(granted?.object.spec.holderIdentity).toBe('planned-one');
+    expect(led.at - (granted?.wallMs ?? 0)).toBeLessThan(500);
+    expect(led.fencingToken).toBe(spec(lease)?.leaseTransitions);
+
+    const better = start(context, { lease, identity: 'planned-two', emulationVersion: '1.3.0' });
+    const told = await one.waitFor('told');
+    const stopped = await one.waitFor('stopped');
+    const next = await better.waitFor('leads');
+    expect(told.why).toBe('yielded');
+    expect(stopped.at).toBeLessThan(next.at);
+    expect(next.at - stopped.at).toBeLessThan(2000);
+    expect(next.fencingToken).toBeGreaterThan(led.fencingToken ?? 0);
+    expect(overlapsOf([one, better])).toEqual([]);
+
+    const { code, stdout } = await runProgram(
+      ['transfer', lease, '--to', 'planned-one', '--for', '10m', '--kubeconfig', plane.kubeconfig],
+      {},
+    );
+    expect(stdout).toContain('planned-one leads');
+    expect(code).toBe(0);
+    await one.waitFor('leads', one.events.indexOf(stopped));
+    expect(overlapsOf([one, better])).toEqual([]);
+  });
+
+  test('leave in good order: the next one leads at once', { timeout }, async (context) => {
+    const lease = 'left';
+    const one = start(context, { lease, identity: 'left-one' });
+    await one.waitFor('leads');
+    const two = start(context, { lease, identity: 'left-two' });
+    await sleep(2000);
+    const before = performance.timeOrigin + performance.now();
+    await one.stop();
+    const { at } = await two.waitFor('leads');
+    expect(one.events.slice(-3).map(({ event }) => event)).toContain('ended');
+    expect(at - before).toBeLessThan(2000);
+    expect(overlapsOf([one, two])).toEqual([]);
+  });
+
+  test('crash: another leads when the Lease has run out, and not before', { timeout }, async (context) => {
+    const lease = 'crashed';
+    const one = start(context, { lease, identity: 'crashed-one', ...brief });
+    await one.waitFor('leads');
+    const two = start(context, { lease, identity: 'crashed-two', ...brief });
+    await sleep(3000);
+    const killedAt = performance.timeOrigin + performance.now();
+    await one.kill();
+    const { at } = await two.waitFor('leads');
+    expect(at - killedAt).toBeGreaterThan(brief.leaseDurationMs - brief.retryPeriodMs - 500);
+    expect(at - killedAt).toBeLessThan(brief.leaseDurationMs + 3000);
+  });
+
+  test('are started anew under the same identity and lead again at once, under a number of their own', {
+    timeout,
+  }, async (context) => {
+    const lease = 'resumed';
+    const one = start(context, { lease, identity: 'resumed-one' });
+    const { fencingToken = 0 } = await one.waitFor('leads');
+    await sleep(2500);
+    await one.kill();
+    const killedAt = performance.timeOrigin + performance.now();
+    const anew = start(context, { lease, identity: 'resumed-one' });
+    const led = await anew.waitFor('leads');
+    // Far sooner than its former Lease, of 15 s, can have run out.
+    expect(led.at - killedAt).toBeLessThan(7500);
+    expect(led.fencingToken).toBe(fencingToken + 1);
+    expect(spec(lease)?.holderIdentity).toBe('resumed-one');
+  });
+
+  test('keep leading while the API server is silent for less than the renew deadline', {
+    timeout,
+  }, async (context) => {
+    const lease = 'kept';
+    const one = start(context, { lease, identity: 'kept-one' });
+    await one.waitFor('leads');
+    await sleep(2500);
+    plane.suspend();
+    await sleep(6000);
+    plane.resume();
+    await sleep(8000);
+    expect(one.events.map(({ event }) => event).filter((event) => event !== 'observed')).toEqual(['leads']);
+    expect(spec(lease)?.holderIdentity).toBe('kept-one');
+  });
+});

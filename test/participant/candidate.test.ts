@@ -1,0 +1,310 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { PRIORITY_ANNOTATION } from '../../src/coordination/candidate-priority.ts';
+import { formatMicroTime, parseMicroTime } from '../../src/coordination/micro-time.ts';
+import { PRIORITY_SET_BY_ANNOTATION } from '../../src/coordination/priority-patch.ts';
+import { specOf } from '../../src/coordination/raw-object.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
+import { Candidate } from '../../src/participant/candidate.ts';
+import type { CandidateDescription } from '../../src/participant/candidate-body.ts';
+import type { JsonObject } from '../../src/support/json.ts';
+import { SimProcess } from '../simulation/sim-process.ts';
+import { ParticipantStage } from './participant-stage.ts';
+
+const KEY = 'default/one';
+const NATIVE = 'leasecandidates';
+const CUSTOM = 'customcandidates';
+
+let stage: ParticipantStage;
+let process: SimProcess;
+const description: CandidateDescription = {
+  namespace: 'default',
+  name: 'one',
+  leaseName: 'checkout',
+  binaryVersion: '1.4.2',
+  emulationVersion: '1.3.0',
+  strategy: 'OldestEmulationVersion',
+  priority: 0,
+  labels: {},
+  pod: undefined,
+};
+
+beforeEach(() => {
+  stage = new ParticipantStage();
+  process = new SimProcess(stage.clock);
+});
+
+interface Started {
+  readonly candidate: Candidate;
+  readonly warnings: readonly string[];
+  stop(): Promise<void>;
+}
+
+async function started(fields: Partial<CandidateDescription> = {}): Promise<Started> {
+  const warnings: string[] = [];
+  const candidate = new Candidate({
+    client: stage.connect(process),
+    clock: process,
+    description: { ...description, ...fields },
+    logger: { debug() {}, info() {}, error() {}, warn: (_, text) => warnings.push(text) },
+  });
+  const ending = new AbortController();
+  const running = candidate.run(ending.signal);
+  await stage.clock.advance(100);
+  return {
+    candidate,
+    warnings,
+    async stop() {
+      ending.abort();
+      await stage.clock.advance(6000);
+      await running;
+    },
+  };
+}
+
+function own(resource: typeof NATIVE | typeof CUSTOM = NATIVE): KubernetesObject | undefined {
+  return stage.api.store.get(resource, KEY);
+}
+
+function change(spec: JsonObject, metadata: JsonObject = {}): void {
+  const before = own();
+  if (!before) throw new Error('there is no candidate');
+  stage.api.store.update(NATIVE, before, {
+    ...before,
+    metadata: { ...before.metadata, ...metadata },
+    spec: { ...specOf(before), ...spec },
+  });
+}
+
+function time(field: 'renewTime' | 'pingTime'): bigint {
+  return parseMicroTime(String(specOf(own() ?? {})[field])) ?? -1n;
+}
+
+function remove(resource: typeof NATIVE | typeof CUSTOM = NATIVE): void {
+  const object = own(resource);
+  if (object) stage.api.store.remove(resource, object);
+}
+
+describe('a candidate', () => {
+  test('says what it is, and belongs to its Pod', async () => {
+    await started({ labels: { zone: 'a' }, pod: { name: 'checkout-0', uid: 'uid-of-pod' } });
+    expect(own()).toMatchObject({
+      metadata: {
+        name: 'one',
+        labels: { zone: 'a' },
+        ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'checkout-0', uid: 'uid-of-pod' }],
+      },
+      spec: {
+        leaseName: 'checkout',
+        binaryVersion: '1.4.2',
+        emulationVersion: '1.3.0',
+        strategy: 'OldestEmulationVersion',
+      },
+    });
+  });
+
+  test('renews every five minutes when nobody asks', async () => {
+    await started();
+    const first = time('renewTime');
+    await stage.clock.advance(299_000);
+    expect(time('renewTime')).toBe(first);
+    await stage.clock.advance(2000);
+    expect(time('renewTime')).toBeGreaterThan(first);
+  });
+
+  test.each([
+    { name: 'that is right', wallMs: 0 },
+    { name: 'an hour behind', wallMs: -3_600_000 },
+    { name: 'an hour ahead', wallMs: 3_600_000 },
+  ])('answers a ping at once with a clock $name', async ({ wallMs }) => {
+    process = new SimProcess(stage.clock, { wallMs });
+    await started();
+    await stage.clock.advance(60_000);
+    for (let ping = 0; ping < 3; ping++) {
+      const writes = stage.api.writes.length;
+      const before = time('renewTime');
+      change({ pingTime: formatMicroTime(stage.clock.wallTime()) });
+      await stage.clock.advance(0);
+      expect(time('renewTime')).not.toBe(before);
+      if (wallMs <= 0) expect(time('renewTime')).toBeGreaterThan(time('pingTime'));
+      expect(stage.api.writes.length - writes).toBe(1);
+      await stage.clock.advance(1000);
+    }
+  });
+
+  test('answers a ping that comes while it renews', async () => {
+    await started();
+    stage.fate = ({ method }) => (method === 'PATCH' ? { requestMs: 100, answerMs: 100 } : {});
+    change({ pingTime: formatMicroTime(stage.clock.wallTime() + 1n) });
+    await stage.clock.advance(150);
+    const pingTime = stage.clock.wallTime() + 60_000_000n;
+    change({ pingTime: formatMicroTime(pingTime) });
+    await stage.clock.advance(300);
+    expect(time('renewTime')).toBe(pingTime + 1n);
+  });
+
+  test('that is deleted is published again at once, and less often where that goes on', async () => {
+    const { warnings } = await started();
+    remove();
+    await stage.clock.advance(5);
+    expect(own()).toBeDefined();
+    expect(warnings).toEqual(['The LeaseCandidate was deleted: it is published again']);
+    let publications = 0;
+    for (let second = 0; second < 60; second++) {
+      if (own()) publications++;
+      remove();
+      await stage.clock.advance(1000);
+    }
+    expect(publications).toBeGreaterThan(5);
+    expect(publications).toBeLessThan(20);
+  });
+
+  test('that was deleted while its renewal was on its way is published again', async () => {
+    await started();
+    stage.fate = ({ method }) => (method === 'PATCH' ? { answerMs: 1000 } : {});
+    change({ pingTime: formatMicroTime(stage.clock.wallTime() + 1n) });
+    await stage.clock.advance(10);
+    remove();
+    await stage.clock.advance(2000);
+    expect(own()).toBeDefined();
+  });
+
+  test('goes on trying when it is refused, and tells of it once', async () => {
+    stage.fate = ({ method }) => (method === 'POST' ? { outcome: 403 } : {});
+    const { warnings } = await started();
+    await stage.clock.advance(20_000);
+    expect(warnings).toEqual(['Cannot publish or renew the LeaseCandidate']);
+    stage.fate = () => ({});
+    await stage.clock.advance(3000);
+    expect(own()).toBeDefined();
+  });
+
+  test('is deleted when it stops, but not the one that somebody else has put in its place', async () => {
+    const { stop } = await started();
+    await stop();
+    expect(own()).toBeUndefined();
+    expect(stage.clock.pendingTimers).toBe(0);
+
+    const another = await started();
+    stage.api.isStale = true;
+    remove();
+    stage.api.store.create(NATIVE, { metadata: { namespace: 'default', name: 'one' }, spec: {} });
+    await another.stop();
+    expect(own()).toBeDefined();
+  });
+
+  test('gives up deleting itself after some seconds without a server', async () => {
+    const { stop, warnings } = await started();
+    stage.api.isDown = true;
+    await stop();
+    expect(warnings).toContain('Cannot delete the LeaseCandidate');
+  });
+
+  test('that is withdrawn is deleted, and published when it stands again', async () => {
+    const { candidate } = await started();
+    const withdrawn = candidate.withdraw();
+    await stage.clock.advance(10);
+    await withdrawn;
+    expect(own()).toBeUndefined();
+    await stage.clock.advance(600_000);
+    expect(own()).toBeUndefined();
+    candidate.stand();
+    await stage.clock.advance(10);
+    expect(own()).toBeDefined();
+  });
+});
+
+describe('a candidate that finds one of its name', () => {
+  const spec = { leaseName: 'checkout', binaryVersion: '1.0.0', emulationVersion: '1.0.0', strategy: 'a/b' };
+
+  function leave(fields: JsonObject = {}, metadata: JsonObject = {}): void {
+    stage.api.store.create(NATIVE, {
+      metadata: { namespace: 'default', name: 'one', ...metadata },
+      spec: { ...spec, renewTime: formatMicroTime(stage.clock.wallTime()), ...fields },
+    });
+  }
+
+  test('makes it its own, and brings it up to date', async () => {
+    leave();
+    const uid = own()?.metadata.uid;
+    await started({ priority: 7 });
+    expect(own()?.metadata).toMatchObject({ uid, annotations: { [PRIORITY_ANNOTATION]: '7' } });
+    expect(specOf(own() ?? {})).toMatchObject({
+      binaryVersion: '1.4.2',
+      emulationVersion: '1.3.0',
+      strategy: 'OldestEmulationVersion',
+    });
+  });
+
+  test('leaves a priority alone that a transfer or a drain has set', async () => {
+    const annotations = { [PRIORITY_ANNOTATION]: '100', [PRIORITY_SET_BY_ANNOTATION]: '{}' };
+    leave({}, { annotations });
+    await started({ priority: 7 });
+    expect(own()?.metadata['annotations']).toEqual(annotations);
+  });
+
+  test('for another Lease replaces it, as leaseName cannot be changed', async () => {
+    leave({ leaseName: 'other' });
+    await started();
+    expect(specOf(own() ?? {})['leaseName']).toBe('checkout');
+  });
+
+  test('does not write its priority again once somebody has changed it', async () => {
+    await started({ priority: 7 });
+    change({}, { annotations: { [PRIORITY_ANNOTATION]: '-100' } });
+    await stage.clock.advance(301_000);
+    expect(own()?.metadata['annotations']).toEqual({ [PRIORITY_ANNOTATION]: '-100' });
+  });
+});
+
+describe('the place of a candidate', () => {
+  test('is the custom resource where the server has no LeaseCandidates of its own, with its priority as a field', async () => {
+    stage.api.candidateVersions = [];
+    stage.api.hasCustomCandidates = true;
+    await started({ priority: 7 });
+    expect(own()).toBeUndefined();
+    expect(specOf(own(CUSTOM) ?? {})).toMatchObject({ leaseName: 'checkout', priority: 7 });
+    expect(own(CUSTOM)?.metadata['annotations']).toBeUndefined();
+  });
+
+  test('is v1alpha2 where that is what there is', async () => {
+    stage.api.candidateVersions = ['v1alpha2'];
+    await started();
+    expect(own()?.apiVersion).toBe('coordination.k8s.io/v1alpha2');
+  });
+
+  test('is looked for until there is one, and where there is none that is said once', async () => {
+    stage.api.candidateVersions = [];
+    const { warnings } = await started();
+    await stage.clock.advance(60_000);
+    expect(warnings).toHaveLength(1);
+    stage.api.hasCustomCandidates = true;
+    await stage.clock.advance(10_100);
+    expect(own(CUSTOM)).toBeDefined();
+  });
+
+  test('moves to the native API when that comes, and is never nowhere', async () => {
+    stage.api.candidateVersions = [];
+    stage.api.hasCustomCandidates = true;
+    await started();
+    stage.api.candidateVersions = ['v1beta1'];
+    stage.fate = ({ method }) => (method === 'POST' ? { requestMs: 1000 } : {});
+    await stage.clock.advance(300_500);
+    expect(own(CUSTOM)).toBeDefined();
+    expect(own()).toBeUndefined();
+    await stage.clock.advance(1000);
+    expect(own()).toBeDefined();
+    expect(own(CUSTOM)).toBeUndefined();
+  });
+
+  test('moves to the custom resource when the native API goes', async () => {
+    stage.api.hasCustomCandidates = true;
+    const { stop } = await started();
+    expect(own(CUSTOM)).toBeUndefined();
+    stage.api.candidateVersions = [];
+    change({ pingTime: formatMicroTime(stage.clock.wallTime() + 1n) });
+    await stage.clock.advance(400_000);
+    expect(own(CUSTOM)).toBeDefined();
+    await stop();
+    expect(own(CUSTOM)).toBeUndefined();
+  });
+});
