@@ -38,6 +38,8 @@ export class Candidate {
   #current: PublishedCandidate | undefined;
   /** Published in another group before; deleted once the current one is there. */
   #former: PublishedCandidate | undefined;
+  /** In which it may not be published: rights may be given for one of the groups alone. */
+  readonly #refused = new Set<CandidateApiVersion>();
   #isWithdrawn = false;
   readonly #withdrawing: (() => void)[] = [];
 
@@ -86,10 +88,9 @@ export class Candidate {
   }
 
   async #findPlace(signal: AbortSignal): Promise<void> {
-    const { client } = this.#parts;
     try {
-      const wanted = { resource: 'leasecandidates', apiVersions: SOURCES };
-      const apiVersion = await discoverServed(client, wanted, signal);
+      const allowed = SOURCES.filter((apiVersion) => !this.#refused.has(apiVersion));
+      const apiVersion = (await this.#served(allowed, signal)) ?? (await this.#served(SOURCES, signal));
       if (apiVersion === undefined)
         throw new Error('no version of LeaseCandidate is served: install the CRD');
       this.#trouble.ended();
@@ -97,6 +98,10 @@ export class Candidate {
     } catch (error) {
       if (!signal.aborted) this.#trouble.failed(error);
     }
+  }
+
+  #served(apiVersions: readonly CandidateApiVersion[], signal: AbortSignal) {
+    return discoverServed(this.#parts.client, { resource: 'leasecandidates', apiVersions }, signal);
   }
 
   async #moveTo(apiVersion: CandidateApiVersion): Promise<void> {
@@ -109,6 +114,10 @@ export class Candidate {
       onPublished: () => {
         this.#logger.info({ candidate: description.name, apiVersion }, 'Stands as candidate');
         void this.#removeFormer();
+      },
+      onRefused: () => {
+        this.#refused.add(apiVersion);
+        this.#sleep.interrupt();
       },
       onGone: () => this.#lose(next),
     });

@@ -27,6 +27,8 @@ export interface PublishedCandidateParts {
   readonly logger: ParticipantLogger;
   /** It is there for the first time. */
   readonly onPublished: () => void;
+  /** This program may not publish it: told once. It goes on trying. */
+  readonly onRefused: () => void;
   /** This version of the API is not served any more. */
   readonly onGone: () => void;
 }
@@ -58,6 +60,7 @@ export class PublishedCandidate {
   /** Whether it says what this program has to say. */
   #isAdopted = false;
   #isPublished = false;
+  #isRefused = false;
   /** pingTime when it was last renewed. */
   #answered: MicroTime | undefined;
   #running: Promise<void> | undefined;
@@ -103,6 +106,7 @@ export class PublishedCandidate {
   /** Deletes it. Never rejects. */
   async remove(): Promise<void> {
     await this.stop();
+    if (this.#isRefused && !this.#isPublished) return;
     const { clock, logger } = this.#parts;
     const until = clock.now() + REMOVAL_MS;
     const backoff = new Backoff(BACKOFF, clock);
@@ -148,9 +152,17 @@ export class PublishedCandidate {
         if (signal.aborted) return;
         this.#isStale = true;
         if (!isConflict(error)) this.#trouble.failed(error);
+        this.#noteRefusal(error);
         await sleep(clock, backoff.failed(), signal);
       }
     }
+  }
+
+  #noteRefusal(error: unknown): void {
+    const isForbidden = error instanceof ApiError && error.status === 403;
+    if (!isForbidden || this.#isPublished || this.#isRefused) return;
+    this.#isRefused = true;
+    this.#parts.onRefused();
   }
 
   /** Brings about that it is there and renewed. */

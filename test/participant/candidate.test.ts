@@ -282,6 +282,16 @@ describe('the place of a candidate', () => {
     expect(own(CUSTOM)).toBeDefined();
   });
 
+  test('is the custom resource where the program may not use the native API', async () => {
+    stage.api.hasCustomCandidates = true;
+    stage.fate = ({ path }) => (path.includes('v1beta1/namespaces') ? { outcome: 403 } : {});
+    const { warnings } = await started();
+    expect(own(CUSTOM)).toBeDefined();
+    await stage.clock.advance(600_000);
+    expect(warnings).not.toContain('Cannot delete the LeaseCandidate');
+    expect(stage.api.requests.filter((request) => request.includes('POST')).length).toBe(1);
+  });
+
   test('moves to the native API when that comes, and is never nowhere', async () => {
     stage.api.candidateVersions = [];
     stage.api.hasCustomCandidates = true;
