@@ -84,7 +84,7 @@ function remove(resource: typeof NATIVE | typeof CUSTOM = NATIVE): void {
   if (object) stage.api.store.remove(resource, object);
 }
 
-describe('a candidate', () => {
+describe('a candidate (rule 15)', () => {
   test('says what it is, and belongs to its Pod', async () => {
     await started({ labels: { zone: 'a' }, pod: { name: 'checkout-0', uid: 'uid-of-pod' } });
     expect(own()).toMatchObject({
@@ -256,7 +256,7 @@ describe('a candidate that finds one of its name', () => {
   });
 });
 
-describe('the place of a candidate', () => {
+describe('the place of a candidate (rule 15)', () => {
   test('is the custom resource where the server has no LeaseCandidates of its own, with its priority as a field', async () => {
     stage.api.candidateVersions = [];
     stage.api.hasCustomCandidates = true;

@@ -81,7 +81,7 @@ interface Row {
 const preferred = sightOf(makeLease({ preferredHolder: 'other' }));
 const others = sightOf(makeLease({ holderIdentity: 'other' }));
 
-describe('an elector that does not lead', () => {
+describe('an elector that does not lead (rule 15)', () => {
   test.each<Row>([
     { name: 'knows nothing of the Lease yet', view: { sight: undefined }, want: 'await' },
     { name: 'sees no Lease', view: { sight: sightOf(undefined) }, want: 'await' },
@@ -164,7 +164,7 @@ describe('an elector that does not lead', () => {
   });
 });
 
-describe('an elector that leads', () => {
+describe('an elector that leads (rule 15)', () => {
   test.each<Row>([
     { name: 'has just renewed', view: { term: termOf(500) }, want: 'await 1500' },
     { name: 'has renewed a retry period ago', view: { term: termOf(2000) }, want: 'renew 4' },
@@ -271,7 +271,7 @@ const views: fc.Arbitrary<ElectorView> = fc.record({
   releaseUntil: instants,
 });
 
-describe('whatever an elector knows', () => {
+describe('whatever an elector knows (rule 15)', () => {
   const always = (holds: (view: ElectorView, step: ElectorStep) => boolean) =>
     fc.assert(
       fc.property(views, (view) => holds(view, decideElector(view, NOW))),

@@ -57,7 +57,7 @@ describe('a record', () => {
   });
 });
 
-describe('the number of a term', () => {
+describe('the number of a term (rule 15)', () => {
   const free = lease({ leaseTransitions: 2, holderIdentity: '' });
   test.each([
     { name: 'that of a grant to which it was seen to rise', leases: [free, lease()], want: 3 },

@@ -160,7 +160,7 @@ describe('a participant', () => {
   });
 });
 
-describe('a participant whose server is away', () => {
+describe('a participant whose server is away (rule 15)', () => {
   test('for less than the renew deadline keeps its term', async () => {
     const one = await leading();
     await stage.clock.advance(3000);
@@ -212,7 +212,7 @@ describe('a participant whose server is away', () => {
   });
 });
 
-describe('a participant that cannot know whether it still leads', () => {
+describe('a participant that cannot know whether it still leads (rule 15)', () => {
   test('says so at once when its process wakes up late, and renews nothing', async () => {
     const one = await leading();
     one.process.pause(60_000);
@@ -321,7 +321,7 @@ describe('a participant that is started anew', () => {
   });
 });
 
-describe('a callback', () => {
+describe('a callback (rule 15)', () => {
   test('that throws ends the term: released, withdrawn, and the error is handed on', async () => {
     const error = new Error('broken');
     const one = await leading({}, () => Promise.reject(error));
