@@ -24,6 +24,9 @@ export class RunningTerm implements Term, TermView {
   readonly #timing: ElectorTiming;
   readonly #controller = new AbortController();
   #isTaken = false;
+  /** Bound, as whoever takes a term apart hands it on by itself. */
+  readonly until = (): number =>
+    this.#isTaken ? 0 : Math.max(0, lapsesAt(this, this.#timing) - this.#clock.now());
 
   constructor({ clock, lease, holder, number, timing, renewedAt }: RunningTermParts) {
     this.#clock = clock;
@@ -44,10 +47,6 @@ export class RunningTerm implements Term, TermView {
 
   get isOver(): boolean {
     return this.signal.aborted;
-  }
-
-  until(): number {
-    return this.#isTaken ? 0 : Math.max(0, lapsesAt(this, this.#timing) - this.#clock.now());
   }
 
   /** The Lease is another's, or may be. */
