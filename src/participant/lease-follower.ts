@@ -3,7 +3,12 @@ import type { RequestBody } from '../coordination/lease-patch.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, isConflict } from '../kubernetes/errors.ts';
-import { isKubernetesObject, isNotNewer, isOlder, type KubernetesObject } from '../kubernetes/objects.ts';
+import {
+  isKubernetesObject,
+  isNotNewer,
+  isOlderVersion,
+  type KubernetesObject,
+} from '../kubernetes/objects.ts';
 import { Reflector } from '../kubernetes/reflector.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import { type LeaseSight, observe } from './lease-sight.ts';
@@ -102,7 +107,8 @@ export class LeaseFollower {
   #hear(isDeleted: boolean, object: KubernetesObject): void {
     const { clock } = this.#parts;
     // From before an answer to a write of ours: it was late, or storage was set back. The server knows.
-    if (this.#raw && isOlder(object, this.#raw)) void this.#look();
+    if (isOlderVersion(object.metadata.resourceVersion, this.#raw?.metadata.resourceVersion))
+      void this.#look();
     else if (isDeleted) this.#see(undefined, clock.now());
     else if (!isNotNewer(object, this.#raw)) this.#see(object, clock.now());
   }

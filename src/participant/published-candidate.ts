@@ -4,7 +4,12 @@ import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { MicroTime } from '../election/time.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, isConflict } from '../kubernetes/errors.ts';
-import { isKubernetesObject, isNotNewer, isOlder, type KubernetesObject } from '../kubernetes/objects.ts';
+import {
+  isKubernetesObject,
+  isNotNewer,
+  isOlderVersion,
+  type KubernetesObject,
+} from '../kubernetes/objects.ts';
 import { Reflector } from '../kubernetes/reflector.ts';
 import { Backoff } from '../support/backoff.ts';
 import { type Clock, sleep } from '../support/clock.ts';
@@ -127,7 +132,8 @@ export class PublishedCandidate {
   }
 
   #hear(isDeleted: boolean, object: KubernetesObject): void {
-    if (isDeleted || (this.#own && isOlder(object, this.#own))) {
+    const isOlder = isOlderVersion(object.metadata.resourceVersion, this.#own?.metadata.resourceVersion);
+    if (isDeleted || isOlder) {
       // The answer to a renewal from before may be on its way still; or what was told is late, or storage was set back.
       this.#isStale = true;
       this.#sleep.interrupt();
