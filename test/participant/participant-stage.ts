@@ -66,6 +66,14 @@ export class ParticipantStage {
     });
   }
 
+  /** The coordinator asks the candidate called `one` for a sign of life. */
+  ping(): void {
+    const before = this.api.candidate('default/one');
+    if (!before) throw new Error('there is no candidate');
+    const spec = { ...specOf(before), pingTime: formatMicroTime(this.clock.wallTime()) };
+    this.api.store.update('leasecandidates', before, { ...before, spec });
+  }
+
   deleteLease(): void {
     if (this.rawLease) this.api.store.remove('leases', this.rawLease);
   }

@@ -283,6 +283,29 @@ describe('a participant that cannot know whether it still leads (rule 15)', () =
   });
 });
 
+test('a participant finds its way when storage was restored from a backup, and numbers go back', async () => {
+  const one = await started();
+  for (let turn = 0; turn < 3; turn++) stage.grant(`other-${turn}`);
+  const restore = stage.api.store.backUp();
+  for (let turn = 0; turn < 50; turn++) stage.grant(`another-${turn}`);
+  stage.grant('one');
+  await stage.clock.advance(3000);
+  expect(one.term.fencingToken).toBe(53);
+  restore();
+  stage.api.forgetHistory();
+  one.connection.breakWatches();
+  await stage.clock.advance(30_000);
+  expect(one.isLeading).toBe(false);
+  stage.grant('one');
+  await stage.clock.advance(100);
+  expect(one.isLeading).toBe(true);
+  expect(one.term.fencingToken).toBeGreaterThan(53);
+  stage.ping();
+  await stage.clock.advance(10);
+  const { renewTime, pingTime } = specOf(stage.api.candidate(CANDIDATE));
+  expect(String(renewTime) > String(pingTime)).toBe(true);
+});
+
 describe('a participant that is started anew', () => {
   test('under the same identity leads at once, under a number of its own', async () => {
     const former = await leading();
