@@ -1,7 +1,7 @@
 import { GROUP } from '../election/group.ts';
 import type { Lease, LeaseNotes } from '../election/model.ts';
 import { withNotes } from '../election/notes.ts';
-import { isJsonObject } from '../support/json.ts';
+import { isJsonObject, type JsonObject } from '../support/json.ts';
 import {
   annotationsOf,
   identityOf,
@@ -15,6 +15,9 @@ import {
 /** Under which name the server's field ownership (metadata.managedFields) lists what this controller writes. */
 export const FIELD_MANAGER = 'coordinated-leader-election';
 
+/** The same of what participants of this project write. */
+export const PARTICIPANT_FIELD_MANAGER = 'coordinated-leader-election-participant';
+
 /** The annotations that keep fields which the server drops (rule 14). */
 export const NOTES = { strategy: `${GROUP}/strategy`, preferredHolder: `${GROUP}/preferred-holder` } as const;
 
@@ -27,14 +30,22 @@ export function decodeLease(object: RawObject): Lease {
     holderIdentity: textField(spec, 'holderIdentity'),
     // client-go takes an empty preferredHolder for none.
     preferredHolder: textField(spec, 'preferredHolder') || undefined,
-    isPreferredHolderOurs: isOwned(metadata['managedFields'], 'f:preferredHolder'),
+    isPreferredHolderOurs: isOwned(metadata['managedFields'], 'f:preferredHolder', FIELD_MANAGER),
     strategy: textField(spec, 'strategy'),
     leaseDurationSeconds: integerField(spec, 'leaseDurationSeconds'),
     leaseTransitions: integerField(spec, 'leaseTransitions') ?? 0,
     acquireTime: timeField(spec, 'acquireTime'),
     renewTime: timeField(spec, 'renewTime'),
+    ...(isReleasedByParticipant(spec, metadata['managedFields']) && { isReleasedByParticipant: true }),
   };
   return withNotes(fields, notesOn(object));
+}
+
+function isReleasedByParticipant(spec: JsonObject, managedFields: unknown): boolean {
+  return (
+    textField(spec, 'holderIdentity') === '' &&
+    isOwned(managedFields, 'f:holderIdentity', PARTICIPANT_FIELD_MANAGER)
+  );
 }
 
 function notesOn(object: RawObject): LeaseNotes | undefined {
@@ -45,10 +56,10 @@ function notesOn(object: RawObject): LeaseNotes | undefined {
 }
 
 /** Field ownership tells what is ours even after a restart, which no memory of this process could. */
-function isOwned(managedFields: unknown, field: string): boolean {
+function isOwned(managedFields: unknown, field: string, manager: string): boolean {
   if (!Array.isArray(managedFields)) return false;
   return managedFields.some((entry: unknown) => {
-    if (!isJsonObject(entry) || entry['manager'] !== FIELD_MANAGER) return false;
+    if (!isJsonObject(entry) || entry['manager'] !== manager) return false;
     const fields = entry['fieldsV1'];
     const spec = isJsonObject(fields) ? fields['f:spec'] : undefined;
     return isJsonObject(spec) && field in spec;

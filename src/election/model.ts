@@ -76,6 +76,8 @@ export interface Lease {
   readonly leaseTransitions: number;
   readonly acquireTime: MicroTime | undefined;
   readonly renewTime: MicroTime | undefined;
+  /** True when the server's field ownership says that a participant of this project has emptied it: nobody else's, ever. */
+  readonly isReleasedByParticipant?: true;
 }
 
 /** Durations that shape every election; all have defaults in the configuration. */

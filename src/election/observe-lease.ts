@@ -80,7 +80,9 @@ function observe(
     // Nobody is there to release a fence: whoever does wakes up late.
     record.holder !== FENCE;
   if (!isRelease) return { ...next, reservation: beliefsIn(withUnseenRenewal(memory, written), monotonic) };
-  if (monotonic < memory.releaseDoubtedUntil) return { ...next, reservation: beliefsIn(memory, monotonic) };
+  // A participant empties nobody's Lease but its own, on the state in which it was its own (rule 15).
+  const isDoubted = monotonic < memory.releaseDoubtedUntil && !lease.isReleasedByParticipant;
+  if (isDoubted) return { ...next, reservation: beliefsIn(memory, monotonic) };
   return {
     ...next,
     leader: undefined,

@@ -1,4 +1,4 @@
-import { decodeLease } from '../coordination/lease.ts';
+import { decodeLease, PARTICIPANT_FIELD_MANAGER } from '../coordination/lease.ts';
 import type { RequestBody } from '../coordination/lease-patch.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
@@ -12,7 +12,7 @@ import {
 import { Reflector } from '../kubernetes/reflector.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import { type LeaseSight, observe } from './lease-sight.ts';
-import { PARTICIPANT_FIELD_MANAGER, type ParticipantLogger, TroubleLog } from './participant-log.ts';
+import { type ParticipantLogger, TroubleLog } from './participant-log.ts';
 import type { Term } from './term.ts';
 
 /** What a {@link LeaseFollower} needs. Callbacks must not throw. */

@@ -1,8 +1,5 @@
 import { kindOfFailure } from '../kubernetes/errors.ts';
 
-/** As whose the server's field ownership lists what participants write: preferences are the coordinator's alone. */
-export const PARTICIPANT_FIELD_MANAGER = 'coordinated-leader-election-participant';
-
 /** Where a participant writes what it does: a pino logger will do. */
 export interface ParticipantLogger {
   debug(fields: object, message: string): void;

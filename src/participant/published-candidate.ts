@@ -1,4 +1,5 @@
 import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
+import { PARTICIPANT_FIELD_MANAGER } from '../coordination/lease.ts';
 import { specOf } from '../coordination/raw-object.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { MicroTime } from '../election/time.ts';
@@ -21,7 +22,7 @@ import {
   pingTimeOf,
   renewalPatch,
 } from './candidate-body.ts';
-import { PARTICIPANT_FIELD_MANAGER, type ParticipantLogger, TroubleLog } from './participant-log.ts';
+import { type ParticipantLogger, TroubleLog } from './participant-log.ts';
 
 /** What a {@link PublishedCandidate} needs. Callbacks must not throw. */
 export interface PublishedCandidateParts {

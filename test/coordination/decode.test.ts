@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeLease, FIELD_MANAGER } from '../../src/coordination/lease.ts';
+import { decodeLease, FIELD_MANAGER, PARTICIPANT_FIELD_MANAGER } from '../../src/coordination/lease.ts';
 import { decodeLeaseCandidate } from '../../src/coordination/lease-candidate.ts';
 import type { RawObject } from '../../src/coordination/raw-object.ts';
 import { NO_PRIORITY } from '../../src/election/model.ts';
@@ -187,6 +187,16 @@ describe('preferredHolder is ours', () => {
     });
     expect(lease.isPreferredHolderOurs).toBe(want);
   });
+});
+
+test.each([
+  { name: 'emptied by a participant', manager: PARTICIPANT_FIELD_MANAGER, holderIdentity: '', want: true },
+  { name: 'emptied by anybody else', manager: 'kube-scheduler', holderIdentity: '', want: undefined },
+  { name: 'of a participant', manager: PARTICIPANT_FIELD_MANAGER, holderIdentity: 'a', want: undefined },
+])('a Lease $name is released by a participant: $want (rule 15)', ({ manager, holderIdentity, want }) => {
+  const managedFields = [{ manager, fieldsV1: { 'f:spec': { 'f:holderIdentity': {} } } }];
+  const lease = decodeLease({ metadata: { ...metadata, managedFields }, spec: { holderIdentity } });
+  expect(lease.isReleasedByParticipant).toBe(want);
 });
 
 describe('a LeaseCandidate', () => {

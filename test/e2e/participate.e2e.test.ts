@@ -107,6 +107,24 @@ describe.each([
     expect(at - killedAt).toBeLessThan(brief.leaseDurationMs + 3000);
   });
 
+  test('hand over once, and at once, soon after another has crashed', { timeout }, async (context) => {
+    const lease = 'doubted';
+    const one = start(context, { lease, identity: 'doubted-one', ...brief });
+    await one.waitFor('leads');
+    const two = start(context, { lease, identity: 'doubted-two', ...brief });
+    await sleep(3000);
+    await one.kill();
+    await two.waitFor('leads');
+    // For as long as the crashed one believed in its Lease, a release might be its doing (rule 8).
+    const better = start(context, { lease, identity: 'doubted-better', emulationVersion: '1.3.0', ...brief });
+    const next = await better.waitFor('leads');
+    const stopped = await two.waitFor('stopped');
+    expect(next.at - stopped.at).toBeLessThan(2000);
+    await sleep(2000);
+    expect(two.events.filter(({ event }) => event === 'leads')).toHaveLength(1);
+    expect(overlapsOf([two, better])).toEqual([]);
+  });
+
   test('are started anew under the same identity and lead again at once, under a number of their own', {
     timeout,
   }, async (context) => {

@@ -192,6 +192,14 @@ describe('a Lease is not given away before its holder’s own time has run out (
       want: 15_000,
     },
     {
+      name: 'released by a participant, which empties nobody else’s (rule 15)',
+      input: makeInput()
+        .sees(renewed, 0)
+        .remembers({ releaseDoubtedUntil: 4001 })
+        .sees(renewed.releasedAt(4000).with({ isReleasedByParticipant: true }), 4000),
+      want: 0,
+    },
+    {
       name: 'released when nobody else can have done it any more',
       input: makeInput()
         .sees(renewed, 0)

@@ -287,9 +287,8 @@ export class SimApiServer {
       ...(isKeptOf('preferredHolder') && defined({ preferredHolder })),
     };
     assertLease(object, spec);
-    const isKept = specOf(before)['preferredHolder'] === spec['preferredHolder'];
-    const owner = isKept ? before?.metadata['managedFields'] : ownership(manager);
-    const owned = spec['preferredHolder'] === undefined ? {} : defined({ managedFields: owner });
+    const managedFields = ownersOf(before, spec, manager);
+    const owned = managedFields.length === 0 ? {} : { managedFields };
     return { ...object, metadata: { ...object.metadata, ...owned }, spec };
   }
 }
@@ -340,8 +339,16 @@ function assertTimes(spec: JsonObject, ...fields: readonly string[]): void {
   }
 }
 
-function ownership(manager: string): unknown {
-  return [{ manager, operation: 'Update', fieldsV1: { 'f:spec': { 'f:preferredHolder': {} } } }];
+/** Who has set preferredHolder, and who has emptied holderIdentity. */
+function ownersOf(before: KubernetesObject | undefined, spec: JsonObject, manager: string): unknown[] {
+  const known = before?.metadata['managedFields'];
+  const formerEntries: unknown[] = Array.isArray(known) ? known : [];
+  return ['preferredHolder', 'holderIdentity'].flatMap((field) => {
+    if (spec[field] === undefined || (field === 'holderIdentity' && spec[field] !== '')) return [];
+    if (specOf(before)[field] === spec[field])
+      return formerEntries.filter((entry) => JSON.stringify(entry).includes(`"f:${field}"`));
+    return [{ manager, operation: 'Update', fieldsV1: { 'f:spec': { [`f:${field}`]: {} } } }];
+  });
 }
 
 /** What a write cannot change. */

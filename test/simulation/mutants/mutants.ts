@@ -141,7 +141,7 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   mutant('no-doubt', 'believes in a release that a former leader may have made', [
     'election/observe-lease.ts',
-    'if (monotonic < memory.releaseDoubtedUntil) return',
+    'if (isDoubted) return',
     'if (monotonic < 0) return',
   ]),
   mutant('stolen-is-not-reserved', 'forgets the holder of a Lease that somebody else took', [
