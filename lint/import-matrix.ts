@@ -39,6 +39,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
       'coordination',
       'election',
       'kubernetes',
+      'participant',
       'settings',
       'status-page',
       'support',

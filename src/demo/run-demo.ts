@@ -23,10 +23,10 @@ import { tourScript } from './tour-script.ts';
 const LEASE_SECONDS = 4;
 const ELECTION_MS = 1000;
 const TIMING: SampleTiming = {
-  leaseDurationSeconds: LEASE_SECONDS,
+  leaseDurationMs: LEASE_SECONDS * 1000,
   renewDeadlineMs: 2000,
   retryPeriodMs: 500,
-  candidateRenewalMs: 30_000,
+  stoppingMs: 1000,
 };
 
 /**

@@ -66,14 +66,14 @@ export class SampleCast implements DemoCommands {
 
   /** Ends all of them at once. */
   async stop(): Promise<void> {
-    await Promise.all(this.members.map((member) => member.crash()));
+    for (const member of this.members) member.crash();
   }
 
   async killLeader(): Promise<void> {
     const leader = this.#leader();
     if (!leader) return this.#complain('nobody leads: there is nobody to kill');
     this.#tell(leader, 'is killed');
-    await leader.crash();
+    leader.crash();
     this.#parts.onChange();
   }
 
@@ -134,18 +134,19 @@ export class SampleCast implements DemoCommands {
       identity,
       timing,
       onLeading: (isLeading) => this.#tell(member, isLeading ? 'leads' : 'leads no longer'),
+      onTrouble: (error) => this.#tellTrouble(identity.name, error),
     });
     this.#members.set(identity.name, member);
     const wish = strategy === STRATEGY ? '' : `, wants ${strategy}`;
     this.#tell(member, `starts: version ${binaryVersion}, emulates ${emulationVersion}${wish}`);
-    await this.#guard(identity.name, member.start());
+    await member.start();
     this.#parts.onChange();
   }
 
   async #dismiss(member: SampleCandidate): Promise<void> {
     this.#members.delete(member.identity.name);
     this.#tell(member, 'leaves');
-    await this.#guard(member.identity.name, member.leave());
+    await member.leave();
     this.#parts.onChange();
   }
 
@@ -153,13 +154,8 @@ export class SampleCast implements DemoCommands {
     return this.members.find(({ isLeading, life }) => isLeading && life === 'running');
   }
 
-  async #guard(who: string, deed: Promise<void>): Promise<void> {
-    try {
-      await deed;
-    } catch (error) {
-      const text = `cannot go on: ${messageOf(error)}`;
-      this.#parts.tell({ who, text, isTrouble: true });
-    }
+  #tellTrouble(who: string, error: unknown): void {
+    this.#parts.tell({ who, text: `cannot go on: ${messageOf(error)}`, isTrouble: true });
   }
 
   #tell({ identity }: SampleCandidate, text: string): void {

@@ -1,3 +1,5 @@
+import type { ElectorTiming } from '../participant/elector-decision.ts';
+
 /** Who a sample candidate is, and what it asks for. */
 export interface SampleIdentity {
   readonly namespace: string;
@@ -9,14 +11,8 @@ export interface SampleIdentity {
   readonly strategy: string;
 }
 
-/** What a real candidate's program has as flags. */
-export interface SampleTiming {
-  /** How often it looks at the Lease, and renews it while it leads, in milliseconds. */
-  readonly retryPeriodMs: number;
-  /** How long it goes on leading without a renewal, in milliseconds. */
-  readonly renewDeadlineMs: number;
-  /** What it writes into the Lease when it renews. */
-  readonly leaseDurationSeconds: number;
-  /** How often it renews its LeaseCandidate without being asked, in milliseconds. */
-  readonly candidateRenewalMs: number;
+/** What a real candidate's program has as flags, and how long it takes to stop leading. */
+export interface SampleTiming extends ElectorTiming {
+  /** From when it is told that it leads no longer until it has stopped, in milliseconds. */
+  readonly stoppingMs: number;
 }

@@ -64,14 +64,14 @@ export function tourScript(start: () => Promise<void>, leaseDurationMs: number):
       scenes: [
         {
           deed: 'a candidate of an older version starts',
-          expectation: 'sample-4 is preferred, and sample-2 leads on but stops to renew',
+          expectation: 'sample-4 is preferred, and sample-2 is told to stop, which takes it a second',
           act: (commands) => commands.addOlder(),
           isDone: ({ lease }) => lease?.preferredHolder === 'sample-4' && lease.holder === 'sample-2',
           withinMs,
         },
         {
-          deed: 'the leader lets the Lease run out',
-          expectation: 'sample-4 leads',
+          deed: 'the leader has stopped, and releases the Lease',
+          expectation: 'sample-4 leads at once',
           act: async () => {},
           isDone: leads('sample-4'),
           withinMs,

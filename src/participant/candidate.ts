@@ -34,6 +34,7 @@ export class Candidate {
   readonly #logger: ParticipantLogger;
   readonly #sleep: InterruptibleSleep;
   readonly #trouble: TroubleLog;
+  readonly #published = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
   #current: PublishedCandidate | undefined;
   /** Published in another group before; deleted once the current one is there. */
@@ -48,6 +49,11 @@ export class Candidate {
     this.#logger = parts.logger ?? silent;
     this.#sleep = new InterruptibleSleep(parts.clock);
     this.#trouble = new TroubleLog(this.#logger, 'Cannot find out which LeaseCandidates are served');
+  }
+
+  /** Resolves once the LeaseCandidate is there for the first time, and renewed. */
+  get published(): Promise<void> {
+    return this.#published.promise;
   }
 
   /** Stands until `signal` aborts; resolves once the LeaseCandidate is deleted. Once only. */
@@ -113,6 +119,7 @@ export class Candidate {
       apiVersion,
       onPublished: () => {
         this.#logger.info({ candidate: description.name, apiVersion }, 'Stands as candidate');
+        this.#published.resolve();
         void this.#removeFormer();
       },
       onRefused: () => {

@@ -71,6 +71,11 @@ export class Participant {
     return { holder, role, isStanding: this.#isStanding };
   }
 
+  /** Resolves once its LeaseCandidate is there for the first time, and renewed. */
+  get published(): Promise<void> {
+    return this.#candidate.published;
+  }
+
   /**
    * Takes part until `signal`, or that of the options, aborts, or the callback returns or throws while its term lasts.
    * Resolves, or rejects with what it threw, once the Lease is released and the LeaseCandidate deleted. Once only.

@@ -46,7 +46,7 @@ describe("the demo's world", () => {
         durationMs: 4000,
       },
     });
-    expect(conditions()).toEqual(['sample-3 leading', 'sample-2 idle', 'sample-1 idle']);
+    expect(conditions()).toEqual(['sample-3 leading', 'sample-2 fresh', 'sample-1 fresh']);
     // The first election took no pings, and led to no preemption: all of them were there.
     expect(state().happenings.map(({ reason }) => reason)).toEqual([
       undefined,
@@ -151,8 +151,13 @@ describe("the demo's world", () => {
     const candidates = '/apis/coordination.k8s.io/v1beta1/namespaces/default/leasecandidates';
     demo.fate = ({ method, path }) =>
       method === 'GET' && path === `${candidates}/sample-4` ? { outcome: 500 } : {};
-    await demo.world.commands.addOlder();
+    const added = demo.world.commands.addOlder();
+    await demo.clock.advance(0);
     expect(demo.told.at(-1)).toMatch(/^sample-4 cannot go on: GET .* was answered 500/);
+    demo.fate = () => ({});
+    await demo.clock.advance(1000);
+    await added;
+    expect(conditions()[0]).toMatch(/^sample-4/);
   });
 
   test('shows candidates that others have made, and tells of other Leases by their names', async () => {

@@ -9,10 +9,10 @@ import { SimProcess } from '../simulation/sim-process.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 export const timing: SampleTiming = {
-  leaseDurationSeconds: 4,
+  leaseDurationMs: 4000,
   renewDeadlineMs: 2000,
   retryPeriodMs: 500,
-  candidateRenewalMs: 30_000,
+  stoppingMs: 1000,
 };
 
 /** The demo's world on a simulated server and a virtual clock. */

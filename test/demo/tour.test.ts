@@ -98,9 +98,8 @@ describe('the tour', () => {
       'LeaseExpired',
       'BetterCandidate',
       'PreemptionPending',
-      'LeaseExpired',
+      'LeaseReleased',
       'StrategyConflict',
-      'LeaseExpired',
     ]);
     await demo.world.stop();
   });

@@ -113,7 +113,7 @@ describe('the page of a real coordinator', () => {
   /** Its leader dies, and the second takes over. */
   async function startFailover(lease: string, name: string): Promise<void> {
     const leader = await startElection(lease, name);
-    await leader.crash();
+    leader.crash();
     await cast.coordinator.waitForLog((line) => line.lease === lease && line.holder === `${name}-b`);
   }
 
@@ -121,7 +121,7 @@ describe('the page of a real coordinator', () => {
     const { page, complaints } = await open(cast.url);
     const leader = await startElection('shop/orders', 'orders');
     await row(page, 'shop/orders').getByText('orders-a').waitFor(SOON);
-    await leader.crash();
+    leader.crash();
     await row(page, 'shop/orders').getByText('orders-b').waitFor(SOON);
     const told = page.getByRole('listitem').filter({ hasText: 'orders-b leads after orders-a' });
     await told.getByText('Why not the 2 others').click(SOON);

@@ -6,7 +6,7 @@ import { Changes } from './changes.ts';
 import type { EmbeddedCluster } from './embedded-cluster.ts';
 import { patientClock } from './patient-clock.ts';
 
-/** One program that takes part in an election, as client-go's would. */
+/** One program that takes part in an election. */
 export interface Participant {
   readonly name: string;
   /** Resolves as soon as it leads. */
@@ -35,10 +35,10 @@ export interface Participants {
 
 /** About in client-go's proportions: whoever stops renewing has stopped leading long before its Lease has expired. */
 export const timing: SampleTiming = {
-  leaseDurationSeconds: 2,
+  leaseDurationMs: 2000,
   renewDeadlineMs: 1000,
   retryPeriodMs: 200,
-  candidateRenewalMs: 600_000,
+  stoppingMs: 600,
 };
 
 export function startParticipants(cluster: EmbeddedCluster): Participants {
@@ -102,9 +102,8 @@ export function startParticipants(cluster: EmbeddedCluster): Participants {
           return candidate.isLeading;
         },
         async crash() {
-          const crashed = candidate.crash();
+          candidate.crash();
           endLeadership();
-          await crashed;
         },
       };
     },
@@ -114,7 +113,7 @@ export function startParticipants(cluster: EmbeddedCluster): Participants {
       return [...led.values()].flat().length;
     },
     async stop() {
-      await Promise.all(started.map((candidate) => candidate.crash()));
+      for (const candidate of started) candidate.crash();
       await client.close();
     },
   };

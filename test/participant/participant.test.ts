@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { NOTES } from '../../src/coordination/lease.ts';
+import { decodeLease, NOTES } from '../../src/coordination/lease.ts';
 import { FENCE } from '../../src/election/group.ts';
 import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
 import { type Lead, type Term, TermOver } from '../../src/participant/term.ts';
@@ -106,6 +106,8 @@ describe('a participant', () => {
         ...spec,
       });
       expect(stage.rawLease?.metadata).toMatchObject(metadata);
+      // By that the coordinator can tell that nobody else has emptied it (rule 8).
+      expect(decodeLease(stage.rawLease ?? { metadata: { name: '' } }).isReleasedByParticipant).toBe(true);
       expect(one.term.until()).toBe(0);
     },
   );

@@ -1,8 +1,6 @@
 // A component with coordinated elections, as a program for a pod: it takes part in the election of the Lease that LEASE
 // names, leads while it is elected, and lets go when it is told to end.
 
-import { formatMicroTime } from '../../../src/coordination/micro-time.ts';
-import { resourcePaths } from '../../../src/coordination/resource-paths.ts';
 import { SampleCandidate } from '../../../src/demo/sample-candidate.ts';
 import { createClient } from '../../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../../src/kubernetes/kubeconfig.ts';
@@ -32,29 +30,14 @@ const candidate = new SampleCandidate({
   timing: {
     retryPeriodMs: 2000,
     renewDeadlineMs: 10_000,
-    leaseDurationSeconds: 15,
-    candidateRenewalMs: 30_000,
+    leaseDurationMs: 15_000,
+    stoppingMs: 0,
   },
   onLeading: (isLeading) => console.log(isLeading ? 'leading' : 'no longer leading'),
 });
 
 async function end(): Promise<void> {
-  const hasLed = candidate.isLeading;
   await candidate.leave();
-  if (hasLed) {
-    // As client-go releases a Lease: it has hardly begun, and is over.
-    const spec = {
-      holderIdentity: '',
-      leaseDurationSeconds: 1,
-      renewTime: formatMicroTime(clock.wallTime()),
-    };
-    await client.request({
-      method: 'PATCH',
-      path: resourcePaths.lease(namespace, leaseName),
-      body: { spec },
-      contentType: 'application/merge-patch+json',
-    });
-  }
   process.exit();
 }
 

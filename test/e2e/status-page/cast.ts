@@ -24,10 +24,10 @@ export interface Cast extends CoordinationSite {
 
 /** Quicker than any real one, about in the proportions of the real ones. */
 const TIMING: SampleTiming = {
-  leaseDurationSeconds: 4,
+  leaseDurationMs: 4000,
   renewDeadlineMs: 2500,
   retryPeriodMs: 700,
-  candidateRenewalMs: 600_000,
+  stoppingMs: 0,
 };
 
 /** Starts the coordinator at a server, an embedded one unless told otherwise; nobody takes part yet. */
@@ -64,7 +64,7 @@ export async function startCast(site?: CoordinationSite): Promise<Cast> {
       return member;
     },
     async stop() {
-      await Promise.all(members.map((member) => member.crash()));
+      for (const member of members) member.crash();
       await client.close();
       await coordinator.stop();
       await plane.stop();

@@ -69,8 +69,8 @@ export async function startPlausibleCluster(cast: Cast): Promise<PlausibleCluste
   await cast.join('payments/fraud-scoring', 'fraud-scoring-7c9d 4.0.0');
   await led(cast, 'storage/csi-provisioner', 'monitoring/thanos-compact', 'payments/fraud-scoring');
   // One leader dies and is replaced; of another Lease all die.
-  await provisioners[0]?.crash();
-  await Promise.all(exporters.map((member) => member.crash()));
+  provisioners[0]?.crash();
+  for (const exporter of exporters) exporter.crash();
   await cast.join('payments/fraud-scoring', 'fraud-scoring-canary 4.0.0', 'example.com/NewestFirst');
   await cast.coordinator.waitForLog(
     ({ lease, reason, msg }) =>

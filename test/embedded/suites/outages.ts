@@ -14,7 +14,7 @@ import { startCoordinator, untilActive } from '../embedded-coordinator.ts';
 import { startEmbeddedSite } from '../embedded-site.ts';
 import { type Participants, startParticipants, timing } from '../participants.ts';
 
-const { leaseDurationSeconds } = timing;
+const leaseDurationSeconds = timing.leaseDurationMs / 1000;
 const settings = { electionDurationMs: 1000, leaseDurationSeconds };
 const namespace = 'default';
 const steady = { namespace, leaseName: 'steady', name: 'steady' };
@@ -61,7 +61,7 @@ describe.concurrent('a server that was away', () => {
     await cluster.open();
     const after = await untilLease(cluster, 'steady', ({ spec }) => spec.renewTime !== before.spec.renewTime);
     expect(uidOf(after)).toBe(uidOf(before));
-    expect(after.spec).toMatchObject({ holderIdentity: 'steady', leaseTransitions: 0 });
+    expect(after.spec.holderIdentity).toBe('steady');
     expect(BigInt(after.metadata.resourceVersion)).toBeGreaterThan(BigInt(before.metadata.resourceVersion));
     await elects(participants, 'next');
     expect(participants.overlaps()).toEqual([]);
@@ -75,7 +75,8 @@ describe.concurrent('a server that was away', () => {
     await leader.leads();
     const after = await untilLease(cluster, 'steady', ({ spec }) => spec.holderIdentity === 'steady');
     expect(uidOf(after)).toBe(uidOf(before));
-    expect(after.spec.leaseTransitions).toBe(0);
+    // Each term has a number of its own (rule 15).
+    expect(after.spec.leaseTransitions).toBe(1);
     expect(participants.overlaps()).toEqual([]);
   });
 

@@ -4,7 +4,7 @@ import { contestedLease, heldBy } from '../contested-lease.ts';
 import { type EmbeddedSite, startEmbeddedSite } from '../embedded-site.ts';
 import { timing } from '../participants.ts';
 
-const { leaseDurationSeconds } = timing;
+const leaseDurationSeconds = timing.leaseDurationMs / 1000;
 const settings = { electionDurationMs: 1000, leaseDurationSeconds };
 
 /** Whatever the coordinator asked for since its `since`th request, but for its own lock. */
