@@ -53,7 +53,7 @@ function describeAction(action: Action, holder: string): string[] {
   const { change } = action;
   switch (change.kind) {
     case 'prefer':
-      return [`${change.preferredHolder} is preferred to ${holder}, which is to let the Lease run out`];
+      return [`${change.preferredHolder} is preferred to ${holder}, which is to give way`];
     case 'clearPreferredHolder':
       return ['nobody is preferred any longer'];
     case 'fence':

@@ -103,7 +103,7 @@ test.each<{ name: string; fields: Partial<Decision>; isLeaseMissing?: true; want
   {
     name: 'prefers somebody, and asks others',
     fields: { actions: [update({ kind: 'prefer', preferredHolder: 'two', strategy: OLDEST }), ping] },
-    want: 'two is preferred to one, which is to let the Lease run out; asks two for a sign of life',
+    want: 'two is preferred to one, which is to give way; asks two for a sign of life',
   },
   {
     name: 'takes a preference back',
