@@ -157,3 +157,26 @@ describe.each([
     expect(spec(lease)?.holderIdentity).toBe('kept-one');
   });
 });
+
+test('participants are elected by the coordinator built into kube-apiserver, too, under numbers of their own', {
+  timeout: 240_000,
+}, async (context) => {
+  const plane = await startControlPlane();
+  context.onTestFinished(() => plane.stop());
+  const options = { lease: 'builtin', namespace, binaryVersion: '1.4.2', kubeconfig: plane.kubeconfig };
+  const one = startParticipantProgram({ ...options, identity: 'builtin-one' }, {}, context);
+  const first = await one.waitFor('leads');
+  const better = startParticipantProgram(
+    { ...options, identity: 'builtin-better', emulationVersion: '1.3.0' },
+    {},
+    context,
+  );
+  const second = await better.waitFor('leads');
+  expect((await one.waitFor('told')).why).toBe('yielded');
+  const seen = one.events.length;
+  await better.stop();
+  const third = await one.waitFor('leads', seen);
+  const numbers = [first, second, third].map(({ fencingToken = -1 }) => fencingToken);
+  expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
+  expect(overlapsOf([one, better])).toEqual([]);
+});
