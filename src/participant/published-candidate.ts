@@ -158,11 +158,17 @@ export class PublishedCandidate {
       } catch (error) {
         if (signal.aborted) return;
         this.#isStale = true;
-        if (!isConflict(error)) this.#trouble.failed(error);
+        if (!this.#isRace(error)) this.#trouble.failed(error);
         this.#noteRefusal(error);
         await sleep(clock, backoff.failed(), signal);
       }
     }
+  }
+
+  /** Whether somebody else has merely been first; not, where there was none, that its namespace is missing. */
+  #isRace(error: unknown): boolean {
+    const wasThere = this.#own !== undefined;
+    return isConflict(error) && (wasThere || (error instanceof ApiError && error.status === 409));
   }
 
   #noteRefusal(error: unknown): void {

@@ -3,6 +3,7 @@ import { PRIORITY_ANNOTATION } from '../../src/coordination/candidate-priority.t
 import { formatMicroTime, parseMicroTime } from '../../src/coordination/micro-time.ts';
 import { PRIORITY_SET_BY_ANNOTATION } from '../../src/coordination/priority-patch.ts';
 import { specOf } from '../../src/coordination/raw-object.ts';
+import { ApiError } from '../../src/kubernetes/errors.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { Candidate } from '../../src/participant/candidate.ts';
 import type { CandidateDescription } from '../../src/participant/candidate-body.ts';
@@ -176,6 +177,15 @@ describe('a candidate (rule 15)', () => {
     stage.fate = () => ({});
     await stage.clock.advance(3000);
     expect(own()).toBeDefined();
+  });
+
+  test('tells that its namespace is missing', async () => {
+    stage.fate = ({ method, path }) => {
+      if (method !== 'POST') return {};
+      throw new ApiError({ method, path, status: 404, reason: 'NotFound', message: 'namespace not found' });
+    };
+    const { warnings } = await started();
+    expect(warnings).toEqual(['Cannot publish or renew the LeaseCandidate']);
   });
 
   test('is deleted when it stops, but not the one that somebody else has put in its place', async () => {
