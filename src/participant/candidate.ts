@@ -86,7 +86,11 @@ export class Candidate {
     while (!signal.aborted) {
       if (this.#isWithdrawn) await this.#retire();
       else await this.#findPlace(signal);
-      const lookAgainMs = this.#isWithdrawn ? Infinity : this.#current ? SERVED_MS : UNSERVED_MS;
+      const lookAgainMs = this.#isWithdrawn
+        ? Number.POSITIVE_INFINITY
+        : this.#current
+          ? SERVED_MS
+          : UNSERVED_MS;
       if (!signal.aborted) await this.#sleep.until(clock.now() + lookAgainMs);
     }
     signal.removeEventListener('abort', wake);

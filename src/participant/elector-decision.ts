@@ -36,7 +36,7 @@ export interface ElectorView {
   readonly isCalling: boolean;
   /** No request is sent before. */
   readonly callFrom: Instant;
-  /** When it gives up releasing what it is not to lead. */
+  /** When it gives up releasing what it held when it was told not to lead. */
   readonly releaseUntil: Instant;
 }
 
@@ -106,7 +106,7 @@ function decideFollowing(view: ElectorView, now: Instant): ElectorStep {
   const { sight, identity, refusal, callFrom } = view;
   if (view.isCalling) return { kind: 'await', until: NEVER };
   const lease = sight && isOurs(view, sight, now) ? sight.lease : undefined;
-  if (refusal && (!lease || now >= view.releaseUntil)) return { kind: 'rest' };
+  if (refusal && (!lease || now >= givesUpAt(view, sight))) return { kind: 'rest' };
   // Woken at the expiry, as nobody is known to lead from then on.
   if (!sight || !lease) return { kind: 'await', until: laterThan(now, expiryOf(sight)) };
   if (now < callFrom) return { kind: 'await', until: Math.min(callFrom, expiryOf(sight)) };
@@ -123,6 +123,11 @@ function isOurs({ identity, hasRival }: ElectorView, sight: LeaseSight, now: Ins
 /** Whether the holder is asked to give way to another: by a field of the Lease, or by a note on it (rule 14). */
 function prefersAnother({ preferredHolder }: Lease, identity: string): boolean {
   return preferredHolder !== undefined && preferredHolder !== identity;
+}
+
+/** It has a while for each record: one that is withdrawn may be granted the Lease at any time. */
+function givesUpAt({ releaseUntil, timing }: ElectorView, sight: LeaseSight | undefined): Instant {
+  return Math.max(releaseUntil, (sight?.since ?? 0) + timing.renewDeadlineMs);
 }
 
 function expiryOf(sight: LeaseSight | undefined): Instant {

@@ -11,7 +11,7 @@ import {
 } from './elector-decision.ts';
 import type { ElectorParts } from './elector-parts.ts';
 import { LeaseFollower } from './lease-follower.ts';
-import { holderSeen, isUnrenewedGrant } from './lease-sight.ts';
+import { hasExpired, holderSeen, isUnrenewedGrant } from './lease-sight.ts';
 import { releasedLease, renewedLease } from './lease-writes.ts';
 import { type ParticipantLogger, silent } from './participant-log.ts';
 import { RunningTerm } from './running-term.ts';
@@ -154,7 +154,10 @@ export class Elector {
     while (this.#isToDecideAgain) {
       this.#isToDecideAgain = false;
       this.#cancelTimer?.();
-      this.#act(decideElector(this.#view(), this.#parts.clock.now()));
+      const now = this.#parts.clock.now();
+      // Whoever it was renews no more: the next to be granted the Lease may be meant here.
+      if (this.#follower.sight && hasExpired(this.#follower.sight, now)) this.#hasRival = false;
+      this.#act(decideElector(this.#view(), now));
     }
     this.#isDeciding = false;
     this.#parts.onChange?.();

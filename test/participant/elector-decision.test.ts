@@ -131,8 +131,13 @@ describe('an elector that does not lead (rule 15)', () => {
     { name: 'is the holder, and is not to lead', view: { refusal: 'resigned' }, want: 'release' },
     {
       name: 'is the holder, is not to lead, and could not release for long enough',
-      view: { refusal: 'stopped', releaseUntil: NOW },
+      view: { refusal: 'stopped', releaseUntil: NOW, sight: sightOf(makeLease(), 10_000) },
       want: 'rest',
+    },
+    {
+      name: 'is the holder, is not to lead, and was granted the Lease long after it was told so',
+      view: { refusal: 'resigned', releaseUntil: NOW - 60_000 },
+      want: 'release',
     },
     {
       name: 'is not to lead, and still waits for an answer',

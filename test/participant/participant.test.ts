@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { decodeLease, NOTES } from '../../src/coordination/lease.ts';
+import { formatMicroTime } from '../../src/coordination/micro-time.ts';
 import { FENCE } from '../../src/election/group.ts';
 import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
 import { type Lead, type Term, TermOver } from '../../src/participant/term.ts';
@@ -343,6 +344,12 @@ describe('a participant that is started anew', () => {
     expect(former.isLeading).toBe(false);
     expect(errors).toEqual([expect.stringContaining('under the same identity')]);
     expect([...former.terms, ...one.terms]).toHaveLength(2);
+    one.process.kill();
+    await stage.clock.advance(16_000);
+    // As the built-in coordinator grants: it does not touch acquireTime.
+    stage.writeLease({ renewTime: formatMicroTime(stage.clock.wallTime()) });
+    await stage.clock.advance(10);
+    expect(former.isLeading).toBe(true);
   });
 });
 
@@ -445,6 +452,7 @@ describe('a participant that resigns or withdraws', () => {
     await withdrawn;
     expect(one.outcome).toBe('pending');
     expect(stage.api.candidate(CANDIDATE)).toBeUndefined();
+    await stage.clock.advance(60_000);
     stage.grant('one');
     await stage.clock.advance(10);
     expect(one.terms).toHaveLength(1);
