@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { decodeLease, NOTES } from '../../src/coordination/lease.ts';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
 import { FENCE } from '../../src/election/group.ts';
+import { participate } from '../../src/participant/participate.ts';
 import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
 import { type Lead, type Term, TermOver } from '../../src/participant/term.ts';
 import { specOf } from '../simulation/sim-api-server.ts';
@@ -284,6 +285,18 @@ describe('a participant that cannot know whether it still leads (rule 15)', () =
     expect(one.isLeading).toBe(true);
     expect(stage.lease['leaseTransitions']).toBe(one.term.fencingToken);
   });
+});
+
+test('participate() rejects options that cannot be', async () => {
+  const options = {
+    lease: 'Checkout',
+    namespace: 'default',
+    binaryVersion: '1.4.2',
+    client: stage.connect(),
+  };
+  await expect(participate(options, async () => {})).rejects.toThrow(
+    'lease: "Checkout" is no name of a Lease',
+  );
 });
 
 test('a participant finds its way when storage was restored from a backup, and numbers go back', async () => {
