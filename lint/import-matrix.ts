@@ -17,7 +17,7 @@ export interface Room {
 export const importMatrix: Readonly<Record<string, Room>> = {
   'main.ts': {
     does: 'has one function for each command, loaded when it is called; the only reader of argv, env, signals and the real clock',
-    rooms: ['cli', 'demo', 'processes', 'support'],
+    rooms: ['cli', 'demo', 'processes', 'processes/participant', 'support'],
     node: ['path'],
   },
   'index.ts': {
@@ -61,6 +61,12 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     ],
     node: ['crypto', 'fs', 'http', 'os', 'path'],
   },
+  'processes/participant': {
+    does: 'is what takes part in elections for other programs: a command that runs while it leads, or a program that is told who leads',
+    rooms: ['participant', 'processes', 'settings', 'support', 'telemetry'],
+    packages: ['prom-client'],
+    node: ['child_process', 'fs', 'http', 'os'],
+  },
   'status-page': {
     does: 'serves a page that shows what a coordinator knows: the model and the stream',
     rooms: [
@@ -72,7 +78,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
       'support',
       'telemetry',
     ],
-    node: ['fs', 'http', 'net', 'path', 'zlib'],
+    node: ['fs', 'http', 'path', 'zlib'],
   },
   'status-page/page': { does: 'is that page: the only code for browsers' },
   telemetry: {

@@ -20,6 +20,12 @@ const host: Host = {
     for (const signal of signals) process.once(signal, () => stopping.abort(signal));
     return stopping.signal;
   },
+  onSignals(signals, listener) {
+    for (const signal of signals) process.on(signal, listener);
+  },
+  kill(pid, signal) {
+    process.kill(pid, signal);
+  },
   beforeExit(undo) {
     // The monitor comes before Node writes what an uncaught error says: it must not go to a screen that is then cleared.
     process.once('uncaughtExceptionMonitor', undo);
@@ -98,6 +104,12 @@ process.exitCode = await createProgram({
     async undrain(settings) {
       const { runUndrain } = await import('./cli/move-leaders.ts');
       return await runUndrain(settings, host);
+    },
+    async participate(lease, command, settings) {
+      const { runParticipant } = await import('./processes/participant/participant-process.ts');
+      const code = await runParticipant(lease, command, settings, host);
+      leaveSoon();
+      return code;
     },
   },
 }).execute(process.argv.slice(2));

@@ -7,6 +7,7 @@ import type {
   StatusSettings,
 } from '../settings/inspection-settings.ts';
 import type { DrainSettings, TransferSettings, UndrainSettings } from '../settings/moving-settings.ts';
+import type { ParticipateSettings } from '../settings/participate-settings.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
 import type { ServeSettings } from '../settings/serve-settings.ts';
 import { SettingsError } from '../settings/settings-table.ts';
@@ -21,6 +22,7 @@ import { exitCode } from './exit-code.ts';
 import { explainCommand } from './explain.ts';
 import { impliedCommand } from './implied-command.ts';
 import type { Invocation } from './invocation.ts';
+import { participateCommand } from './participate.ts';
 import { planCommand } from './plan.ts';
 import { NAME, PLUGIN } from './program-name.ts';
 import { runCommand } from './run.ts';
@@ -49,6 +51,7 @@ export interface ProgramParts {
     transfer(lease: string, settings: TransferSettings): Promise<number>;
     drain(settings: DrainSettings): Promise<number>;
     undrain(settings: UndrainSettings): Promise<number>;
+    participate(lease: string, command: readonly string[], settings: ParticipateSettings): Promise<number>;
   };
 }
 
@@ -68,6 +71,7 @@ Exit codes:
   3  doctor found errors
   4  doctor found warnings, but no errors
   5  transfer or drain: a leader has not moved; the output says which and why
+  participate with a command: those of the command
   141  nobody reads the output any more`;
 
 const AFTER_PLUGIN_HELP = `
@@ -102,7 +106,7 @@ export function createProgram(parts: ProgramParts): Program {
         return exitCode.ok;
       }
       try {
-        await program.parseAsync(withCommand(args.map(withoutEqualsSign), parts), { from: 'user' });
+        await program.parseAsync(withCommand(withoutEqualsSigns(args), parts), { from: 'user' });
         return invocation.exitCode;
       } catch (error) {
         return report(error, parts.stderr);
@@ -111,9 +115,10 @@ export function createProgram(parts: ProgramParts): Program {
   };
 }
 
-/** kubectl takes `-o=json` for `-o json`; to commander the sign would be part of the value. */
-function withoutEqualsSign(arg: string): string {
-  return arg.replace(/^(-[A-Za-z])=/, '$1');
+/** kubectl takes `-o=json` for `-o json`; to commander the sign would be part of the value. After `--` nothing is ours. */
+function withoutEqualsSigns(args: readonly string[]): readonly string[] {
+  const end = args.indexOf('--');
+  return args.map((arg, index) => (end >= 0 && index > end ? arg : arg.replace(/^(-[A-Za-z])=/, '$1')));
 }
 
 /**
@@ -146,6 +151,7 @@ function commandLine(parts: ProgramParts, invocation: Invocation): Command {
   program.addCommand(transferCommand(invocation, parts.commands.transfer));
   program.addCommand(drainCommand(invocation, parts.commands.drain));
   program.addCommand(undrainCommand(invocation, parts.commands.undrain));
+  program.addCommand(participateCommand(invocation, parts.commands.participate));
   program.addCommand(completionCommand(parts.stdout));
   for (const command of [program, ...program.commands]) {
     command

@@ -36,6 +36,19 @@ export function leaseCommand<S>(
     });
 }
 
+/** A command about one Lease, and a program with its arguments, if any is given after `--`. */
+export function leaseAndProgramCommand<S>(
+  parts: SettingsCommandParts<S>,
+  run: (lease: string, program: readonly string[], settings: S) => Promise<number>,
+): Command {
+  return commandOf(parts)
+    .argument('<lease>', 'name of the Lease', leaseName)
+    .argument('[command...]', 'after --: what to run while leading, with its arguments')
+    .action(async (lease: string, program: readonly string[], values: Record<string, unknown>) => {
+      parts.invocation.exitCode = await run(lease, program, settingsOf(parts, values));
+    });
+}
+
 // As kubectl writes names with -o name, and takes them.
 const RESOURCE = /^leases?(?:\.(?:v1\.)?coordination\.k8s\.io)?\//;
 

@@ -17,6 +17,14 @@ export interface Host {
    * signal's name as the reason; a second one ends the process at once.
    */
   stopOn(...signals: readonly NodeJS.Signals[]): AbortSignal;
+  /** From now on none of these signals does what it does by default, but calls `listener`, each time. */
+  onSignals(signals: readonly NodeJS.Signals[], listener: (signal: NodeJS.Signals) => void): void;
+  /**
+   * Sends a signal to a process, or to a process group by its number below 0; the signal 0 only asks whether it is there.
+   *
+   * @throws {Error} with the code `ESRCH` when it is not, `EPERM` when that is not allowed.
+   */
+  kill(pid: number, signal: NodeJS.Signals | 0): void;
   /** Calls `undo` when the process ends, by an uncaught error too, unless the returned function was called before. */
   beforeExit(undo: () => void): () => void;
 }

@@ -130,6 +130,8 @@ export function makeLookingHost(
     stdout: output('out'),
     stderr: output('err'),
     stopOn: () => stopping.signal,
+    onSignals: () => {},
+    kill: () => {},
     beforeExit: () => () => {},
     stop: () => stopping.abort('SIGINT'),
   };

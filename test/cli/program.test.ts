@@ -8,6 +8,7 @@ import {
   statusSettings,
 } from '../../src/settings/inspection-settings.ts';
 import { drainSettings, transferSettings, undrainSettings } from '../../src/settings/moving-settings.ts';
+import { participateSettings } from '../../src/settings/participate-settings.ts';
 import { type RunSettings, runSettings } from '../../src/settings/run-settings.ts';
 import { type ServeSettings, serveSettings } from '../../src/settings/serve-settings.ts';
 import { envName, rowsOf, type SettingsTable } from '../../src/settings/settings-table.ts';
@@ -57,6 +58,8 @@ async function execute(
       transfer: async (lease, settings) => looked.push({ transfer: lease, settings }) + 4,
       drain: async (settings) => looked.push({ drain: settings }) + 4,
       undrain: async (settings) => looked.push({ undrain: settings }) - 1,
+      participate: async (lease, command, settings) =>
+        looked.push({ participate: lease, command, settings }) + 142,
     },
   });
   const exitCode = await program.execute(args);
@@ -253,6 +256,44 @@ describe('the command line', () => {
     });
   });
 
+  test.each<{ args: string[]; want: object }>([
+    { args: ['participate', 'web'], want: { participate: 'web', command: [] } },
+    {
+      args: ['participate', 'web', '--priority', '3', '--', 'echo', '-o=json', '--', '--restart'],
+      want: {
+        participate: 'web',
+        // What follows -- is the command's, whatever it looks like.
+        command: ['echo', '-o=json', '--', '--restart'],
+        settings: { priority: 3, restart: false },
+      },
+    },
+    {
+      args: ['participate', '-n=a', 'lease/web'],
+      want: { participate: 'web', settings: { namespace: 'a' } },
+    },
+  ])('takes part with $args, and ends in the command’s own exit code', async ({ args, want }) => {
+    const { exitCode, looked } = await execute(args);
+    expect(looked).toMatchObject([want]);
+    expect(exitCode).toBe(143);
+  });
+
+  test.each([
+    { args: ['web', '--restart'], want: '--restart is about a command: give one after --' },
+    { args: ['web', '--file', 'f', '--', 'a'], want: '--file is for a program that runs by itself' },
+    {
+      args: ['web', '--candidate-only', '--identity', 'b', '--', 'a'],
+      want: '--candidate-only is for a program that runs',
+    },
+    { args: ['web', '--ready-url', 'http://x/', '--', 'a'], want: '--ready-url is for a program that runs' },
+    { args: ['web', '--candidate-only'], want: '--candidate-only needs --identity' },
+    { args: ['web', '--ready-url', 'x'], want: '--ready-url: "x" is not an http:// URL' },
+    { args: [], want: "missing required argument 'lease'" },
+  ])('refuses to take part with $args', async ({ args, want }) => {
+    const { exitCode, stderr, looked } = await execute(['participate', ...args]);
+    expect({ exitCode, looked }).toEqual({ exitCode: 2, looked: [] });
+    expect(stderr).toContain(want);
+  });
+
   test.each([
     { args: ['transfer', 'web'], want: 'it is not said who is to lead: give --to candidate' },
     {
@@ -327,7 +368,7 @@ describe('the command line', () => {
     expect({ exitCode, ran, demonstrated }).toEqual({ exitCode: 0, ran: [], demonstrated: [] });
     expect(stdout).toMatch(/Commands:\n {2}run .*coordinate leader elections/);
     expect(stdout).toMatch(/\n {2}serve .*without Kubernetes/);
-    expect(stdout).toMatch(/\n {2}demo .*three sample candidates/);
+    expect(stdout).toMatch(/\n {2}demo .*three sample\s+candidates/);
     expect(stdout).toContain('Examples:');
     expect(stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 /);
   });
@@ -365,6 +406,11 @@ describe('the command line', () => {
       want: ['Exit codes: 0 all leaders have moved, 5 some have not.'],
     },
     { command: 'undrain', table: undrainSettings, want: ['--all'] },
+    {
+      command: 'participate',
+      table: participateSettings,
+      want: ['(CLE_PARTICIPATE_LISTEN; default: 127.0.0.1:4040)', 'CLE_LEASE, CLE_HOLDER, CLE_FENCING_TOKEN'],
+    },
     {
       command: 'doctor',
       table: doctorSettings,

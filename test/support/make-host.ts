@@ -14,6 +14,7 @@ export class SimHost implements Host {
   /** What would be undone if the process ended now. */
   readonly undos = new Set<() => void>();
   readonly #stopping = new AbortController();
+  #onSignal: (signal: NodeJS.Signals) => void = () => {};
 
   constructor({ clock = systemClock, env = {} }: Partial<Pick<SimHost, 'clock' | 'env'>> = {}) {
     this.clock = clock;
@@ -26,6 +27,19 @@ export class SimHost implements Host {
 
   stopOn(): AbortSignal {
     return this.#stopping.signal;
+  }
+
+  onSignals(_signals: readonly NodeJS.Signals[], listener: (signal: NodeJS.Signals) => void): void {
+    this.#onSignal = listener;
+  }
+
+  kill(pid: number, signal: NodeJS.Signals | 0): void {
+    process.kill(pid, signal);
+  }
+
+  /** Somebody sends the process a signal. */
+  signal(signal: NodeJS.Signals): void {
+    this.#onSignal(signal);
   }
 
   beforeExit(undo: () => void): () => void {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isAllowedHost } from '../../src/status-page/allowed-host.ts';
+import { isAllowedHost } from '../../src/support/allowed-host.ts';
 
 test.each([
   ['127.0.0.1:8080', true],

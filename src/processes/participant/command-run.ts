@@ -1,0 +1,243 @@
+import { spawn } from 'node:child_process';
+import type { Participant } from '../../participant/participant.ts';
+import type { Term } from '../../participant/term.ts';
+import { Backoff, type BackoffOptions } from '../../support/backoff.ts';
+import { sleep } from '../../support/clock.ts';
+import type { Host } from '../../support/host.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import {
+  type CommandAction,
+  type CommandEvent,
+  type CommandState,
+  decideCommand,
+  noCommandYet,
+} from './command-decision.ts';
+import { type CommandEnd, exitCodeOf, startProblem } from './command-end.ts';
+import { type GroupGuard, startGroupGuard } from './group-guard.ts';
+import { ProcessGroup } from './process-group.ts';
+
+/** What a command runs with. */
+export interface CommandRunParts {
+  /** The program and its arguments. */
+  readonly command: readonly string[];
+  readonly restart: boolean;
+  readonly leaseDurationMs: number;
+  readonly host: Pick<Host, 'clock' | 'env' | 'kill' | 'beforeExit'>;
+  readonly logger: Logger;
+}
+
+/** All of a command's processes have to be gone so long before its Lease can be somebody else's, in milliseconds. */
+const KILL_MARGIN_MS = 1000;
+/** The guard's own, which acts only where this process could not. */
+const GUARD_MARGIN_MS = 500;
+/** What a command leaves behind in its process group has so long to end, in milliseconds. */
+const CLEARING_MS = 2000;
+const LOOK_AGAIN_MS = 20;
+
+/** Before a candidate stands again whose command has ended. */
+const PAUSES: BackoffOptions = { initialMs: 2000, maxMs: 60_000, resetAfterMs: 60_000 };
+
+/** One run of the command, in one term. */
+interface Run {
+  readonly term: Term;
+  readonly group: ProcessGroup | undefined;
+  readonly guard: GroupGuard | undefined;
+  readonly endTerm: () => void;
+  /** Timers to cancel and listeners to take off. */
+  readonly undo: (() => void)[];
+}
+
+/** Runs a command while its candidate leads: carries out what {@link decideCommand} decides. */
+export class CommandRun {
+  readonly #parts: CommandRunParts;
+  readonly #stopping = new AbortController();
+  #participant: Pick<Participant, 'withdraw' | 'stand'> | undefined;
+  #state: CommandState = noCommandYet;
+  #run: Run | undefined;
+  #exitCode = 0;
+  readonly #pauses: Backoff;
+
+  constructor(parts: CommandRunParts) {
+    this.#parts = parts;
+    this.#pauses = new Backoff(PAUSES, parts.host.clock);
+  }
+
+  /** Whose Lease it is. */
+  set participant(participant: Pick<Participant, 'withdraw' | 'stand'>) {
+    this.#participant = participant;
+  }
+
+  /** Aborts when taking part is to end. */
+  get stopping(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /** Of this process, in the end. */
+  get exitCode(): number {
+    return this.#exitCode;
+  }
+
+  /** Somebody has sent this process a signal. */
+  signal(signal: NodeJS.Signals): void {
+    const { phase } = this.#state;
+    this.#parts.logger.info({ signal, phase }, 'Received a signal');
+    this.#happened({ kind: 'signalled', signal });
+  }
+
+  /** Runs the command in a term; resolves once nothing of it runs any more. */
+  readonly lead = (term: Term): Promise<void> => {
+    if (term.signal.aborted) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const over = () => this.#happened({ kind: 'termOver' });
+    this.#run = { term, group: undefined, guard: undefined, endTerm: resolve, undo: [] };
+    this.#happened({ kind: 'termBegan' });
+    term.signal.addEventListener('abort', over, { once: true });
+    return promise.finally(() => term.signal.removeEventListener('abort', over));
+  };
+
+  #happened(event: CommandEvent): void {
+    const { next, actions } = decideCommand(this.#state, event, this.#parts);
+    this.#state = next;
+    for (const action of actions) this.#apply(action);
+  }
+
+  #apply(action: CommandAction): void {
+    switch (action.kind) {
+      case 'start':
+        this.#start();
+        break;
+      case 'signal':
+        this.#run?.group?.signalLeader(action.signal);
+        break;
+      case 'setDeadline':
+        this.#outOfTimeIn((this.#run?.term.until() ?? 0) - KILL_MARGIN_MS);
+        break;
+      case 'clear':
+        this.#clear();
+        break;
+      case 'kill':
+        this.#parts.logger.warn({}, 'Killing what is left of the command');
+        this.#run?.group?.signal('SIGKILL');
+        break;
+      case 'withdraw':
+        void this.#pause();
+        break;
+      case 'endTerm':
+        this.#endTerm();
+        break;
+      case 'stop':
+        this.#exitCode = action.exitCode;
+        this.#stopping.abort();
+        break;
+    }
+  }
+
+  #start(): void {
+    const { command, host, logger, leaseDurationMs } = this.#parts;
+    const run = this.#run;
+    const [file = '', ...args] = command;
+    if (!run) return;
+    const { lease, holder, fencingToken } = run.term;
+    const child = spawn(file, args, {
+      // A process group of its own, by which all that it starts can be ended.
+      detached: true,
+      stdio: 'inherit',
+      env: {
+        ...host.env,
+        CLE_LEASE: `${lease.namespace}/${lease.name}`,
+        CLE_HOLDER: holder,
+        CLE_FENCING_TOKEN: String(fencingToken),
+      },
+    });
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      // Any other error is one of a signal that could not be sent.
+      if (child.pid === undefined) this.#ended({ kind: 'notStarted', code: error.code ?? error.message });
+    });
+    child.once('exit', (code, signal) =>
+      this.#ended(signal === null ? { kind: 'exited', code: code ?? 0 } : { kind: 'killed', signal }),
+    );
+    if (child.pid === undefined) return;
+    const group = new ProcessGroup(child.pid, host);
+    const mayLiveMs = () => run.term.until() - GUARD_MARGIN_MS;
+    const guard = startGroupGuard(group.id, mayLiveMs(), () =>
+      logger.warn({}, 'The guard of the command has ended'),
+    );
+    this.#run = { ...run, group, guard };
+    run.undo.push(host.beforeExit(() => group.signal('SIGKILL')));
+    if (guard) this.#keepTelling(guard, mayLiveMs, leaseDurationMs / 3);
+    this.#pauses.succeeded();
+    logger.info({ command: file, pid: child.pid, fencingToken }, 'Started the command');
+  }
+
+  /** The guard must hear of every renewal before it would have to act. */
+  #keepTelling(guard: GroupGuard, mayLiveMs: () => number, periodMs: number): void {
+    const run = this.#run;
+    const again = () => {
+      if (run?.term.signal.aborted) return;
+      guard.extend(mayLiveMs());
+      schedule();
+    };
+    const schedule = () => {
+      run?.undo.push(this.#parts.host.clock.setTimer(again, periodMs));
+    };
+    schedule();
+  }
+
+  /** A command that ends again and again must not keep the Lease from others, nor the API server busy. */
+  async #pause(): Promise<void> {
+    const { host, logger } = this.#parts;
+    const delayMs = this.#pauses.failed();
+    logger.info({ delayMs: Math.round(delayMs) }, 'Standing again later');
+    await this.#participant?.withdraw();
+    await sleep(host.clock, delayMs, this.stopping);
+    if (!this.stopping.aborted) this.#participant?.stand();
+  }
+
+  #ended(end: CommandEnd): void {
+    const { logger, command } = this.#parts;
+    const exitCode = exitCodeOf(end);
+    if (end.kind === 'notStarted') {
+      logger.error(
+        { exitCode, problem: startProblem(command[0] ?? '', end.code) },
+        'Cannot start the command',
+      );
+    } else {
+      logger.info(
+        { exitCode, ...(end.kind === 'killed' && { signal: end.signal }) },
+        'The command has ended',
+      );
+    }
+    this.#happened({ kind: 'ended', end });
+  }
+
+  /** What the command has started goes after it, by itself if it can. */
+  #clear(): void {
+    const { clock } = this.#parts.host;
+    const run = this.#run;
+    const isGone = () => run?.group?.isGone() ?? true;
+    if (isGone()) {
+      this.#happened({ kind: 'cleared' });
+      return;
+    }
+    run?.group?.signal('SIGTERM');
+    this.#outOfTimeIn(Math.min(CLEARING_MS, (run?.term.until() ?? 0) - KILL_MARGIN_MS));
+    const look = () => {
+      if (isGone()) this.#happened({ kind: 'cleared' });
+      else run?.undo.push(clock.setTimer(look, LOOK_AGAIN_MS));
+    };
+    run?.undo.push(clock.setTimer(look, LOOK_AGAIN_MS));
+  }
+
+  #outOfTimeIn(ms: number): void {
+    const { clock } = this.#parts.host;
+    this.#run?.undo.push(clock.setTimer(() => this.#happened({ kind: 'outOfTime' }), ms));
+  }
+
+  #endTerm(): void {
+    const run = this.#run;
+    this.#run = undefined;
+    run?.guard?.end();
+    for (const undo of run?.undo ?? []) undo();
+    run?.endTerm();
+  }
+}

@@ -1,0 +1,80 @@
+import { Registry } from 'prom-client';
+import { Participant } from '../../participant/participant.ts';
+import type { ParticipateOptions } from '../../participant/participate-options.ts';
+import type { ParticipateSettings } from '../../settings/participate-settings.ts';
+import type { Host } from '../../support/host.ts';
+import { withContext } from '../../support/with-context.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import { startLeaderEndpoints } from './leader-endpoints.ts';
+import { keepLeaderFile } from './leader-file.ts';
+import { Leadership } from './leadership.ts';
+import { watchReadiness } from './readiness.ts';
+
+/**
+ * Takes part for a program beside this one, and tells it who leads; or is but its candidate. Resolves to the exit code.
+ *
+ * @throws {Error} when an address or a file cannot be used, or taking part has failed.
+ */
+export async function runSidecar(
+  settings: ParticipateSettings,
+  options: ParticipateOptions,
+  host: Host,
+  logger: Logger,
+): Promise<number> {
+  const { clock } = host;
+  const { candidateOnly, file, readyUrl } = settings;
+  const stop = host.stopOn('SIGTERM', 'SIGINT');
+  const metrics = new Registry();
+  const leadership: Leadership = new Leadership({
+    clock,
+    lease: options.lease,
+    identity: () => participant.identity,
+  });
+  const participant = new Participant(
+    { ...options, metrics, onObserved: leadership.observe },
+    leadership.lead,
+  );
+
+  const endFile =
+    file === undefined
+      ? undefined
+      : withContext(`--file ${file}`, () =>
+          keepLeaderFile({
+            file,
+            leadership,
+            clock,
+            onFailure: (error) => logger.error({ err: error, file }, 'Cannot write the file'),
+          }),
+        );
+  const listen = candidateOnly ? undefined : settings.listen;
+  const server =
+    listen &&
+    (await startLeaderEndpoints(listen, { clock, leadership, metrics, resign: () => participant.resign() }));
+  const { identity } = participant;
+  logger.info({ lease: options.lease, identity, listen: server?.address, file }, 'Standing');
+
+  const ended = new AbortController();
+  const readiness =
+    readyUrl &&
+    watchReadiness(readyUrl, {
+      clock,
+      signal: AbortSignal.any([stop, ended.signal]),
+      onChange: (isReady) => {
+        logger.info({ url: readyUrl.href, isReady }, 'The program has changed');
+        if (isReady) participant.stand();
+        // It resolves when all is released; whoever stops meanwhile does the same.
+        else participant.withdraw().catch(() => {});
+      },
+    });
+  try {
+    // Not before it is well.
+    if (readyUrl) await participant.withdraw();
+    await participant.run(stop);
+  } finally {
+    ended.abort();
+    await readiness;
+    endFile?.();
+    await server?.close();
+  }
+  return 0;
+}

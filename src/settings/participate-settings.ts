@@ -1,0 +1,248 @@
+import { parseVersion } from '../election/version.ts';
+import type { ListenAddress } from '../support/address.ts';
+import { formatDurationMs } from '../support/duration.ts';
+import { type CandidateLabels, candidateLabels } from './candidate-labels.ts';
+import { inspectionRows } from './inspection-settings.ts';
+import { runSettings } from './run-settings.ts';
+import {
+  boolean,
+  duration,
+  type LogLevel,
+  listenAddress,
+  type Parser,
+  text,
+  wholeNumber,
+  wholeSeconds,
+} from './setting-values.ts';
+import type { SettingsTable } from './settings-table.ts';
+
+/** Everything the `participate` command can be told, validated. */
+export interface ParticipateSettings {
+  /** Path of a kubeconfig; undefined: the usual places. */
+  readonly kubeconfig: string | undefined;
+  /** Context within the kubeconfig; undefined: its current one. */
+  readonly context: string | undefined;
+  /** Of the Lease; undefined: the context's, which in a pod is the pod's own. */
+  readonly namespace: string | undefined;
+  /** Undefined: made from POD_NAME and POD_UID, else from the host's name and a random part. */
+  readonly identity: string | undefined;
+  readonly binaryVersion: string;
+  /** Undefined: the binary's. */
+  readonly emulationVersion: string | undefined;
+  /** Undefined: OldestEmulationVersion. */
+  readonly strategy: string | undefined;
+  readonly priority: number;
+  readonly labels: CandidateLabels;
+  readonly leaseDurationSeconds: number;
+  readonly renewDeadlineMs: number;
+  readonly retryPeriodMs: number;
+  /** Publish and renew a candidate only: the program has an elector of its own. */
+  readonly candidateOnly: boolean;
+  /** Where to tell who leads; undefined: nowhere. */
+  readonly listen: ListenAddress | undefined;
+  /** Path of a file that tells who leads. */
+  readonly file: string | undefined;
+  /** Tells whether the program is well. */
+  readonly readyUrl: URL | undefined;
+  /** Stand again when the command has ended by itself. */
+  readonly restart: boolean;
+  readonly logLevel: LogLevel;
+}
+
+const CANDIDATE = 'Candidate:';
+const SIDECAR = 'Sidecar, without a command:';
+
+const version: Parser<string> = (given) =>
+  parseVersion(given) ? { value: given } : { problem: 'is not a semantic version; give e.g. 1.4.2' };
+
+const httpUrl: Parser<URL> = (given) => {
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (url?.protocol === 'http:') return { value: url };
+  return { problem: 'is not an http:// URL; give e.g. http://127.0.0.1:8080/readyz' };
+};
+
+const settings: SettingsTable<ParticipateSettings>['settings'] = {
+  kubeconfig: { ...inspectionRows.kubeconfig, description: 'kubeconfig of the cluster of the Lease' },
+  context: inspectionRows.context,
+  namespace: { ...inspectionRows.namespace, description: 'namespace of the Lease' },
+  identity: {
+    flag: 'identity',
+    placeholder: '<name>',
+    default: undefined,
+    defaultNote: "$POD_NAME and the first 8 characters of $POD_UID, else the host's name and a random part",
+    description: 'name of the candidate, and of the holder when it leads; no two may have the same',
+    group: CANDIDATE,
+    parse: text,
+  },
+  binaryVersion: {
+    flag: 'binary-version',
+    placeholder: '<version>',
+    default: '0.0.0',
+    description: "the program's version",
+    group: CANDIDATE,
+    parse: version,
+  },
+  emulationVersion: {
+    flag: 'emulation-version',
+    placeholder: '<version>',
+    default: undefined,
+    defaultNote: "the program's version",
+    description: 'the version that the program behaves as',
+    group: CANDIDATE,
+    parse: version,
+  },
+  strategy: {
+    flag: 'strategy',
+    placeholder: '<name>',
+    default: undefined,
+    defaultNote: 'OldestEmulationVersion',
+    description: 'by which strategy the leader is to be chosen',
+    group: CANDIDATE,
+    parse: text,
+  },
+  priority: {
+    flag: 'priority',
+    placeholder: '<number>',
+    default: '0',
+    description: 'comes before versions; a leader gives way to a higher one',
+    group: CANDIDATE,
+    parse: wholeNumber({ min: 0, max: 2 ** 31 - 1 }),
+  },
+  labels: {
+    flag: 'labels',
+    placeholder: '<key=value>',
+    repeatable: true,
+    default: '',
+    defaultNote: 'none',
+    description:
+      "the candidate's labels, separated by commas, or @ and the path of a file of the pod's labels, as the downward API writes it",
+    group: CANDIDATE,
+    parse: candidateLabels,
+  },
+  leaseDurationSeconds: {
+    flag: 'lease-duration',
+    placeholder: '<duration>',
+    default: '15s',
+    description: 'how long after its last renewal the Lease is still the leader’s, in whole seconds',
+    group: 'Time:',
+    parse: wholeSeconds({ min: '3s', max: '1h' }),
+  },
+  renewDeadlineMs: {
+    flag: 'renew-deadline',
+    placeholder: '<duration>',
+    default: '10s',
+    description:
+      'how long after its last renewal the leader ends what it leads; the rest is the time to end it',
+    group: 'Time:',
+    parse: duration({ min: '1s', max: '1h' }),
+  },
+  retryPeriodMs: {
+    flag: 'retry-period',
+    placeholder: '<duration>',
+    default: '2s',
+    description: 'how often the leader renews',
+    group: 'Time:',
+    parse: duration({ min: '100ms', max: '10m' }),
+  },
+  listen: {
+    flag: 'listen',
+    placeholder: '<host:port>',
+    default: '127.0.0.1:4040',
+    description: 'tell there who leads; "off" tells nobody',
+    group: SIDECAR,
+    parse: listenAddress,
+  },
+  file: {
+    flag: 'file',
+    placeholder: '<path>',
+    default: undefined,
+    defaultNote: 'none',
+    description: 'keep a file that tells who leads, and until when that holds',
+    group: SIDECAR,
+    parse: text,
+  },
+  readyUrl: {
+    flag: 'ready-url',
+    placeholder: '<url>',
+    default: undefined,
+    defaultNote: 'none',
+    description: 'be no candidate, and yield, while this URL does not answer 2xx',
+    group: SIDECAR,
+    parse: httpUrl,
+  },
+  candidateOnly: {
+    flag: 'candidate-only',
+    default: 'false',
+    description: 'be a candidate and nothing else, for a program with a coordinated elector of its own',
+    group: SIDECAR,
+    parse: boolean,
+  },
+  restart: {
+    flag: 'restart',
+    default: 'false',
+    description: 'when the command has ended by itself, release and stand again, rather than end as well',
+    group: 'Command:',
+    parse: boolean,
+  },
+  logLevel: runSettings.settings.logLevel,
+};
+
+/** Every setting of `participate`. */
+export const participateSettings: SettingsTable<ParticipateSettings> = {
+  envPrefix: 'CLE_PARTICIPATE',
+  settings,
+  contradictionsIn: (given) => [...contradictoryTimes(given), ...contradictoryCandidate(given)],
+};
+
+/** What cannot go together with a command, or with there being none, in words. */
+export function contradictionsWith(
+  command: readonly string[],
+  given: ParticipateSettings,
+): readonly string[] {
+  const { file, readyUrl, candidateOnly, restart } = given;
+  if (command.length === 0) return restart ? ['--restart is about a command: give one after --'] : [];
+  const ofSidecars = [
+    ...(file === undefined ? [] : ['--file']),
+    ...(readyUrl === undefined ? [] : ['--ready-url']),
+    ...(candidateOnly ? ['--candidate-only'] : []),
+  ];
+  return ofSidecars.map(
+    (flag) => `${flag} is for a program that runs by itself: leave out ${flag}, or the command`,
+  );
+}
+
+/** A renewal may come so much later than asked for: client-go has this factor. */
+const JITTER = 1.2;
+
+function contradictoryTimes(given: ParticipateSettings): readonly string[] {
+  const { leaseDurationSeconds, renewDeadlineMs, retryPeriodMs } = given;
+  const contradictions: string[] = [];
+  if (renewDeadlineMs >= leaseDurationSeconds * 1000) {
+    contradictions.push(
+      `--renew-deadline (${formatDurationMs(renewDeadlineMs)}) must be shorter than --lease-duration (${formatDurationMs(leaseDurationSeconds * 1000)}): the rest is the time in which what it leads has to end`,
+    );
+  }
+  if (retryPeriodMs * JITTER >= renewDeadlineMs) {
+    contradictions.push(
+      `--retry-period (${formatDurationMs(retryPeriodMs)}) must be shorter than --renew-deadline (${formatDurationMs(renewDeadlineMs)}), by a sixth at least: else there is no second attempt`,
+    );
+  }
+  return contradictions;
+}
+
+function contradictoryCandidate(given: ParticipateSettings): readonly string[] {
+  const { binaryVersion, emulationVersion, candidateOnly, file, identity } = given;
+  const binary = parseVersion(binaryVersion);
+  const emulation = parseVersion(emulationVersion);
+  return [
+    ...(binary && emulation && emulation.compare(binary) > 0
+      ? [`--emulation-version (${emulationVersion}) must not be above --binary-version (${binaryVersion})`]
+      : []),
+    ...(candidateOnly && file !== undefined
+      ? ['--file tells who leads, which with --candidate-only the program itself knows: leave it out']
+      : []),
+    ...(candidateOnly && identity === undefined
+      ? ["--candidate-only needs --identity: the same as the program's elector has"]
+      : []),
+  ];
+}

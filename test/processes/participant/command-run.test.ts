@@ -1,0 +1,231 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { CommandRun } from '../../../src/processes/participant/command-run.ts';
+import { startGroupGuard } from '../../../src/processes/participant/group-guard.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { SimHost } from '../../support/make-host.ts';
+import { FakeTerm } from './fake-term.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'command-run-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const linesOf = (name: string): readonly string[] => {
+  const file = join(folder, name);
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
+};
+
+async function until(isSo: () => boolean, what: string): Promise<void> {
+  const deadline = performance.now() + 15_000;
+  while (!isSo()) {
+    if (performance.now() > deadline) throw new Error(`not in time: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** A command run by `sh` in a folder of its own, whose output goes to the file `out`. */
+function runOf(script: string, { restart = false } = {}) {
+  return startRun(['/bin/sh', '-c', `cd ${folder}; exec >>out; ${script}`], restart);
+}
+
+function startRun(command: readonly string[], restart = false) {
+  const host = new SimHost({ env: { PATH: process.env['PATH'] ?? '' } });
+  const logger = createLogger({ level: 'debug', destination: host.stderr });
+  const run = new CommandRun({ command, restart, leaseDurationMs: 15_000, host, logger });
+  const asked: string[] = [];
+  run.participant = {
+    withdraw: async () => void asked.push('withdraw'),
+    stand: () => void asked.push('stand'),
+  };
+  return { run, host, asked };
+}
+
+/** The processes of a group that could still do something. */
+function aliveInGroup(id: string): readonly string[] {
+  return readdirSync('/proc').filter((pid) => {
+    try {
+      const [state, , group] = readFileSync(`/proc/${pid}/stat`, 'utf8')
+        .replace(/^.*\) /s, '')
+        .split(' ');
+      return group === id && state !== 'Z';
+    } catch {
+      return false;
+    }
+  });
+}
+
+describe('a command', () => {
+  test('finds the term in its environment, and its exit code is that of this process', async () => {
+    const { run } = runOf('echo "$CLE_LEASE $CLE_HOLDER $CLE_FENCING_TOKEN"; exit 3');
+    await run.lead(new FakeTerm());
+    expect(linesOf('out')).toEqual(['default/web web-1 7']);
+    expect({ isStopping: run.stopping.aborted, exitCode: run.exitCode }).toEqual({
+      isStopping: true,
+      exitCode: 3,
+    });
+  });
+
+  test('is told to end when the term is over, and may take its time', async () => {
+    const { run } = runOf(`trap 'sleep 0.3; echo done; exit 0' TERM; echo up; while :; do sleep 0.02; done`);
+    const term = new FakeTerm();
+    const leading = run.lead(term);
+    await until(() => linesOf('out').includes('up'), 'up');
+    term.end('yielded');
+    await leading;
+    expect(linesOf('out')).toEqual(['up', 'done']);
+    // It stands again.
+    expect(run.stopping.aborted).toBe(false);
+  });
+
+  test('is killed with all that it has started before the Lease can be another’s', async () => {
+    const { run } = runOf(
+      `trap '' TERM; (trap '' TERM; while :; do sleep 0.02; done) & echo $$; while :; do sleep 0.02; done`,
+    );
+    const term = new FakeTerm();
+    const leading = run.lead(term);
+    await until(() => linesOf('out').length === 1, 'up');
+    const [group = ''] = linesOf('out');
+    await until(() => aliveInGroup(group).length >= 2, 'a child of its own');
+    term.end('lost', 1500);
+    await leading;
+    expect(term.until()).toBeGreaterThan(0);
+    expect(aliveInGroup(group)).toEqual([]);
+  });
+
+  test('that ends early leaves nobody behind when its Lease is released', async () => {
+    const { run } = runOf(
+      `(trap 'echo told; exit 0' TERM; while :; do sleep 0.02; done) & (trap '' TERM; while :; do sleep 0.02; done) & sleep 0.2; echo $$; exit 4`,
+    );
+    const term = new FakeTerm();
+    await run.lead(term);
+    const [group = '', told] = linesOf('out');
+    expect(aliveInGroup(group)).toEqual([]);
+    expect(told).toBe('told');
+    expect(run.exitCode).toBe(4);
+  });
+
+  test('gets the signals that this process gets, and tells by which one it was ended', async () => {
+    const { run } = runOf(
+      `trap 'echo hup' HUP; trap 'echo usr1' USR1; echo up; while :; do sleep 0.02; done`,
+    );
+    const leading = run.lead(new FakeTerm());
+    await until(() => linesOf('out').includes('up'), 'up');
+    run.signal('SIGHUP');
+    await until(() => linesOf('out').includes('hup'), 'hup');
+    run.signal('SIGUSR1');
+    await until(() => linesOf('out').includes('usr1'), 'usr1');
+    run.signal('SIGTERM');
+    await leading;
+    expect(run.exitCode).toBe(143);
+  });
+
+  test('is never started once this process is to end', async () => {
+    const { run } = runOf('echo up');
+    run.signal('SIGTERM');
+    expect(run.stopping.aborted).toBe(true);
+    await run.lead(new FakeTerm());
+    expect({ started: linesOf('out'), exitCode: run.exitCode }).toEqual({ started: [], exitCode: 0 });
+  });
+
+  test('is not started in a term that is over before it began', async () => {
+    const { run } = runOf('echo up');
+    const term = new FakeTerm();
+    term.end('lost', 0);
+    await run.lead(term);
+    expect(linesOf('out')).toEqual([]);
+  });
+
+  test('that does not exist ends this process in 127, and says what to do', async () => {
+    const { run, host } = startRun(['no-such-command-here']);
+    await run.lead(new FakeTerm());
+    expect(run.exitCode).toBe(127);
+    expect(host.said.err).toContain('no-such-command-here: no such command; name one that is in the PATH');
+  });
+
+  test('that is not executable ends this process in 126, and says what to do', async () => {
+    const file = join(folder, 'script');
+    writeFileSync(file, '#!/bin/sh\n');
+    chmodSync(file, 0o644);
+    const { run, host } = startRun([file]);
+    await run.lead(new FakeTerm());
+    expect(run.exitCode).toBe(126);
+    expect(host.said.err).toContain('not executable; chmod +x it');
+  });
+
+  test('stands again after a while with --restart, and others are elected first', async () => {
+    const { run, asked } = runOf('echo up; exit 1', { restart: true });
+    const term = new FakeTerm();
+    const leading = run.lead(term);
+    await until(() => asked.length === 1, 'withdrawn');
+    expect(asked).toEqual(['withdraw']);
+    term.end('resigned');
+    await leading;
+    expect(run.stopping.aborted).toBe(false);
+    await until(() => asked.length === 2, 'standing');
+    expect(asked).toEqual(['withdraw', 'stand']);
+  });
+
+  test('goes with this process when that ends by an error', async () => {
+    const { run, host } = runOf('echo $$; while :; do sleep 0.02; done');
+    const ended = run.lead(new FakeTerm()).then(() => true);
+    await until(() => linesOf('out').length === 1, 'up');
+    for (const undo of host.undos) undo();
+    expect(await ended).toBe(true);
+    expect(aliveInGroup(linesOf('out')[0] ?? '')).toEqual([]);
+    expect(host.undos.size).toBe(0);
+  });
+});
+
+describe('the guard of a process group', () => {
+  async function startGroup() {
+    const child = spawn('/bin/sh', ['-c', 'trap "" TERM; sleep 60 & sleep 60; echo'], {
+      detached: true,
+      stdio: 'ignore',
+    });
+    await once(child, 'spawn');
+    const id = child.pid ?? 0;
+    onTestFinished(() => {
+      if (aliveInGroup(String(id)).length > 0) process.kill(-id, 'SIGKILL');
+    });
+    return { id, alive: () => aliveInGroup(String(id)).length > 0 };
+  }
+
+  test('kills it when nobody has said in time that it may live', async () => {
+    const { id, alive } = await startGroup();
+    let isLost = false;
+    startGroupGuard(id, 600, () => {
+      isLost = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(alive()).toBe(true);
+    await until(() => !alive(), 'killed');
+    await until(() => isLost, 'told');
+  });
+
+  test('lets it live for as long as it is told to', async () => {
+    const { id, alive } = await startGroup();
+    const guard = startGroupGuard(id, 600, () => {});
+    for (let i = 0; i < 6; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      guard?.extend(600);
+    }
+    expect(alive()).toBe(true);
+    guard?.end();
+    await new Promise((resolve) => setTimeout(resolve, 900));
+    expect(alive()).toBe(true);
+  });
+});

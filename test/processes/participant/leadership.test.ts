@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest';
+import { Leadership, LONGEST_PROMISE_MS } from '../../../src/processes/participant/leadership.ts';
+import { judge, notReadyYet } from '../../../src/processes/participant/readiness.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { FakeTerm } from './fake-term.ts';
+
+const following = { role: 'following', isStanding: true } as const;
+
+function makeLeadership() {
+  const clock = new VirtualClock();
+  const leadership = new Leadership({ clock, lease: 'default/web', identity: () => 'web-1' });
+  /** Leads in a term; tells when it has let go of it, in milliseconds. */
+  const lead = (lastsMs = 15_000) => {
+    const term = new FakeTerm(lastsMs, clock);
+    const freed: number[] = [];
+    void leadership.lead(term).then(() => freed.push(clock.now()));
+    return { term, freed };
+  };
+  return { clock, leadership, lead };
+}
+
+describe('what a program is told of its leader', () => {
+  test('names who was observed, while this candidate does not lead', () => {
+    const { leadership } = makeLeadership();
+    leadership.observe({ ...following, holder: 'web-2' });
+    expect(leadership.account()).toEqual({
+      lease: 'default/web',
+      identity: 'web-1',
+      holder: 'web-2',
+      leading: false,
+      validForMs: 0,
+    });
+    leadership.observe({ ...following, holder: undefined });
+    expect(leadership.account()).toMatchObject({ holder: '' });
+  });
+
+  test('holds for what is left of the term at that very moment, and never for long', async () => {
+    const { clock, leadership, lead } = makeLeadership();
+    lead(15_000);
+    expect(leadership.account()).toEqual({
+      lease: 'default/web',
+      identity: 'web-1',
+      holder: 'web-1',
+      leading: true,
+      fencingToken: 7,
+      validForMs: LONGEST_PROMISE_MS,
+    });
+    await clock.advance(13_000);
+    expect(leadership.account()).toMatchObject({ leading: true, validForMs: 2000 });
+    await clock.advance(2000);
+    // The term's own signal has not aborted yet.
+    expect(leadership.account()).toMatchObject({ holder: '', leading: false, validForMs: 0 });
+  });
+
+  test('never names this candidate by what was observed, but by its term alone', () => {
+    const { leadership } = makeLeadership();
+    leadership.observe({ ...following, role: 'leading', holder: 'web-1' });
+    expect(leadership.account()).toMatchObject({ holder: '', leading: false });
+  });
+
+  test('changes at once when the term is over, and the Lease is kept until nobody relies on it any more', async () => {
+    const { clock, leadership, lead } = makeLeadership();
+    const { term, freed } = lead();
+    await clock.advance(1000);
+    leadership.account();
+    await clock.advance(2000);
+    term.end('yielded');
+    expect(leadership.account()).toMatchObject({ leading: false, validForMs: 0 });
+    await clock.advance(2999);
+    expect(freed).toEqual([]);
+    await clock.advance(1);
+    expect(freed).toEqual([6000]);
+  });
+
+  test('is relied upon by nobody where nobody has asked: the Lease goes at once', async () => {
+    const { clock, lead } = makeLeadership();
+    const { term, freed } = lead();
+    await clock.advance(1000);
+    term.end('stopped');
+    await clock.advance(0);
+    expect(freed).toEqual([1000]);
+  });
+
+  test('is relied upon no more once the program says so', async () => {
+    const { clock, leadership, lead } = makeLeadership();
+    const { term, freed } = lead();
+    leadership.account();
+    term.end('resigned');
+    await clock.advance(100);
+    leadership.acknowledge();
+    await clock.advance(0);
+    expect(freed).toEqual([100]);
+  });
+
+  test('is relied upon in a later term even if the program had given up a former one', async () => {
+    const { clock, leadership, lead } = makeLeadership();
+    const first = lead();
+    leadership.acknowledge();
+    first.term.end('resigned');
+    await clock.advance(0);
+    const second = lead();
+    leadership.account();
+    second.term.end('yielded');
+    await clock.advance(1000);
+    expect(second.freed).toEqual([]);
+  });
+
+  test('is told as soon as it changes', async () => {
+    const { clock, leadership, lead } = makeLeadership();
+    const told: unknown[] = [];
+    const forget = leadership.onChange(() => told.push(leadership.account().holder));
+    leadership.observe({ ...following, holder: 'web-2' });
+    leadership.observe({ ...following, holder: 'web-2' });
+    const { term } = lead();
+    term.end('lost', 0);
+    await clock.advance(0);
+    forget();
+    leadership.observe({ ...following, holder: 'web-3' });
+    expect(told).toEqual(['web-2', 'web-1', 'web-2']);
+  });
+});
+
+describe('a program', () => {
+  test.each<{ name: string; answers: boolean[]; want: boolean[] }>([
+    { name: 'is not well before it has said so', answers: [false, false], want: [false, false] },
+    { name: 'is well as soon as it says so', answers: [false, true], want: [false, true] },
+    {
+      name: 'is well after a failure or two',
+      answers: [true, false, false, true],
+      want: [true, true, true, true],
+    },
+    {
+      name: 'is not well after three failures in a row',
+      answers: [true, false, false, false],
+      want: [true, true, true, false],
+    },
+    {
+      name: 'is not well again before an answer',
+      answers: [true, false, false, false, false, true],
+      want: [true, true, true, false, false, true],
+    },
+  ])('$name', ({ answers, want }) => {
+    let readiness = notReadyYet;
+    const seen = answers.map((isOk) => {
+      readiness = judge(readiness, isOk);
+      return readiness.isReady;
+    });
+    expect(seen).toEqual(want);
+  });
+});

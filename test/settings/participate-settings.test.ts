@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest';
+import { labelsInFile } from '../../src/settings/candidate-labels.ts';
+import { type ParticipateSettings, participateSettings } from '../../src/settings/participate-settings.ts';
+import { type GivenFlags, resolveSettings, SettingsError } from '../../src/settings/settings-table.ts';
+
+const resolve = (flags: GivenFlags<ParticipateSettings>, env = {}) =>
+  resolveSettings(participateSettings, flags, env);
+
+function problemsOf(flags: GivenFlags<ParticipateSettings>): readonly string[] {
+  try {
+    resolve(flags);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('the settings of participate', () => {
+  test('have the defaults of client-go', () => {
+    expect(resolve({})).toMatchObject({
+      leaseDurationSeconds: 15,
+      renewDeadlineMs: 10_000,
+      retryPeriodMs: 2000,
+      binaryVersion: '0.0.0',
+      priority: 0,
+      labels: { given: {} },
+      listen: { host: '127.0.0.1', port: 4040 },
+      restart: false,
+      candidateOnly: false,
+    });
+  });
+
+  test.each<{ labels: string; want: ParticipateSettings['labels'] }>([
+    {
+      labels: 'zone=b,app.kubernetes.io/name=web,empty=',
+      want: { given: { zone: 'b', 'app.kubernetes.io/name': 'web', empty: '' } },
+    },
+    { labels: '@/etc/pod/labels', want: { file: '/etc/pod/labels' } },
+  ])('take labels as $labels', ({ labels, want }) => {
+    expect(resolve({ labels }).labels).toEqual(want);
+  });
+
+  test.each<{ flags: GivenFlags<ParticipateSettings>; want: string }>([
+    { flags: { labels: 'zone' }, want: '--labels: "zone" has zone, which is no label; give key=value' },
+    { flags: { labels: 'a=b c' }, want: 'which is no label' },
+    { flags: { labels: '@' }, want: 'names no file after the @' },
+    { flags: { binaryVersion: 'v1.2' }, want: 'is not a semantic version; give e.g. 1.4.2' },
+    {
+      flags: { emulationVersion: '1.0.0' },
+      want: '--emulation-version (1.0.0) must not be above --binary-version (0.0.0)',
+    },
+    { flags: { priority: '-1' }, want: 'is not a whole number from 0 to 2147483647' },
+    {
+      flags: { renewDeadlineMs: '15s' },
+      want: '--renew-deadline (15s) must be shorter than --lease-duration (15s)',
+    },
+    {
+      flags: { retryPeriodMs: '9s' },
+      want: '--retry-period (9s) must be shorter than --renew-deadline (10s)',
+    },
+    { flags: { leaseDurationSeconds: '4500ms' }, want: 'is not a whole number of seconds' },
+    { flags: { readyUrl: 'https://127.0.0.1/' }, want: 'is not an http:// URL' },
+    { flags: { candidateOnly: 'true', identity: 'a', file: 'f' }, want: '--file tells who leads' },
+  ])('refuse $flags', ({ flags, want }) => {
+    expect(problemsOf(flags)).toEqual([expect.stringContaining(want)]);
+  });
+});
+
+describe('a file of labels, as the downward API writes it', () => {
+  test('has one on each line', () => {
+    expect(labelsInFile('zone="b"\napp.kubernetes.io/name="web"\nempty=""\n')).toEqual({
+      zone: 'b',
+      'app.kubernetes.io/name': 'web',
+      empty: '',
+    });
+  });
+
+  test('is refused with the line that is none', () => {
+    expect(() => labelsInFile('zone="b"\nwhat')).toThrow('no label, which is key="value": what');
+  });
+});
