@@ -63,7 +63,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'processes/participant': {
     does: 'is what takes part in elections for other programs: a command that runs while it leads, or a program that is told who leads',
-    rooms: ['participant', 'processes', 'settings', 'support', 'telemetry'],
+    rooms: ['kubernetes', 'participant', 'processes', 'settings', 'support', 'telemetry'],
     packages: ['prom-client'],
     node: ['child_process', 'fs', 'http', 'os'],
   },

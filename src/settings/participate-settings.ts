@@ -1,3 +1,4 @@
+import { parseInt32 } from '../coordination/candidate-priority.ts';
 import { parseVersion } from '../election/version.ts';
 import type { ListenAddress } from '../support/address.ts';
 import { formatDurationMs } from '../support/duration.ts';
@@ -11,7 +12,6 @@ import {
   listenAddress,
   type Parser,
   text,
-  wholeNumber,
   wholeSeconds,
 } from './setting-values.ts';
 import type { SettingsTable } from './settings-table.ts';
@@ -54,6 +54,11 @@ const SIDECAR = 'Sidecar, without a command:';
 
 const version: Parser<string> = (given) =>
   parseVersion(given) ? { value: given } : { problem: 'is not a semantic version; give e.g. 1.4.2' };
+
+const int32: Parser<number> = (given) => {
+  const number = parseInt32(given);
+  return number === undefined ? { problem: 'is not a whole number of 32 bits' } : { value: number };
+};
 
 const httpUrl: Parser<URL> = (given) => {
   const url = URL.canParse(given) ? new URL(given) : undefined;
@@ -106,7 +111,7 @@ const settings: SettingsTable<ParticipateSettings>['settings'] = {
     default: '0',
     description: 'comes before versions; a leader gives way to a higher one',
     group: CANDIDATE,
-    parse: wholeNumber({ min: 0, max: 2 ** 31 - 1 }),
+    parse: int32,
   },
   labels: {
     flag: 'labels',

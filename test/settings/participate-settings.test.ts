@@ -50,7 +50,7 @@ describe('the settings of participate', () => {
       flags: { emulationVersion: '1.0.0' },
       want: '--emulation-version (1.0.0) must not be above --binary-version (0.0.0)',
     },
-    { flags: { priority: '-1' }, want: 'is not a whole number from 0 to 2147483647' },
+    { flags: { priority: '1.5' }, want: 'is not a whole number of 32 bits' },
     {
       flags: { renewDeadlineMs: '15s' },
       want: '--renew-deadline (15s) must be shorter than --lease-duration (15s)',

@@ -1,13 +1,12 @@
 import { Registry } from 'prom-client';
 import { Participant } from '../../participant/participant.ts';
-import type { ParticipateOptions } from '../../participant/participate-options.ts';
 import type { ParticipateSettings } from '../../settings/participate-settings.ts';
 import type { Host } from '../../support/host.ts';
 import { withContext } from '../../support/with-context.ts';
-import type { Logger } from '../../telemetry/logger.ts';
 import { startLeaderEndpoints } from './leader-endpoints.ts';
 import { keepLeaderFile } from './leader-file.ts';
 import { Leadership } from './leadership.ts';
+import { leaseOf, type Participation } from './participation.ts';
 import { watchReadiness } from './readiness.ts';
 
 /**
@@ -17,21 +16,21 @@ import { watchReadiness } from './readiness.ts';
  */
 export async function runSidecar(
   settings: ParticipateSettings,
-  options: ParticipateOptions,
+  participation: Participation,
   host: Host,
-  logger: Logger,
 ): Promise<number> {
   const { clock } = host;
+  const { logger } = participation;
   const { candidateOnly, file, readyUrl } = settings;
   const stop = host.stopOn('SIGTERM', 'SIGINT');
   const metrics = new Registry();
   const leadership: Leadership = new Leadership({
     clock,
-    lease: options.lease,
+    lease: leaseOf(participation),
     identity: () => participant.identity,
   });
   const participant = new Participant(
-    { ...options, metrics, onObserved: leadership.observe },
+    { ...participation, metrics, onObserved: leadership.observe },
     leadership.lead,
   );
 
@@ -51,7 +50,7 @@ export async function runSidecar(
     listen &&
     (await startLeaderEndpoints(listen, { clock, leadership, metrics, resign: () => participant.resign() }));
   const { identity } = participant;
-  logger.info({ lease: options.lease, identity, listen: server?.address, file }, 'Standing');
+  logger.info({ lease: leaseOf(participation), identity, listen: server?.address, file }, 'Standing');
 
   const ended = new AbortController();
   const readiness =

@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { createClient, type KubernetesClient } from '../../kubernetes/client.ts';
+import { loadKubeConfig } from '../../kubernetes/kubeconfig.ts';
+import type { ParticipateOptions } from '../../participant/participate-options.ts';
+import { type CandidateLabels, labelsInFile } from '../../settings/candidate-labels.ts';
+import type { ParticipateSettings } from '../../settings/participate-settings.ts';
+import type { Environment, Host } from '../../support/host.ts';
+import { version } from '../../support/package-version.ts';
+import { withContext } from '../../support/with-context.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+
+/** How a command takes part: what its participant is given, cluster included. */
+export interface Participation extends ParticipateOptions {
+  readonly namespace: string;
+  /** To be closed when all is over. */
+  readonly client: KubernetesClient;
+  readonly logger: Logger;
+}
+
+/** How many requests are under way at once: of the elector, and of the candidate in two groups. */
+const CONNECTIONS = 4;
+
+/**
+ * What the settings and the environment make of it.
+ *
+ * @throws {Error} when there is no cluster to talk to, or the file of labels cannot be used.
+ */
+export function participationOf(
+  lease: string,
+  settings: ParticipateSettings,
+  host: Host,
+  logger: Logger,
+): Participation {
+  const { identity, binaryVersion, emulationVersion, strategy, priority } = settings;
+  const { leaseDurationSeconds, renewDeadlineMs, retryPeriodMs, candidateOnly } = settings;
+  const pod = podIn(host.env);
+  const labels = labelsOf(settings.labels);
+  return {
+    ...clusterOf(settings, host),
+    lease,
+    binaryVersion,
+    priority,
+    labels,
+    leaseDurationMs: leaseDurationSeconds * 1000,
+    renewDeadlineMs,
+    retryPeriodMs,
+    candidateOnly,
+    clock: host.clock,
+    logger,
+    ...(identity !== undefined && { identity }),
+    ...(emulationVersion !== undefined && { emulationVersion }),
+    ...(strategy !== undefined && { strategy }),
+    ...(pod && { pod }),
+  };
+}
+
+/** As logs and answers have it. */
+export function leaseOf({ namespace, lease }: Participation): string {
+  return `${namespace}/${lease}`;
+}
+
+function clusterOf({ kubeconfig, context, namespace }: ParticipateSettings, { clock, env }: Host) {
+  const kubeConfig = loadKubeConfig({
+    ...(kubeconfig !== undefined && { kubeconfig }),
+    ...(context !== undefined && { context }),
+    env,
+  });
+  const userAgent = `coordinated-leader-election-participate/${version}`;
+  const current = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
+  return {
+    client: createClient({ kubeConfig, clock, userAgent, connections: CONNECTIONS }),
+    namespace: namespace ?? (current?.namespace || 'default'),
+  };
+}
+
+/** As the downward API tells it, under the names that are customary. */
+function podIn({ POD_NAME: name, POD_UID: uid }: Environment): { name: string; uid: string } | undefined {
+  return name && uid ? { name, uid } : undefined;
+}
+
+function labelsOf(labels: CandidateLabels): Readonly<Record<string, string>> {
+  if ('given' in labels) return labels.given;
+  return withContext(`--labels @${labels.file}`, () => labelsInFile(readFileSync(labels.file, 'utf8')));
+}
