@@ -158,6 +158,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
       'diagnostics_channel',
       'fs',
       'https',
+      'module',
       'os',
       'path',
       'stream',

@@ -1,9 +1,9 @@
-import type { KubeConfig } from '@kubernetes/client-node';
 import { type Dispatcher, request as send } from 'undici';
 import { withoutCredentials } from '../support/address.ts';
 import { type Clock, within } from '../support/clock.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { describeCall, explainFailure, messageOf } from './call-failure.ts';
+import type { ClusterConfig } from './cluster-config.ts';
 import { ConnectionPools, type Connections } from './connections.ts';
 import { CredentialSource } from './credentials.ts';
 import { Deadline } from './deadline.ts';
@@ -72,7 +72,7 @@ export interface KubernetesClient {
 /** What {@link createClient} needs. */
 export interface ClientOptions {
   /** Configuration and authentication; see `loadKubeConfig`. */
-  readonly kubeConfig: KubeConfig;
+  readonly kubeConfig: ClusterConfig;
   readonly clock: Clock;
   readonly userAgent: string;
   /** How many requests run at once, default 16; more wait their turn. Watches have connections of their own. */

@@ -1,8 +1,9 @@
 import type { AgentOptions, RequestOptions } from 'node:https';
-import type { Cluster, DispatcherOptions, KubeConfig } from '@kubernetes/client-node';
+import type { Cluster, DispatcherOptions } from '@kubernetes/client-node';
 import type { Clock, Instant } from '../support/clock.ts';
 import { messageOf } from '../support/error-message.ts';
 import { shortened } from '../support/printable.ts';
+import type { ClusterConfig } from './cluster-config.ts';
 import { explainingProcess } from './process-ending.ts';
 
 /** What a request needs to be let in: headers to send, and how to connect (TLS material, proxy). */
@@ -17,15 +18,15 @@ export interface Credentials {
  */
 const REUSE_MS = 1_000;
 
-/** Gets credentials from a KubeConfig, at most once at a time and once per {@link REUSE_MS}. */
+/** Gets credentials from a configuration, at most once at a time and once per {@link REUSE_MS}. */
 export class CredentialSource {
-  readonly #kubeConfig: KubeConfig;
+  readonly #kubeConfig: ClusterConfig;
   readonly #cluster: Cluster;
   readonly #clock: Clock;
   #current: { readonly credentials: Credentials; readonly since: Instant } | undefined;
   #pending: Promise<Credentials> | undefined;
 
-  constructor(kubeConfig: KubeConfig, cluster: Cluster, clock: Clock) {
+  constructor(kubeConfig: ClusterConfig, cluster: Cluster, clock: Clock) {
     this.#kubeConfig = kubeConfig;
     this.#cluster = cluster;
     this.#clock = clock;
@@ -54,7 +55,7 @@ export class CredentialSource {
   }
 }
 
-async function obtainCredentials(kubeConfig: KubeConfig, cluster: Cluster): Promise<Credentials> {
+async function obtainCredentials(kubeConfig: ClusterConfig, cluster: Cluster): Promise<Credentials> {
   if (cluster.server.startsWith('http:') && !cluster.skipTLSVerify) {
     // Like kubectl: without TLS, as with `kubectl proxy`, credentials are not sent for everyone to read.
     return {

@@ -1,9 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { type Cluster, type Context, KubeConfig, type User } from '@kubernetes/client-node';
-import { hostAndPort, withoutCredentials } from '../support/address.ts';
+import type { Cluster, Context, KubeConfig, User } from '@kubernetes/client-node';
+import { withoutCredentials } from '../support/address.ts';
 import { messageOf } from '../support/error-message.ts';
+import type { ClusterConfig } from './cluster-config.ts';
+import { ServiceAccountConfig } from './service-account-config.ts';
 
 /** Where the configuration is to come from. */
 export interface KubeConfigSource {
@@ -40,19 +43,27 @@ const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount
  * wins), else the pod's service account, else ~/.kube/config. Throws {@link NoClusterError} where there is none of
  * these, {@link KubeConfigError} where what there is cannot be used.
  */
-export function loadKubeConfig(source: KubeConfigSource): KubeConfig {
+export function loadKubeConfig(source: KubeConfigSource): ClusterConfig {
   const { kubeconfig, context, env, serviceAccountDirectory = SERVICE_ACCOUNT_DIRECTORY } = source;
   if (kubeconfig) return choose(readFile(kubeconfig), context, kubeconfig);
 
   const files = (env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');
   if (files.length > 0) return choose(merge(files), context, `KUBECONFIG=${files.join(delimiter)}`);
 
-  const inCluster = readServiceAccount(env, serviceAccountDirectory);
-  if (inCluster) return choose(inCluster, context, "the pod's service account");
+  const inCluster = ServiceAccountConfig.find(env, serviceAccountDirectory);
+  if (inCluster) return onlyContextOf(inCluster, context);
 
   const homeFile = join(env['HOME'] || homedir(), '.kube', 'config');
   if (existsSync(homeFile)) return choose(readFile(homeFile), context, homeFile);
   throw new NoClusterError();
+}
+
+/** client-node is loaded only where there is a kubeconfig to read: it needs a third of a second, and 60 MB. */
+function newKubeConfig(): KubeConfig {
+  const { KubeConfig: Class } = createRequire(import.meta.url)('@kubernetes/client-node') as {
+    readonly KubeConfig: typeof KubeConfig;
+  };
+  return new Class();
 }
 
 function readFile(file: string): KubeConfig {
@@ -65,7 +76,7 @@ function readFile(file: string): KubeConfig {
   if (text.trim() === '')
     throw new KubeConfigError(`The kubeconfig ${file} is empty: give one that names a cluster`);
   try {
-    const kubeConfig = new KubeConfig();
+    const kubeConfig = newKubeConfig();
     kubeConfig.loadFromString(text);
     kubeConfig.makePathsAbsolute(dirname(file));
     return kubeConfig;
@@ -92,7 +103,7 @@ function merge(files: readonly string[]): KubeConfig {
     );
   }
   const parts = existing.map(readFile);
-  const merged = new KubeConfig();
+  const merged = newKubeConfig();
   merged.loadFromOptions({
     clusters: firstOfEachName(parts.flatMap((part) => part.getClusters())),
     users: firstOfEachName(parts.flatMap((part) => part.getUsers())),
@@ -106,24 +117,10 @@ function firstOfEachName<T extends { readonly name: string }>(named: readonly T[
   return named.filter((one, index) => named.findIndex(({ name }) => name === one.name) === index);
 }
 
-function readServiceAccount(env: KubeConfigSource['env'], directory: string): KubeConfig | undefined {
-  const host = env['KUBERNETES_SERVICE_HOST'];
-  const port = env['KUBERNETES_SERVICE_PORT'];
-  const tokenFile = join(directory, 'token');
-  const caFile = join(directory, 'ca.crt');
-  if (!host || !port || !existsSync(tokenFile) || !existsSync(caFile)) return undefined;
-  const name = 'in-cluster';
-  const server = `https://${hostAndPort(host, port)}`;
-  return assemble(
-    { name, server, caFile, skipTLSVerify: false },
-    { name, authProvider: { name: 'tokenFile', config: { tokenFile } } },
-    { name, cluster: name, user: name, ...namespaceIn(directory) },
-  );
-}
-
-function namespaceIn(directory: string): { namespace?: string } {
-  const file = join(directory, 'namespace');
-  return existsSync(file) ? { namespace: readFileSync(file, 'utf8').trim() } : {};
+function onlyContextOf(inCluster: ServiceAccountConfig, wanted: string | undefined): ServiceAccountConfig {
+  const name = inCluster.getCurrentContext();
+  if (!wanted || wanted === name) return inCluster;
+  throw new KubeConfigError(`the pod's service account has no context ${wanted} (it has: ${name})`);
 }
 
 /** Settles on one context and makes sure of all that it refers to. */
@@ -165,7 +162,7 @@ function shown(name: unknown): string {
 }
 
 function assemble(cluster: Cluster, user: User, context: Context): KubeConfig {
-  const kubeConfig = new KubeConfig();
+  const kubeConfig = newKubeConfig();
   kubeConfig.loadFromOptions({
     clusters: [cluster],
     users: [user],

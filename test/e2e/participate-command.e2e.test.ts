@@ -1,0 +1,200 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, type TestContext, test } from 'vitest';
+import { ownCandidatesPath } from '../control-plane/candidate-resource.ts';
+import { readLease } from '../control-plane/cluster-objects.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { eventually } from './coordinator.ts';
+import { startGatelessCluster } from './gateless-cluster.ts';
+import { type ParticipateProcess, participantKubeconfig, startParticipate } from './participate-process.ts';
+
+const testTimeout = 300_000;
+const quick = ['--lease-duration', '6s', '--renew-deadline', '4s', '--retry-period', '1s'] as const;
+const LEASE_MS = 6000;
+
+interface Cluster {
+  readonly plane: ControlPlane;
+  start(args: readonly string[]): ParticipateProcess;
+}
+
+/** A cluster as most are: without the feature gate, and with programs that may do what the chart lets a participant do. */
+async function startCluster(context: TestContext): Promise<Cluster> {
+  const { plane } = await startGatelessCluster('1.36.3', context);
+  const kubeconfig = await participantKubeconfig(plane);
+  return {
+    plane,
+    start(args) {
+      const participate = startParticipate(kubeconfig, args);
+      context.onTestFinished(() => participate.signal('SIGKILL'));
+      return participate;
+    },
+  };
+}
+
+const holderOf = (plane: ControlPlane, name: string) =>
+  readLease(plane, { namespace: 'default', name }).then((lease) => lease?.spec.holderIdentity);
+
+async function candidatesOf(plane: ControlPlane): Promise<readonly string[]> {
+  const list = await plane.request<{ items: { metadata: { name: string } }[] }>(
+    'GET',
+    ownCandidatesPath('default'),
+  );
+  return list.items.map(({ metadata }) => metadata.name);
+}
+
+describe('participate with a command', () => {
+  test('never has two of them run, whatever happens to those who run them', {
+    timeout: testTimeout,
+  }, async (context) => {
+    const { plane, start } = await startCluster(context);
+    const file = join(plane.directory, 'written');
+    const lines = () => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []);
+    const last = () => lines().at(-1)?.split(' ')[0];
+    const script = `exec >>${file}; while :; do echo "$CLE_HOLDER $CLE_FENCING_TOKEN"; sleep 0.01; done`;
+    const wrap = (name: string) =>
+      start(['web', '--identity', name, ...quick, '--', '/bin/sh', '-c', script]);
+    const programs: Record<string, ParticipateProcess> = { a: wrap('a'), b: wrap('b') };
+    const other = (name: string) => (name === 'a' ? 'b' : 'a');
+    const leads = (name: string) => eventually(() => last() === name || undefined, `${name} leads`, 40_000);
+
+    let leader = await eventually(last, 'one of them leads');
+
+    // Its wrapper is killed: nobody could tell the command to end, which ends all the same.
+    programs[leader]?.signal('SIGKILL');
+    const killedAt = lines().length;
+    await programs[leader]?.ended;
+    leader = other(leader);
+    await leads(leader);
+    expect(lines().length).toBeGreaterThan(killedAt);
+    programs[other(leader)] = wrap(other(leader));
+    await programs[other(leader)]?.logged('Stands as candidate');
+
+    // For as long as the former leader could still believe in its Lease, a release would have to wait (rule 8).
+    await sleep(LEASE_MS);
+
+    // It is stopped in good order: the other one need not wait for its Lease to run out.
+    programs[leader]?.signal('SIGTERM');
+    const toldAt = performance.now();
+    expect(await programs[leader]?.ended).toBe(143);
+    leader = other(leader);
+    await leads(leader);
+    expect(performance.now() - toldAt).toBeLessThan(LEASE_MS / 2);
+    programs[other(leader)] = wrap(other(leader));
+    await programs[other(leader)]?.logged('Stands as candidate');
+
+    // It does not run for longer than its Lease lasts, and finds itself replaced.
+    programs[leader]?.signal('SIGSTOP');
+    const frozen = leader;
+    leader = other(leader);
+    await leads(leader);
+    programs[frozen]?.signal('SIGCONT');
+    await programs[frozen]?.logged('Leads no longer');
+    await sleep(1000);
+    expect(last()).toBe(leader);
+
+    // It stands again, and leads again when it is its turn.
+    programs[leader]?.signal('SIGTERM');
+    await leads(frozen);
+    programs[frozen]?.signal('SIGTERM');
+    expect(await programs[frozen]?.ended).toBe(143);
+    await eventually(
+      async () => (await candidatesOf(plane)).length === 0 || undefined,
+      'no candidates are left',
+    );
+
+    const runs = lines().filter((line, index, all) => line !== all[index - 1]);
+    const tokens = runs.map((line) => Number(line.split(' ')[1]));
+    expect(runs.length).toBeGreaterThanOrEqual(5);
+    // Were two of them to write at once, each would have more than one run; and no token ever goes back.
+    expect(tokens).toEqual([...new Set(tokens)].sort((x, y) => x - y));
+  });
+});
+
+describe('participate without a command', () => {
+  test('tells a program who leads, and does as the program says', {
+    timeout: testTimeout,
+  }, async (context) => {
+    const { plane, start } = await startCluster(context);
+    let isWell = false;
+    const program = createServer((_request, response) => {
+      response.writeHead(isWell ? 204 : 500).end();
+    });
+    await new Promise<void>((resolve) => program.listen(0, '127.0.0.1', resolve));
+    context.onTestFinished(() => void program.close());
+    const { port } = program.address() as AddressInfo;
+    const file = join(plane.directory, 'leader.json');
+    const sidecar = start([
+      'web',
+      ...['--identity', 'first', '--listen', '127.0.0.1:0', '--file', file],
+      ...['--ready-url', `http://127.0.0.1:${port}/readyz`, '--labels', 'zone=b', ...quick],
+    ]);
+    const isLeading = async () => (await sidecar.ask('/leader')).status === 200 || undefined;
+
+    // It is no candidate before the program is well.
+    await sidecar.logged('Standing');
+    await sleep(3000);
+    expect(await candidatesOf(plane)).toEqual([]);
+    expect(await sidecar.ask('/leader')).toMatchObject({ status: 503 });
+    isWell = true;
+    await eventually(isLeading, 'it leads');
+    expect(await sidecar.ask('/')).toEqual({ status: 200, body: '{"name":"first"}\n' });
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
+      leading: true,
+      holder: 'first',
+      lease: 'default/web',
+    });
+    expect((await sidecar.ask('/metrics')).body).toContain('leader_election_master_status');
+
+    // It yields when the program is not well.
+    isWell = false;
+    await eventually(async () => ((await isLeading()) ? undefined : true), 'it does not lead');
+    await eventually(
+      async () => (await holderOf(plane, 'web')) === '' || undefined,
+      'it has released the Lease',
+    );
+    await eventually(async () => (await candidatesOf(plane)).length === 0 || undefined, 'it is no candidate');
+    isWell = true;
+    await eventually(isLeading, 'it leads again');
+
+    // The program gives up the lead: a second candidate is there to take it.
+    const second = start(['web', '--identity', 'second', '--listen', '127.0.0.1:0', ...quick]);
+    await second.logged('Stands as candidate');
+    expect(await sidecar.ask('/resign', 'POST')).toMatchObject({ status: 200 });
+    await eventually(async () => (await second.ask('/leader')).status === 200 || undefined, 'second leads');
+    expect(await sidecar.ask('/')).toEqual({ status: 200, body: '{"name":"second"}\n' });
+
+    for (const each of [second, sidecar]) {
+      each.signal('SIGTERM');
+      expect(await each.ended).toBe(0);
+    }
+    expect(await candidatesOf(plane)).toEqual([]);
+    expect(await holderOf(plane, 'web')).toBe('');
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ leading: false });
+  });
+
+  test('is the candidate of a program with an elector of its own', {
+    timeout: testTimeout,
+  }, async (context) => {
+    const { plane, start } = await startCluster(context);
+    const electors = await plane.startElectors();
+    const candidate = start(['web', '--candidate-only', '--identity', 'go-1']);
+    await electors.start({
+      id: 'go-1',
+      lease: 'web',
+      mode: 'elector-only',
+      leaseDuration: '6s',
+      renewDeadline: '4s',
+      retryPeriod: '1s',
+    });
+    await electors.waitFor({ id: 'go-1', event: 'startedLeading' });
+    candidate.signal('SIGTERM');
+    expect(await candidate.ended).toBe(0);
+    expect(await candidatesOf(plane)).toEqual([]);
+    // What the program leads is its own affair.
+    expect(await holderOf(plane, 'web')).toBe('go-1');
+    expect(electors.leading()).toEqual(['go-1']);
+  });
+});

@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { loadAllYaml } from '@kubernetes/client-node';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import type { LogLine } from '../support/log-line.ts';
+import { eventually } from './coordinator.ts';
+
+const ROLE = 'coordinated-leader-election:participant';
+const account = { namespace: 'default', name: 'web' } as const;
+
+/** `participate`, running as a process of its own from `src/main.ts`. */
+export interface ParticipateProcess {
+  readonly pid: number;
+  /** Everything logged so far. */
+  readonly log: readonly LogLine[];
+  /** Resolves to its exit code, or to null when a signal has ended it. */
+  readonly ended: Promise<number | null>;
+  /** The first log line with this message, be it past or still to come. */
+  logged(msg: string): Promise<LogLine>;
+  /** GET, unless another method is given, of a sidecar's endpoint. */
+  ask(path: string, method?: string): Promise<{ readonly status: number; readonly body: string }>;
+  signal(signal: NodeJS.Signals): void;
+}
+
+/** A kubeconfig of a ServiceAccount that may do what a participant of the chart may do, in its own namespace. */
+export async function participantKubeconfig(plane: ControlPlane): Promise<string> {
+  const manifests = loadAllYaml(
+    await readFile(new URL('../../deploy/coordinator.yaml', import.meta.url), 'utf8'),
+  ) as { readonly kind: string; readonly metadata: { readonly name: string } }[];
+  const role = manifests.find(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === ROLE);
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  await plane.request('POST', `${rbac}/clusterroles`, role);
+  await plane.request('POST', `/api/v1/namespaces/${account.namespace}/serviceaccounts`, {
+    metadata: { name: account.name },
+  });
+  await plane.request('POST', `${rbac}/namespaces/${account.namespace}/rolebindings`, {
+    metadata: { name: 'participant' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: ROLE },
+    subjects: [{ kind: 'ServiceAccount', ...account }],
+  });
+  return plane.kubeconfigFor({ serviceAccount: account });
+}
+
+/** Starts it with arguments of `participate`, in its environment nothing but a PATH. */
+export function startParticipate(kubeconfig: string, args: readonly string[]): ParticipateProcess {
+  const main = new URL('../../src/main.ts', import.meta.url).pathname;
+  const [lease = '', ...more] = args;
+  const child = spawn(process.execPath, [main, 'participate', lease, '--kubeconfig', kubeconfig, ...more], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'] },
+  });
+  // A test that crashes must leave nothing behind.
+  process.once('exit', () => child.kill('SIGKILL'));
+  const log: LogLine[] = [];
+  let rest = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface(stream).on('line', (text) => {
+      if (text.startsWith('{')) log.push(JSON.parse(text) as LogLine);
+      else rest += `${text}\n`;
+    });
+  }
+  const logged = (msg: string) =>
+    eventually(
+      () => log.find((line) => line.msg === msg),
+      `${msg}, of ${args.join(' ')}: ${log.map((line) => line.msg).join()} ${rest}`,
+    );
+  return {
+    pid: child.pid ?? -1,
+    log,
+    ended: once(child, 'exit').then(([code]) => code as number | null),
+    logged,
+    async ask(path, method = 'GET') {
+      const { listen } = await logged('Standing');
+      const { port } = listen as { port: number };
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, { method });
+      return { status: response.status, body: await response.text() };
+    },
+    signal: (signal) => {
+      child.kill(signal);
+    },
+  };
+}
