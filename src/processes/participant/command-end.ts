@@ -22,9 +22,12 @@ export function exitCodeOf(end: CommandEnd): number {
   }
 }
 
+/** The system's codes for having too much to do at present. */
+const PASSING = ['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'];
+
 /** Whether another attempt would end the same way. */
-export function isHopeless({ kind }: CommandEnd): boolean {
-  return kind === 'notStarted';
+export function isHopeless(end: CommandEnd): boolean {
+  return end.kind === 'notStarted' && !PASSING.includes(end.code);
 }
 
 /** Why a command could not be started, and what to do. */

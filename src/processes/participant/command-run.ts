@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import type { Participant } from '../../participant/participant.ts';
 import type { Term } from '../../participant/term.ts';
 import { Backoff, type BackoffOptions } from '../../support/backoff.ts';
 import { sleep } from '../../support/clock.ts';
+import { messageOf } from '../../support/error-message.ts';
 import type { Host } from '../../support/host.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import {
@@ -135,28 +136,12 @@ export class CommandRun {
   #start(): void {
     const { command, host, logger, leaseDurationMs } = this.#parts;
     const run = this.#run;
-    const [file = '', ...args] = command;
     if (!run) return;
-    const { lease, holder, fencingToken } = run.term;
-    const child = spawn(file, args, {
-      // A process group of its own, by which all that it starts can be ended.
-      detached: true,
-      stdio: 'inherit',
-      env: {
-        ...host.env,
-        CLE_LEASE: `${lease.namespace}/${lease.name}`,
-        CLE_HOLDER: holder,
-        CLE_FENCING_TOKEN: String(fencingToken),
-      },
-    });
-    child.once('error', (error: NodeJS.ErrnoException) => {
-      // Any other error is one of a signal that could not be sent.
-      if (child.pid === undefined) this.#ended({ kind: 'notStarted', code: error.code ?? error.message });
-    });
-    child.once('exit', (code, signal) =>
-      this.#ended(signal === null ? { kind: 'exited', code: code ?? 0 } : { kind: 'killed', signal }),
-    );
-    if (child.pid === undefined) return;
+    const child = this.#spawn(run.term);
+    if (child?.pid === undefined) return;
+    const { fencingToken } = run.term;
+    logger.info({ command: command[0], pid: child.pid, fencingToken }, 'Started the command');
+    this.#pauses.succeeded();
     const group = new ProcessGroup(child.pid, host);
     const mayLiveMs = () => run.term.until() - GUARD_MARGIN_MS;
     const guard = startGroupGuard(group.id, mayLiveMs(), () =>
@@ -165,8 +150,41 @@ export class CommandRun {
     this.#run = { ...run, group, guard };
     run.undo.push(host.beforeExit(() => group.signal('SIGKILL')));
     if (guard) this.#keepTelling(guard, mayLiveMs, leaseDurationMs / 3);
-    this.#pauses.succeeded();
-    logger.info({ command: file, pid: child.pid, fencingToken }, 'Started the command');
+    else logger.info({}, 'No /bin/sh guards the command: only the end of its container ends it by force');
+  }
+
+  /** What cannot be started has ended. */
+  #spawn({ lease, holder, fencingToken }: Term): ChildProcess | undefined {
+    const { command, host } = this.#parts;
+    const [file = '', ...args] = command;
+    const notStarted = (error: unknown) => {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : messageOf(error);
+      this.#ended({ kind: 'notStarted', code });
+    };
+    try {
+      const child = spawn(file, args, {
+        // A process group of its own, by which all that it starts can be ended.
+        detached: true,
+        stdio: 'inherit',
+        env: {
+          ...host.env,
+          CLE_LEASE: `${lease.namespace}/${lease.name}`,
+          CLE_HOLDER: holder,
+          CLE_FENCING_TOKEN: String(fencingToken),
+        },
+      });
+      child.on('error', (error) => {
+        // Any other error is one of a signal that could not be sent.
+        if (child.pid === undefined) notStarted(error);
+      });
+      child.once('exit', (code, signal) =>
+        this.#ended(signal === null ? { kind: 'exited', code: code ?? 0 } : { kind: 'killed', signal }),
+      );
+      return child;
+    } catch (error) {
+      notStarted(error);
+      return undefined;
+    }
   }
 
   /** The guard must hear of every renewal before it would have to act. */

@@ -31,7 +31,7 @@ export async function watchReadiness(
 ): Promise<void> {
   let readiness = notReadyYet;
   while (!signal.aborted) {
-    const next = judge(readiness, await answersOk(url, clock));
+    const next = judge(readiness, await answersOk(url, clock, signal));
     if (signal.aborted) return;
     if (next.isReady !== readiness.isReady) onChange(next.isReady);
     readiness = next;
@@ -39,12 +39,13 @@ export async function watchReadiness(
   }
 }
 
-async function answersOk(url: URL, clock: Clock): Promise<boolean> {
+async function answersOk(url: URL, clock: Clock, ending: AbortSignal): Promise<boolean> {
   const timeout = new AbortController();
+  const signal = AbortSignal.any([timeout.signal, ending]);
   const cancel = clock.setTimer(() => timeout.abort(), TIMEOUT_MS);
   try {
     return await new Promise<boolean>((resolve, reject) => {
-      const asked = get(url, { signal: timeout.signal, agent: false }, ({ statusCode = 0 }) => {
+      const asked = get(url, { signal, agent: false }, ({ statusCode = 0 }) => {
         resolve(statusCode >= 200 && statusCode < 300);
         // What else it says does not matter.
         asked.destroy();
