@@ -1,0 +1,139 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { kubeconfigText } from '../../../src/apiserver/access/kubeconfig-text.ts';
+import { CUSTOM_API_VERSION } from '../../../src/coordination/candidate-sources.ts';
+import { runParticipant } from '../../../src/processes/participant/participant-process.ts';
+import { type ParticipateSettings, participateSettings } from '../../../src/settings/participate-settings.ts';
+import { type GivenFlags, resolveSettings } from '../../../src/settings/settings-table.ts';
+import { type EmbeddedCluster, startEmbeddedCluster } from '../../embedded/embedded-cluster.ts';
+import { SimHost } from '../../support/make-host.ts';
+
+const candidatesPath = `/apis/${CUSTOM_API_VERSION}/namespaces/default/leasecandidates`;
+
+interface Candidate {
+  readonly metadata: { readonly name: string; readonly labels?: object; readonly ownerReferences?: object };
+  readonly spec: object;
+}
+
+let cluster: EmbeddedCluster;
+let folder: string;
+let kubeconfig: string;
+const hosts: SimHost[] = [];
+
+beforeAll(async () => {
+  cluster = await startEmbeddedCluster({ leaseCandidateVersions: [CUSTOM_API_VERSION] });
+  folder = mkdtempSync(join(tmpdir(), 'participant-process-'));
+  kubeconfig = writeKubeconfig('kubeconfig', cluster.url);
+});
+afterAll(async () => {
+  await cluster.stop();
+  rmSync(folder, { recursive: true });
+});
+afterEach(() => {
+  for (const host of hosts.splice(0)) host.stop();
+});
+
+function writeKubeconfig(name: string, server: string): string {
+  const file = join(folder, name);
+  const ca = readFileSync(cluster.caFile, 'utf8');
+  writeFileSync(file, kubeconfigText({ server, ca, token: cluster.adminToken }));
+  return file;
+}
+
+function start(
+  flags: GivenFlags<ParticipateSettings>,
+  { command = [], env = {} }: { command?: readonly string[]; env?: Record<string, string> } = {},
+) {
+  const host = new SimHost({ env });
+  hosts.push(host);
+  const settings = resolveSettings(participateSettings, { kubeconfig, listen: '127.0.0.1:0', ...flags }, {});
+  return { host, ended: runParticipant('web', command, settings, host) };
+}
+
+const candidates = async () => (await cluster.request<{ items: Candidate[] }>('GET', candidatesPath)).items;
+
+async function untilThere(count: number): Promise<readonly Candidate[]> {
+  for (;;) {
+    const found = await candidates();
+    if (found.length === count) return found;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+describe('taking part for a program', () => {
+  test('publishes a candidate that says what it was told of the pod, and takes it back', async () => {
+    const labels = join(folder, 'labels');
+    writeFileSync(labels, 'zone="b"\napp="web"\n');
+    const { host, ended } = start(
+      { labels: `@${labels}`, binaryVersion: '1.4.2', emulationVersion: '1.4.0', priority: '-3' },
+      { env: { POD_NAME: 'web-0', POD_UID: '12345678-9abc-4def-8123-456789abcdef' } },
+    );
+    const [candidate] = await untilThere(1);
+    expect(candidate).toMatchObject({
+      metadata: {
+        name: 'web-0-12345678',
+        labels: { zone: 'b', app: 'web' },
+        ownerReferences: [{ kind: 'Pod', name: 'web-0', uid: '12345678-9abc-4def-8123-456789abcdef' }],
+      },
+      spec: { leaseName: 'web', binaryVersion: '1.4.2', emulationVersion: '1.4.0', priority: -3 },
+    });
+    host.stop();
+    expect(await ended).toBe(0);
+    expect(await candidates()).toEqual([]);
+    expect(host.said.out).toContain('"lease":"default/web"');
+  });
+
+  test('that is to run a command ends at SIGTERM before anything leads, and never starts it', async () => {
+    const written = join(folder, 'written');
+    const { host, ended } = start({}, { command: ['/bin/sh', '-c', `echo x > ${written}`] });
+    await untilThere(1);
+    host.signal('SIGHUP');
+    expect(await candidates()).toHaveLength(1);
+    host.signal('SIGTERM');
+    expect(await ended).toBe(0);
+    expect(await candidates()).toEqual([]);
+    expect(existsSync(written)).toBe(false);
+    // The standard output is the command's.
+    expect(host.said.out).toBe('');
+    expect(host.said.err).toContain('"msg":"Standing"');
+  });
+
+  test('ends at SIGTERM although the API server cannot be reached', async () => {
+    const { host, ended } = start(
+      { kubeconfig: writeKubeconfig('nowhere', 'https://127.0.0.1:9') },
+      { command: ['true'] },
+    );
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    host.signal('SIGTERM');
+    expect(await ended).toBe(0);
+  });
+
+  test('is no candidate as long as the program is not well', async () => {
+    const { ended, host } = start({ readyUrl: 'http://127.0.0.1:9/readyz' });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await candidates()).toEqual([]);
+    host.stop();
+    expect(await ended).toBe(0);
+  });
+
+  test('is refused where the address is taken, with what to do', async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const { port } = taken.address() as AddressInfo;
+    await expect(start({ listen: `127.0.0.1:${port}` }).ended).rejects.toThrow('address already in use');
+    taken.close();
+  });
+
+  test.each<{ flags: GivenFlags<ParticipateSettings>; want: string }>([
+    { flags: { identity: 'Web_1' }, want: 'is no name of a LeaseCandidate' },
+    { flags: { labels: '@/nowhere/labels' }, want: '--labels @/nowhere/labels cannot be used' },
+    { flags: { file: '/nowhere/leader.json' }, want: '--file /nowhere/leader.json cannot be used' },
+    { flags: { kubeconfig: '/nowhere/kubeconfig' }, want: 'Cannot read the kubeconfig' },
+  ])('is refused with $flags', async ({ flags, want }) => {
+    await expect(start(flags).ended).rejects.toThrow(want);
+  });
+});
