@@ -82,7 +82,8 @@ const settings: SettingsTable<ParticipateSettings>['settings'] = {
   binaryVersion: {
     flag: 'binary-version',
     placeholder: '<version>',
-    default: '0.0.0',
+    // Below whatever a later release names. 0.0.0 is none to a kube-apiserver.
+    default: '0.0.1',
     description: "the program's version",
     group: CANDIDATE,
     parse: version,

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { loadAllYaml } from '@kubernetes/client-node';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { ownCandidatesPath } from '../control-plane/candidate-resource.ts';
 import { readLease } from '../control-plane/cluster-objects.ts';
@@ -196,5 +197,22 @@ describe('participate without a command', () => {
     // What the program leads is its own affair.
     expect(await holderOf(plane, 'web')).toBe('go-1');
     expect(electors.leading()).toEqual(['go-1']);
+  });
+});
+
+describe('the examples of taking part', () => {
+  test('are what a kube-apiserver takes', { timeout: testTimeout }, async (context) => {
+    const { plane } = await startCluster(context);
+    const paths: Readonly<Record<string, string>> = {
+      ServiceAccount: '/api/v1/namespaces/default/serviceaccounts',
+      RoleBinding: '/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings',
+      Deployment: '/apis/apps/v1/namespaces/default/deployments',
+    };
+    for (const file of ['wrapper.yaml', 'sidecar.yaml']) {
+      const text = readFileSync(new URL(`../../examples/${file}`, import.meta.url), 'utf8');
+      for (const manifest of loadAllYaml(text) as { readonly kind: string }[]) {
+        await plane.request('POST', `${paths[manifest.kind]}?dryRun=All&fieldValidation=Strict`, manifest);
+      }
+    }
   });
 });

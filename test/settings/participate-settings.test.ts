@@ -22,7 +22,7 @@ describe('the settings of participate', () => {
       leaseDurationSeconds: 15,
       renewDeadlineMs: 10_000,
       retryPeriodMs: 2000,
-      binaryVersion: '0.0.0',
+      binaryVersion: '0.0.1',
       priority: 0,
       labels: { given: {} },
       listen: { host: '127.0.0.1', port: 4040 },
@@ -48,7 +48,7 @@ describe('the settings of participate', () => {
     { flags: { binaryVersion: 'v1.2' }, want: 'is not a semantic version; give e.g. 1.4.2' },
     {
       flags: { emulationVersion: '1.0.0' },
-      want: '--emulation-version (1.0.0) must not be above --binary-version (0.0.0)',
+      want: '--emulation-version (1.0.0) must not be above --binary-version (0.0.1)',
     },
     { flags: { priority: '1.5' }, want: 'is not a whole number of 32 bits' },
     {
