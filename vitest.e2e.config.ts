@@ -18,6 +18,7 @@ const operations = [
   'monitoring',
   'operations',
   'package',
+  'process-one',
   'runbooks',
   'status-page',
 ].map((name) => `test/e2e/${name}.e2e.test.ts`);

@@ -62,10 +62,9 @@ export function startParticipate(kubeconfig: string, args: readonly string[]): P
     });
   }
   const logged = (msg: string) =>
-    eventually(
-      () => log.find((line) => line.msg === msg),
-      `${msg}, of ${args.join(' ')}: ${log.map((line) => line.msg).join()} ${rest}`,
-    );
+    eventually(() => log.find((line) => line.msg === msg), msg).catch((cause: unknown) => {
+      throw new Error(`${args.join(' ')}: ${JSON.stringify(log.slice(-10))} ${rest}`, { cause });
+    });
   return {
     pid: child.pid ?? -1,
     log,

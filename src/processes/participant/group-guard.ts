@@ -17,8 +17,9 @@ const SHELL = '/bin/sh';
  * it waits for: process 1 of a container may be one that does not.
  */
 const SCRIPT = `group=$1 seconds=$2
+if timeout -s KILL 9 true; then can_wait=1; fi
 next() {
-  if command -v timeout >/dev/null; then timeout -s KILL "$seconds" "$0" -c 'read -r line && echo "$line"'
+  if [ -n "$can_wait" ]; then timeout -s KILL "$seconds" "$0" -c 'read -r line && echo "$line"'
   else read -r line && echo "$line"; fi
 }
 while seconds=$(next); do

@@ -53,7 +53,9 @@ export class Leadership {
     await untilAborted(term.signal);
     this.#tell();
     const { clock } = this.#parts;
-    await sleep(clock, Math.max(0, this.#promisedUntil - clock.now()), this.#acknowledged.signal);
+    // A Lease that another has taken by force is not to be kept by waiting.
+    const waitMs = Math.min(this.#promisedUntil - clock.now(), term.until());
+    if (waitMs > 0) await sleep(clock, waitMs, this.#acknowledged.signal);
     this.#term = undefined;
   };
 

@@ -35,7 +35,7 @@ function nameOf(action: CommandAction): string {
 
 const toEnd = 'setDeadline SIGTERM';
 
-describe('a command that runs while its candidate leads', () => {
+describe('a command that runs while its candidate leads (rule 15)', () => {
   test.each<{ story: string; restart?: boolean; events: CommandEvent[]; want: string[] }>([
     {
       story: 'ends by itself: only then does the term, and with its exit code this process',

@@ -19,7 +19,7 @@ function makeLeadership() {
   return { clock, leadership, lead };
 }
 
-describe('what a program is told of its leader', () => {
+describe('what a program is told of its leader (rule 15)', () => {
   test('names who was observed, while this candidate does not lead', () => {
     const { leadership } = makeLeadership();
     leadership.observe({ ...following, holder: 'web-2' });
@@ -79,6 +79,16 @@ describe('what a program is told of its leader', () => {
     term.end('stopped');
     await clock.advance(0);
     expect(freed).toEqual([1000]);
+  });
+
+  test('is of no use any more when another has taken the Lease by force', async () => {
+    const { clock, leadership, lead } = makeLeadership();
+    const { term, freed } = lead();
+    leadership.account();
+    await clock.advance(100);
+    term.end('lost', 0);
+    await clock.advance(0);
+    expect(freed).toEqual([100]);
   });
 
   test('is relied upon no more once the program says so', async () => {

@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readLease } from '../control-plane/cluster-objects.ts';
+import { eventually } from './coordinator.ts';
+import { startGatelessServe } from './gateless-cluster.ts';
+
+/** Leaves behind a process that ends soon, of which only process 1 can take leave, and one that does not want to end. */
+const SCRIPT = `
+/bin/sh -c '/bin/true & exit 0'
+/bin/sh -c 'trap "" TERM; while :; do sleep 0.1; done' &
+trap 'exit 5' TERM
+echo up > "$0"
+while :; do sleep 0.05; done`;
+
+const childrenOf = (pid: number): readonly number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+
+const stateOf = (pid: number): string =>
+  readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .charAt(0);
+
+test('as process 1 of a container the wrapper ends its command at SIGTERM, and what that leaves behind', {
+  timeout: 120_000,
+}, async (context) => {
+  const { plane } = await startGatelessServe(context);
+  const up = join(plane.directory, 'up');
+  const main = new URL('../../src/main.ts', import.meta.url).pathname;
+  const container = spawn(
+    'unshare',
+    [
+      ...['--pid', '--fork', '--kill-child', '--mount-proc', process.execPath, main, 'participate', 'web'],
+      ...['--kubeconfig', plane.kubeconfig, '--', '/bin/sh', '-c', SCRIPT, up],
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  context.onTestFinished(() => void container.kill('SIGKILL'));
+  let log = '';
+  container.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+  });
+  const ended = once(container, 'exit');
+  await eventually(() => existsSync(up) || undefined, `the command is up: ${log}`);
+  const [first = 0] = childrenOf(container.pid ?? 0);
+
+  // Node waits for its own children only: the one that was left behind is a zombie, which holds nothing up.
+  await eventually(
+    () => childrenOf(first).some((pid) => stateOf(pid) === 'Z') || undefined,
+    'a zombie, without which this test shows nothing',
+  );
+  process.kill(first, 'SIGTERM');
+  expect(await ended).toEqual([5, null]);
+  expect((await readLease(plane, { namespace: 'default', name: 'web' }))?.spec.holderIdentity).toBe('');
+  expect(log).toContain('Released the Lease');
+  const left = readdirSync('/proc').filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(up);
+    } catch {
+      return false;
+    }
+  });
+  expect(left).toEqual([]);
+});
