@@ -38,11 +38,13 @@ export class Leadership {
   readonly #listeners = new Set<() => void>();
   #holder = '';
   #term: Term | undefined;
-  #promisedUntil: Instant = Number.NEGATIVE_INFINITY;
+  #promisedUntil: Instant;
   #acknowledged = new AbortController();
 
   constructor(parts: LeadershipParts) {
     this.#parts = parts;
+    // An earlier process of this pod, under the same identity, may have said something right before it ended.
+    this.#promisedUntil = parts.clock.now() + LONGEST_PROMISE_MS;
   }
 
   /** Leads in the name of the program; resolves once nobody believes any more that it leads. */

@@ -74,11 +74,23 @@ describe('what a program is told of its leader (rule 15)', () => {
 
   test('is relied upon by nobody where nobody has asked: the Lease goes at once', async () => {
     const { clock, lead } = makeLeadership();
+    await clock.advance(5000);
     const { term, freed } = lead();
     await clock.advance(1000);
     term.end('stopped');
     await clock.advance(0);
-    expect(freed).toEqual([1000]);
+    expect(freed).toEqual([6000]);
+  });
+
+  test('may have been told right before this process began, by another that is gone', async () => {
+    const { clock, lead } = makeLeadership();
+    await clock.advance(1000);
+    const { term, freed } = lead();
+    term.end('yielded');
+    await clock.advance(3999);
+    expect(freed).toEqual([]);
+    await clock.advance(1);
+    expect(freed).toEqual([5000]);
   });
 
   test('is of no use any more when another has taken the Lease by force', async () => {
