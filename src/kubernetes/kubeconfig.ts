@@ -58,7 +58,7 @@ export function loadKubeConfig(source: KubeConfigSource): ClusterConfig {
   throw new NoClusterError();
 }
 
-/** client-node is loaded only where there is a kubeconfig to read: it needs a third of a second, and 60 MB. */
+/** client-node is loaded only where there is a kubeconfig to read: it needs a third of a second, and over 40 MB. */
 function newKubeConfig(): KubeConfig {
   const { KubeConfig: Class } = createRequire(import.meta.url)('@kubernetes/client-node') as {
     readonly KubeConfig: typeof KubeConfig;

@@ -10,7 +10,7 @@ const KEEP_ALIVE_DELAY_MS = 30_000;
 
 /**
  * The cluster of the pod that this process runs in, by the pod's service account. client-node could read that as well, but
- * needs 60 MB to do so, which is most of what a sidecar would need.
+ * needs over 40 MB to do so, which is more than all else that a sidecar has of its own.
  */
 export class ServiceAccountConfig implements ClusterConfig {
   readonly #cluster: Cluster;
