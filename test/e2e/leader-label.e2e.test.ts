@@ -19,7 +19,7 @@ const label = 'coordinated-leader-election.dev/web';
 const args = ['--leader-label'];
 
 interface Pod {
-  readonly metadata: { readonly name: string; readonly uid: string };
+  readonly metadata: { readonly name: string; readonly uid: string; readonly deletionTimestamp?: string };
   readonly status: { readonly podIP?: string };
 }
 
@@ -73,9 +73,13 @@ describe('the label of a leader', () => {
   async function ownCandidates(): Promise<void> {
     const pods = await items<Pod>(plane, `/api/v1/namespaces/${namespace}/pods?labelSelector=app=web`);
     for (const { metadata } of pods) {
+      if (metadata.deletionTimestamp !== undefined) continue;
       const owner = { apiVersion: 'v1', kind: 'Pod', name: metadata.name, uid: metadata.uid };
       const path = candidatePath({ namespace, name: metadata.name });
-      await plane.request('PATCH', path, { metadata: { ownerReferences: [owner] } });
+      const own = () =>
+        plane.request('PATCH', path, { metadata: { ownerReferences: [owner] } }).catch(() => undefined);
+      // A leader is succeeded sooner than the Pod in its place has started.
+      await eventually(own, `${metadata.name} has a candidate`, 60_000);
     }
   }
 
