@@ -89,6 +89,13 @@ function checkVersions(binaryVersion: string, emulationVersion: string): void {
     emulationVersion,
     `is above binaryVersion ${binaryVersion}; give that or a lower one`,
   );
+  // Kubernetes' own LeaseCandidates take it for none.
+  check(
+    emulation?.compare('0.0.0') !== 0,
+    'emulationVersion',
+    emulationVersion,
+    'is taken for none by the API server; give 0.0.1 or a higher one',
+  );
 }
 
 function timingOf(options: ParticipateOptions): ElectorTiming {

@@ -190,15 +190,17 @@ export class CommandRun {
   /** The guard must hear of every renewal before it would have to act. */
   #keepTelling(guard: GroupGuard, mayLiveMs: () => number, periodMs: number): void {
     const run = this.#run;
+    let cancel = () => {};
+    const schedule = () => {
+      cancel = this.#parts.host.clock.setTimer(again, periodMs);
+    };
     const again = () => {
       if (run?.term.signal.aborted) return;
       guard.extend(mayLiveMs());
       schedule();
     };
-    const schedule = () => {
-      run?.undo.push(this.#parts.host.clock.setTimer(again, periodMs));
-    };
     schedule();
+    run?.undo.push(() => cancel());
   }
 
   /** A command that ends again and again must not keep the Lease from others, nor the API server busy. */
@@ -239,11 +241,16 @@ export class CommandRun {
     }
     run?.group?.signal('SIGTERM');
     this.#outOfTimeIn(Math.min(CLEARING_MS, (run?.term.until() ?? 0) - KILL_MARGIN_MS));
+    let cancel = () => {};
+    const lookLater = () => {
+      cancel = clock.setTimer(look, LOOK_AGAIN_MS);
+    };
     const look = () => {
       if (isGone()) this.#happened({ kind: 'cleared' });
-      else run?.undo.push(clock.setTimer(look, LOOK_AGAIN_MS));
+      else lookLater();
     };
-    run?.undo.push(clock.setTimer(look, LOOK_AGAIN_MS));
+    lookLater();
+    run?.undo.push(() => cancel());
   }
 
   #outOfTimeIn(ms: number): void {
