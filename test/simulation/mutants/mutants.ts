@@ -80,7 +80,7 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   mutant('fences-the-silent', 'fences a holder that has not renewed since it was told', [
     'election/fence.ts',
-    'record.since >= noted.since + 2 * settings.electionDurationMs;',
+    'record.renewTime !== noted.renewTime &&\n    record.since >= noted.since + 2 * settings.electionDurationMs;',
     'view.at >= noted.since + 2 * settings.electionDurationMs;',
   ]),
   mutant('short-fence', 'fences a Lease for a second', [
