@@ -293,6 +293,8 @@ describe('what helm prints after an install', () => {
       onTestFinished(() => kubectl.remove());
       const crds = ['--set', `crds.install=${isDefined}`];
       const text = await notes('--dry-run=server', '--kubeconfig', plane.kubeconfig, ...crds);
+      // There is a built-in controller where the gate is on.
+      expect(text.includes('built-in controller')).toBe(!isDefined);
       if (isDefined) await installCandidateResource(plane);
       const [, candidate = ''] = /<<EOF\n(.*)\nEOF\n/s.exec(text) ?? [];
       const input = candidate.replace(/\$\(date .*\)/, '2026-11-21T00:00:00.000000Z');

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,7 +11,7 @@ import { eventually } from './coordinator.ts';
 import { imagesWithScheduler, type PodCluster, startPodCluster } from './pod-cluster.ts';
 import { openShell, type Shell } from './runbooks/shell.ts';
 
-/** What docs/operations.md supposes: a cluster with two control-plane nodes, and somebody's shell in a clone. */
+/** What docs/operations.md supposes: a cluster with two nodes, and somebody's shell in a clone. */
 export interface OperationsSite {
   readonly cluster: PodCluster;
   readonly audit: AuditLog;
@@ -28,31 +28,51 @@ sudo() { "$@"; }
 eval "\${*//\\/etc\\/kubernetes\\/manifests/${manifests}/$node}"
 `;
 
-/** Starts it all; resolves when the built-in controller coordinates. */
-export async function startOperationsSite(): Promise<OperationsSite> {
+/** A cluster as providers have them: without the feature gate, with nodes that are nobody's but the provider's. */
+export async function startAnySite(): Promise<OperationsSite> {
   const home = await mkdtemp(join(tmpdir(), 'operations-'));
   const audit = await prepareAuditLog();
-  const programs = join(home, 'bin');
+  const cluster = await startPodCluster({
+    plane: { coordinatedLeaderElection: false, extraApiServerArgs: audit.apiServerArgs },
+    nodes: [{ nodeName: 'worker-1' }, { nodeName: 'worker-2' }],
+  });
+  return siteIn(cluster, audit, home);
+}
+
+/** A cluster with the feature gate, with two control-plane nodes; resolves when the built-in controller coordinates. */
+export async function startGateSite(): Promise<OperationsSite> {
+  const home = await mkdtemp(join(tmpdir(), 'operations-'));
+  const audit = await prepareAuditLog();
   const manifests = join(home, 'manifests');
-  await mkdir(programs);
   for (const name of nodeNames) await mkdir(join(manifests, name), { recursive: true });
   const cluster = await startPodCluster({
     plane: { extraApiServerArgs: audit.apiServerArgs },
     nodes: await nodesWithManifests(manifests),
     hasScheduler: false,
   });
-  const { kubeconfig } = cluster.plane;
-  await writeFile(join(programs, 'ssh'), ssh(manifests));
-  await chmod(join(programs, 'ssh'), 0o755);
   for (const name of nodeNames) {
-    await writeFile(join(manifests, name, 'kube-scheduler.yaml'), schedulerManifest(kubeconfig));
+    await writeFile(
+      join(manifests, name, 'kube-scheduler.yaml'),
+      schedulerManifest(cluster.plane.kubeconfig),
+    );
     // The first leads before there is a second one: which of them it is, is not left to chance.
     await eventually(() => leadsScheduling(cluster.plane, nodeNames[0]), `${nodeNames[0]} schedules`, 60_000);
     // Of candidates of the same second, the built-in controller prefers now the one and now the other.
     await sleep(1_100);
   }
-  const shell = await openShell(kubeconfig, {
-    folders: [programs, join(home, 'npm', 'bin'), dirname(process.execPath), dirname(await whichNpm())],
+  return siteIn(cluster, audit, home);
+}
+
+/** `home` is removed with the site. */
+async function siteIn(cluster: PodCluster, audit: AuditLog, home: string): Promise<OperationsSite> {
+  const programs = join(home, 'bin');
+  await mkdir(programs);
+  await writeFile(join(programs, 'ssh'), ssh(join(home, 'manifests')));
+  await chmod(join(programs, 'ssh'), 0o755);
+  // By itself: beside it there may be a kubectl of another version.
+  await symlink(await whichNpm(), join(programs, 'npm'));
+  const shell = await openShell(cluster.plane.kubeconfig, {
+    folders: [programs, join(home, 'npm', 'bin'), dirname(process.execPath)],
     env: { npm_config_prefix: join(home, 'npm'), npm_config_update_notifier: 'false' },
   });
   return {

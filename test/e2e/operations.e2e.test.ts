@@ -3,8 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CommandBlock, commandBlocksIn } from '../support/command-blocks.ts';
 import { missingLine } from '../support/masked-output.ts';
+import { eventually } from './coordinator.ts';
 import { builtIn, coordinatorTurns, lateWrites, overlaps } from './coordinator-turns.ts';
-import { type OperationsSite, startOperationsSite } from './operations-site.ts';
+import { objectNames } from './object-names.ts';
+import { type OperationsSite, startAnySite, startGateSite } from './operations-site.ts';
 
 const guide = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8');
 const blocks = commandBlocksIn(guide);
@@ -21,83 +23,178 @@ function onlyLooks({ text }: CommandBlock): boolean {
   return commands.every((command) => looking.test(command));
 }
 
-let site: OperationsSite;
-beforeAll(async () => {
-  site = await startOperationsSite();
-});
-afterAll(async () => {
-  await site?.stop();
-});
+/** A way through the guide, from nothing to the uninstall. */
+interface Way {
+  start(): Promise<OperationsSite>;
+  /** Whether it comes to what is below a heading. */
+  takesIn(heading: string): boolean;
+  readonly firstElection: string;
+}
+
+const anyCluster: Way = {
+  start: startAnySite,
+  takesIn: (heading) =>
+    /^(?:Before you begin$|Any cluster >|Uninstall(?!.* with the feature gate))/.test(heading),
+  firstElection: 'Any cluster > See a first election',
+};
+
+const withGate: Way = {
+  start: startGateSite,
+  takesIn: (heading) => !/^(?:Before you begin$|Any cluster >|Uninstall .* on any cluster)/.test(heading),
+  firstElection: 'A cluster with the feature gate > Elect by a LeaseCandidate of Kubernetes',
+};
+
+/** Somebody who goes a way. */
+class Reader {
+  readonly #way: Way;
+  #site: OperationsSite | undefined;
+  #stuckAt: string | undefined;
+  #installedAt = Number.NaN;
+  /** What was there before the install. */
+  before: readonly string[] = [];
+  /** From the install on, in milliseconds. */
+  firstElectionAfterMs = Number.NaN;
+
+  constructor(way: Way) {
+    this.#way = way;
+  }
+
+  get site(): OperationsSite {
+    if (this.#site === undefined) throw new Error('the cluster has not been started');
+    return this.#site;
+  }
+
+  /** Tests for all steps of the way. */
+  go(): void {
+    beforeAll(async () => {
+      this.#site = await this.#way.start();
+    });
+    afterAll(async () => {
+      await this.#site?.stop();
+    });
+    const { takesIn, firstElection } = this.#way;
+    const last = blocks.findLast(({ heading }) => heading === firstElection);
+    for (const block of blocks.filter((each) => takesIn(each.heading) && !isNotRun(each))) {
+      const name = `line ${block.line}, ${block.heading}: ${block.text.split('\n', 1)[0]}`;
+      this.#step(name, () =>
+        block.text.startsWith('helm install ') ? this.#install(block) : this.#follow(block),
+      );
+      if (block !== last) continue;
+      this.#step('so there is a first election', async () => {
+        this.firstElectionAfterMs = performance.now() - this.#installedAt;
+      });
+      this.#step('the same by what helm prints after an install', () => this.#followNotes());
+    }
+  }
+
+  /** A step of somebody who goes no further when one of them has failed. */
+  #step(name: string, take: () => Promise<void>): void {
+    test(name, async () => {
+      if (this.#stuckAt !== undefined)
+        throw new Error(`those who follow the guide are stuck at: ${this.#stuckAt}`);
+      this.#stuckAt = name;
+      await take();
+      this.#stuckAt = undefined;
+    });
+  }
+
+  async #install(block: CommandBlock): Promise<void> {
+    this.before = await objectNames(this.site.shell);
+    this.#installedAt = performance.now();
+    await this.#follow(block);
+  }
+
+  async #follow(block: CommandBlock): Promise<void> {
+    const deadline = performance.now() + 40_000;
+    for (;;) {
+      const { code, output } = await this.site.shell.run(block.text);
+      const missing = block.output === undefined ? undefined : missingLine(block.output, output);
+      if (code === 0 && missing === undefined) return;
+      if (!onlyLooks(block) || performance.now() > deadline) {
+        const lacks = missing === undefined ? '' : ` and did not print: ${missing}`;
+        throw new Error(`${block.text}\nended with ${code}${lacks}\n${output}`);
+      }
+      await sleep(500);
+    }
+  }
+
+  async #followNotes(): Promise<void> {
+    const notes = await this.site.shell.run(
+      'helm get notes coordinated-leader-election --namespace kube-system',
+    );
+    const lines = notes.output.split('\n').filter((line) => !/^(?:\d\. |And )/.test(line));
+    const script = lines.slice(lines.findIndex((line) => line.startsWith('kubectl '))).join('\n');
+    const { code, output } = await this.site.shell.run(script);
+    for (const shown of [
+      'successfully rolled out',
+      'holderIdentity: first-candidate',
+      '"lease":"default/first-election"',
+      'Succeeded',
+    ]) {
+      expect(output).toContain(shown);
+    }
+    expect(code).toBe(0);
+  }
+}
+
+/** Who coordinated, one after the other, and never two at once. */
+async function turnsOf({ audit }: OperationsSite) {
+  const { turns } = coordinatorTurns(await audit.requests());
+  expect(overlaps(turns)).toEqual([]);
+  const ours = turns.filter(({ client }) => client !== builtIn);
+  expect(ours.flatMap(lateWrites)).toEqual([]);
+  return { turns, ours };
+}
 
 describe('docs/operations.md', () => {
   test('has next to nothing that is not run', () => {
     expect(blocks.filter(isNotRun)).toHaveLength(1);
   });
-
-  let failed: string | undefined;
-
-  /** A step of somebody who goes no further when one of them has failed. */
-  function step(name: string, take: () => Promise<void>): void {
-    test(name, async () => {
-      if (failed !== undefined) throw new Error(`those who follow the guide are stuck at: ${failed}`);
-      failed = name;
-      await take();
-      failed = undefined;
-    });
-  }
-
-  const last = blocks.findLast(({ heading }) => heading === 'See a first election');
-  for (const block of blocks.filter((each) => !isNotRun(each))) {
-    step(`line ${block.line}, ${block.heading}: ${firstLine(block)}`, () => follow(block));
-    if (block === last) step('the same by what helm prints after an install', followNotes);
-  }
 });
 
-async function followNotes(): Promise<void> {
-  const notes = await site.shell.run('helm get notes coordinated-leader-election --namespace kube-system');
-  const lines = notes.output.split('\n').filter((line) => !/^(?:\d\. |And )/.test(line));
-  const script = lines.slice(lines.findIndex((line) => line.startsWith('kubectl '))).join('\n');
-  const { code, output } = await site.shell.run(script);
-  for (const shown of [
-    'successfully rolled out',
-    'holderIdentity: first-candidate',
-    '"lease":"default/first-election"',
-    'Succeeded',
-  ]) {
-    expect(output).toContain(shown);
-  }
-  expect(code).toBe(0);
-}
+describe('docs/operations.md on any cluster', () => {
+  const reader = new Reader(anyCluster);
+  reader.go();
 
-async function follow(block: CommandBlock): Promise<void> {
-  const deadline = performance.now() + 40_000;
-  for (;;) {
-    const { code, output } = await site.shell.run(block.text);
-    const missing = block.output === undefined ? undefined : missingLine(block.output, output);
-    if (code === 0 && missing === undefined) return;
-    if (!onlyLooks(block) || performance.now() > deadline) {
-      const lacks = missing === undefined ? '' : ` and did not print: ${missing}`;
-      throw new Error(`${block.text}\nended with ${code}${lacks}\n${output}`);
+  test('leads to a first election within five minutes of the install', () => {
+    const seconds = reader.firstElectionAfterMs / 1000;
+    console.log(`from helm install to a first election, explained: ${seconds.toFixed(0)} s`);
+    expect(seconds).toBeLessThan(300);
+  });
+
+  test('leaves nothing behind', async () => {
+    const before = new Set(reader.before);
+    expect(before.size).toBeGreaterThan(100);
+    let left: readonly string[] = [];
+    const isClean = async () => {
+      left = (await objectNames(reader.site.shell)).filter((name) => !before.has(name));
+      return left.length === 0 || undefined;
+    };
+    await eventually(isClean, 'all is as before', 30_000).catch(() => {});
+    expect(left).toEqual([]);
+  });
+
+  test('never had two coordinators at once', async () => {
+    const { turns, ours } = await turnsOf(reader.site);
+    expect(turns).toEqual(ours);
+    expect(ours.length).toBeGreaterThanOrEqual(1);
+  });
+});
+
+describe('docs/operations.md on a cluster with the feature gate', () => {
+  const reader = new Reader(withGate);
+  reader.go();
+
+  test('never had two coordinators at once, from the install to the uninstall', async () => {
+    const { turns, ours } = await turnsOf(reader.site);
+    // From one replica to the next: an upgrade, or a rollback.
+    for (const [index, { client, until }] of turns.slice(0, -1).entries()) {
+      const next = turns[index + 1];
+      if (client !== builtIn && next && next.client !== builtIn)
+        expect(next.from - until).toBeLessThan(2_000);
     }
-    await sleep(500);
-  }
-}
-
-function firstLine({ text }: CommandBlock): string {
-  return text.split('\n', 1)[0] ?? '';
-}
-
-test('never had two coordinators at once, from the install to the uninstall', async () => {
-  const { turns } = coordinatorTurns(await site.audit.requests());
-  expect(overlaps(turns)).toEqual([]);
-  const ours = turns.filter(({ client }) => client !== builtIn);
-  expect(ours.flatMap(lateWrites)).toEqual([]);
-  // From one replica to the next: an upgrade, or a rollback.
-  for (const [index, { client, until }] of turns.slice(0, -1).entries()) {
-    const next = turns[index + 1];
-    if (client !== builtIn && next && next.client !== builtIn) expect(next.from - until).toBeLessThan(2_000);
-  }
-  // One of the install, one or more of each upgrade and rollback, one after all replicas had gone.
-  expect(ours.length).toBeGreaterThanOrEqual(5);
-  expect(turns.at(-1)?.client).toBe(builtIn);
+    // One of the install, one or more of each upgrade and rollback, one after all replicas had gone.
+    expect(ours.length).toBeGreaterThanOrEqual(5);
+    expect(turns.at(-1)?.client).toBe(builtIn);
+  });
 });

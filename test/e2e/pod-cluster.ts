@@ -19,7 +19,7 @@ import {
 /** A cluster that runs pods: a real control plane with real controllers and a real scheduler, and process kubelets. */
 export interface PodCluster {
   readonly plane: ControlPlane;
-  /** A candidate for its Lease, led by whoever coordinates. */
+  /** A candidate for its Lease, led by whoever coordinates; without the feature gate, with a plain elector. */
   readonly controllerManager: ElectingComponent;
   readonly kubelets: readonly ProcessKubelet[];
   stop(): Promise<void>;
@@ -49,15 +49,19 @@ const controllers = [
   'serviceaccount-controller',
 ];
 
+const controllersLease = { namespace: 'kube-system', name: 'kube-controller-manager' } as const;
+
 /**
  * Starts it all, and waits until the controller built into the API server coordinates: pods are scheduled, and controllers
- * act, as soon as that, or whoever takes over from it, has elected their leaders.
+ * act, as soon as that, or whoever takes over from it, has elected their leaders. Without the feature gate, they elect
+ * each other.
  */
 export async function startPodCluster({
   plane: planeOptions,
   nodes = [{}],
   hasScheduler = true,
 }: PodClusterOptions = {}): Promise<PodCluster> {
+  const { coordinatedLeaderElection = true } = planeOptions ?? {};
   const plane = await startControlPlane({ ...planeOptions, admitsServiceAccounts: true });
   const kubelets: ProcessKubelet[] = [];
   async function stop(): Promise<void> {
@@ -66,11 +70,16 @@ export async function startPodCluster({
   }
   try {
     const extraArgs = [`--controllers=${controllers.join(',')}`, `--root-ca-file=${plane.caFile}`];
-    const controllerManager = await plane.startControllerManager({ name: 'controller-manager', extraArgs });
-    if (hasScheduler) await plane.startScheduler({ name: 'scheduler' });
+    const controllerManager = await plane.startControllerManager({
+      name: 'controller-manager',
+      coordinatedLeaderElection,
+      extraArgs,
+    });
+    if (hasScheduler) await plane.startScheduler({ name: 'scheduler', coordinatedLeaderElection });
     for (const node of nodes) kubelets.push(await startProcessKubelet(plane, node));
-    const isHeld = async () => (await readLease(plane, coordinatorLease))?.spec.holderIdentity;
-    await eventually(isHeld, 'the built-in controller coordinates');
+    const awaited = coordinatedLeaderElection ? coordinatorLease : controllersLease;
+    const isHeld = async () => (await readLease(plane, awaited))?.spec.holderIdentity;
+    await eventually(isHeld, `somebody holds ${awaited.name}`);
     return { plane, controllerManager, kubelets, stop };
   } catch (error) {
     await stop();

@@ -6,6 +6,7 @@ test.each([
   ['renewed 0.5s ago, in 14s', ['renewed DURATION ago, in DURATION']],
   ['a_8bf4ae09-e63a-4449-abe8-ff8142edca5b leads', ['a_UUID leads']],
   ['web-7695f56954-nqph5   1/1', ['web-HASH 1/1']],
+  ['web-7695f56954-nqph5-8bf4ae09-new', ['web-HASH-new']],
   ['web-7695f56954-nqph5_8bf4ae09-e63a-4449-abe8-ff8142edca5b', ['web-HASH_UUID']],
   ['10.0.0.1 2026-11-21T16:53:17.678000Z', ['ADDRESS TIME']],
   [

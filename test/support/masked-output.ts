@@ -4,6 +4,8 @@ const variable: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?/g, 'TIME'],
   [/\w{3} \w{3} +\d{1,2} \d\d:\d\d:\d\d \d{4}/g, 'TIME'],
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UUID'],
+  // Of participants: of their pods, and of these pods' uids.
+  [/-[0-9bcdf]{7,10}-[0-9b-df-hj-np-tv-z]{5}-[0-9a-f]{8}\b/g, '-HASH'],
   // Of pods and ReplicaSets: kubectl's alphabet has no vowels.
   [/-[0-9bcdf]{7,10}(?:-[0-9b-df-hj-np-tv-z]{5})?(?![\w-])/g, '-HASH'],
   [/-[0-9bcdf]{7,10}-[0-9b-df-hj-np-tv-z]{5}(?=_)/g, '-HASH'],
