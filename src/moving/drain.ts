@@ -6,7 +6,7 @@ import { counted } from '../inspection/lease-status.ts';
 import { lookAtLock } from '../inspection/lock-holder.ts';
 import { sleep } from '../support/clock.ts';
 import { leaderOf, obstacleAbove, whyItStays } from './prospects.ts';
-import { type Selection, selectCandidates } from './selected-candidates.ts';
+import { type SelectedCandidate, type Selection, selectCandidates } from './selected-candidates.ts';
 import { LOOK_PERIOD_MS, type MoveRequest, pending } from './transfer.ts';
 import { setPriority, unsetPriority } from './write-priority.ts';
 
@@ -37,9 +37,11 @@ export async function drainCandidates(selection: Selection, request: MoveRequest
     return leader !== undefined && drained.has(leader) ? [{ key, drained, leader }] : [];
   });
   const until = clock.wallTime() + BigInt(forMs) * 1000n;
-  await Promise.all(
-    selected.map((candidate) => setPriority(client, candidate, { by: 'drain', priority: DRAINED, until })),
-  );
+  const isLed = ({ candidate: { namespace, leaseName, name } }: SelectedCandidate) =>
+    before.get(leaseKey(namespace, leaseName))?.leader === name;
+  // Leaders last: none of those that are drained may follow one of them.
+  for (const some of [selected.filter((one) => !isLed(one)), selected.filter(isLed)])
+    await Promise.all(some.map((one) => setPriority(client, one, { by: 'drain', priority: DRAINED, until })));
   tell(
     `${counted(selected.length, 'candidate')} of ${counted(leases.size, 'Lease')} drained, ${led.length} of them leading.`,
   );
