@@ -70,7 +70,7 @@ function checkApi({ elections, serverVersion, limitedTo }: Evidence): Finding {
       severity: 'error',
       what: `The server (${serverVersion || 'of unknown version'}) serves no LeaseCandidates.`,
       meaning: 'No component can be a candidate, so nothing is coordinated.',
-      advice: `Define those of our own group: kubectl apply -f deploy/crd.yaml. For the server's own instead: ${FLAGS}`,
+      advice: `Define those of our own group: by an install of the chart, or kubectl apply -f deploy/crd.yaml. For the server's own instead: ${FLAGS}`,
       runbook: runbookPath('LeaseCoordinatorWatchStale'),
     };
   }
