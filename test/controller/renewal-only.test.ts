@@ -67,6 +67,12 @@ describe('a change of a candidate', () => {
       want: 'other',
     },
     {
+      name: 'what of its priority cannot be read',
+      before: { priority: { ...makeCandidate('a').build().priority, unreadable: 'priority: "x"' } },
+      after: { priority: { ...makeCandidate('a').build().priority, unreadable: 'priority: "y"' } },
+      want: 'other',
+    },
+    {
       name: 'only the object that holds its priority',
       before: { priority: makeCandidate('a').priority(1, 0).build().priority },
       after: { priority: makeCandidate('a').priority(1, 0).build().priority },

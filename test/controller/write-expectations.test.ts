@@ -115,6 +115,14 @@ describe('what came of a write (rule 8)', () => {
     },
   );
 
+  test('is waited for though the object was gone meanwhile, where nothing was written since', () => {
+    const sent = expectations.expectAnswer(KEY, CANDIDATE);
+    expectations.forgetObject(KEY, CANDIDATE);
+    seeCandidate('7');
+    expectations.expectChange(KEY, CANDIDATE, sent, '7');
+    expect(expectations.waitUntil(KEY, CANDIDATE)).toBe(10_000);
+  });
+
   test('of one Lease has nothing to do with another', () => {
     answered(LEASE, undefined);
     expect(expectations.waitUntil('kube-system/other', LEASE)).toBeUndefined();

@@ -41,6 +41,15 @@ describe('a holder whose candidates are served no more (rule 13)', () => {
     const decision = decideElection(input.build(), makeNow(100));
     expect(decision.reason).toBe(want);
     expect(decision.actions).toHaveLength(want === 'HolderHidden' ? 0 : 1);
+    if (want === 'HolderHidden') expect(decision.requeue).toEqual({ kind: 'at', time: hiddenUntil });
+  });
+
+  test('is not meant where it has one that is seen', () => {
+    const input = makeInput()
+      .with({ hiddenUntil: 101 })
+      .sees(makeLease('holder').renewedAt(-1000), 0)
+      .candidates(holder, better().seenAt(0));
+    expect(decideElection(input.build(), makeNow(100)).reason).toBe('AwaitingAcks');
   });
 });
 
