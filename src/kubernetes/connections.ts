@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { DispatcherOptions } from '@kubernetes/client-node';
+
 import { Agent, type buildConnector, type Dispatcher, Pool, ProxyAgent, Socks5ProxyAgent } from 'undici';
+import type { DispatcherOptions } from './cluster-config.ts';
 import { Connectors } from './connectors.ts';
 
 /** The connections to one server under one set of TLS material. */

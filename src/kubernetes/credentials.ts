@@ -1,9 +1,9 @@
 import type { AgentOptions, RequestOptions } from 'node:https';
-import type { Cluster, DispatcherOptions } from '@kubernetes/client-node';
+
 import type { Clock, Instant } from '../support/clock.ts';
 import { messageOf } from '../support/error-message.ts';
 import { shortened } from '../support/printable.ts';
-import type { ClusterConfig } from './cluster-config.ts';
+import type { Cluster, ClusterConfig, DispatcherOptions } from './cluster-config.ts';
 import { explainingProcess } from './process-ending.ts';
 
 /** What a request needs to be let in: headers to send, and how to connect (TLS material, proxy). */

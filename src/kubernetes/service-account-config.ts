@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Cluster, Context, DispatcherOptions, User } from '@kubernetes/client-node';
 import { hostAndPort } from '../support/address.ts';
-import type { ClusterConfig } from './cluster-config.ts';
+import type { Cluster, ClusterConfig, Context, DispatcherOptions, User } from './cluster-config.ts';
 
 const NAME = 'in-cluster';
 /** As client-node has it for every other configuration: load balancers forget idle connections, in milliseconds. */

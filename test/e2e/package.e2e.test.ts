@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { version } from '../../src/support/package-version.ts';
 
 const run = promisify(execFile);
+const examples = ['elect.ts', 'participate.ts'];
 const repository = join(import.meta.dirname, '../..');
 
 /** What `npm pack --json` says of the package that it has made. */
@@ -31,7 +32,8 @@ describe('the package', () => {
     await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${packed.filename}`], {
       cwd: folder,
     });
-    await copyFile(join(repository, 'examples/elect.ts'), join(folder, 'elect.ts'));
+    for (const example of examples)
+      await copyFile(join(repository, 'examples', example), join(folder, example));
   });
 
   afterAll(async () => {
@@ -55,12 +57,12 @@ describe('the package', () => {
     expect(documented).toContain(stdout);
   });
 
-  test('has the types that the example needs', async () => {
+  test('has the types that the examples need', async () => {
     const compiler = createRequire(import.meta.url).resolve('typescript/package.json');
     const tsc = join(dirname(compiler), 'bin/tsc');
     const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', 'node'];
     const types = ['--typeRoots', join(repository, 'node_modules/@types')];
-    await run(process.execPath, [tsc, ...options, ...types, 'elect.ts'], { cwd: folder });
+    await run(process.execPath, [tsc, ...options, ...types, ...examples], { cwd: folder });
   });
 
   test('lets nobody import what is not exported', async () => {

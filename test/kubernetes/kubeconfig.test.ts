@@ -1,4 +1,5 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { RequestOptions } from 'node:https';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -114,7 +115,7 @@ describe('a user', () => {
   test('may be missing from a context, and the cluster’s CA is used all the same', async () => {
     const found = loadKubeConfig({ kubeconfig: file('config', kubeconfigOf('a', { user: '' })), env: {} });
     file('ca.crt', 'the CA');
-    const options: { ca?: unknown } = {};
+    const options: RequestOptions = {};
     await found.applyToHTTPSOptions(options);
     expect(String(options.ca)).toBe('the CA');
   });

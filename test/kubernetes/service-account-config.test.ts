@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { RequestOptions } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -18,7 +19,7 @@ function write(files: Readonly<Record<string, string>>): void {
 }
 
 async function optionsNow(config: ReturnType<typeof loadKubeConfig>) {
-  const options: { ca?: unknown; headers?: unknown } = {};
+  const options: RequestOptions = {};
   await config.applyToHTTPSOptions(options);
   return { ca: String(options.ca), headers: options.headers };
 }
