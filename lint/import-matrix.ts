@@ -162,6 +162,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
       'os',
       'path',
       'stream',
+      'tls',
     ],
   },
   coordination: {
