@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ListenAddress } from '../support/address.ts';
 import type { Clock } from '../support/clock.ts';
-import { listenOn } from '../support/listen.ts';
+import { type Answer, type HttpServer, isReading, pathOf, READING, serveAnswers } from './http-answers.ts';
 
 /** One line of a health report. */
 export interface HealthCheck {
@@ -35,61 +35,35 @@ export interface ServedPage {
   close(): void;
 }
 
-/** A server that accepts requests until it is closed. */
-export interface HttpServer {
-  /** Where it listens, with the port that was taken if any free one was asked for. */
-  readonly address: ListenAddress;
-  /** Ends idle connections at once, waits for answers under way, and cuts what has not ended after a second. */
-  close(): Promise<void>;
-}
-
-/** Nothing that is asked for here is worth keeping a pod that is to end. */
-const CLOSE_WITHIN_MS = 1000;
-
-interface Answer {
-  readonly status: number;
-  readonly body: string;
-  readonly contentType?: string;
-}
-
 /**
  * Serves `/metrics`, `/livez` and `/readyz` on one port, and the status page where there is one.
  *
  * @throws {Error} that names the address and what to do, when it cannot listen there.
  */
-export async function startHttpServer(listen: ListenAddress, parts: HttpServerParts): Promise<HttpServer> {
-  const server = createServer((request, response) => {
-    const page = parts.statusPage;
-    if (page?.has(pathOf(request)) && isReading(request)) {
-      page.answer(request, response);
-      return;
-    }
-    const reply = (answer: Answer) => send(response, answer, { isLast: !server.listening });
-    answerTo(request, parts).then(reply, (error: unknown) =>
-      reply({ status: 500, body: `cannot collect: ${String(error)}\n` }),
-    );
+export function startHttpServer(listen: ListenAddress, parts: HttpServerParts): Promise<HttpServer> {
+  const { clock, statusPage } = parts;
+  return serveAnswers(listen, {
+    clock,
+    takes(request, response) {
+      if (!statusPage?.has(pathOf(request)) || !isReading(request)) return false;
+      statusPage.answer(request, response);
+      return true;
+    },
+    answer: (request) =>
+      answerTo(request, parts).catch((error: unknown) => ({
+        status: 500,
+        body: `cannot collect: ${String(error)}\n`,
+      })),
+    onClose: () => statusPage?.close(),
   });
-  const port = await listenOn(server, listen);
-  return {
-    address: { host: listen.host, port },
-    close: () =>
-      new Promise((resolve) => {
-        // Node counts a connection over which nothing was ever sent, as browsers open in advance, among those in use.
-        const cancel = parts.clock.setTimer(() => server.closeAllConnections(), CLOSE_WITHIN_MS);
-        server.close(() => {
-          cancel();
-          resolve();
-        });
-        parts.statusPage?.close();
-      }),
-  };
 }
 
 async function answerTo(request: IncomingMessage, parts: HttpServerParts): Promise<Answer> {
   const path = pathOf(request);
   const page = pages[path];
   if (page === undefined && !parts.statusPage?.has(path)) return notFound(path, parts);
-  if (page === undefined || !isReading(request)) return { status: 405, body: 'only GET and HEAD\n' };
+  if (page === undefined || !isReading(request))
+    return { status: 405, body: 'only GET and HEAD\n', allow: READING };
   return page(parts);
 }
 
@@ -97,14 +71,6 @@ function notFound(path: string, { statusPage }: HttpServerParts): Answer {
   if (statusPage) return { status: 404, body: 'not found; there are /, /metrics, /livez and /readyz\n' };
   const what = path === '/' ? 'the status page is off, --status-page turns it on' : 'not found';
   return { status: 404, body: `${what}; there are /metrics, /livez and /readyz\n` };
-}
-
-function pathOf({ url = '/' }: IncomingMessage): string {
-  return url.split('?', 1)[0] ?? '/';
-}
-
-function isReading({ method }: IncomingMessage): boolean {
-  return method === 'GET' || method === 'HEAD';
 }
 
 const pages: Readonly<Record<string, (parts: HttpServerParts) => Promise<Answer>>> = {
@@ -129,21 +95,4 @@ function healthReport(name: string, checks: readonly HealthCheck[]): Answer {
     status: isHealthy ? 200 : 503,
     body: `${lines.join('')}${name} check ${isHealthy ? 'passed' : 'failed'}\n`,
   };
-}
-
-function send(
-  response: ServerResponse,
-  { status, body, contentType }: Answer,
-  { isLast }: { isLast: boolean },
-): void {
-  response.statusCode = status;
-  response.setHeader('Content-Type', contentType ?? 'text/plain; charset=utf-8');
-  response.setHeader('Content-Length', Buffer.byteLength(body));
-  response.setHeader('Cache-Control', 'no-store');
-  response.setHeader('X-Content-Type-Options', 'nosniff');
-  // A client that keeps its connection alive would hold up close() for seconds.
-  if (isLast) response.setHeader('Connection', 'close');
-  if (status === 405) response.setHeader('Allow', 'GET, HEAD');
-  // Node leaves the body out of the answer to a HEAD request by itself.
-  response.end(body);
 }

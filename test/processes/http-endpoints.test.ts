@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { HttpServer } from '../../src/processes/http-answers.ts';
 import {
   type HealthCheck,
-  type HttpServer,
   type HttpServerParts,
   startHttpServer,
 } from '../../src/processes/http-endpoints.ts';

@@ -1,9 +1,8 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { ListenAddress } from '../../support/address.ts';
 import { isAllowedHost } from '../../support/allowed-host.ts';
 import type { Clock } from '../../support/clock.ts';
-import { listenOn } from '../../support/listen.ts';
-import type { HttpServer } from '../http-endpoints.ts';
+import { type Answer, type HttpServer, isReading, pathOf, serveAnswers } from '../http-answers.ts';
 import type { Leadership } from './leadership.ts';
 import { LeadershipStreams } from './leadership-streams.ts';
 
@@ -15,15 +14,6 @@ export interface LeaderEndpointsParts {
   readonly resign: () => Promise<void>;
   readonly metrics: { readonly contentType: string; metrics(): Promise<string> };
 }
-
-interface Answer {
-  readonly status: number;
-  readonly body: string;
-  readonly contentType?: string;
-}
-
-/** For answers under way when the server closes, in milliseconds. */
-const CLOSE_WITHIN_MS = 1000;
 
 /** What there is, with the only methods that it knows; the same for HEAD as for GET. */
 const METHODS: Readonly<Record<string, 'GET' | 'POST'>> = {
@@ -40,34 +30,23 @@ const METHODS: Readonly<Record<string, 'GET' | 'POST'>> = {
  *
  * @throws {Error} that names the address and what to do, when it cannot listen there.
  */
-export async function startLeaderEndpoints(
+export function startLeaderEndpoints(
   listen: ListenAddress,
   parts: LeaderEndpointsParts,
 ): Promise<HttpServer> {
   const streams = new LeadershipStreams(parts);
-  const server = createServer((request, response) => {
-    if (pathOf(request) === '/watch' && refusalOf(request) === undefined && request.method === 'GET') {
+  return serveAnswers(listen, {
+    clock: parts.clock,
+    takes(request, response) {
+      if (pathOf(request) !== '/watch' || refusalOf(request) !== undefined || request.method !== 'GET')
+        return false;
       streams.join(response);
-      return;
-    }
-    const reply = (answer: Answer) => send(response, answer, { isLast: !server.listening });
-    answerTo(request, parts).then(reply, (error: unknown) =>
-      reply({ status: 500, body: `${String(error)}\n` }),
-    );
+      return true;
+    },
+    answer: (request) =>
+      answerTo(request, parts).catch((error: unknown) => ({ status: 500, body: `${String(error)}\n` })),
+    onClose: () => streams.close(),
   });
-  const port = await listenOn(server, listen);
-  return {
-    address: { host: listen.host, port },
-    close: () =>
-      new Promise((resolve) => {
-        const cancel = parts.clock.setTimer(() => server.closeAllConnections(), CLOSE_WITHIN_MS);
-        server.close(() => {
-          cancel();
-          resolve();
-        });
-        streams.close();
-      }),
-  };
 }
 
 async function answerTo(request: IncomingMessage, parts: LeaderEndpointsParts): Promise<Answer> {
@@ -106,7 +85,7 @@ function refusalOf(request: IncomingMessage): Answer | undefined {
     return { status: 403, body: 'the Host header names a website; ask by the address or by localhost\n' };
   }
   if (allowed === 'GET') {
-    return method === 'GET' || method === 'HEAD' ? undefined : { status: 405, body: 'only GET and HEAD\n' };
+    return isReading(request) ? undefined : { status: 405, body: 'only GET and HEAD\n' };
   }
   if (method !== allowed) return { status: 405, body: 'only POST\n' };
   // Every browser sends one of these; programs do not.
@@ -119,25 +98,6 @@ function refusalOf(request: IncomingMessage): Answer | undefined {
   return undefined;
 }
 
-function pathOf({ url = '/' }: IncomingMessage): string {
-  return url.split('?', 1)[0] ?? '/';
-}
-
 function json(status: number, body: object): Answer {
   return { status, contentType: 'application/json', body: `${JSON.stringify(body)}\n` };
-}
-
-function send(
-  response: ServerResponse,
-  { status, body, contentType }: Answer,
-  { isLast }: { isLast: boolean },
-): void {
-  response.statusCode = status;
-  response.setHeader('Content-Type', contentType ?? 'text/plain; charset=utf-8');
-  response.setHeader('Content-Length', Buffer.byteLength(body));
-  response.setHeader('Cache-Control', 'no-store');
-  response.setHeader('X-Content-Type-Options', 'nosniff');
-  // A client that keeps its connection alive would hold up close().
-  if (isLast) response.setHeader('Connection', 'close');
-  response.end(body);
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { HttpServer } from '../../../src/processes/http-endpoints.ts';
+import type { HttpServer } from '../../../src/processes/http-answers.ts';
 import { startLeaderEndpoints } from '../../../src/processes/participant/leader-endpoints.ts';
 import { Leadership } from '../../../src/processes/participant/leadership.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
