@@ -1,5 +1,6 @@
 import { ClusterClock, skewOf } from '../inspection/cluster-clock.ts';
 import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
+import { namespaceOf } from '../kubernetes/cluster-config.ts';
 import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
 import type { InspectionSettings } from '../settings/inspection-settings.ts';
@@ -24,12 +25,8 @@ export async function withCluster<T>(
   host: Host,
   look: (connection: ClusterConnection) => Promise<T>,
 ): Promise<T> {
-  const kubeConfig = loadKubeConfig({
-    ...(settings.kubeconfig !== undefined && { kubeconfig: settings.kubeconfig }),
-    ...(settings.context !== undefined && { context: settings.context }),
-    env: host.env,
-  });
-  const context = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
+  const { kubeconfig, context, namespace } = settings;
+  const kubeConfig = loadKubeConfig({ kubeconfig, context, env: host.env });
   const clock = new ClusterClock(host.clock);
   const client = createClient({
     kubeConfig,
@@ -38,7 +35,7 @@ export async function withCluster<T>(
     userAgent: `coordinated-leader-election/${version}`,
   });
   try {
-    return await look({ client, clock, namespace: settings.namespace ?? (context?.namespace || 'default') });
+    return await look({ client, clock, namespace: namespace ?? namespaceOf(kubeConfig) });
   } catch (error) {
     throw withNextStep(error, client.server);
   } finally {

@@ -57,3 +57,8 @@ export interface ClusterConfig {
   applyToHTTPSOptions(options: RequestOptions): Promise<void>;
   createDispatcherOptions(cluster: Cluster | null, agentOptions: AgentOptions): DispatcherOptions;
 }
+
+/** The namespace that is meant where none is named: the current context's, else `default`. */
+export function namespaceOf(config: ClusterConfig): string {
+  return config.getContextObject(config.getCurrentContext())?.namespace || 'default';
+}

@@ -11,9 +11,9 @@ import { ServiceAccountConfig } from './service-account-config.ts';
 /** Where the configuration is to come from. */
 export interface KubeConfigSource {
   /** A file that was asked for by name; nothing else is then looked at. */
-  readonly kubeconfig?: string;
+  readonly kubeconfig?: string | undefined;
   /** The context to use instead of the file's current one. */
-  readonly context?: string;
+  readonly context?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where a pod's service account is mounted, for tests. */
   readonly serviceAccountDirectory?: string;

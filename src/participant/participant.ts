@@ -1,20 +1,16 @@
 import { hostname } from 'node:os';
-import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
-import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
-import { version } from '../support/package-version.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
 import { processEnvironment } from '../support/process-environment.ts';
 import { systemClock } from '../support/system-clock.ts';
 import { Candidate } from './candidate.ts';
 import { Elector } from './elector.ts';
+import { connectParticipant } from './participant-client.ts';
 import { silent } from './participant-log.ts';
 import { createParticipantMetrics } from './participant-metrics.ts';
 import { type ParticipantSettings, participantSettings } from './participant-settings.ts';
 import type { ParticipantState } from './participant-state.ts';
 import type { ParticipateOptions } from './participate-options.ts';
 import type { Lead } from './term.ts';
-
-/** How many requests are under way at once: of the elector, and of the candidate in two groups. */
-const CONNECTIONS = 4;
 
 /** A candidate and an elector under one identity, below {@link participate}, for a program that wants to resign or withdraw. */
 export class Participant {
@@ -164,17 +160,9 @@ export class Participant {
 }
 
 function connect(options: ParticipateOptions): { client: KubernetesClient; namespace: string | undefined } {
-  const { client, kubeconfig, context, clock = systemClock } = options;
-  if (client) return { client, namespace: options.namespace };
-  const kubeConfig = loadKubeConfig({
-    ...(kubeconfig !== undefined && { kubeconfig }),
-    ...(context !== undefined && { context }),
-    env: processEnvironment,
-  });
-  const userAgent = `coordinated-leader-election-participant/${version}`;
-  const current = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
-  return {
-    client: createClient({ kubeConfig, clock, userAgent, connections: CONNECTIONS }),
-    namespace: options.namespace ?? current?.namespace ?? 'default',
-  };
+  const { client, namespace, kubeconfig, context, clock = systemClock } = options;
+  if (client) return { client, namespace };
+  const userAgent = 'coordinated-leader-election-participant';
+  const connected = connectParticipant({ kubeconfig, context, env: processEnvironment, clock, userAgent });
+  return { client: connected.client, namespace: namespace ?? connected.namespace };
 }

@@ -37,11 +37,8 @@ const REFUSAL_WITHIN_MS = 5000;
 export async function runCoordinator(settings: RunSettings, host: Host): Promise<void> {
   const { clock, env } = host;
   const otlp = readOtlpSettings(env);
-  const kubeConfig = loadKubeConfig({
-    ...(settings.kubeconfig !== undefined && { kubeconfig: settings.kubeconfig }),
-    ...(settings.context !== undefined && { context: settings.context }),
-    env,
-  });
+  const { kubeconfig, context } = settings;
+  const kubeConfig = loadKubeConfig({ kubeconfig, context, env });
   const stop = host.stopOn('SIGTERM', 'SIGINT');
   const logger = createLogger({ level: settings.logLevel, clock });
   const metrics = createMetrics({ version, clock });

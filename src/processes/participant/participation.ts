@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { createClient, type KubernetesClient } from '../../kubernetes/client.ts';
-import { loadKubeConfig } from '../../kubernetes/kubeconfig.ts';
+import type { KubernetesClient } from '../../kubernetes/client.ts';
+import { connectParticipant } from '../../participant/participant-client.ts';
 import type { ParticipateOptions } from '../../participant/participate-options.ts';
 import { type CandidateLabels, labelsInFile } from '../../settings/candidate-labels.ts';
 import type { ParticipateSettings } from '../../settings/participate-settings.ts';
 import type { Environment, Host } from '../../support/host.ts';
-import { version } from '../../support/package-version.ts';
 import { withContext } from '../../support/with-context.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 
@@ -16,9 +15,6 @@ export interface Participation extends ParticipateOptions {
   readonly client: KubernetesClient;
   readonly logger: Logger;
 }
-
-/** How many requests are under way at once: of the elector, and of the candidate in two groups. */
-const CONNECTIONS = 4;
 
 /**
  * What the settings and the environment make of it.
@@ -60,17 +56,9 @@ export function leaseOf({ namespace, lease }: Participation): string {
 }
 
 function clusterOf({ kubeconfig, context, namespace }: ParticipateSettings, { clock, env }: Host) {
-  const kubeConfig = loadKubeConfig({
-    ...(kubeconfig !== undefined && { kubeconfig }),
-    ...(context !== undefined && { context }),
-    env,
-  });
-  const userAgent = `coordinated-leader-election-participate/${version}`;
-  const current = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
-  return {
-    client: createClient({ kubeConfig, clock, userAgent, connections: CONNECTIONS }),
-    namespace: namespace ?? (current?.namespace || 'default'),
-  };
+  const userAgent = 'coordinated-leader-election-participate';
+  const connected = connectParticipant({ kubeconfig, context, env, clock, userAgent });
+  return { client: connected.client, namespace: namespace ?? connected.namespace };
 }
 
 /** As the downward API tells it, under the names that are customary. */
