@@ -9,11 +9,12 @@ import {
   isOlderVersion,
   type KubernetesObject,
 } from '../kubernetes/objects.ts';
-import { Reflector } from '../kubernetes/reflector.ts';
+import type { Reflector } from '../kubernetes/reflector.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import { type LeaseSight, observe } from './lease-sight.ts';
 import { type ParticipantLogger, TroubleLog } from './participant-log.ts';
 import type { Term } from './term.ts';
+import { watchOne } from './watch-one.ts';
 
 /** What a {@link LeaseFollower} needs. Callbacks must not throw. */
 export interface LeaseFollowerParts {
@@ -32,7 +33,6 @@ export class LeaseFollower {
   readonly #parts: LeaseFollowerParts;
   readonly #path: string;
   readonly #watch: Reflector<KubernetesObject>;
-  readonly #trouble: TroubleLog;
   readonly #synced = Promise.withResolvers<void>();
   #raw: KubernetesObject | undefined;
   #sight: LeaseSight | undefined;
@@ -41,19 +41,13 @@ export class LeaseFollower {
     const { client, clock, lease, logger } = parts;
     this.#parts = parts;
     this.#path = resourcePaths.lease(lease.namespace, lease.name);
-    this.#trouble = new TroubleLog(logger, 'Cannot watch the Lease');
-    this.#watch = new Reflector({
+    this.#watch = watchOne({
       client,
       clock,
       path: resourcePaths.leases(lease.namespace),
-      // By its name alone, so that a role may be limited to this one Lease.
-      query: { fieldSelector: `metadata.name=${lease.name}` },
-      decode: (raw) => raw,
-      handler: ({ type, object }) => this.#hear(type === 'deleted', object),
-      onError: (error) => this.#trouble.failed(error),
-      observe: ({ type }) => {
-        if (type === 'watchStarted') this.#trouble.ended();
-      },
+      name: lease.name,
+      trouble: new TroubleLog(logger, 'Cannot watch the Lease'),
+      onChange: (isDeleted, object) => this.#hear(isDeleted, object),
       onSynced: () => {
         if (!this.#sight) this.#see(undefined, clock.now());
         this.#synced.resolve();

@@ -11,7 +11,7 @@ import {
   isOlderVersion,
   type KubernetesObject,
 } from '../kubernetes/objects.ts';
-import { Reflector } from '../kubernetes/reflector.ts';
+import type { Reflector } from '../kubernetes/reflector.ts';
 import { Backoff } from '../support/backoff.ts';
 import { type Clock, sleep } from '../support/clock.ts';
 import { InterruptibleSleep } from '../support/interruptible-sleep.ts';
@@ -23,6 +23,7 @@ import {
   renewalPatch,
 } from './candidate-body.ts';
 import { type ParticipantLogger, TroubleLog } from './participant-log.ts';
+import { watchOne } from './watch-one.ts';
 
 /** What a {@link PublishedCandidate} needs. Callbacks must not throw. */
 export interface PublishedCandidateParts {
@@ -80,19 +81,13 @@ export class PublishedCandidate {
     this.#sleep = new InterruptibleSleep(clock);
     this.#deletions = new Backoff(DELETED_BACKOFF, clock);
     this.#trouble = new TroubleLog(logger, 'Cannot publish or renew the LeaseCandidate');
-    const watchTrouble = new TroubleLog(logger, 'Cannot watch the LeaseCandidate');
-    this.#watch = new Reflector({
+    this.#watch = watchOne({
       client,
       clock,
       path: resourcePaths.candidates(apiVersion, namespace),
-      // By its name alone, so that a role may be limited to this one.
-      query: { fieldSelector: `metadata.name=${name}` },
-      decode: (raw) => raw,
-      handler: ({ type, object }) => this.#hear(type === 'deleted', object),
-      onError: (error) => watchTrouble.failed(error),
-      observe: ({ type }) => {
-        if (type === 'watchStarted') watchTrouble.ended();
-      },
+      name,
+      trouble: new TroubleLog(logger, 'Cannot watch the LeaseCandidate'),
+      onChange: (isDeleted, object) => this.#hear(isDeleted, object),
       onNotServed: () => parts.onGone(),
     });
   }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { writeWholeFile } from './whole-file.ts';
 
 /**
  * Writes a file that only its owner may read, and writes it whole: nobody ever finds half of it. One that is so already is
@@ -9,13 +10,7 @@ import { dirname } from 'node:path';
 export function writePrivateFile(file: string, text: string): void {
   if (holds(file, text)) return;
   const unfinished = `${file}.${randomBytes(6).toString('hex')}`;
-  try {
-    writeFileSync(unfinished, text, { mode: 0o600, flag: 'wx' });
-    renameSync(unfinished, file);
-  } catch (error) {
-    rmSync(unfinished, { force: true });
-    throw error;
-  }
+  writeWholeFile(file, unfinished, text, { mode: 0o600, flag: 'wx' });
 }
 
 function holds(file: string, text: string): boolean {

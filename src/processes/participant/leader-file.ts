@@ -1,5 +1,5 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { Clock } from '../../support/clock.ts';
+import { writeWholeFile } from '../../support/whole-file.ts';
 import type { Leadership } from './leadership.ts';
 
 /** What a {@link keepLeaderFile} needs. */
@@ -27,10 +27,9 @@ export function keepLeaderFile({ file, leadership, clock, onFailure }: LeaderFil
   const write = () => {
     cancel();
     const account = leadership.account();
-    writeWhole(
-      file,
-      `${JSON.stringify({ ...account, validUntil: wallTimeIn(account.validForMs, clock) })}\n`,
-    );
+    const text = `${JSON.stringify({ ...account, validUntil: wallTimeIn(account.validForMs, clock) })}\n`;
+    // Everybody may read it: the program beside this one is often another user.
+    writeWholeFile(file, `${file}.new`, text, { mode: 0o644 });
     if (account.leading) cancel = clock.setTimer(writeOrTell, EVERY_MS);
   };
   const writeOrTell = () => {
@@ -55,16 +54,4 @@ export function keepLeaderFile({ file, leadership, clock, onFailure }: LeaderFil
 
 function wallTimeIn(ms: number, clock: Clock): string {
   return new Date(Number(clock.wallTime() / 1000n) + ms).toISOString();
-}
-
-/** Everybody may read it: the program beside this one is often another user. */
-function writeWhole(file: string, text: string): void {
-  const unfinished = `${file}.new`;
-  try {
-    writeFileSync(unfinished, text, { mode: 0o644 });
-    renameSync(unfinished, file);
-  } catch (error) {
-    rmSync(unfinished, { force: true });
-    throw error;
-  }
 }

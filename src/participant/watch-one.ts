@@ -1,0 +1,39 @@
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import type { KubernetesObject } from '../kubernetes/objects.ts';
+import { Reflector } from '../kubernetes/reflector.ts';
+import type { Clock } from '../support/clock.ts';
+import type { TroubleLog } from './participant-log.ts';
+
+/** What is watched, and who is told. Callbacks must not throw. */
+export interface OneWatchParts {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  /** Of all objects of its kind in its namespace. */
+  readonly path: string;
+  readonly name: string;
+  readonly trouble: TroubleLog;
+  readonly onChange: (isDeleted: boolean, object: KubernetesObject) => void;
+  readonly onSynced?: () => void;
+  readonly onNotServed?: () => void;
+}
+
+/** A watch of one object: by its name alone, so that a role may be limited to it. It is still to be started. */
+export function watchOne({
+  path,
+  name,
+  trouble,
+  onChange,
+  ...rest
+}: OneWatchParts): Reflector<KubernetesObject> {
+  return new Reflector({
+    ...rest,
+    path,
+    query: { fieldSelector: `metadata.name=${name}` },
+    decode: (raw) => raw,
+    handler: ({ type, object }) => onChange(type === 'deleted', object),
+    onError: (error) => trouble.failed(error),
+    observe: ({ type }) => {
+      if (type === 'watchStarted') trouble.ended();
+    },
+  });
+}
