@@ -23,8 +23,7 @@ export class ConflictCheck {
       return [];
     const { before, after, writer, key } = event;
     // It may have lost its watches together, and have only some of them back.
-    const replica = this.#world.coordinators.running.find(({ name }) => name === writer.name);
-    if (replica?.isUpToDate === false) return [];
+    if (this.#world.coordinators.named(writer.name)?.isUpToDate === false) return [];
     const isRemoval =
       before?.preferredHolder !== undefined &&
       after?.preferredHolder === undefined &&

@@ -40,7 +40,8 @@ export class PreferenceCheck {
     );
     const known = candidates.filter((candidate) => candidate !== undefined);
     if (at - prioritiesEndedAt(this.#world, known) < KNOWN_MS) return [];
-    const wall = this.#replica(writer.name)?.process.wallTime() ?? this.#world.clock.wallTime();
+    const wall =
+      this.#world.coordinators.named(writer.name)?.process.wallTime() ?? this.#world.clock.wallTime();
     const [holder, preferred] = candidates.map(
       (candidate) => candidate && rankOf(candidate, wall, after.strategy ?? ''),
     );
@@ -48,7 +49,7 @@ export class PreferenceCheck {
     if (holder === undefined || preferred === undefined || preferred < holder) return [];
     if (!this.#hasSeen(writer.name, `${namespace}/${after.holder}`)) return [];
     // It may have lost its watches together, and have only some of them back.
-    if (this.#replica(writer.name)?.isUpToDate === false) return [];
+    if (this.#world.coordinators.named(writer.name)?.isUpToDate === false) return [];
     return [
       `${writer.name} prefers ${after.preferredHolder} for ${key}, which is no better than ${after.holder}`,
     ];
@@ -61,11 +62,8 @@ export class PreferenceCheck {
 
   #noteSources(replica: string): void {
     const sources = this.#sources.get(replica) ?? new Set();
-    for (const api of this.#replica(replica)?.controller.candidateApis ?? []) sources.add(sourceOf(api));
+    for (const api of this.#world.coordinators.named(replica)?.controller.candidateApis ?? [])
+      sources.add(sourceOf(api));
     this.#sources.set(replica, sources);
-  }
-
-  #replica(replica: string) {
-    return this.#world.coordinators.running.find(({ name }) => name === replica);
   }
 }

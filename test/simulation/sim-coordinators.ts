@@ -54,6 +54,11 @@ export class SimCoordinators implements SimWitnesses {
     return Math.max(0, ...this.running.map(({ process }) => process.highestSkewMs));
   }
 
+  /** The one of that name that runs now. */
+  named(name: string): SimReplica | undefined {
+    return this.running.find((replica) => replica.name === name);
+  }
+
   /** Whether none of them can have missed who has the lock. */
   get areAllInformed(): boolean {
     return this.#places.every((place) => this.#isInformed(place));
