@@ -19,6 +19,8 @@ export interface LeaseState {
   readonly transitions: number;
   /** By its field or, where that is not set, by a note in an annotation (rule 14). */
   readonly preferredHolder: string | undefined;
+  /** The preferredHolder that a note names, be there such a field or not. */
+  readonly noted?: string | undefined;
   /** True where only a note names the preferredHolder: client-go's elector does not know. */
   readonly isNoted?: boolean;
   readonly strategy: string | undefined;
@@ -67,8 +69,8 @@ export type HistoryEvent =
   | { readonly kind: 'coordinates'; readonly at: Moment; readonly who: string; readonly until: Moment }
   /** It knows from `at` on that it is not. */
   | { readonly kind: 'standsBy'; readonly at: Moment; readonly who: string }
-  /** Storage was set back to a backup: what was written since then never happened. */
-  | { readonly kind: 'restored'; readonly at: Moment };
+  /** Storage was set back to a backup: what was written since then never happened, and the Leases are these. */
+  | { readonly kind: 'restored'; readonly at: Moment; readonly leases: ReadonlyMap<string, LeaseState> };
 
 /** Looks at each event of a history in turn, and says what must never happen. */
 export interface Invariant {

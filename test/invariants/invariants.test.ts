@@ -57,7 +57,12 @@ const leads = (at: number, who: string, until: number): HistoryEvent => ({
 });
 const renewed = (at: number, writer: Writer, transitions = 1) =>
   leaseWrite(at, writer, { holder: writer.name, transitions }, { holder: writer.name, transitions });
-const NOTED: Partial<LeaseState> = { preferredHolder: 'b', isNoted: true };
+const NOTED: Partial<LeaseState> = { preferredHolder: 'b', noted: 'b', isNoted: true };
+const restored = (at: number, ...leases: readonly Partial<LeaseState>[]): HistoryEvent => ({
+  kind: 'restored',
+  at,
+  leases: new Map(leases.map((state) => [KEY, { ...lease, ...state }])),
+});
 /** A note names a better candidate from 1 s on, and the holder renews for 11 s more. */
 const toldByNote = (holder: Writer) => [
   renewed(0, holder),
@@ -179,7 +184,7 @@ const cases: readonly Case[] = [
       US_UNTIL_100_S,
       renewed(0, A),
       leaseWrite(1000, COORDINATOR, {}, NOTED),
-      { kind: 'restored', at: 12_000 },
+      restored(12_000, NOTED),
       leaseWrite(13_000, COORDINATOR, NOTED, { ...NOTED, holder: FENCE, transitions: 2 }),
     ],
     want: [],
@@ -190,10 +195,33 @@ const cases: readonly Case[] = [
       US_UNTIL_100_S,
       renewed(0, A),
       leaseWrite(1000, COORDINATOR, {}, NOTED),
-      { kind: 'restored', at: 12_000 },
+      restored(12_000, {}),
       leaseWrite(13_000, COORDINATOR, {}, { holder: FENCE, transitions: 2 }),
     ],
     want: ['us fences a on default/scheduler, which may not know that it should give way, or could be told'],
+  },
+  {
+    name: 'a coordinator that fences a holder which was told only by a backup, once it has had the time to give way',
+    events: [
+      US_UNTIL_100_S,
+      renewed(0, A),
+      restored(1000, NOTED),
+      leaseWrite(12_000, A, NOTED, { ...NOTED, renewTime: 'later' }),
+      leaseWrite(12_100, COORDINATOR, NOTED, { ...NOTED, holder: FENCE, transitions: 2 }),
+    ],
+    want: [],
+  },
+  {
+    name: 'a coordinator that fences a holder for a note that a field of somebody else has hidden for a while',
+    events: [
+      US_UNTIL_100_S,
+      renewed(0, A),
+      leaseWrite(1000, COORDINATOR, {}, NOTED),
+      leaseWrite(11_000, B, NOTED, { preferredHolder: 'c', noted: 'b' }),
+      leaseWrite(12_000, A, { preferredHolder: 'c', noted: 'b' }, { ...NOTED, renewTime: 'later' }),
+      leaseWrite(12_100, COORDINATOR, NOTED, { ...NOTED, holder: FENCE, transitions: 2 }),
+    ],
+    want: [],
   },
   {
     name: 'a coordinator that grants a fenced Lease while its former holder believes in it, and before the fence has run out',
@@ -289,7 +317,7 @@ const cases: readonly Case[] = [
   },
   {
     name: 'a number given out again after a restore',
-    events: [renewed(0, A, 4), { kind: 'restored', at: 30_000 }, renewed(60_000, B, 4)],
+    events: [renewed(0, A, 4), restored(30_000), renewed(60_000, B, 4)],
     want: [],
   },
 ];

@@ -1,5 +1,5 @@
 import { FENCE } from '../../src/election/group.ts';
-import type { HistoryEvent, Invariant, Moment } from './history.ts';
+import type { HistoryEvent, Invariant, LeaseState, Moment } from './history.ts';
 
 type LeaseWrite = Extract<HistoryEvent, { kind: 'lease' }>;
 
@@ -8,10 +8,10 @@ interface Renewal {
   readonly until: Moment;
 }
 
-/** A holder that was asked to give way by a note alone, and since when. */
+/** A holder that is asked to give way by a note, and since when; whatever a field says meanwhile, the note stays. */
 interface Told {
   readonly holder: string;
-  readonly preferredHolder: string;
+  readonly noted: string;
   readonly since: Moment;
 }
 
@@ -49,7 +49,9 @@ export class LedLeaseKept implements Invariant {
         return [];
       case 'restored':
         this.#renewals.clear();
-        // Who was told before the backup is told afterwards, and another renewTime looks like a renewal (rule 14).
+        for (const key of this.#told.keys()) if (!event.leases.has(key)) this.#told.delete(key);
+        for (const [key, lease] of event.leases) this.#tell(key, lease, event.at);
+        // Another renewTime than before looks like a renewal (rule 14).
         for (const key of this.#told.keys()) this.#touchedAt.set(key, event.at);
         return [];
       case 'lease':
@@ -61,7 +63,9 @@ export class LedLeaseKept implements Invariant {
 
   #written(event: LeaseWrite): readonly string[] {
     const { at, writer, key, before, after } = event;
-    const told = this.#toldBefore(event);
+    const told = this.#told.get(key);
+    // What the write itself tells counts from then on.
+    this.#tell(key, after, at);
     const isTouched = before?.holder === after?.holder && before?.renewTime !== after?.renewTime;
     if (isTouched && writer.kind !== 'coordinator') this.#touchedAt.set(key, at);
     const holder = after?.holder ?? '';
@@ -100,13 +104,11 @@ export class LedLeaseKept implements Invariant {
     return at >= told.since + patienceMs && (this.#touchedAt.get(key) ?? told.since) > told.since;
   }
 
-  /** Who had been told until a write; what the write itself tells counts from then on. */
-  #toldBefore({ at, key, after }: LeaseWrite): Told | undefined {
+  /** From `since` on the Lease says this. */
+  #tell(key: string, lease: LeaseState | undefined, since: Moment): void {
     const told = this.#told.get(key);
-    const { holder = '', preferredHolder, isNoted } = after ?? {};
-    if (!isNoted || preferredHolder === undefined) this.#told.delete(key);
-    else if (told?.holder !== holder || told.preferredHolder !== preferredHolder)
-      this.#told.set(key, { holder, preferredHolder, since: at });
-    return told;
+    const { holder = '', noted } = lease ?? {};
+    if (noted === undefined) this.#told.delete(key);
+    else if (told?.holder !== holder || told.noted !== noted) this.#told.set(key, { holder, noted, since });
   }
 }

@@ -3,13 +3,16 @@ import { annotationsOf, type RawObject, specOf, textField } from '../../src/coor
 import type { LeaseState } from './history.ts';
 
 /** The preferredHolder and strategy of a stored Lease, be it by their fields or by notes (rule 14). */
-export function preferenceIn(lease: RawObject): Pick<LeaseState, 'preferredHolder' | 'strategy' | 'isNoted'> {
+export function preferenceIn(
+  lease: RawObject,
+): Pick<LeaseState, 'preferredHolder' | 'strategy' | 'noted' | 'isNoted'> {
   const [spec, notes] = [specOf(lease), annotationsOf(lease)];
   const preferredHolder = textField(spec, 'preferredHolder') || undefined;
   const noted = textField(notes, NOTES.preferredHolder) || undefined;
   return {
     preferredHolder: preferredHolder ?? noted,
     strategy: textField(spec, 'strategy') ?? (textField(notes, NOTES.strategy) || undefined),
-    ...(preferredHolder === undefined && noted !== undefined && { isNoted: true }),
+    noted,
+    isNoted: preferredHolder === undefined && noted !== undefined,
   };
 }

@@ -2,6 +2,7 @@ import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { CandidateState, HistoryEvent, LeaseState, Writer } from '../invariants/history.ts';
 import { preferenceIn } from '../invariants/preference-in.ts';
 import { type SimWrite, specOf } from './sim-api-server.ts';
+import { keyOf } from './sim-store.ts';
 
 type WhatWasWritten = Pick<SimWrite, 'at' | 'resource' | 'key' | 'before' | 'after' | 'isLate'>;
 
@@ -12,6 +13,16 @@ export function eventOf(write: WhatWasWritten, writer: Writer): HistoryEvent {
   return resource === 'leases'
     ? { kind: 'lease', ...common, before: leaseOf(before), after: leaseOf(after) }
     : { kind: 'candidate', ...common, before: candidateOf(before), after: candidateOf(after) };
+}
+
+/** What Leases are in a history, by their keys. */
+export function leaseStates(leases: readonly KubernetesObject[]): ReadonlyMap<string, LeaseState> {
+  return new Map(
+    leases.flatMap((lease) => {
+      const state = leaseOf(lease);
+      return state ? [[keyOf(lease), state]] : [];
+    }),
+  );
 }
 
 /** Each object is looked at twice: as what a write makes, and as what the next one finds. */

@@ -5,7 +5,7 @@ import type { HistoryEvent, Writer } from '../invariants/history.ts';
 import { Invariants } from '../invariants/invariants.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { Chance } from './chance.ts';
-import { eventOf } from './history-events.ts';
+import { eventOf, leaseStates } from './history-events.ts';
 import { SimApiServer, type SimWrite, specOf } from './sim-api-server.ts';
 import { SimCandidate } from './sim-candidate.ts';
 import { SimCapacity } from './sim-capacity.ts';
@@ -262,7 +262,8 @@ export class SimWorld {
       for (const connection of this.network.connections) connection.reset();
       for (const slot of this.slots) slot.crash(2000);
       this.truce.forget();
-      this.#happened({ kind: 'restored', at: this.clock.now() });
+      const leases = leaseStates(this.store.list('leases'));
+      this.#happened({ kind: 'restored', at: this.clock.now(), leases });
     });
   }
 

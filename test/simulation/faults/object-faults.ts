@@ -178,6 +178,8 @@ export const objectFaults = {
       const candidate = world.candidateOf(slot);
       if (!candidate) return false;
       const pingTime = formatMicroTime(world.clock.wallTime() + BigInt(aheadMs) * 1000n);
+      // One that takes a ping of the coordinator's back leaves the candidate silent until it renews, minutes later.
+      if (pingTime <= String(specOf(candidate)['pingTime'] ?? '')) return false;
       world.writeAs('vandal', candidateResourceOf(candidate), candidate, {
         ...candidate,
         spec: { ...specOf(candidate), pingTime },
