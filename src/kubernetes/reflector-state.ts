@@ -7,6 +7,12 @@ const MAX_REFUSALS = 5;
 const RELIST_INTERVAL_MS = 60_000;
 
 /**
+ * Who has seen nothing for so long, in milliseconds, lists anew: a server whose storage was restored from a backup meanwhile
+ * may be past the place of the watch again, and what was written until there would never be seen.
+ */
+const UNWATCHED_MS = 10_000;
+
+/**
  * What a reflector is doing between its start and its stop, which may come at any point: it lists once, watches from
  * there on, and lists again when it has lost its place or must doubt it. Whatever fails is followed by a delay.
  */
@@ -62,9 +68,17 @@ export function afterFailure(state: ReflectorState, failure: Recovery, delayMs: 
   return { kind: 'backingOff', delayMs, next };
 }
 
-/** The state after the delay that a failure asked for. */
-export function afterDelay(state: ReflectorState): ReflectorState {
-  return state.kind === 'backingOff' ? state.next : state;
+/** The state at `now`, after the delay that a failure asked for; since `unwatchedSince` no watch has been open. */
+export function afterDelay(
+  state: ReflectorState,
+  now: Instant,
+  unwatchedSince: Instant = now,
+): ReflectorState {
+  if (state.kind !== 'backingOff') return state;
+  const { next } = state;
+  // A list since then has seen what the server has: where a watch alone fails, lists must not go on.
+  const isOutOfTouch = next.kind === 'watching' && next.listedAt < unwatchedSince;
+  return isOutOfTouch && now - unwatchedSince >= UNWATCHED_MS ? listing : next;
 }
 
 /** The state after evidence that the store is not in step with the server, which soon after a list counts for nothing. */

@@ -160,7 +160,7 @@ export class Reflector<T> {
         return await this.#watch(state);
       case 'backingOff':
         await sleep(this.#options.clock, state.delayMs, this.#stopping.signal);
-        this.#state = afterDelay(this.#state);
+        this.#state = afterDelay(this.#state, this.#options.clock.now(), this.unwatchedSince);
     }
   }
 

@@ -27,7 +27,7 @@ function makeFailure(failure: Partial<Recovery> = {}): Recovery {
 function afterFailures(state: ReflectorState, failure: Recovery, count: number): ReflectorState {
   return count === 0
     ? state
-    : afterFailures(afterDelay(afterFailure(state, failure, 200)), failure, count - 1);
+    : afterFailures(afterDelay(afterFailure(state, failure, 200), 1500), failure, count - 1);
 }
 
 test('after a list it watches from the place that the list shows', () => {
@@ -73,7 +73,15 @@ describe('after a failure it waits, and then', () => {
   test.each(cases)('$name', ({ state, failure, want }) => {
     const next = afterFailure(state, makeFailure(failure), 200);
     expect(next).toEqual({ kind: 'backingOff', delayMs: 200, next: want });
-    expect(afterDelay(next)).toEqual(want);
+    expect(afterDelay(next, 1500)).toEqual(want);
+  });
+
+  test.each([
+    { name: 'nobody has watched for less than 10 s: watches', now: 12_999, since: 3000, want: watching },
+    { name: 'nobody has watched for 10 s: lists', now: 13_000, since: 3000, want: listing },
+    { name: 'there was a list since then: watches', now: 60_000, since: 1000, want: watching },
+  ])('$name', ({ now, since, want }) => {
+    expect(afterDelay(backingOff(watching), now, since)).toEqual(want);
   });
 
   test('the server has refused to go on from one place five times: lists', () => {
