@@ -23,7 +23,7 @@ const operations = [
   'status-page',
 ].map((name) => `test/e2e/${name}.e2e.test.ts`);
 
-/** What is installed with the chart, and moved by hand: run beside the others, as these take longer. */
+/** What is installed with the chart, and moved by hand. */
 const chart = [
   'chart',
   'chart-crd',
@@ -35,6 +35,13 @@ const chart = [
   'restored-etcd',
 ].map((name) => `test/e2e/${name}.e2e.test.ts`);
 
+/** Long runs, of which these are the short versions. */
+const endurance = [
+  'test/chaos/chaos.e2e.test.ts',
+  'test/e2e/figures.e2e.test.ts',
+  'test/soak/soak.e2e.test.ts',
+];
+
 export default defineConfig({
   test: {
     fileParallelism,
@@ -43,7 +50,7 @@ export default defineConfig({
         test: {
           name: 'kubernetes',
           include: ['test/**/*.e2e.test.ts'],
-          exclude: [...operations, ...chart],
+          exclude: [...operations, ...chart, ...endurance],
           fileParallelism,
           ...timeouts,
         },
@@ -60,6 +67,7 @@ export default defineConfig({
           ...timeouts,
         },
       },
+      { test: { name: 'endurance', include: endurance, fileParallelism, ...timeouts } },
       { test: { name: 'chart', include: chart, fileParallelism, ...timeouts } },
       { test: { name: 'operations', include: operations, fileParallelism, ...timeouts } },
     ],
