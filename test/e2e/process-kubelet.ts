@@ -44,6 +44,8 @@ export interface ProcessKubelet {
 export interface ProcessKubeletOptions {
   /** Default `node-1`. */
   readonly nodeName?: string;
+  /** Of the node, beside those that every node has. */
+  readonly nodeLabels?: Readonly<Record<string, string>>;
   /** What an image holds; undefined for one that cannot be had. Default {@link ourImage}. */
   readonly findImage?: (name: string) => Image | undefined;
   /** A folder with manifests of pods that run on this node, as `/etc/kubernetes/manifests` is one. */
@@ -64,7 +66,7 @@ const nodeLeaseSeconds = 40;
 /** Registers a node, and runs the pods that are bound to it, until it is stopped. */
 export async function startProcessKubelet(
   plane: CoordinationPlane,
-  { nodeName = 'node-1', findImage = ourImage, staticPods }: ProcessKubeletOptions = {},
+  { nodeName = 'node-1', nodeLabels = {}, findImage = ourImage, staticPods }: ProcessKubeletOptions = {},
 ): Promise<ProcessKubelet> {
   const network = await openPodNetwork();
   const reaper = startReaper(undefined);
@@ -118,7 +120,8 @@ export async function startProcessKubelet(
     }
   }
 
-  await plane.request('POST', '/api/v1/nodes', nodeObject(nodeName, network.nodeAddress, logServer.port));
+  const node = nodeObject(nodeName, nodeLabels, network.nodeAddress, logServer.port);
+  await plane.request('POST', '/api/v1/nodes', node);
   await renewLease();
   const loops = [repeat(sync, syncPeriodMs), repeat(renewLease, (nodeLeaseSeconds * 1_000) / 4)];
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunbookName, runbooks } from '../../src/inspection/runbook.ts';
+import { procedures } from '../support/procedures.ts';
 import { leaseApiServerSlow } from './runbooks/scenarios/lease-api-server-slow.ts';
 import { leaseCandidatesUnresponsive } from './runbooks/scenarios/lease-candidates-unresponsive.ts';
 import { leaseCoordinatorAbsent } from './runbooks/scenarios/lease-coordinator-absent.ts';
@@ -11,6 +12,7 @@ import { leaseCoordinatorWriteErrors } from './runbooks/scenarios/lease-coordina
 import { leaseElectionsSlow } from './runbooks/scenarios/lease-elections-slow.ts';
 import { leaseStrategyConflict } from './runbooks/scenarios/lease-strategy-conflict.ts';
 import { leaseWithoutLeader } from './runbooks/scenarios/lease-without-leader.ts';
+import { slowZone } from './runbooks/scenarios/slow-zone.ts';
 import { PATIENCE_MS, type Site, startSite } from './runbooks/site.ts';
 
 type Scenario = (site: Site) => Promise<void>;
@@ -23,10 +25,11 @@ const clusters: readonly (readonly (readonly Scenario[])[])[] = [
     [leaseStrategyConflict],
     [leaseWithoutLeader],
     [leaseCandidatesUnresponsive],
+    [slowZone],
   ],
   [[leaseElectionsSlow, leaseCoordinatorWriteErrors]],
-  [[leaseCoordinatorLockFlapping, leaseCoordinatorAbsent]],
-  [[leaseCoordinatorApiOff, leaseCoordinatorNotAlone, leaseApiServerSlow]],
+  [[leaseCoordinatorLockFlapping, leaseCoordinatorAbsent, leaseApiServerSlow]],
+  [[leaseCoordinatorApiOff, leaseCoordinatorNotAlone]],
 ];
 
 const tests: readonly { readonly alert: RunbookName; readonly when: string; readonly scenario: Scenario }[] =
@@ -130,8 +133,18 @@ describe('an alert fires, and its runbook leads to the cause and has it clear', 
   );
 });
 
+describe('a runbook without an alert leads to what it is for', () => {
+  test(
+    'a zone fails slowly: its leaders are moved, and what stays is told',
+    async () => {
+      await outcomes.get(slowZone);
+    },
+    PATIENCE_MS,
+  );
+});
+
 describe('every command is run', () => {
-  test.each(runbooks)('of %s', async (name) => {
+  test.each([...runbooks, ...procedures])('of %s', async (name) => {
     const opened = await Promise.all((await startedSites()).map((site) => site.runbook(name)));
     const [first = [], ...others] = opened.map((runbook) => runbook.left());
     expect(first.filter((command) => others.every((left) => left.includes(command)))).toEqual([]);

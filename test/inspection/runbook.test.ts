@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { runbookPath, runbooks } from '../../src/inspection/runbook.ts';
+import { procedures } from '../support/procedures.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 const folder = `${root}docs/runbooks`;
@@ -49,6 +50,14 @@ function brokenLinksIn(path: string): readonly string[] {
   });
 }
 
+const procedurePath = (name: string) => `docs/runbooks/${name}.md`;
+const PARTS = ['## Meaning', '## Impact', '## Diagnosis', '## Mitigation'];
+
+/** The titles that divide a runbook, its own first. */
+function partsOf(path: string): readonly string[] {
+  return titlesIn(read(path)).filter((title) => !title.startsWith('###'));
+}
+
 describe('the runbooks', () => {
   test('are one for each alert, which names it', () => {
     const those = rules.map(({ alert }) => alert);
@@ -59,13 +68,20 @@ describe('the runbooks', () => {
   });
 
   test('are all there are in their folder', () => {
-    const files = runbooks.map((name) => `${name}.md`);
+    const files = [...runbooks, ...procedures].map((name) => `${name}.md`);
     expect(readdirSync(folder).toSorted()).toEqual(['README.md', ...files].toSorted());
   });
 
   test.each(runbooks)('have their four parts in order: %s', (name) => {
-    const titles = titlesIn(read(runbookPath(name))).filter((title) => !title.startsWith('###'));
-    expect(titles).toEqual([`# ${name}`, '## Meaning', '## Impact', '## Diagnosis', '## Mitigation']);
+    expect(partsOf(runbookPath(name))).toEqual([`# ${name}`, ...PARTS]);
+  });
+
+  test.each(procedures)('have the same parts where no alert sends people to them: %s', (name) => {
+    const [title = '', ...parts] = partsOf(procedurePath(name));
+    expect(parts).toEqual(PARTS);
+    const row = `| [${title.replace('# ', '')}](${name}.md) | `;
+    expect(read('docs/runbooks/README.md')).toContain(row);
+    expect(rules.map(({ alert }) => alert)).not.toContain(name);
   });
 
   test('are listed in their index with the severity of their alert', () => {
@@ -80,8 +96,8 @@ describe('the runbooks', () => {
     expect(listed).toEqual(expect.arrayContaining(those));
   });
 
-  test.each([...runbooks.map(runbookPath), 'docs/runbooks/README.md'])(
-    'have links that lead somewhere: %s',
-    (path) => expect(brokenLinksIn(path)).toEqual([]),
+  const paths = [...runbooks.map(runbookPath), ...procedures.map(procedurePath)];
+  test.each([...paths, 'docs/runbooks/README.md'])('have links that lead somewhere: %s', (path) =>
+    expect(brokenLinksIn(path)).toEqual([]),
   );
 });

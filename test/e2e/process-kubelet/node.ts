@@ -1,5 +1,10 @@
 /** A Node as a kubelet registers it: in good order, and with room for whatever tests run. */
-export function nodeObject(name: string, address: string, kubeletPort: number): object {
+export function nodeObject(
+  name: string,
+  labels: Readonly<Record<string, string>>,
+  address: string,
+  kubeletPort: number,
+): object {
   const now = new Date().toISOString();
   const condition = (type: string, status: 'True' | 'False', reason: string) => ({
     type,
@@ -16,6 +21,7 @@ export function nodeObject(name: string, address: string, kubeletPort: number): 
     metadata: {
       name,
       labels: {
+        ...labels,
         'kubernetes.io/hostname': name,
         'kubernetes.io/os': 'linux',
         'kubernetes.io/arch': 'amd64',

@@ -1,10 +1,7 @@
 // A component with coordinated elections, as a program for a pod: it takes part in the election of the Lease that LEASE
 // names, leads while it is elected, and lets go when it is told to end.
 
-import { SampleCandidate } from '../../../src/demo/sample-candidate.ts';
-import { createClient } from '../../../src/kubernetes/client.ts';
-import { loadKubeConfig } from '../../../src/kubernetes/kubeconfig.ts';
-import { systemClock as clock } from '../../../src/support/system-clock.ts';
+import { participate } from '../../../src/index.ts';
 
 function variable(name: string): string {
   const value = process.env[name];
@@ -12,34 +9,23 @@ function variable(name: string): string {
   return value;
 }
 
-const namespace = variable('NAMESPACE');
-const leaseName = variable('LEASE');
-const kubeConfig = loadKubeConfig({ env: process.env });
-const client = createClient({ kubeConfig, clock, userAgent: leaseName, connections: 4 });
-const candidate = new SampleCandidate({
-  client,
-  clock,
-  identity: {
-    namespace,
-    leaseName,
-    name: variable('HOSTNAME'),
+const { STRATEGY: strategy = 'OldestEmulationVersion', ZONE: zone = '' } = process.env;
+const stopping = new AbortController();
+process.once('SIGTERM', () => stopping.abort());
+
+await participate(
+  {
+    namespace: variable('NAMESPACE'),
+    lease: variable('LEASE'),
+    identity: variable('HOSTNAME'),
     binaryVersion: variable('VERSION'),
-    emulationVersion: variable('VERSION'),
-    strategy: process.env['STRATEGY'] ?? 'OldestEmulationVersion',
+    strategy,
+    ...(zone !== '' && { labels: { 'topology.kubernetes.io/zone': zone } }),
+    signal: stopping.signal,
   },
-  timing: {
-    retryPeriodMs: 2000,
-    renewDeadlineMs: 10_000,
-    leaseDurationMs: 15_000,
-    stoppingMs: 0,
+  async ({ signal }) => {
+    console.log('leading');
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    console.log('no longer leading');
   },
-  onLeading: (isLeading) => console.log(isLeading ? 'leading' : 'no longer leading'),
-});
-
-async function end(): Promise<void> {
-  await candidate.leave();
-  process.exit();
-}
-
-process.once('SIGTERM', () => void end());
-await candidate.start();
+);

@@ -5,6 +5,7 @@ import { candidatePath, candidatesPath, readLease } from '../../control-plane/cl
 import { eventually } from '../coordinator.ts';
 import type { PodCluster } from '../pod-cluster.ts';
 import type { Image } from '../process-kubelet/container-process.ts';
+import { backdate } from './backdated.ts';
 
 /** A component that elects its leader by a Lease, as a Deployment. */
 export interface Component {
@@ -16,8 +17,8 @@ export interface Component {
   freeze(...pods: readonly string[]): void;
   /** Waits until a pod's candidate has not renewed for so long that it is asked before it is elected. */
   untilQuiet(pod: string, forMs: number): Promise<void>;
-  /** Waits until all its pods have been candidates together for so long, as far as their candidates tell. */
-  untilTogether(forMs: number): Promise<void>;
+  /** Has all its pods have been candidates together for so long, as far as their candidates tell. */
+  ageTogether(byMs: number): Promise<void>;
   /** Rolls out another strategy. */
   roll(strategy: string): Promise<void>;
   /** Removes its Deployment. */
@@ -25,8 +26,22 @@ export interface Component {
 }
 
 interface CandidateTimes {
-  readonly metadata: { readonly creationTimestamp: string };
-  readonly spec: { readonly renewTime: string };
+  readonly spec: { readonly renewTime?: string };
+}
+
+/** The label of a zone: on nodes and, where the API server is 1.35 or newer, on the pods that are bound to them. */
+export const zoneLabel = 'topology.kubernetes.io/zone';
+
+const zoneVariable = {
+  name: 'ZONE',
+  valueFrom: { fieldRef: { fieldPath: `metadata.labels['${zoneLabel}']` } },
+};
+
+function preferenceFor(zone: string): object {
+  const preference = { matchExpressions: [{ key: zoneLabel, operator: 'In', values: [zone] }] };
+  return {
+    nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, preference }] },
+  };
 }
 
 /** What a component is deployed with. */
@@ -38,6 +53,8 @@ export interface ComponentOptions {
   readonly lease?: string;
   /** Of its binary, and what that emulates; default 1.36.0. */
   readonly version?: string;
+  /** Where its pods had better run. Their candidates have the label of the zone that they run in. */
+  readonly zone?: string;
 }
 
 const program = new URL('component.ts', import.meta.url).pathname;
@@ -51,7 +68,7 @@ export function componentImage(name: string): Image | undefined {
 /** Deploys a component, in a namespace of {@link makeParticipantsNamespace}; resolves once all its pods are candidates. */
 export async function deployComponent(
   { plane, kubelets }: PodCluster,
-  { namespace, name, replicas, lease = name, version = '1.36.0' }: ComponentOptions,
+  { namespace, name, replicas, lease = name, version = '1.36.0', zone }: ComponentOptions,
 ): Promise<Component> {
   const deployments = `/apis/apps/v1/namespaces/${namespace}/deployments`;
   const labels = { app: name };
@@ -62,8 +79,10 @@ export async function deployComponent(
       { name: 'VERSION', value: version },
       { name: 'STRATEGY', value: strategy },
       { name: 'NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
+      ...(zone === undefined ? [] : [zoneVariable]),
     ];
     return {
+      ...(zone !== undefined && { affinity: preferenceFor(zone) }),
       terminationGracePeriodSeconds: 2,
       containers: [{ name: 'component', image: 'component:1', env }],
     };
@@ -137,20 +156,18 @@ export async function deployComponent(
       };
       await eventually(isQuiet, `${pod} has not renewed for ${forMs} ms`, 2 * forMs + 60_000, 500);
     },
-    async untilTogether(forMs) {
-      const areTogether = async () => {
-        const paths = (await pods()).map((pod) => candidatePath({ namespace, name: pod }));
+    async ageTogether(byMs) {
+      const candidates = (await pods()).map((name) => ({ namespace, name }));
+      for (const { name } of candidates) await backdate(plane, `leasecandidates/${namespace}/${name}`, byMs);
+      // Unasked they say only every five minutes that they are still there.
+      const spec = { pingTime: formatMicroTime(systemClock.wallTime()) };
+      await Promise.all(candidates.map((one) => plane.request('PATCH', candidatePath(one), { spec })));
+      const haveAnswered = async () => {
+        const paths = candidates.map(candidatePath);
         const those = await Promise.all(paths.map((path) => plane.request<CandidateTimes>('GET', path)));
-        const since = Math.max(...those.map(({ metadata }) => Date.parse(metadata.creationTimestamp)));
-        const until = Math.min(...those.map(({ spec }) => Date.parse(spec.renewTime)));
-        if (until - since >= forMs) return true;
-        if (Date.now() - since < forMs) return undefined;
-        // Unasked they say only every five minutes that they are there.
-        const spec = { pingTime: formatMicroTime(systemClock.wallTime()) };
-        await Promise.all(paths.map((path) => plane.request('PATCH', path, { spec })));
-        return undefined;
+        return those.every(({ spec: { renewTime = '' } }) => renewTime >= spec.pingTime) || undefined;
       };
-      await eventually(areTogether, `pods of ${name} are there for ${forMs} ms`, forMs + 120_000, 1000);
+      await eventually(haveAnswered, `candidates of ${name} have answered`, 60_000, 250);
     },
     async roll(strategy) {
       await plane.request('PATCH', `${deployments}/${name}`, {

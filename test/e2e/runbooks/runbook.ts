@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { debuglog } from 'node:util';
-import { type RunbookName, runbookPath } from '../../../src/inspection/runbook.ts';
+import type { RunbookName } from '../../../src/inspection/runbook.ts';
 import { type CommandBlock, commandBlocksIn } from '../../support/command-blocks.ts';
+import type { Procedure } from '../../support/procedures.ts';
 import type { Shell, ShellRun } from './shell.ts';
 
 /** What must come of a block of commands: patterns that all match its output, and an exit code, 0 by default. */
@@ -28,8 +29,8 @@ export interface Runbook {
 /** NODE_DEBUG=runbooks shows each command as it is run. */
 const debug = debuglog('runbooks');
 
-export async function openRunbook(name: RunbookName, shell: Shell): Promise<Runbook> {
-  const path = runbookPath(name);
+export async function openRunbook(name: RunbookName | Procedure, shell: Shell): Promise<Runbook> {
+  const path = `docs/runbooks/${name}.md`;
   const markdown = await readFile(new URL(`../../../${path}`, import.meta.url), 'utf8');
   const blocks = commandBlocksIn(markdown);
   const executed = new Set(blocks.filter(isAssignment));

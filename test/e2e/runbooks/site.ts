@@ -1,27 +1,32 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { debuglog } from 'node:util';
 import { type RunbookName, runbookPath } from '../../../src/inspection/runbook.ts';
 import type { ControlPlane } from '../../control-plane/control-plane.ts';
+import type { Procedure } from '../../support/procedures.ts';
 import { eventually } from '../coordinator.ts';
 import { type PodCluster, startPodCluster } from '../pod-cluster.ts';
 import { ourImage } from '../process-kubelet.ts';
 import { type Prometheus, shippedRules, startPrometheus } from '../prometheus.ts';
-import { componentImage } from './deployed-component.ts';
+import { storedAsJson } from './backdated.ts';
+import { componentImage, zoneLabel } from './deployed-component.ts';
 import { openRunbook, type Runbook } from './runbook.ts';
 import { openShell, type Shell } from './shell.ts';
 
 /** How much shorter than in a cluster the durations in the alerts are. */
 const pace = Number(process.env['RUNBOOKS_PACE'] || 10);
 
+const debug = debuglog('runbooks');
+
 const release = { name: 'coordinated-leader-election', namespace: 'kube-system' };
 
 /** Long enough for any alert to come or go, in milliseconds, on a machine much slower than most. */
 export const PATIENCE_MS = 240_000 + 1_800_000 / pace;
 
-/** A cluster with the release that the runbooks are about, somebody on call, and a Prometheus that watches it. */
+/** A cluster of two zones, of a node each, with the release that the runbooks are about, somebody on call, and a Prometheus that watches it. */
 export interface Site {
   readonly cluster: PodCluster;
-  /** The runbook of an alert: the same one, whoever asks. */
-  runbook(name: RunbookName): Promise<Runbook>;
+  /** A runbook: the same one, whoever asks. */
+  runbook(name: RunbookName | Procedure): Promise<Runbook>;
   /** Has the release run with other values, and waits until it does. */
   configure(...values: readonly string[]): Promise<void>;
   /** Installs another release. */
@@ -38,7 +43,15 @@ export async function startSite(): Promise<Site> {
   // First, as it is the one that may be missing.
   const prometheus = await startPrometheus({ rules: shippedRules, pace });
   const findImage = (name: string) => componentImage(name) ?? ourImage(name);
-  const cluster = await startPodCluster({ nodes: [{ findImage }] });
+  const zones = ['a', 'b'];
+  const cluster = await startPodCluster({
+    plane: { extraApiServerArgs: [storedAsJson] },
+    nodes: zones.map((zone) => ({
+      nodeName: `node-${zone}`,
+      nodeLabels: { [zoneLabel]: zone },
+      findImage,
+    })),
+  });
   const { plane } = cluster;
   const shell = await openShell(plane.kubeconfig);
   const pods = followPods(plane, prometheus);
@@ -70,7 +83,7 @@ function set(values: readonly string[]): string {
 }
 
 function assemble(cluster: PodCluster, shell: Shell, prometheus: Prometheus, pods: { stop(): void }): Site {
-  const runbooks = new Map<RunbookName, Promise<Runbook>>();
+  const runbooks = new Map<RunbookName | Procedure, Promise<Runbook>>();
 
   return {
     cluster,
@@ -84,10 +97,14 @@ function assemble(cluster: PodCluster, shell: Shell, prometheus: Prometheus, pod
       helm(shell, `install --set crds.install=false ${set(values)}`, { name, namespace }),
     async untilFiring(name) {
       const { annotations } = await prometheus.untilAlert(name, 'firing', PATIENCE_MS);
+      debug('%s fires', name);
       const url = annotations['runbook_url'] ?? '';
       if (!url.endsWith(runbookPath(name))) throw new Error(`${name} sends people to "${url}"`);
     },
-    untilClear: (name) => prometheus.untilNoAlert(name, PATIENCE_MS),
+    async untilClear(name) {
+      await prometheus.untilNoAlert(name, PATIENCE_MS);
+      debug('%s has cleared', name);
+    },
     async stop() {
       pods.stop();
       await prometheus.stop();

@@ -14,7 +14,7 @@ export async function leaseCandidatesUnresponsive(site: Site): Promise<void> {
   await makeParticipantsNamespace(cluster, namespace);
   const stock = await deployComponent(cluster, { namespace, name: 'stock', replicas: 2 });
   const former = await stock.untilLed();
-  await stock.untilTogether(TOGETHER_MS);
+  await stock.ageTogether(TOGETHER_MS);
   const [hung = ''] = (await stock.pods()).filter((pod) => pod !== former);
   stock.freeze(hung);
   await stock.untilQuiet(hung, 6_000);
