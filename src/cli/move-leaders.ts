@@ -12,6 +12,7 @@ import type { Host } from '../support/host.ts';
 import { printableLines } from '../support/printable.ts';
 import { type ClusterConnection, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
+import { structured } from './structured-output.ts';
 
 /** In characters. */
 const LONGEST_LINE = 1000;
@@ -20,8 +21,9 @@ const LONGEST_LINE = 1000;
 export function runTransfer(lease: string, settings: TransferSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
     const request = requestOf(settings, connection, connection.namespace, host);
-    const leads = await transferLease(lease, settings.to, request);
-    return leads ? exitCode.ok : exitCode.leaderStays;
+    const outcome = await transferLease(lease, settings.to, request);
+    showOutcome(outcome, settings, host);
+    return outcome.leads ? exitCode.ok : exitCode.leaderStays;
   });
 }
 
@@ -30,8 +32,9 @@ export function runDrain(settings: DrainSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
     const namespace = settings.allNamespaces ? '' : connection.namespace;
     const request = requestOf(settings, connection, namespace, host);
-    const haveMoved = await drainCandidates(selectionOf(settings), request);
-    return haveMoved ? exitCode.ok : exitCode.leaderStays;
+    const outcome = await drainCandidates(selectionOf(settings), request);
+    showOutcome(outcome, settings, host);
+    return outcome.leases.every(({ to }) => to !== undefined) ? exitCode.ok : exitCode.leaderStays;
   });
 }
 
@@ -39,7 +42,9 @@ export function runDrain(settings: DrainSettings, host: Host): Promise<number> {
 export function runUndrain(settings: UndrainSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async ({ client, namespace: own }) => {
     const namespace = settings.allNamespaces ? '' : own;
-    await undrainCandidates(selectionOf(settings), { client, namespace, tell: toStdout(host) });
+    const tell = toStdout(settings, host);
+    const candidates = await undrainCandidates(selectionOf(settings), { client, namespace, tell });
+    showOutcome({ candidates }, settings, host);
     return exitCode.ok;
   });
 }
@@ -51,7 +56,16 @@ function requestOf(
   host: Host,
 ): MoveRequest {
   const { lockNamespace, forMs, timeoutMs } = settings;
-  return { client, clock, settings, lockNamespace, namespace, forMs, timeoutMs, tell: toStdout(host) };
+  return {
+    client,
+    clock,
+    settings,
+    lockNamespace,
+    namespace,
+    forMs,
+    timeoutMs,
+    tell: toStdout(settings, host),
+  };
 }
 
 function selectionOf({ selector, node, candidate }: SelectionSettings): Selection {
@@ -60,6 +74,14 @@ function selectionOf({ selector, node, candidate }: SelectionSettings): Selectio
   return candidate === undefined ? { kind: 'all' } : { kind: 'candidate', name: candidate };
 }
 
-function toStdout({ stdout }: Host): (line: string) => void {
+type Output = Pick<MovingSettings, 'output'>;
+
+/** What happens is told as it does, for people; whoever asks for JSON or YAML is given the outcome alone. */
+function toStdout({ output }: Output, { stdout }: Host): (line: string) => void {
+  if (output !== 'table') return () => {};
   return (line) => stdout.write(`${printableLines(line, LONGEST_LINE)}\n`);
+}
+
+function showOutcome(outcome: object, { output }: Output, { stdout }: Host): void {
+  if (output === 'json' || output === 'yaml') stdout.write(structured(outcome, output));
 }

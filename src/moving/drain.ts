@@ -1,10 +1,12 @@
-import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';
+import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
+import { formatMicroTime } from '../coordination/micro-time.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import type { Now } from '../election/time.ts';
 import { lookAtElections } from '../inspection/elections.ts';
 import { counted } from '../inspection/lease-status.ts';
 import { lookAtLock } from '../inspection/lock-holder.ts';
 import { sleep } from '../support/clock.ts';
+import type { DrainOutcome, MovedLease } from './outcome.ts';
 import { leaderOf, obstacleAbove, whyItStays } from './prospects.ts';
 import { type SelectedCandidate, type Selection, selectCandidates } from './selected-candidates.ts';
 import { LOOK_PERIOD_MS, type MoveRequest, pending } from './transfer.ts';
@@ -14,17 +16,17 @@ import { setPriority, unsetPriority } from './write-priority.ts';
 const DRAINED = -1000;
 
 /**
- * Puts candidates behind all others, and waits until those of them that lead have been followed by others. Resolves to
- * whether all have; those that have not are told, and why.
+ * Puts candidates behind all others, and waits until those of them that lead have been followed by others. Those
+ * that have not are told, and why.
  *
  * @throws as the client does.
  */
-export async function drainCandidates(selection: Selection, request: MoveRequest): Promise<boolean> {
+export async function drainCandidates(selection: Selection, request: MoveRequest): Promise<DrainOutcome> {
   const { client, clock, namespace, forMs, tell } = request;
   const selected = await selectCandidates(client, namespace, selection);
   if (selected.length === 0) {
     tell(nobodySelected(selection));
-    return true;
+    return { candidates: [], until: undefined, leases: [] };
   }
   const leases = new Map<LeaseKey, Set<string>>();
   for (const { candidate } of selected) {
@@ -45,7 +47,15 @@ export async function drainCandidates(selection: Selection, request: MoveRequest
   tell(
     `${counted(selected.length, 'candidate')} of ${counted(leases.size, 'Lease')} drained, ${led.length} of them leading.`,
   );
-  return await followLeaders(led, request);
+  return {
+    candidates: selected.map(nameOf),
+    until: formatMicroTime(until),
+    leases: await followLeaders(led, request),
+  };
+}
+
+function nameOf({ candidate: { namespace, leaseName: lease, name } }: SelectedCandidate) {
+  return { namespace, lease, name };
 }
 
 interface LedLease {
@@ -54,15 +64,20 @@ interface LedLease {
   readonly leader: string;
 }
 
-async function followLeaders(led: readonly LedLease[], request: MoveRequest): Promise<boolean> {
+async function followLeaders(led: readonly LedLease[], request: MoveRequest): Promise<readonly MovedLease[]> {
   const { client, clock, lockNamespace, timeoutMs, tell } = request;
   const obstacle =
     led.length === 0 ? undefined : obstacleAbove(await lookAtLock(client, clock, lockNamespace));
   const startedAt = clock.now();
-  let haveAllMoved = true;
-  const stays = ({ key, leader }: LedLease, why: string) => {
-    haveAllMoved = false;
-    tell(`${key} stays with ${leader}: ${why}.`);
+  const followed: MovedLease[] = [];
+  const end = ({ key, leader }: LedLease, to: string | undefined, why?: string) => {
+    const { namespace, name: lease } = splitLeaseKey(key);
+    followed.push({ namespace, lease, from: leader, to, why });
+    tell(
+      why === undefined
+        ? `${key} has moved from ${leader} to ${to}.`
+        : `${key} stays with ${leader}: ${why}.`,
+    );
     return false;
   };
   let waiting = led;
@@ -70,36 +85,32 @@ async function followLeaders(led: readonly LedLease[], request: MoveRequest): Pr
     const seen = await leadersNow(request);
     const isOver = clock.now() - startedAt >= timeoutMs;
     waiting = waiting.filter((lease) => {
-      const { key, drained, leader } = lease;
+      const { key, drained } = lease;
       const { input, leader: present, now } = seen.get(key) ?? {};
-      if (present !== undefined && !drained.has(present)) {
-        tell(`${key} has moved from ${leader} to ${present}.`);
-        return false;
-      }
-      if (!input || !now) return stays(lease, 'it has gone');
+      if (present !== undefined && !drained.has(present)) return end(lease, present);
+      if (!input || !now) return end(lease, undefined, 'it has gone');
       const why = obstacle ?? whyItStays(input, drained, now);
-      if (why !== undefined) return stays(lease, why);
-      return isOver ? stays(lease, `for now. ${pending(input, now)}`.replace(/\.$/, '')) : true;
+      if (why !== undefined) return end(lease, undefined, why);
+      return !isOver || end(lease, undefined, `for now. ${pending(input, now)}`.replace(/\.$/, ''));
     });
     if (waiting.length > 0) await sleep(clock, LOOK_PERIOD_MS);
   }
-  return haveAllMoved;
+  return followed;
 }
 
-/** Takes back what `drain` and `transfer` have set; resolves to how many candidates had something. @throws as the client does. */
+/** Takes back what `drain` and `transfer` have set; resolves to whose it was. @throws as the client does. */
 export async function undrainCandidates(
   selection: Selection,
   { client, namespace, tell }: Pick<MoveRequest, 'client' | 'namespace' | 'tell'>,
-): Promise<number> {
+): Promise<DrainOutcome['candidates']> {
   const selected = await selectCandidates(client, namespace, selection);
   const removed = await Promise.all(
     selected.map(async (one) => ((await unsetPriority(client, one)) ? one : undefined)),
   );
-  const those = removed.filter((one) => one !== undefined);
-  for (const { candidate } of those)
-    tell(`${candidate.namespace}/${candidate.name} has its own priority again.`);
+  const those = removed.flatMap((one) => (one === undefined ? [] : nameOf(one)));
+  for (const { namespace, name } of those) tell(`${namespace}/${name} has its own priority again.`);
   if (those.length === 0) tell('Nothing was set by drain or transfer there.');
-  return those.length;
+  return those;
 }
 
 async function leadersNow({ client, clock, settings, namespace }: MoveRequest) {

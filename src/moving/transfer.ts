@@ -1,3 +1,4 @@
+import { formatMicroTime } from '../coordination/micro-time.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import { REASONS } from '../election/reason.ts';
@@ -8,6 +9,7 @@ import { lookAtLock } from '../inspection/lock-holder.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { type Clock, sleep } from '../support/clock.ts';
 import { humanDuration } from '../support/human-duration.ts';
+import type { TransferOutcome } from './outcome.ts';
 import { leaderOf, obstacleAbove, obstacleTo, priorityAbove } from './prospects.ts';
 import { selectCandidates } from './selected-candidates.ts';
 import { setPriority, unsetPriority } from './write-priority.ts';
@@ -33,39 +35,45 @@ export interface MoveRequest {
 export const LOOK_PERIOD_MS = 1000;
 
 /**
- * Gives a candidate the highest priority among those of its Lease, and waits until it leads. Resolves to whether it does;
- * what kept it from that is told. Where it is known that it cannot, nothing is written, or what was is taken back.
+ * Gives a candidate the highest priority among those of its Lease, and waits until it leads. What kept
+ * it from that is told. Where it is known that it cannot, nothing is written, or what was is taken back.
  *
  * @throws as the client does.
  */
-export async function transferLease(lease: string, name: string, request: MoveRequest): Promise<boolean> {
+export async function transferLease(
+  lease: string,
+  name: string,
+  request: MoveRequest,
+): Promise<TransferOutcome> {
   const { client, clock, namespace, lockNamespace, forMs, timeoutMs, tell } = request;
-  const refuse = (why: string) => {
-    tell(`${name} cannot lead ${namespace}/${lease}: ${why}.`);
-    return false;
-  };
   const [{ input, now }, lock] = await Promise.all([
     look(lease, request),
     lookAtLock(client, clock, lockNamespace),
   ]);
+  const formerLeader = leaderOf(input, now);
+  const outcome = { namespace, lease, candidate: name, formerLeader };
+  const refuse = (why: string): TransferOutcome => {
+    tell(`${name} cannot lead ${namespace}/${lease}: ${why}.`);
+    return { ...outcome, leads: false, priority: undefined, until: undefined, why };
+  };
   const priority = priorityAbove(input, name);
   if (priority === undefined) return refuse('another candidate has the highest priority that there is');
   const obstacle = obstacleTo(input, name, priority, now) ?? obstacleAbove(lock);
   if (obstacle !== undefined) return refuse(obstacle);
   const target = await findTarget(lease, name, request);
-  const until = clock.wallTime() + BigInt(forMs) * 1000n;
-  if (!target || !(await setPriority(client, target, { by: 'transfer', priority, until })))
+  const end = clock.wallTime() + BigInt(forMs) * 1000n;
+  if (!target || !(await setPriority(client, target, { by: 'transfer', priority, until: end })))
     return refuse('its LeaseCandidate has just gone');
   tell(`${name} has the priority ${priority}; waiting until it leads ${namespace}/${lease}.`);
 
-  const former = leaderOf(input, now);
+  const set = { ...outcome, priority, until: formatMicroTime(end) };
   const startedAt = clock.now();
   for (;;) {
     const seen = await look(lease, request);
     if (leaderOf(seen.input, seen.now) === name) {
       const took = humanDuration(Math.round((clock.now() - startedAt) / 1000));
-      tell(former === name ? `${name} leads already.` : `${name} leads, after ${took}.`);
-      return true;
+      tell(formerLeader === name ? `${name} leads already.` : `${name} leads, after ${took}.`);
+      return { ...set, leads: true, why: undefined };
     }
     const why = obstacleTo(seen.input, name, priority, seen.now);
     if (why !== undefined) {
@@ -74,10 +82,9 @@ export async function transferLease(lease: string, name: string, request: MoveRe
       return refuse(`${why}. Its priority was taken back`);
     }
     if (clock.now() - startedAt >= timeoutMs) {
-      tell(
-        `${name} does not lead yet: ${pending(seen.input, seen.now)} Its priority stays; undrain takes it back.`,
-      );
-      return false;
+      const awaited = pending(seen.input, seen.now);
+      tell(`${name} does not lead yet: ${awaited} Its priority stays; undrain takes it back.`);
+      return { ...set, leads: false, why: awaited };
     }
     await sleep(clock, LOOK_PERIOD_MS);
   }

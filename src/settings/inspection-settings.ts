@@ -97,7 +97,8 @@ export const lockRow: Setting<string> = {
   description: "namespace of the coordinator's lock",
 };
 
-function outputRow(...formats: readonly OutputFormat[]): Setting<OutputFormat> {
+/** For what can show its findings in these formats. */
+export function outputRow(...formats: readonly OutputFormat[]): Setting<OutputFormat> {
   return {
     flag: 'output',
     short: 'o',

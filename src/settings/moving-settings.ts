@@ -1,4 +1,11 @@
-import { type InspectionSettings, inspectionRows, lockRow, statusSettings } from './inspection-settings.ts';
+import {
+  type InspectionSettings,
+  inspectionRows,
+  lockRow,
+  type OutputFormat,
+  outputRow,
+  statusSettings,
+} from './inspection-settings.ts';
 import { boolean, duration, text } from './setting-values.ts';
 import type { Setting, SettingsTable } from './settings-table.ts';
 
@@ -10,6 +17,7 @@ export interface MovingSettings extends InspectionSettings {
   readonly forMs: number;
   /** How long to wait for leaders to move, in milliseconds. */
   readonly timeoutMs: number;
+  readonly output: OutputFormat;
 }
 
 /** Everything the `transfer` command can be told, validated. */
@@ -32,9 +40,15 @@ export interface DrainSettings extends MovingSettings, SelectionSettings {}
 /** Everything the `undrain` command can be told, validated. */
 export interface UndrainSettings extends InspectionSettings, SelectionSettings {
   readonly all: boolean;
+  readonly output: OutputFormat;
 }
 
-const movingRows: Pick<SettingsTable<MovingSettings>['settings'], 'lockNamespace' | 'forMs' | 'timeoutMs'> = {
+const output = outputRow('table', 'json', 'yaml');
+
+const movingRows: Pick<
+  SettingsTable<MovingSettings>['settings'],
+  'lockNamespace' | 'forMs' | 'timeoutMs' | 'output'
+> = {
   lockNamespace: lockRow,
   forMs: {
     flag: 'for',
@@ -52,6 +66,7 @@ const movingRows: Pick<SettingsTable<MovingSettings>['settings'], 'lockNamespace
     group: 'Time:',
     parse: duration({ min: '1s', max: '1h' }),
   },
+  output,
 };
 
 const selectionRows: SettingsTable<SelectionSettings>['settings'] = {
@@ -109,6 +124,7 @@ export const undrainSettings: SettingsTable<UndrainSettings> = {
       group: 'Candidates:',
       parse: boolean,
     },
+    output,
   },
   contradictionsIn: (settings) =>
     contradictionsOf(

@@ -53,6 +53,14 @@ describe('a leader that does not move in time', () => {
     expect(out).toMatch(
       /^x-2 has the priority 1; waiting until it leads default\/x\.\nx-2 does not lead yet: AwaitingAcks\. .* Its priority stays; undrain takes it back\.\n$/,
     );
+    const asJson = { ...settings(), ...soon, to: 'x-2', output: 'json' } as const;
+    const { code: codeOfJson, out: json } = await move((host) => runTransfer('x', asJson, host));
+    expect({ code: codeOfJson, ...JSON.parse(json) }).toEqual({
+      code: 5,
+      ...{ namespace: 'default', lease: 'x', candidate: 'x-2', formerLeader: 'x-1' },
+      ...{ leads: false, priority: 1, until: timeAt(60) },
+      why: expect.stringMatching(/^AwaitingAcks\. /),
+    });
     const undrain = () => move((host) => runUndrain({ ...settings(), ...unselected, all: true }, host));
     expect(await undrain()).toMatchObject({ code: 0, out: 'default/x-2 has its own priority again.\n' });
     expect(await undrain()).toMatchObject({ code: 0, out: 'Nothing was set by drain or transfer there.\n' });
@@ -60,6 +68,19 @@ describe('a leader that does not move in time', () => {
 
   test('is told of by drain', async () => {
     const drained = { ...settings(), ...soon, ...unselected, candidate: 'x-1' };
+    const candidates = [{ namespace: 'default', lease: 'x', name: 'x-1' }];
+    const asJson = { ...drained, output: 'json' } as const;
+    const { code: codeOfJson, out: json } = await move((host) => runDrain(asJson, host));
+    expect({ code: codeOfJson, ...JSON.parse(json) }).toEqual({
+      ...{ code: 5, candidates, until: timeAt(60) },
+      leases: [
+        { namespace: 'default', lease: 'x', from: 'x-1', why: expect.stringMatching(/^for now\. Awaiting/) },
+      ],
+    });
+    const undrain = () =>
+      move((host) => runUndrain({ ...settings(), ...unselected, all: true, output: 'json' }, host));
+    expect(JSON.parse((await undrain()).out)).toEqual({ candidates });
+    expect(JSON.parse((await undrain()).out)).toEqual({ candidates: [] });
     const { code, out } = await move((host) => runDrain(drained, host));
     expect(code).toBe(5);
     expect(out).toMatch(
@@ -74,6 +95,8 @@ test('drain says so where nothing is selected, and changes nothing', async () =>
     code: 0,
     out: 'No LeaseCandidate has the labels zone=b; nothing was drained.\n',
   });
+  const { code, out } = await move((host) => runDrain({ ...drained, output: 'json' }, host));
+  expect({ code, ...JSON.parse(out) }).toEqual({ code: 0, candidates: [], leases: [] });
 });
 
 test('no leader moves while nobody coordinates, which is told before anything is written', async () => {
@@ -84,6 +107,11 @@ test('no leader moves while nobody coordinates, which is told before anything is
   expect(transferred).toMatchObject({
     code: 5,
     out: 'x-2 cannot lead default/x: nobody coordinates; doctor says more.\n',
+  });
+  const asJson = await move((host) => runTransfer('x', { ...at, ...soon, to: 'x-2', output: 'json' }, host));
+  expect(JSON.parse(asJson.out)).toEqual({
+    ...{ namespace: 'default', lease: 'x', candidate: 'x-2', formerLeader: 'x-1' },
+    ...{ leads: false, why: 'nobody coordinates; doctor says more' },
   });
   const undrained = await move((host) => runUndrain({ ...at, ...unselected, all: true }, host));
   expect(undrained.out).toBe('Nothing was set by drain or transfer there.\n');

@@ -154,10 +154,13 @@ describe('leaders of client-go’s own electors, on a real kube-apiserver', () =
     );
     const owner = { apiVersion: 'v1', kind: 'Pod', name: 'db-a', uid: pod.metadata.uid };
     await plane.request('PATCH', candidatePath({ name: 'db-a' }), { metadata: { ownerReferences: [owner] } });
-    const { code, stdout } = await cle('drain', '--node', 'worker-3');
-    expect(stdout).toContain('1 candidate of 1 Lease drained, 1 of them leading.\n');
-    expect(stdout).toContain('default/db has moved from db-a to db-b.\n');
-    expect(code).toBe(0);
+    const { code, stdout } = await cle('drain', '--node', 'worker-3', '-o', 'json');
+    expect({ code, ...JSON.parse(stdout) }).toEqual({
+      code: 0,
+      candidates: [{ namespace: 'default', lease: 'db', name: 'db-a' }],
+      until: expect.stringMatching(/Z$/),
+      leases: [{ namespace: 'default', lease: 'db', from: 'db-a', to: 'db-b' }],
+    });
     const nothing = await cle('drain', '--node', 'worker-4');
     expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining('on node worker-4') });
   });
