@@ -37,7 +37,7 @@ export function checkPriorities({ elections, now }: ObservedElections): readonly
           {
             check,
             severity: 'ok',
-            what: `${listed(ended.map(({ name }) => name))}: the priority that was set has ended. undrain removes what is left of it.`,
+            what: `${listed(ended.map(({ name }) => name))}: the priority that was set has ended. undrain removes what drain and transfer have left of it.`,
           } as const,
         ]),
   ];
