@@ -22,6 +22,7 @@ export function showDiagnosis(settings: DoctorSettings, host: Host): Promise<num
       settings,
       namespace,
       lockNamespace: settings.lockNamespace,
+      leaderLabel: settings.leaderLabel,
     });
     const findings = diagnose(evidence);
     const { output } = settings;

@@ -43,7 +43,7 @@ export function diagnose(evidence: Evidence): readonly Finding[] {
     checkApi(evidence),
     checkGate(evidence),
     ...checkLock(evidence),
-    checkRights(evidence),
+    ...checkRights(evidence),
     ...checkClocks(evidence),
     ...checkCandidates(evidence),
     ...checkLeases(evidence),
@@ -115,27 +115,55 @@ function checkGate({ trial }: Evidence): Finding {
   };
 }
 
-function checkRights({ missingRights, user, limitedTo, lockNamespace }: Evidence): Finding {
-  const check = 'Permissions';
+function checkRights(evidence: Evidence): readonly Finding[] {
+  const { missingRights: missing, user } = evidence;
   const who = user || 'this user';
-  const isClosed =
-    lockNamespace === coordinatorLease.namespace &&
-    missingRights.some(({ namespace }) => namespace === lockNamespace);
-  if (missingRights.length === 0) {
+  const [forLabels, forElections] = [
+    missing.filter(({ resource }) => resource === 'pods'),
+    missing.filter(({ resource }) => resource !== 'pods'),
+  ];
+  const elections = checkElectionRights(evidence, who, forElections);
+  return forLabels.length === 0 ? [elections] : [elections, missingForLabels(who, forLabels)];
+}
+
+function checkElectionRights(
+  { limitedTo, lockNamespace }: Evidence,
+  who: string,
+  missing: Evidence['missingRights'],
+): Finding {
+  const check = 'Permissions';
+  if (missing.length === 0) {
     const limit = limitedTo.rights === undefined ? '' : ` that is limited to namespace ${limitedTo.rights}`;
     return { check, severity: 'ok', what: `${who} may do all that a coordinator${limit} does.` };
   }
+  const isClosed =
+    lockNamespace === coordinatorLease.namespace &&
+    missing.some(({ namespace }) => namespace === lockNamespace);
   return {
     check,
     severity: 'warning',
-    what: `${who} may not: ${missingRights.map(describeRight).join(', ')}.`,
+    what: `${who} may not: ${missing.map(describeRight).join(', ')}.`,
     meaning:
       'A coordinator with these credentials could not do its work; other credentials are not examined.',
     advice:
       "Run doctor with the coordinator's own credentials, and with --namespace if it is limited to some; if it says " +
       'the same, kubectl apply -f deploy/rbac.yaml.' +
       (isClosed ? ` ${CLOSED}` : ''),
-    runbook: runbookForMissing(missingRights),
+    runbook: runbookForMissing(missing),
+  };
+}
+
+/** Nothing of this keeps anybody from being elected. */
+function missingForLabels(who: string, missing: Evidence['missingRights']): Finding {
+  return {
+    check: 'Permissions',
+    severity: 'warning',
+    what: `${who} may not: ${missing.map(describeRight).join(', ')}.`,
+    meaning:
+      'A coordinator with these credentials elects, but the label of a leader would not follow it to another Pod.',
+    advice:
+      "Run doctor with the coordinator's own credentials, and with --namespace if it is limited to some; if it says " +
+      'the same, have the chart grant it: helm upgrade with --set config.leaderLabel=true.',
   };
 }
 

@@ -9,7 +9,7 @@ import { isJsonObject } from '../support/json.ts';
 import type { ClusterClock, ServerAhead } from './cluster-clock.ts';
 import { lookAtElections, type ObservedElections } from './elections.ts';
 import { type LockHolder, lookAtLock, lookAtOtherLocks, type OtherLock } from './lock-holder.ts';
-import { type Right, rightsFor } from './rights.ts';
+import { labelRights, type Right, rightsFor } from './rights.ts';
 
 /** All that a diagnosis rests on. */
 export interface Evidence {
@@ -44,6 +44,8 @@ export interface ExaminationRequest {
   /** Where the trial is made, and what is examined where not every namespace may be. */
   readonly namespace: string;
   readonly lockNamespace: string;
+  /** Whether the coordinator is to label the Pods of leaders. */
+  readonly leaderLabel: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -52,7 +54,8 @@ const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 
 /** Examines a cluster without changing anything. Rejects as the client does when the server cannot be talked to. */
 export async function gatherEvidence(request: ExaminationRequest): Promise<Evidence> {
-  const { client, clock, namespace, lockNamespace } = request;
+  const { client, clock, namespace, lockNamespace, leaderLabel } = request;
+  const rights = [...rightsFor(lockNamespace), ...(leaderLabel ? labelRights : [])];
   const version = await unlessForbidden(client.request({ method: 'GET', path: '/version' }));
   const [user, everywhere, lock, otherLocks, trial, missingEverywhere] = await Promise.all([
     whoAmI(client),
@@ -60,7 +63,7 @@ export async function gatherEvidence(request: ExaminationRequest): Promise<Evide
     lookAtLock(client, clock, lockNamespace),
     lookAtOtherLocks(client, clock, lockNamespace),
     tryLease(request),
-    missingAmong(client, rightsFor(lockNamespace)),
+    missingAmong(client, rights),
   ]);
   const here = everywhere ? undefined : await unlessForbidden(lookAtElections(request));
   const elections = everywhere ?? here;

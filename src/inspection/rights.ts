@@ -5,7 +5,7 @@ import { GROUP } from '../election/group.ts';
 export interface Right {
   /** '' is the core group's. */
   readonly group: 'coordination.k8s.io' | typeof GROUP | '';
-  readonly resource: 'leases' | 'leasecandidates' | 'events';
+  readonly resource: 'leases' | 'leasecandidates' | 'events' | 'pods';
   readonly verb: string;
   /** Undefined: in every namespace. */
   readonly namespace?: string;
@@ -33,6 +33,13 @@ export const rightsFor = (lockNamespace: string): readonly Right[] => [
   { group: NATIVE, resource: 'leases', verb: 'create', namespace: lockNamespace },
   ...['create', 'patch'].map((verb): Right => ({ group: '', resource: 'events', verb })),
 ];
+
+/** What the chart grants besides to a coordinator that labels the Pods of leaders. */
+export const labelRights: readonly Right[] = ['list', 'patch'].map((verb) => ({
+  group: '',
+  resource: 'pods',
+  verb,
+}));
 
 /** `patch leases`, `update leases/leader-election-controller in kube-system`; a group of ours is named. */
 export function describeRight({ group, resource, verb, namespace, name }: Right): string {

@@ -48,10 +48,12 @@ export interface PlanSettings extends InspectionSettings {
 export interface DoctorSettings extends InspectionSettings {
   /** The namespace of the coordinator's lock. */
   readonly lockNamespace: string;
+  /** Whether the coordinator labels the Pods of leaders. */
+  readonly leaderLabel: boolean;
   readonly output: OutputFormat;
 }
 
-const { kubeconfig, context, lockNamespace } = runSettings.settings;
+const { kubeconfig, context, lockNamespace, leaderLabel } = runSettings.settings;
 
 const JUDGEMENT = 'Judgement, as the coordinator was started:';
 
@@ -222,5 +224,14 @@ export const planSettings: SettingsTable<PlanSettings> = {
 /** Every setting of `doctor`. */
 export const doctorSettings: SettingsTable<DoctorSettings> = {
   envPrefix: 'CLE_DOCTOR',
-  settings: { ...inspectionRows, lockNamespace: lockRow, output: outputRow('table', 'json', 'yaml') },
+  settings: {
+    ...inspectionRows,
+    lockNamespace: lockRow,
+    leaderLabel: {
+      ...leaderLabel,
+      group: JUDGEMENT,
+      description: "examine also what it needs to keep a label on each leader's Pod",
+    },
+    output: outputRow('table', 'json', 'yaml'),
+  },
 };

@@ -150,6 +150,7 @@ export function lookingSettings(kubeconfig: string) {
     context: undefined,
     namespace: undefined,
     lockNamespace: 'kube-system',
+    leaderLabel: false,
     output: 'table' as const,
     ...{ electionDurationMs, leaseDurationSeconds, candidateValidityMs, candidateGcAfterMs },
   };

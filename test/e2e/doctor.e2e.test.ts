@@ -1,7 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CUSTOM_API_VERSION as apiVersion } from '../../src/coordination/candidate-sources.ts';
+import { FENCE, GROUP } from '../../src/election/group.ts';
 import { sortedYaml } from '../chart/plain-manifests.ts';
 import { installCandidateResource } from '../control-plane/candidate-resource.ts';
-import { coordinatorAccount, createNamespaces } from '../control-plane/cluster-objects.ts';
+import {
+  candidatePath,
+  coordinatorAccount,
+  createCandidate,
+  createLease,
+  createNamespaces,
+  microTime,
+} from '../control-plane/cluster-objects.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { eventually } from './coordinator.ts';
 import { startHelm } from './helm.ts';
@@ -81,6 +90,52 @@ describe('doctor says what is missing', () => {
       what: expect.stringMatching(/ may not: get leases\/leader-election-controller in kube-system, /),
       advice: expect.stringContaining('config.lockNamespace (--lock-namespace)'),
     });
+  });
+
+  test('with leaders to be labelled, of which nothing is said unless it is asked for', async () => {
+    const rights = async (...args: readonly string[]) =>
+      (await examine(coordinator, '--lock-namespace', 'infra', ...args)).get('Permissions') ?? [];
+    expect(await rights()).toMatchObject([{ severity: 'ok' }]);
+    expect(await rights('--leader-label')).toMatchObject([
+      { severity: 'ok' },
+      {
+        severity: 'warning',
+        what: expect.stringMatching(/ may not: list pods, patch pods\.$/),
+        advice: expect.stringContaining('--set config.leaderLabel=true'),
+      },
+    ]);
+    await grant({ config: { lockNamespace: 'infra', leaderLabel: true } });
+    await eventually(
+      async () => (await rights('--leader-label')).length === 1 || undefined,
+      'nothing is missing where the chart is installed with config.leaderLabel',
+    );
+  });
+
+  test('with a Lease that is fenced, and a priority that has ended', async () => {
+    const candidate = { apiVersion, namespace: 'infra', lease: 'web', name: 'web-0' };
+    await createCandidate(plane, candidate);
+    const priority = { [`${GROUP}/priority`]: '7', [`${GROUP}/priority-until`]: microTime(1000) };
+    await plane.request('PATCH', candidatePath(candidate), { metadata: { annotations: priority } });
+    const now = microTime();
+    await createLease(
+      plane,
+      { namespace: 'infra', name: 'web' },
+      { holderIdentity: FENCE, leaseDurationSeconds: 600, acquireTime: now, renewTime: now },
+    );
+    const found = await examine(plane.kubeconfig);
+    expect(found.get('Leases')).toMatchObject([
+      {
+        severity: 'warning',
+        what: 'infra/web: LeaseFenced.',
+        advice: expect.stringMatching(/^Wait: explain/),
+      },
+    ]);
+    expect(found.get('Priorities')).toMatchObject([
+      {
+        severity: 'ok',
+        what: 'infra/web-0: the priority that was set has ended. undrain removes what drain and transfer have left of it.',
+      },
+    ]);
   });
 
   test('with both groups served, which is in order but for a lock elsewhere', async () => {

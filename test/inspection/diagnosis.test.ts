@@ -6,6 +6,7 @@ import {
 import { FENCE, GROUP } from '../../src/election/group.ts';
 import { diagnose } from '../../src/inspection/diagnosis.ts';
 import type { Evidence } from '../../src/inspection/evidence.ts';
+import { labelRights } from '../../src/inspection/rights.ts';
 import { type RunbookName, runbookPath } from '../../src/inspection/runbook.ts';
 import { makeCandidate, makeInput, makeLease, makeNow } from '../support/election-builders.ts';
 
@@ -75,6 +76,21 @@ describe('a diagnosis', () => {
     const elections = nothing(OWN);
     const found = diagnose({ ...well, elections, lockNamespace, missingRights: [right] });
     expect(found.find(({ check }) => check === 'Permissions')?.advice).toMatch(want);
+  });
+
+  test('does not take what leaders’ labels need for what elections need', () => {
+    const missingRights = labelRights.filter(({ verb }) => verb === 'patch');
+    const found = diagnose({ ...well, missingRights }).filter(({ check }) => check === 'Permissions');
+    expect(found).toMatchObject([
+      { severity: 'ok' },
+      {
+        severity: 'warning',
+        what: 'admin may not: patch pods.',
+        meaning: expect.stringContaining('elects, but the label'),
+        advice: expect.stringMatching(/--set config\.leaderLabel=true\.$/),
+      },
+    ]);
+    expect(found[1]).not.toHaveProperty('runbook');
   });
 
   const onOwn = { group: GROUP, resource: 'leasecandidates' } as const;
