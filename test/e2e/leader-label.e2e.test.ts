@@ -1,7 +1,9 @@
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sortedYaml } from '../chart/plain-manifests.ts';
 import { candidatePath, coordinatorAccount } from '../control-plane/cluster-objects.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { commandBlocksIn } from '../support/command-blocks.ts';
 import { type Coordinator, eventually, startCoordinator, untilActive } from './coordinator.ts';
 import { startHelm } from './helm.ts';
 import { kubectlFor } from './kubectl.ts';
@@ -13,6 +15,7 @@ import {
   evict,
   makeParticipantsNamespace,
 } from './runbooks/deployed-component.ts';
+import { openShell } from './runbooks/shell.ts';
 
 const namespace = 'shop';
 const label = 'coordinated-leader-election.dev/web';
@@ -150,5 +153,21 @@ describe('the label of a leader', () => {
     const { body } = await coordinator.get('/metrics');
     expect(body).toContain('cle_leader_label_calls_total{call="list",result="success"} 1');
     expect(body).toMatch(/cle_leader_label_calls_total\{call="remove",result="error"\} 0/);
+  });
+
+  test('stays where the setting is turned off, until somebody takes it off as docs/operations.md says', async () => {
+    await coordinator.stop();
+    coordinator = await startCoordinator(kubeconfig);
+    await untilActive(coordinator, 60_000);
+    const leader = await web.untilLed();
+    expect((await labelled()).map(({ metadata }) => metadata.name)).toEqual([leader]);
+    const guide = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+    const [command = ''] = commandBlocksIn(guide).flatMap(
+      ({ text }) => /^kubectl label pods .*$/m.exec(text) ?? [],
+    );
+    const shell = await openShell(plane.kubeconfig);
+    expect(await shell.run(command)).toEqual({ code: 0, output: `pod/${leader} unlabeled\n` });
+    await shell.remove();
+    expect(await labelled()).toEqual([]);
   });
 });
