@@ -7,12 +7,8 @@ export async function slowZone(site: Site): Promise<void> {
   const namespace = 'edge';
   const runbook = await site.runbook('slow-zone');
   await makeParticipantsNamespace(cluster, namespace);
-  const [gateway, reports] = await Promise.all(
-    ['gateway', 'reports'].map((name) =>
-      deployComponent(cluster, { namespace, name, replicas: 1, zone: 'b' }),
-    ),
-  );
-  if (!gateway || !reports) throw new Error('a component is missing');
+  const deploy = (name: string) => deployComponent(cluster, { namespace, name, replicas: 1, zone: 'b' });
+  const [gateway, reports] = await Promise.all([deploy('gateway'), deploy('reports')]);
   const [inZone, alone] = await Promise.all([gateway.untilLed(), reports.untilLed()]);
   const spare = { namespace, name: 'gateway-spare', lease: 'gateway', replicas: 1, zone: 'a' };
   const [elsewhere = ''] = await (await deployComponent(cluster, spare)).pods();
