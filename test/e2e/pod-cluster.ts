@@ -49,6 +49,9 @@ const controllers = [
   'serviceaccount-controller',
 ];
 
+/** Either ends when it cannot renew, and nothing starts it again: a restart of the API server takes its time on a busy machine. */
+const patience = { leaseDuration: '90s', renewDeadline: '60s' } as const;
+
 const controllersLease = { namespace: 'kube-system', name: 'kube-controller-manager' } as const;
 
 /**
@@ -73,9 +76,11 @@ export async function startPodCluster({
     const controllerManager = await plane.startControllerManager({
       name: 'controller-manager',
       coordinatedLeaderElection,
+      ...patience,
       extraArgs,
     });
-    if (hasScheduler) await plane.startScheduler({ name: 'scheduler', coordinatedLeaderElection });
+    if (hasScheduler)
+      await plane.startScheduler({ name: 'scheduler', coordinatedLeaderElection, ...patience });
     for (const node of nodes) kubelets.push(await startProcessKubelet(plane, node));
     const awaited = coordinatedLeaderElection ? coordinatorLease : controllersLease;
     const isHeld = async () => (await readLease(plane, awaited))?.spec.holderIdentity;

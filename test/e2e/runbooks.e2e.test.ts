@@ -22,10 +22,9 @@ type Scenario = (site: Site) => Promise<void>;
 const clusters: readonly (readonly (readonly Scenario[])[])[] = [
   [
     [leaseCoordinatorWatchStale],
-    [leaseStrategyConflict],
+    [leaseStrategyConflict, slowZone],
     [leaseWithoutLeader],
     [leaseCandidatesUnresponsive],
-    [slowZone],
   ],
   [[leaseElectionsSlow, leaseCoordinatorWriteErrors]],
   [[leaseCoordinatorLockFlapping, leaseCoordinatorAbsent, leaseApiServerSlow]],
