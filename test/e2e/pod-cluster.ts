@@ -43,6 +43,7 @@ const controllers = [
   'garbage-collector-controller',
   'namespace-controller',
   'node-lifecycle-controller',
+  'persistentvolume-binder-controller',
   'pod-garbage-collector-controller',
   'replicaset-controller',
   'root-ca-certificate-publisher-controller',

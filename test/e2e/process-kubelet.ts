@@ -11,11 +11,13 @@
 // where in-cluster clients look. What is not:
 // - An image is a program of this machine (`findImage`); an image that is not known is in ErrImagePull for ever.
 // - All pods share this machine's network. Each has an address of its own, and an argument or a variable that says
-//   0.0.0.0:PORT says PODADDRESS:PORT instead; there are no network policies.
+//   0.0.0.0:PORT says PODADDRESS:PORT instead. One that says 127.0.0.1:PORT gets another loopback address for each pod: what
+//   containers of a pod tell each other has to be named in both. There are no network policies.
 // - There is no kube-proxy: a Service is found by its name, in /etc/hosts, at the address of a pod that was ready when the
 //   pod was started, and so only on the port that the pods listen on. The API server's proxy works for pods and Services.
 // - User, capabilities, limits and read-only root file systems are not enforced: test/e2e/image.e2e.test.ts is about these.
-// - `kubectl exec`, `attach` and `port-forward`, init containers, and probes other than by HTTP are not there.
+// - A claim to a volume is a folder that all its pods share, on whatever node.
+// - `kubectl exec`, `attach` and `port-forward`, and probes other than by HTTP are not there.
 // Needs root, for the addresses and a mount namespace for each container. It all ends with the test process.
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -34,8 +36,8 @@ import { syncStaticPods } from './process-kubelet/static-pods.ts';
 /** A node whose pods are processes. */
 export interface ProcessKubelet {
   readonly nodeName: string;
-  /** The process of a pod's container, undefined while it does not run: to freeze it, or to kill it. */
-  processOf(namespace: string, pod: string): ServerProcess | undefined;
+  /** The process of a pod's container, by default the first, undefined while it does not run: to freeze it, or to kill it. */
+  processOf(namespace: string, pod: string, container?: string): ServerProcess | undefined;
   /** Kills all its pods' processes, and renews its node no longer. */
   stop(): Promise<void>;
 }
@@ -90,7 +92,8 @@ export async function startProcessKubelet(
       if (pods.has(uid) || past.has(uid)) continue;
       const directory = join(plane.directory, 'pods', uid);
       await mkdir(directory, { recursive: true });
-      const run = runPod(pod, { nodeName, podIp: network.nextAddress(), directory }, site);
+      const claims = join(plane.directory, 'claims');
+      const run = runPod(pod, { nodeName, podIp: network.nextAddress(), directory, claims }, site);
       const name = `${pod.metadata.namespace}/${pod.metadata.name}`;
       pods.set(uid, run);
       names.set(name, run);
@@ -127,8 +130,9 @@ export async function startProcessKubelet(
 
   return {
     nodeName,
-    processOf(namespace, pod) {
-      const [container] = names.get(`${namespace}/${pod}`)?.containers.values() ?? [];
+    processOf(namespace, pod, name) {
+      const run = names.get(`${namespace}/${pod}`);
+      const container = run?.containers.get(name ?? run.pod.spec.containers[0]?.name ?? '');
       return container?.process();
     },
     async stop() {

@@ -9,6 +9,8 @@ export interface Image {
   readonly entrypoint: readonly string[];
   /** The folder in which programs are found by their names. */
   readonly programs: string;
+  /** Folders of this machine, by where the image has them. */
+  readonly folders?: Readonly<Record<string, string>>;
 }
 
 /** What the process of a container is started with. */
@@ -18,17 +20,32 @@ export interface ContainerSite extends PodPlace {
   readonly volumes: ReadonlyMap<string, string>;
   /** A file to be found as /etc/hosts. */
   readonly hostsFile: string;
+  /** An empty folder, for a root of its own. */
+  readonly rootFolder: string;
   readonly logFile: string;
   /** Where the API server is, as in-cluster clients look for it. */
   readonly apiServer: { readonly host: string; readonly port: string };
   readonly reaper: Reaper;
 }
 
-// In a mount namespace of its own, so that the program finds its volumes, its Services and its name where it would in a
-// container. It takes the place of the shell: signals are for it.
+// In a mount namespace of its own, with a root that has all of this machine's folders, so that the program finds its volumes,
+// its Services and its name where it would in a container. It takes the place of the shell: signals are for it.
 const script = `
 set -e
 echo "$HOSTNAME" > /proc/sys/kernel/hostname
+root=$1
+shift
+mount -t tmpfs tmpfs "$root"
+for folder in /*; do
+  if [ -L "$folder" ]; then cp -P "$folder" "$root"
+  elif [ -d "$folder" ]; then mkdir "$root$folder" && mount --rbind "$folder" "$root$folder"
+  fi
+done
+exec chroot "$root" sh -c "$0" container "$@"
+`;
+
+const scriptInside = `
+set -e
 mount --bind "$1" /etc/hosts
 mount -t tmpfs tmpfs /run
 shift
@@ -43,14 +60,11 @@ exec "$@"
 
 /** Starts a container's program as a process of this machine. @throws Error for what cannot be had in that way. */
 export function startContainer(pod: Pod, container: Container, site: ContainerSite): ServerProcess {
+  const folders = Object.entries(site.image.folders ?? {}).flatMap(([path, folder]) => [folder, path]);
   const mounts = (container.volumeMounts ?? []).flatMap(({ name, mountPath }) => {
     const folder = site.volumes.get(name);
     if (folder === undefined)
       throw new Error(`${container.name} mounts the volume ${name}, which is missing`);
-    // Other folders would have to be made in the machine's own file system.
-    if (!/^\/(?:var\/)?run\/|^\/tmp$/.test(mountPath)) {
-      throw new Error(`the process kubelet mounts nothing at ${mountPath}`);
-    }
     return [folder, mountPath];
   });
   for (const probe of [container.livenessProbe, container.readinessProbe]) {
@@ -62,8 +76,8 @@ export function startContainer(pod: Pod, container: Container, site: ContainerSi
       name: `${pod.metadata.name}/${container.name}`,
       path: 'unshare',
       args: [
-        ...['--mount', '--uts', '--propagation=private', 'sh', '-c', script, 'container'],
-        ...[site.hostsFile, ...mounts, '--'],
+        ...['--mount', '--uts', '--propagation=private', 'sh', '-c', script, scriptInside],
+        ...[site.rootFolder, site.hostsFile, ...folders, ...mounts, '--'],
         ...program.map((argument) => onOwnAddress(argument, site.podIp)),
       ],
       logFile: site.logFile,
@@ -73,9 +87,14 @@ export function startContainer(pod: Pod, container: Container, site: ContainerSi
   );
 }
 
-/** All pods share this machine's network: one that wants to listen on every address gets its own. */
-function onOwnAddress(argument: string, podIp: string): string {
-  return argument.replace(/^(--[a-z-]+=)?(?:0\.0\.0\.0|\[::\]):(?=\d+$)/, `$1${podIp}:`);
+/**
+ * All pods share this machine's network: one that wants to listen on every address gets its own, and what its containers tell
+ * each other goes by a loopback address of its own.
+ */
+function onOwnAddress(text: string, podIp: string): string {
+  return text
+    .replace(/^(--[a-z-]+=)?(?:0\.0\.0\.0|\[::\]):(?=\d+$)/, `$1${podIp}:`)
+    .replace(/^(--[a-z-]+=)?(http:\/\/)?127\.0\.0\.1:(?=\d+)/, `$1$2${podIp.replace(/^\d+/, '127')}:`);
 }
 
 function environment(pod: Pod, container: Container, site: ContainerSite): Record<string, string> {

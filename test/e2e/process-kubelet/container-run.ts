@@ -60,7 +60,7 @@ export function superviseContainer(
   async function supervise(): Promise<void> {
     while (!ending.signal.aborted) {
       const exitCode = await runOnce();
-      const { restartPolicy } = pod.spec;
+      const { restartPolicy = pod.spec.restartPolicy } = container;
       if (restartPolicy === 'Never' || (restartPolicy === 'OnFailure' && exitCode === 0)) return;
       if (ending.signal.aborted) return;
       await backOff();
@@ -87,6 +87,7 @@ export function superviseContainer(
       image,
       volumes,
       hostsFile: hosts,
+      rootFolder: join(place.directory, 'root'),
       logFile: logOf(runs),
       apiServer: { host, port },
       reaper: site.reaper,

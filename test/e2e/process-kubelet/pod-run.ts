@@ -5,7 +5,7 @@ import type { CoordinationServer } from '../../control-plane/coordination-plane.
 import type { Reaper } from '../../control-plane/reaper.ts';
 import type { Image } from './container-process.ts';
 import { type ContainerRun, type ContainerStatus, superviseContainer } from './container-run.ts';
-import { type Pod, type PodCondition, podPath } from './pod.ts';
+import { type Container, type Pod, type PodCondition, podPath } from './pod.ts';
 import { fillVolumes, hostsFile, type PodPlace } from './pod-volumes.ts';
 
 /** What all pods of a node have in common. */
@@ -20,7 +20,7 @@ export interface PodSite {
 
 /** A pod on its node, from its first container's start to its removal from the API. */
 export interface PodRun {
-  readonly uid: string;
+  readonly pod: Pod;
   /** Its containers by their names, from when they are started. */
   readonly containers: ReadonlyMap<string, ContainerRun>;
   /** Resolves when it is over, and gone from the API if it was deleted there; never rejects. */
@@ -34,6 +34,9 @@ export function runPod(pod: Pod, place: PodPlace, site: PodSite): PodRun {
   const containers = new Map<string, ContainerRun>();
   const startTime = new Date().toISOString();
   const ending = new AbortController();
+  const asked = new Promise<void>((resolve) => {
+    ending.signal.addEventListener('abort', () => resolve());
+  });
   let graceMs = (pod.spec.terminationGracePeriodSeconds ?? 30) * 1_000;
   let isGone = false;
   /** Why the containers have not been started yet. */
@@ -63,15 +66,23 @@ export function runPod(pod: Pod, place: PodPlace, site: PodSite): PodRun {
     const files = join(place.directory, 'etc');
     await mkdir(files, { recursive: true });
     const hosts = join(files, 'hosts');
+    await mkdir(join(place.directory, 'root'), { recursive: true });
     // What volumes are made from may come after the pod.
     for (let delayMs = 200; !ending.signal.aborted; delayMs = Math.min(delayMs * 2, 2_000)) {
       try {
         const volumes = await fillVolumes(site.api, pod, place);
         await writeFile(hosts, await hostsFile(site.api, pod, place.podIp));
-        for (const container of pod.spec.containers) {
+        const supervise = (container: Container) => {
           const run = superviseContainer(pod, container, place, site, volumes, hosts, publish);
           containers.set(container.name, run);
+          return run;
+        };
+        for (const container of pod.spec.initContainers ?? []) {
+          const run = supervise({ restartPolicy: 'OnFailure', ...container });
+          if (container.restartPolicy !== 'Always') await Promise.race([run.over, asked]);
+          if (ending.signal.aborted) return;
         }
+        pod.spec.containers.forEach(supervise);
         return;
       } catch (error) {
         obstacle = String(error);
@@ -84,14 +95,17 @@ export function runPod(pod: Pod, place: PodPlace, site: PodSite): PodRun {
   async function live(): Promise<void> {
     await start();
     publish();
-    const allOver = Promise.all([...containers.values()].map(({ over }) => over));
-    const asked = new Promise<void>((resolve) => {
-      ending.signal.addEventListener('abort', () => resolve());
-      if (ending.signal.aborted) resolve();
-    });
-    await Promise.race([allOver, asked]);
-    if (ending.signal.aborted) for (const run of containers.values()) run.end(isGone ? 0 : graceMs);
-    await allOver;
+    const runsOf = (those: readonly Container[] = []) =>
+      those.flatMap(({ name }) => containers.get(name) ?? []);
+    const main = runsOf(pod.spec.containers);
+    const mainOver = Promise.all(main.map(({ over }) => over));
+    await Promise.race([mainOver, asked]);
+    if (ending.signal.aborted) for (const run of main) run.end(isGone ? 0 : graceMs);
+    await mainOver;
+    for (const run of runsOf(pod.spec.initContainers).reverse()) {
+      run.end(isGone ? 0 : graceMs);
+      await run.over;
+    }
     publish();
     await publishing;
     if (!ending.signal.aborted) await asked;
@@ -112,7 +126,7 @@ export function runPod(pod: Pod, place: PodPlace, site: PodSite): PodRun {
   }
 
   return {
-    uid: pod.metadata.uid,
+    pod,
     containers,
     over: live(),
     update(now) {
@@ -134,9 +148,9 @@ function statusOf(
   startTime: string,
   obstacle: string,
 ): object {
-  const statuses = pod.spec.containers.map(
-    ({ name, image }) => containers.get(name)?.status() ?? notStarted(name, image, obstacle),
-  );
+  const statusesOf = (those: readonly Container[]) =>
+    those.map(({ name, image }) => containers.get(name)?.status() ?? notStarted(name, image, obstacle));
+  const statuses = statusesOf(pod.spec.containers);
   const ended = statuses.flatMap(({ state }) => ('terminated' in state ? [state.terminated] : []));
   const isOver = ended.length === statuses.length && pod.spec.restartPolicy !== 'Always';
   const finished = ended.every(({ exitCode }) => exitCode === 0) ? 'Succeeded' : 'Failed';
@@ -158,6 +172,7 @@ function statusOf(
     podIP: place.podIp,
     podIPs: [{ ip: place.podIp }],
     conditions: conditions.map((condition) => ({ ...condition, lastTransitionTime })),
+    initContainerStatuses: statusesOf(pod.spec.initContainers ?? []),
     containerStatuses: statuses,
   };
 }

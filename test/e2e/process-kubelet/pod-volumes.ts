@@ -9,6 +9,8 @@ export interface PodPlace {
   readonly podIp: string;
   /** The pod's own folder. */
   readonly directory: string;
+  /** For a folder of each claim to a volume, which all its pods share, on whatever node. */
+  readonly claims: string;
 }
 
 /**
@@ -23,7 +25,10 @@ export async function fillVolumes(
 ): Promise<ReadonlyMap<string, string>> {
   const folders = new Map<string, string>();
   for (const volume of pod.spec.volumes ?? []) {
-    const folder = join(place.directory, 'volumes', volume.name);
+    const claim = volume.persistentVolumeClaim?.claimName;
+    const folder = claim
+      ? join(place.claims, pod.metadata.namespace, claim)
+      : join(place.directory, 'volumes', volume.name);
     await mkdir(folder, { recursive: true });
     for (const [path, text] of await filesOf(api, pod, place, volume)) {
       await mkdir(dirname(join(folder, path)), { recursive: true });
@@ -40,7 +45,8 @@ async function filesOf(
   place: PodPlace,
   volume: Volume,
 ): Promise<readonly (readonly [string, string])[]> {
-  if (volume.emptyDir) return [];
+  if (volume.emptyDir || volume.persistentVolumeClaim) return [];
+  if (volume.configMap) return projected(api, pod, place, { configMap: volume.configMap });
   if (!volume.projected)
     throw new Error(`the process kubelet does not know the kind of volume ${volume.name}`);
   const sources = volume.projected.sources.map((source) => projected(api, pod, place, source));

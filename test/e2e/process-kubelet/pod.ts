@@ -15,6 +15,7 @@ export interface Pod {
     readonly serviceAccountName?: string;
     readonly restartPolicy: 'Always' | 'OnFailure' | 'Never';
     readonly terminationGracePeriodSeconds?: number;
+    readonly initContainers?: readonly Container[];
     readonly containers: readonly Container[];
     readonly volumes?: readonly Volume[];
   };
@@ -24,6 +25,8 @@ export interface Pod {
 export interface Container {
   readonly name: string;
   readonly image: string;
+  /** By default the pod's. An init container that is always restarted goes on beside the others, and ends after them. */
+  readonly restartPolicy?: 'Always' | 'OnFailure' | 'Never';
   readonly command?: readonly string[];
   readonly args?: readonly string[];
   readonly env?: readonly EnvVar[];
@@ -51,6 +54,8 @@ export interface Probe {
 export interface Volume {
   readonly name: string;
   readonly emptyDir?: object;
+  readonly configMap?: NonNullable<ProjectedSource['configMap']>;
+  readonly persistentVolumeClaim?: { readonly claimName: string };
   readonly projected?: { readonly sources: readonly ProjectedSource[] };
 }
 
