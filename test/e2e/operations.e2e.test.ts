@@ -1,27 +1,14 @@
 import { readFile } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CommandBlock, commandBlocksIn } from '../support/command-blocks.ts';
-import { missingLine } from '../support/masked-output.ts';
 import { eventually } from './coordinator.ts';
 import { builtIn, coordinatorTurns, lateWrites, overlaps } from './coordinator-turns.ts';
+import { followBlock, isNotRun } from './guide-steps.ts';
 import { objectNames } from './object-names.ts';
 import { type OperationsSite, startAnySite, startGateSite } from './operations-site.ts';
 
 const guide = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8');
 const blocks = commandBlocksIn(guide);
-
-/** The comment above a block that cannot be run here, with the reason. */
-const isNotRun = ({ comment }: CommandBlock) => comment?.startsWith('not run: ') ?? false;
-
-/** Commands that change nothing, and so may be given again until they show what they should. */
-const looking =
-  /^(?:kubectl (?:api-resources|get|describe|logs|cle (?:status|explain|plan|doctor)) |helm (?:history|status|test) |\w+=\$\(kubectl get )/;
-
-function onlyLooks({ text }: CommandBlock): boolean {
-  const commands = text.replaceAll('\\\n', ' ').split('\n');
-  return commands.every((command) => looking.test(command));
-}
 
 /** A way through the guide, from nothing to the uninstall. */
 interface Way {
@@ -104,18 +91,8 @@ class Reader {
     await this.#follow(block);
   }
 
-  async #follow(block: CommandBlock): Promise<void> {
-    const deadline = performance.now() + 40_000;
-    for (;;) {
-      const { code, output } = await this.site.shell.run(block.text);
-      const missing = block.output === undefined ? undefined : missingLine(block.output, output);
-      if (code === 0 && missing === undefined) return;
-      if (!onlyLooks(block) || performance.now() > deadline) {
-        const lacks = missing === undefined ? '' : ` and did not print: ${missing}`;
-        throw new Error(`${block.text}\nended with ${code}${lacks}\n${output}`);
-      }
-      await sleep(500);
-    }
+  #follow(block: CommandBlock): Promise<void> {
+    return followBlock(this.site.shell, block);
   }
 
   async #followNotes(): Promise<void> {

@@ -65,6 +65,14 @@ export type HistoryEvent =
     }
   /** `who` knows from `at` on that it does not lead the Lease `key`; so do the dead. */
   | { readonly kind: 'follows'; readonly at: Moment; readonly who: string; readonly key: string }
+  /** `who` wrote, as leader of the Lease `key`, to what that Lease guards. */
+  | {
+      readonly kind: 'writesElsewhere';
+      readonly at: Moment;
+      readonly who: string;
+      readonly key: string;
+      readonly token: number;
+    }
   /** From `at` on a coordinator takes itself for the cluster's one, until `until` at the latest. */
   | { readonly kind: 'coordinates'; readonly at: Moment; readonly who: string; readonly until: Moment }
   /** It knows from `at` on that it is not. */

@@ -55,6 +55,13 @@ const leads = (at: number, who: string, until: number): HistoryEvent => ({
   key: KEY,
   until,
 });
+const writes = (at: number, who: string, token: number): HistoryEvent => ({
+  kind: 'writesElsewhere',
+  at,
+  who,
+  key: KEY,
+  token,
+});
 const renewed = (at: number, writer: Writer, transitions = 1) =>
   leaseWrite(at, writer, { holder: writer.name, transitions }, { holder: writer.name, transitions });
 const NOTED: Partial<LeaseState> = { preferredHolder: 'b', noted: 'b', isNoted: true };
@@ -318,6 +325,21 @@ const cases: readonly Case[] = [
   {
     name: 'a number given out again after a restore',
     events: [renewed(0, A, 4), restored(30_000), renewed(60_000, B, 4)],
+    want: [],
+  },
+  {
+    name: 'a leader of before that writes elsewhere after its successor',
+    events: [writes(0, 'a', 4), writes(1000, 'b', 5), writes(1001, 'a', 4), writes(2000, 'b', 5)],
+    want: ['a writes as leader of default/scheduler with token 4 after b with 5'],
+  },
+  {
+    name: 'two that write elsewhere with one token',
+    events: [writes(0, 'a', 4), writes(1000, 'b', 4)],
+    want: ['a and b both write as leader of default/scheduler with token 4'],
+  },
+  {
+    name: 'a token that comes again after a restore',
+    events: [writes(0, 'a', 4), restored(30_000), writes(60_000, 'b', 4)],
     want: [],
   },
 ];

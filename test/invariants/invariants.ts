@@ -1,3 +1,4 @@
+import { FencedWrites } from './fenced-writes.ts';
 import type { HistoryEvent, Invariant } from './history.ts';
 import { LedLeaseKept } from './led-lease-kept.ts';
 import { LiveCandidateKept } from './live-candidate-kept.ts';
@@ -27,6 +28,7 @@ export class Invariants implements Invariant {
       new OneCoordinator(clockTolerance),
       new LiveCandidateKept(candidateValidityMs),
       new TransitionsGrow(),
+      new FencedWrites(),
     ];
   }
 
