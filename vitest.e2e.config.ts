@@ -14,6 +14,7 @@ const timeouts = {
 const operations = [
   'alert-stories',
   'completion',
+  'examples',
   'image',
   'monitoring',
   'operations',

@@ -13,6 +13,7 @@ export type BinaryName =
   | 'elector'
   | 'helm'
   | 'informer'
+  | 'tenant-operator'
   | `kubectl@${typeof defaultVersion}`
   | `kube-apiserver@${KubernetesVersion}`
   | `kube-scheduler@${typeof defaultVersion}`
@@ -24,6 +25,7 @@ export const binaryNames: readonly BinaryName[] = [
   'elector',
   'informer',
   'candidate',
+  'tenant-operator',
   'kube-apiserver@1.36.3',
   'kubectl@1.36.3',
   'helm',
@@ -36,8 +38,9 @@ export const binaryNames: readonly BinaryName[] = [
 
 interface Recipe {
   readonly program: string;
-  /** Folder below go/ with the Go module. */
   readonly module: string;
+  /** With the Go module, from this one; by default `go/` and the module's name. */
+  readonly folder?: string;
   /** The Go package to build. */
   readonly target: string;
   readonly ldflags: string;
@@ -45,7 +48,9 @@ interface Recipe {
   readonly isAsset: boolean;
 }
 
-const modulesFolder = join(import.meta.dirname, 'go');
+function folderOf({ module, folder = join('go', module) }: Recipe): string {
+  return join(import.meta.dirname, folder);
+}
 
 /**
  * The path of an executable, built first when no cached one matches its Go module's go.mod, go.sum and sources.
@@ -87,6 +92,10 @@ function recipeFor(name: BinaryName): Recipe {
     const target = 'helm.sh/helm/v4/cmd/helm';
     return { program: 'helm', module: 'helm', target, ldflags: '-s -w', isAsset: false };
   }
+  if (name === 'tenant-operator') {
+    const folder = '../../examples/go';
+    return { program: name, module: name, folder, target: '.', ldflags: '-s -w', isAsset: false };
+  }
   if (name === 'candidate' || name === 'elector' || name === 'informer') {
     return { program: name, module: name, target: '.', ldflags: '-s -w', isAsset: false };
   }
@@ -106,7 +115,7 @@ function recipeFor(name: BinaryName): Recipe {
 
 async function fingerprint(recipe: Recipe): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify([recipe, process.platform, process.arch]));
-  const folder = join(modulesFolder, recipe.module);
+  const folder = folderOf(recipe);
   for (const file of (await readdir(folder)).sort()) {
     hash.update(`\0${file}\0`).update(await readFile(join(folder, file)));
   }
@@ -121,7 +130,7 @@ async function build(name: BinaryName, recipe: Recipe, path: string, env: NodeJS
     await runGo(
       name,
       ['build', '-trimpath', '-buildvcs=false', '-ldflags', recipe.ldflags, '-o', unfinished, recipe.target],
-      join(modulesFolder, recipe.module),
+      folderOf(recipe),
       env,
     );
     await chmod(unfinished, 0o755);

@@ -1,17 +1,20 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startEmbeddedSite } from '../embedded/embedded-site.ts';
 
-test('examples/participate.ts leads, does its work and leaves, on a server with a coordinator', async () => {
+test('examples/node/worker.ts leads, does its work until it is told to stop, and leaves', async () => {
   const site = await startEmbeddedSite();
   onTestFinished(() => site.stop());
-  const folder = await mkdtemp(join(tmpdir(), 'participate-'));
+  const folder = await mkdtemp(join(tmpdir(), 'worker-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const kubeconfig = join(folder, 'kubeconfig');
+  const [kubeconfig, ledger] = [join(folder, 'kubeconfig'), join(folder, 'ledger')];
   await writeFile(kubeconfig, site.cluster.kubeConfigOf('admin').exportConfig());
   vi.stubEnv('KUBECONFIG', kubeconfig);
+  vi.stubEnv('LEDGER', ledger);
+  vi.stubEnv('POD_NAME', 'checkout-0');
   onTestFinished(() => {
     vi.unstubAllEnvs();
   });
@@ -19,22 +22,26 @@ test('examples/participate.ts leads, does its work and leaves, on a server with 
   onTestFinished(() => {
     log.mockRestore();
   });
-  await import('../../examples/participate.ts');
+  const ended = import('../../examples/node/worker.ts');
+  await vi.waitUntil(() => existsSync(ledger), { timeout: 20_000 });
+  process.emit('SIGTERM');
+  await ended;
   expect(log.mock.calls.map(([line]) => line)).toEqual([
-    'leads checkout, under the number 0',
-    'order 1 is shipped by leader 0',
-    'order 2 is shipped by leader 0',
-    'order 3 is shipped by leader 0',
-    'has nothing more to do',
+    'leads, with the fencing token 0',
+    'leads no longer',
     'has released the Lease, and left',
   ]);
+  expect(await readFile(ledger, 'utf8')).toMatch(/^(?:0 checkout-0 \S+Z\n)+$/);
 });
 
-test('docs/participants.md shows the example as it is', async () => {
-  const [page, example] = await Promise.all(
-    ['docs/participants.md', 'examples/participate.ts'].map((path) =>
-      readFile(join(import.meta.dirname, '../..', path), 'utf8'),
-    ),
-  );
-  expect(page).toContain(`\`\`\`ts\n${example}\`\`\`\n`);
-});
+test.each(['node/worker.ts', 'python/worker.py'])(
+  'docs/participants.md shows examples/%s as it is',
+  async (name) => {
+    const [page, example] = await Promise.all(
+      ['docs/participants.md', `examples/${name}`].map((path) =>
+        readFile(join(import.meta.dirname, '../..', path), 'utf8'),
+      ),
+    );
+    expect(page).toContain(example);
+  },
+);

@@ -5,6 +5,10 @@ import { createProgram, type ProgramParts } from '../../../src/cli/program.ts';
 
 interface Container {
   readonly name: string;
+  readonly env?: readonly {
+    readonly name: string;
+    readonly valueFrom?: { readonly fieldRef: { readonly fieldPath: string } };
+  }[];
   readonly command?: readonly string[];
   readonly args?: readonly string[];
 }
@@ -12,8 +16,8 @@ interface Container {
 const never = async () => Promise.reject(new Error('another command'));
 
 /** What `participate` is given by the container of an example. */
-async function participationOf(file: string, container: string) {
-  const text = readFileSync(new URL(`../../../examples/${file}`, import.meta.url), 'utf8');
+async function participationOf(folder: string, container: string) {
+  const text = readFileSync(new URL(`../../../examples/${folder}/deployment.yaml`, import.meta.url), 'utf8');
   const deployment = parseAllDocuments(text)
     .map(
       (document) =>
@@ -23,6 +27,11 @@ async function participationOf(file: string, container: string) {
   const { initContainers = [], containers = [] } = deployment?.spec.template.spec ?? {};
   const found = [...initContainers, ...containers].find(({ name }) => name === container);
   const words = [...(found?.command ?? []), ...(found?.args ?? [])];
+  const env = (found?.env ?? []).map(({ name, valueFrom }) => {
+    const { fieldPath = '' } = valueFrom?.fieldRef ?? {};
+    // Of what the downward API gives, a version has to look like one.
+    return [name, fieldPath.includes('version') ? '1.4.2' : fieldPath];
+  });
   const given: unknown[] = [];
   const commands: ProgramParts['commands'] = {
     run: never,
@@ -43,7 +52,7 @@ async function participationOf(file: string, container: string) {
   let stderr = '';
   const program = createProgram({
     version: '1.2.3',
-    env: {},
+    env: Object.fromEntries(env),
     stdout: { write: () => true },
     stderr: { write: (said) => (stderr += said) },
     commands,
@@ -53,19 +62,30 @@ async function participationOf(file: string, container: string) {
   return given;
 }
 
+const STRATEGY = 'coordinated-leader-election.dev/NewestVersion';
+
 describe('the examples of taking part', () => {
   test('wrap a command', async () => {
-    expect(await participationOf('wrapper.yaml', 'reports')).toMatchObject([
-      { lease: 'reports', command: ['/bin/sh', '-c', expect.stringContaining('$CLE_FENCING_TOKEN')] },
+    expect(await participationOf('legacy', 'reports')).toMatchObject([
+      {
+        lease: 'reports',
+        command: ['/bin/sh', '/opt/reports/make-reports.sh'],
+        settings: { strategy: STRATEGY },
+      },
     ]);
   });
 
   test('stand beside a program', async () => {
-    expect(await participationOf('sidecar.yaml', 'participate')).toMatchObject([
+    expect(await participationOf('python', 'participate')).toMatchObject([
+      { lease: 'invoices', command: [], settings: { strategy: STRATEGY } },
+    ]);
+  });
+
+  test('are a candidate for a program with an elector of its own', async () => {
+    expect(await participationOf('go', 'candidate')).toMatchObject([
       {
-        lease: 'shop',
-        command: [],
-        settings: { file: '/leader/leader.json', labels: { file: '/pod/labels' } },
+        lease: 'tenant-operator',
+        settings: { candidateOnly: true, identity: 'metadata.name', strategy: STRATEGY },
       },
     ]);
   });

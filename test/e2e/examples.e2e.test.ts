@@ -1,0 +1,117 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { commandBlocksIn } from '../support/command-blocks.ts';
+import { strike } from './examples/chaos.ts';
+import { type DeployedExample, type ExamplesSite, startExamplesSite } from './examples/examples-site.ts';
+import { followBlock, isNotRun } from './guide-steps.ts';
+
+const guide = await readFile(new URL('../../docs/participants.md', import.meta.url), 'utf8');
+const blocks = commandBlocksIn(guide).filter((block) => !isNotRun(block));
+const isLast = ({ heading }: { readonly heading: string }) => heading.endsWith('> Remove');
+
+/** For how long leaders are struck at random: `CLE_E2E_CHAOS_SECONDS=120` is the full one. */
+const chaosSeconds = Number(process.env['CLE_E2E_CHAOS_SECONDS'] ?? 15);
+const seed = Date.now() % 1_000_000;
+
+/** A Lease of the examples lasts so long after its last renewal, a leader leads so long, in milliseconds. */
+const LEASE_MS = 15_000;
+const RENEW_DEADLINE_MS = 10_000;
+
+const timeout = 240_000 + chaosSeconds * 1000;
+
+/** One story in two clusters at once, as most of it is waiting for Leases to run out. */
+describe('docs/participants.md and its examples, with the feature gate and without', { timeout }, () => {
+  let sites: readonly ExamplesSite[] = [];
+  let stuckAt: string | undefined;
+
+  beforeAll(async () => {
+    sites = await Promise.all([true, false].map(startExamplesSite));
+  }, timeout);
+  afterAll(() => Promise.all(sites.map((site) => site.stop())));
+
+  /** A step that is of no use when one before has failed. */
+  function step(name: string, take: (site: ExamplesSite) => Promise<void>): void {
+    test(name, async () => {
+      if (stuckAt !== undefined) throw new Error(`stuck at: ${stuckAt}`);
+      stuckAt = name;
+      const startedAt = performance.now();
+      await Promise.all(sites.map(take));
+      console.log(`${((performance.now() - startedAt) / 1000).toFixed(1)} s: ${name}`);
+      stuckAt = undefined;
+    });
+  }
+  const each = <T>({ examples }: ExamplesSite, take: (example: DeployedExample) => Promise<T>) =>
+    Promise.all(examples.map(take));
+
+  for (const block of blocks.filter((one) => !isLast(one))) {
+    step(`line ${block.line}, ${block.heading}: ${block.text.split('\n', 1)[0]}`, ({ shell }) =>
+      followBlock(shell, block),
+    );
+  }
+
+  step('each program has a leader that writes', async (site) => {
+    await each(site, (example) => example.untilWritten());
+  });
+
+  step('leads again after its leader was killed', async (site) => {
+    await each(site, async (example) => {
+      example.kill();
+      await example.untilWritten();
+    });
+  });
+
+  step('has another leader while its leader is stopped for longer than its Lease lasts', async (site) => {
+    await each(site, async (example) => {
+      const { leader } = example;
+      const thaw = example.freeze();
+      await example.untilWritten(leader, 2 * LEASE_MS + 10_000);
+      thaw();
+    });
+    // Whoever believed to lead still would write now.
+    await sleep(3000);
+  });
+
+  step('has another leader when the node of its leader is drained', async (site) => {
+    const drain = 'kubectl drain worker-1 --ignore-daemonsets --delete-emptydir-data --force --timeout=90s';
+    const { code, output } = await site.shell.run(`${drain} && kubectl uncordon worker-1`);
+    expect(code, output).toBe(0);
+    await each(site, (example) => example.untilWritten());
+  });
+
+  step(`leads again after ${chaosSeconds} s of faults, seed ${seed}`, async (site) => {
+    await strike(site, chaosSeconds * 1000, seed);
+    await each(site, (example) => example.untilWritten());
+  });
+
+  step(
+    'does not lead while the API server is away for longer than a leader may go without it',
+    async (site) => {
+      const { plane } = site.cluster;
+      plane.suspend();
+      await sleep(RENEW_DEADLINE_MS + 1500);
+      const before = site.examples.map(({ ledger }) => ledger.length);
+      await sleep(1500);
+      const after = site.examples.map(({ ledger }) => ledger.length);
+      plane.resume();
+      expect(after).toEqual(before);
+      await each(site, (example) => example.untilWritten());
+    },
+  );
+
+  test('never had two leaders that wrote, nor one that wrote after its successor', () => {
+    for (const { examples } of sites) {
+      for (const { program, ledger } of examples) {
+        expect(ledger.violations(program.name)).toEqual([]);
+        console.log(`${program.name}: ${ledger.length} lines of ${ledger.terms} terms`);
+        expect(ledger.terms).toBeGreaterThanOrEqual(3);
+      }
+    }
+  });
+
+  for (const block of blocks.filter(isLast)) {
+    step(`line ${block.line}, ${block.heading}: ${block.text.split('\n', 1)[0]}`, ({ shell }) =>
+      followBlock(shell, block),
+    );
+  }
+});

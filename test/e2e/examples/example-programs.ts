@@ -1,0 +1,14 @@
+/** A program of examples/, as it is deployed; the name is that of its Deployment, its Lease and its ledger, too. */
+export interface ExampleProgram {
+  readonly name: string;
+  /** The containers of its pods: the program itself is the first. */
+  readonly containers: readonly [string, ...string[]];
+}
+
+/** One for each way of taking part. */
+export const examplePrograms: readonly ExampleProgram[] = [
+  { name: 'checkout', containers: ['checkout'] },
+  { name: 'invoices', containers: ['invoices', 'participate'] },
+  { name: 'reports', containers: ['reports'] },
+  { name: 'tenant-operator', containers: ['tenant-operator', 'candidate'] },
+];

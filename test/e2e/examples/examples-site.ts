@@ -1,0 +1,122 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from '../coordinator.ts';
+import { Ledger } from '../ledger.ts';
+import { type PodCluster, startPodCluster } from '../pod-cluster.ts';
+import { openShell, type Shell } from '../runbooks/shell.ts';
+import { exampleImages } from './example-images.ts';
+import { type ExampleProgram, examplePrograms } from './example-programs.ts';
+
+const namespace = 'default';
+const volumes = '/api/v1/persistentvolumes';
+
+/** A program of examples/ in a cluster. */
+export class DeployedExample {
+  readonly program: ExampleProgram;
+  readonly ledger: Ledger;
+  readonly #cluster: PodCluster;
+  readonly #frozen = new Set<() => void>();
+
+  constructor(program: ExampleProgram, cluster: PodCluster) {
+    const { name } = program;
+    this.program = program;
+    this.#cluster = cluster;
+    this.ledger = new Ledger(join(cluster.plane.directory, 'claims', namespace, name, name));
+  }
+
+  /** Waits until a leader writes from now on, in any pod but `former`; resolves to its pod. */
+  untilWritten(former?: string, timeoutMs = 60_000): Promise<string> {
+    const from = this.ledger.length;
+    const writer = () =>
+      this.ledger
+        .lines()
+        .slice(from)
+        .find(({ writer: pod }) => pod !== former)?.writer;
+    return eventually(writer, `${this.program.name} leads after ${former ?? 'whoever led'}`, timeoutMs, 200);
+  }
+
+  /** The pod that has written last. */
+  get leader(): string {
+    const { writer } = this.ledger;
+    if (writer === undefined) throw new Error(`${this.program.name} has never led`);
+    return writer;
+  }
+
+  /** SIGKILL to a container of the leader's pod; by default to the program itself. */
+  kill(container = this.program.containers[0]): void {
+    this.#processOf(container)?.kill('SIGKILL');
+  }
+
+  /** SIGSTOP to containers of the leader's pod, by default all; the function returned lets them go on. */
+  freeze(containers: readonly string[] = this.program.containers): () => void {
+    const processes = containers.flatMap((container) => this.#processOf(container) ?? []);
+    for (const process of processes) process.kill('SIGSTOP');
+    const thaw = () => {
+      this.#frozen.delete(thaw);
+      for (const process of processes) process.kill('SIGCONT');
+    };
+    this.#frozen.add(thaw);
+    return thaw;
+  }
+
+  /** Deletes the leader's pod. */
+  async deletePod(): Promise<void> {
+    await this.#cluster.plane
+      .request('DELETE', `/api/v1/namespaces/${namespace}/pods/${this.leader}`)
+      .catch(() => {});
+  }
+
+  /** Lets everything go on that is frozen. */
+  thaw(): void {
+    for (const thaw of [...this.#frozen]) thaw();
+  }
+
+  #processOf(container: string) {
+    const { leader } = this;
+    return this.#cluster.kubelets
+      .map((kubelet) => kubelet.processOf(namespace, leader, container))
+      .find((found) => found);
+  }
+}
+
+/** A cluster with two nodes, volumes for what the examples claim, and somebody's shell in a clone. */
+export interface ExamplesSite {
+  readonly cluster: PodCluster;
+  readonly shell: Shell;
+  readonly examples: readonly DeployedExample[];
+  stop(): Promise<void>;
+}
+
+/** Starts one; nothing is installed yet. */
+export async function startExamplesSite(coordinatedLeaderElection: boolean): Promise<ExamplesSite> {
+  const folder = await mkdtemp(join(tmpdir(), 'examples-'));
+  const findImage = await exampleImages(folder);
+  const cluster = await startPodCluster({
+    plane: { coordinatedLeaderElection, readyWithinMs: 120_000 },
+    nodes: ['worker-1', 'worker-2'].map((nodeName) => ({ nodeName, findImage })),
+  });
+  const { plane } = cluster;
+  for (const { name } of examplePrograms) {
+    await plane.request('POST', volumes, {
+      metadata: { name },
+      spec: {
+        accessModes: ['ReadWriteOnce'],
+        capacity: { storage: '100Mi' },
+        hostPath: { path: `/${name}` },
+        claimRef: { namespace, name },
+      },
+    });
+  }
+  const shell = await openShell(plane.kubeconfig);
+  return {
+    cluster,
+    shell,
+    examples: examplePrograms.map((program) => new DeployedExample(program, cluster)),
+    async stop() {
+      await shell.remove();
+      await cluster.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
