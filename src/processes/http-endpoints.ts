@@ -21,7 +21,7 @@ export interface HttpServerParts {
   /** Fail these and the process cannot do its work yet, or at present. */
   readinessChecks(): readonly HealthCheck[];
   readonly metrics: { readonly contentType: string; metrics(): Promise<string> };
-  /** Undefined: it was not asked for. */
+  /** Undefined: it was not asked for. Absent: there is none to ask for. */
   readonly statusPage?: ServedPage | undefined;
 }
 
@@ -67,9 +67,11 @@ async function answerTo(request: IncomingMessage, parts: HttpServerParts): Promi
   return page(parts);
 }
 
-function notFound(path: string, { statusPage }: HttpServerParts): Answer {
-  if (statusPage) return { status: 404, body: 'not found; there are /, /metrics, /livez and /readyz\n' };
-  const what = path === '/' ? 'the status page is off, --status-page turns it on' : 'not found';
+function notFound(path: string, parts: HttpServerParts): Answer {
+  if (parts.statusPage)
+    return { status: 404, body: 'not found; there are /, /metrics, /livez and /readyz\n' };
+  const isPageOff = path === '/' && 'statusPage' in parts;
+  const what = isPageOff ? 'the status page is off, --status-page turns it on' : 'not found';
   return { status: 404, body: `${what}; there are /metrics, /livez and /readyz\n` };
 }
 

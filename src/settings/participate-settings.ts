@@ -40,6 +40,8 @@ export interface ParticipateSettings {
   readonly candidateOnly: boolean;
   /** Where to tell who leads; undefined: nowhere. */
   readonly listen: ListenAddress | undefined;
+  /** Where to tell probes whether this is a candidate; undefined: nowhere. */
+  readonly healthListen: ListenAddress | undefined;
   /** Path of a file that tells who leads. */
   readonly file: string | undefined;
   /** Tells whether the program is well. */
@@ -124,6 +126,14 @@ const settings: SettingsTable<ParticipateSettings>['settings'] = {
       "the candidate's labels, separated by commas, or @ and the path of a file of the pod's labels, as the downward API writes it",
     group: CANDIDATE,
     parse: candidateLabels,
+  },
+  healthListen: {
+    flag: 'health-listen',
+    placeholder: '<host:port>',
+    default: 'off',
+    description: 'serve /readyz there, which is 200 once the candidate is published, /livez and /metrics',
+    group: CANDIDATE,
+    parse: listenAddress,
   },
   leaseDurationSeconds: {
     flag: 'lease-duration',

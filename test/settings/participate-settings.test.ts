@@ -26,6 +26,7 @@ describe('the settings of participate', () => {
       priority: 0,
       labels: { given: {} },
       listen: { host: '127.0.0.1', port: 4040 },
+      healthListen: undefined,
       restart: false,
       candidateOnly: false,
     });

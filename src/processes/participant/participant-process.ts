@@ -1,8 +1,12 @@
+import { Registry } from 'prom-client';
 import { Participant } from '../../participant/participant.ts';
 import type { ParticipateSettings } from '../../settings/participate-settings.ts';
+import type { ListenAddress } from '../../support/address.ts';
 import type { Host } from '../../support/host.ts';
 import { createLogger } from '../../telemetry/logger.ts';
+import type { HttpServer } from '../http-answers.ts';
 import { CommandRun } from './command-run.ts';
+import type { ParticipantHealthParts } from './participant-health.ts';
 import { leaseOf, type Participation, participationOf } from './participation.ts';
 
 /** The ones that a program may expect: what they mean is the command's business. */
@@ -46,7 +50,7 @@ export async function runParticipant(
 
 async function runWrapper(
   command: readonly string[],
-  { restart, leaseDurationSeconds }: ParticipateSettings,
+  { restart, leaseDurationSeconds, healthListen }: ParticipateSettings,
   participation: Participation,
   host: Host,
 ): Promise<number> {
@@ -54,9 +58,21 @@ async function runWrapper(
   const leaseDurationMs = leaseDurationSeconds * 1000;
   const run = new CommandRun({ command, restart, leaseDurationMs, host, logger });
   host.onSignals(SIGNALS, (signal) => run.signal(signal));
-  const participant = new Participant(participation, run.lead);
+  const metrics = new Registry();
+  const participant = new Participant({ ...participation, metrics }, run.lead);
   run.participant = participant;
-  logger.info({ lease: leaseOf(participation), identity: participant.identity }, 'Standing');
-  await participant.run(run.stopping);
+  const health = healthListen && (await healthOn(healthListen, { clock: host.clock, participant, metrics }));
+  const { identity } = participant;
+  logger.info({ lease: leaseOf(participation), identity, healthListen: health?.address }, 'Standing');
+  try {
+    await participant.run(run.stopping);
+  } finally {
+    await health?.close();
+  }
   return run.exitCode;
+}
+
+async function healthOn(listen: ListenAddress, parts: ParticipantHealthParts): Promise<HttpServer> {
+  const { serveHealth } = await import('./participant-health.ts');
+  return serveHealth(listen, parts);
 }

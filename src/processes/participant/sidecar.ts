@@ -6,6 +6,7 @@ import { withContext } from '../../support/with-context.ts';
 import { startLeaderEndpoints } from './leader-endpoints.ts';
 import { keepLeaderFile } from './leader-file.ts';
 import { Leadership } from './leadership.ts';
+import { serveHealth } from './participant-health.ts';
 import { leaseOf, type Participation } from './participation.ts';
 import { watchReadiness } from './readiness.ts';
 
@@ -21,7 +22,7 @@ export async function runSidecar(
 ): Promise<number> {
   const { clock } = host;
   const { logger } = participation;
-  const { candidateOnly, file, readyUrl } = settings;
+  const { candidateOnly, file, readyUrl, healthListen } = settings;
   const stop = host.stopOn('SIGTERM', 'SIGINT');
   const metrics = new Registry();
   const leadership: Leadership = new Leadership({
@@ -49,8 +50,18 @@ export async function runSidecar(
   const server =
     listen &&
     (await startLeaderEndpoints(listen, { clock, leadership, metrics, resign: () => participant.resign() }));
+  const health = healthListen && (await serveHealth(healthListen, { clock, participant, metrics }));
   const { identity } = participant;
-  logger.info({ lease: leaseOf(participation), identity, listen: server?.address, file }, 'Standing');
+  logger.info(
+    {
+      lease: leaseOf(participation),
+      identity,
+      listen: server?.address,
+      healthListen: health?.address,
+      file,
+    },
+    'Standing',
+  );
 
   const ended = new AbortController();
   const readiness =
@@ -73,7 +84,7 @@ export async function runSidecar(
     ended.abort();
     await readiness;
     endFile?.();
-    await server?.close();
+    await Promise.all([server?.close(), health?.close()]);
   }
   return 0;
 }

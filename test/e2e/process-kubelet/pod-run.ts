@@ -155,7 +155,8 @@ function statusOf(
   const isOver = ended.length === statuses.length && pod.spec.restartPolicy !== 'Always';
   const finished = ended.every(({ exitCode }) => exitCode === 0) ? 'Succeeded' : 'Failed';
   const started = statuses.some(({ state }) => !('waiting' in state)) ? 'Running' : 'Pending';
-  const isReady = statuses.every(({ ready }) => ready);
+  const sidecars = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  const isReady = [...statuses, ...statusesOf(sidecars)].every(({ ready }) => ready);
   const conditions: PodCondition[] = [
     { type: 'PodReadyToStartContainers', status: 'True' },
     { type: 'Initialized', status: 'True' },

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { kubeconfigText } from '../../../src/apiserver/access/kubeconfig-text.ts';
 import { CUSTOM_API_VERSION } from '../../../src/coordination/candidate-sources.ts';
 import { runParticipant } from '../../../src/processes/participant/participant-process.ts';
@@ -100,6 +100,51 @@ describe('taking part for a program', () => {
     // The standard output is the command's.
     expect(host.said.out).toBe('');
     expect(host.said.err).toContain('"msg":"Standing"');
+  });
+
+  test.each<{ name: string; flags: GivenFlags<ParticipateSettings>; command: readonly string[] }>([
+    { name: 'with a command', flags: {}, command: ['sleep', '60'] },
+    { name: 'without one', flags: {}, command: [] },
+    { name: 'as a mere candidate', flags: { candidateOnly: 'true', identity: 'web-0' }, command: [] },
+  ])('$name is ready once its candidate is published', async ({ flags, command }) => {
+    const { host, ended } = start({ ...flags, healthListen: '127.0.0.1:0' }, { command });
+    const address = await vi.waitUntil(() =>
+      /"healthListen":\{"host":"(?<host>[^"]+)","port":(?<port>\d+)\}/.exec(host.said.out + host.said.err),
+    );
+    const ask = async (path: string) => {
+      const { host: name, port } = address.groups ?? {};
+      const response = await fetch(`http://${name}:${port}${path}`);
+      return { status: response.status, body: await response.text() };
+    };
+    await untilThere(1);
+    await vi.waitUntil(async () => (await ask('/readyz')).status === 200);
+    expect((await ask('/livez')).status).toBe(200);
+    expect((await ask('/metrics')).body).toContain('leader_election_master_status{name="web"} 0');
+    expect((await ask('/')).body).toBe('not found; there are /metrics, /livez and /readyz\n');
+    host.signal('SIGTERM');
+    host.stop();
+    expect(await ended).toBe(0);
+  });
+
+  test.each<{ name: string; flags: () => GivenFlags<ParticipateSettings>; want: string }>([
+    {
+      name: 'the program is not well',
+      flags: () => ({ readyUrl: 'http://127.0.0.1:9/readyz' }),
+      want: 'it is withdrawn',
+    },
+    {
+      name: 'the API server has never been reached',
+      flags: () => ({ kubeconfig: writeKubeconfig('nowhere', 'https://127.0.0.1:9') }),
+      want: 'the LeaseCandidate is not published yet',
+    },
+  ])('is not ready as long as $name', async ({ flags, want }) => {
+    const { host, ended } = start({ ...flags(), healthListen: '127.0.0.1:0' });
+    const port = await vi.waitUntil(() => /"healthListen":\{[^}]*"port":(\d+)/.exec(host.said.out)?.[1]);
+    const response = await fetch(`http://127.0.0.1:${port}/readyz`);
+    expect(response.status).toBe(503);
+    expect(await response.text()).toContain(`[-]candidate failed: ${want}`);
+    host.stop();
+    expect(await ended).toBe(0);
   });
 
   test('ends at SIGTERM although the API server cannot be reached', async () => {
