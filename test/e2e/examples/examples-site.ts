@@ -43,6 +43,12 @@ export class DeployedExample {
     return writer;
   }
 
+  /** The node of the leader's pod. */
+  async leaderNode(): Promise<string> {
+    const path = `/api/v1/namespaces/${namespace}/pods/${this.leader}`;
+    return (await this.#cluster.plane.request<{ spec: { nodeName: string } }>('GET', path)).spec.nodeName;
+  }
+
   /** SIGKILL to a container of the leader's pod; by default to the program itself. */
   kill(container = this.program.containers[0]): void {
     this.#processOf(container)?.kill('SIGKILL');
