@@ -9,7 +9,7 @@ const pick = <T>(values: readonly T[], random: () => number): T | undefined =>
   values[Math.floor(random() * values.length)];
 
 const faults: readonly Fault[] = [
-  (example, random) => example.kill(pick(example.program.containers, random)),
+  (example, random) => void example.kill(pick(example.program.containers, random)),
   (example, random) => {
     const thaw = example.freeze();
     void sleep(500 + random() * 20_000, undefined, { ref: false }).then(thaw);

@@ -49,9 +49,11 @@ export class DeployedExample {
     return (await this.#cluster.plane.request<{ spec: { nodeName: string } }>('GET', path)).spec.nodeName;
   }
 
-  /** SIGKILL to a container of the leader's pod; by default to the program itself. */
-  kill(container = this.program.containers[0]): void {
-    this.#processOf(container)?.kill('SIGKILL');
+  /** SIGKILL to a container of the leader's pod, by default to the program itself. Returns whether it ran. */
+  kill(container = this.program.containers[0]): boolean {
+    const process = this.#processOf(container);
+    process?.kill('SIGKILL');
+    return process !== undefined;
   }
 
   /** SIGSTOP to containers of the leader's pod, by default all; the function returned lets them go on. */
