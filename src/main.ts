@@ -1,10 +1,29 @@
 #!/usr/bin/env node
 import { basename } from 'node:path';
 import { exitCode } from './cli/exit-code.ts';
-import { createProgram } from './cli/program.ts';
 import type { Host } from './support/host.ts';
 import { version } from './support/package-version.ts';
 import { systemClock } from './support/system-clock.ts';
+
+/** With the exit codes of whom they end. */
+const ENDING_SIGNALS = { SIGTERM: 143, SIGINT: 130 } as const;
+
+/**
+ * Until a command says what they mean to it, these signals end this process, as they would any. Process 1 of a container
+ * ignores a signal that nobody has asked for, and loading a command takes some time.
+ */
+const untilAskedFor = new Map<NodeJS.Signals, () => void>();
+for (const [signal, code] of Object.entries(ENDING_SIGNALS)) {
+  if (process.pid !== 1) break;
+  const end = () => process.exit(code);
+  untilAskedFor.set(signal as keyof typeof ENDING_SIGNALS, end);
+  process.on(signal, end);
+}
+
+function askFor(signal: NodeJS.Signals): void {
+  const end = untilAskedFor.get(signal);
+  if (end) process.off(signal, end);
+}
 
 const host: Host = {
   clock: systemClock,
@@ -17,11 +36,17 @@ const host: Host = {
   },
   stopOn(...signals) {
     const stopping = new AbortController();
-    for (const signal of signals) process.once(signal, () => stopping.abort(signal));
+    for (const signal of signals) {
+      process.once(signal, () => stopping.abort(signal));
+      askFor(signal);
+    }
     return stopping.signal;
   },
   onSignals(signals, listener) {
-    for (const signal of signals) process.on(signal, listener);
+    for (const signal of signals) {
+      process.on(signal, listener);
+      askFor(signal);
+    }
   },
   kill(pid, signal) {
     process.kill(pid, signal);
@@ -52,6 +77,9 @@ const LEAVE_AFTER_MS = 250;
 function leaveSoon(): void {
   setTimeout(() => process.exit(), LEAVE_AFTER_MS).unref();
 }
+
+// After the signals, as it takes most of the time until a command is there.
+const { createProgram } = await import('./cli/program.ts');
 
 // Each command loads only what it needs: the first leader of the demo is on the screen that much sooner.
 process.exitCode = await createProgram({

@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { readLease } from '../control-plane/cluster-objects.ts';
 import { eventually } from './coordinator.ts';
 import { startGatelessServe } from './gateless-cluster.ts';
@@ -14,6 +16,8 @@ const SCRIPT = `
 trap 'exit 5' TERM
 echo up > "$0"
 while :; do sleep 0.05; done`;
+
+const main = new URL('../../src/main.ts', import.meta.url).pathname;
 
 const childrenOf = (pid: number): readonly number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
@@ -28,7 +32,6 @@ test('as process 1 of a container the wrapper ends its command at SIGTERM, and w
 }, async (context) => {
   const { plane } = await startGatelessServe(context);
   const up = join(plane.directory, 'up');
-  const main = new URL('../../src/main.ts', import.meta.url).pathname;
   const container = spawn(
     'unshare',
     [
@@ -64,3 +67,46 @@ test('as process 1 of a container the wrapper ends its command at SIGTERM, and w
   });
   expect(left).toEqual([]);
 });
+
+/** Sends itself SIGTERM when it begins to load what reads the command line: that takes most of its start. */
+const EARLY_SIGNAL = `data:text/javascript,${encodeURIComponent(`
+import { registerHooks } from 'node:module';
+registerHooks({
+  load(url, context, next) {
+    if (url.endsWith('/cli/program.ts')) process.kill(process.pid, 'SIGTERM');
+    return next(url, context);
+  },
+});
+`)}`;
+
+const NOBODY_THERE = JSON.stringify({
+  clusters: [{ name: 'away', cluster: { server: 'http://127.0.0.1:9' } }],
+  users: [{ name: 'nobody', user: {} }],
+  contexts: [{ name: 'away', context: { cluster: 'away', user: 'nobody' } }],
+  'current-context': 'away',
+});
+
+test.each([
+  { command: 'participate', args: ['web', '--', 'sleep', '60'] },
+  { command: 'run', args: ['--listen', 'off'] },
+])(
+  'as process 1 of a container $command ends by a signal that comes while it starts',
+  async ({ command, args }) => {
+    const folder = await mkdtemp(join(tmpdir(), 'process-one-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const kubeconfig = join(folder, 'kubeconfig');
+    await writeFile(kubeconfig, NOBODY_THERE);
+    const container = spawn(
+      'unshare',
+      [
+        ...['--pid', '--fork', '--kill-child', '--mount-proc', process.execPath, '--import', EARLY_SIGNAL],
+        ...[main, command, '--kubeconfig', kubeconfig, ...args],
+      ],
+      { stdio: 'ignore' },
+    );
+    onTestFinished(() => void container.kill('SIGKILL'));
+    const [code] = await once(container, 'exit', { signal: AbortSignal.timeout(30_000) });
+    // As a signal ends a process, or as its command stops when asked to: whichever is there first.
+    expect([0, 143]).toContain(code);
+  },
+);
