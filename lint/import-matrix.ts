@@ -157,6 +157,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
       'crypto',
       'diagnostics_channel',
       'fs',
+      'http',
       'https',
       'module',
       'os',

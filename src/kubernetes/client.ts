@@ -1,8 +1,9 @@
-import { type Dispatcher, request as send } from 'undici';
+import { text as textOf } from 'node:stream/consumers';
 import { withoutCredentials } from '../support/address.ts';
 import { type Clock, within } from '../support/clock.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { describeCall, explainFailure, messageOf } from './call-failure.ts';
+import type { IncomingAnswer } from './channel.ts';
 import type { ClusterConfig } from './cluster-config.ts';
 import { ConnectionPools, type Connections } from './connections.ts';
 import { CredentialSource } from './credentials.ts';
@@ -77,6 +78,8 @@ export interface ClientOptions {
   readonly userAgent: string;
   /** How many requests run at once, default 16; more wait their turn. Watches have connections of their own. */
   readonly connections?: number;
+  /** Whether memory counts for more than time, as for a program of few requests; default false. */
+  readonly isLean?: boolean;
   /** Must not throw. */
   readonly observe?: (call: ApiCallObservation) => void;
   /** Told the time of each answer that has one. Must not throw. */
@@ -113,7 +116,10 @@ class HttpClient implements KubernetesClient {
     this.#options = options;
     this.#credentials = new CredentialSource(options.kubeConfig, cluster, options.clock);
     const connections = options.connections ?? DEFAULT_CONNECTIONS;
-    this.#pools = new ConnectionPools(connections);
+    this.#pools = new ConnectionPools({
+      maxConnections: connections,
+      isLean: options.isLean ?? false,
+    });
     this.#turns = new Turns(connections);
   }
 
@@ -122,7 +128,7 @@ class HttpClient implements KubernetesClient {
       const endTurn = await this.#turns.take(deadline.signal);
       try {
         const response = await this.#send(request, deadline, 'requests');
-        const text = await deadline.race(response.body.text());
+        const text = await deadline.race(textOf(response.body));
         deadline.dispose();
         return { status: response.statusCode, result: parseAnswer(request, text) };
       } finally {
@@ -197,11 +203,7 @@ class HttpClient implements KubernetesClient {
   }
 
   /** Resolves with a response that is a success. */
-  async #send(
-    request: ApiRequest,
-    deadline: Deadline,
-    use: keyof Connections,
-  ): Promise<Dispatcher.ResponseData> {
+  async #send(request: ApiRequest, deadline: Deadline, use: keyof Connections): Promise<IncomingAnswer> {
     const { headers, connection } = await deadline.race(this.#authenticate(request));
     // Closed meanwhile, it would open connections that nobody closes.
     this.#assertOpen(request);
@@ -209,15 +211,14 @@ class HttpClient implements KubernetesClient {
     const sentAt = clock.wallTime();
     // Raced as well: an abort does not reach a request that still waits for a connection.
     const response = await deadline.race(
-      send(`${this.server}${pathWithQuery(request.path, request.query)}`, {
+      this.#pools.use(connection)[use].send(`${this.server}${pathWithQuery(request.path, request.query)}`, {
         method: request.method,
         headers: { ...headers, ...this.#ownHeaders(request) },
-        body: request.body === undefined ? null : JSON.stringify(request.body),
-        dispatcher: this.#pools.use(connection)[use],
+        body: request.body === undefined ? undefined : JSON.stringify(request.body),
         signal: deadline.signal,
       }),
     );
-    const [date] = [response.headers['date']].flat();
+    const { date } = response.headers;
     if (date !== undefined) hear?.({ date, sentAt, answeredAt: clock.wallTime() });
     // Redirects are not followed, as they could take credentials elsewhere.
     if (response.statusCode < 300) return response;
@@ -226,7 +227,7 @@ class HttpClient implements KubernetesClient {
     // Whoever repeats the call keeps to it: see ApiError.retryAfterMs.
     const retryAfter = response.headers['retry-after'];
     const call = { method: request.method, path: request.path };
-    throw apiErrorFromResponse(call, response.statusCode, [retryAfter].flat()[0], text);
+    throw apiErrorFromResponse(call, response.statusCode, retryAfter, text);
   }
 
   #assertOpen(request: ApiRequest): void {

@@ -1,4 +1,5 @@
-import { buildConnector } from 'undici';
+import type { buildConnector } from 'undici';
+import { loadUndici } from './load-undici.ts';
 
 /** Node's options, which undici hands on; its own types know the signal only for connections without TLS. */
 type ConnectorOptions = buildConnector.BuildOptions & { readonly signal: AbortSignal };
@@ -14,6 +15,7 @@ export class Connectors {
 
   /** A connector of undici's. */
   make(options: buildConnector.BuildOptions): buildConnector.connector {
+    const { buildConnector: build } = loadUndici();
     /** The next handshake resumes it. */
     let session: Buffer | undefined;
     return (target, callback) => {
@@ -21,7 +23,7 @@ export class Connectors {
       if (this.#isCut) ending.abort();
       else this.#open.add(ending);
       const own: ConnectorOptions = { ...options, ...(session && { session }), signal: ending.signal };
-      buildConnector(own)(target, (...outcome) => {
+      build(own)(target, (...outcome) => {
         const [, socket] = outcome;
         if (!socket) this.#open.delete(ending);
         socket?.once('close', () => this.#open.delete(ending));

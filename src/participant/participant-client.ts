@@ -33,6 +33,7 @@ export function connectParticipant({ kubeconfig, context, env, clock, userAgent 
     clock,
     userAgent: `${userAgent}/${version}`,
     connections: CONNECTIONS,
+    isLean: true,
   });
   return { client, namespace: namespaceOf(kubeConfig) };
 }
