@@ -11,6 +11,8 @@ export interface AuditedRequest {
    * the controller built into the API server (`system:apiserver`).
    */
   readonly client: string;
+  /** What it calls itself. */
+  readonly userAgent: string;
   readonly resource: string;
   /** Empty for requests across namespaces. */
   readonly namespace: string;
@@ -39,6 +41,7 @@ interface AuditEvent {
   readonly stage: string;
   readonly verb: string;
   readonly user: { readonly username: string; readonly extra?: Readonly<Record<string, readonly string[]>> };
+  readonly userAgent?: string;
   readonly objectRef?: {
     readonly resource?: string;
     readonly namespace?: string;
@@ -136,6 +139,7 @@ function requestOf(event: AuditEvent): AuditedRequest {
     verb: event.verb,
     user: user.username,
     client: user.extra?.['authentication.kubernetes.io/credential-id']?.[0] ?? user.username,
+    userAgent: event.userAgent ?? '',
     resource: objectRef.resource ?? '',
     namespace: objectRef.namespace ?? '',
     name: objectRef.name ?? '',

@@ -4,7 +4,7 @@ import { type Figures, measure, type Scale } from './figures/figures.ts';
 import type { Elections, HandOvers } from './figures/scenarios.ts';
 import { distributionOf } from './figures/statistics.ts';
 import { toMarkdown } from './figures/table.ts';
-import { writeFigures } from './figures/written-figures.ts';
+import { writeTable } from './figures/written-figures.ts';
 
 // Enough for a median that can be trusted. `node bench/figures.ts` measures at full scale.
 const leaseCount = 20;
@@ -25,7 +25,8 @@ describe('this controller beside the built-in one, measured in the same run', ()
     builtIn = await measure('built-in', scale);
     ours = await measure('this controller', scale);
     process.stdout.write(`\n${toMarkdown([builtIn, ours])}\n\n`);
-    if (process.env['CLE_WRITE_FIGURES'] === '1') await writeFigures([builtIn, ours]);
+    if (process.env['CLE_WRITE_FIGURES'] === '1')
+      await writeTable('coordinators', toMarkdown([builtIn, ours]));
   });
 
   function handOvers({ handOvers: [measured] }: Figures): HandOvers {

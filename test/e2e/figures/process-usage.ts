@@ -16,11 +16,11 @@ const TICKS_PER_SECOND = 100;
 export async function watchUsage(pid: number): Promise<() => Promise<ProcessUsage>> {
   const startedAt = performance.now();
   const ticksBefore = await readCpuTicks(pid);
-  let maxRssBytes = await readRssBytes(pid);
+  let maxRssBytes = (await readMemory(pid)).rss;
   const sampling = setInterval(() => {
-    readRssBytes(pid).then(
-      (bytes) => {
-        maxRssBytes = Math.max(maxRssBytes, bytes);
+    readMemory(pid).then(
+      ({ rss }) => {
+        maxRssBytes = Math.max(maxRssBytes, rss);
       },
       () => {}, // a process that has ended is noticed by whoever asks for its figures
     );
@@ -33,9 +33,19 @@ export async function watchUsage(pid: number): Promise<() => Promise<ProcessUsag
   };
 }
 
-async function readRssBytes(pid: number): Promise<number> {
-  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kilobytes) * 1024;
+/** What a process has in memory, in bytes. */
+export interface ProcessMemory {
+  readonly rss: number;
+  /** Of that, what is not a page of a file, which processes with the same program share. */
+  readonly anonymous: number;
+}
+
+/** Needs the /proc of Linux. */
+export async function readMemory(pid: number): Promise<ProcessMemory> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  const bytesOf = (field: string) =>
+    Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) * 1024;
+  return { rss: bytesOf('VmRSS'), anonymous: bytesOf('RssAnon') };
 }
 
 async function readCpuTicks(pid: number): Promise<number> {

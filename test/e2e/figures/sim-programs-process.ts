@@ -16,7 +16,8 @@ import {
 import type { CoordinationServer } from '../../control-plane/coordination-plane.ts';
 import { followObjects } from '../../control-plane/followed-objects.ts';
 import type { WatchedCandidate, WatchedLease } from '../../control-plane/watched-objects.ts';
-import type { Command, Outcome, SimProgram, SimSite } from './sim-programs.ts';
+import { obey } from './commanded-process.ts';
+import type { Command, SimProgram, SimSite } from './sim-programs.ts';
 
 /** That of Kubernetes' components; client-go's holders write theirs whatever duration they were granted. */
 const LEASE_DURATION_SECONDS = 15;
@@ -247,16 +248,8 @@ async function follow(): Promise<void> {
   });
 }
 
-// Nobody is left to play for.
-process.once('disconnect', () => process.exit());
 const following = follow();
-process.on('message', async (command: Command & { readonly seq: number }) => {
-  const { seq } = command;
-  const say = (outcome: Outcome) => process.send?.(outcome);
-  try {
-    await following;
-    say({ seq, value: await execute(command) });
-  } catch (error) {
-    say({ seq, failure: String(error) });
-  }
+obey<Command>(async (command) => {
+  await following;
+  return execute(command);
 });

@@ -1,6 +1,5 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import type { CoordinationServer } from '../../control-plane/coordination-plane.ts';
+import { startCommanded } from './commanded-process.ts';
 
 /** A program that takes part in elections: client-go's candidate and elector, as far as a coordinator can tell. */
 export interface SimProgram {
@@ -21,11 +20,6 @@ export type Command =
   | { readonly op: 'release'; readonly name: string }
   | { readonly op: 'remove'; readonly names: readonly string[] }
   | { readonly op: 'countAcks' };
-
-/** What came of a command: a number, where it asks for one. */
-export type Outcome =
-  | { readonly seq: number; readonly value: number }
-  | { readonly seq: number; readonly failure: string };
 
 /** Where they play. */
 export interface SimSite {
@@ -59,46 +53,14 @@ export interface SimPrograms {
 export async function startSimPrograms(plane: CoordinationServer, namespace: string): Promise<SimPrograms> {
   const { url, caFile, adminToken } = plane;
   const site: SimSite = { url, caFile, adminToken, namespace };
-  const child = fork(new URL('./sim-programs-process.ts', import.meta.url), [JSON.stringify(site)], {
-    // A test runner's own flags are not for it.
-    execArgv: [],
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
-  const pending = new Map<number, PromiseWithResolvers<number>>();
-  let end: Error | undefined;
-  child.once('exit', (code, signal) => {
-    end = new Error(`the process of the simulated programs has ended (${signal ?? `code ${code}`})`);
-    for (const { reject } of pending.values()) reject(end);
-  });
-  child.on('message', (outcome: Outcome) => {
-    const command = pending.get(outcome.seq);
-    pending.delete(outcome.seq);
-    if ('failure' in outcome) command?.reject(new Error(outcome.failure));
-    else command?.resolve(outcome.value);
-  });
-  let sequence = 0;
-  function send(command: Command): Promise<number> {
-    if (end) return Promise.reject(end);
-    sequence += 1;
-    const answer = Promise.withResolvers<number>();
-    pending.set(sequence, answer);
-    child.send({ ...command, seq: sequence });
-    return answer.promise;
-  }
-
+  const script = new URL('./sim-programs-process.ts', import.meta.url);
+  const { send, kill } = startCommanded<Command>(script, site);
   return {
     start: (programs, renewEveryMs) => send({ op: 'start', programs, renewEveryMs }).then(() => {}),
     crash: (name) => send({ op: 'crash', name }),
     release: (name) => send({ op: 'release', name }).then(() => {}),
     remove: (names) => send({ op: 'remove', names }).then(() => {}),
     countAcks: () => send({ op: 'countAcks' }),
-    stop: () => endOf(child),
+    stop: kill,
   };
-}
-
-async function endOf(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, 'exit');
-  child.kill('SIGKILL');
-  await ended;
 }

@@ -154,7 +154,8 @@ function describeCounts(counts: readonly number[]): string {
   return `mean ${mean.toFixed(1)}, max ${Math.max(...counts)}`;
 }
 
-function describeMs(ms: number): string {
+/** A duration, to as many digits as anybody reads. */
+export function describeMs(ms: number): string {
   if (!Number.isFinite(ms)) return 'never';
   return Math.abs(ms) < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }

@@ -1,0 +1,158 @@
+// What a sidecar costs, beside a program with client-go's candidate and elector: `npm run bench:sidecar`. Both run as
+// they do in a pod, one at a time, in turn. Needs Linux, and root for a mount namespace.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { binary } from '../test/control-plane/binaries.ts';
+import { type ControlPlane, startControlPlane } from '../test/control-plane/control-plane.ts';
+import { watchCandidates } from '../test/control-plane/watched-objects.ts';
+import { type ProcessMemory, readMemory } from '../test/e2e/figures/process-usage.ts';
+import { describeMs } from '../test/e2e/figures/table.ts';
+import { writeTable } from '../test/e2e/figures/written-figures.ts';
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    /** How long each rests before its memory is read, in seconds. */
+    rest: { type: 'string', default: '20' },
+    json: { type: 'string' },
+  },
+});
+const rounds = Number(values.rounds);
+
+interface Sample extends ProcessMemory {
+  /** From the start of the process until its LeaseCandidate is there, in milliseconds. */
+  readonly startMs: number;
+}
+
+interface Program {
+  readonly title: string;
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly samples: Sample[];
+}
+
+// Where a kubelet mounts a service account; the program takes the place of the shell.
+const script = `set -e
+mount -t tmpfs tmpfs /run
+mkdir -p /run/secrets/kubernetes.io
+ln -s "$1" /run/secrets/kubernetes.io/serviceaccount
+shift
+exec "$@"`;
+
+async function serviceAccount({ directory, caFile, adminToken }: ControlPlane): Promise<string> {
+  const folder = join(directory, 'service-account');
+  await mkdir(folder, { recursive: true });
+  await copyFile(caFile, join(folder, 'ca.crt'));
+  await writeFile(join(folder, 'token'), adminToken, { mode: 0o600 });
+  await writeFile(join(folder, 'namespace'), 'default');
+  return folder;
+}
+
+const plane = await startControlPlane();
+const candidates = await watchCandidates(plane);
+const account = await serviceAccount(plane);
+const { hostname: KUBERNETES_SERVICE_HOST, port: KUBERNETES_SERVICE_PORT } = new URL(plane.url);
+const inPod = { KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT };
+const main = new URL('../dist/main.js', import.meta.url).pathname;
+
+const sidecar = (name: string) => [
+  ...[process.execPath, main, 'participate', 'shop', '--binary-version', '1.4.2'],
+  ...['--identity', name, '--listen', '127.0.0.1:0'],
+];
+const goProgram = await binary('candidate');
+
+/** What runs under a name of its own, in this order in each round. */
+const programs: readonly (Omit<Program, 'command'> & { command(name: string): readonly string[] })[] = [
+  { title: 'sidecar', command: sidecar, env: {}, samples: [] },
+  {
+    title: 'sidecar, --max-semi-space-size=1',
+    command: sidecar,
+    env: { NODE_OPTIONS: '--max-semi-space-size=1' },
+    samples: [],
+  },
+  {
+    title: 'sidecar, --max-semi-space-size=1 --jitless',
+    command: sidecar,
+    env: { NODE_OPTIONS: '--max-semi-space-size=1 --jitless' },
+    samples: [],
+  },
+  {
+    title: 'client-go',
+    command: (name) => [
+      ...[goProgram, '--kubeconfig', plane.kubeconfig, '--lease', 'shop', '--name', name],
+      ...['--binary-version', '1.4.2', '--emulation-version', '1.4.2'],
+    ],
+    env: {},
+    samples: [],
+  },
+];
+
+async function run(
+  command: readonly string[],
+  name: string,
+  env: Readonly<Record<string, string>>,
+): Promise<Sample> {
+  const startedAt = Date.now();
+  const args = ['--mount', '--propagation=private', 'sh', '-c', script, 'container', account, ...command];
+  const child = spawn('unshare', args, {
+    env: { ...inPod, ...env, PATH: process.env['PATH'] },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  try {
+    const { wallMs } = await candidates.waitFor('default', name, () => true);
+    await sleep(Number(values.rest) * 1000);
+    return { startMs: wallMs - startedAt, ...(await readMemory(child.pid ?? -1)) };
+  } finally {
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    await ended;
+  }
+}
+
+try {
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [index, { title, command, env, samples }] of programs.entries()) {
+      const name = `program-${index}-${round}`;
+      const sample = await run(command(name), name, env);
+      samples.push(sample);
+      process.stderr.write(`${title}: ${JSON.stringify(sample)}\n`);
+    }
+  }
+} finally {
+  candidates.stop();
+  await plane.stop();
+}
+
+if (values.json !== undefined) {
+  const measured = programs.map(({ title, samples }) => ({ title, samples }));
+  await writeFile(values.json, `${JSON.stringify({ command: 'sidecar', measured }, undefined, 2)}\n`);
+}
+
+function spread(
+  samples: readonly Sample[],
+  of: (sample: Sample) => number,
+  text: (value: number) => string,
+): string {
+  const sorted = samples.map(of).sort((a, b) => a - b);
+  const middle = sorted[Math.ceil(sorted.length / 2) - 1];
+  return [sorted[0], middle, sorted.at(-1)].map((value) => text(value ?? Number.NaN)).join(' / ');
+}
+
+const megabytes = (bytes: number) => `${Math.round(bytes / 1e6)} MB`;
+const rows: readonly (readonly [string, (samples: readonly Sample[]) => string])[] = [
+  [
+    'from the start of the process to its LeaseCandidate',
+    (all) => spread(all, ({ startMs }) => startMs, describeMs),
+  ],
+  ['memory at rest (RSS)', (all) => spread(all, ({ rss }) => rss, megabytes)],
+  ['... of that its own (anonymous)', (all) => spread(all, ({ anonymous }) => anonymous, megabytes)],
+];
+const header = ['', ...programs.map(({ title }) => title)];
+const lines = rows.map(([what, cell]) => [what, ...programs.map(({ samples }) => cell(samples))]);
+const table = [header, header.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`);
+process.stdout.write(`${table.join('\n')}\n`);
+if (process.env['CLE_WRITE_FIGURES'] === '1') await writeTable('sidecar', table.join('\n'));

@@ -1,0 +1,77 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+
+/** What came of a command: a number, where it asks for one. */
+export type Outcome =
+  | { readonly seq: number; readonly value: number }
+  | { readonly seq: number; readonly failure: string };
+
+/** A process of its own that does as it is told. It ends with this one at the latest. */
+export interface CommandedProcess<Command extends object> {
+  readonly pid: number;
+  /** Resolves once it has taken effect. */
+  send(command: Command): Promise<number>;
+  /** SIGKILL; resolves when it has ended. */
+  kill(): Promise<void>;
+}
+
+/** Starts a script beside the caller's, with `site` as its argument. `tell` gets what it says of its own accord. */
+export function startCommanded<Command extends object, Message extends object = never>(
+  script: URL,
+  site: object,
+  tell: (message: Message) => void = () => {},
+): CommandedProcess<Command> {
+  const child = fork(script, [JSON.stringify(site)], {
+    // A test runner's own flags are not for it.
+    execArgv: [],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const pending = new Map<number, PromiseWithResolvers<number>>();
+  let end: Error | undefined;
+  child.once('exit', (code, signal) => {
+    end = new Error(`the process of the programs has ended (${signal ?? `code ${code}`})`);
+    for (const { reject } of pending.values()) reject(end);
+  });
+  child.on('message', (message: Outcome | Message) => {
+    if (!('seq' in message)) return tell(message);
+    const command = pending.get(message.seq);
+    pending.delete(message.seq);
+    if ('failure' in message) command?.reject(new Error(message.failure));
+    else command?.resolve(message.value);
+  });
+  let sequence = 0;
+  return {
+    pid: child.pid ?? -1,
+    send(command) {
+      if (end) return Promise.reject(end);
+      sequence += 1;
+      const answer = Promise.withResolvers<number>();
+      pending.set(sequence, answer);
+      child.send({ ...command, seq: sequence });
+      return answer.promise;
+    },
+    kill: () => endOf(child),
+  };
+}
+
+/** In such a process: carries out what the other one sends, one command beside the other. */
+export function obey<Command extends object>(execute: (command: Command) => Promise<number>): void {
+  // Nobody is left to play for.
+  process.once('disconnect', () => process.exit());
+  process.on('message', async (command: Command & { readonly seq: number }) => {
+    const { seq } = command;
+    const say = (outcome: Outcome) => process.send?.(outcome);
+    try {
+      say({ seq, value: await execute(command) });
+    } catch (error) {
+      say({ seq, failure: String(error) });
+    }
+  });
+}
+
+async function endOf(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}

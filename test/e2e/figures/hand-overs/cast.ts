@@ -1,0 +1,92 @@
+import type { WatchedLease } from '../../../control-plane/watched-objects.ts';
+import { startClientGo, startClientGoWithSidecars } from './client-go-programs.ts';
+import { startParticipants } from './participants.ts';
+import { type ProgramProcess, WorkLog } from './programs.ts';
+import type { Site } from './site.ts';
+
+/** Whose programs take part. */
+export type ProgramKind = 'participants' | 'client-go' | 'client-go with sidecars';
+
+/** The programs of one kind, in a namespace of their own. */
+export class Cast {
+  readonly site: Site;
+  readonly namespace: string;
+  readonly works = new WorkLog();
+  readonly #kind: ProgramKind;
+  readonly #processes = new Set<ProgramProcess>();
+  /** The process that each runs in. */
+  readonly #places = new Map<string, ProgramProcess>();
+
+  constructor(site: Site, namespace: string, kind: ProgramKind) {
+    this.site = site;
+    this.namespace = namespace;
+    this.#kind = kind;
+  }
+
+  /** A process without programs yet. */
+  async startProcess(): Promise<ProgramProcess> {
+    const { note } = this.works;
+    const { plane } = this.site;
+    const started =
+      this.#kind === 'participants'
+        ? await startParticipants(plane, note)
+        : this.#kind === 'client-go'
+          ? await startClientGo(plane, note)
+          : await startClientGoWithSidecars(plane, note);
+    this.#processes.add(started);
+    return started;
+  }
+
+  /** Starts a program that emulates 1.`minor`, the lower the better; resolves to its name once it is a candidate. */
+  async start(where: ProgramProcess, lease: string, minor: number): Promise<string> {
+    const name = `${lease}.${minor}`;
+    this.#places.set(name, where);
+    await where.start({ name, namespace: this.namespace, lease, emulationVersion: `1.${minor}.0` });
+    return name;
+  }
+
+  /** SIGTERM for one program. */
+  async stop(name: string): Promise<void> {
+    const place = this.#places.get(name);
+    this.#places.delete(name);
+    await place?.stop(name);
+  }
+
+  /** SIGKILL for a process; resolves to the names of those that it was the end of. */
+  async kill(where: ProgramProcess): Promise<readonly string[]> {
+    const names = this.programsIn(where);
+    for (const name of names) this.#places.delete(name);
+    this.#processes.delete(where);
+    await where.kill();
+    return names;
+  }
+
+  programsIn(where: ProgramProcess): readonly string[] {
+    return [...this.#places].flatMap(([name, place]) => (place === where ? [name] : []));
+  }
+
+  /** All programs of a Lease, the best one first. */
+  programsOf(lease: string): readonly string[] {
+    const versionOf = (name: string) => Number(name.split('.')[1]);
+    return [...this.#places.keys()]
+      .filter((name) => name.startsWith(`${lease}.`))
+      .sort((a, b) => versionOf(a) - versionOf(b));
+  }
+
+  lease(name: string): WatchedLease | undefined {
+    return this.site.leases.current(this.namespace, name);
+  }
+
+  holder(lease: string): string {
+    return this.lease(lease)?.spec.holderIdentity ?? '';
+  }
+
+  /** The latest event loop of them all, in milliseconds. */
+  async lateness(): Promise<number> {
+    return Math.max(0, ...(await Promise.all([...this.#processes].map((each) => each.lateness()))));
+  }
+
+  async end(): Promise<void> {
+    await Promise.all([...this.#processes].map((each) => this.kill(each)));
+  }
+}

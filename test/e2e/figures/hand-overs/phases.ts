@@ -1,0 +1,198 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PRIORITY_ANNOTATION } from '../../../../src/coordination/candidate-priority.ts';
+import { NOTES } from '../../../../src/coordination/lease.ts';
+import { FENCE } from '../../../../src/election/group.ts';
+import type { Change, WatchedLease } from '../../../control-plane/watched-objects.ts';
+import { FRESHNESS_MS } from '../waits.ts';
+import type { Cast } from './cast.ts';
+import type { ProgramProcess } from './programs.ts';
+
+/** How one Lease changed hands; all times in milliseconds since the Unix epoch, undefined for what did not happen. */
+export interface HandOver {
+  /** SIGTERM, SIGKILL, the start of a better program, or the annotation that makes one better. */
+  readonly causedAt: number;
+  /** When another was first seen to be preferred, by field or by annotation. */
+  readonly toldAt: number | undefined;
+  /** When the Lease was first seen to be nobody's, by a release. */
+  readonly releasedAt: number | undefined;
+  /** When the record before the next holder's ran out, a fence's too. */
+  readonly expiredAt: number | undefined;
+  /** When the next holder was first seen in the Lease. */
+  readonly heldAt: number | undefined;
+  /** When the next one's first line of work ran. */
+  readonly workedAt: number | undefined;
+}
+
+/** Where a cast's programs run: each Lease has one in each process. */
+export interface Ranks {
+  readonly leases: readonly string[];
+  /** Over how long the causes are spread, in milliseconds; those of all casts fall into the same time. */
+  readonly spreadMs: number;
+  readonly processes: ProgramProcess[];
+}
+
+/** Has a program of each Lease in each of three processes; resolves when the best ones lead, and nobody needs a ping any more. */
+export async function startRanks(cast: Cast, leases: readonly string[], spreadMs: number): Promise<Ranks> {
+  const from = Date.now();
+  const processes = await Promise.all([1, 2, 3].map(() => cast.startProcess()));
+  for (const [index, place] of processes.entries()) {
+    await Promise.all(leases.map((lease) => cast.start(place, lease, 40 + index)));
+    if (index === 0) await Promise.all(leases.map((lease) => cast.works.next(lease, from)));
+  }
+  await sleep(FRESHNESS_MS);
+  return { leases, processes, spreadMs };
+}
+
+/** SIGTERM for each leader. */
+export async function measureStops(cast: Cast, ranks: Ranks, random: () => number) {
+  const former: string[] = [];
+  const handOvers = await spread(ranks, random, (lease) => {
+    const leader = cast.holder(lease);
+    former.push(leader);
+    return handOver(cast, lease, leader, () => cast.stop(leader));
+  });
+  await replace(cast, ranks, former, 50);
+  return handOvers;
+}
+
+/** A better program starts, in a process that then has all leaders. */
+export async function measurePreemptions(cast: Cast, ranks: Ranks, random: () => number) {
+  const place = await cast.startProcess();
+  const handOvers = await spread(ranks, random, (lease) =>
+    handOver(cast, lease, cast.holder(lease), async () => {
+      await cast.start(place, lease, 30);
+    }),
+  );
+  const surplus = ranks.leases.map((lease) => cast.programsOf(lease).at(-1) ?? '');
+  await Promise.all(surplus.map((name) => cast.stop(name)));
+  await sleep(FRESHNESS_MS);
+  await cast.site.remove(cast.namespace, surplus);
+  ranks.processes.push(place);
+  return handOvers;
+}
+
+/** SIGKILL for the process that has all leaders, all of which are gone at once. */
+export async function measureKills(cast: Cast, ranks: Ranks, afterMs: number) {
+  await sleep(afterMs);
+  const place = ranks.processes.pop();
+  if (!place) throw new Error('there is no process to kill');
+  const causedAt = Date.now();
+  const former = cast.programsIn(place);
+  const leaders = ranks.leases.map((lease) => cast.holder(lease));
+  if (leaders.some((name) => !former.includes(name))) throw new Error('a leader runs in another process');
+  const [handOvers] = await Promise.all([
+    Promise.all(
+      ranks.leases.map((lease) => handOver(cast, lease, cast.holder(lease), async () => {}, causedAt)),
+    ),
+    cast.kill(place),
+  ]);
+  await replace(cast, ranks, former, 60);
+  return handOvers;
+}
+
+/** What the `transfer` command writes, to the worst candidate. */
+export function measureTransfers(cast: Cast, ranks: Ranks, random: () => number) {
+  return spread(ranks, random, (lease) => {
+    const target = cast.programsOf(lease).at(-1) ?? '';
+    return handOver(cast, lease, cast.holder(lease), () =>
+      cast.site.patch(cast.namespace, target, { metadata: { annotations: { [PRIORITY_ANNOTATION]: '1' } } }),
+    );
+  });
+}
+
+/** SIGKILL for leaders that have a process each, which starts again at once with the same identity. */
+export async function measureRestarts(
+  cast: Cast,
+  ranks: Ranks,
+  { leases, rounds }: { readonly leases: readonly string[]; readonly rounds: number },
+): Promise<readonly HandOver[]> {
+  const from = Date.now();
+  const places = await Promise.all(
+    leases.map(async (lease) => {
+      const place = await cast.startProcess();
+      await cast.start(place, lease, 30);
+      await cast.works.next(lease, from);
+      await Promise.all(
+        ranks.processes.slice(0, 2).map((rank, index) => cast.start(rank, lease, 40 + index)),
+      );
+      return place;
+    }),
+  );
+  await sleep(FRESHNESS_MS);
+  const handOvers: HandOver[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [index, lease] of leases.entries()) {
+      const place = places[index];
+      if (!place) continue;
+      handOvers.push(
+        await handOver(cast, lease, undefined, async () => {
+          await cast.kill(place);
+          places[index] = await cast.startProcess();
+          await cast.start(places[index], lease, 30);
+        }),
+      );
+    }
+  }
+  return handOvers;
+}
+
+/** Programs that have ended leave a candidate behind where they do not delete it; one more takes the place of each. */
+async function replace(cast: Cast, { leases, processes }: Ranks, former: readonly string[], minor: number) {
+  await cast.site.remove(cast.namespace, former);
+  const place = await cast.startProcess();
+  processes.push(place);
+  await Promise.all(leases.map((lease) => cast.start(place, lease, minor)));
+  await sleep(FRESHNESS_MS);
+}
+
+function spread<T>(
+  { leases, spreadMs }: Ranks,
+  random: () => number,
+  measure: (lease: string) => Promise<T>,
+): Promise<readonly T[]> {
+  return Promise.all(
+    leases.map(async (lease) => {
+      await sleep(random() * spreadMs);
+      return measure(lease);
+    }),
+  );
+}
+
+/** What becomes of a Lease from `cause` on, until somebody other than `former` works. */
+async function handOver(
+  cast: Cast,
+  lease: string,
+  former: string | undefined,
+  cause: () => Promise<void>,
+  causedAt = Date.now(),
+): Promise<HandOver> {
+  const { leases } = cast.site;
+  const since = leases.history(cast.namespace, lease).length;
+  const [work] = await Promise.all([cast.works.next(lease, causedAt, former), cause()]);
+  const history = leases.history(cast.namespace, lease);
+  const told = history.slice(since).find(({ object }) => preferredIn(object));
+  const released = history.slice(since).find(({ object }) => object.spec.holderIdentity === '');
+  const heldIndex = history.findIndex(
+    ({ object: { spec } }, index) =>
+      index >= since && ![former, '', FENCE].includes(spec.holderIdentity ?? ''),
+  );
+  return {
+    causedAt,
+    toldAt: told?.wallMs,
+    releasedAt: released?.wallMs,
+    expiredAt: heldIndex > 0 ? expiryOf(history[heldIndex - 1]) : undefined,
+    heldAt: history[heldIndex]?.wallMs,
+    workedAt: work?.at,
+  };
+}
+
+function preferredIn({ metadata, spec }: WatchedLease): boolean {
+  const annotations = metadata['annotations'] as Readonly<Record<string, string>> | undefined;
+  return Boolean(spec.preferredHolder || annotations?.[NOTES.preferredHolder]);
+}
+
+function expiryOf(change: Change<WatchedLease> | undefined): number | undefined {
+  const { renewTime, leaseDurationSeconds, holderIdentity } = change?.object.spec ?? {};
+  if (!renewTime || !leaseDurationSeconds || !holderIdentity) return undefined;
+  return Date.parse(renewTime) + leaseDurationSeconds * 1000;
+}

@@ -1,0 +1,168 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { seededRandom } from '../../../support/seeded-random.ts';
+import { leaseNames } from '../casts.ts';
+import type { ContenderName } from '../contender.ts';
+import { Cast, type ProgramKind } from './cast.ts';
+import { type Load, watchLoad } from './load.ts';
+import {
+  type HandOver,
+  measureKills,
+  measurePreemptions,
+  measureRestarts,
+  measureStops,
+  measureTransfers,
+  type Ranks,
+  startRanks,
+} from './phases.ts';
+import { type CallsAtRest, callsAtRest } from './rest.ts';
+import { type Site, startSite } from './site.ts';
+
+/** Whose programs are measured with whose coordinator. */
+export interface Contestant {
+  readonly title: string;
+  readonly coordinator: ContenderName;
+  readonly isGateOn: boolean;
+  readonly programs: ProgramKind;
+}
+
+/** In the order in which they are measured. */
+export type Phase = 'stop' | 'preemption' | 'kill' | 'transfer' | 'restart';
+
+export interface HandOverScale {
+  readonly contestants: readonly Contestant[];
+  readonly leases: number;
+  readonly phases: readonly Phase[];
+  /** For how long requests are counted before anything happens, in seconds. */
+  readonly restSeconds: number;
+  /** How many leaders run in a process of their own, and how often each is killed: for `restart`. */
+  readonly restarts: { readonly leases: number; readonly rounds: number };
+}
+
+export interface ContestantFigures {
+  readonly contestant: Contestant;
+  /** None of a phase that this contestant does not have. */
+  readonly handOvers: Partial<Record<Phase, readonly HandOver[]>>;
+  readonly callsAtRest: CallsAtRest | undefined;
+}
+
+export interface HandOverFigures {
+  readonly scale: HandOverScale;
+  readonly measured: readonly ContestantFigures[];
+  readonly loads: Readonly<Record<string, Load>>;
+}
+
+/** Over how long the causes of one phase are spread, in milliseconds. */
+const SPREAD_MS = 10_000;
+
+/** Who is told how far it has come. */
+export interface HandOverProgress {
+  begun(what: string): void;
+  done(phase: Phase, contestant: Contestant, handOvers: readonly HandOver[]): void;
+}
+
+interface Entry {
+  readonly contestant: Contestant;
+  readonly cast: Cast;
+  ranks: Ranks;
+  readonly random: () => number;
+  readonly handOvers: Partial<Record<Phase, readonly HandOver[]>>;
+  callsAtRest: CallsAtRest | undefined;
+}
+
+/** Has all contestants go through the same phases at the same time, so that whatever slows one down slows all. */
+export async function measureHandOvers(
+  scale: HandOverScale,
+  progress: HandOverProgress,
+): Promise<HandOverFigures> {
+  const sites = new Map<string, Site>();
+  const entries: Entry[] = [];
+  const loads: Record<string, Load> = {};
+  try {
+    progress.begun('servers and coordinators start');
+    for (const contestant of scale.contestants) entries.push(await enter(contestant, sites, entries.length));
+    progress.begun('programs start');
+    for (const entry of entries)
+      entry.ranks = await startRanks(entry.cast, leaseNames('handed', scale.leases), SPREAD_MS);
+    if (scale.restSeconds > 0) {
+      progress.begun(`rest for ${scale.restSeconds} s`);
+      await measureRest(entries, scale.restSeconds);
+    }
+    for (const phase of scale.phases) {
+      progress.begun(phase);
+      const loadSince = await watchLoad(() => latest(entries));
+      await Promise.all(
+        entries.map(async (entry, index) => {
+          const handOvers = await play(phase, entry, scale, index * (SPREAD_MS / entries.length));
+          if (!handOvers) return;
+          entry.handOvers[phase] = handOvers;
+          progress.done(phase, entry.contestant, handOvers);
+        }),
+      );
+      loads[phase] = await loadSince();
+    }
+    // Nothing of the servers: it is written as JSON.
+    const measured = entries.map(({ contestant, handOvers, callsAtRest }) => ({
+      contestant,
+      handOvers,
+      callsAtRest,
+    }));
+    return { scale, loads, measured };
+  } finally {
+    await Promise.all(entries.map(({ cast }) => cast.end()));
+    await Promise.all([...sites.values()].map((site) => site.stop()));
+  }
+}
+
+async function enter(contestant: Contestant, sites: Map<string, Site>, index: number): Promise<Entry> {
+  const { coordinator, isGateOn, programs } = contestant;
+  const key = `${coordinator} ${isGateOn}`;
+  const site = sites.get(key) ?? (await startSite(coordinator, { isGateOn }));
+  sites.set(key, site);
+  const namespace = programs.replaceAll(' ', '-');
+  await site.addNamespace(namespace);
+  const cast = new Cast(site, namespace, programs);
+  return {
+    contestant,
+    cast,
+    ranks: { leases: [], processes: [], spreadMs: SPREAD_MS },
+    random: seededRandom(index),
+    handOvers: {},
+    callsAtRest: undefined,
+  };
+}
+
+async function measureRest(entries: readonly Entry[], seconds: number): Promise<void> {
+  const from = Date.now();
+  await sleep(seconds * 1000);
+  const to = Date.now();
+  for (const entry of entries)
+    entry.callsAtRest = await callsAtRest(entry.cast, entry.ranks.leases, from, to);
+}
+
+function play(
+  phase: Phase,
+  { contestant, cast, ranks, random }: Entry,
+  { restarts }: HandOverScale,
+  afterMs: number,
+): Promise<readonly HandOver[] | undefined> {
+  switch (phase) {
+    case 'stop':
+      return measureStops(cast, ranks, random);
+    case 'preemption':
+      return measurePreemptions(cast, ranks, random);
+    case 'kill':
+      return measureKills(cast, ranks, afterMs);
+    case 'transfer':
+      // The built-in one knows no priorities.
+      if (contestant.coordinator === 'built-in') return Promise.resolve(undefined);
+      return measureTransfers(cast, ranks, random);
+    case 'restart': {
+      const leases = leaseNames('restarted', restarts.leases);
+      return measureRestarts(cast, ranks, { leases, rounds: restarts.rounds });
+    }
+  }
+}
+
+async function latest(entries: readonly Entry[]): Promise<number> {
+  return Math.max(0, ...(await Promise.all(entries.map(({ cast }) => cast.lateness()))));
+}

@@ -1,0 +1,98 @@
+import type { CandidateApiVersion } from '../../../../src/coordination/candidate-sources.ts';
+import { installCandidateResource } from '../../../control-plane/candidate-resource.ts';
+import {
+  candidatePath,
+  coordinatorLease,
+  createNamespaces,
+  readLease,
+} from '../../../control-plane/cluster-objects.ts';
+import { type ControlPlane, startControlPlane } from '../../../control-plane/control-plane.ts';
+import type { CoordinationPlane } from '../../../control-plane/coordination-plane.ts';
+import {
+  type WatchedLease,
+  type WatchedObjects,
+  watchLeases,
+} from '../../../control-plane/watched-objects.ts';
+import { type AuditedRequest, prepareAuditLog } from '../../audit-log.ts';
+import { eventually, installRole, startCoordinator, untilActive } from '../../coordinator.ts';
+import type { ContenderName } from '../contender.ts';
+
+/** A coordinator, on a control plane of its own. */
+export interface Site {
+  readonly plane: CoordinationPlane;
+  readonly leases: WatchedObjects<WatchedLease>;
+  /** What the programs of a namespace have sent about Leases and native LeaseCandidates since the server was started. */
+  requests(namespace: string): Promise<readonly AuditedRequest[]>;
+  addNamespace(name: string): Promise<void>;
+  /** Deletes LeaseCandidates, those that are there. */
+  remove(namespace: string, names: readonly string[]): Promise<void>;
+  /** Patches one. */
+  patch(namespace: string, name: string, body: object): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Without the feature gate there is no built-in coordinator, and LeaseCandidates are this project's own. */
+export async function startSite(
+  coordinator: ContenderName,
+  { isGateOn = true }: { readonly isGateOn?: boolean } = {},
+): Promise<Site> {
+  // Programs are the administrator here.
+  const audit = await prepareAuditLog([{ level: 'Metadata', users: ['admin'] }]);
+  const plane = await startControlPlane({
+    coordinatedLeaderElection: isGateOn,
+    extraApiServerArgs: audit.apiServerArgs,
+  });
+  if (!isGateOn) await installCandidateResource(plane);
+  const ours =
+    coordinator === 'this controller'
+      ? await startCoordinator(await installRole(plane), ['--log-level', 'info'])
+      : undefined;
+  if (ours) await untilActive(ours);
+  else await untilBuiltInActs(plane);
+  const onPlane = await siteOn(
+    plane,
+    isGateOn ? 'coordination.k8s.io/v1beta1' : 'coordinated-leader-election.dev/v1alpha1',
+  );
+  return {
+    ...onPlane,
+    async requests(namespace) {
+      return (await audit.requests()).filter((request) => request.namespace === namespace);
+    },
+    async stop() {
+      await onPlane.stop();
+      await ours?.stop();
+      await plane.stop();
+      await audit.remove();
+    },
+  };
+}
+
+/** What it takes to play on a plane that runs already, and where LeaseCandidates are; no requests are known. */
+export async function siteOn(plane: CoordinationPlane, candidates: CandidateApiVersion): Promise<Site> {
+  const leases = await watchLeases(plane);
+  const pathOf = (namespace: string, name: string) =>
+    candidatePath({ apiVersion: candidates, namespace, name });
+  return {
+    plane,
+    leases,
+    requests: async () => [],
+    addNamespace: (name) => createNamespaces(plane, name),
+    async remove(namespace, names) {
+      await Promise.all(
+        // Programs that end in good order delete theirs themselves.
+        names.map((name) => plane.request('DELETE', pathOf(namespace, name)).catch(() => {})),
+      );
+    },
+    async patch(namespace, name, body) {
+      await plane.request('PATCH', pathOf(namespace, name), body);
+    },
+    stop: async () => leases.stop(),
+  };
+}
+
+async function untilBuiltInActs(plane: ControlPlane): Promise<void> {
+  await eventually(async () => {
+    const lock = await readLease(plane, coordinatorLease).catch(() => undefined);
+    return lock?.spec.holderIdentity || undefined;
+  }, 'the built-in controller has its lock');
+}

@@ -1,0 +1,92 @@
+import { between, type HandOverRow, sinceLetGo } from './hand-over-table.ts';
+import type { Contestant, HandOverScale } from './run.ts';
+
+/** What one command measures, and what the document says of it. */
+export interface HandOverTable {
+  readonly scale: HandOverScale;
+  readonly rows: readonly HandOverRow[];
+  /** Whose medians the others' are compared with, as an index of the contestants. */
+  readonly reference: number;
+}
+
+const native: Contestant = {
+  title: 'client-go, this controller',
+  coordinator: 'this controller',
+  isGateOn: true,
+  programs: 'client-go',
+};
+const builtIn: Contestant = { ...native, title: 'client-go, built-in', coordinator: 'built-in' };
+const participants: Contestant = {
+  ...native,
+  title: 'participants, this controller',
+  programs: 'participants',
+};
+const LEASES = 20;
+
+/** A server without the feature gate beside one that has it: until the Lease has its next holder. */
+const anyCluster: HandOverTable = {
+  scale: {
+    contestants: [
+      {
+        ...native,
+        title: 'gate off: client-go (fence)',
+        isGateOn: false,
+        programs: 'client-go with sidecars',
+      },
+      { ...participants, title: 'gate off: participants (annotation)', isGateOn: false },
+      { ...native, title: 'gate on: client-go (preferredHolder)' },
+      { ...participants, title: 'gate on: participants (preferredHolder)' },
+      { ...builtIn, title: 'gate on: client-go, built-in' },
+    ],
+    leases: LEASES,
+    phases: ['stop', 'preemption', 'kill'],
+    restSeconds: 0,
+    restarts: { leases: 0, rounds: 0 },
+  },
+  rows: [
+    {
+      what: 'from a dead holder’s expiry to the next holder',
+      phase: 'kill',
+      of: between('expiredAt', 'heldAt'),
+    },
+    { what: 'from a clean release to the next holder', phase: 'stop', of: between('releasedAt', 'heldAt') },
+    {
+      what: 'preemption: from when another is preferred to the next holder',
+      phase: 'preemption',
+      of: between('toldAt', 'heldAt'),
+    },
+    {
+      what: '... of that, from when the former holder, or the fence, is gone',
+      phase: 'preemption',
+      of: sinceLetGo,
+    },
+  ],
+  reference: 2,
+};
+
+/** Programs of both kinds, with both coordinators: until the next one works. */
+const programs: HandOverTable = {
+  scale: {
+    contestants: [participants, native, builtIn],
+    leases: LEASES,
+    phases: ['stop', 'preemption', 'kill', 'transfer', 'restart'],
+    restSeconds: 300,
+    restarts: { leases: 5, rounds: 4 },
+  },
+  rows: [
+    { what: 'SIGTERM to the leader', phase: 'stop', of: between('causedAt', 'workedAt') },
+    { what: 'a better candidate is preferred', phase: 'preemption', of: between('toldAt', 'workedAt') },
+    { what: 'a transfer', phase: 'transfer', of: between('causedAt', 'workedAt') },
+    { what: 'kill -9 of the leader', phase: 'kill', of: between('causedAt', 'workedAt') },
+    { what: '... beyond the Lease’s expiry', phase: 'kill', of: between('expiredAt', 'workedAt') },
+    {
+      what: 'a leader’s container starts again, same identity',
+      phase: 'restart',
+      of: between('causedAt', 'workedAt'),
+    },
+  ],
+  reference: 2,
+};
+
+/** By the names that the command takes. */
+export const handOverTables = { 'any-cluster': anyCluster, participants: programs } as const;
