@@ -1,6 +1,6 @@
 // What a sidecar costs, beside a program with client-go's candidate and elector: `npm run bench:sidecar`. Both run as
-// they do in a pod, one at a time, in turn. Needs Linux, and root for a mount namespace.
-import { spawn } from 'node:child_process';
+// they do in a pod, with a Lease of their own that they lead. Needs Linux, and root for a mount namespace.
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { writeTable } from '../test/e2e/figures/written-figures.ts';
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '7' },
     /** How long each rests before its memory is read, in seconds. */
     rest: { type: 'string', default: '20' },
     json: { type: 'string' },
@@ -30,7 +30,8 @@ interface Sample extends ProcessMemory {
 
 interface Program {
   readonly title: string;
-  readonly command: readonly string[];
+  /** Of the program that has this name, and leads the Lease of this name. */
+  readonly command: (name: string) => readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly samples: Sample[];
 }
@@ -60,13 +61,13 @@ const inPod = { KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT };
 const main = new URL('../dist/main.js', import.meta.url).pathname;
 
 const sidecar = (name: string) => [
-  ...[process.execPath, main, 'participate', 'shop', '--binary-version', '1.4.2'],
+  ...[process.execPath, main, 'participate', name, '--binary-version', '1.4.2'],
   ...['--identity', name, '--listen', '127.0.0.1:0'],
 ];
 const goProgram = await binary('candidate');
 
-/** What runs under a name of its own, in this order in each round. */
-const programs: readonly (Omit<Program, 'command'> & { command(name: string): readonly string[] })[] = [
+/** In the order in which they start in each round. */
+const programs: readonly Program[] = [
   { title: 'sidecar', command: sidecar, env: {}, samples: [] },
   {
     title: 'sidecar, --max-semi-space-size=1',
@@ -83,7 +84,7 @@ const programs: readonly (Omit<Program, 'command'> & { command(name: string): re
   {
     title: 'client-go',
     command: (name) => [
-      ...[goProgram, '--kubeconfig', plane.kubeconfig, '--lease', 'shop', '--name', name],
+      ...[goProgram, '--kubeconfig', plane.kubeconfig, '--lease', name, '--name', name],
       ...['--binary-version', '1.4.2', '--emulation-version', '1.4.2'],
     ],
     env: {},
@@ -91,36 +92,45 @@ const programs: readonly (Omit<Program, 'command'> & { command(name: string): re
   },
 ];
 
-async function run(
+interface Running {
+  readonly child: ChildProcess;
+  readonly startMs: number;
+}
+
+async function start(
   command: readonly string[],
   name: string,
   env: Readonly<Record<string, string>>,
-): Promise<Sample> {
+): Promise<Running> {
   const startedAt = Date.now();
   const args = ['--mount', '--propagation=private', 'sh', '-c', script, 'container', account, ...command];
   const child = spawn('unshare', args, {
     env: { ...inPod, ...env, PATH: process.env['PATH'] },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  try {
-    const { wallMs } = await candidates.waitFor('default', name, () => true);
-    await sleep(Number(values.rest) * 1000);
-    return { startMs: wallMs - startedAt, ...(await readMemory(child.pid ?? -1)) };
-  } finally {
-    const ended = once(child, 'exit');
-    child.kill('SIGTERM');
-    await ended;
-  }
+  const { wallMs } = await candidates.waitFor('default', name, () => true);
+  return { child, startMs: wallMs - startedAt };
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  await ended;
 }
 
 try {
   for (let round = 0; round < rounds; round += 1) {
-    for (const [index, { title, command, env, samples }] of programs.entries()) {
+    const running: (Running & { readonly samples: Sample[] })[] = [];
+    // One after the other, so that none starts slower because of another.
+    for (const [index, { command, env, samples }] of programs.entries()) {
       const name = `program-${index}-${round}`;
-      const sample = await run(command(name), name, env);
-      samples.push(sample);
-      process.stderr.write(`${title}: ${JSON.stringify(sample)}\n`);
+      running.push({ samples, ...(await start(command(name), name, env)) });
     }
+    await sleep(Number(values.rest) * 1000);
+    for (const { child, startMs, samples } of running)
+      samples.push({ startMs, ...(await readMemory(child.pid ?? -1)) });
+    await Promise.all(running.map(({ child }) => stop(child)));
+    process.stderr.write(`${JSON.stringify(programs.map(({ samples }) => samples.at(-1)))}\n`);
   }
 } finally {
   candidates.stop();

@@ -42,8 +42,13 @@ describe('a table of hand-overs', () => {
     expect(table.split('\n')).toEqual([
       '|  | ours | theirs |',
       '| --- | --- | --- |',
-      '| SIGTERM | 20 ms / 40 ms / 60 ms (×0.040) | 1.0 s / 1.0 s / 1.0 s |',
+      '| SIGTERM | 20 ms / 40 ms / 60 ms (1/25) | 1.0 s / 1.0 s / 1.0 s |',
     ]);
+  });
+
+  test('says by what factor something takes longer', () => {
+    const table = handOverTable(figures(measured('ours', 470), measured('theirs', 80)), rows, 1);
+    expect(table).toContain('470 ms / 470 ms / 470 ms (×5.9)');
   });
 
   test('tells of a Lease that nobody took up in the end', () => {

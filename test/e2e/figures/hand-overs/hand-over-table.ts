@@ -71,5 +71,9 @@ export function spreadOf(handOvers: readonly HandOver[] | undefined, of: HandOve
 function ratioOf(median: number | undefined, other: number | undefined): string {
   if (median === undefined || other === undefined || !Number.isFinite(median / other)) return '';
   const ratio = median / other;
-  return ` (×${ratio >= 10 ? ratio.toFixed(0) : ratio.toPrecision(2)})`;
+  return ratio < 0.95 ? ` (1/${described(1 / ratio)})` : ` (×${described(ratio)})`;
+}
+
+function described(ratio: number): string {
+  return ratio >= 10 ? ratio.toFixed(0) : ratio.toFixed(1);
 }
