@@ -13,7 +13,9 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     leases: { type: 'string' },
+    /** In seconds. */
     rest: { type: 'string' },
+    /** A file for all that was measured. */
     json: { type: 'string' },
   },
 });

@@ -15,7 +15,7 @@ import { writeTable } from '../test/e2e/figures/written-figures.ts';
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '7' },
+    rounds: { type: 'string', default: '5' },
     /** How long each rests before its memory is read, in seconds. */
     rest: { type: 'string', default: '20' },
     json: { type: 'string' },
@@ -152,14 +152,14 @@ function spread(
   return [sorted[0], middle, sorted.at(-1)].map((value) => text(value ?? Number.NaN)).join(' / ');
 }
 
-const megabytes = (bytes: number) => `${Math.round(bytes / 1e6)} MB`;
+const mebibytes = (bytes: number) => `${Math.round(bytes / 2 ** 20)} MiB`;
 const rows: readonly (readonly [string, (samples: readonly Sample[]) => string])[] = [
   [
     'from the start of the process to its LeaseCandidate',
     (all) => spread(all, ({ startMs }) => startMs, describeMs),
   ],
-  ['memory at rest (RSS)', (all) => spread(all, ({ rss }) => rss, megabytes)],
-  ['... of that its own (anonymous)', (all) => spread(all, ({ anonymous }) => anonymous, megabytes)],
+  ['memory at rest (RSS)', (all) => spread(all, ({ rss }) => rss, mebibytes)],
+  ['... of that its own (anonymous)', (all) => spread(all, ({ anonymous }) => anonymous, mebibytes)],
 ];
 const header = ['', ...programs.map(({ title }) => title)];
 const lines = rows.map(([what, cell]) => [what, ...programs.map(({ samples }) => cell(samples))]);

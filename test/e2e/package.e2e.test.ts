@@ -1,11 +1,14 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { version } from '../../src/support/package-version.ts';
+import { candidatePath } from '../control-plane/cluster-objects.ts';
+import { startEmbeddedPlane } from '../control-plane/embedded-plane.ts';
+import { eventually } from './coordinator.ts';
 
 const run = promisify(execFile);
 const examples = ['elect.ts', 'participate.ts'];
@@ -78,5 +81,22 @@ describe('the package', () => {
       env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` },
     });
     expect(stdout).toBe(`${version}\n`);
+  });
+
+  test('takes part in an election without a compiler of JavaScript and WebAssembly', async () => {
+    const plane = await startEmbeddedPlane({ keepsData: false });
+    onTestFinished(() => plane.stop());
+    const program = join(folder, 'node_modules/coordinated-leader-election/dist/main.js');
+    const where = ['--kubeconfig', plane.kubeconfig, '--listen', '127.0.0.1:0'];
+    const child = spawn(process.execPath, [program, 'participate', 'web', '--identity', 'web-0', ...where], {
+      env: { NODE_OPTIONS: '--jitless' },
+      stdio: 'ignore',
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const candidate = candidatePath({ namespace: 'default', name: 'web-0' });
+    await eventually(
+      () => plane.request('GET', candidate).catch(() => undefined),
+      'it has published its LeaseCandidate',
+    );
   });
 });
