@@ -108,6 +108,8 @@ async function start(
     env: { ...inPod, ...env, PATH: process.env['PATH'] },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
+  // A run that fails must leave nothing behind.
+  process.once('exit', () => child.kill('SIGKILL'));
   const { wallMs } = await candidates.waitFor('default', name, () => true);
   return { child, startMs: wallMs - startedAt };
 }
