@@ -8,6 +8,7 @@ import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { Candidate } from '../../src/participant/candidate.ts';
 import type { CandidateDescription } from '../../src/participant/candidate-body.ts';
 import type { JsonObject } from '../../src/support/json.ts';
+import type { SimConnection } from '../simulation/sim-connection.ts';
 import { SimProcess } from '../simulation/sim-process.ts';
 import { ParticipantStage } from './participant-stage.ts';
 
@@ -36,14 +37,16 @@ beforeEach(() => {
 
 interface Started {
   readonly candidate: Candidate;
+  readonly connection: SimConnection;
   readonly warnings: readonly string[];
   stop(): Promise<void>;
 }
 
 async function started(fields: Partial<CandidateDescription> = {}): Promise<Started> {
   const warnings: string[] = [];
+  const connection = stage.connect(process);
   const candidate = new Candidate({
-    client: stage.connect(process),
+    client: connection,
     clock: process,
     description: { ...description, ...fields },
     logger: { debug() {}, info() {}, error() {}, warn: (_, text) => warnings.push(text) },
@@ -53,6 +56,7 @@ async function started(fields: Partial<CandidateDescription> = {}): Promise<Star
   await stage.clock.advance(100);
   return {
     candidate,
+    connection,
     warnings,
     async stop() {
       ending.abort();
@@ -314,6 +318,40 @@ describe('the place of a candidate (rule 15)', () => {
     await stage.clock.advance(1000);
     expect(own()).toBeDefined();
     expect(own(CUSTOM)).toBeUndefined();
+  });
+
+  // Of two of one name the native one counts, be it one that nobody answers for (rule 13).
+  test.each([
+    { name: 'at once', fate: {}, withinMs: 2000 },
+    { name: 'soon after it could not be looked for', fate: { outcome: 503 }, withinMs: 12_000 },
+  ])(
+    'moves $name to the native API when servers that have it again break its watch',
+    async ({ fate, withinMs }) => {
+      stage.api.candidateVersions = [];
+      stage.api.hasCustomCandidates = true;
+      const { connection } = await started();
+      stage.api.candidateVersions = ['v1beta1'];
+      stage.api.store.create(NATIVE, {
+        metadata: { namespace: 'default', name: 'one' },
+        spec: { leaseName: 'checkout' },
+      });
+      stage.fate = ({ path }) => (path.endsWith('/v1beta1') ? fate : {});
+      connection.breakWatches();
+      await stage.clock.advance(1500);
+      stage.fate = () => ({});
+      await stage.clock.advance(withinMs - 1500);
+      expect(specOf(own() ?? {})['binaryVersion']).toBe('1.4.2');
+      expect(own(CUSTOM)).toBeUndefined();
+    },
+  );
+
+  test('asks nobody which API there is when its watch breaks in the best', async () => {
+    const { connection } = await started();
+    const discoveries = () => stage.api.requests.filter((request) => request.endsWith('v1beta1')).length;
+    const before = discoveries();
+    connection.breakWatches();
+    await stage.clock.advance(5000);
+    expect(discoveries()).toBe(before);
   });
 
   test('moves to the custom resource when the native API goes', async () => {
