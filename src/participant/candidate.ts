@@ -84,11 +84,12 @@ export class Candidate {
     const wake = () => this.#sleep.interrupt();
     signal.addEventListener('abort', wake, { once: true });
     while (!signal.aborted) {
+      let isKnown = true;
       if (this.#isWithdrawn) await this.#retire();
-      else await this.#findPlace(signal);
+      else isKnown = await this.#findPlace(signal);
       const lookAgainMs = this.#isWithdrawn
         ? Number.POSITIVE_INFINITY
-        : this.#current
+        : isKnown && this.#current
           ? SERVED_MS
           : UNSERVED_MS;
       if (!signal.aborted) await this.#sleep.until(clock.now() + lookAgainMs);
@@ -97,16 +98,23 @@ export class Candidate {
     await this.#retire();
   }
 
-  async #findPlace(signal: AbortSignal): Promise<void> {
+  /** The best first. */
+  get #allowed(): readonly CandidateApiVersion[] {
+    return SOURCES.filter((apiVersion) => !this.#refused.has(apiVersion));
+  }
+
+  /** Resolves with whether it is known by now which version is the best. */
+  async #findPlace(signal: AbortSignal): Promise<boolean> {
     try {
-      const allowed = SOURCES.filter((apiVersion) => !this.#refused.has(apiVersion));
-      const apiVersion = (await this.#served(allowed, signal)) ?? (await this.#served(SOURCES, signal));
+      const apiVersion = (await this.#served(this.#allowed, signal)) ?? (await this.#served(SOURCES, signal));
       if (apiVersion === undefined)
         throw new Error('no version of LeaseCandidate is served: install the CRD');
       this.#trouble.ended();
       if (apiVersion !== this.#current?.apiVersion && !signal.aborted) await this.#moveTo(apiVersion);
+      return true;
     } catch (error) {
       if (!signal.aborted) this.#trouble.failed(error);
+      return false;
     }
   }
 
@@ -129,6 +137,10 @@ export class Candidate {
       onRefused: () => {
         this.#refused.add(apiVersion);
         this.#sleep.interrupt();
+      },
+      // A better version can have been there before, with a LeaseCandidate of this name: that one counts (rule 13).
+      onReconnected: () => {
+        if (apiVersion !== this.#allowed[0]) this.#sleep.interrupt();
       },
       onGone: () => this.#lose(next),
     });

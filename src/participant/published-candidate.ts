@@ -36,6 +36,8 @@ export interface PublishedCandidateParts {
   readonly onPublished: () => void;
   /** This program may not publish it: told once. It goes on trying. */
   readonly onRefused: () => void;
+  /** Its watch has begun anew: with a server, perhaps, that serves other versions than the one before. */
+  readonly onReconnected: () => void;
   /** This version of the API is not served any more. */
   readonly onGone: () => void;
 }
@@ -68,6 +70,7 @@ export class PublishedCandidate {
   #isAdopted = false;
   #isPublished = false;
   #isRefused = false;
+  #hasWatched = false;
   /** pingTime when it was last renewed. */
   #answered: MicroTime | undefined;
   #running: Promise<void> | undefined;
@@ -88,6 +91,7 @@ export class PublishedCandidate {
       name,
       trouble: new TroubleLog(logger, 'Cannot watch the LeaseCandidate'),
       onChange: (isDeleted, object) => this.#hear(isDeleted, object),
+      onStarted: () => this.#watchStarted(),
       onNotServed: () => parts.onGone(),
     });
   }
@@ -125,6 +129,11 @@ export class PublishedCandidate {
         await sleep(clock, retryInMs);
       }
     }
+  }
+
+  #watchStarted(): void {
+    if (this.#hasWatched) this.#parts.onReconnected();
+    this.#hasWatched = true;
   }
 
   #hear(isDeleted: boolean, object: KubernetesObject): void {

@@ -14,6 +14,8 @@ export interface OneWatchParts {
   readonly trouble: TroubleLog;
   readonly onChange: (isDeleted: boolean, object: KubernetesObject) => void;
   readonly onSynced?: () => void;
+  /** The watch has begun, for the first time or anew. */
+  readonly onStarted?: () => void;
   readonly onNotServed?: () => void;
 }
 
@@ -23,6 +25,7 @@ export function watchOne({
   name,
   trouble,
   onChange,
+  onStarted,
   ...rest
 }: OneWatchParts): Reflector<KubernetesObject> {
   return new Reflector({
@@ -33,7 +36,9 @@ export function watchOne({
     handler: ({ type, object }) => onChange(type === 'deleted', object),
     onError: (error) => trouble.failed(error),
     observe: ({ type }) => {
-      if (type === 'watchStarted') trouble.ended();
+      if (type !== 'watchStarted') return;
+      trouble.ended();
+      onStarted?.();
     },
   });
 }
