@@ -646,6 +646,17 @@ test.each([
   },
 );
 
+test('a Lease that has run out is not given the name of somebody else’s strategy again, though its last holder may want another', () => {
+  const named = makeInput()
+    .sees(makeLease('x').lasting(3).strategy('example.com/x'), 0)
+    .candidates(
+      makeCandidate('x').wants(OLDEST).seenAt(0),
+      makeCandidate('y').wants('example.com/x').seenAt(0).pingedAt(2000).renewedAt(2100),
+    );
+  const decision = decideElection(named.build(), makeNow(3000));
+  expect(decision).toMatchObject({ reason: 'ThirdPartyStrategy', actions: [] });
+});
+
 test('a Lease that is kept for its last holder is looked at again when somebody else’s strategy may decide on it', () => {
   const input = makeInput()
     .sees(makeLease('x'), 0)
