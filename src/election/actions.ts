@@ -62,16 +62,15 @@ export function createLease(input: ElectionInput, strategy: string, grant: Creat
   return { kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) };
 }
 
-/** Has the Lease name a strategy; one that does not exist yet is made with it, without a holder. */
+/** Has the Lease name a strategy, unless it does; one that does not exist yet is made with it, without a holder. */
 export function nameStrategy(view: View, strategy: string): readonly Action[] {
   const { lease } = view.tenure;
   if (!lease) return [createLease(view.input, strategy, undefined)];
+  const isHolderAbsent = lease.holderIdentity === undefined;
+  const removesPreferredHolder = hasOwnPreference(view);
+  // A write that changes nothing would be followed by the next one at once, as there is no news of it.
+  if (lease.strategy === strategy && !isHolderAbsent && !removesPreferredHolder) return [];
   return [
-    updateLease(view.input, lease, {
-      kind: 'strategy',
-      strategy,
-      isHolderAbsent: lease.holderIdentity === undefined,
-      removesPreferredHolder: hasOwnPreference(view),
-    }),
+    updateLease(view.input, lease, { kind: 'strategy', strategy, isHolderAbsent, removesPreferredHolder }),
   ];
 }
