@@ -2,8 +2,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Instant } from '../../src/support/clock.ts';
 import { Chance } from './chance.ts';
 import { type SimWrite, specOf } from './sim-api-server.ts';
-import { type SimCandidate, USUAL_TIMING } from './sim-candidate.ts';
+import { USUAL_TIMING } from './sim-candidate.ts';
 import { candidateSlot, emptyPlan, type LeasePlan } from './sim-plan.ts';
+import type { SimContender } from './sim-slot.ts';
 import { SimWorld } from './sim-world.ts';
 
 const LEASES = Array.from({ length: 60 }, (_, index) => ({
@@ -87,8 +88,8 @@ class FirstStart {
 }
 
 /** The best of the running candidates, by emulationVersion, binaryVersion, age and name. */
-function bestOf(world: SimWorld, key: string): SimCandidate | undefined {
-  const rank = ({ identity }: SimCandidate) => {
+function bestOf(world: SimWorld, key: string): SimContender | undefined {
+  const rank = ({ identity }: SimContender) => {
     const { namespace, emulationVersion, binaryVersion, name } = identity;
     const object = world.store.candidate(`${namespace}/${name}`);
     return [emulationVersion, binaryVersion, object?.metadata.creationTimestamp ?? 'z', name].join(' ');

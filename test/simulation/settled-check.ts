@@ -5,6 +5,7 @@ import type { Instant } from '../../src/support/clock.ts';
 import type { CandidateState, HistoryEvent } from '../invariants/history.ts';
 import { FAULTS } from './faults/faults.ts';
 import { PRIORITY_WRITER } from './faults/priority-faults.ts';
+import { SimParticipant } from './sim-participant.ts';
 import type { LeasePlan } from './sim-plan.ts';
 import { coordinatorsWall, prioritiesEndedAt, rankOf } from './sim-rank.ts';
 import type { SimSlot } from './sim-slot.ts';
@@ -153,6 +154,8 @@ export class SettledCheck {
     const former = this.#settled.get(key);
     if (former !== undefined && former !== leader)
       return [`${key} goes from ${former} to ${leader} without need`];
+    const misled = well.find((slot) => former === leader && isMisled(slot, leader));
+    if (misled) return [`${misled.program?.name} does not know that ${leader} leads ${key}`];
     this.#settled.set(key, leader);
     return [];
   }
@@ -292,6 +295,13 @@ export class LeaseStories {
   #changed(key: string, change: Partial<LeaseStory>): void {
     Object.assign(this.#of(key), change);
   }
+}
+
+/** Whether a participant takes somebody else for the leader, or nobody. */
+function isMisled({ candidate }: SimSlot, leader: string): boolean {
+  if (!(candidate instanceof SimParticipant)) return false;
+  const { holder, role } = candidate.participant.state;
+  return holder !== leader || (role === 'leading') !== (candidate.identity.name === leader);
 }
 
 /** How far the ping to a candidate is ahead of its last renewal, both in the candidate's own time. */

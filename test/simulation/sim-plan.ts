@@ -22,6 +22,8 @@ export interface SlotPlan {
   readonly source: CandidateSource;
   /** A plain elector knows nothing of coordination, and has no LeaseCandidate. */
   readonly isPlain: boolean;
+  /** Whether it takes part with this project's own participant, and not with client-go's elector. */
+  readonly isParticipant: boolean;
   /** Whether each program has the name of the one before it. */
   readonly keepsName: boolean;
   readonly watchesForDeletion: boolean;
@@ -98,12 +100,16 @@ const LEASES: readonly [LeasePlan, ...LeasePlan[]] = [
 const LEASES_PER_RUN = 3;
 /** The numbers of faults that move leaders, behind those of all others. */
 const FIRST_PRIORITY = 1000;
+/** And of what programs do with their participants. */
+const FIRST_OF_PARTICIPANTS = 2000;
 /** It looks four times as often as others do, and so costs as much as they do together: in one run of four is enough. */
 const QUICK_LEASE: LeasePlan = {
   namespace: 'team',
   name: 'quick',
   timing: { leaseSeconds: 3, renewDeadlineMs: 2000, retryMs: 500 },
 };
+/** What is not among the faults that chance picks for a run. */
+const PLANNED_APART = new Set<FaultKind>(['prioritySet', 'participantResigns', 'participantWithdraws']);
 type Versions = readonly [binaryVersion: string, emulationVersion: string];
 /** The versions that candidates come in, as binary and emulation. */
 const VERSIONS: readonly [Versions, ...Versions[]] = [
@@ -131,14 +137,18 @@ export function makePlan(seed: number): SimPlan {
   const hasCustomCandidates = sources.is(0.5);
   const hasGate = !hasCustomCandidates || chance.for('gate').is(0.5);
   const agreed = chance.for('strategy').is(0.2) ? NEWEST : OLDEST;
+  const participants = chance.for('participants');
+  const hasParticipants = participants.is(0.6);
   const slots = leases.flatMap((lease, place) => {
     const count = 1 + chance.upTo(4);
     return Array.from({ length: count }, (_, index): SlotPlan => {
+      const isPlain = hasPlainElector && place === 0 && index === count - 1;
       return candidateSlot(lease, index, chance, {
         ...(isConflict && { binaryVersion: '1.36.0', emulationVersion: '1.36.0' }),
         source: hasCustomCandidates && sources.is(0.5) ? 'custom' : 'native',
         strategy: hasStrategies && chance.is(0.3) ? 'example.com/custom' : agreed,
-        isPlain: hasPlainElector && place === 0 && index === count - 1,
+        isPlain,
+        isParticipant: hasParticipants && participants.is(0.5) && !isPlain,
         keepsName: chance.is(0.3),
         watchesForDeletion: chance.is(0.6),
         // Hours off, but not so far behind that it looks as if it had not renewed for candidateGcAfter (rule 1).
@@ -173,6 +183,7 @@ export function makePlan(seed: number): SimPlan {
     faults: [
       ...planFaults(chance.for('faults'), population, troubleEndsMs),
       ...planPriorities(chance.for('priorities'), population, troubleEndsMs),
+      ...planOfParticipants(chance.for('of participants'), population, troubleEndsMs),
     ],
     troubleEndsMs,
   };
@@ -194,6 +205,7 @@ export function candidateSlot(
     strategy: OLDEST,
     source: 'native',
     isPlain: false,
+    isParticipant: false,
     keepsName: false,
     watchesForDeletion: true,
     wallMs: 0,
@@ -239,7 +251,7 @@ function planFaults(
   population: Pick<SimPlan, 'leases' | 'slots' | 'replicas'>,
   endsMs: number,
 ): readonly FaultPlan[] {
-  const all = (Object.keys(FAULTS) as FaultKind[]).filter((kind) => kind !== 'prioritySet');
+  const all = (Object.keys(FAULTS) as FaultKind[]).filter((kind) => !PLANNED_APART.has(kind));
   const share = chance.pick([0.15, 0.3, 0.6, 1]);
   const kinds = all.filter(() => chance.is(share));
   const [first = 'replicaPaused'] = kinds;
@@ -264,6 +276,20 @@ function planPriorities(
     const atMs = chance.between(TROUBLE_BEGINS_MS, endsMs - 5000);
     const kind = 'prioritySet';
     return { id: FIRST_PRIORITY + index, kind, atMs, args: FAULTS[kind].plan(chance, population) };
+  });
+}
+
+/** What programs do with their participants, beside whatever goes wrong. */
+function planOfParticipants(
+  chance: Chance,
+  population: Pick<SimPlan, 'leases' | 'slots' | 'replicas'>,
+  endsMs: number,
+): readonly FaultPlan[] {
+  const count = population.slots.some(({ isParticipant }) => isParticipant) ? chance.upTo(5) : 0;
+  return Array.from({ length: count }, (_, index): FaultPlan => {
+    const atMs = chance.between(TROUBLE_BEGINS_MS, endsMs - 5000);
+    const kind = chance.pick(['participantResigns', 'participantWithdraws'] as const);
+    return { id: FIRST_OF_PARTICIPANTS + index, kind, atMs, args: FAULTS[kind].plan(chance, population) };
   });
 }
 

@@ -18,6 +18,8 @@ export class SimProcess implements Clock {
   #lowestSkewMs: number;
   #highestSkewMs: number;
   #pausedUntil = Number.NEGATIVE_INFINITY;
+  /** What fell due while it was paused. */
+  #overdue: (() => void)[] = [];
   #isAlive = true;
 
   readonly #random: (() => number) | undefined;
@@ -82,28 +84,40 @@ export class SimProcess implements Clock {
 
   setTimer(callback: () => void, delayMs: number): () => void {
     let cancel = () => {};
+    let isCancelled = false;
     const arm = (ms: number) => {
+      if (isCancelled) return;
       cancel = this.world.setTimer(() => {
         if (!this.#isAlive) return;
-        const pauseLeftMs = this.#pausedUntil - this.world.now();
-        if (pauseLeftMs > 0) arm(pauseLeftMs);
+        if (this.isPaused) this.#overdue.push(() => arm(0));
         else callback();
       }, ms);
     };
     arm(delayMs / this.rate);
-    return () => cancel();
+    return () => {
+      isCancelled = true;
+      cancel();
+    };
   }
 
   pause(ms: number): void {
     this.#pausedUntil = this.world.now() + ms;
+    this.world.setTimer(() => this.#wake(), ms);
   }
 
   resume(): void {
     this.#pausedUntil = Number.NEGATIVE_INFINITY;
+    this.#wake();
   }
 
   /** Nothing of it runs any more. What it has sent may still arrive. */
   kill(): void {
     this.#isAlive = false;
+  }
+
+  /** All that fell due meanwhile does so now, in the order in which it would have. */
+  #wake(): void {
+    if (this.isPaused) return;
+    for (const arm of this.#overdue.splice(0)) arm();
   }
 }

@@ -2,9 +2,13 @@ import type { Instant } from '../../src/support/clock.ts';
 import { SimCandidate } from './sim-candidate.ts';
 import type { SimConnection } from './sim-connection.ts';
 import type { SimLink } from './sim-link.ts';
+import { SimParticipant } from './sim-participant.ts';
 import type { SimPlainElector } from './sim-plain-elector.ts';
 import type { SlotPlan } from './sim-plan.ts';
 import type { SimProcess } from './sim-process.ts';
+
+/** A program that stands as candidate: with client-go's elector, or with this project's participant. */
+export type SimContender = SimCandidate | SimParticipant;
 
 /** A program in a slot. */
 export interface SimProgram {
@@ -12,7 +16,7 @@ export interface SimProgram {
   readonly process: SimProcess;
   readonly connection: SimConnection;
   readonly link: SimLink;
-  readonly actor: SimCandidate | SimPlainElector;
+  readonly actor: SimContender | SimPlainElector;
 }
 
 /** What a slot needs of the world around it. */
@@ -45,9 +49,10 @@ export class SimSlot {
   }
 
   /** The program that runs in it and takes part in elections. */
-  get candidate(): SimCandidate | undefined {
+  get candidate(): SimContender | undefined {
     const { actor } = this.program ?? {};
-    return actor instanceof SimCandidate && actor.isRunning ? actor : undefined;
+    const isContender = actor instanceof SimCandidate || actor instanceof SimParticipant;
+    return isContender && actor.isRunning ? actor : undefined;
   }
 
   start(): void {

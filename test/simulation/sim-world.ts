@@ -1,22 +1,27 @@
 import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
+import type { Term } from '../../src/participant/term.ts';
 import type { Instant } from '../../src/support/clock.ts';
 import type { HistoryEvent, Writer } from '../invariants/history.ts';
 import { Invariants } from '../invariants/invariants.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { Chance } from './chance.ts';
+import { FencingTokens } from './fencing-tokens.ts';
 import { eventOf, leaseStates } from './history-events.ts';
+import { LastRenewals } from './last-renewals.ts';
 import { SimApiServer, type SimWrite, specOf } from './sim-api-server.ts';
 import { SimCandidate } from './sim-candidate.ts';
 import { SimCapacity } from './sim-capacity.ts';
 import type { SimConnection } from './sim-connection.ts';
 import { SimCoordinators } from './sim-coordinators.ts';
+import type { SimLink } from './sim-link.ts';
 import { SimNetwork } from './sim-network.ts';
+import { SimParticipant } from './sim-participant.ts';
 import { SimPlainElector } from './sim-plain-elector.ts';
 import { emptyPlan, type ReplicaPlan, type SimPlan, type SlotPlan } from './sim-plan.ts';
 import { SimProcess, type SimSkew } from './sim-process.ts';
 import type { SimReplica } from './sim-replica.ts';
-import { type SimProgram, SimSlot } from './sim-slot.ts';
+import { type SimContender, type SimProgram, SimSlot } from './sim-slot.ts';
 import { keyOf, type SimResource, SimStore } from './sim-store.ts';
 import { SimTruce } from './sim-truce.ts';
 import { Tally } from './tally.ts';
@@ -58,6 +63,9 @@ export class SimWorld {
   readonly #trace: string[] = [];
   readonly #invariants: Invariants;
   readonly #writers = new Map<string, Writer>();
+  readonly #tokens = new FencingTokens();
+  readonly #renewals = new LastRenewals();
+  #isCalm = false;
   /** Ends what lasts. */
   readonly #ends = new Set<() => void>();
   #onGrant: GrantListener | undefined;
@@ -103,7 +111,7 @@ export class SimWorld {
     return this.coordinators.running;
   }
 
-  get candidates(): readonly SimCandidate[] {
+  get candidates(): readonly SimContender[] {
     return this.slots.flatMap(({ candidate }) => candidate ?? []);
   }
 
@@ -147,6 +155,7 @@ export class SimWorld {
   /** Ends everything that lasts. */
   endTrouble(): void {
     this.note(() => 'the trouble is over');
+    this.#isCalm = true;
     for (const end of [...this.#ends]) end();
     for (const slot of this.slots) slot.resume();
     this.capacity?.slowDown(1, 0);
@@ -205,11 +214,27 @@ export class SimWorld {
       return { name, process, connection, link, actor };
     }
     const identity = { source, namespace, leaseName, name, binaryVersion, emulationVersion, strategy };
+    const trace = (text: () => string) => this.note(text);
+    if (plan.isParticipant) {
+      const hooks = {
+        onExit: () => slot.ended(actor),
+        onBelief: believes,
+        onTerm: (term: Term) => this.#termBegun(slot.key, term),
+        onEnded: () => this.#assertReleased(slot.key, name, link),
+        onViolation: (what: string) => this.violated(what),
+        isCalm: () => this.#isCalm,
+        trace,
+      };
+      const chance = this.chance.for(`${name} leading`);
+      const actor = new SimParticipant(identity, process, connection, hooks, { timing, beliefShare, chance });
+      actor.start();
+      return { name, process, connection, link, actor };
+    }
     const hooks = {
       onExit: () => slot.ended(actor),
       mayReleaseAnothers: () => this.truce.isReleaseDoubted(name) && this.beginTruce(slot.key),
       onBelief: (_: SimCandidate, until: Instant | undefined) => believes(until),
-      trace: (text: () => string) => this.note(text),
+      trace,
     };
     const habits = { timing, beliefShare, watchesForDeletion };
     const actor = new SimCandidate(identity, process, connection, hooks, habits);
@@ -217,7 +242,7 @@ export class SimWorld {
     return { name, process, connection, link, actor };
   }
 
-  leadersOf(key: string): readonly SimCandidate[] {
+  leadersOf(key: string): readonly SimContender[] {
     return this.candidates.filter((candidate) => candidate.leaseKey === key && candidate.leads);
   }
 
@@ -262,6 +287,7 @@ export class SimWorld {
       for (const connection of this.network.connections) connection.reset();
       for (const slot of this.slots) slot.crash(2000);
       this.truce.forget();
+      this.#tokens.forget();
       const leases = leaseStates(this.store.list('leases'));
       this.#happened({ kind: 'restored', at: this.clock.now(), leases });
     });
@@ -336,6 +362,19 @@ export class SimWorld {
     this.#happened(eventOf(what, { kind: 'other', name }));
   }
 
+  #termBegun(key: string, term: Term): void {
+    this.tally.termBegan();
+    const { uid = '' } = this.store.get('leases', key)?.metadata ?? {};
+    for (const problem of this.#tokens.begun(uid, term)) this.violated(problem);
+  }
+
+  /** A participant that has ended has released what it held, unless it could not. */
+  #assertReleased(key: string, name: string, link: SimLink): void {
+    const now = this.clock.now();
+    if (link.isDisturbed || link.troubledUntil > now || !this.#renewals.isHeld(key, name, now)) return;
+    this.violated(`${name} has ended, and has not released ${key}`);
+  }
+
   #believes(who: string, key: string, until: Instant | undefined): void {
     const at = this.clock.now();
     this.#happened(
@@ -345,6 +384,7 @@ export class SimWorld {
 
   #happened(event: HistoryEvent): void {
     this.tally.happened(event);
+    this.#renewals.observe(event);
     this.onEvent(event);
     for (const violation of this.#invariants.observe(event)) this.violated(violation);
   }

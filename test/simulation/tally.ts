@@ -17,6 +17,10 @@ export class Tally {
     this.#add(`decision ${reason}`);
   }
 
+  termBegan(): void {
+    this.#add('terms of participants');
+  }
+
   happened(event: HistoryEvent): void {
     if (event.kind === 'leads' && this.#leaders.get(event.key) !== event.who) {
       this.#leaders.set(event.key, event.who);

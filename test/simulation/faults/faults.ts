@@ -1,5 +1,6 @@
 import { networkFaults } from './network-faults.ts';
 import { objectFaults } from './object-faults.ts';
+import { participantFaults } from './participant-faults.ts';
 import { priorityFaults } from './priority-faults.ts';
 import { processFaults } from './process-faults.ts';
 import { serverFaults } from './server-faults.ts';
@@ -11,6 +12,7 @@ export const FAULTS = {
   ...processFaults,
   ...objectFaults,
   ...priorityFaults,
+  ...participantFaults,
 };
 
 export type FaultKind = keyof typeof FAULTS;

@@ -1,12 +1,13 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { firstFailure } from '../seed-workers.ts';
-import { MUTANTS, type Mutant } from './mutants.ts';
+import type { Mutant } from './mutant.ts';
+import { MUTANTS, MUTANTS_OF } from './mutants.ts';
 
 const USAGE = `Breaks the program by hand, in one way after the other, and counts the seeds until the simulation notices.
 
   npm run simulate:mutants [-- --only NAME,...] [--most SEEDS]
-    Prints a table in Markdown; docs/reliability.md has the last one. Fails when a mutant survives SEEDS seeds (2000).
+    Prints tables in Markdown; docs/reliability.md has the last ones. Fails when a mutant survives SEEDS seeds (2000).
 `;
 
 interface Catch {
@@ -29,14 +30,17 @@ async function main(): Promise<number> {
   const only = values.only?.split(',');
   const chosen = MUTANTS.filter(({ name }) => !only || only.includes(name));
   if (chosen.length === 0) throw new Error(`there is no mutant "${values.only}"`);
-  process.stdout.write('| the coordinator ... | seeds | first noticed as |\n|---|---|---|\n');
   let survivors = 0;
-  for (const mutant of chosen) {
-    const caught = await hunt(mutant, Number(values.most));
-    if (!caught) survivors++;
-    process.stdout.write(
-      `| ${mutant.what} (${mutant.name}) | ${caught?.seed ?? '-'} | ${caught?.problem ?? 'SURVIVES'} |\n`,
-    );
+  for (const [who, mutants] of Object.entries(MUTANTS_OF)) {
+    const of = mutants.filter((mutant) => chosen.includes(mutant));
+    if (of.length > 0) process.stdout.write(`| ${who} ... | seeds | first noticed as |\n|---|---|---|\n`);
+    for (const mutant of of) {
+      const caught = await hunt(mutant, Number(values.most));
+      if (!caught) survivors++;
+      process.stdout.write(
+        `| ${mutant.what} (${mutant.name}) | ${caught?.seed ?? '-'} | ${caught?.problem ?? 'SURVIVES'} |\n`,
+      );
+    }
   }
   process.stderr.write(`${chosen.length - survivors} of ${chosen.length} mutants caught\n`);
   return survivors > 0 ? 1 : 0;
