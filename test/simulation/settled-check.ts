@@ -128,6 +128,8 @@ export class SettledCheck {
       this.#settled.delete(key);
       return [];
     }
+    const unpublished = slots.find((slot) => isStanding(slot) && !this.#published(slot));
+    if (unpublished) return [`${unpublished.program?.name} has no LeaseCandidate ${this.#sinceEnd()}`];
     const well = slots.filter((slot) => this.#isWell(slot));
     const strategies = new Set(slots.map(({ plan }) => plan.strategy));
     if (well.length === 0) return [];
@@ -295,6 +297,11 @@ export class LeaseStories {
   #changed(key: string, change: Partial<LeaseStory>): void {
     Object.assign(this.#of(key), change);
   }
+}
+
+/** Whether it is a participant that others are to elect: unlike client-go, it publishes at once what somebody has deleted. */
+function isStanding({ candidate }: SimSlot): boolean {
+  return candidate instanceof SimParticipant && candidate.participant.state.isStanding;
 }
 
 /** Whether a participant takes somebody else for the leader, or nobody. */
