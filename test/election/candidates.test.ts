@@ -500,4 +500,11 @@ describe('an answer to a ping (rule 3)', () => {
   ])('$name', ({ pingTime, want }) => {
     expect(ackedAt({ ...before, pingTime })).toBe(want);
   });
+
+  test('counts once the ping was seen, though another coordinator asks with an earlier time meanwhile', () => {
+    const shown = { ...before, pingTime: wallAt(2000) };
+    const observed = observeCandidate(asked, shown, makeNow(2050), defaultSettings);
+    const renewed = { ...before, pingTime: wallAt(500), renewTime: wallAt(9000) };
+    expect(observeCandidate(observed, renewed, makeNow(9000), defaultSettings).ping?.ackedAt).toBe(9000);
+  });
 });
