@@ -18,6 +18,8 @@ export interface Ping {
   readonly sentAt: Instant;
   /** When the server answered that it is written, from when its time runs (rule 9); undefined while it is on its way. */
   readonly deliveredAt: Instant | undefined;
+  /** Whether the candidate was seen with it: any renewal after that answers it, whoever has asked since then. */
+  readonly isSeen: boolean;
   /** When the first renewal after it was seen; undefined while unanswered. */
   readonly ackedAt: Instant | undefined;
 }
@@ -64,7 +66,7 @@ export function observeCandidate(
 ): CandidateObservation {
   const { monotonic } = now;
   if (previous?.uid !== candidate.uid) return firstSight(candidate, now, settings, isNew);
-  if (previous.renewTime === candidate.renewTime) return previous;
+  if (previous.renewTime === candidate.renewTime) return withPingSeen(previous, candidate);
   return {
     uid: candidate.uid,
     renewTime: candidate.renewTime,
@@ -78,9 +80,19 @@ export function observeCandidate(
   };
 }
 
-/** A renewal that was written before the ping, and is only seen now, does not have that yet: it is no answer. */
+function withPingSeen(observation: CandidateObservation, { pingTime }: LeaseCandidate): CandidateObservation {
+  const { ping } = observation;
+  if (!ping || ping.isSeen || pingTime === undefined || pingTime !== ping.pingTime) return observation;
+  return { ...observation, ping: { ...ping, isSeen: true } };
+}
+
+/**
+ * A renewal that was written before the ping, and is only seen now, does not have that yet: it is no answer. Another
+ * coordinator may have asked with an earlier time since, if it does not know for how long the candidate has been silent.
+ */
 function withAnswer(ping: Ping, { pingTime }: LeaseCandidate, at: Instant): Ping {
-  const isEarlier = ping.pingTime !== undefined && pingTime !== undefined && pingTime < ping.pingTime;
+  const isEarlier =
+    !ping.isSeen && ping.pingTime !== undefined && pingTime !== undefined && pingTime < ping.pingTime;
   return isEarlier ? ping : { ...ping, ackedAt: ping.ackedAt ?? at };
 }
 
@@ -123,7 +135,7 @@ export function recordPing(
 ): CandidateObservation {
   return {
     ...observation,
-    ping: { purpose, pingTime, sentAt, deliveredAt: undefined, ackedAt: undefined },
+    ping: { purpose, pingTime, sentAt, deliveredAt: undefined, isSeen: false, ackedAt: undefined },
     unansweredPings: observation.unansweredPings + (isUnanswered(observation, sentAt, settings) ? 1 : 0),
   };
 }
