@@ -19,7 +19,7 @@ export class SimProcess implements Clock {
   #highestSkewMs: number;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   /** What fell due while it was paused. */
-  #overdue: (() => void)[] = [];
+  readonly #overdue: (() => void)[] = [];
   #isAlive = true;
 
   readonly #random: (() => number) | undefined;
