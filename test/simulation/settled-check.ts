@@ -19,8 +19,8 @@ import type { SimWorld } from './sim-world.ts';
 const BASE_MS = 60_000;
 /** A preference that failed is not repeated before 15 s, then twice as long each time, up to 10 min (rule 7). */
 const PREEMPTION_BACKOFF = { firstMs: 15_000, mostMs: 600_000 };
-/** Who loses the Lease soon after it was preferred counts as a failure, too; so many may come to those that are seen to fail. */
-const EARLY_LOSSES = 2;
+/** A preferredHolder that loses the Lease this soon counts as a preference that failed, too (rule 7). */
+const PROBATION_MS = 60_000;
 /** What was ignored is not written again before 30 s, then twice as long each time, up to 10 min (rule 7). */
 const IGNORED_BACKOFF = { firstMs: 30_000, mostMs: 600_000 };
 /** A candidate whose clock is further behind a coordinator's looks expired to who sees it first, and is not asked while the Lease is led (rule 1). */
@@ -36,6 +36,8 @@ interface LeaseStory {
   /** When a holder was last told to give way. */
   preferredAt: Instant;
   failedPreferences: number;
+  /** When the Lease last went to a preferredHolder that has not lost it since. */
+  preemptedAt: Instant;
   ignoredPreferences: number;
   /** How often somebody has written another strategy over the coordinator's since the last grant. */
   overwrittenStrategies: number;
@@ -171,7 +173,9 @@ export class SettledCheck {
     const { failedPreferences, ignoredPreferences, overwrittenStrategies, disturbedAt, preferredAt } = story;
     // One whose clock is far behind counts only once it has renewed, and may be preferred long after everything else.
     const hasLateComer = slots.some((slot) => !this.#isFreeToLead(slot, story));
-    const movedAt = hasLateComer ? Math.max(disturbedAt, preferredAt) : disturbedAt;
+    // So may one whose preference has failed before, which is not repeated before a backoff.
+    const isPreferredLate = hasLateComer || failedPreferences > 0;
+    const movedAt = isPreferredLate ? Math.max(disturbedAt, preferredAt) : disturbedAt;
     const endedAt = prioritiesEndedAt(
       this.#world,
       slots.flatMap((slot) => this.#published(slot) ?? []),
@@ -184,7 +188,7 @@ export class SettledCheck {
       this.#fenceMs(lease);
     return (
       own +
-      backoff(failedPreferences && failedPreferences + EARLY_LOSSES, PREEMPTION_BACKOFF) +
+      backoff(failedPreferences, PREEMPTION_BACKOFF) +
       // Nothing else wipes what was written, or keeps even the notes of it off a Lease (rule 14).
       (slots.some(({ plan }) => plan.isPlain) ? backoff(ignoredPreferences, IGNORED_BACKOFF) : 0) +
       // Somebody has written another strategy over what the coordinator wrote, and may go on doing so.
@@ -268,7 +272,7 @@ export class LeaseStories {
       story.overwrittenStrategies = 0;
       // Whoever had been granted the Lease before this, and led by it, has had this set back.
       story.lapses.set(after.holder, (story.lapses.get(after.holder) ?? 0) + 1);
-      if (before?.preferredHolder === after.holder) story.failedPreferences = 0;
+      this.#granted(story, at, before?.preferredHolder, after.holder);
     } else if (before?.preferredHolder === undefined && after.preferredHolder !== undefined) {
       story.preferredAt = at;
     } else if (before?.preferredHolder !== undefined && after.preferredHolder === undefined) {
@@ -279,11 +283,21 @@ export class LeaseStories {
     }
   }
 
+  #granted(story: LeaseStory, at: Instant, preferred: string | undefined, holder: string): void {
+    const isPreemption = preferred === holder;
+    const isEarlyLoss = !isPreemption && at < story.preemptedAt + PROBATION_MS;
+    const hasPreferredFailed = preferred !== undefined && !isPreemption;
+    if (isEarlyLoss || hasPreferredFailed) story.failedPreferences++;
+    if (isPreemption) story.preemptedAt = at;
+    else if (isEarlyLoss) story.preemptedAt = Number.NEGATIVE_INFINITY;
+  }
+
   #of(key: string): LeaseStory {
     const story = this.byLease.get(key) ?? {
       disturbedAt: 0,
       preferredAt: 0,
       failedPreferences: 0,
+      preemptedAt: Number.NEGATIVE_INFINITY,
       ignoredPreferences: 0,
       overwrittenStrategies: 0,
       lapses: new Map(),

@@ -371,7 +371,9 @@ export class SimWorld {
   /** A participant that has ended has released what it held, unless it could not. */
   #assertReleased(key: string, name: string, link: SimLink): void {
     const now = this.clock.now();
-    if (link.isDisturbed || link.troubledUntil > now || !this.#renewals.isHeld(key, name, now)) return;
+    const isCutOff =
+      link.isDisturbed || link.troubledUntil > now || this.servers.some(({ isDown }) => isDown);
+    if (isCutOff || !this.#renewals.isHeld(key, name, now)) return;
     this.violated(`${name} has ended, and has not released ${key}`);
   }
 
