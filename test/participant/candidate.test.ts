@@ -173,6 +173,15 @@ describe('a candidate (rule 15)', () => {
     expect(own()).toBeDefined();
   });
 
+  test('that was deleted before its watch began is published again', async () => {
+    stage.fate = ({ query }) => (query?.['fieldSelector'] ? { requestMs: 1000 } : {});
+    await started();
+    expect(own()).toBeDefined();
+    remove();
+    await stage.clock.advance(2000);
+    expect(own()).toBeDefined();
+  });
+
   test('goes on trying when it is refused, and tells of it once', async () => {
     stage.fate = ({ method }) => (method === 'POST' ? { outcome: 403 } : {});
     const { warnings } = await started();
