@@ -91,6 +91,7 @@ export class PublishedCandidate {
       name,
       trouble: new TroubleLog(logger, 'Cannot watch the LeaseCandidate'),
       onChange: (isDeleted, object) => this.#hear(isDeleted, object),
+      onListed: (isThere) => this.#listed(isThere),
       onStarted: () => this.#watchStarted(),
       onNotServed: () => parts.onGone(),
     });
@@ -136,16 +137,25 @@ export class PublishedCandidate {
     this.#hasWatched = true;
   }
 
+  /** Of one that was deleted before it was watched, nobody tells. */
+  #listed(isThere: boolean): void {
+    if (!isThere && this.#own) this.#doubt();
+  }
+
   #hear(isDeleted: boolean, object: KubernetesObject): void {
     const isOlder = isOlderVersion(object.metadata.resourceVersion, this.#own?.metadata.resourceVersion);
     if (isDeleted || isOlder) {
       // The answer to a renewal from before may be on its way still; or what was told is late, or storage was set back.
-      this.#isStale = true;
-      this.#sleep.interrupt();
+      this.#doubt();
     } else if (!isNotNewer(object, this.#own)) {
       this.#own = object;
       if (this.#isPinged()) this.#sleep.interrupt();
     }
+  }
+
+  #doubt(): void {
+    this.#isStale = true;
+    this.#sleep.interrupt();
   }
 
   async #run(): Promise<void> {

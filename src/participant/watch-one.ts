@@ -14,6 +14,8 @@ export interface OneWatchParts {
   readonly trouble: TroubleLog;
   readonly onChange: (isDeleted: boolean, object: KubernetesObject) => void;
   readonly onSynced?: () => void;
+  /** Told after each list whether the object is in it. */
+  readonly onListed?: (isThere: boolean) => void;
   /** The watch has begun, for the first time or anew. */
   readonly onStarted?: () => void;
   readonly onNotServed?: () => void;
@@ -25,6 +27,7 @@ export function watchOne({
   name,
   trouble,
   onChange,
+  onListed,
   onStarted,
   ...rest
 }: OneWatchParts): Reflector<KubernetesObject> {
@@ -35,8 +38,9 @@ export function watchOne({
     decode: (raw) => raw,
     handler: ({ type, object }) => onChange(type === 'deleted', object),
     onError: (error) => trouble.failed(error),
-    observe: ({ type }) => {
-      if (type !== 'watchStarted') return;
+    observe: (observation) => {
+      if (observation.type === 'listed') onListed?.(observation.objects > 0);
+      if (observation.type !== 'watchStarted') return;
       trouble.ended();
       onStarted?.();
     },

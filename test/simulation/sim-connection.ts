@@ -37,6 +37,10 @@ export interface SimConnectionOptions {
 
 const NOT_TOLD = () => {};
 
+function hungUp(): ConnectionError {
+  return new ConnectionError('socket hang up', { code: 'ECONNRESET' });
+}
+
 /** One process's connection to a simulated server, with the real client's deadlines and errors. */
 export class SimConnection implements KubernetesClient {
   readonly server = 'simulated';
@@ -102,8 +106,12 @@ export class SimConnection implements KubernetesClient {
 
   /** Ends every watch, what is under way included, as a broken connection does. */
   breakWatches(): void {
-    for (const watch of [...this.#watches])
-      watch.end(new ConnectionError('socket hang up', { code: 'ECONNRESET' }));
+    for (const watch of [...this.#watches]) watch.end(hungUp());
+  }
+
+  /** Ends every watch at this server, which goes away; requests may go elsewhere by now. */
+  breakWatchesAt(api: SimApiServer): void {
+    for (const watch of [...this.#watches]) if (watch.isAt(api)) watch.end(hungUp());
   }
 
   /** What hung is told so, as happens when a network comes back and every connection of before turns out to be dead. */

@@ -116,6 +116,7 @@ export class SimNetwork {
     api.isDown = true;
     api.isStale = false;
     for (const connection of this.connections) {
+      connection.breakWatchesAt(api);
       if (connection.api !== api) continue;
       connection.reset();
       if (!other.isDown) connection.api = other;

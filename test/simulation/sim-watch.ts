@@ -42,6 +42,8 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
   #isHeld = false;
   #isRead = false;
   #isSilent = false;
+  /** The server that it is open at. */
+  #api: SimApiServer | undefined;
   #stop = (): void => {};
   readonly #cancels: (() => void)[] = [];
   readonly #onAbort = (): void => this.end(new ConnectionError('aborted', { code: 'ABORTED' }));
@@ -52,6 +54,10 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
     this.#request = request;
     this.#link = link;
     request.signal?.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  isAt(api: SimApiServer): boolean {
+    return this.#api === api;
   }
 
   get isBehind(): boolean {
@@ -75,6 +81,7 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
   }
 
   begin(api: SimApiServer): void {
+    this.#api = api;
     this.#stop = api.watch(this.#request, (change) => {
       change.line ??= lineOf({ type: change.type, object: change.object });
       this.#send(change.line, change);
