@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { version } from '../../src/support/package-version.ts';
@@ -11,7 +11,7 @@ import { startEmbeddedPlane } from '../control-plane/embedded-plane.ts';
 import { eventually } from './coordinator.ts';
 
 const run = promisify(execFile);
-const examples = ['elect.ts', 'participate.ts'];
+const examples = ['elect.ts', 'node/worker.ts'];
 const repository = join(import.meta.dirname, '../..');
 
 /** What `npm pack --json` says of the package that it has made. */
@@ -36,7 +36,7 @@ describe('the package', () => {
       cwd: folder,
     });
     for (const example of examples)
-      await copyFile(join(repository, 'examples', example), join(folder, example));
+      await copyFile(join(repository, 'examples', example), join(folder, basename(example)));
   });
 
   afterAll(async () => {
@@ -65,7 +65,11 @@ describe('the package', () => {
     const tsc = join(dirname(compiler), 'bin/tsc');
     const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', 'node'];
     const types = ['--typeRoots', join(repository, 'node_modules/@types')];
-    await run(process.execPath, [tsc, ...options, ...types, ...examples], { cwd: folder });
+    await run(
+      process.execPath,
+      [tsc, ...options, ...types, ...examples.map((example) => basename(example))],
+      { cwd: folder },
+    );
   });
 
   test('lets nobody import what is not exported', async () => {

@@ -1,11 +1,15 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { binary } from '../../control-plane/binaries.ts';
 import type { Image } from '../process-kubelet/container-process.ts';
 import { ourImage } from '../process-kubelet.ts';
 
 const repository = new URL('../../../', import.meta.url).pathname;
 const programs = dirname(process.execPath);
+const run = promisify(execFile);
 
 /** Programs import the package by its name: here it is this working tree. */
 const ownPackage = `data:text/javascript,${encodeURIComponent(`
@@ -19,11 +23,7 @@ registerHooks({
 
 /** What the images of examples/ hold. `folder` is for what they are made of, and outlives the pods. */
 export async function exampleImages(folder: string): Promise<(name: string) => Image | undefined> {
-  // The image of this project has the program at /app, where an init container of an example copies it from.
-  const app = join(folder, 'app');
-  await mkdir(join(app, 'dist'), { recursive: true });
-  await writeFile(join(app, 'package.json'), '{ "type": "module" }\n');
-  await writeFile(join(app, 'dist/main.js'), `import '${join(repository, 'src/main.ts')}';\n`);
+  const app = await builtProgram(join(folder, 'app'));
   const operator = await binary('tenant-operator');
   const images: Readonly<Record<string, Image>> = {
     'registry.example.com/checkout:1.4.2': {
@@ -36,7 +36,21 @@ export async function exampleImages(folder: string): Promise<(name: string) => I
     'docker.io/library/debian:bookworm-slim': { entrypoint: [], programs: '/usr/bin' },
   };
   return (name) => {
-    const ours = ourImage(name);
-    return ours ? { ...ours, folders: { '/app': app } } : images[name];
+    if (!ourImage(name)) return images[name];
+    return { entrypoint: [process.execPath, '/app/dist/main.js'], programs, folders: { '/app': app } };
   };
+}
+
+/**
+ * The image of this project has the built program at /app, where an init container of an example copies it from. It is built
+ * here, too: Node reads TypeScript by WebAssembly, which sidecars run without.
+ */
+async function builtProgram(app: string): Promise<string> {
+  await mkdir(app);
+  await copyFile(join(repository, 'package.json'), join(app, 'package.json'));
+  await symlink(join(repository, 'node_modules'), join(app, 'node_modules'));
+  const compiler = createRequire(import.meta.url).resolve('typescript/package.json');
+  const args = ['--project', join(repository, 'tsconfig.build.json'), '--outDir', join(app, 'dist')];
+  await run(process.execPath, [join(dirname(compiler), 'bin/tsc'), ...args]);
+  return app;
 }
