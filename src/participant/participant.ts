@@ -103,9 +103,8 @@ export class Participant {
   }
 
   async #run(signal: AbortSignal | undefined): Promise<void> {
-    const signals = [this.#options.signal, signal].filter((one) => one !== undefined);
     const candidacy = new AbortController();
-    this.#ending = AbortSignal.any(signals);
+    this.#ending = eitherOf(this.#options.signal, signal);
     const elector = this.#elector.run(this.#ending);
     // Whoever was granted the Lease must be able to see that.
     const standing = Promise.race([this.#elector.synced, elector.catch(() => {})]).then(() =>
@@ -157,6 +156,12 @@ export class Participant {
       this.#options.logger?.error({ err: error }, 'onObserved has thrown');
     }
   }
+}
+
+/** Node keeps a signal that was made of others for as long as those last and anybody listens: one is taken as it is. */
+function eitherOf(one: AbortSignal | undefined, other: AbortSignal | undefined): AbortSignal {
+  if (one && other) return AbortSignal.any([one, other]);
+  return one ?? other ?? new AbortController().signal;
 }
 
 function connect(options: ParticipateOptions): { client: KubernetesClient; namespace: string | undefined } {
