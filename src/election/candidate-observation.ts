@@ -82,7 +82,7 @@ export function observeCandidate(
 
 function withPingSeen(observation: CandidateObservation, { pingTime }: LeaseCandidate): CandidateObservation {
   const { ping } = observation;
-  if (!ping || ping.isSeen || pingTime === undefined || pingTime !== ping.pingTime) return observation;
+  if (!ping || ping.isSeen || pingTime !== ping.pingTime) return observation;
   return { ...observation, ping: { ...ping, isSeen: true } };
 }
 

@@ -507,4 +507,11 @@ describe('an answer to a ping (rule 3)', () => {
     const renewed = { ...before, pingTime: wallAt(500), renewTime: wallAt(9000) };
     expect(observeCandidate(observed, renewed, makeNow(9000), defaultSettings).ping?.ackedAt).toBe(9000);
   });
+
+  test('does not count where it is to the ping of another coordinator that came before', () => {
+    const shown = { ...before, pingTime: wallAt(500) };
+    const observed = observeCandidate(asked, shown, makeNow(2050), defaultSettings);
+    const renewed = { ...shown, renewTime: wallAt(600) };
+    expect(observeCandidate(observed, renewed, makeNow(2100), defaultSettings).ping?.ackedAt).toBeUndefined();
+  });
 });
