@@ -13,6 +13,11 @@ export class LastRenewals {
     else this.#renewals.delete(key);
   }
 
+  /** Somebody else has this name from now on. */
+  forget(key: string, who: string): void {
+    if (this.#renewals.get(key)?.holder === who) this.#renewals.delete(key);
+  }
+
   /** Whether `who` has renewed the Lease last, and that lasts at `at`. */
   isHeld(key: string, who: string, at: Moment): boolean {
     const renewal = this.#renewals.get(key);

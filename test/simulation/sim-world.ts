@@ -227,6 +227,8 @@ export class SimWorld {
       };
       const chance = this.chance.for(`${name} leading`);
       const actor = new SimParticipant(identity, process, connection, hooks, { timing, beliefShare, chance });
+      // What a process of before has held under this name, this one may never hear of.
+      this.#renewals.forget(slot.key, name);
       actor.start();
       return { name, process, connection, link, actor };
     }
