@@ -54,12 +54,25 @@ export const importMatrix: Readonly<Record<string, Room>> = {
       'apiserver/access',
       'controller',
       'kubernetes',
+      'processes/practice',
       'settings',
       'status-page',
       'support',
       'telemetry',
     ],
     node: ['crypto', 'fs', 'http', 'os', 'path'],
+  },
+  'processes/practice': {
+    does: 'elects in memory when a coordinator starts, so that its first elections take it no longer than later ones',
+    rooms: [
+      'apiserver/patch',
+      'controller',
+      'coordination',
+      'kubernetes',
+      'settings',
+      'support',
+      'telemetry',
+    ],
   },
   'processes/participant': {
     does: 'is what takes part in elections for other programs: a command that runs while it leads, or a program that is told who leads',
@@ -150,7 +163,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   kubernetes: {
     does: 'talks to an API server: client, reflector, discovery, kubeconfig; does not know what for',
     rooms: ['support'],
-    packages: ['@kubernetes/client-node', 'undici'],
+    packages: ['@kubernetes/client-node', 'undici', 'yaml'],
     node: [
       'async_hooks',
       'child_process',
@@ -293,6 +306,6 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   support: {
     does: 'has small things that know nothing of elections: clock, durations, JSON, files, addresses',
-    node: ['crypto', 'fs', 'net', 'path', 'tty'],
+    node: ['crypto', 'fs', 'net', 'path', 'perf_hooks', 'tty', 'v8'],
   },
 };

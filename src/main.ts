@@ -4,6 +4,7 @@ import { exitCode } from './cli/exit-code.ts';
 import type { Host } from './support/host.ts';
 import { version } from './support/package-version.ts';
 import { systemClock } from './support/system-clock.ts';
+import { boundYoungGeneration } from './support/young-generation.ts';
 
 /** With the exit codes of whom they end. */
 const ENDING_SIGNALS = { SIGTERM: 143, SIGINT: 130 } as const;
@@ -90,7 +91,9 @@ process.exitCode = await createProgram({
   stderr: process.stderr,
   commands: {
     async run(settings) {
-      const { runCoordinator } = await import('./processes/coordinator-process.ts');
+      boundYoungGeneration();
+      const { loadCoordinator } = await import('./processes/load-coordinator.ts');
+      const { runCoordinator } = await loadCoordinator(host.clock);
       await runCoordinator(settings, host);
       leaveSoon();
       return exitCode.ok;

@@ -4,8 +4,9 @@ import { withNotes } from '../election/notes.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import {
   annotationsOf,
-  identityOf,
+  commonText,
   integerField,
+  keptText,
   type RawObject,
   specOf,
   textField,
@@ -21,17 +22,23 @@ export const PARTICIPANT_FIELD_MANAGER = 'coordinated-leader-election-participan
 /** The annotations that keep fields which the server drops (rule 14). */
 export const NOTES = { strategy: `${GROUP}/strategy`, preferredHolder: `${GROUP}/preferred-holder` } as const;
 
-/** Reads a coordination.k8s.io/v1 Lease. Never throws: a field that cannot be read counts as one that is not set. */
-export function decodeLease(object: RawObject): Lease {
+/**
+ * Reads a coordination.k8s.io/v1 Lease. Never throws: a field that cannot be read counts as one that is not set. `previous` is
+ * its state before: texts that have not changed are then not kept twice.
+ */
+export function decodeLease(object: RawObject, previous?: Lease): Lease {
   const { metadata } = object;
   const spec = specOf(object);
   const fields: Lease = {
-    ...identityOf(object),
-    holderIdentity: textField(spec, 'holderIdentity'),
+    namespace: commonText(metadata.namespace ?? '', previous?.namespace),
+    name: keptText(metadata.name, previous?.name),
+    uid: keptText(metadata.uid ?? '', previous?.uid),
+    resourceVersion: metadata.resourceVersion ?? '',
+    holderIdentity: keptText(textField(spec, 'holderIdentity'), previous?.holderIdentity),
     // client-go takes an empty preferredHolder for none.
     preferredHolder: textField(spec, 'preferredHolder') || undefined,
     isPreferredHolderOurs: isOwned(metadata['managedFields'], 'f:preferredHolder', FIELD_MANAGER),
-    strategy: textField(spec, 'strategy'),
+    strategy: commonText(textField(spec, 'strategy'), previous?.strategy),
     leaseDurationSeconds: integerField(spec, 'leaseDurationSeconds'),
     leaseTransitions: integerField(spec, 'leaseTransitions') ?? 0,
     acquireTime: timeField(spec, 'acquireTime'),

@@ -14,14 +14,27 @@ export interface RawObject {
   readonly [field: string]: unknown;
 }
 
-/** What tells one object, and one state of it, from all others; '' where the server did not say. */
-export function identityOf({ metadata }: RawObject) {
-  return {
-    namespace: metadata.namespace ?? '',
-    name: metadata.name,
-    uid: metadata.uid ?? '',
-    resourceVersion: metadata.resourceVersion ?? '',
-  };
+/** Texts that many objects have, such as namespaces, versions and names of Leases. */
+const common = new Map<string, string>();
+const MOST_COMMON = 1000;
+
+/**
+ * `text`, as the one that is kept already where it is the same: JSON has each text anew, in however many thousand objects it
+ * stands. `known` is the one that the former state of the object has.
+ */
+export function keptText<T extends string | undefined>(text: T, known: string | undefined): T {
+  return text === known ? (known as T) : text;
+}
+
+/** The same for a text that other objects may have as well. */
+export function commonText<T extends string | undefined>(text: T, known: string | undefined): T {
+  if (text === undefined) return text;
+  if (text === known) return known as T;
+  const found = common.get(text);
+  if (found !== undefined) return found as T;
+  if (common.size >= MOST_COMMON) common.clear();
+  common.set(text, text);
+  return text;
 }
 
 /** The object's spec; empty where it has none, as a CRD or an old server may let through. */

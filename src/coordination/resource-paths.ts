@@ -4,6 +4,8 @@ const LEASES = '/apis/coordination.k8s.io/v1';
 
 /** Where an API server has Leases, LeaseCandidates and Pods; an empty namespace stands for all of them. */
 export const resourcePaths = {
+  /** What there is beside Leases in their group, which everybody who has logged in may read. */
+  leaseApi: LEASES,
   leases: (namespace: string) => `${LEASES}${inNamespace(namespace)}/leases`,
   lease: (namespace: string, name: string) =>
     `${resourcePaths.leases(namespace)}/${encodeURIComponent(name)}`,

@@ -1,14 +1,14 @@
-import { text as textOf } from 'node:stream/consumers';
 import { withoutCredentials } from '../support/address.ts';
 import { type Clock, within } from '../support/clock.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
+import { isSuccess, readWhole } from './answer-text.ts';
+import { BodyChunks } from './body-chunks.ts';
 import { describeCall, explainFailure, messageOf } from './call-failure.ts';
-import type { IncomingAnswer } from './channel.ts';
+import type { Channel, IncomingAnswer, OutgoingRequest, WholeAnswer } from './channel.ts';
 import type { ClusterConfig } from './cluster-config.ts';
 import { ConnectionPools, type Connections } from './connections.ts';
 import { CredentialSource } from './credentials.ts';
 import { Deadline } from './deadline.ts';
-import { errorText } from './error-text.ts';
 import { ApiError, apiErrorFromResponse, ConnectionError } from './errors.ts';
 import { describeTarget, pathWithQuery, type Query } from './request-subject.ts';
 import { Turns } from './turns.ts';
@@ -127,10 +127,12 @@ class HttpClient implements KubernetesClient {
     return this.#call(request, async (deadline) => {
       const endTurn = await this.#turns.take(deadline.signal);
       try {
-        const response = await this.#send(request, deadline, 'requests');
-        const text = await deadline.race(textOf(response.body));
+        const answer = await this.#ask(request, deadline, ({ requests }, ...sent) =>
+          requests.exchange(...sent),
+        );
         deadline.dispose();
-        return { status: response.statusCode, result: parseAnswer(request, text) };
+        if (!isSuccess(answer.statusCode)) throw refusal(request, answer);
+        return { status: answer.statusCode, result: parseAnswer(request, answer.text) };
       } finally {
         endTurn();
       }
@@ -141,13 +143,15 @@ class HttpClient implements KubernetesClient {
     return this.#call(request, async (deadline) => {
       this.#streams.add(deadline);
       try {
-        const { body, statusCode: status } = await this.#send(request, deadline, 'streams');
+        const answer = await this.#ask(request, deadline, ({ streams }, ...sent) => streams.send(...sent));
+        const { body, statusCode: status } = answer;
+        if (!isSuccess(status)) throw refusal(request, await deadline.race(readWhole(answer)));
         deadline.stopTimer();
         // Always emitted, whether the body ends, fails or is given up.
         body.once('close', () => this.#endStream(deadline));
         // A failure before anybody iterates must not be an uncaught one; whoever iterates then still gets it.
         body.on('error', () => {});
-        return { status, result: chunksOf(body, (error) => explainFailure(error, request, deadline)) };
+        return { status, result: new BodyChunks(body, (error) => explainFailure(error, request, deadline)) };
       } catch (error) {
         this.#endStream(deadline);
         throw error;
@@ -202,32 +206,30 @@ class HttpClient implements KubernetesClient {
     }
   }
 
-  /** Resolves with a response that is a success. */
-  async #send(request: ApiRequest, deadline: Deadline, use: keyof Connections): Promise<IncomingAnswer> {
+  /** Resolves with whatever the server says. */
+  async #ask<T extends Pick<IncomingAnswer, 'statusCode' | 'headers'>>(
+    request: ApiRequest,
+    deadline: Deadline,
+    send: (connections: Connections, ...sent: Parameters<Channel['send']>) => Promise<T>,
+  ): Promise<T> {
     const { headers, connection } = await deadline.race(this.#authenticate(request));
     // Closed meanwhile, it would open connections that nobody closes.
     this.#assertOpen(request);
     const { clock, hear } = this.#options;
     const sentAt = clock.wallTime();
+    const outgoing: OutgoingRequest = {
+      method: request.method,
+      headers: { ...headers, ...this.#ownHeaders(request) },
+      body: request.body === undefined ? undefined : JSON.stringify(request.body),
+      signal: deadline.signal,
+    };
+    const url = `${this.server}${pathWithQuery(request.path, request.query)}`;
     // Raced as well: an abort does not reach a request that still waits for a connection.
-    const response = await deadline.race(
-      this.#pools.use(connection)[use].send(`${this.server}${pathWithQuery(request.path, request.query)}`, {
-        method: request.method,
-        headers: { ...headers, ...this.#ownHeaders(request) },
-        body: request.body === undefined ? undefined : JSON.stringify(request.body),
-        signal: deadline.signal,
-      }),
-    );
-    const { date } = response.headers;
+    const answer = await deadline.race(send(this.#pools.use(connection), url, outgoing));
+    const { date } = answer.headers;
     if (date !== undefined) hear?.({ date, sentAt, answeredAt: clock.wallTime() });
-    // Redirects are not followed, as they could take credentials elsewhere.
-    if (response.statusCode < 300) return response;
-    if (response.statusCode === 401) this.#credentials.invalidate();
-    const text = await deadline.race(errorText(response.body));
-    // Whoever repeats the call keeps to it: see ApiError.retryAfterMs.
-    const retryAfter = response.headers['retry-after'];
-    const call = { method: request.method, path: request.path };
-    throw apiErrorFromResponse(call, response.statusCode, retryAfter, text);
+    if (answer.statusCode === 401) this.#credentials.invalidate();
+    return answer;
   }
 
   #assertOpen(request: ApiRequest): void {
@@ -261,15 +263,9 @@ class HttpClient implements KubernetesClient {
   }
 }
 
-async function* chunksOf(
-  body: AsyncIterable<Uint8Array>,
-  failure: (error: unknown) => Error,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body;
-  } catch (error) {
-    throw failure(error);
-  }
+/** Whoever repeats the call keeps to what it says of when: see ApiError.retryAfterMs. */
+function refusal({ method, path }: ApiRequest, { statusCode, headers, text }: WholeAnswer): ApiError {
+  return apiErrorFromResponse({ method, path }, statusCode, headers['retry-after'], text);
 }
 
 function parseAnswer(request: ApiRequest, text: string): JsonObject {

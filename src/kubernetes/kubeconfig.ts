@@ -6,7 +6,9 @@ import type { Cluster, Context, KubeConfig, User } from '@kubernetes/client-node
 import { withoutCredentials } from '../support/address.ts';
 import { messageOf } from '../support/error-message.ts';
 import type { ClusterConfig } from './cluster-config.ts';
+import { contentOf, type KubeConfigContent, readPlainKubeconfig } from './plain-kubeconfig.ts';
 import { ServiceAccountConfig } from './service-account-config.ts';
+import { StaticConfig } from './static-config.ts';
 
 /** Where the configuration is to come from. */
 export interface KubeConfigSource {
@@ -58,7 +60,7 @@ export function loadKubeConfig(source: KubeConfigSource): ClusterConfig {
   throw new NoClusterError();
 }
 
-/** client-node is loaded only where there is a kubeconfig to read: it needs a third of a second, and over 40 MB. */
+/** client-node is loaded only where it takes more than {@link StaticConfig}: it needs a third of a second, and over 40 MB. */
 function newKubeConfig(): KubeConfig {
   const { KubeConfig: Class } = createRequire(import.meta.url)('@kubernetes/client-node') as {
     readonly KubeConfig: typeof KubeConfig;
@@ -66,7 +68,7 @@ function newKubeConfig(): KubeConfig {
   return new Class();
 }
 
-function readFile(file: string): KubeConfig {
+function readFile(file: string): KubeConfigContent {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -75,6 +77,8 @@ function readFile(file: string): KubeConfig {
   }
   if (text.trim() === '')
     throw new KubeConfigError(`The kubeconfig ${file} is empty: give one that names a cluster`);
+  const plain = readPlainKubeconfig(text, dirname(file));
+  if (plain) return plain;
   try {
     const kubeConfig = newKubeConfig();
     kubeConfig.loadFromString(text);
@@ -95,7 +99,7 @@ function invalid(file: string, error: unknown): KubeConfigError {
 }
 
 /** As kubectl does it: files that do not exist are passed over, and the first to name something wins. */
-function merge(files: readonly string[]): KubeConfig {
+function merge(files: readonly string[]): KubeConfigContent {
   const existing = files.filter((file) => existsSync(file));
   if (existing.length === 0) {
     throw new KubeConfigError(
@@ -103,14 +107,12 @@ function merge(files: readonly string[]): KubeConfig {
     );
   }
   const parts = existing.map(readFile);
-  const merged = newKubeConfig();
-  merged.loadFromOptions({
+  return contentOf({
     clusters: firstOfEachName(parts.flatMap((part) => part.getClusters())),
     users: firstOfEachName(parts.flatMap((part) => part.getUsers())),
     contexts: firstOfEachName(parts.flatMap((part) => part.getContexts())),
-    currentContext: parts.map((part) => part.getCurrentContext()).find((name) => name),
+    current: parts.map((part) => part.getCurrentContext()).find((name) => name) ?? '',
   });
-  return merged;
 }
 
 function firstOfEachName<T extends { readonly name: string }>(named: readonly T[]): T[] {
@@ -124,7 +126,7 @@ function onlyContextOf(inCluster: ServiceAccountConfig, wanted: string | undefin
 }
 
 /** Settles on one context and makes sure of all that it refers to. */
-function choose(kubeConfig: KubeConfig, wanted: string | undefined, origin: string): KubeConfig {
+function choose(kubeConfig: KubeConfigContent, wanted: string | undefined, origin: string): ClusterConfig {
   const contexts = kubeConfig.getContexts();
   const known = contexts.map(({ name }) => shown(name)).join(', ') || 'none';
   const name = wanted || kubeConfig.getCurrentContext();
@@ -135,7 +137,7 @@ function choose(kubeConfig: KubeConfig, wanted: string | undefined, origin: stri
   }
   const context = contexts.find((one) => one.name === name);
   if (!context) throw new KubeConfigError(`${origin} has no context ${shown(name)} (it has: ${known})`);
-  const cluster = kubeConfig.getCluster(context.cluster);
+  const cluster = kubeConfig.getClusters().find((one) => one.name === context.cluster);
   if (!cluster) {
     throw new KubeConfigError(
       `${origin}: the context ${shown(name)} refers to the cluster ${shown(context.cluster)}, which is missing`,
@@ -146,7 +148,9 @@ function choose(kubeConfig: KubeConfig, wanted: string | undefined, origin: stri
       `${origin}: the server of the cluster ${shown(cluster.name)} is no http(s) URL: ${withoutCredentials(cluster.server)}`,
     );
   }
-  const user = context.user ? kubeConfig.getUser(context.user) : { name: 'anonymous' };
+  const user = context.user
+    ? kubeConfig.getUsers().find((one) => one.name === context.user)
+    : { name: 'anonymous' };
   if (!user) {
     throw new KubeConfigError(
       `${origin}: the context ${shown(name)} refers to the user ${shown(context.user)}, which is missing`,
@@ -161,7 +165,8 @@ function shown(name: unknown): string {
   return typeof name === 'string' ? name : '(no text)';
 }
 
-function assemble(cluster: Cluster, user: User, context: Context): KubeConfig {
+function assemble(cluster: Cluster, user: User, context: Context): ClusterConfig {
+  if (StaticConfig.suffices(cluster, user)) return new StaticConfig(cluster, user, context);
   const kubeConfig = newKubeConfig();
   kubeConfig.loadFromOptions({
     clusters: [cluster],

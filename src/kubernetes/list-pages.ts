@@ -26,6 +26,11 @@ export interface ListRequest {
    * takes each page as it arrives, its items not looked at yet: all of them at once would be several times what is kept.
    */
   readonly begin: () => (items: readonly unknown[]) => void;
+  /**
+   * Resolves once others have had a turn, the request for the next page among them, which is made before a page is handed
+   * over: the server then works on it meanwhile.
+   */
+  readonly giveWay?: () => Promise<void>;
 }
 
 /**
@@ -43,21 +48,27 @@ async function listFromStart(
 ): Promise<ObjectList> {
   const take = request.begin();
   let objects = 0;
-  let token: string | undefined;
+  let asked = readPage(client, request, undefined);
   for (let pages = 1; ; pages++) {
     let page: Page;
     try {
-      page = await readPage(client, request, token);
+      page = await asked;
     } catch (error) {
       // In answer to a list's first page it means something else.
-      const isForgotten = token !== undefined && error instanceof ApiError && error.status === 410;
+      const isForgotten = pages > 1 && error instanceof ApiError && error.status === 410;
       if (isForgotten && mayBeginAnew) return await listFromStart(client, request, false);
       throw error;
     }
-    take(page.items);
-    objects += page.items.length;
-    if (page.token === undefined) return { resourceVersion: page.resourceVersion, pages, objects };
-    token = page.token;
+    const { items, token, resourceVersion } = page;
+    if (token !== undefined) {
+      asked = readPage(client, request, token);
+      // Nobody looks at it while the page before it is handed over.
+      asked.catch(() => {});
+      await request.giveWay?.();
+    }
+    take(items);
+    objects += items.length;
+    if (token === undefined) return { resourceVersion, pages, objects };
   }
 }
 

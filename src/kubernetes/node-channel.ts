@@ -1,10 +1,8 @@
 import { Agent as HttpAgent, type RequestOptions, request as sendHttp } from 'node:http';
 import { Agent as HttpsAgent, request as sendHttps } from 'node:https';
-import { type Channel, KEEP_ALIVE_MS } from './channel.ts';
+import { readWhole } from './answer-text.ts';
+import { type Channel, KEEP_ALIVE_DELAY_MS, KEEP_ALIVE_MS } from './channel.ts';
 import type { DispatcherOptions } from './cluster-config.ts';
-
-/** As client-node has it: load balancers forget idle connections, in milliseconds. */
-const KEEP_ALIVE_DELAY_MS = 30_000;
 
 /** What Node's own modules can do: to connect directly. */
 export type DirectOptions = Extract<DispatcherOptions, { readonly type: 'none' | 'agent' }>;
@@ -24,20 +22,22 @@ export function openNodeChannel(options: DirectOptions, maxConnections: number):
   const http = new HttpAgent(settings);
   const https = new HttpsAgent({ ...settings, ...(options.type === 'agent' && options.connect) });
   const agents = [http, https];
+  const send: Channel['send'] = (url, { method, headers, body, signal }) =>
+    new Promise((resolve, reject) => {
+      const request: RequestOptions = { method, headers, signal };
+      const call = url.startsWith('https:')
+        ? sendHttps(url, { ...request, agent: https })
+        : sendHttp(url, { ...request, agent: http });
+      call.on('response', (answer) => {
+        resolve({ statusCode: answer.statusCode ?? 0, headers: answer.headers, body: answer });
+      });
+      // Once it is answered, its body fails instead.
+      call.on('error', reject);
+      call.end(body);
+    });
   return {
-    send: (url, { method, headers, body, signal }) =>
-      new Promise((resolve, reject) => {
-        const request: RequestOptions = { method, headers, signal };
-        const call = url.startsWith('https:')
-          ? sendHttps(url, { ...request, agent: https })
-          : sendHttp(url, { ...request, agent: http });
-        call.on('response', (answer) => {
-          resolve({ statusCode: answer.statusCode ?? 0, headers: answer.headers, body: answer });
-        });
-        // Once it is answered, its body fails instead.
-        call.on('error', reject);
-        call.end(body);
-      }),
+    send,
+    exchange: async (url, request) => readWhole(await send(url, request)),
     retire() {
       for (const agent of agents) {
         agent.maxFreeSockets = 0;

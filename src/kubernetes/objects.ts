@@ -38,11 +38,6 @@ export function isKubernetesObject(value: unknown): value is KubernetesObject {
   );
 }
 
-/** The key of an object in a store: `namespace/name`, or the name alone where there is no namespace. */
-export function objectKey(metadata: Pick<ObjectMeta, 'namespace' | 'name'>): string {
-  return metadata.namespace ? `${metadata.namespace}/${metadata.name}` : metadata.name;
-}
-
 /**
  * Whether `object` is not newer than `seen`. Resource versions of one resource may be compared as numbers; where they are
  * none, nothing can be said.

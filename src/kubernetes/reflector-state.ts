@@ -18,7 +18,7 @@ const UNWATCHED_MS = 10_000;
  */
 export type ReflectorState = Listing | Watching | BackingOff;
 
-/** It reads everything, page by page; the store shows nothing of it before the last page has come. */
+/** It reads everything, page by page; what is gone from the server is in the store until the last page has come. */
 export interface Listing {
   readonly kind: 'listing';
 }

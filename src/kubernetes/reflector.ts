@@ -49,8 +49,8 @@ export interface ReflectorOptions<T> {
   /** Of the resource, in all namespaces or in one: `/apis/coordination.k8s.io/v1/leases`. */
   readonly path: string;
   readonly query?: { readonly fieldSelector?: string; readonly labelSelector?: string };
-  /** Called once per state of an object. One that throws makes the state be skipped. */
-  readonly decode: (raw: KubernetesObject) => T;
+  /** Called once per state of an object, with the one before. One that throws makes the state be skipped. */
+  readonly decode: (raw: KubernetesObject, previous: T | undefined) => T;
   readonly handler: (event: ReflectorEvent<T>) => void;
   readonly onError?: (error: unknown, context: ReflectorErrorContext) => void;
   /** The server answered 404: called each time, as the reflector keeps trying until it is stopped. */
@@ -91,7 +91,7 @@ export class Reflector<T> {
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
-    this.#store = new ObjectStore((raw) => this.#decode(raw));
+    this.#store = new ObjectStore((raw, previous) => this.#decode(raw, previous));
     this.#backoff = new Backoff(BACKOFF, options.clock);
     this.#contact = new ServerContact(options.clock);
   }
@@ -183,21 +183,22 @@ export class Reflector<T> {
       pageSize,
       deadlineMs: PAGE_DEADLINE_MS,
       signal: this.#stopping.signal,
+      giveWay: () => sleep(clock, 0, this.#stopping.signal),
       begin: () => {
         replacement = this.#store.beginReplacement();
         return (items) => {
+          // An answer can arrive in the same turn as stop() is called.
+          if (this.#stopping.signal.aborted) return;
           this.#contact.answered();
-          replacement.add(items.filter(this.#isUsable));
+          this.#deliver(replacement.add(items.filter(this.#isUsable)));
         };
       },
     });
-    // An answer can arrive in the same turn as stop() is called.
     if (this.#stopping.signal.aborted) return;
-    const changes = replacement.complete();
+    this.#deliver(replacement.complete());
     this.#backoff.succeeded();
     this.#state = afterList(resourceVersion, startedAt);
     this.#observe({ type: 'listed', ...size, durationMs: clock.now() - startedAt });
-    this.#deliver(changes);
     if (this.#synced || this.#stopping.signal.aborted) return;
     this.#synced = true;
     this.#guard(() => this.#options.onSynced?.());
@@ -255,10 +256,10 @@ export class Reflector<T> {
 
   #deliver(changes: readonly StoreChange<T>[]): void {
     const initial = !this.#synced;
-    for (const change of changes) {
+    for (const { type, object, previous } of changes) {
       // A handler may itself have called stop().
       if (this.#stopping.signal.aborted) return;
-      this.#guard(() => this.#options.handler({ ...change, initial }));
+      this.#guard(() => this.#options.handler({ type, object, previous, initial }));
     }
   }
 
@@ -269,9 +270,9 @@ export class Reflector<T> {
     return usable;
   };
 
-  #decode(raw: KubernetesObject): T | undefined {
+  #decode(raw: KubernetesObject, previous: T | undefined): T | undefined {
     try {
-      return this.#options.decode(raw);
+      return this.#options.decode(raw, previous);
     } catch (error) {
       this.#report(error, { during: 'decode' });
       return undefined;

@@ -1,11 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hostAndPort } from '../support/address.ts';
+import { KEEP_ALIVE_DELAY_MS } from './channel.ts';
 import type { Cluster, ClusterConfig, Context, DispatcherOptions, User } from './cluster-config.ts';
 
 const NAME = 'in-cluster';
-/** As client-node has it for every other configuration: load balancers forget idle connections, in milliseconds. */
-const KEEP_ALIVE_DELAY_MS = 30_000;
 
 /**
  * The cluster of the pod that this process runs in, by the pod's service account. client-node could read that as well, but

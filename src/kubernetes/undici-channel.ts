@@ -3,6 +3,7 @@ import { type Channel, KEEP_ALIVE_MS } from './channel.ts';
 import type { DispatcherOptions } from './cluster-config.ts';
 import type { Connectors } from './connectors.ts';
 import { loadUndici, type Undici } from './load-undici.ts';
+import { exchange } from './undici-exchange.ts';
 
 /** For a connection to a SOCKS proxy, in milliseconds; undici's own default. */
 const SOCKS_TIMEOUT_MS = 5000;
@@ -16,6 +17,7 @@ export function openUndiciChannel(
   const undici = loadUndici();
   const dispatcher = openDispatcher(undici, options, maxConnections, connectors);
   return {
+    exchange: (url, request) => exchange(dispatcher, url, request),
     send: (url, { method, headers, body, signal }) =>
       undici.request(url, {
         method: method as Dispatcher.HttpMethod,

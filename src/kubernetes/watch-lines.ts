@@ -21,7 +21,9 @@ export class LineSplitter {
    * (`MALFORMED_ANSWER`) when a line gets longer than allowed.
    */
   push(chunk: Uint8Array): string[] {
-    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const bytes = Buffer.isBuffer(chunk)
+      ? chunk
+      : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     const lines: string[] = [];
     let start = 0;
     for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
@@ -29,7 +31,7 @@ export class LineSplitter {
       if (line !== '') lines.push(line);
       start = end + 1;
     }
-    this.#append(bytes.subarray(start));
+    if (start < bytes.length) this.#append(bytes.subarray(start));
     return lines;
   }
 

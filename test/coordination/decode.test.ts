@@ -354,3 +354,19 @@ describe('whatever a server sends', () => {
     );
   });
 });
+
+describe('a state that follows another', () => {
+  const metadata = { name: 'a', namespace: 'b', uid: 'c' };
+
+  test('has the fields of its own alone', () => {
+    const object = {
+      metadata,
+      spec: { leaseName: 'l', binaryVersion: '1.0.0', strategy: 'S', holderIdentity: 'h' },
+    };
+    for (const decode of [decodeLeaseCandidate, decodeLease] as ((...states: unknown[]) => unknown)[]) {
+      const previous = decode(object);
+      expect(decode({ metadata: { name: 'a' } }, previous)).toEqual(decode({ metadata: { name: 'a' } }));
+      expect(decode(object, decode({ metadata: { name: 'a' } }))).toEqual(previous);
+    }
+  });
+});

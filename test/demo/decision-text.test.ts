@@ -9,6 +9,7 @@ function makeDecision(fields: Partial<Decision>): Decision {
     reason: 'LeaderOptimal',
     actions: [],
     requeue: { kind: 'awaitChange' },
+    steadyUntil: Number.POSITIVE_INFINITY,
     tenure: { kind: 'vacant', need: 'LeaseMissing', lease: undefined, reservation: undefined },
     outcome: { kind: 'nobody' },
     standings: [],

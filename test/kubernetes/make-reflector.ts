@@ -1,5 +1,5 @@
 import type { KubernetesClient } from '../../src/kubernetes/client.ts';
-import { type KubernetesObject, objectKey } from '../../src/kubernetes/objects.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import {
   Reflector,
   type ReflectorErrorContext,
@@ -51,5 +51,6 @@ export function makeReflector(
 
 /** Like `default/a@1`. */
 export function nameState({ metadata }: KubernetesObject): string {
-  return `${objectKey(metadata)}@${metadata.resourceVersion}`;
+  const { namespace, name, resourceVersion } = metadata;
+  return `${namespace ? `${namespace}/` : ''}${name}@${resourceVersion}`;
 }

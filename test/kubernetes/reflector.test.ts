@@ -55,24 +55,27 @@ describe('listing', () => {
     await reflector.stop();
   });
 
-  test('leaves the store alone until the last page has come', async () => {
+  test('asks for the next page before it takes one in, which it tells of at once, and is synced after the last', async () => {
     const client = new ScriptedClient();
     const pages = [Promise.withResolvers<object>(), Promise.withResolvers<object>()];
     client.onRequest = async (request) => ({
       ...(await pages[request.query?.['continue'] ? 1 : 0]?.promise),
     });
-    const { reflector, events } = makeReflector(client, { pageSize: 1 });
+    const { reflector, events, clock } = makeReflector(client, { pageSize: 1 });
     reflector.start();
     pages[0]?.resolve(makeList([makeObject('a', '3')], '7', 'more'));
     await settle();
-    expect([[...reflector.objects()], events, reflector.hasSynced()]).toEqual([[], [], false]);
-    pages[1]?.resolve(makeList([makeObject('b', '5')], '7'));
-    await settle();
-    expect([...reflector.objects()].map(nameState)).toEqual(['default/a@3', 'default/b@5']);
     expect(client.requests.map(({ query }) => [query?.['limit'], query?.['continue']])).toEqual([
       [1, undefined],
       [1, 'more'],
     ]);
+    expect(events).toEqual([]);
+    await clock.advance(0);
+    expect([events, reflector.hasSynced()]).toEqual([['added default/a@3'], false]);
+    pages[1]?.resolve(makeList([makeObject('b', '5')], '7'));
+    await settle();
+    expect([...reflector.objects()].map(nameState)).toEqual(['default/a@3', 'default/b@5']);
+    expect([events.length, reflector.hasSynced()]).toEqual([2, true]);
     await reflector.stop();
   });
 
@@ -82,21 +85,23 @@ describe('listing', () => {
     const decodedBefore: number[] = [];
     client.onRequest = ({ query }) => {
       decodedBefore.push(decoded.length);
+      if (query?.['continue'] === 'last') return makeList([makeObject('c', '6')], '7');
       return query?.['continue']
-        ? makeList([makeObject('b', '5')], '7')
+        ? makeList([makeObject('b', '5')], '7', 'last')
         : makeList([makeObject('a', '3')], '7', 'more');
     };
-    const { reflector, observations } = makeReflector(client, {
+    const { reflector, observations, clock } = makeReflector(client, {
       decode: (raw) => {
         decoded.push(raw.metadata.name);
         return raw;
       },
     });
     reflector.start();
-    await settle();
-    expect(decodedBefore).toEqual([0, 1]);
-    expect(decoded).toEqual(['a', 'b']);
-    expect(observations[0]).toMatchObject({ type: 'listed', objects: 2, pages: 2 });
+    await clock.advance(0);
+    // With the third page the second is taken in; the first was, before the answer to the second was looked at.
+    expect(decodedBefore).toEqual([0, 0, 1]);
+    expect(decoded).toEqual(['a', 'b', 'c']);
+    expect(observations[0]).toMatchObject({ type: 'listed', objects: 3, pages: 3 });
     await reflector.stop();
   });
 
@@ -108,10 +113,11 @@ describe('listing', () => {
         ? makeList([makeObject('gone', '1')], '7', 'more')
         : makeList([makeObject('a', '8')], '9');
     };
-    const { reflector, events, errors } = makeReflector(client);
+    const { reflector, events, errors, clock } = makeReflector(client);
     reflector.start();
-    await settle();
-    expect(events).toEqual(['added default/a@8']);
+    await clock.advance(0);
+    expect(events).toEqual(['added default/gone@1', 'added default/a@8', 'deleted default/gone@1']);
+    expect([...reflector.objects()].map(nameState)).toEqual(['default/a@8']);
     expect(errors).toEqual([]);
     expect(client.watch.resourceVersion).toBe('9');
     await reflector.stop();
@@ -125,7 +131,7 @@ describe('listing', () => {
     };
     const { reflector, errors, clock } = makeReflector(client);
     reflector.start();
-    await settle();
+    await clock.advance(0);
     expect(client.requests).toHaveLength(4);
     expect(errors).toMatchObject([{ error: { status: 410 }, context: { during: 'list' } }]);
     await clock.advance(200);

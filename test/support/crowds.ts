@@ -46,6 +46,11 @@ export const crowds: Readonly<Record<string, Crowd>> = {
     holder: 'holder',
     now: soon,
   },
+  'led, and better each by another priority': {
+    member: (candidate, index) => candidate.priority(index + 1).seenAt(0),
+    holder: 'holder',
+    now: soon,
+  },
   'led by one that is late': {
     member: (candidate) => candidate.renewedAt(0).seenAt(0),
     holder: 'holder',
@@ -62,6 +67,14 @@ export const crowds: Readonly<Record<string, Crowd>> = {
   },
   'idle, of as many versions': {
     member: (candidate, index) => candidate.versions(version(index)).seenAt(0),
+    now: soon,
+  },
+  'of as many priorities': {
+    member: (candidate, index) => candidate.priority(index).renewedAt(0).seenAt(0),
+    now: soon,
+  },
+  'idle, of as many priorities that end': {
+    member: (candidate, index) => candidate.priority(index, 60_000 + index).seenAt(0),
     now: soon,
   },
   'in conflict': {
