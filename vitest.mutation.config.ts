@@ -12,14 +12,17 @@ export default defineConfig({
       'test/controller/lock/{coordinator-lock,lock-decision,lock-record,lock-state}.test.ts',
       'test/controller/queue/*.test.ts',
     ],
-    // Transcripts are compared with files, which only Vitest's own course of a test can do.
+    // Transcripts are compared with files, which only Vitest's own course of a test can do. Steps are counted by V8, which slows
+    // all that is run from then on, and takes as long as all other tests together.
     exclude: [
       'test/election/transcripts.test.ts',
+      'test/election/crowds.test.ts',
+      'test/controller/steps.test.ts',
       'test/controller/memory.test.ts',
       'test/controller/queue/workqueue-*.test.ts',
     ],
-    // The one takes as long as a third of all others; the other as all others together, and only tells how long things take.
-    testNamePattern: /^(?!.*(asks silent ones in turn, ever more rarely|takes n log n steps at most))/,
+    // It takes as long as a third of all others.
+    testNamePattern: /^(?!.*asks silent ones in turn, ever more rarely)/,
     setupFiles: ['test/mutation/fewer-examples.ts'],
     pool: 'threads',
     isolate: false,

@@ -16,11 +16,12 @@ import type { LockEvent } from './lock/lock-settings.ts';
 import type { LockState } from './lock/lock-state.ts';
 import { isOwnLock, lockRefusal } from './lock-namespace.ts';
 import type { ControllerObserver } from './observers.ts';
+import { keepConnectionsOpen } from './open-connections.ts';
 import type { WorkqueueObserver } from './queue/workqueue.ts';
 import type { WriteQueueObserver } from './queue/write-queue.ts';
 
 /** For reads and writes about elections; ADR 4 has the measurements. */
-const CONNECTIONS = 32;
+export const CONNECTIONS = 32;
 /** The lock has connections of its own, so that load on elections cannot starve it. */
 const LOCK_CONNECTIONS = 2;
 /** Labels are written by a client of their own, so that no election waits for them. */
@@ -144,6 +145,7 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
     });
   if (labels) controller.subscribe((key, isRenewalOnly) => labels.seen(key, isRenewalOnly));
   const locks = new HeldLocks();
+  const stopping = new AbortController();
   controller.subscribe((key) => locks.see(key, (one) => controller.gather(one).lease, clock.now()));
   return {
     server: client.server,
@@ -155,8 +157,11 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
       controller.start();
       labels?.start();
       lock?.start();
+      if (lock)
+        void keepConnectionsOpen(client, { clock, connections: CONNECTIONS, signal: stopping.signal });
     },
     async stop() {
+      stopping.abort();
       // The lock is let go only when no write is under way any more, and then at once: somebody else is waiting for it.
       await within(clock, DRAIN_MS, Promise.all([controller.stop(), labels?.stop()]));
       await Promise.all([client.close(ABORT_AFTER_MS), labelling?.client.close(ABORT_AFTER_MS)]);

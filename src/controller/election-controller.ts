@@ -4,7 +4,6 @@ import { resourcePaths } from '../coordination/resource-paths.ts';
 import { isUnsuspected } from '../election/candidate-observation.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import type { Lease, LeaseCandidate } from '../election/model.ts';
-import { surveyTenure } from '../election/tenure.ts';
 import { earliest, type Now } from '../election/time.ts';
 import { Reflector, type ReflectorEvent } from '../kubernetes/reflector.ts';
 import type { Instant } from '../support/clock.ts';
@@ -19,13 +18,13 @@ import {
   surveyEach,
   surveyElections,
 } from './elections-survey.ts';
-import { LastReasons } from './last-reasons.ts';
+import { LastDecisions } from './last-decisions.ts';
 import { NamespacedReflectors } from './namespaced-reflectors.ts';
 import type { WatchedResource } from './observers.ts';
 import { Workqueue } from './queue/workqueue.ts';
 import type { WriteQueue } from './queue/write-queue.ts';
 import { Reconciler } from './reconcile.ts';
-import { candidateChange, isRenewalOnly, newlyUnreadable, SETTLED } from './renewal-only.ts';
+import { candidateChange, isRenewalOnly, newlyUnreadable } from './renewal-only.ts';
 
 /**
  * Watches Leases and LeaseCandidates and reconciles each Lease that somebody is a candidate for. It watches from the
@@ -39,15 +38,21 @@ export class ElectionController {
   readonly #share: EventLoopShare;
   readonly #leases: NamespacedReflectors<Lease>;
   readonly #candidates: CandidateSourcesWatch;
-  readonly #lastReasons = new LastReasons();
+  readonly #lastDecisions: LastDecisions;
   readonly #listeners = new Set<SeenListener>();
   #workers: Promise<void> | undefined;
 
   constructor(parts: ElectionControllerParts) {
     const { client, clock, settings, namespaces, observer, workqueueObserver } = parts;
     this.#parts = parts;
-    this.queue = new Workqueue({ clock, ...(workqueueObserver && { observer: workqueueObserver }) });
     this.#records = new ElectionRecords(settings);
+    this.#lastDecisions = new LastDecisions(this.#records, clock);
+    this.queue = new Workqueue({
+      clock,
+      putOff: (key, at) =>
+        this.#reconciler.isBlocked(key) ? undefined : this.#lastDecisions.putOff(key, at),
+      ...(workqueueObserver && { observer: workqueueObserver }),
+    });
     this.#share = new EventLoopShare(clock);
     this.#leases = new NamespacedReflectors(namespaces, (namespace) => this.#leaseReflector(namespace));
     this.#candidates = new CandidateSourcesWatch({
@@ -74,7 +79,7 @@ export class ElectionController {
         : createActionWriter(client, (source) => this.#candidates.apiVersionOf(source)),
       mostRequests: parts.workers,
       mayWrite: parts.mayWrite,
-      observer: this.#lastReasons.noting(observer),
+      observer: this.#lastDecisions.noting(observer),
       writeQueueObserver: parts.writeQueueObserver,
       relist: (kind) => (kind === 'lease' ? this.#leases : this.#candidates).relist(),
       lookAgain: (key, at) => (at === undefined ? this.queue.add(key) : this.queue.addAt(key, at)),
@@ -139,7 +144,7 @@ export class ElectionController {
 
   /** How much is kept beside what the server has: of how many Leases and objects something is remembered. */
   get kept() {
-    return { ...this.#reconciler.kept, memories: this.#records.size, reasons: this.#lastReasons.size };
+    return { ...this.#reconciler.kept, memories: this.#records.size, reasons: this.#lastDecisions.size };
   }
 
   /** All Leases that somebody is a candidate for, as they stand now, after `known`. Takes time in proportion to their number. */
@@ -153,7 +158,7 @@ export class ElectionController {
     const isDeciding = this.#parts.mayWrite();
     return surveyEach(
       this.#records,
-      (key) => (isDeciding ? this.#lastReasons.of(key) : undefined),
+      (key) => (isDeciding ? this.#lastDecisions.reasonOf(key) : undefined),
       this.#now(),
     ).filter(({ input }) => this.knows(input.namespace));
   }
@@ -229,16 +234,17 @@ export class ElectionController {
     });
   }
 
-  #onLease({ type, object, previous }: ReflectorEvent<Lease>): void {
+  #onLease({ type, object, previous, initial }: ReflectorEvent<Lease>): void {
     const key = leaseKey(object.namespace, object.name);
     const isMere = type === 'modified' && isRenewalOnly(previous, object);
-    const isRenewal = isMere && this.#isSettled(key);
+    const isRenewal = isMere && this.#lastDecisions.isSettled(key);
     this.#records.seeLease(key, type === 'deleted' ? undefined : object, this.#now());
     this.#reconciler.outdate(key);
     this.#seen(key, isMere);
-    const isForgotten = type === 'deleted' && this.#lastReasons.of(key) !== undefined;
+    const isForgotten = type === 'deleted' && this.#lastDecisions.reasonOf(key) !== undefined;
     const concernsUs = this.#records.hasCandidates(key) || object.isPreferredHolderOurs || isForgotten;
-    if (concernsUs && !isRenewal) this.queue.add(key);
+    // Once the first list is complete, every Lease is looked at.
+    if (concernsUs && !isRenewal && !initial) this.queue.add(key);
   }
 
   #onCandidate({ type, object, previous, initial }: ReflectorEvent<LeaseCandidate>): void {
@@ -257,7 +263,7 @@ export class ElectionController {
     const annotation = newlyUnreadable(previous, object);
     if (annotation) this.#parts.observer.priorityUnreadable(key, object.name, annotation);
     if (change !== 'ping') this.#reconciler.outdate(key);
-    if (!isRoutine || this.#reconciler.isBlocked(key)) this.queue.add(key);
+    if (!initial && (!isRoutine || this.#reconciler.isBlocked(key))) this.queue.add(key);
     this.#seen(key, false);
   }
 
@@ -267,7 +273,7 @@ export class ElectionController {
     if (pingTime > renewTime) return false;
     const observation = this.#records.observation(key, name);
     const { settings, clock } = this.#parts;
-    if (!observation || !this.#isSettled(key)) return false;
+    if (!observation || !this.#lastDecisions.isSettled(key)) return false;
     return isUnsuspected(observation, clock.now(), settings);
   }
 
@@ -282,12 +288,6 @@ export class ElectionController {
 
   #seen(...told: Parameters<SeenListener>): void {
     for (const listener of this.#listeners) listener(...told);
-  }
-
-  #isSettled(key: LeaseKey): boolean {
-    const reason = this.#lastReasons.of(key);
-    if (reason === undefined || !SETTLED.has(reason)) return false;
-    return surveyTenure(this.#records.gatherHolder(key), this.#parts.clock.now()).kind === 'held';
   }
 
   #now(): Now {

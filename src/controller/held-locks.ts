@@ -4,6 +4,7 @@ import type { Lease } from '../election/model.ts';
 import type { Instant } from '../support/clock.ts';
 import { isForeign } from './lock/lock-record.ts';
 
+const LOCK_SUFFIX = `/${coordinatorLease.name}`;
 /** Of a lock that names no duration, in milliseconds. */
 const DEFAULT_DURATION_MS = 15_000;
 
@@ -17,8 +18,9 @@ export class HeldLocks {
 
   /** A Lease is now as `read` says; undefined: it is gone. */
   see(key: LeaseKey, read: (key: LeaseKey) => Lease | undefined, now: Instant): void {
-    const { namespace, name } = splitLeaseKey(key);
-    if (name !== coordinatorLease.name) return;
+    // Told of every change of every Lease and candidate.
+    if (!key.endsWith(LOCK_SUFFIX)) return;
+    const { namespace } = splitLeaseKey(key);
     const lease = read(key);
     const holder = lease?.holderIdentity ?? '';
     // By our prefix, or as the built-in's: anybody else may call a Lease of their own so.

@@ -219,7 +219,7 @@ function thirdPartyVerdict(view: HeldView, strategy: string): Verdict {
  */
 function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
   const { lateAt, expiresAt } = view.tenure;
-  if (view.at < lateAt) return { ...verdict, recheckAt: [...(verdict.recheckAt ?? []), lateAt] };
+  if (view.at < lateAt) return { ...verdict, lateAt };
   const asked = new Set(
     verdict.actions?.map((action) => (action.kind === 'PingCandidate' ? action.name : undefined)),
   );

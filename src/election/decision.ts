@@ -98,6 +98,8 @@ export interface Decision {
    */
   readonly actions: readonly Action[];
   readonly requeue: Requeue;
+  /** The same for as long as the Lease's holder renews it in time; Infinity: when something else changes. */
+  readonly steadyUntil: Instant;
   /** Whose the Lease is. */
   readonly tenure: Tenure;
   /** What an election among those known to be alive comes to. */

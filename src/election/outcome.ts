@@ -69,6 +69,8 @@ function strategyTest(
 ): (candidate: LeaseCandidate) => boolean {
   const { lists, highest, named } = tally(known);
   const found = 'strategy' in outcome ? outcome.strategy : undefined;
+  // Lists that agree on their first element still do with one more that has it: none has to be tried.
+  const areAgreed = lists.values().every((known) => firstListed(known) === found);
   const keyOf = listKeys();
   const tried = new Map<string, boolean>();
   let left = MOST_LISTS_TRIED;
@@ -84,6 +86,7 @@ function strategyTest(
       // Ordered lists that conflict may be reconciled by a few of those to come and set at odds again by the others.
       if (outcome.kind === 'conflict') return true;
       if (preference.strategies.length === 0) return false;
+      if (areAgreed && firstListed(candidate) === found) return false;
       const key = keyOf(preference.strategies);
       const isChanged = tried.get(key) ?? isChangedByList(candidate);
       tried.set(key, isChanged);
@@ -95,6 +98,10 @@ function strategyTest(
     const rank = highest ? version.compare(highest) : 1;
     return rank > 0 ? preference.strategy !== found : rank === 0 && !named.has(preference.strategy);
   };
+}
+
+function firstListed({ preference }: LeaseCandidate): string | undefined {
+  return preference.kind === 'preferredStrategies' ? preference.strategies[0] : undefined;
 }
 
 /** Whether the candidate would lead in place of the one found, under the same strategy. */

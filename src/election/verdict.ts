@@ -9,6 +9,8 @@ export interface Verdict {
   readonly actions?: readonly Action[];
   /** Moments at which the verdict may change by itself. */
   readonly recheckAt?: readonly (Instant | undefined)[];
+  /** When the holder is late, if it does not renew until then. */
+  readonly lateAt?: Instant;
   readonly isRound?: boolean;
   readonly isAsking?: boolean;
   readonly conflict?: string;
@@ -40,11 +42,14 @@ export function toDecision(
     if (action.kind !== 'PingCandidate' || !busy.has(action.name)) actions.push(action);
   }
   actions.sort((a, b) => order[a.kind] - order[b.kind]);
-  const time = earliestAfter(view.at, [...(verdict.recheckAt ?? []), ...(housekeeping.recheckAt ?? [])]);
+  const { recheckAt = [], lateAt } = verdict;
+  const steadyUntil = earliestAfter(view.at, [...recheckAt, ...(housekeeping.recheckAt ?? [])]);
+  const time = earliestAfter(view.at, [steadyUntil, lateAt]);
   return {
     reason: verdict.reason,
     actions,
     requeue: time === undefined ? { kind: 'awaitChange' } : { kind: 'at', time },
+    steadyUntil: steadyUntil ?? Number.POSITIVE_INFINITY,
     tenure: view.tenure,
     outcome: view.outcome,
     standings: view.standings,

@@ -22,6 +22,7 @@ import { registerLeaseMetrics } from '../telemetry/lease-metrics.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { type HealthCheck, startHttpServer } from './http-endpoints.ts';
+import { practise } from './practice/practise.ts';
 
 /** Events are written one after the other; they share no connection with elections or with the lock. */
 const EVENT_CONNECTIONS = 1;
@@ -114,6 +115,9 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
     'Started',
   );
   coordinator.start();
+  practise(settings, { clock, version, signal: stop }).catch((error: unknown) =>
+    logger.warn({ err: error }, 'Practising elections failed: the first ones will take longer'),
+  );
 
   await untilAborted(stop);
   logger.info({ signal: stop.reason }, 'Stopping');

@@ -39,6 +39,8 @@ interface Recorded {
 const MAX_WAITING = 1000;
 /** For all Leases together: the elections of a whole cluster at once show soon, and a storm leaves the server its peace. */
 const RATE = { burst: 100, perSecond: 20 };
+/** Events wait so long, in milliseconds: the elections that they tell of come in crowds, and the server has those to see to first. */
+const LINGER_MS = 1000;
 const DEADLINE_MS = 5000;
 /** Nobody waits for this but whoever stops the program; what led to that may be among the Events that wait. */
 const DRAIN_MS = 2000;
@@ -49,16 +51,15 @@ const MAX_NAME = 253;
 export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
   const { client, clock, metrics, onFailure } = parts;
   const correlator = createEventCorrelator();
+  const closing = new AbortController();
   const stopping = new AbortController();
   const waiting = new EventBacklog<Recorded>(MAX_WAITING);
-  let isClosed = false;
   let bucket = fullBucket(RATE, clock.now());
   let lastSuffix = 0n;
   let writing: Promise<void> | undefined;
 
   async function writeAll(): Promise<void> {
-    // In a turn of its own: whoever records is in the middle of an election.
-    await Promise.resolve();
+    await sleep(clock, LINGER_MS, closing.signal);
     while (waiting.size > 0) {
       await untilAllowed();
       const next = waiting.shift();
@@ -121,7 +122,7 @@ export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
 
   return {
     record(event) {
-      if (isClosed || !correlator.admits(event, clock.now())) {
+      if (closing.signal.aborted || !correlator.admits(event, clock.now())) {
         metrics.ended('dropped');
         return;
       }
@@ -130,7 +131,7 @@ export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
       writing ??= writeAll();
     },
     async stop() {
-      isClosed = true;
+      closing.abort();
       await within(clock, DRAIN_MS, writing);
       stopping.abort();
       await writing;

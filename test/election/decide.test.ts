@@ -249,6 +249,29 @@ describe('any decision', () => {
 });
 
 describe('a Lease in good order (rule 9)', () => {
+  const crowd = fc
+    .array(observed, { minLength: 1, maxLength: 4 })
+    .map((candidates) => candidates.map((make, index) => make(index)));
+
+  test('stands until the moment that it names for as long as its holder renews', () => {
+    fc.assert(
+      fc.property(crowd, fc.double({ min: 0, max: 1, noNaN: true }), (candidates, fraction) => {
+        const known = makeInput().candidates(...candidates);
+        const { outcome } = decideElection(known.build(), makeNow(0));
+        fc.pre(outcome.kind === 'leader');
+        const led = makeLease(outcome.leader.name).strategy(outcome.strategy);
+        const heldSince = (at: number) => known.sees(led.renewedAt(at), at).build();
+        const first = decideElection(heldSince(0), makeNow(0));
+        fc.pre(first.reason === 'LeaderOptimal' && first.actions.length === 0);
+        const at = Math.min(first.steadyUntil, 4 * 3_600_000) * fraction;
+        fc.pre(at < first.steadyUntil);
+        const { reason, actions } = decideElection(heldSince(at), makeNow(at));
+        expect([at, reason, describeActions(actions)]).toEqual([at, 'LeaderOptimal', '']);
+      }),
+      { numRuns: 1500 },
+    );
+  });
+
   test('costs nothing: no action, and one look at its lateness', () => {
     const sim = new SimElection().add('a').add('b').run(60_500);
     expect(sim.decide()).toMatchObject({

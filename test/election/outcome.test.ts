@@ -463,13 +463,27 @@ describe('of those to come', () => {
     expect(decisiveAmong([list('p', 'x')], [same, other])).toEqual([other]);
   });
 
-  test('each is taken to matter by its list where there are too many lists to find out', () => {
+  describe('of many lists', () => {
     const lists = (name: string, count: number) =>
-      Array.from({ length: count }, (_, index) =>
-        makeCandidate(`${name}${index}`).wantsInOrder(OLDEST, `${name}${index}`).build(),
-      );
+      Array.from({ length: count }, (_, index) => list(`${name}${index}`, OLDEST, `${name}${index}`));
     const absent = lists('a', 120);
-    expect(decisiveAmong(lists('p', 500), absent)).toEqual(absent.slice(100));
+
+    test('none matters that begins as all others do', () => {
+      expect(decisiveAmong(lists('p', 500), absent)).toEqual([]);
+      const other = list('other', 'x', OLDEST);
+      expect(decisiveAmong(lists('p', 500), [...absent, other])).toEqual([other]);
+    });
+
+    test('one that begins as the merged order does matters where it contradicts others', () => {
+      const present = [list('p', 'y', 'x'), list('q', 'x', 'z')];
+      const contrary = list('contrary', 'y', 'z', 'x');
+      expect(decisiveAmong(present, [list('same', 'y', 'z'), contrary])).toEqual([contrary]);
+    });
+
+    test('each is taken to matter where there are too many to find out', () => {
+      const present = [...lists('p', 499), list('above', 'x', OLDEST)];
+      expect(decisiveAmong(present, absent)).toEqual(absent.slice(100));
+    });
   });
 
   test('all matter where only several together could change something', () => {

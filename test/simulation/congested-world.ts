@@ -48,7 +48,9 @@ export class CongestedWorld {
     world.network.calm = STEADY;
     const process = new SimProcess(world.clock);
     this.crowd = new SimCrowd(world.api, process, world.connect(process, 'crowd'), renewEveryMs);
-    this.noisy = new SimCrowd(world.api, process, world.connect(process, 'noisy'), renewEveryMs, 'noisy');
+    this.noisy = new SimCrowd(world.api, process, world.connect(process, 'noisy'), renewEveryMs, {
+      namespace: 'noisy',
+    });
     for (const [index, leaseName] of this.leaseNames.entries()) {
       for (let place = 0; place < CANDIDATES_PER_LEASE; place++) {
         const emulationVersion = place === 0 && index % 2 === 0 ? '1.34.0' : `1.35.${Math.max(place, 1)}`;

@@ -175,6 +175,7 @@ export class SimCoordinators implements SimWitnesses {
       client: world.network.connect(placeName, process, name, this.#tap(place, name, process)),
       lockClient: world.network.connect(`${placeName}-lock`, process, `${name}-lock`),
       settings: world.plan.settings,
+      shard: world.shard,
       takeOver: world.plan.takeOver,
       trace: (text) => world.note(text),
       onViolation: (what) => world.violated(what),

@@ -1,3 +1,4 @@
+import type { CandidateApiVersion } from '../../src/coordination/candidate-sources.ts';
 import { formatMicroTime, parseMicroTime } from '../../src/coordination/micro-time.ts';
 import { resourcePaths } from '../../src/coordination/resource-paths.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
@@ -6,7 +7,16 @@ import type { JsonObject } from '../../src/support/json.ts';
 import { type SimApiServer, specOf } from './sim-api-server.ts';
 import type { SimConnection } from './sim-connection.ts';
 import type { SimProcess } from './sim-process.ts';
-import { keyOf } from './sim-store.ts';
+import { candidateResourceOf, keyOf } from './sim-store.ts';
+
+/** What a crowd is like, where it is not as most are. */
+export interface SimCrowdOptions {
+  readonly namespace?: string;
+  /** Where its LeaseCandidates are published; by default with the native ones. */
+  readonly apiVersion?: CandidateApiVersion;
+  /** A member believes until then that it leads the Lease of that key; undefined: no more. */
+  readonly onBelief?: (name: string, key: string, until: Instant | undefined) => void;
+}
 
 /** One program of a crowd. */
 export interface SimCrowdMember {
@@ -41,6 +51,7 @@ interface LeaseState {
   cancelRenewal: () => void;
 }
 
+const NATIVE: CandidateApiVersion = 'coordination.k8s.io/v1beta1';
 const BINARY_VERSION = '1.36.0';
 const STRATEGY = 'OldestEmulationVersion';
 const LEASE_SECONDS = 15;
@@ -61,6 +72,8 @@ export class SimCrowd {
   readonly #connection: SimConnection;
   readonly #renewEveryMs: number;
   readonly #namespace: string;
+  readonly #apiVersion: CandidateApiVersion;
+  readonly #onBelief: NonNullable<SimCrowdOptions['onBelief']>;
   readonly #members = new Map<string, MemberState>();
   readonly #leases = new Map<string, LeaseState>();
 
@@ -69,13 +82,15 @@ export class SimCrowd {
     process: SimProcess,
     connection: SimConnection,
     renewEveryMs: number,
-    namespace = 'default',
+    { namespace = 'default', apiVersion = NATIVE, onBelief = () => {} }: SimCrowdOptions = {},
   ) {
     this.#api = api;
     this.#process = process;
     this.#connection = connection;
     this.#renewEveryMs = renewEveryMs;
     this.#namespace = namespace;
+    this.#apiVersion = apiVersion;
+    this.#onBelief = onBelief;
     api.store.watch(api.store.revision, ({ type, resource, object }) => {
       if (type === 'DELETED' || object.metadata.namespace !== namespace) return;
       if (resource === 'leases') this.#onLease(object);
@@ -95,7 +110,12 @@ export class SimCrowd {
       strategy: STRATEGY,
       renewTime,
     };
-    this.#api.store.create('leasecandidates', { metadata: { namespace: this.#namespace, name }, spec });
+    const object = {
+      apiVersion: this.#apiVersion,
+      metadata: { namespace: this.#namespace, name },
+      spec,
+    };
+    this.#api.store.create(candidateResourceOf(object), object);
   }
 
   /** A member renews, with fields changed perhaps, and nobody's time is taken but that of whoever watches. */
@@ -103,7 +123,7 @@ export class SimCrowd {
     const object = this.#api.candidate(`${this.#namespace}/${name}`);
     if (!object) throw new Error(`there is no candidate ${name}`);
     const spec = { ...specOf(object), renewTime: this.#timeAt(0), ...fields };
-    this.#api.store.update('leasecandidates', object, { ...object, spec });
+    this.#api.store.update(candidateResourceOf(object), object, { ...object, spec });
   }
 
   /** `name` has led the Lease since before the simulation began. Renewals of several Leases are spread over their interval. */
@@ -133,7 +153,9 @@ export class SimCrowd {
   /** Ends at once, and leaves everything as it is. */
   crash(name: string): void {
     const state = this.#members.get(`${this.#namespace}/${name}`);
-    if (state) state.isRunning = false;
+    if (!state) return;
+    state.isRunning = false;
+    this.#onBelief(name, `${this.#namespace}/${state.member.leaseName}`, undefined);
   }
 
   /** Ends cleanly: releases the Lease, and takes its LeaseCandidate along. */
@@ -146,7 +168,7 @@ export class SimCrowd {
     if ((await this.#release(lease)) || (await this.#release(lease))) lease.ledUntil = this.#process.now();
     // Granted to somebody else before the answer came.
     this.#onLease(lease.object);
-    const path = resourcePaths.candidate('coordination.k8s.io/v1beta1', this.#namespace, leader);
+    const path = resourcePaths.candidate(this.#apiVersion, this.#namespace, leader);
     await this.#connection.request({ method: 'DELETE', path }).catch(() => {});
   }
 
@@ -173,7 +195,7 @@ export class SimCrowd {
   }
 
   async #ack(state: MemberState, object: KubernetesObject): Promise<void> {
-    const path = resourcePaths.candidate('coordination.k8s.io/v1beta1', this.#namespace, state.member.name);
+    const path = resourcePaths.candidate(this.#apiVersion, this.#namespace, state.member.name);
     const body = { ...object, spec: { ...specOf(object), renewTime: this.#timeAt(0) } };
     let againInMs = 0;
     await this.#connection.request({ method: 'PUT', path, body }).catch(() => {
@@ -234,12 +256,14 @@ export class SimCrowd {
       await this.stopLeader(metadata.name);
       return;
     }
+    const sentAt = this.#process.now();
     const renewed = { ...spec, renewTime: this.#timeAt(0), leaseDurationSeconds: LEASE_SECONDS };
     if (!(await this.#write(lease, renewed))) {
       this.#renewIn(lease, RETRY_MS);
       return;
     }
     this.#ledBy(lease, holder);
+    this.#onBelief(holder, keyOf(lease.object), sentAt + LEASE_SECONDS * 1000);
     this.#renewIn(lease, this.#renewEveryMs);
   }
 

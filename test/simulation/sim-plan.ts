@@ -1,3 +1,4 @@
+import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
 import type { CandidateSource, ElectionSettings } from '../../src/election/model.ts';
 import { defaultSettings, NEWEST, OLDEST } from '../support/election-builders.ts';
 import { Chance } from './chance.ts';
@@ -37,6 +38,16 @@ export interface ReplicaPlan {
   readonly wallMs: number;
   readonly rate: number;
 }
+
+/** The part of a cluster that one coordinator and its standbys have. */
+export interface ShardPlan {
+  /** Empty: all. */
+  readonly namespaces: readonly string[];
+  readonly lock: { readonly namespace: string; readonly name: string };
+}
+
+/** A coordinator that has the whole cluster. */
+export const WHOLE_CLUSTER: ShardPlan = { namespaces: [], lock: coordinatorLease };
 
 /** One thing that goes wrong, when, and to whom. */
 export interface FaultPlan {

@@ -4,11 +4,12 @@ import { CoordinatorLock } from '../../src/controller/lock/coordinator-lock.ts';
 import { replicaIdentity } from '../../src/controller/lock/lock-record.ts';
 import { DEFAULT_LOCK_TIMING } from '../../src/controller/lock/lock-settings.ts';
 import type { LockStorage } from '../../src/controller/lock/lock-storage.ts';
-import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
+import { watchedNamespaces } from '../../src/coordination/resource-paths.ts';
 import type { Action, Decision } from '../../src/election/decision.ts';
 import type { ElectionSettings } from '../../src/election/model.ts';
 import type { Instant } from '../../src/support/clock.ts';
 import type { SimConnection } from './sim-connection.ts';
+import type { ShardPlan } from './sim-plan.ts';
 import type { SimProcess } from './sim-process.ts';
 import { SpentAckCheck } from './spent-ack-check.ts';
 
@@ -19,6 +20,7 @@ export interface SimReplicaParts {
   readonly client: SimConnection;
   readonly lockClient: SimConnection;
   readonly settings: ElectionSettings;
+  readonly shard: ShardPlan;
   readonly takeOver: boolean;
   readonly trace: (text: () => string) => void;
   readonly onViolation: (what: string) => void;
@@ -36,6 +38,7 @@ export class SimReplica {
   readonly lockClient: SimConnection;
   readonly controller: ElectionController;
   readonly lock: CoordinatorLock;
+  readonly #shard: ShardPlan;
   readonly #onDuty: SimReplicaParts['onDuty'];
   #renewalSentAt: Instant = 0;
   #isStopping = false;
@@ -46,6 +49,7 @@ export class SimReplica {
     client,
     lockClient,
     settings,
+    shard,
     takeOver,
     trace,
     onViolation,
@@ -58,10 +62,11 @@ export class SimReplica {
     this.process = process;
     this.client = client;
     this.lockClient = lockClient;
+    this.#shard = shard;
     this.#onDuty = onDuty;
     this.lock = new CoordinatorLock({
       clock: process,
-      storage: this.#watched(createApiLockStorage(lockClient, process, coordinatorLease, () => {})),
+      storage: this.#watched(createApiLockStorage(lockClient, process, shard.lock, () => {})),
       identity: replicaIdentity(name, '1'),
       takeOver,
       canCoordinate: () => this.controller.canElect(),
@@ -75,7 +80,7 @@ export class SimReplica {
       client,
       clock: process,
       settings,
-      namespaces: [],
+      namespaces: shard.namespaces,
       workers: 8,
       isDryRun: false,
       mayWrite: () => this.lock.isActive(),
@@ -124,9 +129,14 @@ export class SimReplica {
       this.isRunning &&
       !this.process.isPaused &&
       this.hasSynced &&
-      this.client.openWatches === 1 + this.controller.candidateApis.length &&
+      this.client.openWatches === this.#watches &&
       !this.client.isBehind
     );
+  }
+
+  /** How many it has of everything in its namespaces. */
+  get #watches(): number {
+    return (1 + this.controller.candidateApis.length) * watchedNamespaces(this.#shard.namespaces).length;
   }
 
   /** Whether it runs and has listed everything once: from then on it sees what changes, late perhaps. */

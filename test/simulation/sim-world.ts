@@ -1,4 +1,3 @@
-import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Term } from '../../src/participant/term.ts';
 import type { Instant } from '../../src/support/clock.ts';
@@ -18,7 +17,14 @@ import type { SimLink } from './sim-link.ts';
 import { SimNetwork } from './sim-network.ts';
 import { SimParticipant } from './sim-participant.ts';
 import { SimPlainElector } from './sim-plain-elector.ts';
-import { emptyPlan, type ReplicaPlan, type SimPlan, type SlotPlan } from './sim-plan.ts';
+import {
+  emptyPlan,
+  type ReplicaPlan,
+  type ShardPlan,
+  type SimPlan,
+  type SlotPlan,
+  WHOLE_CLUSTER,
+} from './sim-plan.ts';
 import { SimProcess, type SimSkew } from './sim-process.ts';
 import type { SimReplica } from './sim-replica.ts';
 import { type SimContender, type SimProgram, SimSlot } from './sim-slot.ts';
@@ -26,7 +32,6 @@ import { keyOf, type SimResource, SimStore } from './sim-store.ts';
 import { SimTruce } from './sim-truce.ts';
 import { Tally } from './tally.ts';
 
-const LOCK_KEY = `${coordinatorLease.namespace}/${coordinatorLease.name}`;
 const NOBODY: Writer = { kind: 'other', name: 'nobody' };
 
 /** Told of a Lease, who was given it, and by whom. */
@@ -38,6 +43,18 @@ export interface SimWorldOptions {
   readonly isTracing?: boolean;
   /** Whether the API servers keep every request and write, for tests that look at them. */
   readonly keepsRecord?: boolean;
+  /** What its coordinators have; by default all of the cluster. */
+  readonly shard?: ShardPlan;
+  /** A cluster that other worlds have parts of as well. */
+  readonly cluster?: SimCluster;
+}
+
+/** What all of one cluster share. */
+export interface SimCluster {
+  readonly clock: VirtualClock;
+  readonly store: SimStore;
+  /** Of all its API servers together. */
+  readonly capacity: SimCapacity | undefined;
 }
 
 /**
@@ -46,6 +63,7 @@ export interface SimWorldOptions {
  */
 export class SimWorld {
   readonly plan: SimPlan;
+  readonly shard: ShardPlan;
   readonly clock: VirtualClock;
   readonly chance: Chance;
   readonly store: SimStore;
@@ -74,15 +92,20 @@ export class SimWorld {
 
   constructor(
     plan: SimPlan = emptyPlan(1),
-    { isTracing = false, keepsRecord = false }: SimWorldOptions = {},
+    {
+      isTracing = false,
+      keepsRecord = false,
+      shard = WHOLE_CLUSTER,
+      cluster = makeCluster(plan),
+    }: SimWorldOptions = {},
   ) {
     this.plan = plan;
     this.#isTracing = isTracing;
-    this.clock = new VirtualClock({ seed: plan.seed });
+    this.shard = shard;
     this.chance = new Chance(plan.seed, 'world');
-    this.store = new SimStore(this.clock);
-    this.capacity =
-      plan.requestsPerSecond === undefined ? undefined : new SimCapacity(this.clock, plan.requestsPerSecond);
+    this.clock = cluster.clock;
+    this.store = cluster.store;
+    this.capacity = cluster.capacity;
     this.network = new SimNetwork(this, [this.#server(keepsRecord), this.#server(keepsRecord)]);
     this.coordinators = new SimCoordinators(this);
     this.truce = new SimTruce(this.clock, plan.clockTolerance, this.coordinators);
@@ -205,7 +228,7 @@ export class SimWorld {
     const connection = this.network.connect(plan.name, process, name);
     const link = this.network.linkOf(plan.name);
     const beliefShare = this.plan.clockTolerance;
-    const believes = (until: Instant | undefined) => this.#believes(name, slot.key, until);
+    const believes = (until: Instant | undefined) => this.believes(name, slot.key, until);
     this.note(() => `${name} starts, ${binaryVersion} as ${emulationVersion}, clock off by ${wallMs} ms`);
     if (isPlain) {
       const parts = { namespace, leaseName, name, timing, beliefShare, onBelief: believes };
@@ -330,7 +353,7 @@ export class SimWorld {
   #onWrite(write: SimWrite): void {
     const { key, resource, method, status } = write;
     const writer = this.#writers.get(write.writer) ?? { ...NOBODY, name: write.writer };
-    if (key === LOCK_KEY) {
+    if (key === `${this.shard.lock.namespace}/${this.shard.lock.name}`) {
       this.#noteLock(writer, specOf(write.after));
       return;
     }
@@ -379,7 +402,8 @@ export class SimWorld {
     this.violated(`${name} has ended, and has not released ${key}`);
   }
 
-  #believes(who: string, key: string, until: Instant | undefined): void {
+  /** `who` believes until then that it leads that Lease; undefined: no more. */
+  believes(who: string, key: string, until: Instant | undefined): void {
     const at = this.clock.now();
     this.#happened(
       until === undefined ? { kind: 'follows', at, who, key } : { kind: 'leads', at, who, key, until },
@@ -392,4 +416,10 @@ export class SimWorld {
     this.onEvent(event);
     for (const violation of this.#invariants.observe(event)) this.violated(violation);
   }
+}
+
+function makeCluster({ seed, requestsPerSecond }: SimPlan): SimCluster {
+  const clock = new VirtualClock({ seed });
+  const capacity = requestsPerSecond === undefined ? undefined : new SimCapacity(clock, requestsPerSecond);
+  return { clock, store: new SimStore(clock), capacity };
 }

@@ -23,6 +23,11 @@ export interface WorkqueueObserver {
 export interface WorkqueueOptions {
   readonly clock: Clock;
   readonly observer?: WorkqueueObserver;
+  /**
+   * Asked when the deadline `at` of a key comes, whether it can be put off, and until when: only for whoever knows that nobody
+   * else has asked for a processing meanwhile, as there is one deadline for all.
+   */
+  readonly putOff?: (key: string, at: Instant) => Instant | undefined;
 }
 
 export interface WorkerOptions {
@@ -54,6 +59,7 @@ const BACKOFF = { initialMs: 5, maxMs: 60_000 };
 export class Workqueue {
   readonly #clock: Clock;
   readonly #observer: WorkqueueObserver | undefined;
+  readonly #putOff: WorkqueueOptions['putOff'];
   /** How often a key was put back with backoff since it was last forgotten. */
   readonly #failures = new Map<string, number>();
   /** Keys due a processing, and since when. */
@@ -70,6 +76,7 @@ export class Workqueue {
   constructor(options: WorkqueueOptions) {
     this.#clock = options.clock;
     this.#observer = options.observer;
+    this.#putOff = options.putOff;
   }
 
   /** How many keys wait to be processed; those with a deadline that has not come do not count. */
@@ -235,8 +242,14 @@ export class Workqueue {
   #addDue(): void {
     this.#timer = undefined;
     const now = this.#clock.now();
-    for (let key = this.#delayed.popDue(now); key !== undefined; key = this.#delayed.popDue(now))
-      this.add(key);
+    for (;;) {
+      const at = this.#delayed.earliest ?? now;
+      const key = this.#delayed.popDue(now);
+      if (key === undefined) break;
+      const later = this.#putOff?.(key, at);
+      if (later === undefined) this.add(key);
+      else this.#delayed.set(key, later);
+    }
     this.#arm();
   }
 

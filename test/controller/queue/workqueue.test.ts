@@ -95,6 +95,24 @@ describe('a deadline', () => {
     expect(log.map(({ at }) => at)).toEqual([4, 10]);
   });
 
+  test('that is put off when it comes costs no processing; whoever adds the key meanwhile has one at once', async () => {
+    const clock = new VirtualClock({ random: () => 1 });
+    const asked: number[] = [];
+    const putOff = (_key: string, at: number) => {
+      asked.push(at);
+      return at < 30 ? at + 10 : undefined;
+    };
+    const queue = new Workqueue({ clock, putOff });
+    const log = startLogging(queue, clock);
+    queue.addAt('a', 10);
+    await clock.advance(15);
+    queue.add('a');
+    await clock.advance(100);
+    expect(asked).toEqual([10, 20, 30]);
+    expect(log.map(({ at }) => at)).toEqual([15, 30]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
   test('is met by a processing that begins after it has come', async () => {
     const { clock, queue } = makeQueue();
     queue.add('a');

@@ -293,7 +293,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     ],
     [
       'election/decide-held.ts',
-      'if (view.at < lateAt) return { ...verdict, recheckAt: [...(verdict.recheckAt ?? []), lateAt] };',
+      'if (view.at < lateAt) return { ...verdict, lateAt };',
       'if (view.at < lateAt) return verdict;',
     ],
   ),

@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import type { ElectionControllerParts } from '../../src/controller/controller-parts.ts';
+import type { ControllerObserver } from '../../src/controller/observers.ts';
+import type { WorkqueueObserver } from '../../src/controller/queue/workqueue.ts';
+import type { WriteQueueObserver } from '../../src/controller/queue/write-queue.ts';
+import type { Clock } from '../../src/support/clock.ts';
+import { ControllerWorld } from './make-controller.ts';
+import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
+
+const KEY = 'default/scheduler';
+
+/** A controller of one Lease in good order, which lists what it tells and what it has its clock do. */
+async function makeWorld(parts: Partial<ElectionControllerParts> = {}) {
+  const done: string[] = [];
+  function listing<T extends object>(): T {
+    const tell = (_: object, what: string) => () => {
+      done.push(what);
+      return listing();
+    };
+    return new Proxy(() => {}, { get: tell, apply: () => done.push('observed') }) as unknown as T;
+  }
+  const clock: Clock = {
+    now: () => world.clock.now(),
+    wallTime: () => world.clock.wallTime(),
+    random: () => world.clock.random(),
+    setTimer(callback, delayMs) {
+      done.push('setTimer');
+      return world.clock.setTimer(callback, delayMs);
+    },
+  };
+  const world: ControllerWorld = new ControllerWorld({
+    clock,
+    observer: listing<ControllerObserver>(),
+    workqueueObserver: listing<WorkqueueObserver>(),
+    writeQueueObserver: listing<WriteQueueObserver>(),
+    ...parts,
+  });
+  world.create('leases', makeLeaseObject('a', 0));
+  world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+  world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0, version: '1.37.0' }));
+  await world.start();
+  await world.clock.advance(1000);
+  const requests = world.ourRequests.length;
+  done.length = 0;
+  return { world, done, requests };
+}
+
+test.each([
+  { name: 'a Lease by its holder', renew: (world: ControllerWorld) => world.renewLease(KEY) },
+  { name: 'the holder’s candidate', renew: (world: ControllerWorld) => world.renew('default/a') },
+  { name: 'another candidate', renew: (world: ControllerWorld) => world.renew('default/b') },
+])('a renewal of $name costs neither a decision nor a timer, a request or a metric', async ({ renew }) => {
+  const { world, done, requests } = await makeWorld();
+  for (let renewal = 0; renewal < 100; renewal++) {
+    renew(world);
+    await world.clock.advance(10);
+  }
+  expect(done).toEqual([]);
+  expect(world.ourRequests).toHaveLength(requests);
+});
+
+test('nor does one of a Lease where something is due that nobody does, as in a dry run', async () => {
+  const { world, done } = await makeWorld({ isDryRun: true });
+  const sixMinutes = 180;
+  for (let renewal = 0; renewal < sixMinutes; renewal++) {
+    world.renewLease(KEY);
+    await world.clock.advance(2000);
+  }
+  done.length = 0;
+  for (let renewal = 0; renewal < 100; renewal++) {
+    world.renewLease(KEY);
+    await world.clock.advance(10);
+  }
+  expect(done.filter((what) => what === 'decided').length).toBeLessThan(2);
+});
+
+test('what is more than a renewal is looked at', async () => {
+  const { world, done } = await makeWorld();
+  world.change('leases', KEY, { holderIdentity: '' });
+  await world.clock.advance(0);
+  expect(done).toContain('decided');
+});

@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest';
+import { ElectionRecords } from '../../src/controller/election-records.ts';
+import { FairKeys } from '../../src/controller/queue/fair-keys.ts';
+import { Workqueue } from '../../src/controller/queue/workqueue.ts';
+import { WriteQueue } from '../../src/controller/queue/write-queue.ts';
+import type { Clock } from '../../src/support/clock.ts';
+import { countedSteps, tooFastGrowth } from '../support/counted-steps.ts';
+import { defaultSettings, makeCandidate, makeLease, makeNow } from '../support/election-builders.ts';
+
+const KEY = 'kube-system/scheduler';
+const MANY = 10_000;
+
+/** Records of a Lease with so many candidates, beside so many other Leases with one each. */
+function makeRecords(candidates: number, others: number): ElectionRecords {
+  const records = new ElectionRecords(defaultSettings);
+  records.seeLease(KEY, makeLease('candidate-0').build(), makeNow(0));
+  for (let index = 0; index < candidates; index++)
+    records.seeCandidate(makeCandidate(`candidate-${index}`).build(), makeNow(0));
+  for (let index = 0; index < others; index++) {
+    const leaseName = `other-${index}`;
+    records.seeLease(`default/${leaseName}`, makeLease('one').build(), makeNow(0));
+    const candidate = makeCandidate('one').with({ namespace: 'default', leaseName, uid: leaseName });
+    records.seeCandidate(candidate.build(), makeNow(0));
+  }
+  return records;
+}
+
+describe('what is done about one Lease takes as many steps among 10,000 others as by itself (rule 1)', () => {
+  const later = makeNow(1000);
+  test.each<[string, (records: ElectionRecords) => void]>([
+    ['gathering it', (records) => records.gather(KEY)],
+    [
+      'seeing it renewed',
+      (records) => records.seeLease(KEY, makeLease('candidate-0').renewedAt(1000).build(), later),
+    ],
+    ['seeing it deleted', (records) => records.seeLease(KEY, undefined, later)],
+    [
+      'seeing a candidate of it renewed',
+      (records) => records.seeCandidate(makeCandidate('candidate-0').renewedAt(1000).build(), later),
+    ],
+    [
+      'seeing a candidate of it deleted',
+      (records) => records.dropCandidate(makeCandidate('candidate-0').build(), later),
+    ],
+  ])('%s', (_name, work) => {
+    const steps = (others: number) => {
+      const records = makeRecords(3, others);
+      return countedSteps(() => work(records));
+    };
+    // So that what is only done once has been done.
+    steps(0);
+    expect(steps(MANY)).toBe(steps(0));
+  });
+});
+
+describe('of a Lease with a crowd of candidates', () => {
+  test('gathering takes a number of steps in proportion to them', () => {
+    expect(
+      tooFastGrowth((count) => {
+        const records = makeRecords(count, 0);
+        return () => records.gather(KEY);
+      }),
+    ).toEqual([]);
+  });
+
+  test('its holder is gathered, and a candidate is seen to come, to renew and to go, in as many steps as among a few', () => {
+    const steps = (count: number) => {
+      const records = makeRecords(count, 0);
+      return countedSteps(() => {
+        records.gatherHolder(KEY);
+        records.seeCandidate(makeCandidate('new').build(), makeNow(1000));
+        records.seeCandidate(makeCandidate('new').renewedAt(1000).build(), makeNow(1000));
+        records.dropCandidate(makeCandidate('new').build(), makeNow(1000));
+      });
+    };
+    steps(1);
+    expect(steps(MANY)).toBe(steps(1));
+  });
+});
+
+/** A clock that a test sets; the timer that was set last fires when it is told to. */
+class SetClock implements Clock {
+  time = 0;
+  fire = () => {};
+  readonly now = () => this.time;
+
+  wallTime(): bigint {
+    return BigInt(this.time) * 1000n;
+  }
+
+  setTimer(callback: () => void): () => void {
+    this.fire = callback;
+    return () => {};
+  }
+
+  random(): number {
+    return 0.5;
+  }
+}
+
+const names = (count: number) => Array.from({ length: count }, (_, index) => `lease-${index}`);
+
+describe('a queue takes as many steps for each of its keys however many there are, but for the logarithm', () => {
+  test('of keys to look at, now or later', () => {
+    expect(
+      tooFastGrowth((count) => {
+        const clock = new SetClock();
+        const queue = new Workqueue({ clock });
+        const keys = names(count);
+        return () => {
+          for (const [index, key] of keys.entries()) queue.addAt(key, 1 + ((index * 7919) % count));
+          clock.time = count + 1;
+          clock.fire();
+          for (const key of keys) {
+            void queue.next();
+            queue.add(key);
+            queue.requeue(key, clock.time + 1000);
+            queue.done(key);
+          }
+          for (const key of keys) {
+            void queue.next();
+            queue.done(key);
+          }
+        };
+      }),
+    ).toEqual([]);
+  });
+
+  test.each([
+    ['of one namespace', () => 'default'],
+    ['of as many namespaces', (name: string) => name],
+  ])('of writes to Leases %s', (_name, namespaceOf) => {
+    expect(
+      tooFastGrowth((count) => {
+        const keys = names(count).map((name) => `${namespaceOf(name)}/${name}`);
+        const ends: ((isAnswered: boolean) => void)[] = [];
+        const queue: WriteQueue = new WriteQueue({
+          clock: new SetClock(),
+          most: 32,
+          serve: (key, _urgency, seats) => {
+            for (let begun = 0; begun < Math.min(2, seats); begun++) ends.push(queue.begin(key));
+          },
+        });
+        return () => {
+          for (const [index, key] of keys.entries()) queue.want(key, 'vacant', index);
+          // Thought of anew, and more urgent.
+          for (const [index, key] of keys.entries())
+            queue.want(key, index % 3 === 0 ? 'grant' : 'expiry', index);
+          for (const [index, key] of keys.entries()) if (index % 5 === 0) queue.drop(key);
+          for (let end = ends.pop(); end; end = ends.pop()) end(true);
+        };
+      }),
+    ).toEqual([]);
+  });
+
+  test('of keys served in turn among namespaces', () => {
+    expect(
+      tooFastGrowth((count) => {
+        const turns = new FairKeys();
+        const keys = names(count);
+        return () => {
+          for (const key of keys) turns.set(key, key, 0, 0);
+          for (const key of keys) {
+            turns.shift();
+            turns.set(key, key, 1, 0);
+          }
+        };
+      }),
+    ).toEqual([]);
+  });
+});
