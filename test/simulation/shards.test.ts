@@ -1,0 +1,65 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { CANDIDATES_PER_LEASE, type Shard, ShardedWorld } from './sharded-world.ts';
+
+/**
+ * Which part of the full size is tried: with 1, 1,000,000 candidates on 100 shards, 10 at a time on the API servers of one
+ * cluster. They share these and nothing else, so that it does not matter whether ten or a hundred of them do.
+ */
+const SCALE = Number(process.env['CLE_SIM_SCALE'] ?? 0.01);
+const SHARDS = 10;
+const CLUSTERS = SCALE === 1 ? 10 : 1;
+const CANDIDATES = (1_000_000 * SCALE) / CLUSTERS;
+const LEASES_PER_SHARD = CANDIDATES / SHARDS / CANDIDATES_PER_LEASE;
+/** Seconds are enough for the small one, and a minute or so for each cluster of the full size; machines are busy. */
+const MOST_MS = SCALE === 1 ? 900_000 : 120_000;
+const RENEW_EVERY_MS = 10_000;
+/** For each Lease; a tenth of a request is its renewals, and an election takes six. */
+const REQUESTS_PER_SECOND = 0.5;
+/** One leader of ten dies, within so long. */
+const DYING = 10;
+const DEATHS_MS = 10_000;
+/** What the lock's next holder waits for: until the lock has run out, at most once more as long, and to look at it. */
+const LOCK_CHANGES_HANDS_MS = 40_000;
+
+/** What a coordinator keeps is of its own Leases and candidates, however many others have. */
+function expectOnlyOwnKept(shard: Shard): void {
+  const { plans, expectations, backoffs, memories, reasons, budgets } = shard.kept;
+  expect(Math.max(plans, memories, reasons, budgets)).toBeLessThanOrEqual(LEASES_PER_SHARD);
+  expect(Math.max(expectations, backoffs)).toBeLessThanOrEqual(LEASES_PER_SHARD * (1 + CANDIDATES_PER_LEASE));
+}
+
+describe(`${SHARDS} shards of a cluster with ${CANDIDATES} candidates, each with namespaces and a lock of its own`, () => {
+  test.each(Array.from({ length: CLUSTERS }, (_, index) => index))(
+    'elect beside each other, and one that loses its coordinator concerns no other (%i)',
+    { timeout: MOST_MS },
+    async () => {
+      const world = new ShardedWorld({
+        shards: SHARDS,
+        leasesPerShard: LEASES_PER_SHARD,
+        requestsPerSecond: REQUESTS_PER_SECOND * LEASES_PER_SHARD * SHARDS,
+        renewEveryMs: RENEW_EVERY_MS,
+      });
+      onTestFinished(() => world.close());
+      await world.runUntilLed(120_000);
+      expect(world.violations).toEqual([]);
+      expect(world.leaderless).toBe(0);
+      const coordinators = world.shards.map(({ coordinator }) => coordinator);
+      for (const shard of world.shards) expectOnlyOwnKept(shard);
+
+      const [struck, ...others] = world.shards;
+      if (!struck) throw new Error('there is no shard');
+      const since = world.clock.now();
+      struck.crashCoordinator();
+      for (const shard of world.shards) shard.crashLeaders(DYING, DEATHS_MS);
+      await world.run(DEATHS_MS);
+      await world.runUntilLed(120_000);
+      expect(world.violations).toEqual([]);
+      expect(world.leaderless).toBe(0);
+      expect(struck.coordinator).not.toBe(coordinators[0]);
+      expect(others.map(({ coordinator }) => coordinator)).toEqual(coordinators.slice(1));
+      expect(Math.max(...struck.vacanciesSince(since))).toBeLessThan(LOCK_CHANGES_HANDS_MS);
+      for (const shard of others) expect(Math.max(...shard.vacanciesSince(since))).toBeLessThan(5000);
+      for (const shard of world.shards) expectOnlyOwnKept(shard);
+    },
+  );
+});
