@@ -1,42 +1,104 @@
+import { ElectionRecords } from '../src/controller/election-records.ts';
+import { FairKeys } from '../src/controller/queue/fair-keys.ts';
 import { decideElection } from '../src/election/decide.ts';
 import { crowds, makeCrowd } from '../test/support/crowds.ts';
+import { defaultSettings, makeCandidate, makeNow } from '../test/support/election-builders.ts';
 
-// What a decision takes: `npm run bench:decisions [-- PART_OF_A_NAME [SIZES]]`. For each crowd of test/support/crowds.ts, with 1 to
-// 100,000 candidates: milliseconds of CPU time on average, and how long the quickest one took. Versions are known by then, as the
-// coordinator reads those of each candidate when it sees it.
+// What a decision takes, `npm run bench:decisions [-- PART_OF_A_NAME [SIZES]]`, for each crowd of test/support/crowds.ts; and
+// what gathering one takes, and the order in which Leases have their turn. Cells are nanoseconds of CPU time for each
+// candidate, or key. The last two columns are ratios of this run: what one of the largest size takes, as a multiple of one
+// among a hundred; and the exponent by which all of it grows with its size from there on: 1 is linear, 2 quadratic. A
+// crowd's versions are known by then, as the coordinator reads those of each candidate when it sees it.
 
-const SIZES = [1, 5, 100, 10_000, 100_000];
-const MOST_RUNS = 2000;
-const MOST_MS = 400;
+const SIZES = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000];
+/** With fewer, what there is to do once for each decision is most of it. */
+const GROWTH_FROM = 100;
+const LEAST_RUNS = 5;
+const MOST_MS = 150;
 
-function measure(decide: () => void): { readonly cpuMs: number; readonly quickestMs: number } {
-  for (let run = 0; run < 2; run++) decide();
+/** Nanoseconds of CPU time that `work` takes. */
+function measure(work: () => void): number {
+  const warmUntil = performance.now() + MOST_MS / 3;
+  do work();
+  while (performance.now() < warmUntil);
   let runs = 0;
-  let quickestMs = Number.POSITIVE_INFINITY;
-  const before = process.threadCpuUsage();
   const until = performance.now() + MOST_MS;
-  while (runs < 3 || (runs < MOST_RUNS && performance.now() < until)) {
-    const startedAt = performance.now();
-    decide();
-    quickestMs = Math.min(quickestMs, performance.now() - startedAt);
+  const before = process.threadCpuUsage();
+  while (runs < LEAST_RUNS || performance.now() < until) {
+    work();
     runs++;
   }
   const { user, system } = process.threadCpuUsage(before);
-  return { cpuMs: (user + system) / 1000 / runs, quickestMs };
+  return ((user + system) * 1000) / runs;
 }
+
+/** The slope of the line that fits best through the logarithms of what was measured. */
+function growthExponent(measured: readonly Measured[]): number {
+  const points = measured.map(({ size, ns }) => ({ x: Math.log(size), y: Math.log(ns) }));
+  const mean = (of: (point: { x: number; y: number }) => number) =>
+    points.reduce((sum, point) => sum + of(point), 0) / points.length;
+  const [meanX, meanY] = [mean(({ x }) => x), mean(({ y }) => y)];
+  return mean(({ x, y }) => (x - meanX) * (y - meanY)) / mean(({ x }) => (x - meanX) ** 2);
+}
+
+interface Measured {
+  readonly size: number;
+  readonly ns: number;
+}
+
+/** Makes work on so many. */
+type MakeWork = (size: number) => () => void;
+
+function gathering(size: number): () => void {
+  const records = new ElectionRecords(defaultSettings);
+  for (let index = 0; index < size; index++)
+    records.seeCandidate(makeCandidate(`candidate-${index}`).build(), makeNow(0));
+  return () => records.gather('kube-system/scheduler');
+}
+
+/** Each Lease of a namespace, or of as many namespaces, has one turn. */
+function turns(namespaceOf: (name: string) => string): MakeWork {
+  return (size) => {
+    const keys = Array.from({ length: size }, (_, index) => `lease-${index}`);
+    return () => {
+      const order = new FairKeys();
+      for (const [index, key] of keys.entries()) order.set(key, namespaceOf(key), 0, (index * 7919) % size);
+      while (order.shift() !== undefined);
+    };
+  };
+}
+
+const deciding = Object.entries(crowds).map(([name, crowd]): [string, MakeWork] => [
+  name,
+  (size) => {
+    const input = makeCrowd(crowd, size);
+    return () => decideElection(input, crowd.now);
+  },
+]);
+const rows: readonly [string, MakeWork][] = [
+  ...deciding,
+  ['gathering', gathering],
+  ['turns of Leases in one namespace', turns(() => 'default')],
+  ['turns of Leases in as many namespaces', turns((name) => name)],
+];
 
 const [, , only = '', sizesText] = process.argv;
 const sizes = sizesText?.split(',').map(Number) ?? SIZES;
 
+const columns = [...sizes.map(String), 'x', 'exponent'];
 process.stdout.write(
-  `${'ms a decision'.padEnd(52)}${sizes.map((size) => `${size}`.padStart(20)).join('')}\n`,
+  `${'ns of CPU time for each candidate'.padEnd(52)}${columns.map((column) => column.padStart(9)).join('')}\n`,
 );
-for (const [name, crowd] of Object.entries(crowds)) {
+for (const [name, makeWork] of rows) {
   if (!name.includes(only)) continue;
-  const cells = sizes.map((size) => {
-    const input = makeCrowd(crowd, size);
-    const { cpuMs, quickestMs } = measure(() => decideElection(input, crowd.now));
-    return `${cpuMs.toFixed(4)} ${quickestMs.toFixed(4).padStart(9)}`.padStart(20);
-  });
-  process.stdout.write(`${name.padEnd(52)}${cells.join('')}\n`);
+  const measured = sizes.map((size): Measured => ({ size, ns: measure(makeWork(size)) }));
+  const large = measured.filter(({ size }) => size >= GROWTH_FROM);
+  const [first, last] = [large[0], large.at(-1)];
+  const each = (one: Measured | undefined) => (one ? one.ns / one.size : Number.NaN);
+  const cells = [
+    ...measured.map((one) => each(one).toFixed(0)),
+    (each(last) / each(first)).toFixed(2),
+    growthExponent(large).toFixed(2),
+  ];
+  process.stdout.write(`${name.padEnd(52)}${cells.map((cell) => cell.padStart(9)).join('')}\n`);
 }

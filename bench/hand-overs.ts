@@ -4,7 +4,7 @@
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { handOverTable, spreadOf } from '../test/e2e/figures/hand-overs/hand-over-table.ts';
-import { overloads } from '../test/e2e/figures/hand-overs/load.ts';
+import { MOST, overloads } from '../test/e2e/figures/hand-overs/load.ts';
 import { measureHandOvers } from '../test/e2e/figures/hand-overs/run.ts';
 import { handOverTables } from '../test/e2e/figures/hand-overs/tables.ts';
 import { writeTable } from '../test/e2e/figures/written-figures.ts';
@@ -47,7 +47,7 @@ if (values.json !== undefined)
   await writeFile(values.json, `${JSON.stringify({ command: name, ...figures }, undefined, 2)}\n`);
 say(JSON.stringify(figures.loads));
 
-const tooMuch = overloads(figures.loads);
+const tooMuch = overloads(figures.loads, MOST);
 if (tooMuch.length > 0)
   throw new Error(`the machine was too busy for figures to be trusted:\n${tooMuch.join('\n')}`);
 const table = handOverTable(figures, rows, reference);

@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { ElectionRecords } from '../src/controller/election-records.ts';
 import { decodeLease } from '../src/coordination/lease.ts';
 import { decodeLeaseCandidate } from '../src/coordination/lease-candidate.ts';
@@ -8,16 +9,31 @@ import type { KubernetesObject } from '../src/kubernetes/objects.ts';
 import { type Decoder, ObjectStore } from '../src/kubernetes/store.ts';
 import { parseWatchEvent } from '../src/kubernetes/watch-event.ts';
 import { LineSplitter } from '../src/kubernetes/watch-lines.ts';
+import type { ControlPlane } from '../test/control-plane/control-plane.ts';
+import { type Coordinator, startCoordinator } from '../test/e2e/coordinator.ts';
+import { type MeasuredStart, measureStart } from '../test/e2e/figures/measured-start.ts';
+import { writeTable } from '../test/e2e/figures/written-figures.ts';
 import { defaultSettings } from '../test/support/election-builders.ts';
+import { startFilledPlane } from './filled-plane.ts';
 
-// What an object costs in memory that is kept, `npm run bench:memory`: everything is listed, and then changes twice, as
-// over a watch. Fails when it is more than a Lease or a candidate may cost. The number of Leases can be given; there are
-// five candidates for each.
+// What Leases and candidates cost in memory, `npm run bench:memory`, 10 minutes: first each of them by itself, when everything
+// is listed and then changes twice, as over a watch; it fails when that is more than one may cost. Then the built program with
+// real API servers' Leases, 5 candidates for each: how soon it is ready, for how long that holds the event loop, and what memory
+// it has. `--objects 2000` leaves that out, and has so many Leases.
 
-const LEASES = Number(process.argv[2] ?? 10_000);
+const { values } = parseArgs({
+  options: {
+    objects: { type: 'string' },
+    leases: { type: 'string', default: '0,100,1000,10000' },
+    rounds: { type: 'string', default: '3' },
+    /** How long an active coordinator rests before its memory is read, in seconds. */
+    rest: { type: 'string', default: '20' },
+  },
+});
+const LEASES = Number(values.objects ?? 10_000);
 const CANDIDATES = 5 * LEASES;
 const PAGE = 500;
-const MOST_BYTES = 4096;
+const MOST_BYTES = 1200;
 const STARTED_AT = BigInt(Date.UTC(2026, 0, 1)) * 1000n;
 
 const collectGarbage = globalThis.gc;
@@ -92,9 +108,9 @@ function fill<T>(
   for (let first = 0; first < count; first += PAGE) {
     const page = Array.from({ length: Math.min(PAGE, count - first) }, (_, at) => make(first + at, 0));
     const { items: read } = JSON.parse(JSON.stringify({ items: page })) as { items: KubernetesObject[] };
-    replacement.add(read);
+    for (const { object } of replacement.add(read)) take(object, 0);
   }
-  for (const { object } of replacement.complete()) take(object, 0);
+  replacement.complete();
   for (const revision of [1, 2]) {
     const lines = new LineSplitter(1 << 24);
     for (let first = 0; first < count; first += 20) {
@@ -144,3 +160,74 @@ if (Math.max(perCandidate, perLease) > MOST_BYTES) {
   process.stderr.write(`that is more than ${MOST_BYTES} bytes\n`);
   process.exitCode = 1;
 }
+
+const rows: readonly (readonly [string, (start: MeasuredStart) => number, (value: number) => string])[] = [
+  ['from the start to ready', ({ readyMs }) => readyMs, seconds],
+  ['... of the processor, until then', ({ readyCpuMs }) => readyCpuMs, seconds],
+  ['the event loop was held, from `Started` to ready, at most', ({ heldMs }) => heldMs, milliseconds],
+  ['... of the processor', ({ heldCpuMs }) => heldCpuMs, milliseconds],
+  ['memory (RSS) when active and at rest', ({ restRss }) => restRss, mebibytes],
+  ['... at most, since the start', ({ mostRss }) => mostRss, mebibytes],
+  ['... of that, in use in the heap', ({ heapUsed }) => heapUsed, mebibytes],
+];
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+function milliseconds(ms: number): string {
+  return `${ms.toFixed(0)} ms`;
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.round(bytes / 2 ** 20)} MiB`;
+}
+
+function spread(found: readonly number[], text: (value: number) => string): string {
+  const sorted = found.toSorted((a, b) => a - b);
+  const middle = sorted[Math.ceil(sorted.length / 2) - 1];
+  return [sorted[0], middle, sorted.at(-1)].map((value) => text(value ?? Number.NaN)).join(' / ');
+}
+
+const main = new URL('../dist/main.js', import.meta.url);
+
+async function measureOnce({ kubeconfig, directory }: ControlPlane): Promise<MeasuredStart> {
+  let coordinator: Coordinator | undefined;
+  const startWith = async (nodeArgs: readonly string[]) => {
+    coordinator = await startCoordinator(kubeconfig, ['--log-level', 'info'], { main, nodeArgs });
+    return coordinator;
+  };
+  try {
+    return await measureStart(startWith, directory, Number(values.rest) * 1000);
+  } finally {
+    await coordinator?.stop();
+  }
+}
+
+async function measureProgram(): Promise<void> {
+  const filled = await startFilledPlane();
+  const columns: { readonly leases: number; readonly starts: MeasuredStart[] }[] = [];
+  try {
+    for (const leases of values.leases.split(',').map(Number)) {
+      await filled.fillTo(leases);
+      const starts: MeasuredStart[] = [];
+      for (let round = 0; round < Number(values.rounds); round++) {
+        starts.push(await measureOnce(filled.plane));
+        process.stderr.write(`${leases}: ${JSON.stringify(starts.at(-1))}\n`);
+      }
+      columns.push({ leases, starts });
+    }
+  } finally {
+    await filled.stop();
+  }
+  const header = ['', ...columns.map(({ leases }) => `${leases.toLocaleString('en')} x 5`)];
+  const lines = rows.map(([what, of, text]) => [
+    what,
+    ...columns.map(({ starts }) => spread(starts.map(of), text)),
+  ]);
+  const table = [header, header.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`);
+  process.stdout.write(`${table.join('\n')}\n`);
+  if (process.env['CLE_WRITE_FIGURES'] === '1') await writeTable('memory', table.join('\n'));
+}
+
+if (values.objects === undefined) await measureProgram();

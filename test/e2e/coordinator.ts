@@ -10,7 +10,7 @@ import type { LogLine } from '../support/log-line.ts';
 /** The ServiceAccount of deploy/rbac.yaml. */
 const serviceAccount = { namespace: 'kube-system', name: 'coordinated-leader-election' } as const;
 
-/** A replica of the coordinator, running as a process of its own from `src/main.ts`. */
+/** A replica of the coordinator, running as a process of its own, from `src/main.ts` unless told otherwise. */
 export interface Coordinator {
   readonly pid: number;
   /** Everything logged so far. */
@@ -54,19 +54,41 @@ export async function createRole(
   }
 }
 
+/** What runs a replica. */
+export interface CoordinatorProgram {
+  readonly main: URL;
+  /** Options of Node. */
+  readonly nodeArgs?: readonly string[];
+}
+
+const fromSource: CoordinatorProgram = { main: new URL('../../src/main.ts', import.meta.url) };
+
 /** Starts a replica with `kubeconfig` and more arguments of `run`. It is not ready yet: see {@link untilActive}. */
 export async function startCoordinator(
   kubeconfig: string,
   args: readonly string[] = [],
+  { main, nodeArgs = [] }: CoordinatorProgram = fromSource,
 ): Promise<Coordinator> {
-  const main = new URL('../../src/main.ts', import.meta.url).pathname;
   const child = spawn(
     process.execPath,
-    [main, 'run', '--kubeconfig', kubeconfig, '--listen', '127.0.0.1:0', '--log-level', 'debug', ...args],
+    [
+      ...nodeArgs,
+      main.pathname,
+      'run',
+      '--kubeconfig',
+      kubeconfig,
+      '--listen',
+      '127.0.0.1:0',
+      '--log-level',
+      'debug',
+      ...args,
+    ],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
   // A test that crashes must leave nothing behind.
-  process.once('exit', () => child.kill('SIGKILL'));
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
   const log: LogLine[] = [];
   const listeners = new Set<(line: LogLine) => void>();
   let rest = '';

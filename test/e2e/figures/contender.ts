@@ -46,29 +46,28 @@ export interface Contender {
   stop(): Promise<void>;
 }
 
-/** Both start alike; where this controller is measured it then takes over, and the built-in one stands by. */
-export async function startContender(name: ContenderName): Promise<Contender> {
+/** A control plane that records what coordinators ask of it. */
+export interface AuditedPlane {
+  readonly plane: ControlPlane;
+  /** Requests about Leases and candidates of a namespace, received in [from, to), ms since the epoch; no watches. */
+  calls(
+    of: 'built-in' | 'service account',
+    namespace: string,
+    from: number,
+    to: number,
+  ): Promise<readonly AuditedRequest[]>;
+  stop(): Promise<void>;
+}
+
+/** The built-in coordinator of a fresh control plane may not act yet: see {@link untilBuiltInActs}. */
+export async function startAuditedPlane(): Promise<AuditedPlane> {
   // What the candidates do is not recorded at all: there is far more of it, and it would slow the server down.
   const audit = await prepareAuditLog([{ level: 'Metadata', users: [builtIn, ours] }]);
   const plane = await startControlPlane({ extraApiServerArgs: audit.apiServerArgs });
-  const coordinator =
-    name === 'this controller'
-      ? await startCoordinator(await installRole(plane), ['--log-level', 'info'])
-      : undefined;
-  if (coordinator) await untilActive(coordinator);
-  else await untilBuiltInActs(plane);
-  const counted = coordinator ? ours : builtIn;
   return {
-    name,
     plane,
-    pid: coordinator?.pid ?? plane.apiServer.pid,
-    logged() {
-      const text = coordinator
-        ? coordinator.log.map((line) => `${JSON.stringify(line)}\n`).join('')
-        : plane.apiServer.logs();
-      return { lines: text.split('\n').length - 1, bytes: Buffer.byteLength(text) };
-    },
-    async calls(namespace, from, to) {
+    async calls(of, namespace, from, to) {
+      const counted = of === 'built-in' ? builtIn : ours;
       const requests = await audit.requests();
       return requests.filter(
         ({ verb, user, receivedAt, ...request }) =>
@@ -79,19 +78,47 @@ export async function startContender(name: ContenderName): Promise<Contender> {
           receivedAt < to,
       );
     },
-    async clear(namespace) {
-      await deleteAll(plane, candidatesPath({ namespace }));
-      await deleteAll(plane, leasesPath(namespace));
-    },
     async stop() {
-      await coordinator?.stop();
       await plane.stop();
       await audit.remove();
     },
   };
 }
 
-async function untilBuiltInActs(plane: ControlPlane): Promise<void> {
+/** Both start alike; where this controller is measured it then takes over, and the built-in one stands by. */
+export async function startContender(name: ContenderName): Promise<Contender> {
+  const { plane, ...audited } = await startAuditedPlane();
+  const coordinator =
+    name === 'this controller'
+      ? await startCoordinator(await installRole(plane), ['--log-level', 'info'])
+      : undefined;
+  if (coordinator) await untilActive(coordinator);
+  else await untilBuiltInActs(plane);
+  return {
+    name,
+    plane,
+    pid: coordinator?.pid ?? plane.apiServer.pid,
+    logged() {
+      const text = coordinator
+        ? coordinator.log.map((line) => `${JSON.stringify(line)}\n`).join('')
+        : plane.apiServer.logs();
+      return { lines: text.split('\n').length - 1, bytes: Buffer.byteLength(text) };
+    },
+    calls: (namespace, from, to) =>
+      audited.calls(coordinator ? 'service account' : 'built-in', namespace, from, to),
+    async clear(namespace) {
+      await deleteAll(plane, candidatesPath({ namespace }));
+      await deleteAll(plane, leasesPath(namespace));
+    },
+    async stop() {
+      await coordinator?.stop();
+      await audited.stop();
+    },
+  };
+}
+
+/** Waits until the built-in coordinator of a fresh control plane has its lock. */
+export async function untilBuiltInActs(plane: ControlPlane): Promise<void> {
   await eventually(async () => {
     const lock = await readLease(plane, coordinatorLease).catch(() => undefined);
     return lock?.spec.holderIdentity || undefined;

@@ -64,6 +64,7 @@ function crowd(count: number): readonly SimProgram[] {
     lease,
     emulationVersion: `1.${BEST + (index % 5)}.0`,
     isSilent: true,
+    renewedAgoMs: 60_000,
   }));
 }
 

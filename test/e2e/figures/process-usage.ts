@@ -10,12 +10,12 @@ export interface ProcessUsage {
 
 const SAMPLE_EVERY_MS = 500;
 /** What Linux counts a process's time in, on every machine. */
-const TICKS_PER_SECOND = 100;
+const TICK_MS = 10;
 
 /** Looks at a process from now on; the returned function tells of the time since. Needs the /proc of Linux. */
 export async function watchUsage(pid: number): Promise<() => Promise<ProcessUsage>> {
   const startedAt = performance.now();
-  const ticksBefore = await readCpuTicks(pid);
+  const cpuMsBefore = await readCpuMs(pid);
   let maxRssBytes = (await readMemory(pid)).rss;
   const sampling = setInterval(() => {
     readMemory(pid).then(
@@ -27,16 +27,17 @@ export async function watchUsage(pid: number): Promise<() => Promise<ProcessUsag
   }, SAMPLE_EVERY_MS);
   return async () => {
     clearInterval(sampling);
-    const seconds = (performance.now() - startedAt) / 1000;
-    const ticks = (await readCpuTicks(pid)) - ticksBefore;
-    return { maxRssBytes, cpus: ticks / TICKS_PER_SECOND / seconds };
+    const cpuMs = (await readCpuMs(pid)) - cpuMsBefore;
+    return { maxRssBytes, cpus: cpuMs / (performance.now() - startedAt) };
   };
 }
 
 /** What a process has in memory, in bytes. */
 export interface ProcessMemory {
   readonly rss: number;
-  /** Of that, what is not a page of a file, which processes with the same program share. */
+  /** The most that `rss` has been since the process started. */
+  readonly mostRss: number;
+  /** Of `rss`, what is not a page of a file, which processes with the same program share. */
   readonly anonymous: number;
 }
 
@@ -45,12 +46,13 @@ export async function readMemory(pid: number): Promise<ProcessMemory> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   const bytesOf = (field: string) =>
     Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) * 1024;
-  return { rss: bytesOf('VmRSS'), anonymous: bytesOf('RssAnon') };
+  return { rss: bytesOf('VmRSS'), mostRss: bytesOf('VmHWM'), anonymous: bytesOf('RssAnon') };
 }
 
-async function readCpuTicks(pid: number): Promise<number> {
+/** The processor time of all threads of a process so far, in milliseconds: tens of them. Needs the /proc of Linux. */
+export async function readCpuMs(pid: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8');
   // Its second field, the program's name in brackets, may hold anything; user and system time are the 14th and 15th.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return Number(fields[11]) + Number(fields[12]);
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }

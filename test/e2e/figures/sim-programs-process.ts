@@ -1,6 +1,7 @@
 // Plays the programs of sim-programs.ts, which starts it and talks to it.
 import { readFile } from 'node:fs/promises';
 import { Agent } from 'node:https';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiRequest } from '../../control-plane/api-request.ts';
 import {
@@ -18,9 +19,6 @@ import { followObjects } from '../../control-plane/followed-objects.ts';
 import type { WatchedCandidate, WatchedLease } from '../../control-plane/watched-objects.ts';
 import { obey } from './commanded-process.ts';
 import type { Command, SimProgram, SimSite } from './sim-programs.ts';
-
-/** That of Kubernetes' components; client-go's holders write theirs whatever duration they were granted. */
-const LEASE_DURATION_SECONDS = 15;
 
 /** client-go looks every 2 s, times a random 1 to 2.2: by then it has seen that it was granted a Lease. */
 const LONGEST_LOOK_MS = 4_400;
@@ -46,7 +44,7 @@ const { namespace } = site;
 const plane = await connect();
 const alive = new Map<string, SimProgram>();
 const seats = new Map<string, Seat>();
-let renewEveryMs = 0;
+let { renewEveryMs, leaseDurationSeconds } = { renewEveryMs: 0, leaseDurationSeconds: 15 };
 let acks = 0;
 
 async function connect(): Promise<CoordinationServer> {
@@ -127,7 +125,7 @@ async function renew(seat: Seat): Promise<void> {
   const spec = {
     ...seat.object.spec,
     renewTime: microTime(),
-    leaseDurationSeconds: LEASE_DURATION_SECONDS,
+    leaseDurationSeconds,
   };
   const wasRenewed = await writeLease(seat, spec);
   seat.renewing = undefined;
@@ -156,7 +154,7 @@ async function start(programs: readonly SimProgram[]): Promise<void> {
       { namespace, name: lease },
       {
         holderIdentity: name,
-        leaseDurationSeconds: LEASE_DURATION_SECONDS,
+        leaseDurationSeconds,
         acquireTime: now,
         renewTime: now,
         strategy: 'OldestEmulationVersion',
@@ -165,14 +163,14 @@ async function start(programs: readonly SimProgram[]): Promise<void> {
     // Whoever is told that they have started may have one crash before the watch has told of its Lease.
     seeLease(created);
   });
-  await inTurn(programs, ({ name, lease, emulationVersion, isSilent }) =>
+  await inTurn(programs, ({ name, lease, emulationVersion, renewedAgoMs = 0 }) =>
     createCandidate(plane, {
       namespace,
       name,
       lease,
       binaryVersion: '1.40.0',
       emulationVersion,
-      renewedAgoMs: isSilent ? 60_000 : 0,
+      renewedAgoMs,
     }),
   );
 }
@@ -223,8 +221,10 @@ async function stop(name: string): Promise<Seat> {
 
 async function execute(command: Command): Promise<number> {
   switch (command.op) {
+    case 'pace':
+      ({ renewEveryMs, leaseDurationSeconds = 15 } = command.pace);
+      return 0;
     case 'start':
-      ({ renewEveryMs } = command);
       await start(command.programs);
       return 0;
     case 'crash':
@@ -236,6 +236,11 @@ async function execute(command: Command): Promise<number> {
       return 0;
     case 'countAcks':
       return acks;
+    case 'lateness': {
+      const late = delay.percentile(99) / 1e6 - delayResolutionMs;
+      delay.reset();
+      return Math.max(0, late);
+    }
   }
 }
 
@@ -247,6 +252,10 @@ async function follow(): Promise<void> {
     if (type !== 'DELETED') answerPing(object);
   });
 }
+
+const delayResolutionMs = 5;
+const delay = monitorEventLoopDelay({ resolution: delayResolutionMs });
+delay.enable();
 
 const following = follow();
 obey<Command>(async (command) => {

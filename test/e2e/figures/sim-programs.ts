@@ -9,17 +9,28 @@ export interface SimProgram {
   readonly emulationVersion: string;
   /** Whether it holds its Lease from the start. */
   readonly isHolder?: boolean;
-  /** One that is silent has a LeaseCandidate, last renewed a minute ago, that answers nothing. */
+  /** One that is silent has a LeaseCandidate that answers nothing. */
   readonly isSilent?: boolean;
+  /** How long ago its LeaseCandidate says, when it is created, that it last renewed; default 0. */
+  readonly renewedAgoMs?: number;
 }
 
 /** What is asked of the process that plays them; each is answered once it has taken effect. */
 export type Command =
-  | { readonly op: 'start'; readonly programs: readonly SimProgram[]; readonly renewEveryMs: number }
+  | { readonly op: 'pace'; readonly pace: Pace }
+  | { readonly op: 'start'; readonly programs: readonly SimProgram[] }
   | { readonly op: 'crash'; readonly name: string }
   | { readonly op: 'release'; readonly name: string }
   | { readonly op: 'remove'; readonly names: readonly string[] }
-  | { readonly op: 'countAcks' };
+  | { readonly op: 'countAcks' }
+  | { readonly op: 'lateness' };
+
+/** How holders renew. */
+export interface Pace {
+  readonly renewEveryMs: number;
+  /** What a holder writes, whatever duration it was granted; default 15, that of Kubernetes' components. */
+  readonly leaseDurationSeconds?: number;
+}
 
 /** Where they play. */
 export interface SimSite {
@@ -35,8 +46,12 @@ export interface SimSite {
  * granted when a client-go elector would.
  */
 export interface SimPrograms {
-  /** Creates the Leases that have a holder, then the candidates. Holders renew every so often, later ones too. */
-  start(programs: readonly SimProgram[], renewEveryMs: number): Promise<void>;
+  /** The process that plays them. */
+  readonly pid: number;
+  /** From their next renewal on all holders renew like this, later ones too. */
+  pace(pace: Pace): Promise<void>;
+  /** Creates the Leases that have a holder, then the candidates, in this order and as fast as the server takes them. */
+  start(programs: readonly SimProgram[], renewEveryMs?: number): Promise<void>;
   /** From now on it renews and answers nothing. Resolves to when the Lease that it holds expires, in ms since the epoch. */
   crash(name: string): Promise<number>;
   /** Empties its Lease and ends, as programs do that exit: its LeaseCandidate stays, and answers nothing. */
@@ -45,6 +60,8 @@ export interface SimPrograms {
   remove(names: readonly string[]): Promise<void>;
   /** How many pings have been answered so far. */
   countAcks(): Promise<number>;
+  /** By how much, in ms, its event loop was late in one case of a hundred since this was asked last. */
+  lateness(): Promise<number>;
   /** Ends the process, and so crashes all. */
   stop(): Promise<void>;
 }
@@ -54,13 +71,20 @@ export async function startSimPrograms(plane: CoordinationServer, namespace: str
   const { url, caFile, adminToken } = plane;
   const site: SimSite = { url, caFile, adminToken, namespace };
   const script = new URL('./sim-programs-process.ts', import.meta.url);
-  const { send, kill } = startCommanded<Command>(script, site);
+  const { pid, send, kill } = startCommanded<Command>(script, site);
+  const pace: SimPrograms['pace'] = (pace) => send({ op: 'pace', pace }).then(() => {});
   return {
-    start: (programs, renewEveryMs) => send({ op: 'start', programs, renewEveryMs }).then(() => {}),
+    pid,
+    pace,
+    async start(programs, renewEveryMs) {
+      if (renewEveryMs !== undefined) await pace({ renewEveryMs });
+      await send({ op: 'start', programs });
+    },
     crash: (name) => send({ op: 'crash', name }),
     release: (name) => send({ op: 'release', name }).then(() => {}),
     remove: (names) => send({ op: 'remove', names }).then(() => {}),
     countAcks: () => send({ op: 'countAcks' }),
+    lateness: () => send({ op: 'lateness' }),
     stop: kill,
   };
 }

@@ -2,6 +2,7 @@
 export interface Distribution {
   readonly count: number;
   readonly p50: number;
+  readonly p90: number;
   readonly p99: number;
   readonly max: number;
 }
@@ -13,6 +14,7 @@ export function distributionOf(values: readonly number[]): Distribution {
   return {
     count: sorted.length,
     p50: quantile(sorted, 0.5),
+    p90: quantile(sorted, 0.9),
     p99: quantile(sorted, 0.99),
     max: quantile(sorted, 1),
   };

@@ -12,7 +12,7 @@ export interface Load {
 }
 
 /** With more than that, figures would tell of the machine, and not of what is measured. */
-const MOST: Load = { busy: 0.9, harnessLateMs: 25, programsLateMs: 25 };
+export const MOST: Load = { busy: 0.9, harnessLateMs: 25, programsLateMs: 25 };
 
 const RESOLUTION_MS = 5;
 
@@ -33,12 +33,15 @@ export async function watchLoad(lateness: () => Promise<number>): Promise<() => 
   };
 }
 
-/** What was too much in any phase, described; none where the figures can be trusted. */
-export function overloads(loads: Readonly<Record<string, Load>>): readonly string[] {
-  return Object.entries(loads).flatMap(([phase, load]) =>
-    (Object.keys(MOST) as (keyof Load)[])
-      .filter((measure) => load[measure] > MOST[measure])
-      .map((measure) => `${phase}: ${measure} ${load[measure].toFixed(2)}, at most ${MOST[measure]}`),
+/** What was more than `most` in any phase, described; none where the figures can be trusted. */
+export function overloads<M extends string>(
+  loads: Readonly<Record<string, Readonly<Record<M, number>>>>,
+  most: Readonly<Record<M, number>>,
+): readonly string[] {
+  return Object.entries<Readonly<Record<M, number>>>(loads).flatMap(([phase, load]) =>
+    (Object.keys(most) as M[])
+      .filter((measure) => load[measure] > most[measure])
+      .map((measure) => `${phase}: ${measure} ${load[measure].toFixed(2)}, at most ${most[measure]}`),
   );
 }
 

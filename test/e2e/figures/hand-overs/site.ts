@@ -1,12 +1,7 @@
 import type { CandidateApiVersion } from '../../../../src/coordination/candidate-sources.ts';
 import { installCandidateResource } from '../../../control-plane/candidate-resource.ts';
-import {
-  candidatePath,
-  coordinatorLease,
-  createNamespaces,
-  readLease,
-} from '../../../control-plane/cluster-objects.ts';
-import { type ControlPlane, startControlPlane } from '../../../control-plane/control-plane.ts';
+import { candidatePath, createNamespaces } from '../../../control-plane/cluster-objects.ts';
+import { startControlPlane } from '../../../control-plane/control-plane.ts';
 import type { CoordinationPlane } from '../../../control-plane/coordination-plane.ts';
 import {
   type WatchedLease,
@@ -14,8 +9,8 @@ import {
   watchLeases,
 } from '../../../control-plane/watched-objects.ts';
 import { type AuditedRequest, prepareAuditLog } from '../../audit-log.ts';
-import { eventually, installRole, startCoordinator, untilActive } from '../../coordinator.ts';
-import type { ContenderName } from '../contender.ts';
+import { installRole, startCoordinator, untilActive } from '../../coordinator.ts';
+import { type ContenderName, untilBuiltInActs } from '../contender.ts';
 
 /** A coordinator, on a control plane of its own. */
 export interface Site {
@@ -88,11 +83,4 @@ export async function siteOn(plane: CoordinationPlane, candidates: CandidateApiV
     },
     stop: async () => leases.stop(),
   };
-}
-
-async function untilBuiltInActs(plane: ControlPlane): Promise<void> {
-  await eventually(async () => {
-    const lock = await readLease(plane, coordinatorLease).catch(() => undefined);
-    return lock?.spec.holderIdentity || undefined;
-  }, 'the built-in controller has its lock');
 }

@@ -1,0 +1,273 @@
+// Is the limit of limit.ts, which starts it and talks to it.
+
+import type { ApiRequest } from '../../../../src/kubernetes/client.ts';
+import { createClient } from '../../../../src/kubernetes/client.ts';
+import { loadKubeConfig } from '../../../../src/kubernetes/kubeconfig.ts';
+import type { KubernetesObject } from '../../../../src/kubernetes/objects.ts';
+import { parseWatchEvent } from '../../../../src/kubernetes/watch-event.ts';
+import { LineSplitter } from '../../../../src/kubernetes/watch-lines.ts';
+import { systemClock } from '../../../../src/support/system-clock.ts';
+import {
+  candidatePath,
+  candidatesPath,
+  leasePath,
+  leasesPath,
+  microTime,
+} from '../../../control-plane/cluster-objects.ts';
+import { BEST, candidateName, leaseOf } from '../casts.ts';
+import { obey } from '../commanded-process.ts';
+import type { LimitCommand, LimitSite } from './limit.ts';
+
+/** As many as the coordinator has. */
+const CONNECTIONS = 32;
+
+/** For so long a sign of life counts. */
+const FRESH_MS = 5_000;
+
+/** How long before the expiry of a Lease whose holder has missed its renewals its next holder is pinged, of its duration. */
+const PINGED_AHEAD = 1 / 3;
+
+/** What a grant says until its holder renews it. */
+const GRANTED_SECONDS = 10;
+
+interface LeaseObject extends KubernetesObject {
+  readonly spec: {
+    readonly holderIdentity?: string;
+    readonly leaseDurationSeconds?: number;
+    readonly leaseTransitions?: number;
+    readonly renewTime?: string;
+  };
+}
+
+interface CandidateObject extends KubernetesObject {
+  readonly spec: { readonly leaseName: string; readonly renewTime?: string };
+}
+
+/** A Lease that there is, or will be as soon as the write that is under way has been answered. */
+interface Seat {
+  object: LeaseObject | undefined;
+  /** When its renewTime was seen first: a Lease's duration counts from then (rule 8). In milliseconds, by performance.now(). */
+  renewalSeenAt: number;
+  holder: string;
+  timer: NodeJS.Timeout | undefined;
+  /** The renewTime for the expiry of which its next holder has been pinged. */
+  pingedFor: string | undefined;
+}
+
+function emptySeat(): Seat {
+  return { object: undefined, renewalSeenAt: 0, holder: '', timer: undefined, pingedFor: undefined };
+}
+
+const { kubeconfig, namespace } = JSON.parse(process.argv[2] ?? '') as LimitSite;
+const client = createClient({
+  kubeConfig: loadKubeConfig({ kubeconfig, env: {} }),
+  clock: systemClock,
+  userAgent: 'the-limit',
+  connections: CONNECTIONS,
+});
+const seats = new Map<string, Seat>();
+const candidates = new Map<string, CandidateObject>();
+
+function patch(path: string, body: object): ApiRequest {
+  return { method: 'PATCH', path, contentType: 'application/merge-patch+json', body };
+}
+
+async function ping(name: string): Promise<void> {
+  const candidate = candidates.get(name);
+  if (!candidate) return;
+  const { uid, resourceVersion } = candidate.metadata;
+  await client.request(
+    patch(candidatePath({ namespace, name }), {
+      metadata: { uid, resourceVersion },
+      spec: { pingTime: microTime() },
+    }),
+  );
+}
+
+function grantTo(holder: string, leaseTransitions: number) {
+  const now = microTime();
+  return {
+    holderIdentity: holder,
+    leaseDurationSeconds: GRANTED_SECONDS,
+    acquireTime: now,
+    renewTime: now,
+    leaseTransitions,
+    strategy: 'OldestEmulationVersion',
+  };
+}
+
+/** Holders only ever give way to the next best. */
+function successorOf(holder: string): string {
+  const lease = leaseOf(holder);
+  return candidateName(lease, Number(holder.slice(lease.length + 1)) + 1);
+}
+
+async function create(lease: string): Promise<void> {
+  const holder = candidateName(lease, BEST);
+  await client.request({
+    method: 'POST',
+    path: leasesPath(namespace),
+    body: {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { namespace, name: lease },
+      spec: grantTo(holder, 0),
+    },
+  });
+}
+
+async function grant(object: LeaseObject, holder: string): Promise<void> {
+  const { name, uid, resourceVersion } = object.metadata;
+  const { leaseTransitions = 0 } = object.spec;
+  await client.request(
+    patch(leasePath({ namespace, name }), {
+      metadata: { uid, resourceVersion },
+      spec: { ...grantTo(holder, leaseTransitions + 1), preferredHolder: null },
+    }),
+  );
+}
+
+async function seeCandidate(candidate: CandidateObject): Promise<void> {
+  const { name } = candidate.metadata;
+  const { leaseName, renewTime = '' } = candidate.spec;
+  candidates.set(name, candidate);
+  if (seats.has(leaseName)) return;
+  const isFresh = Date.now() - Date.parse(renewTime) < FRESH_MS;
+  seats.set(leaseName, emptySeat());
+  if (!isFresh) await ping(name);
+  await create(leaseName);
+}
+
+async function seeLease(object: LeaseObject): Promise<void> {
+  const { name } = object.metadata;
+  const seat = seats.get(name) ?? emptySeat();
+  seats.set(name, seat);
+  const former = seat.holder;
+  // The timer is set anew where it would be late; otherwise it sets itself anew when it is due.
+  if (seat.object?.spec.leaseDurationSeconds !== object.spec.leaseDurationSeconds) {
+    clearTimeout(seat.timer);
+    seat.timer = undefined;
+  }
+  if (seat.object?.spec.renewTime !== object.spec.renewTime) seat.renewalSeenAt = performance.now();
+  seat.object = object;
+  seat.holder = object.spec.holderIdentity || former;
+  if (object.spec.holderIdentity) {
+    seat.timer ??= setTimeout(() => void whenDue(seat).catch(report), untilDue(seat));
+    return;
+  }
+  clearTimeout(seat.timer);
+  seat.timer = undefined;
+  if (former === '') return;
+  const next = successorOf(former);
+  await ping(next);
+  await grant(object, next);
+}
+
+/** How long until its next holder is to be pinged or, once it was, to be given the Lease. */
+function untilDue({ object, renewalSeenAt, pingedFor }: Seat): number {
+  if (!object) return 0;
+  const { renewTime, leaseDurationSeconds = 0 } = object.spec;
+  const aheadMs = pingedFor === renewTime ? 0 : leaseDurationSeconds * 1000 * PINGED_AHEAD;
+  return renewalSeenAt + leaseDurationSeconds * 1000 - aheadMs - performance.now();
+}
+
+async function whenDue(seat: Seat): Promise<void> {
+  seat.timer = undefined;
+  const { object } = seat;
+  // It has been released, or renewed since the timer was set.
+  if (!object?.spec.holderIdentity) return;
+  const remaining = untilDue(seat);
+  if (remaining <= 0) {
+    const next = successorOf(object.spec.holderIdentity);
+    if (seat.pingedFor === object.spec.renewTime) return grant(object, next);
+    seat.pingedFor = object.spec.renewTime;
+    void ping(next).catch(report);
+  }
+  // A timer of Node's may be early by a part of a millisecond.
+  seat.timer = setTimeout(() => void whenDue(seat).catch(report), Math.max(0, Math.ceil(untilDue(seat))));
+}
+
+/** A write that fails is a wait that does not end: it is measured as such. */
+function report(error: unknown): void {
+  process.stderr.write(`the limit: ${String(error)}\n`);
+}
+
+/** Tells `see` of what there is and of each change. */
+async function follow<T extends KubernetesObject>(
+  path: string,
+  see: (object: T) => Promise<void>,
+): Promise<void> {
+  const list = (await client.request({ method: 'GET', path })) as {
+    items?: readonly T[];
+    metadata?: { resourceVersion?: string };
+  };
+  for (const item of list.items ?? []) void see(item).catch(report);
+  let resourceVersion = list.metadata?.resourceVersion ?? '';
+  const watchOn = async () => {
+    const events = await client.stream({ method: 'GET', path, query: { watch: '1', resourceVersion } });
+    return async () => {
+      const lines = new LineSplitter(1 << 22);
+      for await (const chunk of events) {
+        for (const line of lines.push(chunk)) {
+          const event = parseWatchEvent(line, path);
+          if (event.type === 'BOOKMARK') continue;
+          resourceVersion = event.object.metadata.resourceVersion ?? resourceVersion;
+          if (event.type !== 'DELETED') void see(event.object as T).catch(report);
+        }
+      }
+    };
+  };
+  let read = await watchOn();
+  void (async () => {
+    for (;;) {
+      await read();
+      read = await watchOn();
+    }
+  })();
+}
+
+/** Opens all connections and has the code compiled: a limit has no first time. */
+async function warmUp(): Promise<void> {
+  const path = leasesPath('default');
+  const names = Array.from({ length: CONNECTIONS }, (_, index) => `warm-up-${index}`);
+  const spec = grantTo('nobody', 0);
+  await Promise.all(
+    names.map(async (name) => {
+      const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name }, spec };
+      await client.request({ method: 'POST', path, body });
+      for (let turn = 0; turn < 20; turn += 1)
+        await client.request(
+          patch(leasePath({ namespace: 'default', name }), { spec: grantTo('nobody', turn) }),
+        );
+    }),
+  );
+}
+
+/** As many objects at a time as the coordinator asks for. */
+const PAGE = 500;
+
+interface Page {
+  readonly metadata?: { readonly continue?: string };
+}
+
+async function listPages(resource: string): Promise<void> {
+  let next: string | undefined;
+  do {
+    const query = { limit: PAGE, ...(next && { continue: next }) };
+    const path = `/apis/coordination.k8s.io/${resource}`;
+    const page = (await client.request({ method: 'GET', path, query })) as Page;
+    next = page.metadata?.continue;
+  } while (next);
+}
+
+obey<LimitCommand>(async ({ op }) => {
+  const startedAt = performance.now();
+  if (op === 'list') {
+    await Promise.all([listPages('v1/leases'), listPages('v1beta1/leasecandidates')]);
+  } else {
+    await warmUp();
+    await follow<LeaseObject>(leasesPath(namespace), seeLease);
+    await follow<CandidateObject>(candidatesPath({ namespace }), seeCandidate);
+  }
+  return performance.now() - startedAt;
+});
