@@ -153,7 +153,7 @@ export async function listObjects(
     signal,
     begin: () => {
       objects = [];
-      return (items) => objects.push(...items.filter(isKubernetesObject));
+      return (items) => void objects.push(...items.filter(isKubernetesObject));
     },
   });
   return objects;

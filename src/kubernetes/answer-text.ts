@@ -1,5 +1,6 @@
-import type { Readable } from 'node:stream';
+import { pipeline, type Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { createGunzip } from 'node:zlib';
 import type { IncomingAnswer, WholeAnswer } from './channel.ts';
 
 /** What is read of the answer to a request that failed, in bytes: far more than an API server explains, and little enough to hold many of. */
@@ -8,6 +9,18 @@ export const MOST_ERROR_BYTES = 1024 * 1024;
 /** Redirects are not followed, as they could take credentials elsewhere. */
 export function isSuccess(statusCode: number): boolean {
   return statusCode < 300;
+}
+
+/** What comes out of a compressed answer at a time, in bytes: items of a list by the dozen. */
+const PIECE_BYTES = 64 * 1024;
+
+/** An answer as it was before it was compressed for the way; its body fails with whatever that of the given one fails with. */
+export function uncompressed<T extends IncomingAnswer>(answer: T): T {
+  if (answer.headers['content-encoding'] !== 'gzip') return answer;
+  const body = createGunzip({ chunkSize: PIECE_BYTES });
+  // Whoever reads it is told of failures by the body itself.
+  pipeline(answer.body, body, () => {});
+  return { ...answer, body };
 }
 
 /** Reads an answer to its end. */

@@ -1,15 +1,16 @@
 import { withoutCredentials } from '../support/address.ts';
 import { type Clock, within } from '../support/clock.ts';
-import { isJsonObject, type JsonObject } from '../support/json.ts';
-import { isSuccess, readWhole } from './answer-text.ts';
+import type { JsonObject } from '../support/json.ts';
+import { isSuccess, readWhole, uncompressed } from './answer-text.ts';
 import { BodyChunks } from './body-chunks.ts';
 import { describeCall, explainFailure, messageOf } from './call-failure.ts';
-import type { Channel, IncomingAnswer, OutgoingRequest, WholeAnswer } from './channel.ts';
+import type { Channel, IncomingAnswer, OutgoingRequest } from './channel.ts';
 import type { ClusterConfig } from './cluster-config.ts';
 import { ConnectionPools, type Connections } from './connections.ts';
 import { CredentialSource } from './credentials.ts';
 import { Deadline } from './deadline.ts';
-import { ApiError, apiErrorFromResponse, ConnectionError } from './errors.ts';
+import { ApiError, ConnectionError } from './errors.ts';
+import { parseAnswer, readList, refusal, type TakeItems } from './read-answer.ts';
 import { describeTarget, pathWithQuery, type Query } from './request-subject.ts';
 import { Turns } from './turns.ts';
 
@@ -31,6 +32,11 @@ export interface ApiRequest {
   readonly deadlineMs?: number;
   /** Aborts the call, or the stream that came of it. */
   readonly signal?: AbortSignal;
+  /**
+   * Takes the items of a list as they arrive, so that a long one is never in memory as a whole, and nothing is read while the
+   * promise that it returns is pending. What it has taken is not in the answer. Must not throw.
+   */
+  readonly takeItems?: TakeItems;
 }
 
 /** One finished call, for metrics. A watch is finished, in this sense, when its response has begun. */
@@ -127,6 +133,8 @@ class HttpClient implements KubernetesClient {
     return this.#call(request, async (deadline) => {
       const endTurn = await this.#turns.take(deadline.signal);
       try {
+        const { takeItems } = request;
+        if (takeItems) return await this.#requestList(request, takeItems, deadline);
         const answer = await this.#ask(request, deadline, ({ requests }, ...sent) =>
           requests.exchange(...sent),
         );
@@ -157,6 +165,18 @@ class HttpClient implements KubernetesClient {
         throw error;
       }
     });
+  }
+
+  async #requestList(request: ApiRequest, take: TakeItems, deadline: Deadline) {
+    const answer = uncompressed(
+      await this.#ask(request, deadline, ({ requests }, ...sent) => requests.send(...sent)),
+    );
+    const { body, statusCode: status } = answer;
+    if (!isSuccess(status)) throw refusal(request, await deadline.race(readWhole(answer)));
+    const chunks = new BodyChunks(body, (error) => explainFailure(error, request, deadline));
+    const result = await readList(request, chunks, take);
+    deadline.dispose();
+    return { status, result };
   }
 
   close(graceMs = DEFAULT_GRACE_MS): Promise<void> {
@@ -251,6 +271,8 @@ class HttpClient implements KubernetesClient {
       accept: 'application/json',
       'user-agent': this.#options.userAgent,
     };
+    // The API server does so from 128 KiB on: Leases and candidates come down to a thirteenth.
+    if (request.takeItems) headers['accept-encoding'] = 'gzip';
     if (request.body !== undefined) headers['content-type'] = request.contentType ?? 'application/json';
     return headers;
   }
@@ -261,24 +283,4 @@ class HttpClient implements KubernetesClient {
     const target = describeTarget(request.method, request.path, request.query);
     observe?.({ method: request.method, ...target, status, durationMs });
   }
-}
-
-/** Whoever repeats the call keeps to what it says of when: see ApiError.retryAfterMs. */
-function refusal({ method, path }: ApiRequest, { statusCode, headers, text }: WholeAnswer): ApiError {
-  return apiErrorFromResponse({ method, path }, statusCode, headers['retry-after'], text);
-}
-
-function parseAnswer(request: ApiRequest, text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isJsonObject(value)) return value;
-  } catch (error) {
-    throw new ConnectionError(`${describeCall(request)}: the answer is not JSON`, {
-      code: 'MALFORMED_ANSWER',
-      cause: error,
-    });
-  }
-  throw new ConnectionError(`${describeCall(request)}: the answer is not a JSON object`, {
-    code: 'MALFORMED_ANSWER',
-  });
 }

@@ -1,6 +1,7 @@
 import { isJsonObject } from '../support/json.ts';
 import type { KubernetesClient } from './client.ts';
 import { ApiError, ConnectionError } from './errors.ts';
+import type { TakeItems } from './read-answer.ts';
 import type { Query } from './request-subject.ts';
 
 /** A complete list, whose pages have been handed over. */
@@ -23,14 +24,10 @@ export interface ListRequest {
   readonly signal: AbortSignal;
   /**
    * Called when the list is begun, and when it is begun anew, so that what was handed over before is void. What it returns
-   * takes each page as it arrives, its items not looked at yet: all of them at once would be several times what is kept.
+   * takes the items as they arrive, some at a time, not looked at yet: all of them at once would be several times what is
+   * kept. More are read once the promise that it returns has resolved.
    */
-  readonly begin: () => (items: readonly unknown[]) => void;
-  /**
-   * Resolves once others have had a turn, the request for the next page among them, which is made before a page is handed
-   * over: the server then works on it meanwhile.
-   */
-  readonly giveWay?: () => Promise<void>;
+  readonly begin: () => TakeItems;
 }
 
 /**
@@ -48,32 +45,25 @@ async function listFromStart(
 ): Promise<ObjectList> {
   const take = request.begin();
   let objects = 0;
-  let asked = readPage(client, request, undefined);
+  let token: string | undefined;
   for (let pages = 1; ; pages++) {
     let page: Page;
     try {
-      page = await asked;
+      page = await readPage(client, request, token, take);
     } catch (error) {
       // In answer to a list's first page it means something else.
       const isForgotten = pages > 1 && error instanceof ApiError && error.status === 410;
       if (isForgotten && mayBeginAnew) return await listFromStart(client, request, false);
       throw error;
     }
-    const { items, token, resourceVersion } = page;
-    if (token !== undefined) {
-      asked = readPage(client, request, token);
-      // Nobody looks at it while the page before it is handed over.
-      asked.catch(() => {});
-      await request.giveWay?.();
-    }
-    take(items);
-    objects += items.length;
-    if (token === undefined) return { resourceVersion, pages, objects };
+    objects += page.objects;
+    token = page.token;
+    if (token === undefined) return { resourceVersion: page.resourceVersion, pages, objects };
   }
 }
 
 interface Page {
-  readonly items: readonly unknown[];
+  readonly objects: number;
   readonly resourceVersion: string;
   readonly token: string | undefined;
 }
@@ -82,14 +72,21 @@ async function readPage(
   client: KubernetesClient,
   request: ListRequest,
   token: string | undefined,
+  take: TakeItems,
 ): Promise<Page> {
   const { path, query, pageSize, deadlineMs, signal } = request;
+  let objects = 0;
+  const takeItems = (items: readonly unknown[]) => {
+    objects += items.length;
+    return take(items);
+  };
   const answer = await client.request({
     method: 'GET',
     path,
     query: { ...query, limit: pageSize, continue: token },
     deadlineMs,
     signal,
+    takeItems,
   });
   const { items, metadata } = answer as { items?: unknown; metadata?: unknown };
   const resourceVersion = isJsonObject(metadata) ? metadata['resourceVersion'] : undefined;
@@ -104,9 +101,7 @@ async function readPage(
       code: 'MALFORMED_ANSWER',
     });
   }
-  return {
-    items: items ?? [],
-    resourceVersion,
-    token: typeof next === 'string' && next !== '' ? next : undefined,
-  };
+  // A client that has its answers whole takes none out of them.
+  if (items !== null && items.length > 0) await takeItems(items);
+  return { objects, resourceVersion, token: typeof next === 'string' && next !== '' ? next : undefined };
 }

@@ -7,5 +7,6 @@ makeLeanClients();
 describe('with as little memory as can be,', async () => {
   await import('./client-connections.test.ts');
   await import('./client-close.test.ts');
+  await import('./client-lists.test.ts');
   await import('./client-proxies.test.ts');
 });

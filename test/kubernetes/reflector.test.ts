@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ApiError, ConnectionError } from '../../src/kubernetes/errors.ts';
-import { settle } from '../support/virtual-clock.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
+import type { Clock } from '../../src/support/clock.ts';
+import { settle, VirtualClock } from '../support/virtual-clock.ts';
 import { makeReflector, nameState } from './make-reflector.ts';
 import { makeList, makeObject, ScriptedClient } from './scripted-client.ts';
 
@@ -42,7 +44,7 @@ describe('listing', () => {
     expect(atSync).toEqual([2]);
     expect(reflector.hasSynced()).toBe(true);
     expect([...reflector.objects()].map(nameState)).toEqual(['default/a@3', 'default/b@5']);
-    expect(client.requests[0]?.query).toMatchObject({ limit: 500, labelSelector: 'app=x' });
+    expect(client.requests[0]?.query).toMatchObject({ limit: 5000, labelSelector: 'app=x' });
     expect(client.watch.request.query).toMatchObject({
       watch: true,
       allowWatchBookmarks: true,
@@ -55,53 +57,81 @@ describe('listing', () => {
     await reflector.stop();
   });
 
-  test('asks for the next page before it takes one in, which it tells of at once, and is synced after the last', async () => {
+  test('tells of a page as soon as it is there, asks for the next one then, and is synced after the last', async () => {
     const client = new ScriptedClient();
     const pages = [Promise.withResolvers<object>(), Promise.withResolvers<object>()];
     client.onRequest = async (request) => ({
       ...(await pages[request.query?.['continue'] ? 1 : 0]?.promise),
     });
-    const { reflector, events, clock } = makeReflector(client, { pageSize: 1 });
+    const { reflector, events, observations } = makeReflector(client, { pageSize: 1 });
     reflector.start();
+    await settle();
+    expect(client.requests).toHaveLength(1);
     pages[0]?.resolve(makeList([makeObject('a', '3')], '7', 'more'));
     await settle();
     expect(client.requests.map(({ query }) => [query?.['limit'], query?.['continue']])).toEqual([
       [1, undefined],
       [1, 'more'],
     ]);
-    expect(events).toEqual([]);
-    await clock.advance(0);
     expect([events, reflector.hasSynced()]).toEqual([['added default/a@3'], false]);
     pages[1]?.resolve(makeList([makeObject('b', '5')], '7'));
     await settle();
     expect([...reflector.objects()].map(nameState)).toEqual(['default/a@3', 'default/b@5']);
     expect([events.length, reflector.hasSynced()]).toEqual([2, true]);
+    expect(observations[0]).toMatchObject({ type: 'listed', objects: 2, pages: 2 });
     await reflector.stop();
   });
 
-  test('decodes each page as it comes, so that no list is ever in memory as the server sent it', async () => {
+  test('decodes items as they arrive, so that no list is ever in memory as the server sent it', async () => {
     const client = new ScriptedClient();
     const decoded: (string | undefined)[] = [];
     const decodedBefore: number[] = [];
-    client.onRequest = ({ query }) => {
-      decodedBefore.push(decoded.length);
-      if (query?.['continue'] === 'last') return makeList([makeObject('c', '6')], '7');
-      return query?.['continue']
-        ? makeList([makeObject('b', '5')], '7', 'last')
-        : makeList([makeObject('a', '3')], '7', 'more');
+    client.onRequest = async ({ takeItems }) => {
+      for (const name of ['a', 'b']) {
+        decodedBefore.push(decoded.length);
+        await takeItems?.([makeObject(name, '3')]);
+      }
+      return makeList([], '7');
     };
-    const { reflector, observations, clock } = makeReflector(client, {
+    const { reflector, events, observations } = makeReflector(client, {
       decode: (raw) => {
         decoded.push(raw.metadata.name);
         return raw;
       },
     });
     reflector.start();
-    await clock.advance(0);
-    // With the third page the second is taken in; the first was, before the answer to the second was looked at.
-    expect(decodedBefore).toEqual([0, 0, 1]);
-    expect(decoded).toEqual(['a', 'b', 'c']);
-    expect(observations[0]).toMatchObject({ type: 'listed', objects: 3, pages: 3 });
+    await settle();
+    expect(decodedBefore).toEqual([0, 1]);
+    expect(events).toEqual(['added default/a@3', 'added default/b@3']);
+    expect(observations[0]).toMatchObject({ type: 'listed', objects: 2, pages: 1 });
+    await reflector.stop();
+  });
+
+  test('lets others have a turn while a long list arrives', async () => {
+    const client = new ScriptedClient();
+    let taken = 0;
+    client.onRequest = async ({ takeItems }) => {
+      for (; taken < 3; taken++) await takeItems?.([makeObject(`a-${taken}`, '3')]);
+      return makeList([], '7');
+    };
+    const idle = new VirtualClock();
+    let workedMs = 0;
+    const clock: Clock = {
+      now: () => idle.now() + workedMs,
+      wallTime: () => idle.wallTime(),
+      setTimer: (callback, delayMs) => idle.setTimer(callback, delayMs),
+      random: () => idle.random(),
+    };
+    const decode = (raw: KubernetesObject) => {
+      workedMs += 11;
+      return raw;
+    };
+    const { reflector } = makeReflector(client, { clock, decode });
+    reflector.start();
+    await settle();
+    expect(taken).toBe(0);
+    await idle.advance(0);
+    expect([taken, reflector.hasSynced()]).toEqual([3, true]);
     await reflector.stop();
   });
 
