@@ -32,7 +32,8 @@ const { values } = parseArgs({
 });
 const LEASES = Number(values.objects ?? 10_000);
 const CANDIDATES = 5 * LEASES;
-const PAGE = 500;
+/** So many candidates come in one piece of a compressed answer. */
+const PIECE = 60;
 const MOST_BYTES = 1200;
 const STARTED_AT = BigInt(Date.UTC(2026, 0, 1)) * 1000n;
 
@@ -96,7 +97,7 @@ function leaseObject(index: number, revision: number) {
   return { metadata: metadata(name, index, revision, spec, 'component'), spec };
 }
 
-/** Lists `count` objects page by page, then has each change twice by a watch; every text is one that JSON was read from. */
+/** Lists `count` objects piece by piece, then has each change twice by a watch; every text is one that JSON was read from. */
 function fill<T>(
   count: number,
   make: (index: number, revision: number) => object,
@@ -105,8 +106,8 @@ function fill<T>(
 ): ObjectStore<T> {
   const store = new ObjectStore<T>(decode);
   const replacement = store.beginReplacement();
-  for (let first = 0; first < count; first += PAGE) {
-    const page = Array.from({ length: Math.min(PAGE, count - first) }, (_, at) => make(first + at, 0));
+  for (let first = 0; first < count; first += PIECE) {
+    const page = Array.from({ length: Math.min(PIECE, count - first) }, (_, at) => make(first + at, 0));
     const { items: read } = JSON.parse(JSON.stringify({ items: page })) as { items: KubernetesObject[] };
     for (const { object } of replacement.add(read)) take(object, 0);
   }

@@ -177,6 +177,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
       'path',
       'stream',
       'tls',
+      'zlib',
     ],
   },
   coordination: {

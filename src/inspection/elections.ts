@@ -50,7 +50,6 @@ export interface LookRequest {
   readonly signal?: AbortSignal;
 }
 
-const PAGE_SIZE = 500;
 const PAGE_DEADLINE_MS = 60_000;
 
 /** What the server serves LeaseCandidates as, of each source in the newest version. Rejects as the client does. */
@@ -148,7 +147,6 @@ export async function listObjects(
   await listAllPages(client, {
     path,
     query,
-    pageSize: PAGE_SIZE,
     deadlineMs: PAGE_DEADLINE_MS,
     signal,
     begin: () => {

@@ -4,6 +4,9 @@ import { ApiError, ConnectionError } from './errors.ts';
 import type { TakeItems } from './read-answer.ts';
 import type { Query } from './request-subject.ts';
 
+/** A page costs the server 10 ms beside its objects, which it sends, and this process reads, one after the other. */
+const DEFAULT_PAGE_SIZE = 5000;
+
 /** A complete list, whose pages have been handed over. */
 export interface ObjectList {
   /** The state of the server that the list shows, and that a watch goes on from. */
@@ -17,8 +20,8 @@ export interface ObjectList {
 export interface ListRequest {
   readonly path: string;
   readonly query: Query;
-  /** Items per page. */
-  readonly pageSize: number;
+  /** Items per page, default 5000. */
+  readonly pageSize?: number;
   /** For each page, in milliseconds. */
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
@@ -74,7 +77,7 @@ async function readPage(
   token: string | undefined,
   take: TakeItems,
 ): Promise<Page> {
-  const { path, query, pageSize, deadlineMs, signal } = request;
+  const { path, query, pageSize = DEFAULT_PAGE_SIZE, deadlineMs, signal } = request;
   let objects = 0;
   const takeItems = (items: readonly unknown[]) => {
     objects += items.length;

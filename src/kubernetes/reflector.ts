@@ -59,14 +59,10 @@ export interface ReflectorOptions<T> {
   /** The first list is in the store and handled. */
   readonly onSynced?: () => void;
   readonly observe?: (observation: ReflectorObservation) => void;
-  /** Objects per page of a list, default 5000. */
-  readonly pageSize?: number;
   /** A watch silent for this long is begun anew, in milliseconds; default 90,000, as bookmarks come every minute. */
   readonly stallMs?: number;
 }
 
-/** A page costs the server 10 ms beside its objects, which it sends, and this process reads, one after the other. */
-const DEFAULT_PAGE_SIZE = 5000;
 const DEFAULT_STALL_MS = 90_000;
 /** For each page of a list, in milliseconds; generous, as a busy server takes its time. */
 const PAGE_DEADLINE_MS = 60_000;
@@ -178,13 +174,12 @@ export class Reflector<T> {
   }
 
   async #list(): Promise<void> {
-    const { client, clock, path, query = {}, pageSize = DEFAULT_PAGE_SIZE } = this.#options;
+    const { client, clock, path, query = {} } = this.#options;
     const startedAt = clock.now();
     let replacement = this.#store.beginReplacement();
     const { resourceVersion, ...size } = await listAllPages(client, {
       path,
       query,
-      pageSize,
       deadlineMs: PAGE_DEADLINE_MS,
       signal: this.#stopping.signal,
       begin: () => {

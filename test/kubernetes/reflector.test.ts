@@ -63,15 +63,15 @@ describe('listing', () => {
     client.onRequest = async (request) => ({
       ...(await pages[request.query?.['continue'] ? 1 : 0]?.promise),
     });
-    const { reflector, events, observations } = makeReflector(client, { pageSize: 1 });
+    const { reflector, events, observations } = makeReflector(client);
     reflector.start();
     await settle();
     expect(client.requests).toHaveLength(1);
     pages[0]?.resolve(makeList([makeObject('a', '3')], '7', 'more'));
     await settle();
     expect(client.requests.map(({ query }) => [query?.['limit'], query?.['continue']])).toEqual([
-      [1, undefined],
-      [1, 'more'],
+      [5000, undefined],
+      [5000, 'more'],
     ]);
     expect([events, reflector.hasSynced()]).toEqual([['added default/a@3'], false]);
     pages[1]?.resolve(makeList([makeObject('b', '5')], '7'));

@@ -1,8 +1,10 @@
 // Is the limit of limit.ts, which starts it and talks to it.
 
+import { resourcePaths } from '../../../../src/coordination/resource-paths.ts';
 import type { ApiRequest } from '../../../../src/kubernetes/client.ts';
 import { createClient } from '../../../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../../../src/kubernetes/kubeconfig.ts';
+import { listAllPages } from '../../../../src/kubernetes/list-pages.ts';
 import type { KubernetesObject } from '../../../../src/kubernetes/objects.ts';
 import { parseWatchEvent } from '../../../../src/kubernetes/watch-event.ts';
 import { LineSplitter } from '../../../../src/kubernetes/watch-lines.ts';
@@ -243,27 +245,19 @@ async function warmUp(): Promise<void> {
   );
 }
 
-/** As many objects at a time as the coordinator asks for. */
-const PAGE = 500;
-
-interface Page {
-  readonly metadata?: { readonly continue?: string };
-}
-
-async function listPages(resource: string): Promise<void> {
-  let next: string | undefined;
-  do {
-    const query = { limit: PAGE, ...(next && { continue: next }) };
-    const path = `/apis/coordination.k8s.io/${resource}`;
-    const page = (await client.request({ method: 'GET', path, query })) as Page;
-    next = page.metadata?.continue;
-  } while (next);
+/** As the coordinator lists them. */
+async function list(path: string): Promise<void> {
+  const { signal } = new AbortController();
+  await listAllPages(client, { path, query: {}, deadlineMs: 60_000, signal, begin: () => () => {} });
 }
 
 obey<LimitCommand>(async ({ op }) => {
   const startedAt = performance.now();
   if (op === 'list') {
-    await Promise.all([listPages('v1/leases'), listPages('v1beta1/leasecandidates')]);
+    await Promise.all([
+      list(resourcePaths.leases('')),
+      list(resourcePaths.candidates('coordination.k8s.io/v1beta1', '')),
+    ]);
   } else {
     await warmUp();
     await follow<LeaseObject>(leasesPath(namespace), seeLease);
