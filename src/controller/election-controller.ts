@@ -110,8 +110,9 @@ export class ElectionController {
 
   /** Looks at every Lease again: the right to write has come, or candidates have. */
   reconsiderAll(): void {
-    for (const key of this.#records.contestedLeases()) this.queue.add(key);
-    for (const key of this.#records.leasesWithOwnPreference()) this.queue.add(key);
+    for (const keys of [this.#records.contestedLeases(), this.#records.leasesWithOwnPreference()]) {
+      for (const key of keys) if (this.knows(splitLeaseKey(key).namespace)) this.queue.add(key);
+    }
   }
 
   hasSynced(resource: WatchedResource): boolean {
@@ -216,7 +217,8 @@ export class ElectionController {
   }
 
   #sighted(): void {
-    this.reconsiderAll();
+    // Whoever may not write yet looks at all Leases once he may.
+    if (this.#parts.mayWrite()) this.reconsiderAll();
     this.#parts.onSighted?.();
   }
 
