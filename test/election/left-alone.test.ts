@@ -175,6 +175,24 @@ describe('a strategy conflict (rule 4)', () => {
     expect(outvoted.lease?.strategy).toBe('OldestEmulationVersion');
   });
 
+  test.each([
+    { releasedAt: undefined, reason: 'StrategyConflict' },
+    { releasedAt: -4000, reason: 'StrategyConflict' },
+    { releasedAt: -3999, reason: 'ThirdPartyStrategy' },
+  ])(
+    'counts nobody who released the Lease less than 5 s ago (at $releasedAt of 1000): $reason',
+    (release) => {
+      const { releasedAt, reason } = release;
+      const input = makeInput()
+        .remembers({ withdrawals: new Map(releasedAt === undefined ? [] : [['a', releasedAt]]) })
+        .candidates(
+          makeCandidate('a').seenAt(0).renewedAt(500),
+          makeCandidate('b').wants(THEIRS).seenAt(0).renewedAt(500),
+        );
+      expect(decideElection(input.build(), makeNow(1000)).reason).toBe(reason);
+    },
+  );
+
   test('goes on while a party that held the Lease until it ran out is asked again, as it is waited for then', () => {
     const asked = (name: string, pings: readonly number[]) => {
       const candidate = makeCandidate(name).renewedAt(0);

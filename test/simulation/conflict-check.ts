@@ -1,3 +1,5 @@
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
+import type { Instant } from '../../src/support/clock.ts';
 import type { HistoryEvent } from '../invariants/history.ts';
 import { FAR_BEHIND_MS, type LeaseStories } from './settled-check.ts';
 import { specOf } from './sim-api-server.ts';
@@ -12,6 +14,8 @@ const RECONNECTED_MS = 90_000;
 export class ConflictCheck {
   readonly #world: SimWorld;
   readonly #stories: LeaseStories;
+  /** When candidates last released a Lease, by namespace and name. */
+  readonly #releasedAt = new Map<string, Instant>();
 
   constructor(world: SimWorld, stories: LeaseStories) {
     this.#world = world;
@@ -19,8 +23,9 @@ export class ConflictCheck {
   }
 
   observe(event: HistoryEvent): readonly string[] {
-    if (event.kind !== 'lease' || event.writer.kind !== 'coordinator' || !this.#isInConflict(event.key))
-      return [];
+    if (event.kind !== 'lease') return [];
+    this.#noteRelease(event);
+    if (event.writer.kind !== 'coordinator' || !this.#isInConflict(event.key)) return [];
     const { before, after, writer, key } = event;
     // It may have lost its watches together, and have only some of them back.
     if (this.#world.coordinators.named(writer.name)?.isUpToDate === false) return [];
@@ -40,11 +45,15 @@ export class ConflictCheck {
       .filter(
         (object) => object.metadata.namespace === namespace && specOf(object)['leaseName'] === leaseName,
       );
-    const versions = candidates.map((object) => String(specOf(object)['binaryVersion'])).sort();
-    const highest = candidates.filter((object) => specOf(object)['binaryVersion'] === versions.at(-1));
-    const strategies = new Set(highest.map((object) => specOf(object)['strategy']));
-    if (strategies.size < 2) return false;
-    const now = this.#world.clock.now();
+    const { clock, plan } = this.#world;
+    const now = clock.now();
+    // Who has released the Lease takes no part for a while (rule 3), and somewhat longer as replicas see it.
+    const backAfterMs = 2 * plan.settings.electionDurationMs;
+    const others = candidates.filter(({ metadata }) => {
+      const releasedAt = this.#releasedAt.get(`${namespace}/${metadata.name}`);
+      return releasedAt === undefined || releasedAt < now - backAfterMs;
+    });
+    if (!areAtOdds(candidates) || !areAtOdds(others)) return false;
     if ((this.#stories.byLease.get(key)?.disturbedAt ?? now) > now - STEADY_MS) return false;
     const aheadMs = this.#world.coordinators.aheadMs;
     return candidates.every(({ metadata }) => {
@@ -57,4 +66,17 @@ export class ConflictCheck {
       return slot.touchedAt < now - STEADY_MS && link.troubledUntil < now - RECONNECTED_MS;
     });
   }
+
+  #noteRelease({ key, before, after }: Extract<HistoryEvent, { kind: 'lease' }>): void {
+    if (!before?.holder || after?.holder) return;
+    const [namespace] = key.split('/');
+    this.#releasedAt.set(`${namespace}/${before.holder}`, this.#world.clock.now());
+  }
+}
+
+/** Whether those with the highest version want different things. */
+function areAtOdds(candidates: readonly KubernetesObject[]): boolean {
+  const versions = candidates.map((object) => String(specOf(object)['binaryVersion'])).sort();
+  const highest = candidates.filter((object) => specOf(object)['binaryVersion'] === versions.at(-1));
+  return new Set(highest.map((object) => specOf(object)['strategy'])).size >= 2;
 }
