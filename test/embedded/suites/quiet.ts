@@ -52,10 +52,11 @@ describe.concurrent('Leases in good order', () => {
       { timeout: 10_000 },
     );
     const since = site.cluster.requests.length;
-    await untilRenewed(12);
+    const renewals = 12;
+    await untilRenewed(renewals);
     expect(requestsSince(site, since)).toEqual([]);
-    // The holders' own are counted.
-    expect(site.cluster.requests.length - since).toBeGreaterThan(36);
+    // The holders' own are counted. One of each could be under way at first, and was seen only later.
+    expect(site.cluster.requests.length - since).toBeGreaterThanOrEqual(leases.length * (renewals - 1));
     expect(leases.map((lease) => lease.holders())).toEqual([['leader'], ['leader'], ['leader']]);
   });
 });
