@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Agent, request } from 'node:https';
+import { setTimeout } from 'node:timers/promises';
 
 /** How to reach an API server, and as whom. */
 export interface ApiAccess {
@@ -10,6 +11,9 @@ export interface ApiAccess {
   /** Where connections come from; by default each request has one of its own. */
   readonly agent?: Agent;
 }
+
+/** As many as client-go's. */
+const MAX_RETRIES = 10;
 
 /** What the API server answered. */
 export interface ApiAnswer {
@@ -59,6 +63,24 @@ export function apiRequest(
     });
     outgoing.end(content);
   });
+}
+
+/**
+ * The same, but asks again for as long as the server answers 429 and says when to come back, which client-go does as
+ * well: a server that has just started says so of the custom resources that it has not loaded yet.
+ */
+export async function apiRequestInTurn(
+  access: ApiAccess,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<ApiAnswer> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await apiRequest(access, method, path, body);
+    const retryAfterSeconds = Number(answer.headers['retry-after']);
+    if (answer.status !== 429 || Number.isNaN(retryAfterSeconds) || attempt > MAX_RETRIES) return answer;
+    await setTimeout(retryAfterSeconds * 1000);
+  }
 }
 
 function contentType(method: string): string {

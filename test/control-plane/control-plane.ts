@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { cp, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ApiAccess, apiRequest } from './api-request.ts';
+import { type ApiAccess, apiRequest, apiRequestInTurn } from './api-request.ts';
 import { binary } from './binaries.ts';
 import type { CoordinationPlane } from './coordination-plane.ts';
 import {
@@ -110,7 +110,7 @@ async function assemble(
   const started: (ServerProcess | Electors)[] = [];
 
   async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const { status, text } = await apiRequest(first.access, method, path, body);
+    const { status, text } = await apiRequestInTurn(first.access, method, path, body);
     if (status < 200 || status > 299) throw new Error(`${method} ${path}: ${status} ${text.trim()}`);
     return JSON.parse(text) as T;
   }
