@@ -20,8 +20,8 @@ export interface Scale {
   readonly massDeaths: readonly MassDeathScale[];
   readonly crowdedLeases: readonly CrowdedLeaseScale[];
   /**
-   * Whether all runs share one control plane, and hand-overs, first starts and mass deaths even play at the same time:
-   * for few Leases, which leave the machine idle most of the time. Otherwise each run has a control plane of its own.
+   * Whether all runs share one control plane, and hand-overs and mass deaths even play at the same time: for few Leases,
+   * which leave the machine idle most of the time. Otherwise each run has a control plane of its own.
    */
   readonly besideEachOther: boolean;
 }
@@ -108,7 +108,16 @@ async function measureAll(
         waits: await measureFirstElections(stage, leases),
       })),
   );
-  const [handOvers, firstStarts, massDeaths] = await Promise.all([
+  // Beside others a coordinator may be held up until all candidates of a component are there, which would look like a merit.
+  const firstStarts = await runs(
+    'firstStarts',
+    scale.firstStarts,
+    alone,
+    ({ leases }) => `first start of ${leases} components`,
+    (measured, namespace, start) =>
+      onElectorStage(measured, namespace, (stage) => measureFirstStart(stage, start)),
+  );
+  const [handOvers, massDeaths] = await Promise.all([
     runs(
       'handOvers',
       scale.handOvers,
@@ -116,14 +125,6 @@ async function measureAll(
       (leases) => `${leases} Leases change hands`,
       (measured, namespace, leases) =>
         onElectorStage(measured, namespace, (stage) => measureHandOvers(stage, leases)),
-    ),
-    runs(
-      'firstStarts',
-      scale.firstStarts,
-      together,
-      ({ leases }) => `first start of ${leases} components`,
-      (measured, namespace, start) =>
-        onElectorStage(measured, namespace, (stage) => measureFirstStart(stage, start)),
     ),
     runs(
       'massDeaths',
