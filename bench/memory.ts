@@ -10,6 +10,7 @@ import { type Decoder, ObjectStore } from '../src/kubernetes/store.ts';
 import { parseWatchEvent } from '../src/kubernetes/watch-event.ts';
 import { LineSplitter } from '../src/kubernetes/watch-lines.ts';
 import type { ControlPlane } from '../test/control-plane/control-plane.ts';
+import { builtProgram } from '../test/e2e/built-program.ts';
 import { type Coordinator, startCoordinator } from '../test/e2e/coordinator.ts';
 import { type MeasuredStart, measureStart } from '../test/e2e/figures/measured-start.ts';
 import { writeTable } from '../test/e2e/figures/written-figures.ts';
@@ -190,12 +191,10 @@ function spread(found: readonly number[], text: (value: number) => string): stri
   return [sorted[0], middle, sorted.at(-1)].map((value) => text(value ?? Number.NaN)).join(' / ');
 }
 
-const main = new URL('../dist/main.js', import.meta.url);
-
 async function measureOnce({ kubeconfig, directory }: ControlPlane): Promise<MeasuredStart> {
   let coordinator: Coordinator | undefined;
   const startWith = async (nodeArgs: readonly string[]) => {
-    coordinator = await startCoordinator(kubeconfig, ['--log-level', 'info'], { main, nodeArgs });
+    coordinator = await startCoordinator(kubeconfig, ['--log-level', 'info'], { ...builtProgram, nodeArgs });
     return coordinator;
   };
   try {

@@ -59,6 +59,8 @@ export interface CoordinatorProgram {
   readonly main: URL;
   /** Options of Node. */
   readonly nodeArgs?: readonly string[];
+  /** Beside the environment of this process. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const fromSource: CoordinatorProgram = { main: new URL('../../src/main.ts', import.meta.url) };
@@ -67,7 +69,7 @@ const fromSource: CoordinatorProgram = { main: new URL('../../src/main.ts', impo
 export async function startCoordinator(
   kubeconfig: string,
   args: readonly string[] = [],
-  { main, nodeArgs = [] }: CoordinatorProgram = fromSource,
+  { main, nodeArgs = [], env = {} }: CoordinatorProgram = fromSource,
 ): Promise<Coordinator> {
   const child = spawn(
     process.execPath,
@@ -83,7 +85,7 @@ export async function startCoordinator(
       'debug',
       ...args,
     ],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } },
   );
   // A test that crashes must leave nothing behind.
   const kill = () => child.kill('SIGKILL');

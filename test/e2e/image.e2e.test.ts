@@ -41,7 +41,7 @@ describe('the image', () => {
       Entrypoint: ['/usr/local/bin/node', '/app/dist/main.js'],
       Cmd: undefined,
     });
-    expect(Env).toContain('NODE_ENV=production');
+    expect(Env).toEqual(expect.arrayContaining(['NODE_ENV=production', 'MALLOC_ARENA_MAX=2']));
   });
 
   test('says what it is', () => {

@@ -1,6 +1,7 @@
 import { createNamespaces } from '../../../control-plane/cluster-objects.ts';
 import type { ControlPlane } from '../../../control-plane/control-plane.ts';
 import { isWrite } from '../../audit-log.ts';
+import { builtProgram } from '../../built-program.ts';
 import { installRole, startCoordinator, untilActive } from '../../coordinator.ts';
 import { type ContenderName, startAuditedPlane, untilBuiltInActs } from '../contender.ts';
 import type { StartWith } from '../measured-start.ts';
@@ -38,8 +39,7 @@ export interface Contestant {
 /** The namespace of all that is elected. */
 export const NAMESPACE = 'bench';
 
-/** As users run it: what the build makes, with the settings that the chart has by default. */
-const main = new URL('../../../../dist/main.js', import.meta.url);
+/** As the chart has it by default. */
 const ARGS = ['--log-level', 'info'] as const;
 
 /** Starts one on a control plane of its own. `profileTo` is a directory for CPU profiles of this controller. */
@@ -53,7 +53,7 @@ export async function startContestant(name: ContestantName, profileTo?: string):
   const kept = await keepElectionLog(plane, NAMESPACE);
   const profiling = profileTo === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileTo}`];
   const start = (nodeArgs: readonly string[]) =>
-    startCoordinator(kubeconfig, ARGS, { main, nodeArgs: [...profiling, ...nodeArgs] });
+    startCoordinator(kubeconfig, ARGS, { ...builtProgram, nodeArgs: [...profiling, ...nodeArgs] });
 
   let coordinator = name === 'this controller' ? await start([]) : undefined;
   if (coordinator) await untilActive(coordinator);

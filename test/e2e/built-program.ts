@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import type { CoordinatorProgram } from './coordinator.ts';
+
+const dockerfile = new URL('../../Dockerfile', import.meta.url);
+
+/** The program as users run it: what the build makes, with the environment that the image gives it. */
+export const builtProgram: CoordinatorProgram = {
+  main: new URL('../../dist/main.js', import.meta.url),
+  env: environmentOf(readFileSync(dockerfile, 'utf8')),
+};
+
+/** What the last stage of a Dockerfile sets by ENV, apart from PATH, which is about the image's own files. */
+export function environmentOf(text: string): Readonly<Record<string, string>> {
+  const lastStage = text.slice(text.lastIndexOf('\nFROM '));
+  const settings = [...lastStage.matchAll(/^ENV (.*)$/gm)].flatMap(([, line = '']) => line.split(' '));
+  const { PATH: _, ...environment } = Object.fromEntries(
+    settings.map((each) => {
+      const at = each.indexOf('=');
+      return [each.slice(0, at), each.slice(at + 1)];
+    }),
+  );
+  return environment;
+}
