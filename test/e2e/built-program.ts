@@ -13,11 +13,16 @@ export const builtProgram: CoordinatorProgram = {
 export function environmentOf(text: string): Readonly<Record<string, string>> {
   const lastStage = text.slice(text.lastIndexOf('\nFROM '));
   const settings = [...lastStage.matchAll(/^ENV (.*)$/gm)].flatMap(([, line = '']) => line.split(' '));
-  const { PATH: _, ...environment } = Object.fromEntries(
+  const { PATH: _, ...environment } = variablesOf(settings);
+  return environment;
+}
+
+/** Variables written as `NAME=value`; the value may have further `=`. */
+export function variablesOf(settings: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
     settings.map((each) => {
       const at = each.indexOf('=');
       return [each.slice(0, at), each.slice(at + 1)];
     }),
   );
-  return environment;
 }

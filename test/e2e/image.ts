@@ -3,6 +3,7 @@ import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } fro
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { variablesOf } from './built-program.ts';
 import { watchChild } from './child-output.ts';
 import { eventually } from './coordinator.ts';
 
@@ -150,7 +151,7 @@ export async function runImage(
     ],
     {
       env: {
-        ...Object.fromEntries(config.Env.map((each) => each.split('='))),
+        ...variablesOf(config.Env),
         KUBECONFIG: '/etc/kubeconfig',
       },
       stdio: ['ignore', 'pipe', 'pipe'],
