@@ -20,7 +20,7 @@ import { keepConnectionsOpen } from './open-connections.ts';
 import type { WorkqueueObserver } from './queue/workqueue.ts';
 import type { WriteQueueObserver } from './queue/write-queue.ts';
 
-/** For reads and writes about elections; ADR 4 has the measurements. */
+/** For writes about elections, and discovery; ADR 4 has the measurements. Lists and watches have others. */
 export const CONNECTIONS = 32;
 /** The lock has connections of its own, so that load on elections cannot starve it. */
 const LOCK_CONNECTIONS = 2;
@@ -157,8 +157,9 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
       controller.start();
       labels?.start();
       lock?.start();
-      if (lock)
-        void keepConnectionsOpen(client, { clock, connections: CONNECTIONS, signal: stopping.signal });
+      // No more are needed at once than there may be writes under way.
+      const connections = Math.min(CONNECTIONS, settings.workers);
+      if (lock) void keepConnectionsOpen(client, { clock, connections, signal: stopping.signal });
     },
     async stop() {
       stopping.abort();

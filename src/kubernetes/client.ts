@@ -37,6 +37,11 @@ export interface ApiRequest {
    * promise that it returns is pending. What it has taken is not in the answer. Must not throw.
    */
   readonly takeItems?: TakeItems;
+  /**
+   * Sends the request only over a connection that is idle, and gives it up as soon as another request needs a connection. Both
+   * reject with `ABORTED`. What is not sent is not observed. Not for lists and streams.
+   */
+  readonly isBackground?: boolean;
 }
 
 /** One finished call, for metrics. A watch is finished, in this sense, when its response has begun. */
@@ -82,7 +87,7 @@ export interface ClientOptions {
   readonly kubeConfig: ClusterConfig;
   readonly clock: Clock;
   readonly userAgent: string;
-  /** How many requests run at once, default 16; more wait their turn. Watches have connections of their own. */
+  /** How many requests run at once, default 16; more wait their turn. Lists and watches have connections of their own. */
   readonly connections?: number;
   /** Whether memory counts for more than time, as for a program of few requests; default false. */
   readonly isLean?: boolean;
@@ -129,12 +134,15 @@ class HttpClient implements KubernetesClient {
     this.#turns = new Turns(connections);
   }
 
-  request(request: ApiRequest): Promise<JsonObject> {
+  async request(request: ApiRequest): Promise<JsonObject> {
+    const { takeItems, isBackground = false } = request;
+    if (takeItems) return this.#call(request, (deadline) => this.#requestList(request, takeItems, deadline));
+    if (isBackground && !this.#turns.isFree) {
+      throw new ConnectionError(`${describeCall(request)}: no connection is idle`, { code: 'ABORTED' });
+    }
     return this.#call(request, async (deadline) => {
-      const endTurn = await this.#turns.take(deadline.signal);
+      const endTurn = await this.#turns.take(deadline.signal, isBackground ? deadline.abort : undefined);
       try {
-        const { takeItems } = request;
-        if (takeItems) return await this.#requestList(request, takeItems, deadline);
         const answer = await this.#ask(request, deadline, ({ requests }, ...sent) =>
           requests.exchange(...sent),
         );
@@ -167,9 +175,10 @@ class HttpClient implements KubernetesClient {
     });
   }
 
+  /** Over the connections for watches: a list may take a minute, and of each namespace there may be several. */
   async #requestList(request: ApiRequest, take: TakeItems, deadline: Deadline) {
     const answer = uncompressed(
-      await this.#ask(request, deadline, ({ requests }, ...sent) => requests.send(...sent)),
+      await this.#ask(request, deadline, ({ streams }, ...sent) => streams.send(...sent)),
     );
     const { body, statusCode: status } = answer;
     if (!isSuccess(status)) throw refusal(request, await deadline.race(readWhole(answer)));

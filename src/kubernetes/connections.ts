@@ -9,7 +9,7 @@ import { openUndiciChannel } from './undici-channel.ts';
 export interface Connections {
   /** For requests: bounded, kept alive and shared. */
   readonly requests: Channel;
-  /** For watches, each of which occupies a connection for minutes and so must not take one from requests. */
+  /** For lists and watches, each of which occupies a connection for long and so must not take one from requests. */
   readonly streams: Channel;
 }
 

@@ -36,6 +36,7 @@ class ClosingConnection extends SimConnection {
 async function makeActiveCoordinator({
   labelled = undefined as string[] | undefined,
   lockNamespace = 'kube-system',
+  workers = '32',
   prepare = (_: SimApiServer) => {},
 } = {}) {
   const clock = new VirtualClock();
@@ -55,7 +56,7 @@ async function makeActiveCoordinator({
       connections.push(connection);
       return connection;
     },
-    settings: resolveSettings(runSettings, { lockNamespace }, {}),
+    settings: resolveSettings(runSettings, { lockNamespace, workers }, {}),
     observer: {
       decided: () => {},
       heldBack: () => {},
@@ -109,6 +110,12 @@ test('the lock has connections of its own, so that load on elections cannot star
   expect(ours).toContain(`32 PATCH ${CANDIDATES}/a`);
   expect(by(ours.filter((request) => request.endsWith('/leader-election-controller')))).toEqual(['2']);
   expect(by(ours.filter((request) => request.includes('/leasecandidates')))).toEqual(['32']);
+});
+
+test('no more connections are kept open than there may be writes under way', async () => {
+  const { api } = await makeActiveCoordinator({ workers: '4' });
+  const uses = api.requests.filter((request) => request === '32 GET /apis/coordination.k8s.io/v1');
+  expect(uses).toHaveLength(4);
 });
 
 describe('a coordinator that stops', () => {

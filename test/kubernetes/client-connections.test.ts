@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { queryObjects } from 'node:v8';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { KubernetesClient } from '../../src/kubernetes/client.ts';
 import { systemClock } from '../../src/support/system-clock.ts';
 import { VirtualClock, waitFor } from '../support/virtual-clock.ts';
@@ -68,6 +68,57 @@ describe('connections', () => {
     const client = closing(makeLocalClient(server.port, { connections: 1 }));
     for (let i = 0; i < 5; i++) await client.stream({ ...get, query: { watch: true } });
     await expect(client.request(get)).resolves.toEqual({});
+  });
+
+  test('of lists that do not end do not starve requests', async () => {
+    const server = await startServer();
+    server.answer = (request, response) => {
+      if (request.url !== '/apis/leases') sendJson(response, {});
+    };
+    const client = closing(makeLocalClient(server.port, { connections: 1 }));
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    const list = { method: 'GET', path: '/apis/leases', takeItems: () => {}, signal } as const;
+    const lists = Promise.allSettled(Array.from({ length: 5 }, () => client.request(list)));
+    await waitFor(() => server.requests.length === 5);
+    await expect(client.request(get)).resolves.toEqual({});
+    stopping.abort();
+    await lists;
+  });
+
+  test('of background requests go to other requests at once', async () => {
+    const server = await startServer();
+    server.answer = (request, response) => {
+      if (request.url !== '/slow') sendJson(response, {});
+    };
+    const client = closing(makeLocalClient(server.port, { connections: 2 }));
+    const slow = { method: 'GET', path: '/slow', isBackground: true } as const;
+    const background = Promise.allSettled([client.request(slow), client.request(slow)]);
+    await waitFor(() => server.requests.length === 2);
+    await expect(Promise.all([client.request(get), client.request(get)])).resolves.toEqual([{}, {}]);
+    const aborted = { status: 'rejected', reason: expect.objectContaining({ code: 'ABORTED' }) };
+    expect(await background).toEqual([aborted, aborted]);
+  });
+
+  test('are used by background requests only where they are idle, and what is not sent is not observed', async () => {
+    const server = await startServer();
+    const answers: (() => void)[] = [];
+    server.answer = (_, response) => answers.push(() => sendJson(response, {}));
+    const observe = vi.fn();
+    const client = closing(makeLocalClient(server.port, { connections: 2, observe }));
+    const requests = [client.request(get), client.request(get)];
+    await expect(client.request({ ...get, isBackground: true })).rejects.toMatchObject({
+      code: 'ABORTED',
+    });
+    expect(observe).not.toHaveBeenCalled();
+    await waitFor(() => server.requests.length === 2);
+    for (const answer of answers.splice(0)) answer();
+    await Promise.all(requests);
+    const late = client.request({ ...get, isBackground: true });
+    await waitFor(() => answers.length === 1);
+    answers[0]?.();
+    await expect(late).resolves.toEqual({});
+    expect(observe).toHaveBeenCalledTimes(3);
   });
 
   test('end with the client, watches included', async () => {
