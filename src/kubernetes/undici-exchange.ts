@@ -49,8 +49,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
+    // To abort it would end the connection, which has carried nothing yet and serves the next request.
+    if (this.#signal.aborted) throw this.#signal.reason;
     this.#controller = controller;
-    if (this.#signal.aborted) this.#abort();
   }
 
   onResponseStart(

@@ -100,6 +100,24 @@ describe('connections', () => {
     expect(await background).toEqual([aborted, aborted]);
   });
 
+  test('that are being made for a request that is aborted meanwhile serve the next one', async () => {
+    const server = await startServer();
+    server.answer = (_, response) => sendJson(response, {});
+    // Node's own modules end such a connection.
+    const client = closing(makeLocalClient(server.port, { connections: 1, isLean: false }));
+    const aborting = new AbortController();
+    const aborted = expect(client.request({ ...get, signal: aborting.signal })).rejects.toMatchObject({
+      code: 'ABORTED',
+    });
+    // Without a turn of the event loop no connection is ready.
+    for (let i = 0; i < 100; i++) await Promise.resolve();
+    aborting.abort();
+    await aborted;
+    await expect(client.request(get)).resolves.toEqual({});
+    expect(server.connections).toBe(1);
+    expect(server.requests).toHaveLength(1);
+  });
+
   test('are used by background requests only where they are idle, and what is not sent is not observed', async () => {
     const server = await startServer();
     const answers: (() => void)[] = [];
