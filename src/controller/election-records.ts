@@ -119,6 +119,11 @@ export class ElectionRecords {
     };
   }
 
+  /** Whether there is anything of the Lease: itself, a candidate, or what is remembered of them. */
+  has(key: LeaseKey): boolean {
+    return this.#memories.has(key) || !this.#isGone(key);
+  }
+
   /** Of how many Leases, existing or not, something is remembered. */
   get size(): number {
     return this.#memories.size;

@@ -47,11 +47,15 @@ export const recordFailure = inRecords(election.recordFailure);
 /** Notes, beside its failure, that an action was refused for good: somebody else had written first. */
 export const recordRefusal = inRecords(election.recordRefusal);
 
-/** Has a function of the pure election change the records: it is given no more of them than the action is about. */
+/**
+ * Has a function of the pure election change the records: it is given no more of them than the action is about. An answer that
+ * comes after the Lease was forgotten changes nothing: should it have written the Lease, that is seen as written by others.
+ */
 function inRecords<Rest extends readonly unknown[]>(
   record: (known: election.Known, action: Action, ...rest: Rest) => election.Known,
 ) {
   return (records: ElectionRecords, key: LeaseKey, action: Action, ...rest: Rest): void => {
+    if (!records.has(key)) return;
     const candidate = isLeaseWrite(action) ? undefined : records.candidate(key, action.name);
     const observation = candidate && records.observation(key, candidate.name);
     const candidates = candidate && observation ? [{ candidate, observation }] : [];

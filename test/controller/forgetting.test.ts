@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import type { ApiRequest } from '../../src/kubernetes/client.ts';
+import type { SimFate } from '../simulation/sim-connection.ts';
+import { ControllerWorld, isLeaseWrite, isPing } from './make-controller.ts';
+import { makeCandidateObject } from './make-objects.ts';
+
+const NOTHING = { plans: 0, expectations: 0, backoffs: 0, budgets: 0, memories: 0, reasons: 0 };
+const LEASES = 1000;
+
+/** A Lease with one candidate comes, and goes. Whatever is still remembered then has ended by time. */
+async function flush(world: ControllerWorld): Promise<void> {
+  await world.clock.advance(60_000);
+  world.create('leasecandidates', makeCandidateObject('last', { leaseName: 'last' }));
+  world.remove('leasecandidates', 'default/last');
+  await world.clock.advance(60_000);
+}
+
+describe('of a Lease that goes with its candidates nothing is remembered', () => {
+  const slow = (isSlow: (request: ApiRequest) => boolean, outcome?: number) => (request: ApiRequest) =>
+    isSlow(request) ? { answerMs: 100, ...(outcome !== undefined && { outcome }) } : {};
+  const cases: readonly {
+    name: string;
+    renewedAgoMs: number;
+    fate: (request: ApiRequest) => SimFate;
+  }[] = [
+    { name: 'a ping is under way', renewedAgoMs: 60_000, fate: slow(isPing) },
+    { name: 'a ping is under way that fails', renewedAgoMs: 60_000, fate: slow(isPing, 500) },
+    { name: 'a ping is under way that is refused', renewedAgoMs: 60_000, fate: slow(isPing, 422) },
+    { name: 'a grant is under way', renewedAgoMs: 0, fate: slow(isLeaseWrite) },
+    { name: 'a grant is under way that fails', renewedAgoMs: 0, fate: slow(isLeaseWrite, 500) },
+  ];
+
+  test.each(cases)('while $name', async ({ renewedAgoMs, fate }) => {
+    const world = await new ControllerWorld({ workers: 32 }).start();
+    world.fate = fate;
+    for (let lease = 0; lease < LEASES; lease++) {
+      const renewedAt = world.clock.now() - renewedAgoMs;
+      const name = `c-${lease}`;
+      world.create('leasecandidates', makeCandidateObject(name, { renewedAt, leaseName: `l-${lease}` }));
+      await world.clock.advance(0);
+      expect(world.controller.writes.underWay).toBe(1);
+      world.remove('leasecandidates', `default/${name}`);
+      world.remove('leases', `default/l-${lease}`);
+      await world.clock.advance(300);
+    }
+    await flush(world);
+    expect(world.controller.kept).toEqual(NOTHING);
+  });
+
+  test('while a grant is under way that the watch shows after the answer, once its holder cannot believe in it', async () => {
+    const world = await new ControllerWorld().start();
+    world.fate = (request) => {
+      if (!isLeaseWrite(request)) return {};
+      world.watchDelayMs = 120;
+      return { answerMs: 100 };
+    };
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.clock.advance(0);
+    world.watchDelayMs = 0;
+    world.remove('leasecandidates', 'default/a');
+    await world.clock.advance(110);
+    expect(world.controller.kept).toEqual(NOTHING);
+    await world.clock.advance(10);
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 120 }));
+    await world.clock.advance(9999);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+    world.renew('default/b');
+    await world.clock.advance(1);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
+    world.remove('leasecandidates', 'default/b');
+    world.remove('leases', 'default/scheduler');
+    await flush(world);
+    expect(world.controller.kept).toEqual(NOTHING);
+  });
+});
