@@ -204,7 +204,11 @@ export class ElectionController {
 
   async #process(key: LeaseKey): Promise<void> {
     // What was never listed cannot be told from what does not exist. Whoever completes the list looks again.
-    if (!this.knows(splitLeaseKey(key).namespace)) return;
+    if (!this.knows(splitLeaseKey(key).namespace)) {
+      // Nobody looks again at what has gone meanwhile.
+      this.#reconciler.forgetIfGone(key);
+      return;
+    }
     await this.#share.take(() => {
       this.queue.requeue(key, this.#reconciler.look(key));
       this.queue.forget(key);
@@ -243,8 +247,8 @@ export class ElectionController {
     this.#records.seeLease(key, type === 'deleted' ? undefined : object, this.#now());
     this.#reconciler.outdate(key);
     this.#seen(key, isMere);
-    const isForgotten = type === 'deleted' && this.#lastDecisions.reasonOf(key) !== undefined;
-    const concernsUs = this.#records.hasCandidates(key) || object.isPreferredHolderOurs || isForgotten;
+    if (type === 'deleted' && this.#reconciler.forgetIfGone(key)) return;
+    const concernsUs = this.#records.hasCandidates(key) || object.isPreferredHolderOurs;
     // Once the first list is complete, every Lease is looked at.
     if (concernsUs && !isRenewal && !initial) this.queue.add(key);
   }

@@ -101,15 +101,7 @@ export class Reconciler {
 
   /** Decides on one Lease; what there is to do about it waits for its turn. */
   look(key: LeaseKey): NextLook {
-    const { records, observer } = this.#parts;
-    if (!records.lease(key) && !records.hasCandidates(key)) {
-      this.#expectations.forget(key);
-      this.#backoff.forget(key);
-      this.#budget.forget(key);
-      this.#drop(key);
-      observer.forgotten(key);
-      return undefined;
-    }
+    if (this.forgetIfGone(key)) return undefined;
     const plan = this.#plan(key);
     if (typeof plan !== 'object') return plan;
     if (plan.actions.length > 0 && this.#sender) {
@@ -120,6 +112,18 @@ export class Reconciler {
       this.#tell(key, plan);
     }
     return plan.nextLook;
+  }
+
+  /** Forgets what is kept of a Lease that is gone with all its candidates. Returns whether it is. */
+  forgetIfGone(key: LeaseKey): boolean {
+    const { records, observer } = this.#parts;
+    if (records.lease(key) || records.hasCandidates(key)) return false;
+    this.#expectations.forget(key);
+    this.#backoff.forget(key);
+    this.#budget.forget(key);
+    this.#drop(key);
+    observer.forgotten(key);
+    return true;
   }
 
   /** Whether there is something to be done that has to wait until the cache shows what came of an earlier write. */

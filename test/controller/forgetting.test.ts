@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import type { SimFate } from '../simulation/sim-connection.ts';
 import { ControllerWorld, isLeaseWrite, isPing } from './make-controller.ts';
-import { makeCandidateObject } from './make-objects.ts';
+import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
 
 const NOTHING = { plans: 0, expectations: 0, backoffs: 0, budgets: 0, memories: 0, reasons: 0 };
 const LEASES = 1000;
@@ -69,6 +69,45 @@ describe('of a Lease that goes with its candidates nothing is remembered', () =>
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
     world.remove('leasecandidates', 'default/b');
     world.remove('leases', 'default/scheduler');
+    await flush(world);
+    expect(world.controller.kept).toEqual(NOTHING);
+  });
+
+  test('where it waited for its turn, and the right to write went', async () => {
+    const world = await new ControllerWorld({ workers: 1 }).start();
+    world.fate = (request) => (isPing(request) ? { answerMs: 3000 } : {});
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000, leaseName: 'first' }));
+    await world.clock.advance(0);
+    world.create('leases', makeLeaseObject('x', -60_000, {}, 'second'));
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: -60_000, leaseName: 'second' }));
+    await world.clock.advance(0);
+    world.mayWrite = false;
+    world.remove('leasecandidates', 'default/b');
+    await world.clock.advance(0);
+    world.remove('leases', 'default/second');
+    world.remove('leasecandidates', 'default/a');
+    await world.clock.advance(3000);
+    await flush(world);
+    expect(world.controller.kept).toEqual(NOTHING);
+  });
+
+  test('while LeaseCandidates are not served', async () => {
+    const world = await new ControllerWorld().start();
+    const names = Array.from({ length: 100 }, (_, index) => `l-${index}`);
+    for (const leaseName of names)
+      world.create('leasecandidates', makeCandidateObject(leaseName, { renewedAt: 0, leaseName }));
+    await world.clock.advance(1000);
+    expect(world.controller.kept).toMatchObject({ reasons: 100, budgets: 100 });
+    world.api.candidateVersions = [];
+    world.connection.breakWatches();
+    await world.clock.advance(60_000);
+    for (const name of names) {
+      world.remove('leases', `default/${name}`);
+      world.remove('leasecandidates', `default/${name}`);
+    }
+    await world.clock.advance(60_000);
+    world.api.candidateVersions = ['v1beta1'];
+    await world.clock.advance(60_000);
     await flush(world);
     expect(world.controller.kept).toEqual(NOTHING);
   });
