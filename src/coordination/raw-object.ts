@@ -17,6 +17,8 @@ export interface RawObject {
 /** Texts that many objects have, such as namespaces, versions and names of Leases. */
 const common = new Map<string, string>();
 const MOST_COMMON = 1000;
+/** In characters. A name in Kubernetes has 253 at most; a server may send any text, which must not stay when its object goes. */
+const LONGEST_COMMON = 256;
 
 /**
  * `text`, as the one that is kept already where it is the same: JSON has each text anew, in however many thousand objects it
@@ -29,6 +31,7 @@ export function keptText<T extends string | undefined>(text: T, known: string | 
 /** The same for a text that other objects may have as well. */
 export function commonText<T extends string | undefined>(text: T, known: string | undefined): T {
   if (text === undefined) return text;
+  if (text.length > LONGEST_COMMON) return keptText(text, known);
   if (text === known) return known as T;
   const found = common.get(text);
   if (found !== undefined) return found as T;

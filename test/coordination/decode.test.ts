@@ -1,3 +1,4 @@
+import { getHeapStatistics, queryObjects } from 'node:v8';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeLease, FIELD_MANAGER, PARTICIPANT_FIELD_MANAGER } from '../../src/coordination/lease.ts';
@@ -353,6 +354,25 @@ describe('whatever a server sends', () => {
       }),
     );
   });
+});
+
+test('long texts do not stay in memory once the objects that had them are gone', () => {
+  const usedBytes = () => {
+    // Collects garbage first.
+    queryObjects(Map, { format: 'count' });
+    return getHeapStatistics().used_heap_size;
+  };
+  const before = usedBytes();
+  for (let index = 0; index < 900; index++) {
+    // As JSON has it: a text of its own.
+    const long = JSON.parse(`"${`${index}`.padStart(20_000, '0')}"`) as string;
+    decodeLeaseCandidate({
+      metadata: { name: 'a', namespace: long },
+      spec: { leaseName: long, binaryVersion: long, emulationVersion: long, strategy: long },
+    });
+    decodeLease({ metadata: { name: 'a', namespace: long }, spec: { strategy: long } });
+  }
+  expect(usedBytes() - before).toBeLessThan(4_000_000);
 });
 
 describe('a state that follows another', () => {
