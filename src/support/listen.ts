@@ -19,14 +19,19 @@ export function listenError(error: Error, { host, port }: ListenAddress): Error 
 }
 
 /**
- * Has `server` accept connections; resolves to the port, which was taken if any free one was asked for.
+ * Has `server` accept connections; resolves to the port, which was taken if any free one was asked for. Errors after that are
+ * those of the server's owner: one that handles none has them end the process.
  *
  * @throws {Error} that names the address and what to do, when it cannot listen there.
  */
 export async function listenOn(server: Server, { host, port }: ListenAddress): Promise<number> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(listenError(error, { host, port })));
-    server.listen(port, host, resolve);
+    const fail = (error: Error) => reject(listenError(error, { host, port }));
+    server.once('error', fail);
+    server.listen(port, host, () => {
+      server.off('error', fail);
+      resolve();
+    });
   });
   return (server.address() as AddressInfo).port;
 }

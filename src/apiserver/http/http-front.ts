@@ -77,10 +77,14 @@ export async function startHttpFront(options: HttpFrontOptions): Promise<HttpFro
   const server = createServer(options.tls, listener);
   server.on('clientError', connections.answerMalformed);
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(new Error(`cannot serve on ${listen.host}:${listen.port}`, { cause })),
-    );
-    server.listen(listen.port, listen.host, resolve);
+    const fail = (cause: Error) =>
+      reject(new Error(`cannot serve on ${listen.host}:${listen.port}`, { cause }));
+    server.once('error', fail);
+    server.listen(listen.port, listen.host, () => {
+      // From here on an error is uncaught, and ends the process.
+      server.off('error', fail);
+      resolve();
+    });
   });
   const { port } = server.address() as AddressInfo;
   return {

@@ -1,6 +1,8 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
+import type { Server } from 'node:http';
 import { gunzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ApiError, notFound } from '../../../src/apiserver/errors/api-error.ts';
 import { MAX_BODY_BYTES } from '../../../src/apiserver/http/read-body.ts';
 import type { RequestLine } from '../../../src/apiserver/http/request-listener.ts';
@@ -383,4 +385,16 @@ test('where it cannot listen, it says where', async () => {
     message: `cannot serve on 127.0.0.1:${port}`,
     cause: { code: 'EADDRINUSE' },
   });
+});
+
+test('an error after it listens is not lost: it ends the process', async () => {
+  const servers: Server[] = [];
+  const onRequest = (message: unknown) => servers.push((message as { readonly server: Server }).server);
+  subscribe('http.server.request.start', onRequest);
+  onTestFinished(() => void unsubscribe('http.server.request.start', onRequest));
+  const front = await makeFront();
+  await front.ask('GET', '/version');
+  const error = new Error('accept EMFILE');
+  // As Node emits it. Without a listener that is an uncaught error.
+  expect(() => servers[0]?.emit('error', error)).toThrow(error);
 });
