@@ -143,7 +143,8 @@ export class LeaderLabels {
     if (entries !== this.#entries) return;
     this.#entries = found;
     this.#isSwept = true;
-    for (const key of [...found.keys(), ...leases()]) this.#queue.add(key);
+    // Those that went meanwhile are forgotten.
+    for (const key of [...found.keys(), ...leases(), ...this.#unlabelable]) this.#queue.add(key);
   }
 
   async #follow(key: LeaseKey): Promise<void> {

@@ -229,6 +229,32 @@ describe('a label that cannot be written', () => {
     }
     expect(world.told).toEqual(['listed', `unlabelable ${key}`]);
   });
+
+  test('as it would be too long is told again of a Lease that went while another coordinated, and came back', async () => {
+    const world = await new LabelWorld().start();
+    const name = 'x'.repeat(64);
+    const key = leaseKey(NAMESPACE, name);
+    const pod = { name: 'a', uid: world.pods.uidOf(NAMESPACE, 'a') };
+    const candidate = makeCandidate('a').with({ leaseName: name, pod }).build();
+    const see = async (isThere: boolean) => {
+      const now = world.clock.now();
+      const lease = makeLease('a').with({ name, acquireTime: undefined }).renewedAt(now).build();
+      world.records.seeLease(key, isThere ? lease : undefined, makeNow(now));
+      if (isThere) world.records.seeCandidate(candidate, makeNow(now));
+      else world.records.dropCandidate(candidate, makeNow(now));
+      world.labels.seen(key, false);
+      await world.clock.advance(2000);
+    };
+    await see(true);
+    await see(true);
+    world.labels.setActive(false);
+    await see(false);
+    world.labels.setActive(true);
+    await world.clock.advance(60_000);
+    await see(true);
+    await see(true);
+    expect(world.told).toEqual(['listed', `unlabelable ${key}`, 'listed', `unlabelable ${key}`]);
+  });
 });
 
 test('nothing goes on once it is stopped', async () => {
