@@ -74,6 +74,16 @@ export class ServiceAccountConfig implements ClusterConfig {
   }
 }
 
+/**
+ * The namespace of the pod that this process runs in. Undefined unless `config` is that of the pod's service account: a
+ * kubeconfig may be about another cluster.
+ */
+export function podNamespaceOf(config: ClusterConfig): string | undefined {
+  return config instanceof ServiceAccountConfig
+    ? config.getContextObject(config.getCurrentContext())?.namespace || undefined
+    : undefined;
+}
+
 function namespaceIn(directory: string): string | undefined {
   const file = join(directory, 'namespace');
   return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;

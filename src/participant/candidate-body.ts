@@ -19,6 +19,7 @@ export interface CandidateDescription {
   /** An int32; 0 is none. */
   readonly priority: number;
   readonly labels: Readonly<Record<string, string>>;
+  /** Its owner, in the same namespace and cluster. */
   readonly pod: PodReference | undefined;
 }
 

@@ -1,6 +1,7 @@
 import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
 import { namespaceOf } from '../kubernetes/cluster-config.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
+import { podNamespaceOf } from '../kubernetes/service-account-config.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Environment } from '../support/host.ts';
 import { version } from '../support/package-version.ts';
@@ -16,18 +17,27 @@ export interface ParticipantClientParts {
   readonly clock: Clock;
   /** Under which name, without its version, the API server's logs have it. */
   readonly userAgent: string;
+  /** Where a pod's service account is mounted, for tests. */
+  readonly serviceAccountDirectory?: string;
+}
+
+/** A participant's client, and what the configuration of its cluster tells. */
+export interface ParticipantConnection {
+  readonly client: KubernetesClient;
+  /** The namespace that is meant where none is named. */
+  readonly namespace: string;
+  /** The namespace of the Pod that this program runs in; undefined: not known, or in another cluster. */
+  readonly podNamespace: string | undefined;
 }
 
 /**
- * Makes a participant's client, and tells the namespace that is meant where none is named.
+ * Makes a participant's client.
  *
  * @throws KubeConfigError when there is no cluster to talk to.
  */
-export function connectParticipant({ kubeconfig, context, env, clock, userAgent }: ParticipantClientParts): {
-  readonly client: KubernetesClient;
-  readonly namespace: string;
-} {
-  const kubeConfig = loadKubeConfig({ kubeconfig, context, env });
+export function connectParticipant(parts: ParticipantClientParts): ParticipantConnection {
+  const { clock, userAgent, ...source } = parts;
+  const kubeConfig = loadKubeConfig(source);
   const client = createClient({
     kubeConfig,
     clock,
@@ -35,5 +45,5 @@ export function connectParticipant({ kubeconfig, context, env, clock, userAgent 
     connections: CONNECTIONS,
     isLean: true,
   });
-  return { client, namespace: namespaceOf(kubeConfig) };
+  return { client, namespace: namespaceOf(kubeConfig), podNamespace: podNamespaceOf(kubeConfig) };
 }

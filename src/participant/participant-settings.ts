@@ -1,6 +1,7 @@
 import { parseInt32 } from '../coordination/candidate-priority.ts';
 import { FENCE } from '../election/group.ts';
 import { isLeaseName } from '../election/lease-name.ts';
+import type { PodReference } from '../election/model.ts';
 import { parseVersion } from '../election/version.ts';
 import type { CandidateDescription } from './candidate-body.ts';
 import type { ElectorTiming } from './elector-decision.ts';
@@ -16,6 +17,8 @@ export interface ParticipantSettings {
 export interface Surroundings {
   /** Where the program is at home. */
   readonly namespace: string | undefined;
+  /** The namespace of the program's Pod; undefined: not known. */
+  readonly podNamespace: string | undefined;
   /** The machine's name. */
   readonly hostname: string;
   /** A number in [0, 1). */
@@ -59,8 +62,23 @@ export function participantSettings(
     priority,
     'is no whole number of 32 bits; give one such as 10 or -10',
   );
+  const owner = ownerIn(namespace, pod, surroundings);
   const description = { namespace, name, leaseName: lease, binaryVersion, emulationVersion, strategy };
-  return { description: { ...description, priority, labels, pod }, timing: timingOf(options) };
+  return { description: { ...description, priority, labels, pod: owner }, timing: timingOf(options) };
+}
+
+/**
+ * The Pod that owns the LeaseCandidate. An owner has to be in the namespace of what it owns: the garbage collector takes any
+ * other for gone, and deletes the LeaseCandidate each time that it is published.
+ */
+function ownerIn(
+  namespace: string,
+  pod: ParticipateOptions['pod'],
+  surroundings: Surroundings,
+): PodReference | undefined {
+  if (!pod) return undefined;
+  const { name, uid, namespace: podNamespace = surroundings.podNamespace } = pod;
+  return podNamespace === namespace ? { name, uid } : undefined;
 }
 
 /**

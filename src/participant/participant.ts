@@ -7,7 +7,7 @@ import { Elector } from './elector.ts';
 import { connectParticipant } from './participant-client.ts';
 import { silent } from './participant-log.ts';
 import { createParticipantMetrics } from './participant-metrics.ts';
-import { type ParticipantSettings, participantSettings } from './participant-settings.ts';
+import { type ParticipantSettings, participantSettings, type Surroundings } from './participant-settings.ts';
 import type { ParticipantState } from './participant-state.ts';
 import type { ParticipateOptions } from './participate-options.ts';
 import type { Lead } from './term.ts';
@@ -33,12 +33,22 @@ export class Participant {
    */
   constructor(options: ParticipateOptions, lead: Lead) {
     const { clock = systemClock, logger = silent, metrics } = options;
-    const { client, namespace } = connect(options);
+    const { client, namespace, podNamespace } = connect(options);
     const random = () => clock.random();
     this.#options = options;
     this.#client = client;
-    this.#settings = participantSettings(options, { namespace, hostname: hostname(), random });
+    this.#settings = participantSettings(options, { namespace, podNamespace, hostname: hostname(), random });
     const { description, timing } = this.#settings;
+    if (options.pod && !description.pod) {
+      logger.info(
+        {
+          namespace: description.namespace,
+          pod: options.pod.name,
+          podNamespace: options.pod.namespace ?? podNamespace,
+        },
+        'The LeaseCandidate has no owner: its Pod is in another namespace, or it is not known in which',
+      );
+    }
     this.#candidate = new Candidate({ client, clock, description, logger });
     this.#elector = new Elector(
       {
@@ -164,10 +174,12 @@ function eitherOf(one: AbortSignal | undefined, other: AbortSignal | undefined):
   return one ?? other ?? new AbortController().signal;
 }
 
-function connect(options: ParticipateOptions): { client: KubernetesClient; namespace: string | undefined } {
+function connect(
+  options: ParticipateOptions,
+): Pick<Surroundings, 'namespace' | 'podNamespace'> & { readonly client: KubernetesClient } {
   const { client, namespace, kubeconfig, context, clock = systemClock } = options;
-  if (client) return { client, namespace };
+  if (client) return { client, namespace, podNamespace: undefined };
   const userAgent = 'coordinated-leader-election-participant';
   const connected = connectParticipant({ kubeconfig, context, env: processEnvironment, clock, userAgent });
-  return { client: connected.client, namespace: namespace ?? connected.namespace };
+  return { ...connected, namespace: namespace ?? connected.namespace };
 }

@@ -21,8 +21,12 @@ export interface ParticipateOptions {
    * pod's uid>` where `pod` is given, else the host's name and a random part.
    */
   readonly identity?: string;
-  /** The Pod it runs in; its LeaseCandidate is then deleted with the Pod. */
-  readonly pod?: { readonly name: string; readonly uid: string };
+  /**
+   * The Pod it runs in. The Pod owns the LeaseCandidate, which is then deleted with it, if both are in one namespace. The Pod's
+   * namespace is by default that of the service account which the program connects with; with a kubeconfig or a `client` it
+   * is not known, and has to be given.
+   */
+  readonly pod?: { readonly name: string; readonly uid: string; readonly namespace?: string };
   /** Of its LeaseCandidate. */
   readonly labels?: Readonly<Record<string, string>>;
   /** An int32, higher first, default 0. Comes before version, and a higher one preempts (rule 16). */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadKubeConfig } from '../../src/kubernetes/kubeconfig.ts';
+import { podNamespaceOf } from '../../src/kubernetes/service-account-config.ts';
 
 const env = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' };
 
@@ -33,6 +34,13 @@ describe("a pod's service account", () => {
       ca: 'another CA',
       headers: { Authorization: 'Bearer second' },
     });
+  });
+
+  test('tells the namespace of the pod, unless it is not mounted', () => {
+    const load = () => loadKubeConfig({ env, serviceAccountDirectory: directory });
+    expect(podNamespaceOf(load())).toBe('team-a');
+    rmSync(join(directory, 'namespace'));
+    expect(podNamespaceOf(load())).toBeUndefined();
   });
 
   test('trusts its own CA alone', () => {

@@ -12,6 +12,44 @@ vi.mock('../../src/kubernetes/undici-channel.ts', () => ({
   },
 }));
 
+test('a participant knows the namespace of its Pod by the service account, and not by a kubeconfig', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'participant-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const write = (name: string, text: string) => {
+    const file = join(directory, name);
+    writeFileSync(file, text);
+    return file;
+  };
+  for (const [name, text] of Object.entries({ token: 't', 'ca.crt': 'c', namespace: 'shop' }))
+    write(name, text);
+  const kubeconfig = write(
+    'config',
+    JSON.stringify({
+      'current-context': 'test',
+      clusters: [{ name: 'test', cluster: { server: 'http://127.0.0.1:1' } }],
+      contexts: [{ name: 'test', context: { cluster: 'test', namespace: 'shop' } }],
+    }),
+  );
+  const connect = (env: Record<string, string>) => {
+    const connected = connectParticipant({
+      kubeconfig: undefined,
+      context: undefined,
+      env,
+      clock: new VirtualClock(),
+      userAgent: 'test',
+      serviceAccountDirectory: directory,
+    });
+    onTestFinished(() => connected.client.close());
+    return connected;
+  };
+  const inPod = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: '1' };
+  expect(connect(inPod)).toMatchObject({ namespace: 'shop', podNamespace: 'shop' });
+  expect(connect({ ...inPod, KUBECONFIG: kubeconfig })).toMatchObject({
+    namespace: 'shop',
+    podNamespace: undefined,
+  });
+});
+
 test('a participant talks to the API server without undici, and so without WebAssembly', async () => {
   const server = await ScriptedServer.start();
   onTestFinished(() => server.stop());

@@ -3,12 +3,19 @@ import { FENCE } from '../../src/election/group.ts';
 import { participantSettings, type Surroundings } from '../../src/participant/participant-settings.ts';
 import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
 
-const surroundings: Surroundings = { namespace: 'shop', hostname: 'Node_1.example.com', random: () => 0.5 };
+const surroundings: Surroundings = {
+  namespace: 'shop',
+  podNamespace: undefined,
+  hostname: 'Node_1.example.com',
+  random: () => 0.5,
+};
 const least: ParticipateOptions = { lease: 'checkout', binaryVersion: '1.4.2' };
 
 function settingsOf(options: Partial<ParticipateOptions>, around: Partial<Surroundings> = {}) {
   return participantSettings({ ...least, ...options }, { ...surroundings, ...around });
 }
+
+const pod = { name: 'web-0', uid: '12345678-9abc' };
 
 describe('the settings of a participant', () => {
   test('have client-go’s durations and the API’s strategy unless told otherwise', () => {
@@ -28,7 +35,6 @@ describe('the settings of a participant', () => {
     });
   });
 
-  const pod = { name: 'web-0', uid: '12345678-9abc' };
   test.each<{ readonly name: string; readonly options: Partial<ParticipateOptions>; readonly want: RegExp }>([
     { name: 'its Pod', options: { pod }, want: /^web-0-12345678$/ },
     { name: 'the host and chance', options: {}, want: /^node-1-example-com-[a-z0-9]{8}$/ },
@@ -80,5 +86,40 @@ describe('the settings of a participant', () => {
   test('need to know a namespace', () => {
     expect(() => settingsOf({}, { namespace: undefined })).toThrow('namespace: none is known');
     expect(settingsOf({ namespace: 'till' }, { namespace: undefined }).description.namespace).toBe('till');
+  });
+});
+
+describe('the owner of a candidate (rule 15)', () => {
+  // The garbage collector deletes an object whose owner is not in its namespace, again and again.
+  test.each<{
+    readonly name: string;
+    readonly options: Partial<ParticipateOptions>;
+    readonly podNamespace?: string;
+    readonly wantOwner: boolean;
+  }>([
+    { name: 'in the namespace of the Pod', options: { pod }, podNamespace: 'shop', wantOwner: true },
+    {
+      name: 'in another namespace',
+      options: { pod, namespace: 'till' },
+      podNamespace: 'shop',
+      wantOwner: false,
+    },
+    { name: 'where the namespace of the Pod is not known', options: { pod }, wantOwner: false },
+    {
+      name: 'in the namespace that the program says is that of its Pod',
+      options: { pod: { ...pod, namespace: 'shop' } },
+      wantOwner: true,
+    },
+    {
+      name: 'in another one than the program says is that of its Pod',
+      options: { pod: { ...pod, namespace: 'till' } },
+      podNamespace: 'shop',
+      wantOwner: false,
+    },
+  ])('is its Pod only in the namespace of that: $name', (case_) => {
+    const { options, podNamespace, wantOwner } = case_;
+    const { description } = settingsOf(options, { podNamespace });
+    expect(description.pod).toEqual(wantOwner ? pod : undefined);
+    expect(description.name).toBe('web-0-12345678');
   });
 });

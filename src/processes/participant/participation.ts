@@ -29,10 +29,12 @@ export function participationOf(
 ): Participation {
   const { identity, binaryVersion, emulationVersion, strategy, priority } = settings;
   const { leaseDurationSeconds, renewDeadlineMs, retryPeriodMs, candidateOnly } = settings;
-  const pod = podIn(host.env);
+  const { client, namespace, podNamespace } = clusterOf(settings, host);
+  const pod = podIn(host.env, podNamespace);
   const labels = labelsOf(settings.labels);
   return {
-    ...clusterOf(settings, host),
+    client,
+    namespace,
     lease,
     binaryVersion,
     priority,
@@ -58,12 +60,17 @@ export function leaseOf({ namespace, lease }: Participation): string {
 function clusterOf({ kubeconfig, context, namespace }: ParticipateSettings, { clock, env }: Host) {
   const userAgent = 'coordinated-leader-election-participate';
   const connected = connectParticipant({ kubeconfig, context, env, clock, userAgent });
-  return { client: connected.client, namespace: namespace ?? connected.namespace };
+  return { ...connected, namespace: namespace ?? connected.namespace };
 }
 
-/** As the downward API tells it, under the names that are customary. */
-function podIn({ POD_NAME: name, POD_UID: uid }: Environment): { name: string; uid: string } | undefined {
-  return name && uid ? { name, uid } : undefined;
+/** As the downward API tells it, under the names that are customary; the service account tells the namespace, too. */
+function podIn(
+  { POD_NAME: name, POD_UID: uid, POD_NAMESPACE }: Environment,
+  podNamespace: string | undefined,
+): ParticipateOptions['pod'] {
+  if (!name || !uid) return undefined;
+  const namespace = POD_NAMESPACE || podNamespace;
+  return { name, uid, ...(namespace !== undefined && { namespace }) };
 }
 
 function labelsOf(labels: CandidateLabels): Readonly<Record<string, string>> {

@@ -12,6 +12,7 @@ import { type GivenFlags, resolveSettings } from '../../../src/settings/settings
 import { type EmbeddedCluster, startEmbeddedCluster } from '../../embedded/embedded-cluster.ts';
 import { SimHost } from '../../support/make-host.ts';
 
+const pod = { POD_NAME: 'web-0', POD_UID: '12345678-9abc-4def-8123-456789abcdef' };
 const candidatesPath = `/apis/${CUSTOM_API_VERSION}/namespaces/default/leasecandidates`;
 
 interface Candidate {
@@ -70,7 +71,7 @@ describe('taking part for a program', () => {
     writeFileSync(labels, 'zone="b"\napp="web"\n');
     const { host, ended } = start(
       { labels: `@${labels}`, binaryVersion: '1.4.2', emulationVersion: '1.4.0', priority: '-3' },
-      { env: { POD_NAME: 'web-0', POD_UID: '12345678-9abc-4def-8123-456789abcdef' } },
+      { env: { ...pod, POD_NAMESPACE: 'default' } },
     );
     const [candidate] = await untilThere(1);
     expect(candidate).toMatchObject({
@@ -85,6 +86,19 @@ describe('taking part for a program', () => {
     expect(await ended).toBe(0);
     expect(await candidates()).toEqual([]);
     expect(host.said.out).toContain('"lease":"default/web"');
+  });
+
+  test.each<{ name: string; env: Record<string, string> }>([
+    { name: 'in another namespace than its Pod', env: { ...pod, POD_NAMESPACE: 'kube-system' } },
+    { name: 'by a kubeconfig, without the namespace of the Pod', env: pod },
+  ])('publishes a candidate without an owner $name', async ({ env }) => {
+    const { host, ended } = start({}, { env });
+    const [candidate] = await untilThere(1);
+    expect(candidate?.metadata).toMatchObject({ name: 'web-0-12345678' });
+    expect(candidate?.metadata.ownerReferences).toBeUndefined();
+    host.stop();
+    expect(await ended).toBe(0);
+    expect(host.said.out).toContain('"msg":"The LeaseCandidate has no owner');
   });
 
   test('that is to run a command ends at SIGTERM before anything leads, and never starts it', async () => {
