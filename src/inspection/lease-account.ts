@@ -1,3 +1,4 @@
+import { ownersOf } from '../coordination/field-owner.ts';
 import { decideElection } from '../election/decide.ts';
 import type { Decision } from '../election/decision.ts';
 import type { LeaseCandidate } from '../election/model.ts';
@@ -8,7 +9,6 @@ import { surveyElection } from '../election/view.ts';
 import { type RankedCandidate, rank, supposeAnswers, verdictOn } from './candidate-ranking.ts';
 import { describeLoss, stateTexts } from './candidate-text.ts';
 import type { ObservedElection } from './elections.ts';
-import { ownersOf } from './field-owner.ts';
 import { describeStatus, type LeaseStatus, listed } from './lease-status.ts';
 import type { LockHolder } from './lock-holder.ts';
 import { UNREADABLE_ADVICE } from './priority-findings.ts';
@@ -66,7 +66,7 @@ export function accountFor(election: ObservedElection, coordinator: LockHolder, 
     expiresInSeconds: tenure.kind === 'held' ? (tenure.expiresAt - now.monotonic) / 1000 : undefined,
     reason: decision.reason,
     candidates,
-    strategy: strategyOf(supposed, input.lease?.strategy ?? '', ownersOf(rawLease, 'strategy')),
+    strategy: strategyOf(supposed, input.lease?.strategy ?? '', ownersOf(rawLease, ['spec', 'strategy'])),
     coordinator,
     blockers: [...blockersOf(decision, candidates, coordinator), ...prioritiesInVain(decision)],
     ifLeaderDied: holder === undefined ? undefined : rehearse(input, now, [{ kind: 'crash', name: holder }]),

@@ -1,5 +1,7 @@
-import { PRIORITY_ANNOTATION } from '../coordination/candidate-priority.ts';
+import { PRIORITY_ANNOTATION, PRIORITY_UNTIL_ANNOTATION } from '../coordination/candidate-priority.ts';
 import { type CandidateApiVersion, sourceOf } from '../coordination/candidate-sources.ts';
+import { ownersOf } from '../coordination/field-owner.ts';
+import { PARTICIPANT_FIELD_MANAGER } from '../coordination/lease.ts';
 import type { RequestBody } from '../coordination/lease-patch.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
 import { PRIORITY_SET_BY_ANNOTATION } from '../coordination/priority-patch.ts';
@@ -37,7 +39,7 @@ export function newLeaseCandidate(
       namespace,
       name,
       labels,
-      ...ownersOf(description),
+      ...ownerReferencesOf(description),
       ...(hasPriorityField(apiVersion) ? {} : priorityAnnotation(description)),
     },
     spec: {
@@ -58,16 +60,13 @@ export function adoptionPatch(
   description: CandidateDescription,
   wallTime: MicroTime,
 ): RequestBody {
-  // What a transfer or a drain has set is theirs to take back.
-  const isPriorityOurs =
-    !hasPriorityField(apiVersion) && annotationsOf(object)[PRIORITY_SET_BY_ANNOTATION] === undefined;
   const renewal = renewalPatch(object, wallTime);
   return {
     metadata: {
       ...(renewal['metadata'] as object),
       labels: description.labels,
-      ...ownersOf(description),
-      ...(isPriorityOurs ? priorityAnnotation(description) : {}),
+      ...ownerReferencesOf(description),
+      ...(hasPriorityField(apiVersion) ? {} : adoptedPriority(object, description)),
     },
     spec: { ...(renewal['spec'] as object), ...declaredFields(apiVersion, description) },
   };
@@ -111,8 +110,22 @@ function priorityAnnotation({ priority }: CandidateDescription): RequestBody {
   return priority === 0 ? {} : { annotations: { [PRIORITY_ANNOTATION]: String(priority) } };
 }
 
+/** A drain or a transfer takes back what it has set by itself. */
+function adoptedPriority(object: RawObject, description: CandidateDescription): RequestBody {
+  if (annotationsOf(object)[PRIORITY_SET_BY_ANNOTATION] !== undefined) return {};
+  if (description.priority !== 0) return priorityAnnotation(description);
+  return isPriorityOfParticipant(object) ? { annotations: { [PRIORITY_ANNOTATION]: null } } : {};
+}
+
+/** Whether a participant alone has set the annotation, for good: with an end, it is somebody else's (rule 16). */
+function isPriorityOfParticipant(object: RawObject): boolean {
+  const owners = ownersOf(object, ['metadata', 'annotations', PRIORITY_ANNOTATION]);
+  const hasEnd = annotationsOf(object)[PRIORITY_UNTIL_ANNOTATION] !== undefined;
+  return !hasEnd && owners.length === 1 && owners[0] === PARTICIPANT_FIELD_MANAGER;
+}
+
 /** The server's garbage collection deletes it with its Pod. */
-function ownersOf({ pod }: CandidateDescription): RequestBody {
+function ownerReferencesOf({ pod }: CandidateDescription): RequestBody {
   if (!pod) return {};
   return { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid }] };
 }

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { PRIORITY_ANNOTATION } from '../../src/coordination/candidate-priority.ts';
+import { PRIORITY_ANNOTATION, PRIORITY_UNTIL_ANNOTATION } from '../../src/coordination/candidate-priority.ts';
+import { PARTICIPANT_FIELD_MANAGER } from '../../src/coordination/lease.ts';
 import { formatMicroTime, parseMicroTime } from '../../src/coordination/micro-time.ts';
 import { PRIORITY_SET_BY_ANNOTATION } from '../../src/coordination/priority-patch.ts';
-import { specOf } from '../../src/coordination/raw-object.ts';
+import { annotationsOf, specOf } from '../../src/coordination/raw-object.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { Candidate } from '../../src/participant/candidate.ts';
@@ -263,6 +264,63 @@ describe('a candidate that finds one of its name', () => {
     leave({}, { annotations });
     await started({ priority: 7 });
     expect(own()?.metadata['annotations']).toEqual(annotations);
+  });
+
+  const ownedBy = (...managers: readonly string[]) =>
+    managers.map((manager) => ({
+      manager,
+      operation: 'Update',
+      fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${PRIORITY_ANNOTATION}`]: {} } } },
+    }));
+  const until = { [PRIORITY_UNTIL_ANNOTATION]: '2030-01-01T00:00:00Z' };
+  test.each<{
+    readonly name: string;
+    readonly others?: Readonly<Record<string, string>>;
+    readonly managedFields?: JsonObject['managedFields'];
+    readonly wantPriority: string | undefined;
+  }>([
+    {
+      name: 'takes its own priority back when it has none any more',
+      managedFields: ownedBy(PARTICIPANT_FIELD_MANAGER),
+      wantPriority: undefined,
+    },
+    {
+      name: 'leaves the priority alone that somebody else has set',
+      managedFields: ownedBy('kubectl-annotate'),
+      wantPriority: '7',
+    },
+    {
+      name: 'leaves the priority alone that somebody else has set as well',
+      managedFields: ownedBy(PARTICIPANT_FIELD_MANAGER, 'kubectl'),
+      wantPriority: '7',
+    },
+    { name: 'leaves the priority alone where the server does not say whose it is', wantPriority: '7' },
+    {
+      name: 'leaves the priority alone that a drain or a transfer has set',
+      managedFields: ownedBy('kubectl-cle'),
+      others: { ...until, [PRIORITY_SET_BY_ANNOTATION]: '{}' },
+      wantPriority: '7',
+    },
+    {
+      name: 'leaves its former priority alone while a drain has a mark on it',
+      managedFields: ownedBy(PARTICIPANT_FIELD_MANAGER),
+      others: { [PRIORITY_SET_BY_ANNOTATION]: '{}' },
+      wantPriority: '7',
+    },
+    {
+      name: 'leaves the priority alone that somebody has given an end',
+      managedFields: ownedBy(PARTICIPANT_FIELD_MANAGER),
+      others: until,
+      wantPriority: '7',
+    },
+  ])('$name (rule 16)', async ({ others, managedFields, wantPriority }) => {
+    const annotations = { note: 'hello', ...others, [PRIORITY_ANNOTATION]: '7' };
+    leave({}, { annotations, ...(managedFields !== undefined && { managedFields }) });
+    await started({ priority: 0 });
+    expect(specOf(own() ?? {})['binaryVersion']).toBe('1.4.2');
+    const { [PRIORITY_ANNOTATION]: priority, ...rest } = annotationsOf(own() ?? { metadata: { name: '' } });
+    expect(priority).toBe(wantPriority);
+    expect(rest).toEqual({ note: 'hello', ...others });
   });
 
   test('for another Lease replaces it, as leaseName cannot be changed', async () => {

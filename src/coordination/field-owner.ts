@@ -1,0 +1,22 @@
+import { isJsonObject } from '../support/json.ts';
+import type { RawObject } from './raw-object.ts';
+
+/**
+ * Under which names the server's field ownership lists a field, such as `['spec', 'holderIdentity']`; none where it does not say.
+ */
+export function ownersOf(object: RawObject | undefined, path: readonly string[]): readonly string[] {
+  const managedFields = object?.metadata['managedFields'];
+  if (!Array.isArray(managedFields)) return [];
+  const owners = managedFields.flatMap((entry: unknown) => {
+    if (!isJsonObject(entry)) return [];
+    const { manager, fieldsV1 } = entry as { manager?: unknown; fieldsV1?: unknown };
+    return typeof manager === 'string' && hasField(fieldsV1, path) ? [manager] : [];
+  });
+  return [...new Set(owners)].sort();
+}
+
+function hasField(fields: unknown, path: readonly string[]): boolean {
+  let found = fields;
+  for (const name of path) found = isJsonObject(found) ? found[`f:${name}`] : undefined;
+  return found !== undefined;
+}
