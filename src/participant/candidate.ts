@@ -4,7 +4,7 @@ import { discoverServed } from '../kubernetes/discovery.ts';
 import type { Clock } from '../support/clock.ts';
 import { InterruptibleSleep } from '../support/interruptible-sleep.ts';
 import type { CandidateDescription } from './candidate-body.ts';
-import { type ParticipantLogger, silent, TroubleLog } from './participant-log.ts';
+import { guardedLogger, type ParticipantLogger, silent, TroubleLog } from './participant-log.ts';
 import { PublishedCandidate } from './published-candidate.ts';
 
 /** What a {@link Candidate} needs. */
@@ -46,7 +46,7 @@ export class Candidate {
 
   constructor(parts: CandidateParts) {
     this.#parts = parts;
-    this.#logger = parts.logger ?? silent;
+    this.#logger = guardedLogger(parts.logger ?? silent);
     this.#sleep = new InterruptibleSleep(parts.clock);
     this.#trouble = new TroubleLog(this.#logger, 'Cannot find out which LeaseCandidates are served');
   }

@@ -17,6 +17,6 @@ export interface ElectorParts {
   readonly metrics?: ParticipantMetrics | undefined;
   /** Whether it only follows the Lease: the program leads by an elector of its own. Default false. */
   readonly isFollowing?: boolean;
-  /** `holder` and `term` may have changed. Must not throw. */
+  /** `holder` and `term` may have changed. */
   readonly onChange?: () => void;
 }

@@ -13,7 +13,8 @@ import type { ElectorParts } from './elector-parts.ts';
 import { LeaseFollower } from './lease-follower.ts';
 import { hasExpired, holderSeen, isUnrenewedGrant } from './lease-sight.ts';
 import { releasedLease, renewedLease } from './lease-writes.ts';
-import { type ParticipantLogger, silent } from './participant-log.ts';
+import { callSafely, guardedLogger, type ParticipantLogger, silent } from './participant-log.ts';
+import type { ParticipantMetrics } from './participant-metrics.ts';
 import { RunningTerm } from './running-term.ts';
 import type { Lead, Term, TermEnd } from './term.ts';
 
@@ -43,7 +44,8 @@ export class Elector {
   #cancelTimer: (() => void) | undefined;
 
   constructor(parts: ElectorParts, lead: Lead) {
-    const { clock, timing, logger = silent } = parts;
+    const { clock, timing } = parts;
+    const logger = guardedLogger(parts.logger ?? silent);
     this.#parts = parts;
     this.#lead = lead;
     this.#logger = logger;
@@ -151,16 +153,19 @@ export class Elector {
     // Whoever hears that the term is over may resign at once.
     if (this.#isDeciding) return;
     this.#isDeciding = true;
-    while (this.#isToDecideAgain) {
-      this.#isToDecideAgain = false;
-      this.#cancelTimer?.();
-      const now = this.#parts.clock.now();
-      // Whoever it was renews no more: the next to be granted the Lease may be meant here.
-      if (this.#follower.sight && hasExpired(this.#follower.sight, now)) this.#hasRival = false;
-      this.#act(decideElector(this.#view(), now));
+    try {
+      while (this.#isToDecideAgain) {
+        this.#isToDecideAgain = false;
+        this.#cancelTimer?.();
+        const now = this.#parts.clock.now();
+        // Whoever it was renews no more: the next to be granted the Lease may be meant here.
+        if (this.#follower.sight && hasExpired(this.#follower.sight, now)) this.#hasRival = false;
+        this.#act(decideElector(this.#view(), now));
+      }
+    } finally {
+      this.#isDeciding = false;
     }
-    this.#isDeciding = false;
-    this.#parts.onChange?.();
+    callSafely(this.#logger, 'onChange has thrown', () => this.#parts.onChange?.());
   }
 
   #view(): ElectorView {
@@ -216,7 +221,7 @@ export class Elector {
 
   #failed(error: unknown): void {
     if (isConflict(error)) {
-      if (this.#term) this.#parts.metrics?.slowpathExercised();
+      if (this.#term) this.#count((metrics) => metrics.slowpathExercised());
       this.#logger.debug({ err: error }, 'The Lease has changed meanwhile');
     } else {
       this.#logger.warn({ err: error, leadsForMs: this.#term?.until() }, 'Cannot write the Lease');
@@ -225,12 +230,12 @@ export class Elector {
 
   async #takeUp(number: number, deadlineMs: number): Promise<void> {
     const renewedAt = await this.#write(number, deadlineMs);
-    const { clock, lease, identity: holder, timing, metrics } = this.#parts;
+    const { clock, lease, identity: holder, timing } = this.#parts;
     const term = new RunningTerm({ clock, lease, holder, number, timing, renewedAt });
     // Answered too late, or not wanted any more: it has never led, then.
     if (decideElector({ ...this.#view(), term }, clock.now()).kind === 'end') return;
     this.#term = term;
-    metrics?.leads(true);
+    this.#count((metrics) => metrics.leads(true));
     this.#logger.info({ lease, holder, fencingToken: number }, 'Leads');
     void this.#carryOut(term);
   }
@@ -271,11 +276,15 @@ export class Elector {
   }
 
   #end(why: TermEnd): void {
-    const { metrics, lease } = this.#parts;
     this.#isToDecideAgain = true;
     this.#term?.end(why);
-    metrics?.leads(false);
-    this.#logger.info({ lease, why }, 'Leads no longer');
+    this.#count((metrics) => metrics.leads(false));
+    this.#logger.info({ lease: this.#parts.lease, why }, 'Leads no longer');
+  }
+
+  #count(count: (metrics: ParticipantMetrics) => void): void {
+    const { metrics } = this.#parts;
+    if (metrics) callSafely(this.#logger, 'The metrics have thrown', () => count(metrics));
   }
 
   #rest(): void {

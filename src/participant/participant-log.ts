@@ -1,4 +1,6 @@
 import { kindOfFailure } from '../kubernetes/errors.ts';
+import { messageOf } from '../support/error-message.ts';
+import { warnProcess } from '../support/process-warning.ts';
 
 /** Where a participant writes what it does: a pino logger will do. */
 export interface ParticipantLogger {
@@ -10,6 +12,41 @@ export interface ParticipantLogger {
 
 /** For those who want no log. */
 export const silent: ParticipantLogger = { debug() {}, info() {}, warn() {}, error() {} };
+
+/**
+ * A logger that writes to `logger` and never throws: neither leading nor releasing may depend on a log. An error of the logger is
+ * logged; if the logger cannot even do that, the process warns once.
+ */
+export function guardedLogger(logger: ParticipantLogger): ParticipantLogger {
+  if (logger === silent) return silent;
+  let hasWarned = false;
+  const report = (err: unknown, lost: string) => {
+    try {
+      logger.error({ err, lost }, 'The logger has thrown');
+    } catch {
+      if (!hasWarned) warnProcess(`The logger has thrown: ${messageOf(err)}`);
+      hasWarned = true;
+    }
+  };
+  const guard = (level: keyof ParticipantLogger) => (fields: object, message: string) => {
+    try {
+      logger[level](fields, message);
+    } catch (error) {
+      report(error, message);
+    }
+  };
+  return { debug: guard('debug'), info: guard('info'), warn: guard('warn'), error: guard('error') };
+}
+
+/** Calls something of the program's that must not stop an election, such as its metrics. What it throws is logged. */
+export function callSafely(logger: ParticipantLogger, thrown: string, call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    if (logger === silent) warnProcess(`${thrown}: ${messageOf(error)}`);
+    else logger.error({ err: error }, thrown);
+  }
+}
 
 /** Tells of a trouble when it begins, or becomes another, not each time that something fails because of it. */
 export class TroubleLog {

@@ -5,7 +5,7 @@ import { systemClock } from '../support/system-clock.ts';
 import { Candidate } from './candidate.ts';
 import { Elector } from './elector.ts';
 import { connectParticipant } from './participant-client.ts';
-import { silent } from './participant-log.ts';
+import { callSafely, guardedLogger, type ParticipantLogger, silent } from './participant-log.ts';
 import { createParticipantMetrics } from './participant-metrics.ts';
 import { type ParticipantSettings, participantSettings, type Surroundings } from './participant-settings.ts';
 import type { ParticipantState } from './participant-state.ts';
@@ -15,6 +15,7 @@ import type { Lead } from './term.ts';
 /** A candidate and an elector under one identity, below {@link participate}, for a program that wants to resign or withdraw. */
 export class Participant {
   readonly #options: ParticipateOptions;
+  readonly #logger: ParticipantLogger;
   readonly #settings: ParticipantSettings;
   readonly #client: KubernetesClient;
   readonly #candidate: Candidate;
@@ -32,10 +33,12 @@ export class Participant {
    * @throws KubeConfigError when there is no cluster to talk to.
    */
   constructor(options: ParticipateOptions, lead: Lead) {
-    const { clock = systemClock, logger = silent, metrics } = options;
+    const { clock = systemClock, metrics } = options;
+    const logger = guardedLogger(options.logger ?? silent);
     const { client, namespace, podNamespace } = connect(options);
     const random = () => clock.random();
     this.#options = options;
+    this.#logger = logger;
     this.#client = client;
     this.#settings = participantSettings(options, { namespace, podNamespace, hostname: hostname(), random });
     const { description, timing } = this.#settings;
@@ -140,8 +143,7 @@ export class Participant {
   }
 
   #leaveOverrun(): void {
-    const { logger = silent } = this.#options;
-    logger.error(
+    this.#logger.error(
       { candidate: this.identity },
       'The callback goes on although its term is over: it is no candidate until it ends',
     );
@@ -159,12 +161,7 @@ export class Participant {
     )
       return;
     this.#told = state;
-    try {
-      this.#options.onObserved?.(state);
-    } catch (error) {
-      // Leading must not depend on who listens.
-      this.#options.logger?.error({ err: error }, 'onObserved has thrown');
-    }
+    callSafely(this.#logger, 'onObserved has thrown', () => this.#options.onObserved?.(state));
   }
 }
 

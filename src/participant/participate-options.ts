@@ -45,6 +45,7 @@ export interface ParticipateOptions {
   readonly retryPeriodMs?: number;
   /** Ends it in good order: the term, then the Lease is released, then the LeaseCandidate is deleted. */
   readonly signal?: AbortSignal;
+  /** What it throws stops nothing: that is logged, or else the process warns of it. The same holds for `onObserved`. */
   readonly logger?: ParticipantLogger;
   /** Gets client-go's metrics of leader election; give one registry to all participants of a program. */
   readonly metrics?: Registry;

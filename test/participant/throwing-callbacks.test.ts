@@ -1,0 +1,134 @@
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { Elector } from '../../src/participant/elector.ts';
+import type { ParticipantLogger } from '../../src/participant/participant-log.ts';
+import type { ParticipantMetrics } from '../../src/participant/participant-metrics.ts';
+import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
+import { ParticipantStage, StagedParticipant, untilAborted } from './participant-stage.ts';
+
+let stage: ParticipantStage;
+/** What the process warns of. */
+let warnings: string[];
+
+beforeEach(() => {
+  stage = new ParticipantStage();
+  warnings = [];
+  const listen = (warning: Error) => void warnings.push(`${warning.name}: ${warning.message}`);
+  process.on('warning', listen);
+  onTestFinished(() => void process.off('warning', listen));
+});
+
+const broken = () => {
+  throw new Error('the disk is full');
+};
+const allBroken: ParticipantLogger = { debug: broken, info: broken, warn: broken, error: broken };
+
+/** Starts, leads, renews, loses a race, and stops; there is one term, and the Lease is released in the end. */
+async function throughOneTerm(options: Partial<ParticipateOptions>): Promise<void> {
+  const one = new StagedParticipant(stage, options).start();
+  await stage.clock.advance(100);
+  stage.grant('one');
+  await stage.clock.advance(10);
+  expect(one.isLeading).toBe(true);
+  expect(one.terms).toHaveLength(1);
+  await stage.clock.advance(20_000);
+  one.connection.holdWatches(true);
+  stage.writeLease({}, { labels: { somebodys: 'label' } });
+  await stage.clock.advance(3000);
+  one.connection.holdWatches(false);
+  await stage.clock.advance(20_000);
+  expect(one.isLeading).toBe(true);
+  expect(one.terms).toHaveLength(1);
+  one.stopping.abort();
+  await stage.clock.advance(100);
+  expect(one.outcome).toBe('resolved');
+  expect(one.term.signal.aborted).toBe(true);
+  expect(stage.lease['holderIdentity']).toBe('');
+  expect(stage.api.candidate('default/one')).toBeUndefined();
+  expect(stage.clock.pendingTimers).toBe(0);
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('a participant leads and releases', () => {
+  test('with a logger that throws on each call, of which the process warns once', async () => {
+    await throughOneTerm({ logger: allBroken });
+    expect(warnings).toEqual([expect.stringContaining('The logger has thrown: the disk is full')]);
+  });
+
+  // As many calls as a term has.
+  test.each([0, 1, 2, 3, 4])(
+    'with a logger that throws once, after %i calls, and is told of that',
+    async (calls) => {
+      const errors: object[] = [];
+      let count = 0;
+      const write = () => {
+        if (count++ === calls) broken();
+      };
+      const logger: ParticipantLogger = {
+        debug: write,
+        info: write,
+        warn: write,
+        error: (fields, message) => errors.push({ ...fields, message }),
+      };
+      await throughOneTerm({ logger });
+      expect(count).toBeGreaterThan(calls);
+      expect(errors).toEqual([
+        {
+          err: expect.objectContaining({ message: 'the disk is full' }),
+          lost: expect.any(String),
+          message: 'The logger has thrown',
+        },
+      ]);
+      expect(warnings).toEqual([]);
+    },
+  );
+
+  test('with an onObserved that throws, of which the logger is told', async () => {
+    const errors: string[] = [];
+    const logger = { ...allBroken, error: (_: object, message: string) => errors.push(message) };
+    await throughOneTerm({ onObserved: broken, logger });
+    expect(errors).toContain('onObserved has thrown');
+    expect(warnings).toEqual([]);
+  });
+
+  test('with an onObserved that throws and no logger, of which the process warns', async () => {
+    await throughOneTerm({ onObserved: broken });
+    expect(warnings[0]).toContain('onObserved has thrown: the disk is full');
+  });
+});
+
+test.each<{ name: string; metrics?: ParticipantMetrics; onChange?: () => void; want: string }>([
+  { name: 'metrics', metrics: { leads: broken, slowpathExercised: broken }, want: 'The metrics have thrown' },
+  { name: 'an onChange', onChange: broken, want: 'onChange has thrown' },
+])('an elector by itself leads and releases with $name that throw, and logs that', async (case_) => {
+  const { name: _, want, ...callbacks } = case_;
+  const errors: string[] = [];
+  const logger = {
+    debug() {},
+    info() {},
+    warn() {},
+    error: (_fields: object, message: string) => errors.push(message),
+  };
+  const stopping = new AbortController();
+  const elector = new Elector(
+    {
+      client: stage.connect(),
+      clock: stage.clock,
+      lease: { namespace: 'default', name: 'checkout' },
+      identity: 'one',
+      timing: { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2000 },
+      logger,
+      ...callbacks,
+    },
+    untilAborted,
+  );
+  const running = elector.run(stopping.signal);
+  await stage.clock.advance(100);
+  stage.grant('one');
+  await stage.clock.advance(20_000);
+  expect(elector.term?.signal.aborted).toBe(false);
+  stopping.abort();
+  await stage.clock.advance(100);
+  await running;
+  expect(stage.lease['holderIdentity']).toBe('');
+  expect(new Set(errors)).toEqual(new Set([want]));
+});
