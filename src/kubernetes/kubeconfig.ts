@@ -6,9 +6,15 @@ import type { Cluster, Context, KubeConfig, User } from '@kubernetes/client-node
 import { withoutCredentials } from '../support/address.ts';
 import { messageOf } from '../support/error-message.ts';
 import type { ClusterConfig } from './cluster-config.ts';
-import { contentOf, type KubeConfigContent, readPlainKubeconfig } from './plain-kubeconfig.ts';
+import {
+  contentOf,
+  isEmptyKubeconfig,
+  type KubeConfigContent,
+  readPlainKubeconfig,
+  tokenFilesIn,
+} from './plain-kubeconfig.ts';
 import { ServiceAccountConfig } from './service-account-config.ts';
-import { StaticConfig } from './static-config.ts';
+import { readToken, StaticConfig, tokenFileOf, tokenFileProvider } from './static-config.ts';
 
 /** Where the configuration is to come from. */
 export interface KubeConfigSource {
@@ -47,7 +53,7 @@ const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount
  */
 export function loadKubeConfig(source: KubeConfigSource): ClusterConfig {
   const { kubeconfig, context, env, serviceAccountDirectory = SERVICE_ACCOUNT_DIRECTORY } = source;
-  if (kubeconfig) return choose(readFile(kubeconfig), context, kubeconfig);
+  if (kubeconfig) return choose(readOnlyFile(kubeconfig), context, kubeconfig);
 
   const files = (env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');
   if (files.length > 0) return choose(merge(files), context, `KUBECONFIG=${files.join(delimiter)}`);
@@ -56,7 +62,7 @@ export function loadKubeConfig(source: KubeConfigSource): ClusterConfig {
   if (inCluster) return onlyContextOf(inCluster, context);
 
   const homeFile = join(env['HOME'] || homedir(), '.kube', 'config');
-  if (existsSync(homeFile)) return choose(readFile(homeFile), context, homeFile);
+  if (existsSync(homeFile)) return choose(readOnlyFile(homeFile), context, homeFile);
   throw new NoClusterError();
 }
 
@@ -68,25 +74,42 @@ function newKubeConfig(): KubeConfig {
   return new Class();
 }
 
-function readFile(file: string): KubeConfigContent {
+function readOnlyFile(file: string): KubeConfigContent {
+  const content = readFile(file);
+  if (!content) throw new KubeConfigError(`The kubeconfig ${file} is empty: give one that names a cluster`);
+  return content;
+}
+
+/** Undefined: there is nothing in it. */
+function readFile(file: string): KubeConfigContent | undefined {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     throw new KubeConfigError(`Cannot read the kubeconfig ${file}: ${messageOf(error)}`, { cause: error });
   }
-  if (text.trim() === '')
-    throw new KubeConfigError(`The kubeconfig ${file} is empty: give one that names a cluster`);
-  const plain = readPlainKubeconfig(text, dirname(file));
+  const directory = dirname(file);
+  const plain = readPlainKubeconfig(text, directory);
   if (plain) return plain;
+  if (isEmptyKubeconfig(text)) return undefined;
   try {
     const kubeConfig = newKubeConfig();
     kubeConfig.loadFromString(text);
-    kubeConfig.makePathsAbsolute(dirname(file));
+    kubeConfig.makePathsAbsolute(directory);
+    kubeConfig.users = withTokenFiles(kubeConfig.users, tokenFilesIn(text, directory));
     return kubeConfig;
   } catch (error) {
     throw invalid(file, error);
   }
+}
+
+function withTokenFiles(users: readonly User[], files: ReadonlyMap<string, string>): User[] {
+  return users.map((user) => {
+    const file = files.get(user.name);
+    return file === undefined || user.exec || user.authProvider
+      ? user
+      : { ...user, authProvider: tokenFileProvider(file) };
+  });
 }
 
 /** Says what is wrong, and where: what the library says of a syntax error has the text around it, tokens and all. */
@@ -98,7 +121,7 @@ function invalid(file: string, error: unknown): KubeConfigError {
   return new KubeConfigError(`${what}: ${String(error.reason)} (line ${line + 1}, column ${column + 1})`);
 }
 
-/** As kubectl does it: files that do not exist are passed over, and the first to name something wins. */
+/** As kubectl does it: files that are missing or empty are passed over, and the first to name something wins. */
 function merge(files: readonly string[]): KubeConfigContent {
   const existing = files.filter((file) => existsSync(file));
   if (existing.length === 0) {
@@ -106,7 +129,12 @@ function merge(files: readonly string[]): KubeConfigContent {
       `KUBECONFIG names ${files.join(', ')}, which does not exist: correct it, unset it or give --kubeconfig FILE`,
     );
   }
-  const parts = existing.map(readFile);
+  const parts = existing.map(readFile).filter((part) => part !== undefined);
+  if (parts.length === 0) {
+    throw new KubeConfigError(
+      `KUBECONFIG names ${files.join(', ')}: all that exist are empty; correct it, unset it or give --kubeconfig FILE`,
+    );
+  }
   return contentOf({
     clusters: firstOfEachName(parts.flatMap((part) => part.getClusters())),
     users: firstOfEachName(parts.flatMap((part) => part.getUsers())),
@@ -165,14 +193,39 @@ function shown(name: unknown): string {
   return typeof name === 'string' ? name : '(no text)';
 }
 
-function assemble(cluster: Cluster, user: User, context: Context): ClusterConfig {
+function assemble(cluster: Cluster, anyUser: User, context: Context): ClusterConfig {
+  const user = withoutLoneKey(anyUser);
   if (StaticConfig.suffices(cluster, user)) return new StaticConfig(cluster, user, context);
   const kubeConfig = newKubeConfig();
   kubeConfig.loadFromOptions({
-    clusters: [cluster],
-    users: [user],
+    clusters: [dataBeforeFile(cluster, 'caData', 'caFile')],
+    users: [withOneToken(dataBeforeFile(dataBeforeFile(user, 'certData', 'certFile'), 'keyData', 'keyFile'))],
     contexts: [context],
     currentContext: context.name,
   });
   return kubeConfig;
+}
+
+/** client-go takes no key that has no certificate. */
+function withoutLoneKey(user: User): User {
+  if (user.certFile || user.certData) return user;
+  const { keyFile: _file, keyData: _data, ...others } = user;
+  return others;
+}
+
+/** client-node takes the file where there are both; client-go takes the data. */
+function dataBeforeFile<T extends object>(part: T, data: keyof T, file: keyof T): T {
+  return part[data] ? { ...part, [file]: undefined } : part;
+}
+
+/** client-node takes the token in the kubeconfig where there are both; client-go takes that of the file, if it can be read. */
+function withOneToken(user: User): User {
+  const file = tokenFileOf(user);
+  if (file === undefined || !user.token) return user;
+  try {
+    readToken(file);
+    return { ...user, token: '' };
+  } catch {
+    return { ...user, authProvider: undefined };
+  }
 }

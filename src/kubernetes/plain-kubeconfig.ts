@@ -3,6 +3,7 @@ import { isAbsolute, join } from 'node:path';
 import type { Cluster, Context, User } from '@kubernetes/client-node';
 import type * as Yaml from 'yaml';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../support/json.ts';
+import { tokenFileProvider } from './static-config.ts';
 
 /** What a kubeconfig has; a `KubeConfig` of client-node is one. */
 export interface KubeConfigContent {
@@ -26,15 +27,47 @@ export function readPlainKubeconfig(text: string, directory: string): KubeConfig
     const current = optionalText(content, 'current-context') ?? '';
     return contentOf({ clusters, users, contexts, current });
   } catch (error) {
-    if (error instanceof Unusual || isSyntaxError(error)) return undefined;
+    if (error instanceof Unusual) return undefined;
     throw error;
   }
+}
+
+/** Whether there is nothing in it, or nothing but comments. */
+export function isEmptyKubeconfig(text: string): boolean {
+  try {
+    return text.trim() === '' || parseYaml(text) === null;
+  } catch {
+    return false;
+  }
+}
+
+/** The files with the tokens of users, by the users' names. client-node knows no such files. */
+export function tokenFilesIn(text: string, directory: string): ReadonlyMap<string, string> {
+  const files = new Map<string, string>();
+  try {
+    const content: unknown = parseJsonObject(text) ?? parseYaml(text);
+    const users = isJsonObject(content) ? content['users'] : undefined;
+    for (const entry of Array.isArray(users) ? users : []) {
+      if (!isJsonObject(entry) || !isJsonObject(entry['user'])) continue;
+      const file = fileOf(entry['user'], 'tokenFile', directory);
+      if (file && typeof entry['name'] === 'string' && !files.has(entry['name']))
+        files.set(entry['name'], file);
+    }
+  } catch (error) {
+    if (!(error instanceof Unusual)) throw error;
+  }
+  return files;
 }
 
 /** Loaded only where it is used, as most programs that run in a pod have no kubeconfig. */
 function parseYaml(text: string): unknown {
   const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml;
-  return parse(text, { logLevel: 'error' });
+  try {
+    return parse(text, { logLevel: 'error' });
+  } catch (cause) {
+    // Not all of them are a YAMLParseError: an alias without an anchor is a ReferenceError.
+    throw new Unusual('not valid', { cause });
+  }
 }
 
 /** The same as one object. */
@@ -54,10 +87,6 @@ export function contentOf(parts: {
 
 /** Not for this module: somebody else is to read it. */
 class Unusual extends Error {}
-
-function isSyntaxError(error: unknown): boolean {
-  return error instanceof Error && error.name === 'YAMLParseError';
-}
 
 /** Fields that change nothing about how to connect. */
 const IGNORED = ['extensions', 'disable-compression'];
@@ -97,12 +126,14 @@ function userOf(entry: JsonObject, directory: string): User {
   const name = textOf(entry, 'name');
   const user = partOf(entry, 'user', [
     'token',
+    'tokenFile',
     'client-certificate',
     'client-certificate-data',
     'client-key',
     'client-key-data',
   ]);
   const token = optionalText(user, 'token');
+  const tokenFile = fileOf(user, 'tokenFile', directory);
   const [certFile, keyFile] = [
     fileOf(user, 'client-certificate', directory),
     fileOf(user, 'client-key', directory),
@@ -112,6 +143,7 @@ function userOf(entry: JsonObject, directory: string): User {
   return {
     name,
     ...(token !== undefined && { token }),
+    ...(tokenFile && { authProvider: tokenFileProvider(tokenFile) }),
     ...(certFile !== undefined && { certFile }),
     ...(certData !== undefined && { certData }),
     ...(keyFile !== undefined && { keyFile }),

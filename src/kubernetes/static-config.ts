@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Cluster, Context, User } from '@kubernetes/client-node';
+import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { KEEP_ALIVE_DELAY_MS } from './channel.ts';
 import type { ClusterConfig, DispatcherOptions } from './cluster-config.ts';
 
@@ -11,6 +12,8 @@ export class StaticConfig implements ClusterConfig {
   readonly #cluster: Cluster;
   readonly #user: User;
   readonly #context: Context;
+  /** What the file with the token had when it was last read. */
+  #tokenOfFile: string | undefined;
 
   constructor(cluster: Cluster, user: User, context: Context) {
     this.#cluster = cluster;
@@ -20,7 +23,8 @@ export class StaticConfig implements ClusterConfig {
 
   /** Whether this will do. */
   static suffices({ proxyUrl }: Cluster, user: User): boolean {
-    return !(proxyUrl || user.exec || user.authProvider || user.username || user.impersonateUser);
+    const hasProvider = user.authProvider && tokenFileOf(user) === undefined;
+    return !(proxyUrl || user.exec || hasProvider || user.username || user.impersonateUser);
   }
 
   getCurrentCluster(): Cluster {
@@ -42,7 +46,8 @@ export class StaticConfig implements ClusterConfig {
   /** Files are read anew each time, as they may be replaced. */
   async applyToHTTPSOptions(options: Parameters<ClusterConfig['applyToHTTPSOptions']>[0]): Promise<void> {
     const { caFile, caData, skipTLSVerify, tlsServerName } = this.#cluster;
-    const { certFile, certData, keyFile, keyData, token } = this.#user;
+    const { certFile, certData, keyFile, keyData } = this.#user;
+    const token = this.#token();
     if (skipTLSVerify) options.rejectUnauthorized = false;
     if (tlsServerName) options.servername = tlsServerName;
     const [ca, cert, key] = [
@@ -54,6 +59,19 @@ export class StaticConfig implements ClusterConfig {
     if (cert) options.cert = cert;
     if (key) options.key = key;
     if (token) options.headers = { ...options.headers, Authorization: `Bearer ${token}` };
+  }
+
+  /** As client-go has it: that of the file, as last read, comes before the one in the kubeconfig. */
+  #token(): string | undefined {
+    const { token } = this.#user;
+    const file = tokenFileOf(this.#user);
+    if (file === undefined) return token;
+    try {
+      this.#tokenOfFile = readToken(file);
+    } catch (error) {
+      if (this.#tokenOfFile === undefined && !token) throw error;
+    }
+    return this.#tokenOfFile ?? token;
   }
 
   createDispatcherOptions(
@@ -76,8 +94,33 @@ export class StaticConfig implements ClusterConfig {
   }
 }
 
-/** A file comes before what stands in the kubeconfig itself. */
+const TOKEN_FILE = 'tokenFile';
+
+/** How client-node has a user whose token is in a file. */
+export function tokenFileProvider(tokenFile: string): { name: string; config: { tokenFile: string } } {
+  return { name: TOKEN_FILE, config: { tokenFile } };
+}
+
+/** The file that a user's token is in; undefined where there is none. */
+export function tokenFileOf({ authProvider }: User): string | undefined {
+  const { name, config } = isJsonObject(authProvider) ? authProvider : {};
+  return name === TOKEN_FILE && isJsonObject(config) ? textField(config, 'tokenFile') : undefined;
+}
+
+/** @throws {Error} where there is no token to read. */
+export function readToken(file: string): string {
+  const token = readFileSync(file, 'utf8').trim();
+  if (token === '') throw new Error(`the file ${file} has no token`);
+  return token;
+}
+
+/** What stands in the kubeconfig itself comes before a file. */
 function contentOf(file: string | undefined, data: string | undefined): Buffer | undefined {
-  if (file) return readFileSync(file);
-  return data ? Buffer.from(data, 'base64') : undefined;
+  if (data) return Buffer.from(data, 'base64');
+  return file ? readFileSync(file) : undefined;
+}
+
+function textField(fields: JsonObject, name: string): string | undefined {
+  const value = fields[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }

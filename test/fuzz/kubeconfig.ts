@@ -19,13 +19,20 @@ const config = wildObject({
     'cluster',
     wildObject({
       server: fc.oneof(fc.constant('https://127.0.0.1:1'), wildText),
+      'certificate-authority': wildText,
       'certificate-authority-data': wildText,
+      'proxy-url': fc.oneof(fc.constant('http://127.0.0.1:1'), wildText),
     }),
   ),
   users: named(
     'user',
     wildObject({
       token: wildText,
+      tokenFile: fc.oneof(fc.constant('config'), wildText),
+      'client-certificate': wildText,
+      'client-certificate-data': wildText,
+      'client-key': wildText,
+      'client-key-data': wildText,
       exec: wildObject({ command: wildText, args: fc.array(wildText, { maxLength: 2 }) }),
     }),
   ),

@@ -76,6 +76,17 @@ describe('where the configuration comes from', () => {
     expect(loadKubeConfig({ env, context: 'third' }).getCurrentCluster()?.server).toBe('https://third.test');
   });
 
+  test.each([
+    { name: 'empty', text: '' },
+    { name: 'blank', text: ' \n' },
+    { name: 'only a comment', text: '# nothing yet\n' },
+    { name: 'an empty document', text: '---\n' },
+  ])('is taken from all files of the list but those that say nothing: $name', ({ text }) => {
+    const files = [file('nothing', text), file('one', kubeconfigOf('one'))];
+    const env = environment({ KUBECONFIG: files.join(delimiter) });
+    expect(loadKubeConfig({ env }).getCurrentCluster()?.server).toBe('https://one.test');
+  });
+
   test('is the pod’s service account next', () => {
     mkdirSync(join(directory, '.kube'));
     file('.kube/config', kubeconfigOf('home'));
@@ -121,9 +132,113 @@ describe('a user', () => {
   });
 });
 
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+/** What a connection is made with, for one cluster and one user. */
+async function optionsFor(cluster: object, user: object): Promise<RequestOptions> {
+  const text = JSON.stringify({
+    clusters: [{ name: 'a', cluster: { server: 'https://a.test', ...cluster } }],
+    users: [{ name: 'a', user }],
+    contexts: [{ name: 'a', context: { cluster: 'a', user: 'a' } }],
+    'current-context': 'a',
+  });
+  const options: RequestOptions = {};
+  await loadKubeConfig({ kubeconfig: file('config', text), env: {} }).applyToHTTPSOptions(options);
+  return options;
+}
+
+// As client-go has it: tools/clientcmd/api/types.go and transport/round_trippers.go in v0.36.3. With a proxy, client-node reads
+// the kubeconfig.
+describe.each<{ name: string; more: object }>([
+  { name: 'a kubeconfig', more: {} },
+  { name: 'a kubeconfig with a proxy', more: { 'proxy-url': 'http://proxy.test' } },
+])('of two ways to say one thing in $name', ({ more }) => {
+  test.each([
+    { name: 'the file is there', file: 'pem' },
+    { name: 'the file is missing', file: 'missing' },
+  ])('the data comes before the file where $name', async ({ file: path }) => {
+    file('pem', 'of the file');
+    const options = await optionsFor(
+      { ...more, 'certificate-authority': path, 'certificate-authority-data': base64('CA') },
+      {
+        'client-certificate': path,
+        'client-certificate-data': base64('certificate'),
+        'client-key': path,
+        'client-key-data': base64('key'),
+      },
+    );
+    expect([options.ca, options.cert, options.key].map(String)).toEqual(['CA', 'certificate', 'key']);
+  });
+
+  test('empty data is none, and each is looked at by itself', async () => {
+    file('pem', 'of the file');
+    const options = await optionsFor(
+      { ...more, 'certificate-authority': 'pem', 'certificate-authority-data': '' },
+      { 'client-certificate': 'pem', 'client-key-data': base64('key') },
+    );
+    expect([options.ca, options.cert, options.key].map(String)).toEqual([
+      'of the file',
+      'of the file',
+      'key',
+    ]);
+  });
+
+  test('a key without a certificate does not count', async () => {
+    const options = await optionsFor(more, { token: 'abc', 'client-key-data': base64('key') });
+    expect(options.key).toBeUndefined();
+  });
+
+  test.each<{ name: string; content: string | undefined; token?: string; want: string }>([
+    { name: 'by itself', content: 'of-file\n', want: 'Bearer of-file' },
+    { name: 'before a token', content: 'of-file\n', token: 'written', want: 'Bearer of-file' },
+    {
+      name: 'that is missing does not count beside a token',
+      content: undefined,
+      token: 'written',
+      want: 'Bearer written',
+    },
+    {
+      name: 'that is empty does not count beside a token',
+      content: ' \n',
+      token: 'written',
+      want: 'Bearer written',
+    },
+  ])('a file with a token $name', async ({ content, token, want }) => {
+    if (content !== undefined) file('token', content);
+    const { headers = {} } = await optionsFor(more, { tokenFile: 'token', ...(token && { token }) });
+    expect(String((headers as Record<string, unknown>)['Authorization']).trim()).toBe(want);
+  });
+
+  test('a file with a token that is missing is an error where there is no token', async () => {
+    await expect(optionsFor(more, { tokenFile: 'token' })).rejects.toThrow('ENOENT');
+  });
+});
+
+test('a file with a token is read anew, and what was read last counts while it cannot be read', async () => {
+  const token = file('token', 'first');
+  const text = JSON.stringify({
+    clusters: [{ name: 'a', cluster: { server: 'https://a.test' } }],
+    users: [{ name: 'a', user: { tokenFile: token, token: 'written' } }],
+    contexts: [{ name: 'a', context: { cluster: 'a', user: 'a' } }],
+    'current-context': 'a',
+  });
+  const found = loadKubeConfig({ kubeconfig: file('config', text), env: {} });
+  const now = async () => {
+    const options: RequestOptions = {};
+    await found.applyToHTTPSOptions(options);
+    return options.headers;
+  };
+  expect(await now()).toEqual({ Authorization: 'Bearer first' });
+  file('token', 'second\n');
+  expect(await now()).toEqual({ Authorization: 'Bearer second' });
+  rmSync(token);
+  expect(await now()).toEqual({ Authorization: 'Bearer second' });
+});
+
 describe('what cannot be used', () => {
   test.each([
     { name: 'YAML that is none', text: 'clusters: [', wantMessage: 'is not valid' },
+    { name: 'an alias of nothing', text: '*nothing', wantMessage: 'is not valid' },
     { name: 'an empty file', text: ' \n', wantMessage: 'is empty' },
     {
       name: 'a cluster without a server',
@@ -150,7 +265,7 @@ describe('what cannot be used', () => {
       text: '{"contexts":[],"current-context":{"toString":null}}',
       wantMessage: 'has no context (no text)',
     },
-    { name: 'a file with nothing but a comment', text: '#', wantMessage: 'is not valid' },
+    { name: 'a file with nothing but a comment', text: '#', wantMessage: 'is empty' },
     {
       name: 'a cluster that is not there',
       text: '{"contexts":[{"name":"a","context":{"cluster":"b"}}],"current-context":"a"}',
@@ -172,6 +287,14 @@ describe('what cannot be used', () => {
   test('says so of a $KUBECONFIG none of whose files exists', () => {
     const env = environment({ KUBECONFIG: join(directory, 'missing') });
     expect(() => loadKubeConfig({ env })).toThrow('which does not exist');
+  });
+
+  test('says so of a $KUBECONFIG all of whose files are empty', () => {
+    const files = [file('one', ''), file('two', '#')];
+    const env = environment({ KUBECONFIG: files.join(delimiter) });
+    const load = () => loadKubeConfig({ env });
+    expect(load).toThrow(KubeConfigError);
+    expect(load).toThrow(`${files.join(', ')}: all that exist are empty`);
   });
 
   test('says so of an unknown context, and which there are', () => {

@@ -90,7 +90,6 @@ describe('leaves to client-node', () => {
     { name: 'an auth provider', text: yamlOf('', 'auth-provider: { name: oidc }') },
     { name: 'a password', text: yamlOf('', 'username: a, password: b') },
     { name: 'another user to act as', text: yamlOf('', 'token: abc, as: b') },
-    { name: 'a file with a token', text: yamlOf('', 'tokenFile: token') },
     { name: 'a proxy', text: yamlOf('proxy-url: "http://proxy.test"', 'token: abc') },
     { name: 'a token that is no text', text: yamlOf('', 'token: 123') },
     { name: 'a cluster without a server', text: 'clusters: [{ name: one, cluster: {} }]' },
