@@ -1,5 +1,6 @@
 import type { Lease } from '../election/model.ts';
 import type { Instant } from '../support/clock.ts';
+import { SAFE_SHARE } from '../support/clock-drift.ts';
 import { expiresAt, hasExpired, isUnrenewedGrant, type LeaseSight, numberOfTerm } from './lease-sight.ts';
 import type { TermEnd } from './term.ts';
 
@@ -65,7 +66,12 @@ export function decideElector(view: ElectorView, now: Instant): ElectorStep {
   return decideLeading(view, term, now);
 }
 
-/** Until when nobody else can lead unless the Lease is taken from this term by force. */
+/** Until when the program may lead, unless the Lease is taken from this term by force: no other can by then, by any clock. */
+export function leadsUntil({ renewedAt }: TermView, { leaseDurationMs }: ElectorTiming): Instant {
+  return renewedAt + leaseDurationMs * SAFE_SHARE;
+}
+
+/** When the Lease expires by this machine's clock, unless it is renewed. */
 export function lapsesAt({ renewedAt }: TermView, { leaseDurationMs }: ElectorTiming): Instant {
   return renewedAt + leaseDurationMs;
 }

@@ -3,6 +3,7 @@ import { FENCE } from '../election/group.ts';
 import { isLeaseName } from '../election/lease-name.ts';
 import type { PodReference } from '../election/model.ts';
 import { parseVersion } from '../election/version.ts';
+import { SAFE_SHARE } from '../support/clock-drift.ts';
 import type { CandidateDescription } from './candidate-body.ts';
 import type { ElectorTiming } from './elector-decision.ts';
 import type { ParticipateOptions } from './participate-options.ts';
@@ -129,11 +130,12 @@ function timingOf(options: ParticipateOptions): ElectorTiming {
     leaseDurationMs,
     'is no whole number of seconds, which is what a Lease has; give a multiple of 1000',
   );
+  const leadsForMs = leaseDurationMs * SAFE_SHARE;
   check(
-    leaseDurationMs > renewDeadlineMs,
-    'leaseDurationMs',
-    leaseDurationMs,
-    `must be more than renewDeadlineMs, ${renewDeadlineMs}: a leader has to stop before its Lease can go to another`,
+    renewDeadlineMs < leadsForMs,
+    'renewDeadlineMs',
+    renewDeadlineMs,
+    `must be less than ${leadsForMs}, which is nine tenths of leaseDurationMs, ${leaseDurationMs}: a leader has to stop before its Lease can go to another, by a faster clock than its own`,
   );
   check(
     renewDeadlineMs > retryPeriodMs * JITTER_FACTOR,

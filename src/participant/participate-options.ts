@@ -39,7 +39,7 @@ export interface ParticipateOptions {
   readonly client?: KubernetesClient;
   /** How long a renewal lasts, in milliseconds; default 15,000. Whole seconds. */
   readonly leaseDurationMs?: number;
-  /** It stops leading so long after its last renewal was begun, in milliseconds; default 10,000. */
+  /** It stops leading so long after its last renewal was begun, in milliseconds; default 10,000. Less than 90 % of a renewal. */
   readonly renewDeadlineMs?: number;
   /** Between renewals, in milliseconds; default 2,000. */
   readonly retryPeriodMs?: number;

@@ -1,6 +1,6 @@
 import type { Clock, Instant } from '../support/clock.ts';
 import type { ElectorTiming, TermView } from './elector-decision.ts';
-import { lapsesAt } from './elector-decision.ts';
+import { leadsUntil } from './elector-decision.ts';
 import { type Lead, type Term, type TermEnd, TermOver } from './term.ts';
 
 /** What a {@link RunningTerm} needs. */
@@ -26,7 +26,7 @@ export class RunningTerm implements Term, TermView {
   #isTaken = false;
   /** Bound, as whoever takes a term apart hands it on by itself. */
   readonly until = (): number =>
-    this.#isTaken ? 0 : Math.max(0, lapsesAt(this, this.#timing) - this.#clock.now());
+    this.#isTaken ? 0 : Math.max(0, leadsUntil(this, this.#timing) - this.#clock.now());
 
   constructor({ clock, lease, holder, number, timing, renewedAt }: RunningTermParts) {
     this.#clock = clock;

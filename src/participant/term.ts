@@ -11,9 +11,10 @@ export interface Term {
   /** Aborts when leading has to end; the reason is a {@link TermOver}. */
   readonly signal: AbortSignal;
   /**
-   * How long nobody else can lead yet, in milliseconds, by the monotonic clock at this very moment: what is left of the last
-   * renewal, also after `signal` has aborted. 0 once that has run out, be it that `signal` could not abort yet as the event
-   * loop was blocked, or the Lease is somebody else's.
+   * For how many milliseconds nobody else can lead yet, by the monotonic clock at this very moment, also after `signal` has
+   * aborted. It counts 90 % of the Lease's duration from when the last renewal was sent: the clocks of two machines may run 5 %
+   * fast and 5 % slow. 0 once that is over, also where `signal` could not abort yet as the event loop was blocked, or once the
+   * Lease is somebody else's.
    */
   until(): number;
 }

@@ -1,6 +1,7 @@
 import { parseInt32 } from '../coordination/candidate-priority.ts';
 import { parseVersion } from '../election/version.ts';
 import type { ListenAddress } from '../support/address.ts';
+import { SAFE_SHARE } from '../support/clock-drift.ts';
 import { formatDurationMs } from '../support/duration.ts';
 import { type CandidateLabels, candidateLabels } from './candidate-labels.ts';
 import { inspectionRows } from './inspection-settings.ts';
@@ -227,15 +228,30 @@ export function contradictionsWith(
   );
 }
 
+/** A SIGKILL takes a moment, and the guard is to leave it to the wrapper. In milliseconds. */
+const KILL_LEAD_MS = 250;
+const LEAST_MARGIN_MS = 1000;
+
+/**
+ * When a command is killed that has not ended, in milliseconds after its Lease was last renewed: by the wrapper, and by its guard
+ * where the wrapper cannot. Both are before another can lead, and at least a second before the Lease expires, or almost.
+ */
+export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number; readonly guardMs: number } {
+  const wrapperMs = Math.min(leaseDurationMs * SAFE_SHARE - KILL_LEAD_MS, leaseDurationMs - LEAST_MARGIN_MS);
+  return { wrapperMs, guardMs: wrapperMs + KILL_LEAD_MS };
+}
+
 /** A renewal may come so much later than asked for: client-go has this factor. */
 const JITTER = 1.2;
 
 function contradictoryTimes(given: ParticipateSettings): readonly string[] {
   const { leaseDurationSeconds, renewDeadlineMs, retryPeriodMs } = given;
   const contradictions: string[] = [];
-  if (renewDeadlineMs >= leaseDurationSeconds * 1000) {
+  const leaseDurationMs = leaseDurationSeconds * 1000;
+  const { wrapperMs } = killTimes(leaseDurationMs);
+  if (renewDeadlineMs >= wrapperMs) {
     contradictions.push(
-      `--renew-deadline (${formatDurationMs(renewDeadlineMs)}) must be shorter than --lease-duration (${formatDurationMs(leaseDurationSeconds * 1000)}): the rest is the time in which what it leads has to end`,
+      `--renew-deadline (${formatDurationMs(renewDeadlineMs)}) must be shorter than ${formatDurationMs(wrapperMs)}, as --lease-duration is ${formatDurationMs(leaseDurationMs)}: what it leads has to end in between, before another can lead by a faster clock`,
     );
   }
   if (retryPeriodMs * JITTER >= renewDeadlineMs) {

@@ -72,7 +72,11 @@ describe('the settings of a participant', () => {
     { options: { leaseDurationMs: 15_500 }, want: 'leaseDurationMs: 15500 is no whole number of seconds' },
     {
       options: { leaseDurationMs: 10_000 },
-      want: 'leaseDurationMs: 10000 must be more than renewDeadlineMs, 10000',
+      want: 'renewDeadlineMs: 10000 must be less than 9000, which is nine tenths of leaseDurationMs, 10000',
+    },
+    {
+      options: { renewDeadlineMs: 13_500 },
+      want: 'renewDeadlineMs: 13500 must be less than 13500, which is nine tenths of leaseDurationMs, 15000',
     },
     {
       options: { renewDeadlineMs: 2400 },

@@ -7,6 +7,7 @@ import { participate } from '../../src/participant/participate.ts';
 import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
 import { type Lead, type Term, TermOver } from '../../src/participant/term.ts';
 import { specOf } from '../simulation/sim-api-server.ts';
+import { SimProcess } from '../simulation/sim-process.ts';
 import { ParticipantStage, StagedParticipant, untilAborted } from './participant-stage.ts';
 
 const CANDIDATE = 'default/one';
@@ -58,7 +59,7 @@ describe('a participant', () => {
       lease: { namespace: 'default', name: 'checkout' },
     });
     expect(stage.lease).toMatchObject({ leaseDurationSeconds: 15, leaseTransitions: 7 });
-    expect(one.term.until()).toBe(15_000);
+    expect(one.term.until()).toBe(13_500);
   });
 
   test('does not lead before its first renewal is answered, nor longer than from when that was sent', async () => {
@@ -70,7 +71,7 @@ describe('a participant', () => {
     expect(one.terms).toHaveLength(0);
     await stage.clock.advance(200);
     expect(one.isLeading).toBe(true);
-    expect(one.term.until()).toBe(15_000 - 2100);
+    expect(one.term.until()).toBe(13_500 - 2100);
   });
 
   test('renews every retry period', async () => {
@@ -217,12 +218,29 @@ describe('a participant whose server is away (rule 15)', () => {
 });
 
 describe('a participant that cannot know whether it still leads (rule 15)', () => {
+  test.each([
+    { leaseDurationMs: 15_000, renewDeadlineMs: 10_000 },
+    { leaseDurationMs: 3000, renewDeadlineMs: 2600 },
+    { leaseDurationMs: 3_600_000, renewDeadlineMs: 3_000_000 },
+  ])(
+    'is told to stop before another can lead, whose clock is 5 % fast while its own is 5 % slow: $leaseDurationMs ms',
+    async (timing) => {
+      const process = new SimProcess(stage.clock, { rate: 0.95 });
+      const one = await leading({ ...timing, clock: process });
+      const began = stage.clock.now();
+      stage.api.isDown = true;
+      while (one.term.until() > 0) await stage.clock.advance(timing.leaseDurationMs / 1000);
+      expect(stage.clock.now() - began).toBeLessThan(timing.leaseDurationMs / 1.05);
+      expect(whyOver(one.term)).toBe('lost');
+    },
+  );
+
   test('says so at once when its process wakes up late, and renews nothing', async () => {
     const one = await leading();
     one.process.pause(60_000);
-    await stage.clock.advance(14_000);
+    await stage.clock.advance(13_000);
     expect(one.term.until()).toBeGreaterThan(0);
-    await stage.clock.advance(2000);
+    await stage.clock.advance(3000);
     expect(one.term.until()).toBe(0);
     const writes = stage.leaseWrites.length;
     one.process.resume();

@@ -54,7 +54,15 @@ describe('the settings of participate', () => {
     { flags: { priority: '1.5' }, want: 'is not a whole number of 32 bits' },
     {
       flags: { renewDeadlineMs: '15s' },
-      want: '--renew-deadline (15s) must be shorter than --lease-duration (15s)',
+      want: '--renew-deadline (15s) must be shorter than 13s250ms, as --lease-duration is 15s',
+    },
+    {
+      flags: { renewDeadlineMs: '13250ms' },
+      want: '--renew-deadline (13s250ms) must be shorter than 13s250ms, as --lease-duration is 15s',
+    },
+    {
+      flags: { leaseDurationSeconds: '3s', renewDeadlineMs: '2s', retryPeriodMs: '500ms' },
+      want: '--renew-deadline (2s) must be shorter than 2s, as --lease-duration is 3s',
     },
     {
       flags: { retryPeriodMs: '9s' },

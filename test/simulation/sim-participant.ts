@@ -4,6 +4,7 @@ import { Participant } from '../../src/participant/participant.ts';
 import type { ParticipantLogger } from '../../src/participant/participant-log.ts';
 import type { Term } from '../../src/participant/term.ts';
 import type { Instant } from '../../src/support/clock.ts';
+import { SAFE_SHARE } from '../../src/support/clock-drift.ts';
 import type { JsonObject } from '../../src/support/json.ts';
 import type { Chance } from './chance.ts';
 import type { SimCandidateIdentity, SimElectorTiming } from './sim-candidate.ts';
@@ -170,13 +171,18 @@ export class SimParticipant {
     this.#hooks.onBelief(undefined);
   }
 
-  /** While its callback goes on, be it told to stop, it believes for as long as the term says that nobody else can lead. */
+  /**
+   * While its callback goes on, be it told to stop, it believes for as long as the term says that nobody else can lead, and where
+   * all clocks are equally fast until the Lease expires.
+   */
   #look(): void {
     if (!this.#term || !this.process.isAlive) return;
     const { timing, beliefShare } = this.#habits;
-    const spareMs = (1 - beliefShare) * timing.leaseSeconds * 1000;
-    const leftMs = Math.max(0, this.#term.until() - spareMs) / this.process.rate;
-    if (leftMs === 0) {
+    // What its term leaves for clocks that differ is of no use where they do not.
+    const spareMs = Math.max(0, beliefShare - SAFE_SHARE) * timing.leaseSeconds * 1000;
+    const untilMs = this.#term.until();
+    const leftMs = (untilMs + spareMs) / this.process.rate;
+    if (untilMs === 0) {
       this.#follow();
       return;
     }

@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Participant } from '../../participant/participant.ts';
 import type { Term } from '../../participant/term.ts';
+import { killTimes } from '../../settings/participate-settings.ts';
 import { Backoff, type BackoffOptions } from '../../support/backoff.ts';
 import { sleep } from '../../support/clock.ts';
+import { SAFE_SHARE } from '../../support/clock-drift.ts';
 import { messageOf } from '../../support/error-message.ts';
 import type { Host } from '../../support/host.ts';
 import type { Logger } from '../../telemetry/logger.ts';
@@ -27,10 +29,6 @@ export interface CommandRunParts {
   readonly logger: Logger;
 }
 
-/** All of a command's processes have to be gone so long before its Lease can be somebody else's, in milliseconds. */
-const KILL_MARGIN_MS = 1000;
-/** The guard's own, which acts only where this process could not. */
-const GUARD_MARGIN_MS = 500;
 /** What a command leaves behind in its process group has so long to end, in milliseconds. */
 const CLEARING_MS = 2000;
 const LOOK_AGAIN_MS = 20;
@@ -111,7 +109,9 @@ export class CommandRun {
         this.#run?.group?.signalLeader(action.signal);
         break;
       case 'setDeadline':
-        this.#outOfTimeIn((this.#run?.term.until() ?? 0) - KILL_MARGIN_MS);
+        this.#outOfTimeIn(this.#mayLiveMs('wrapperMs'));
+        // The last renewal may be later than what the guard was told last.
+        this.#run?.guard?.extend(this.#mayLiveMs('guardMs'));
         break;
       case 'clear':
         this.#clear();
@@ -143,13 +143,12 @@ export class CommandRun {
     logger.info({ command: command[0], pid: child.pid, fencingToken }, 'Started the command');
     this.#pauses.succeeded();
     const group = new ProcessGroup(child.pid, host);
-    const mayLiveMs = () => run.term.until() - GUARD_MARGIN_MS;
-    const guard = startGroupGuard(group.id, mayLiveMs(), () =>
+    const guard = startGroupGuard(group.id, this.#mayLiveMs('guardMs'), () =>
       logger.warn({}, 'The guard of the command has ended'),
     );
     this.#run = { ...run, group, guard };
     run.undo.push(host.beforeExit(() => group.signal('SIGKILL')));
-    if (guard) this.#keepTelling(guard, mayLiveMs, leaseDurationMs / 3);
+    if (guard) this.#keepTelling(guard, leaseDurationMs / 3);
     else logger.info({}, 'No /bin/sh guards the command: only the end of its container ends it by force');
   }
 
@@ -188,7 +187,7 @@ export class CommandRun {
   }
 
   /** The guard must hear of every renewal before it would have to act. */
-  #keepTelling(guard: GroupGuard, mayLiveMs: () => number, periodMs: number): void {
+  #keepTelling(guard: GroupGuard, periodMs: number): void {
     const run = this.#run;
     let cancel = () => {};
     const schedule = () => {
@@ -196,7 +195,7 @@ export class CommandRun {
     };
     const again = () => {
       if (run?.term.signal.aborted) return;
-      guard.extend(mayLiveMs());
+      guard.extend(this.#mayLiveMs('guardMs'));
       schedule();
     };
     schedule();
@@ -240,7 +239,7 @@ export class CommandRun {
       return;
     }
     run?.group?.signal('SIGTERM');
-    this.#outOfTimeIn(Math.min(CLEARING_MS, (run?.term.until() ?? 0) - KILL_MARGIN_MS));
+    this.#outOfTimeIn(Math.min(CLEARING_MS, this.#mayLiveMs('wrapperMs')));
     let cancel = () => {};
     const lookLater = () => {
       cancel = clock.setTimer(look, LOOK_AGAIN_MS);
@@ -251,6 +250,13 @@ export class CommandRun {
     };
     lookLater();
     run?.undo.push(() => cancel());
+  }
+
+  /** For how long the command may live yet before it is killed, in milliseconds. */
+  #mayLiveMs(by: keyof ReturnType<typeof killTimes>): number {
+    const { leaseDurationMs } = this.#parts;
+    const spareMs = leaseDurationMs * SAFE_SHARE - killTimes(leaseDurationMs)[by];
+    return (this.#run?.term.until() ?? 0) - spareMs;
   }
 
   #outOfTimeIn(ms: number): void {

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { CommandRun } from '../../../src/processes/participant/command-run.ts';
 import { startGroupGuard } from '../../../src/processes/participant/group-guard.ts';
+import { killTimes } from '../../../src/settings/participate-settings.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { SimHost } from '../../support/make-host.ts';
 import { FakeTerm } from './fake-term.ts';
@@ -38,14 +39,14 @@ async function until(isSo: () => boolean, what: string): Promise<void> {
 }
 
 /** A command run by `sh` in a folder of its own, whose output goes to the file `out`. */
-function runOf(script: string, { restart = false } = {}) {
-  return startRun(['/bin/sh', '-c', `cd ${folder}; exec >>out; ${script}`], restart);
+function runOf(script: string, { restart = false, leaseDurationMs = 15_000 } = {}) {
+  return startRun(['/bin/sh', '-c', `cd ${folder}; exec >>out; ${script}`], restart, leaseDurationMs);
 }
 
-function startRun(command: readonly string[], restart = false) {
+function startRun(command: readonly string[], restart = false, leaseDurationMs = 15_000) {
   const host = new SimHost({ env: { PATH: process.env['PATH'] ?? '' } });
   const logger = createLogger({ level: 'debug', destination: host.stderr });
-  const run = new CommandRun({ command, restart, leaseDurationMs: 15_000, host, logger });
+  const run = new CommandRun({ command, restart, leaseDurationMs, host, logger });
   const asked: string[] = [];
   run.participant = {
     withdraw: async () => void asked.push('withdraw'),
@@ -104,6 +105,20 @@ describe('a command', () => {
     await leading;
     expect(term.until()).toBeGreaterThan(0);
     expect(aliveInGroup(group)).toEqual([]);
+  });
+
+  test('is left alone by the guard until then, also when it was renewed after the guard was last told', async () => {
+    const { run, host } = runOf(
+      `trap 'sleep 1; echo done; exit 0' TERM; echo up; while :; do sleep 0.02; done`,
+    );
+    // The guard is told of the first renewal alone: the next time would be 5 s later.
+    const term = new FakeTerm(900);
+    const leading = run.lead(term);
+    await until(() => linesOf('out').includes('up'), 'up');
+    term.end('yielded', 5000);
+    await leading;
+    expect(linesOf('out')).toEqual(['up', 'done']);
+    expect(host.said.err).not.toContain('The guard of the command has ended');
   });
 
   test('that ends early leaves nobody behind when its Lease is released', async () => {
@@ -189,6 +204,17 @@ describe('a command', () => {
     expect(host.undos.size).toBe(0);
   });
 });
+
+// This machine's clock may be 5 % slow and the coordinator's 5 % fast.
+test.each([3000, 4000, 6000, 10_000, 15_000, 60_000, 3_600_000])(
+  'a command with a Lease of %i ms is dead before another can lead, and its guard comes after the wrapper',
+  (leaseDurationMs) => {
+    const { wrapperMs, guardMs } = killTimes(leaseDurationMs);
+    expect(wrapperMs).toBeLessThanOrEqual(leaseDurationMs - 1000);
+    expect(guardMs).toBeGreaterThan(wrapperMs);
+    expect(guardMs / 0.95).toBeLessThan(leaseDurationMs / 1.05);
+  },
+);
 
 describe('the guard of a process group', () => {
   async function startGroup() {
