@@ -15,6 +15,8 @@ export interface ClientOptions {
   readonly history: HistoryFile;
   /** On average, between two operations. */
   readonly pauseMs: number;
+  /** The share of requests whose answers it does not wait for. */
+  readonly impatience: number;
 }
 
 type Verb = Operation['verb'];
@@ -71,10 +73,9 @@ export class Client {
     key: Key,
     given: Pick<Operation, 'givenUid' | 'givenResourceVersion'> = this.#drawnPreconditions(verb, key),
   ): Promise<Content | undefined> {
-    const { id: client, random, history } = this.#options;
+    const { id: client, random, history, impatience } = this.#options;
     const { path: to, body, asked } = this.#request(verb, key, given);
-    // Now and then a client gives up before it has the answer.
-    const giveUpAfterMs = random() < 0.01 ? 1 + random() * 4 : undefined;
+    const giveUpAfterMs = random() < impatience ? 1 + random() * 4 : undefined;
     const call = now();
     const reply = await this.#options.connection.send(methods[verb], to, body, giveUpAfterMs);
     if (reply.kind === 'notSent') {

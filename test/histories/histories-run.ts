@@ -77,7 +77,7 @@ async function record(options: HistoriesOptions, history: HistoryFile) {
     const link = () => connect(url, plane.adminToken);
     await createNamespaces(plane);
     const slots = new Slots();
-    const newClient = (id: number) =>
+    const newClient = (id: number, impatience: number) =>
       new Client({
         id,
         connection: link(),
@@ -85,8 +85,9 @@ async function record(options: HistoriesOptions, history: HistoryFile) {
         slots,
         history,
         pauseMs: options.pauseMs ?? 15,
+        impatience,
       });
-    const clients = Array.from({ length: options.clients ?? 8 }, (_, id) => newClient(id));
+    const clients = Array.from({ length: options.clients ?? 8 }, (_, id) => newClient(id, 0.01));
     const watchers = newWatchers(link, history, (index) => randomFor(100 + index));
     const fail = (error: unknown) => {
       problems.push(error instanceof Error ? error.message : String(error));
@@ -115,7 +116,7 @@ async function record(options: HistoriesOptions, history: HistoryFile) {
     await Promise.all(writing);
     say(`${kills} kills; reading all that is left`);
     if (problems.length === 0)
-      problems.push(...(await readAll(newClient(98), slots, watchers, link(), history)));
+      problems.push(...(await readAll(newClient(98, 0), slots, watchers, link(), history)));
     stopping.abort();
     await Promise.all(watching);
     return { kills, problems };
