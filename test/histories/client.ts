@@ -31,6 +31,12 @@ const verbs: readonly (readonly [Verb | 'list', number])[] = [
   ['list', 8],
 ];
 
+/** The server has a worker thread work out what is larger than 16 KiB. */
+const LARGE = 20_000;
+const LARGE_SHARE = 0.04;
+/** So much in a row that the server has to wait for watchers that do not read. */
+const FLOOD = { share: 0.0015, writes: 20, characters: 200_000 };
+
 /** How long to wait for a server that is not there. */
 const ABSENT_MS = 50;
 
@@ -52,6 +58,7 @@ export class Client {
       const verb = this.#drawnVerb();
       const { key, isLast } = slots.pick(random);
       if (isLast) await this.operate('delete', key, {});
+      else if (random() < FLOOD.share) await this.#flood(key);
       else if (verb === 'list') await this.#list();
       else await this.#drawn(verb, key);
       // Half of the time at once: bursts contend.
@@ -67,14 +74,21 @@ export class Client {
     await this.operate(isAbsent && random() < 0.7 ? 'create' : verb, key);
   }
 
+  async #flood(key: Key): Promise<void> {
+    for (let write = 1; write <= FLOOD.writes; write++) {
+      await this.operate('patch', key, {}, write === FLOOD.writes ? 0 : FLOOD.characters);
+    }
+  }
+
   /** One operation; with preconditions of its own choice unless they are given. Returns the object in the answer. */
   async operate(
     verb: Verb,
     key: Key,
     given: Pick<Operation, 'givenUid' | 'givenResourceVersion'> = this.#drawnPreconditions(verb, key),
+    padding = this.#options.random() < LARGE_SHARE ? LARGE : 0,
   ): Promise<Content | undefined> {
     const { id: client, random, history, impatience } = this.#options;
-    const { path: to, body, asked } = this.#request(verb, key, given);
+    const { path: to, body, asked } = this.#request(verb, key, given, padding);
     const giveUpAfterMs = random() < impatience ? 1 + random() * 4 : undefined;
     const call = now();
     const reply = await this.#options.connection.send(methods[verb], to, body, giveUpAfterMs);
@@ -98,7 +112,12 @@ export class Client {
     return seen;
   }
 
-  #request(verb: Verb, key: Key, given: Pick<Operation, 'givenUid' | 'givenResourceVersion'>) {
+  #request(
+    verb: Verb,
+    key: Key,
+    given: Pick<Operation, 'givenUid' | 'givenResourceVersion'>,
+    padding: number,
+  ) {
     const { id, random } = this.#options;
     const path = verb === 'create' ? objectPath(key).replace(/\/[^/]*$/, '') : objectPath(key);
     const required = { uid: given.givenUid, resourceVersion: given.givenResourceVersion };
@@ -112,7 +131,7 @@ export class Client {
     const part = random() < 0.5 ? { left } : { right };
     const asked = { mark, ...(isWhole ? { left, right } : part) };
     const write = id * 1_000_000 + this.#writes;
-    const wish = { ...asked, ...required, write, isLarge: random() < 0.04 };
+    const wish = { ...asked, ...required, write, padding };
     return { path, body: isWhole ? wholeObject(key, wish) : mergePatch(key, wish), asked };
   }
 
@@ -148,7 +167,7 @@ export class Client {
     const wish: ListWish = {
       resource,
       namespace,
-      ...(chance < 0.3 && { limit: 1 + Math.floor(random() * 3) }),
+      ...(chance < 0.4 && { limit: 1 + Math.floor(random() * 3), pauseMs: random() * 100 }),
       ...(chance > 0.8 && past && { exactly: past.resourceVersion }),
     };
     if ((await readList(connection, wish, history)) === undefined) await sleep(ABSENT_MS);

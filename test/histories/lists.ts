@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { collectionPath, type Resource } from './objects.ts';
 import { contentOf, type HistoryFile, now, type ShownObject } from './records.ts';
 import type { Connection } from './requests.ts';
@@ -9,6 +10,8 @@ export interface ListWish {
   readonly namespace: string;
   /** The size of a page; by default the list comes whole. */
   readonly limit?: number;
+  /** How long to wait between two pages, in ms: others write meanwhile. */
+  readonly pauseMs?: number;
   /** The list as it was at this revision. */
   readonly exactly?: number;
 }
@@ -24,7 +27,7 @@ interface Page {
  */
 export async function readList(
   connection: Connection,
-  { resource, namespace, limit, exactly }: ListWish,
+  { resource, namespace, limit, pauseMs = 0, exactly }: ListWish,
   history: HistoryFile,
 ): Promise<number | undefined> {
   const call = now();
@@ -39,6 +42,7 @@ export async function readList(
         : {}),
       ...(next !== '' && { continue: next }),
     });
+    if (next !== '') await sleep(pauseMs);
     const reply = await connection.send('GET', `${path}?${query}`);
     if (reply.kind !== 'answered' || reply.status === 410) return undefined;
     if (reply.status !== 200) throw new Error(`GET ${path}?${query}: ${reply.status} ${reply.text}`);

@@ -67,12 +67,11 @@ export interface Wish {
   readonly right?: string;
   readonly uid?: string | undefined;
   readonly resourceVersion?: number | undefined;
-  /** The server has a worker thread work out large requests. */
-  readonly isLarge: boolean;
+  /** How many characters there are besides. */
+  readonly padding: number;
 }
 
 const PADDING = 'histories.example/padding';
-const padding = 'x'.repeat(20_000);
 
 /** The body of a create or of a PUT. */
 export function wholeObject({ resource: name, namespace, name: called }: Key, wish: Wish): object {
@@ -85,7 +84,7 @@ export function wholeObject({ resource: name, namespace, name: called }: Key, wi
       namespace,
       ...preconditions(wish),
       labels: { left: wish.left, right: wish.right },
-      annotations: { [MARK]: wish.mark, ...(wish.isLarge && { [PADDING]: padding }) },
+      annotations: { [MARK]: wish.mark, ...(wish.padding > 0 && { [PADDING]: 'x'.repeat(wish.padding) }) },
     },
     spec: spec(wish.write),
   };
@@ -100,7 +99,7 @@ export function mergePatch({ resource }: Key, wish: Wish): object {
         ...(wish.left !== undefined && { left: wish.left }),
         ...(wish.right !== undefined && { right: wish.right }),
       },
-      annotations: { [MARK]: wish.mark, [PADDING]: wish.isLarge ? padding : null },
+      annotations: { [MARK]: wish.mark, [PADDING]: wish.padding > 0 ? 'x'.repeat(wish.padding) : null },
     },
     spec: resourceNamed(resource).spec(wish.write),
   };

@@ -109,7 +109,7 @@ export class Watcher {
     const cut = random() < 0.4 ? [setTimeout(() => stream.destroy(), cutAfter)] : [];
     if (random() >= 0.3) return cut;
     const pause = setTimeout(() => stream.pause(), pauseAfter);
-    const resume = setTimeout(() => stream.resume(), pauseAfter + random() * 1500);
+    const resume = setTimeout(() => stream.resume(), pauseAfter + random() * 3000);
     return [...cut, pause, resume];
   }
 
