@@ -39,6 +39,7 @@ export function createListener(parts: ListenerParts): RequestListener {
   const { dispatch, clock, connections, onRequest, onError } = parts;
   return (request, response) => {
     connections.note(request, response);
+    keepBodyWhilePaused(request);
     const startedAt = clock.now();
     let user: string | undefined;
     if (onRequest) {
@@ -70,6 +71,17 @@ export function createListener(parts: ListenerParts): RequestListener {
     else write(result);
   };
 }
+
+/**
+ * Node pauses a connection on which a request comes in while the answer before it is being sent. Over TLS its parser is given
+ * the rest of the body all the same, takes that for malformed, and the connection is cut. With a listener for data, Node reads
+ * the connection as a stream, which keeps the rest until it goes on.
+ */
+function keepBodyWhilePaused({ socket }: IncomingMessage): void {
+  if (socket.isPaused() && !socket.listeners('data').includes(ignoreData)) socket.on('data', ignoreData);
+}
+
+const ignoreData = (): void => {};
 
 function incomingOf(request: IncomingMessage): Incoming {
   const { method = '', url = '', headers } = request;
