@@ -15,6 +15,10 @@ export interface ClientOptions {
   readonly history: HistoryFile;
   /** On average, between two operations. */
   readonly pauseMs: number;
+  /** A number that changes when the server is killed, and when it is ready again; odd meanwhile. */
+  readonly serverState: () => number;
+  /** Told before it writes so much in a row that the server has to wait for watchers that do not read. */
+  readonly onFlood: (resource: string) => void;
   /** The share of requests whose answers it does not wait for. */
   readonly impatience: number;
 }
@@ -34,8 +38,7 @@ const verbs: readonly (readonly [Verb | 'list', number])[] = [
 /** The server has a worker thread work out what is larger than 16 KiB. */
 const LARGE = 20_000;
 const LARGE_SHARE = 0.04;
-/** So much in a row that the server has to wait for watchers that do not read. */
-const FLOOD = { share: 0.0015, writes: 20, characters: 200_000 };
+const FLOOD = { share: 0.0007, writes: 30, characters: 250_000 };
 
 /** How long to wait for a server that is not there. */
 const ABSENT_MS = 50;
@@ -75,6 +78,7 @@ export class Client {
   }
 
   async #flood(key: Key): Promise<void> {
+    this.#options.onFlood(key.resource);
     for (let write = 1; write <= FLOOD.writes; write++) {
       await this.operate('patch', key, {}, write === FLOOD.writes ? 0 : FLOOD.characters);
     }
@@ -90,11 +94,16 @@ export class Client {
     const { id: client, random, history, impatience } = this.#options;
     const { path: to, body, asked } = this.#request(verb, key, given, padding);
     const giveUpAfterMs = random() < impatience ? 1 + random() * 4 : undefined;
+    const before = this.#options.serverState();
     const call = now();
     const reply = await this.#options.connection.send(methods[verb], to, body, giveUpAfterMs);
     if (reply.kind === 'notSent') {
       await sleep(ABSENT_MS);
       return undefined;
+    }
+    const isUp = before % 2 === 0 && before === this.#options.serverState();
+    if (reply.kind === 'unanswered' && isUp && giveUpAfterMs === undefined) {
+      throw new Error(`the server cuts ${methods[verb]} ${to} off, though nobody has killed it`);
     }
     const operation = { kind: 'operation', client, call, verb, ...key, ...asked, ...given } as const;
     const outcome = outcomeOf(reply, `${methods[verb]} ${to} ${JSON.stringify(body)}`);
@@ -183,8 +192,8 @@ const methods: Readonly<Record<Verb, string>> = {
 };
 
 function outcomeOf(reply: Reply, request: string): Pick<Operation, 'outcome' | 'status' | 'seen'> {
-  // A server that fails may have failed before or after it stored the object.
-  if (reply.kind !== 'answered' || reply.status >= 500) return { outcome: 'unknown', status: 0 };
+  // What takes too long may have been carried out.
+  if (reply.kind !== 'answered' || reply.status === 504) return { outcome: 'unknown', status: 0 };
   const { status, text } = reply;
   if (status === 404 || status === 409 || status === 422) return { outcome: 'refused', status };
   if (status !== 200 && status !== 201) {

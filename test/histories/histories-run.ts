@@ -77,6 +77,8 @@ async function record(options: HistoriesOptions, history: HistoryFile) {
     const link = () => connect(url, plane.adminToken);
     await createNamespaces(plane);
     const slots = new Slots();
+    let serverState = 0;
+    const watchers = newWatchers(link, history, (index) => randomFor(100 + index));
     const newClient = (id: number, impatience: number) =>
       new Client({
         id,
@@ -86,9 +88,15 @@ async function record(options: HistoriesOptions, history: HistoryFile) {
         history,
         pauseMs: options.pauseMs ?? 15,
         impatience,
+        serverState: () => serverState,
+        // Half of the watchers.
+        onFlood: (resource) => {
+          for (const [index, each] of watchers.entries()) {
+            if (each.resource === resource && (index + seed) % 2 === 0) each.pause();
+          }
+        },
       });
     const clients = Array.from({ length: options.clients ?? 8 }, (_, id) => newClient(id, 0.01));
-    const watchers = newWatchers(link, history, (index) => randomFor(100 + index));
     const fail = (error: unknown) => {
       problems.push(error instanceof Error ? error.message : String(error));
       working.abort();
@@ -106,7 +114,9 @@ async function record(options: HistoriesOptions, history: HistoryFile) {
       await rest(Math.min(pause * 1000, until - performance.now()), [working.signal, options.signal]);
       if (secondsBetweenKills === 0 || performance.now() >= until || working.signal.aborted) continue;
       history.write({ kind: 'note', at: now(), text: 'the server is killed' });
+      serverState += 1;
       await plane.restart();
+      serverState += 1;
       kills += 1;
       history.write({ kind: 'note', at: now(), text: 'the server is ready again' });
       // Not while it starts, when nothing can go wrong.

@@ -25,6 +25,7 @@ interface EventLine {
 }
 
 const ABSENT_MS = 50;
+const LONGEST_PAUSE_MS = 3000;
 
 /**
  * Watches one collection, as a reflector does: lists, watches from there, goes on from the last revision that it saw after
@@ -45,9 +46,20 @@ export class Watcher {
     return this.#options.name;
   }
 
+  get resource(): string {
+    return this.#options.resource;
+  }
+
   /** How far it has come: the last revision of an event, a bookmark or a list. */
   get position(): number {
     return this.#position ?? 0;
+  }
+
+  /** Does not read for a while, or its connection breaks before that is over. */
+  pause(): void {
+    const stream = this.#stream;
+    stream?.pause();
+    setTimeout(() => stream?.resume(), LONGEST_PAUSE_MS);
   }
 
   /** Goes on until the signal is aborted. @throws {Error} on an answer that the server must not give. */
@@ -109,7 +121,7 @@ export class Watcher {
     const cut = random() < 0.4 ? [setTimeout(() => stream.destroy(), cutAfter)] : [];
     if (random() >= 0.3) return cut;
     const pause = setTimeout(() => stream.pause(), pauseAfter);
-    const resume = setTimeout(() => stream.resume(), pauseAfter + random() * 3000);
+    const resume = setTimeout(() => stream.resume(), pauseAfter + random() * LONGEST_PAUSE_MS);
     return [...cut, pause, resume];
   }
 
