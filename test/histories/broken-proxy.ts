@@ -20,7 +20,10 @@ export async function startBrokenProxy(url: string, flaw: Flaw): Promise<{ url: 
     if (flaw === 'staleRead' && isRead && staleReads.answer(path, answer)) return;
     const outgoing = request(new URL(path, url), { method, headers, agent });
     outgoing.on('error', () => answer.destroy());
-    answer.on('close', () => outgoing.destroy());
+    // Only if the client has left: the connection may be another request's by now.
+    answer.on('close', () => {
+      if (!answer.writableFinished) outgoing.destroy();
+    });
     outgoing.once('response', (far) => {
       answer.writeHead(far.statusCode ?? 0, far.headers);
       far.on('error', () => answer.destroy());
