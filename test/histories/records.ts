@@ -87,8 +87,9 @@ export class HistoryFile {
     this.#stream = createWriteStream(path);
   }
 
+  /** After the close, of a run that was stopped, it does nothing. */
   write(record: HistoryRecord): void {
-    this.#stream.write(`${JSON.stringify(record)}\n`);
+    if (!this.#stream.writableEnded) this.#stream.write(`${JSON.stringify(record)}\n`);
   }
 
   async close(): Promise<void> {
