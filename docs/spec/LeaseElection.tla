@@ -209,6 +209,7 @@ Grant(c, e) ==
       spent == IF isRevision THEN [budget EXCEPT !.revisions = @ - 1] ELSE budget
   IN
   /\ CanWrite(c) /\ e \notin dead
+  /\ m.view.holder = e => On("GrantAnew")
   /\ \A s \in Slots \ {e} : m.may[s] = 0
   /\ isRevision => m.provisional /\ m.may[m.view.holder] = 0 /\ e # m.view.holder /\ budget.revisions > 0
   /\ Write(TRUE, e, Granted, c)
