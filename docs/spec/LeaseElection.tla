@@ -45,7 +45,7 @@ Gone == [exists |-> FALSE, holder |-> None, lasts |-> 0, writer |-> None]
 Blank == [
   known |-> FALSE,       \* Whether it has listed the Lease.
   view |-> [exists |-> FALSE, holder |-> None], \* The Lease as it was seen last.
-  change |-> "same",     \* What an unseen change has made of it: edited (same renewTime), renewed (another one), replaced (another uid).
+  change |-> "same",     \* What has become of it unseen: edited (same renewTime), renewed (another one), replaced (another uid).
   moves |-> 0,           \* How far leaseTransitions have moved unseen: 0, 1 or more.
   may |-> Everybody(0),  \* For how many ticks each may still believe that it leads.
   late |-> Everybody(0), \* For how many ticks each may still release what is not its own any more.
@@ -139,9 +139,10 @@ Granting(m, e) == [Seen(m, [exists |-> TRUE, holder |-> e]) EXCEPT !.provisional
 
 LongestOf(l) == IF On("LongestAtFirst") THEN Renewed ELSE l.lasts
 
-\* A Lease at the first list. Nobody knows what was before.
+\* A Lease at the first list. Nobody knows what was before, but that the time of a former holder was over when a candidate got it.
 AtFirst(m, l) ==
-  LET n == [Seen(m, l) EXCEPT !.late = [s \in Slots |-> IF s \in Sleepers /\ On("DoubtAtFirst") THEN 2 * Renewed ELSE @[s]]]
+  LET doubt == IF l.exists /\ l.holder \in Electors THEN Renewed ELSE 2 * Renewed
+      n == [Seen(m, l) EXCEPT !.late = [s \in Slots |-> IF s \in Sleepers /\ On("DoubtAtFirst") THEN Max(@[s], doubt) ELSE @[s]]]
       waiting == [n EXCEPT !.may = [s \in Slots |-> Renewed]] IN
   IF ~l.exists THEN IF On("MissingAtFirst") THEN waiting ELSE n
   ELSE IF l.holder # None THEN Led(n, l.holder, LongestOf(l))
@@ -174,8 +175,12 @@ Changed(m, l) ==
   THEN LET first == AtFirst(kept, l) IN [first EXCEPT !.may = [s \in Slots |-> Max(@[s], kept.may[s])]]
   ELSE IF isHeld /\ l.holder = h /\ m.change = "renewed" THEN Led(n, h, LongestOf(l))
   ELSE IF isHeld THEN
-    LET former == IF On("DoubtAfterOthersGrant") \/ ~wasHeld THEN kept ELSE [kept EXCEPT !.late[SlotOf(h)] = 0]
-    IN Led(former, l.holder, LongestOf(l))
+    \* Another coordinator has granted it when the time of the former holder was over, who may still release it for a duration.
+    LET isGrant == wasHeld /\ l.holder \in Electors /\ m.change = "renewed"
+        doubted == [n EXCEPT !.may[SlotOf(h)] = 0, !.late[SlotOf(h)] = IF h \in Sleepers THEN Renewed ELSE 0]
+        former == IF isGrant THEN doubted ELSE kept
+        known == IF On("DoubtAfterOthersGrant") \/ ~wasHeld THEN former ELSE [former EXCEPT !.late[SlotOf(h)] = 0]
+    IN Led(known, l.holder, LongestOf(l))
   ELSE IF wasHeld /\ isRelease /\ ~isDoubted THEN [n EXCEPT !.may[SlotOf(h)] = 0, !.late[SlotOf(h)] = 0]
   ELSE kept
 
