@@ -33,6 +33,7 @@ export function embeddedLike({ candidateVersions }: ServedApi): EmbeddedApi {
 export async function startEmbeddedTarget(api: EmbeddedApi): Promise<RunningTarget> {
   const token = randomBytes(16).toString('hex');
   const reader = { token: randomBytes(16).toString('hex'), user: 'reader' };
+  const changer = { token: randomBytes(16).toString('hex'), user: 'changer' };
   const errors: unknown[] = [];
   const server = await startApiServer({
     clock: systemClock,
@@ -40,6 +41,11 @@ export async function startEmbeddedTarget(api: EmbeddedApi): Promise<RunningTarg
     tokens: [
       { token, user: { name: 'admin', groups: ['system:masters'] }, rules: 'admin' },
       { token: reader.token, user: { name: reader.user, groups: [] }, rules: 'read-only' },
+      {
+        token: changer.token,
+        user: { name: changer.user, groups: [] },
+        rules: [{ verbs: ['update', 'patch'], groups: ['coordination.k8s.io'], resources: ['leases'] }],
+      },
     ],
     leaseCandidateVersions: [...api.candidateVersions, CUSTOM_API_VERSION],
     historyLimit,
@@ -51,6 +57,7 @@ export async function startEmbeddedTarget(api: EmbeddedApi): Promise<RunningTarg
     target: {
       ...api,
       reader,
+      changer,
       request: requester.request,
       watch: requester.watch,
       async compact() {

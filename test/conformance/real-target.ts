@@ -36,11 +36,15 @@ export async function startRealTarget(version: KubernetesVersion): Promise<Runni
       token: plane.adminToken,
     };
     const reader = await makeReader(plane);
+    const changer = await makeUser(plane, 'conformance-changer', [
+      { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['update', 'patch'] },
+    ]);
     let requester = makeRequester(access);
     return {
       target: {
         ...realApi(version),
         reader,
+        changer,
         request: (...asked) => requester.request(...asked),
         watch: (...asked) => requester.watch(...asked),
         async compact() {
@@ -90,19 +94,24 @@ export async function keepCoordinatorAway(plane: ControlPlane): Promise<void> {
   await plane.restartApiServer();
 }
 
-async function makeReader(plane: ControlPlane): Promise<{ token: string; user: string }> {
+function makeReader(plane: ControlPlane): Promise<{ token: string; user: string }> {
+  const verbs = ['get', 'list', 'watch'];
+  return makeUser(plane, 'conformance-reader', [
+    { apiGroups: ['coordination.k8s.io'], resources: ['leases', 'leasecandidates'], verbs },
+    { apiGroups: [''], resources: ['namespaces'], verbs },
+  ]);
+}
+
+/** Makes a ServiceAccount with these rules of a ClusterRole. */
+async function makeUser(
+  plane: ControlPlane,
+  name: string,
+  rules: readonly object[],
+): Promise<{ token: string; user: string }> {
   const rbac = '/apis/rbac.authorization.k8s.io/v1';
-  const name = 'conformance-reader';
   const accounts = '/api/v1/namespaces/default/serviceaccounts';
   await plane.request('POST', accounts, { metadata: { name } });
-  const verbs = ['get', 'list', 'watch'];
-  await plane.request('POST', `${rbac}/clusterroles`, {
-    metadata: { name },
-    rules: [
-      { apiGroups: ['coordination.k8s.io'], resources: ['leases', 'leasecandidates'], verbs },
-      { apiGroups: [''], resources: ['namespaces'], verbs },
-    ],
-  });
+  await plane.request('POST', `${rbac}/clusterroles`, { metadata: { name }, rules });
   await plane.request('POST', `${rbac}/clusterrolebindings`, {
     metadata: { name },
     subjects: [{ kind: 'ServiceAccount', namespace: 'default', name }],

@@ -22,6 +22,8 @@ export interface ServedApi {
 export interface ConformanceTarget extends ServedApi {
   /** Somebody who may only get, list and watch Leases, LeaseCandidates and namespaces. */
   readonly reader: { readonly token: string; readonly user: string };
+  /** A user who may only update and patch Leases. */
+  readonly changer: { readonly token: string; readonly user: string };
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
   /** @throws Error when the answer is not 200: refused watches are asked for by `request`. */
   watch(path: string, options?: RequestOptions): Promise<WatchedStream>;

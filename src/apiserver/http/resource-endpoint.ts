@@ -1,5 +1,6 @@
 import type { Clock } from '../../support/clock.ts';
 import type { Slices } from '../../support/slices.ts';
+import { creationOf } from '../operations/admission.ts';
 import { deleteOptionsSchema } from '../operations/delete-options.ts';
 import { isLargeRequest } from '../operations/request-size.ts';
 import type { Reply, ResourceRequest, Verb } from '../operations/resource-request.ts';
@@ -53,6 +54,7 @@ export function answerResource(
   const negotiated = negotiateFor(verb, reader.accept);
   const representation = representationOf(negotiated.transform, reader.query, verb === 'watch', clock);
   const { user } = principal;
+  const mayCreate = principal.may(creationOf(route));
   const show = (reply: Reply): ExchangeResult | Promise<ExchangeResult> => {
     if (reply.kind === 'stream') return { kind: 'stream', reply };
     const layout = layoutFor(reader, negotiated);
@@ -62,7 +64,7 @@ export function answerResource(
   };
   const finish = (body: ReadableBody): ExchangeResult | Promise<ExchangeResult> => {
     const { query, userAgent } = reader;
-    const reply = handle({ ...route, ...body, query, user, userAgent, representation, warn });
+    const reply = handle({ ...route, ...body, query, user, mayCreate, userAgent, representation, warn });
     return reply instanceof Promise ? reply.then(show) : show(reply);
   };
   if (!hasBody(verb)) return finish(NO_BODY);

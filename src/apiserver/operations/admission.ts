@@ -1,3 +1,4 @@
+import type { Attributes } from '../access/access-rule.ts';
 import { ApiError, forbiddenRequest, notFound } from '../errors/api-error.ts';
 import { type OperationsContext, resourceOf } from './context.ts';
 import type { ResourceRequest } from './resource-request.ts';
@@ -32,4 +33,20 @@ export function admitToNamespace(
       },
     ],
   });
+}
+
+/** What the access rules are asked before an update or an apply creates the object that it names. */
+export function creationOf({
+  definition,
+  namespace,
+  name,
+}: Pick<ResourceRequest, 'definition' | 'namespace' | 'name'>): Attributes {
+  return {
+    kind: 'resource',
+    verb: 'create',
+    group: definition.group,
+    resource: definition.resource,
+    ...(namespace !== undefined && { namespace }),
+    ...(name !== undefined && { name }),
+  };
 }

@@ -18,6 +18,8 @@ export interface ResourceRequest {
   readonly name: string | undefined;
   readonly query: URLSearchParams;
   readonly user: User;
+  /** Whether the user may create the object, as an update or an apply of an absent one does. */
+  readonly mayCreate: boolean;
   /** '' when the client sent none. */
   readonly userAgent: string;
   /** Media type of the body, lower case, without parameters; '' when the client sent none. */

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { forbidden } from '../access/refusals.ts';
 import { ApiError, alreadyExists, badRequest, invalidObject } from '../errors/api-error.ts';
 import { validateObject } from '../resources/validate-object.ts';
 import type { ApiObject } from '../schema/api-object.ts';
-import { admitToNamespace } from './admission.ts';
+import { admitToNamespace, creationOf } from './admission.ts';
 import {
   keyOf,
   type OperationsContext,
@@ -59,6 +60,8 @@ function storeNamed(
   const hub = definition.prepareForCreate(version.toHub(initialized));
   const problems = validateObject(definition, hub);
   if (problems.length > 0) throw invalidObject(storedKindOf(hub), name ?? '', problems);
+  // A create has been authorized before; an update or an apply of an absent object has not.
+  if (!request.mayCreate) throw forbidden(request.user, creationOf(request));
   if (!isDryRun && /^\d+$/.test(resourceVersion ?? '') && Number(resourceVersion) !== 0) {
     throw plainError('resourceVersion should not be set on objects to be created');
   }

@@ -147,7 +147,8 @@ function liveObject({ store }: OperationsContext, { definition, namespace }: Res
 }
 
 function factsOf(request: ResourceRequest): RequestFacts {
-  const { verb, definition, version, namespace, name, query, user, userAgent, contentType, body } = request;
+  const { verb, definition, version, namespace, name, query } = request;
+  const { user, mayCreate, userAgent, contentType, body } = request;
   return {
     verb,
     group: definition.group,
@@ -157,6 +158,7 @@ function factsOf(request: ResourceRequest): RequestFacts {
     name,
     query: query.toString(),
     user,
+    mayCreate,
     userAgent,
     contentType,
     body,

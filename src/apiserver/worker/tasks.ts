@@ -18,6 +18,7 @@ export interface RequestFacts {
   readonly name: string | undefined;
   readonly query: string;
   readonly user: User;
+  readonly mayCreate: boolean;
   readonly userAgent: string;
   readonly contentType: string;
   readonly body: Uint8Array;

@@ -85,6 +85,39 @@ export function describeAccess({ test }: Suite): void {
     expect((await leases.get('a')).json).toEqual(made);
   });
 
+  test('lets an update or an apply create nothing without the right to create', async ({
+    namespace,
+    leases,
+    target,
+  }) => {
+    const { token, user } = target.changer;
+    const refused = failure(
+      403,
+      'Forbidden',
+      `leases.coordination.k8s.io "a" is forbidden: User "${user}" cannot create resource "leases" in API group "coordination.k8s.io" in the namespace "${namespace}"`,
+      { name: 'a', group: 'coordination.k8s.io', kind: 'leases' },
+    );
+    const query = { dryRun: 'All' };
+    const object = { metadata: { name: 'a' } };
+    expectAnswer(await leases.replace('a', object, { token }), 403, refused);
+    expectAnswer(await leases.replace('a', object, { token, query }), 403, refused);
+    expectAnswer(await leases.apply('a', 'm', object, { token }), 403, refused);
+    expectAnswer(await leases.apply('a', 'm', object, { token, query }), 403, refused);
+    const annotations = { large: 'x'.repeat(100_000) };
+    expectAnswer(
+      await leases.apply('a', 'm', { metadata: { name: 'a', annotations } }, { token }),
+      403,
+      refused,
+    );
+    // What is wrong with the object comes first.
+    const wrong = { ...object, spec: { leaseDurationSeconds: -1 } };
+    expect((await leases.replace('a', wrong, { token })).code).toBe(422);
+    expect((await leases.get('a')).code).toBe(404);
+    await leases.make(object);
+    expect((await leases.apply('a', 'm', object, { token })).code).toBe(200);
+    expect((await leases.mergePatch('a', { spec: { holderIdentity: 'x' } }, { token })).code).toBe(200);
+  });
+
   test('says what was not allowed where there is no namespace', async ({ request, target }) => {
     const { token, user } = target.reader;
     expectAnswer(
