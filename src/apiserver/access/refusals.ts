@@ -21,6 +21,12 @@ export function forbidden({ name: user }: User, wanted: Attributes): ApiError {
   return forbiddenRequest({ group, name: resource }, name, withoutMarkup(problem));
 }
 
+/** 403: a request in the name of another user. `header` asks for that. */
+export function impersonationRefused(header: string): ApiError {
+  const problem = `this server does not support impersonation: send the request without the header ${quoted(header)}`;
+  return new ApiError(403, 'Forbidden', `forbidden: ${withoutMarkup(problem)}`, {});
+}
+
 /** What is quoted comes from the client, and may be shown by a browser. */
 function withoutMarkup(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

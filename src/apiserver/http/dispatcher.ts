@@ -1,6 +1,6 @@
 import { messageOf } from '../../support/error-message.ts';
 import type { Access, Principal } from '../access/access.ts';
-import { forbidden, unauthorized } from '../access/refusals.ts';
+import { forbidden, impersonationRefused, unauthorized } from '../access/refusals.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { errorAnswer, pageNotFound, type Reader, textAnswer } from './answer.ts';
 import { answered, type Exchange, type ExchangeResult, type Incoming } from './exchange.ts';
@@ -49,6 +49,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       if (target.attributes.verb !== 'watch') checkTimeout(target.query);
       const principal = authenticated(access, incoming);
       noteUser(principal.user.name);
+      refuseImpersonation(incoming);
       if (!principal.may(target.attributes)) throw forbidden(principal.user, target.attributes);
       const warn = (text: string) => {
         warnings.push(text);
@@ -92,6 +93,15 @@ function authenticated(access: Access, incoming: Incoming): Principal {
   const principal = access.authenticate(incoming.header('authorization'));
   if (principal === undefined) throw unauthorized();
   return principal;
+}
+
+/**
+ * Whoever impersonates a user counts on having the rights of that user alone: ignoring the header would grant more.
+ * @throws {ApiError} 403
+ */
+function refuseImpersonation(incoming: Incoming): void {
+  const header = incoming.headerNames().find((name) => name.startsWith('impersonate-'));
+  if (header !== undefined) throw impersonationRefused(header);
 }
 
 function internalError(error: unknown): ApiError {

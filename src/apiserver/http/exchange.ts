@@ -10,6 +10,8 @@ export interface Incoming {
   readonly url: string;
   /** The value of a header, '' when it is not there. */
   header(name: string): string;
+  /** The names of all headers, in lower case. */
+  headerNames(): readonly string[];
   /** Reads all of the body. Undefined: the client went away before its end. @throws {ApiError} 413 */
   readBody(): Promise<Buffer | undefined>;
 }

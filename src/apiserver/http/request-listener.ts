@@ -92,6 +92,7 @@ function incomingOf(request: IncomingMessage): Incoming {
       const value = headers[name] ?? '';
       return typeof value === 'string' ? value : value.join(',');
     },
+    headerNames: () => Object.keys(headers),
     readBody: () => readBody(request),
   };
 }

@@ -14,6 +14,7 @@ export function makeExchange(line: string, headers: Readonly<Record<string, stri
       method,
       url,
       header: (name) => headers[name] ?? '',
+      headerNames: () => Object.keys(headers),
       readBody: async () => Buffer.alloc(0),
     },
     target,

@@ -295,6 +295,24 @@ describe('an answer', () => {
 });
 
 describe('whoever asks', () => {
+  test.each(['Impersonate-User', 'Impersonate-Group', 'Impersonate-Uid', 'Impersonate-Extra-Scopes'])(
+    'as somebody else, by the header %s, is refused',
+    async (header) => {
+      const front = await makeFront();
+      for (const path of [`${LEASES}/a`, '/version']) {
+        const { code, text } = await front.ask('DELETE', path, { headers: { [header]: 'x' } });
+        expect({ code, status: JSON.parse(text) }).toMatchObject({
+          code: 403,
+          status: {
+            reason: 'Forbidden',
+            message: `forbidden: this server does not support impersonation: send the request without the header "${header.toLowerCase()}"`,
+          },
+        });
+      }
+      expect(front.handled).toEqual([]);
+    },
+  );
+
   test.each([
     { token: 'admin', path: LEASES, method: 'POST', code: 200 },
     { token: 'reader', path: LEASES, method: 'GET', code: 200 },
