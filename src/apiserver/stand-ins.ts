@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../support/clock.ts';
 import type { Slices, Steps } from '../support/slices.ts';
 import { withMetadata } from './operations/context.ts';
+import { emptied, isHeldBySpec } from './resources/namespaces.ts';
 import type { ApiObject } from './schema/api-object.ts';
 import type { ObjectStore } from './storage/object-store.ts';
 
@@ -78,7 +80,7 @@ export function startStandIns({ store, clock, slices, namespaced, onError }: Sta
       if (object.metadata.deletionTimestamp === undefined) continue;
       for (const storage of namespaced) yield* empty(storage, key);
       const isEmpty = namespaced.every((storage) => store.list(storage, key).length === 0);
-      if (isEmpty && !isStopped && store.get(NAMESPACES, key)) store.remove(NAMESPACES, key);
+      if (isEmpty && !isStopped) finalizeNamespace(store, key);
     }
   }
 
@@ -135,6 +137,16 @@ export function startStandIns({ store, clock, slices, namespaced, onError }: Sta
 
 function allKeys(store: ObjectStore, storage: string): readonly string[] {
   return store.list(storage).map(({ key }) => key);
+}
+
+/** Lets an empty namespace go, as far as nothing else holds it. */
+function finalizeNamespace(store: ObjectStore, name: string): void {
+  const namespace = store.get(NAMESPACES, name)?.object;
+  if (namespace?.metadata.deletionTimestamp === undefined) return;
+  const next = emptied(namespace);
+  const isHeld = isHeldBySpec(next) || (next.metadata.finalizers ?? []).length > 0;
+  if (!isHeld) store.remove(NAMESPACES, name);
+  else if (!isDeepStrictEqual(next, namespace)) store.put(NAMESPACES, next);
 }
 
 function settleFinalizers(store: ObjectStore, storage: string, key: string): void {

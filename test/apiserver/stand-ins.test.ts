@@ -91,6 +91,31 @@ describe('what stands in for the rest of a cluster', () => {
     expect(names('namespaces')).toEqual([]);
   });
 
+  test.each([
+    {
+      by: 'finalizers in its metadata',
+      metadata: { finalizers: ['example.com/mine'] },
+      spec: ['kubernetes'],
+      want: [],
+    },
+    {
+      by: 'finalizers in its spec',
+      metadata: {},
+      spec: ['kubernetes', 'example.com/mine'],
+      want: ['example.com/mine'],
+    },
+  ])('keeps a namespace that is held by $by, and says that it is empty', async ({ metadata, spec, want }) => {
+    start();
+    store.put('leases', lease('one'));
+    store.put('namespaces', { ...namespace('a', { ...deleted, ...metadata }), spec: { finalizers: spec } });
+    await clock.advance(1);
+    expect(names('leases')).toEqual([]);
+    expect(store.get('namespaces', 'a')?.object['spec']).toEqual(want.length > 0 ? { finalizers: want } : {});
+    const { revision } = store;
+    await clock.advance(1000);
+    expect(store.revision).toBe(revision);
+  });
+
   test('drops Events an hour after they last happened', async () => {
     start();
     const event = (name: string, lastTimestamp: string) => ({

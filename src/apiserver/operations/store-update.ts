@@ -37,7 +37,7 @@ export function storeUpdate(
     withMetadata(prepared, { resourceVersion: String(live.revision) }),
     live.object,
   );
-  if (isDeletionComplete(current, live.object)) {
+  if (isDeletionComplete(current, live.object) && !(definition.isHeld?.(current) ?? false)) {
     if (!isDryRun) context.store.remove(definition.storage, live.key);
     return current;
   }

@@ -33,6 +33,8 @@ export interface ResourceDefinition {
   readonly prepareForCreate: (object: ApiObject) => ApiObject;
   /** The same for an update, which must not touch what only the server sets. */
   readonly prepareForUpdate: (object: ApiObject, old: ApiObject) => ApiObject;
+  /** Whether something beside metadata.finalizers holds up the deletion of an object. Takes the hub form. */
+  readonly isHeld?: (object: ApiObject) => boolean;
   /** What this resource checks itself; see validateObject for all that is checked. `old` is given for an update. Hub form. */
   readonly validate: (object: ApiObject, old?: ApiObject) => readonly FieldError[];
 }

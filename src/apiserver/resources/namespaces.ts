@@ -114,6 +114,7 @@ export const namespaces: ResourceDefinition = {
   prepareForCreate: begin,
   // A plain update changes neither: there are subresources for that.
   prepareForUpdate: (namespace, { spec, status }) => labelled({ ...namespace, spec, status }),
+  isHeld: isHeldBySpec,
   validate: validateNamespace,
   versions: [
     {
@@ -138,6 +139,18 @@ export const namespaces: ResourceDefinition = {
     },
   ],
 };
+
+/** Whether something in its spec holds up the deletion of a namespace, as finalizers of the metadata do. */
+export function isHeldBySpec(namespace: ApiObject): boolean {
+  return textsIn(structIn(namespace, 'spec'), 'finalizers').length > 0;
+}
+
+/** The namespace once everything in it has gone: others may hold it still. */
+export function emptied(namespace: ApiObject): ApiObject {
+  const { finalizers: _, ...spec } = structIn(namespace, 'spec');
+  const left = textsIn(structIn(namespace, 'spec'), 'finalizers').filter((each) => each !== FINALIZER);
+  return { ...namespace, spec: left.length === 0 ? spec : { ...spec, finalizers: left } };
+}
 
 function begin(namespace: ApiObject): ApiObject {
   const given = textsIn(structIn(namespace, 'spec'), 'finalizers');

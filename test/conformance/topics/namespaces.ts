@@ -207,6 +207,27 @@ export function describeNamespaces({ test, minor }: Suite): void {
     );
   });
 
+  test('stay while they are being emptied, whatever else of them is changed', async (workspace) => {
+    const namespaces = namespacesOf(workspace);
+    const { leases } = workspace;
+    const name = workspace.namespace;
+    await leases.make({ metadata: { name: 'held', finalizers: ['a/b'] } });
+    await namespaces.mergePatch(name, { metadata: { finalizers: ['c/d'] } });
+    await namespaces.delete(name);
+    const labelled = await namespaces.mergePatch(name, { metadata: { labels: { x: 'y' } } });
+    expect(labelled.code).toBe(200);
+    const freed = await namespaces.mergePatch(name, { metadata: { finalizers: null } });
+    expect(freed.code).toBe(200);
+    expectAnswer(await namespaces.get(name), 200, freed.json);
+    expect(freed.json).toMatchObject({
+      metadata: { deletionTimestamp: aTime },
+      spec: { finalizers: ['kubernetes'] },
+      status: { phase: 'Terminating' },
+    });
+    expect((await leases.mergePatch('held', { metadata: { finalizers: null } })).code).toBe(200);
+    expect((await leases.delete('held')).code).toBe(200);
+  });
+
   test('can be needed too much to be deleted', async (workspace) => {
     for (const name of ['default', 'kube-system', 'kube-public']) {
       expectAnswer(
