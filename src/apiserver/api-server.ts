@@ -99,11 +99,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       ...(options.onRequest && { onRequest: options.onRequest }),
       onError,
     });
-    const namespaced = new Set(resources.filter((each) => each.isNamespaced).map((each) => each.storage));
     const standIns =
-      options.standIns === false
-        ? undefined
-        : startStandIns({ store, clock, slices, namespaced: [...namespaced], onError });
+      options.standIns === false ? undefined : startStandIns({ store, clock, slices, resources, onError });
     const { host, port } = front.address;
     return {
       url: `${options.tls ? 'https' : 'http'}://${hostAndPort(host, port)}`,

@@ -1,20 +1,21 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../support/clock.ts';
 import type { Slices, Steps } from '../support/slices.ts';
-import { withMetadata } from './operations/context.ts';
+import { GarbageCollector } from './garbage-collector.ts';
+import type { ResourceDefinition } from './resources/definition.ts';
 import { emptied, isHeldBySpec } from './resources/namespaces.ts';
 import type { ApiObject } from './schema/api-object.ts';
+import type { History } from './storage/history.ts';
 import type { ObjectStore } from './storage/object-store.ts';
+import type { StoreEvent } from './storage/stored-object.ts';
 
 /**
  * What a kube-controller-manager and etcd's leases do for these resources in a whole cluster: namespaces that are deleted
- * are emptied and go, finalizers of the garbage collector are settled, Events expire.
+ * are emptied and go, objects whose owners are gone are deleted, Events expire.
  */
 export interface StandIns {
   stop(): void;
 }
 
-const GARBAGE_COLLECTION: readonly string[] = ['orphan', 'foregroundDeletion'];
 const EVENT_LIFE_MS = 3_600_000;
 const EXPIRY_ROUND_MS = 60_000;
 const EVENTS = 'events';
@@ -27,14 +28,15 @@ export interface StandInOptions {
   readonly store: ObjectStore;
   readonly clock: Clock;
   readonly slices: Slices;
-  /** The storages whose objects are in namespaces. */
-  readonly namespaced: readonly string[];
+  readonly resources: readonly ResourceDefinition[];
   /** Called when something cannot be stored, as on a full disk; it is tried again after the next write. */
   readonly onError: (error: unknown) => void;
 }
 
 /** Starts to act on what is in the store. */
-export function startStandIns({ store, clock, slices, namespaced, onError }: StandInOptions): StandIns {
+export function startStandIns({ store, clock, slices, resources, onError }: StandInOptions): StandIns {
+  const namespaced = [...new Set(resources.filter((each) => each.isNamespaced).map((each) => each.storage))];
+  const collector = new GarbageCollector({ store, clock, resources });
   const positions = new Map<string, number>();
   let isStopped = false;
   let isAwake = false;
@@ -70,11 +72,10 @@ export function startStandIns({ store, clock, slices, namespaced, onError }: Sta
   }
 
   function* round(): Steps<void> {
-    for (const storage of namespaced) {
-      for (const key of changed(storage)) {
-        yield;
-        if (!isStopped) settleFinalizers(store, storage, key);
-      }
+    for (const storage of [...namespaced, NAMESPACES]) yield* noteChanges(storage);
+    for (const step of collector.collect()) {
+      yield step;
+      if (isStopped) return;
     }
     for (const { key, object } of store.list(NAMESPACES)) {
       if (object.metadata.deletionTimestamp === undefined) continue;
@@ -94,18 +95,20 @@ export function startStandIns({ store, clock, slices, namespaced, onError }: Sta
     }
   }
 
-  /** The keys of what was written since this was last asked; all of them where nobody knows any more, as at the start. */
-  function changed(storage: string): readonly string[] {
+  /** Tells the collector what was written since the last round. What is not known any more may be anything, as at the start. */
+  function* noteChanges(storage: string): Steps<void> {
     const history = store.history(storage);
-    const from = positions.get(storage);
+    const events = eventsSince(history, positions.get(storage));
     positions.set(storage, history.end);
-    const keys = new Set<string>();
-    for (let position = from ?? history.end; position < history.end; position += 1) {
-      const event = history.at(position);
-      if (event === 'expired') return allKeys(store, storage);
-      if (event !== undefined) keys.add(event.stored.key);
+    if (events === undefined) collector.noteGap();
+    const keys = events?.map(({ stored }) => stored.key) ?? store.list(storage).map(({ key }) => key);
+    for (const key of new Set(keys)) {
+      yield;
+      collector.noteChange({ storage, key });
     }
-    return from === undefined ? allKeys(store, storage) : [...keys];
+    for (const { type, stored } of events ?? []) {
+      if (type === 'DELETED') collector.noteRemoval(stored.object.metadata.uid ?? '');
+    }
   }
 
   function* expiry(): Steps<void> {
@@ -135,8 +138,16 @@ export function startStandIns({ store, clock, slices, namespaced, onError }: Sta
   };
 }
 
-function allKeys(store: ObjectStore, storage: string): readonly string[] {
-  return store.list(storage).map(({ key }) => key);
+/** Undefined: not all of them are known. */
+function eventsSince(history: History, position: number | undefined): readonly StoreEvent[] | undefined {
+  if (position === undefined) return undefined;
+  const events: StoreEvent[] = [];
+  for (let next = position; next < history.end; next += 1) {
+    const event = history.at(next);
+    if (event === 'expired') return undefined;
+    if (event !== undefined) events.push(event);
+  }
+  return events;
 }
 
 /** Lets an empty namespace go, as far as nothing else holds it. */
@@ -146,17 +157,7 @@ function finalizeNamespace(store: ObjectStore, name: string): void {
   const next = emptied(namespace);
   const isHeld = isHeldBySpec(next) || (next.metadata.finalizers ?? []).length > 0;
   if (!isHeld) store.remove(NAMESPACES, name);
-  else if (!isDeepStrictEqual(next, namespace)) store.put(NAMESPACES, next);
-}
-
-function settleFinalizers(store: ObjectStore, storage: string, key: string): void {
-  const object = store.get(storage, key)?.object;
-  if (object?.metadata.deletionTimestamp === undefined) return;
-  const { finalizers = [] } = object.metadata;
-  const left = finalizers.filter((each) => !GARBAGE_COLLECTION.includes(each));
-  if (left.length === finalizers.length) return;
-  if (left.length === 0) store.remove(storage, key);
-  else store.put(storage, withMetadata(object, { finalizers: left }));
+  else if (next !== namespace) store.put(NAMESPACES, next);
 }
 
 /** When an Event last happened, in milliseconds since the Unix epoch. */

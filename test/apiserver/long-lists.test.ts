@@ -28,8 +28,7 @@ async function makeServer() {
   const handle = (request: Parameters<typeof answerAnySize>[2]) =>
     answerAnySize(context, { worker, slices }, request);
   const front = await makeFront({ clock, slices, handle, onError });
-  const namespaced = ['leases', 'leasecandidates', 'events'];
-  const standIns = startStandIns({ store, clock, slices, namespaced, onError });
+  const standIns = startStandIns({ store, clock, slices, resources, onError });
   onTestFinished(() => {
     standIns.stop();
     expect(errors).toEqual([]);

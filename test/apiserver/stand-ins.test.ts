@@ -1,10 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { createResources } from '../../src/apiserver/resources/registry.ts';
 import type { ApiObject } from '../../src/apiserver/schema/api-object.ts';
 import { startStandIns } from '../../src/apiserver/stand-ins.ts';
 import { ObjectStore } from '../../src/apiserver/storage/object-store.ts';
 import { Slices } from '../../src/support/slices.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
+const resources = createResources({ leaseCandidateVersions: ['v1beta1'] });
 const deleted = { deletionTimestamp: '2026-01-01T00:00:00Z' };
 
 function lease(name: string, metadata: Partial<ApiObject['metadata']> = {}): ApiObject {
@@ -34,7 +36,7 @@ describe('what stands in for the rest of a cluster', () => {
       store,
       clock,
       slices: new Slices(clock),
-      namespaced: ['leases', 'events'],
+      resources,
       onError: (error) => errors.push(error),
     });
   const names = (storage: string) => store.list(storage).map(({ key }) => key);
@@ -104,17 +106,22 @@ describe('what stands in for the rest of a cluster', () => {
       spec: ['kubernetes', 'example.com/mine'],
       want: ['example.com/mine'],
     },
-  ])('keeps a namespace that is held by $by, and says that it is empty', async ({ metadata, spec, want }) => {
-    start();
-    store.put('leases', lease('one'));
-    store.put('namespaces', { ...namespace('a', { ...deleted, ...metadata }), spec: { finalizers: spec } });
-    await clock.advance(1);
-    expect(names('leases')).toEqual([]);
-    expect(store.get('namespaces', 'a')?.object['spec']).toEqual(want.length > 0 ? { finalizers: want } : {});
-    const { revision } = store;
-    await clock.advance(1000);
-    expect(store.revision).toBe(revision);
-  });
+  ])(
+    'keeps a namespace that is held by $by, and takes its own finalizer away',
+    async ({ metadata, spec, want }) => {
+      start();
+      store.put('leases', lease('one'));
+      store.put('namespaces', { ...namespace('a', { ...deleted, ...metadata }), spec: { finalizers: spec } });
+      await clock.advance(1);
+      expect(names('leases')).toEqual([]);
+      expect(store.get('namespaces', 'a')?.object['spec']).toEqual(
+        want.length > 0 ? { finalizers: want } : {},
+      );
+      const { revision } = store;
+      await clock.advance(1000);
+      expect(store.revision).toBe(revision);
+    },
+  );
 
   test('drops Events an hour after they last happened', async () => {
     start();

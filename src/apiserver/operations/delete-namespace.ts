@@ -2,7 +2,7 @@ import { forbiddenRequest } from '../errors/api-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import { type OperationsContext, resourceOf, timestamp, withMetadata } from './context.ts';
-import type { DeleteOptions } from './delete-options.ts';
+import { type DeleteOptions, finalizersFor } from './delete-options.ts';
 import type { ResourceRequest } from './resource-request.ts';
 
 /** Namespaces that clients count on. */
@@ -13,17 +13,19 @@ export function deleteNamespace(
   context: OperationsContext,
   request: ResourceRequest,
   live: StoredObject,
-  { isDryRun }: DeleteOptions,
+  { isDryRun, propagation }: DeleteOptions,
 ): ApiObject {
   const { name, deletionTimestamp, generation } = live.object.metadata;
   if (IMMORTAL.includes(name)) {
     throw forbiddenRequest(resourceOf(request), name, 'this namespace may not be deleted');
   }
   if (deletionTimestamp !== undefined) return live.object;
+  const finalizers = finalizersFor(live.object, propagation);
   const status = live.object['status'] as object | undefined;
   const marked: ApiObject = {
     ...withMetadata(live.object, {
       deletionTimestamp: timestamp(context.clock),
+      ...(propagation !== undefined && { finalizers: finalizers.length > 0 ? finalizers : undefined }),
       ...(generation !== undefined && { generation: generation + 1 }),
     }),
     status: { ...status, phase: 'Terminating' },

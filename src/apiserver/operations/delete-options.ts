@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { badRequest } from '../errors/api-error.ts';
 import { type FieldError, invalid, notSupported } from '../errors/field-error.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { DecodeError, decodeObject } from '../schema/decode.ts';
 import type { FieldSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
 import { notAnObject, notRegistered, typeProblem } from './object-body.ts';
@@ -17,6 +18,10 @@ export interface DeleteOptions {
   readonly orphanDependents: boolean | undefined;
   readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string };
 }
+
+/** The finalizers of an object whose dependents a garbage collector has to orphan, or to delete first. */
+export const ORPHAN = 'orphan';
+export const FOREGROUND = 'foregroundDeletion';
 
 const POLICIES = ['Foreground', 'Background', 'Orphan', 'nil'] as const;
 
@@ -74,6 +79,15 @@ export function deleteOptions({ query, body, contentType }: ResourceRequest): De
     orphanDependents,
     preconditions: given.preconditions,
   };
+}
+
+/** What a garbage collector does about dependents hangs on finalizers of its own. */
+export function finalizersFor({ metadata }: ApiObject, propagation: DeleteOptions['propagation']): string[] {
+  const given = metadata.finalizers ?? [];
+  if (propagation === undefined) return [...given];
+  const others = given.filter((each) => each !== ORPHAN && each !== FOREGROUND);
+  if (propagation === 'Orphan') return [...others, ORPHAN];
+  return propagation === 'Foreground' ? [...others, FOREGROUND] : others;
 }
 
 /** The same in JSON, in few words, of a body in many. @throws {ApiError} 400 or 422. */

@@ -12,11 +12,8 @@ import {
   withMetadata,
 } from './context.ts';
 import { deleteNamespace } from './delete-namespace.ts';
-import { type DeleteOptions, deleteOptions } from './delete-options.ts';
+import { type DeleteOptions, deleteOptions, finalizersFor } from './delete-options.ts';
 import type { ObjectReply, ResourceRequest } from './resource-request.ts';
-
-const ORPHAN = 'orphan';
-const FOREGROUND = 'foregroundDeletion';
 
 /** Deletes the object that the request names, or marks it as being deleted where it has finalizers. @throws {ApiError} */
 export function remove(context: OperationsContext, request: ResourceRequest): ObjectReply {
@@ -37,7 +34,7 @@ export function remove(context: OperationsContext, request: ResourceRequest): Ob
 
 /** Deletes an object for good, or returns it as it is now that it waits for its finalizers. */
 export function removeStored(
-  context: OperationsContext,
+  context: Pick<OperationsContext, 'store' | 'clock'>,
   storage: string,
   live: StoredObject,
   { isDryRun, propagation }: Pick<DeleteOptions, 'isDryRun' | 'propagation'>,
@@ -57,15 +54,6 @@ export function removeStored(
   });
   if (isDeepStrictEqual(marked, live.object)) return live.object;
   return isDryRun ? marked : context.store.put(storage, marked).object;
-}
-
-/** What a garbage collector does about dependents hangs on finalizers of its own. */
-function finalizersFor({ metadata }: ApiObject, propagation: DeleteOptions['propagation']): string[] {
-  const given = metadata.finalizers ?? [];
-  if (propagation === undefined) return [...given];
-  const others = given.filter((each) => each !== ORPHAN && each !== FOREGROUND);
-  if (propagation === 'Orphan') return [...others, ORPHAN];
-  return propagation === 'Foreground' ? [...others, FOREGROUND] : others;
 }
 
 /** @throws {ApiError} 409 where the object is not the one, or not in the state, that the client means. */

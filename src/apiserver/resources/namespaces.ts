@@ -148,7 +148,9 @@ export function isHeldBySpec(namespace: ApiObject): boolean {
 /** The namespace once everything in it has gone: others may hold it still. */
 export function emptied(namespace: ApiObject): ApiObject {
   const { finalizers: _, ...spec } = structIn(namespace, 'spec');
-  const left = textsIn(structIn(namespace, 'spec'), 'finalizers').filter((each) => each !== FINALIZER);
+  const finalizers = textsIn(structIn(namespace, 'spec'), 'finalizers');
+  const left = finalizers.filter((each) => each !== FINALIZER);
+  if (left.length === finalizers.length) return namespace;
   return { ...namespace, spec: left.length === 0 ? spec : { ...spec, finalizers: left } };
 }
 

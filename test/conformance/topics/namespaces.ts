@@ -228,6 +228,20 @@ export function describeNamespaces({ test, minor }: Suite): void {
     expect((await leases.delete('held')).code).toBe(200);
   });
 
+  for (const [propagationPolicy, finalizers] of [
+    ['Foreground', ['foregroundDeletion']],
+    ['Orphan', ['orphan']],
+    ['Background', undefined],
+  ] as const) {
+    test(`are marked for a garbage collector by a deletion with ${propagationPolicy}`, async (workspace) => {
+      const deleted = await namespacesOf(workspace).delete(workspace.namespace, { propagationPolicy });
+      expect({ code: deleted.code, finalizers: deleted.json.metadata.finalizers }).toEqual({
+        code: 200,
+        finalizers,
+      });
+    });
+  }
+
   test('can be needed too much to be deleted', async (workspace) => {
     for (const name of ['default', 'kube-system', 'kube-public']) {
       expectAnswer(
