@@ -55,8 +55,11 @@ async function* yamlChunks(
 ): AsyncGenerator<string, void, void> {
   const { head, field } = form;
   const fields = Object.entries(head);
-  const part = (isBefore: boolean) =>
-    yaml(Object.fromEntries(fields.filter(([name]) => name < field === isBefore)), yamlForm);
+  const part = (isBefore: boolean) => {
+    const chosen = fields.filter(([name]) => name < field === isBefore);
+    // No fields would be written as an empty object.
+    return chosen.length === 0 ? '' : yaml(Object.fromEntries(chosen), yamlForm);
+  };
   yield `${part(true)}${field}:\n`;
   let batch: string[] = [];
   let characters = 0;

@@ -79,6 +79,19 @@ describe('a list that is written piece by piece', () => {
     for await (const chunk of answer.chunks) text += chunk;
     expect(text).toBe(yaml(whole(list), yamlForm));
   });
+  test('is the same YAML as at once where its last field is the list, as in a table', async () => {
+    const list = makeList(2500);
+    const table = {
+      ...list,
+      form: { head: { kind: 'Table', columnDefinitions: [] }, field: 'rows', none: [] } as const,
+    };
+    const answer = await listAnswer(table, { mediaType: 'application/yaml', isPretty: false }, writers);
+    if (answer.kind !== 'chunks') throw new Error('it is short');
+    let text = '';
+    for await (const chunk of answer.chunks) text += chunk;
+    const rows = list.objects.map(({ object }) => object);
+    expect(text).toBe(yaml({ ...table.form.head, rows }, yamlForm));
+  });
 });
 
 const writers = {
