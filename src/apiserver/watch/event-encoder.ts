@@ -14,8 +14,54 @@ export interface EventEncoder {
   bookmark(revision: number, isEndOfInitialEvents: boolean): Buffer;
 }
 
-/** The lines that exist of an event, by view and type. They go when the history lets go of the event. */
-const encoded = new WeakMap<StoreEvent, Map<string, Buffer>>();
+/** In bytes. Watchers of one view read an event within moments of each other: a late one has it encoded again. */
+const MAX_SHARED_BYTES = 16 * 1024 * 1024;
+
+/**
+ * The latest lines that were encoded, which watchers of one view share. There may be lines of one event in some 27 views,
+ * so that the limit on the history does not bound them.
+ */
+export class SharedLines {
+  readonly #maxBytes: number;
+  readonly #byEvent = new WeakMap<StoreEvent, Map<string, Buffer>>();
+  /** In the order in which they were encoded. */
+  readonly #kept = new Set<{
+    readonly lines: Map<string, Buffer>;
+    readonly key: string;
+    readonly bytes: number;
+  }>();
+  #bytes = 0;
+
+  constructor(maxBytes = MAX_SHARED_BYTES) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** How much is kept. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The line of an event that `key` names, encoded unless it is known. */
+  lineOf(event: StoreEvent, key: string, encode: () => Buffer): Buffer {
+    const lines = this.#byEvent.get(event) ?? new Map<string, Buffer>();
+    const known = lines.get(key);
+    if (known !== undefined) return known;
+    const line = encode();
+    lines.set(key, line);
+    this.#byEvent.set(event, lines);
+    this.#kept.add({ lines, key, bytes: line.length });
+    this.#bytes += line.length;
+    for (const oldest of this.#kept) {
+      if (this.#bytes <= this.#maxBytes) break;
+      this.#kept.delete(oldest);
+      oldest.lines.delete(oldest.key);
+      this.#bytes -= oldest.bytes;
+    }
+    return line;
+  }
+}
+
+const sharedLines = new SharedLines();
 
 /**
  * `cacheKey` tells views apart: encoders with the same key must write the same. `encodeObject` takes the hub form.
@@ -26,21 +72,13 @@ export function createEventEncoder(
   cacheKey: string,
   encodeObject: (object: ApiObject) => JsonObject,
   emptyObject: JsonObject,
+  shared = sharedLines,
 ): EventEncoder {
   return {
-    event(event, type) {
-      let lines = encoded.get(event);
-      if (lines === undefined) {
-        lines = new Map();
-        encoded.set(event, lines);
-      }
-      const key = `${type} ${cacheKey}`;
-      const known = lines.get(key);
-      if (known !== undefined) return known;
-      const line = encodeLine(type, encodeObject(shownObject(event, type)));
-      lines.set(key, line);
-      return line;
-    },
+    event: (event, type) =>
+      shared.lineOf(event, `${type} ${cacheKey}`, () =>
+        encodeLine(type, encodeObject(shownObject(event, type))),
+      ),
     initial: ({ object }) => encodeLine('ADDED', encodeObject(object)),
     bookmark(revision, isEndOfInitialEvents) {
       const metadata = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { revisionTooOld } from '../../../src/apiserver/storage/revision-error.ts';
 import type { StoredObject, StoreEvent } from '../../../src/apiserver/storage/stored-object.ts';
-import { createEventEncoder, encodeError } from '../../../src/apiserver/watch/event-encoder.ts';
+import { createEventEncoder, encodeError, SharedLines } from '../../../src/apiserver/watch/event-encoder.ts';
 import { makeObject } from '../storage/make-object.ts';
 
 function makeStored(revision: number, value: string): StoredObject {
@@ -45,6 +45,39 @@ test('an event is encoded once for each view and type, however many ask', () => 
   expect(first.encoder.event(event, 'ADDED').toString()).toContain('{"type":"ADDED"');
   expect([first.count(), again.count(), other.count()]).toEqual([2, 0, 1]);
   expect(first.encoder.event(makeEvent(), 'MODIFIED')).not.toBe(line);
+});
+
+test('lines are kept up to a limit, the latest ones', () => {
+  const lines = new SharedLines(1000);
+  const events = Array.from({ length: 30 }, makeEvent);
+  let count = 0;
+  const encoder = createEventEncoder(
+    'one',
+    (object) => {
+      count += 1;
+      return { value: object['spec'] };
+    },
+    {},
+    lines,
+  );
+  const encodeAll = () => events.map((event) => encoder.event(event, 'MODIFIED'));
+  const total = encodeAll().reduce((bytes, line) => bytes + line.length, 0);
+  expect(total).toBeGreaterThan(1000);
+  expect(count).toBe(30);
+  expect(lines.bytes).toBeLessThanOrEqual(1000);
+  const last = events.at(-1) ?? makeEvent();
+  encoder.event(last, 'MODIFIED');
+  expect(count).toBe(30);
+  encodeAll();
+  expect(count).toBe(60);
+  expect(lines.bytes).toBeLessThanOrEqual(1000);
+});
+
+test('a line above the limit is written, but not kept', () => {
+  const lines = new SharedLines(10);
+  const encoder = createEventEncoder('one', () => ({ value: 'x'.repeat(20) }), {}, lines);
+  expect(encoder.event(makeEvent(), 'MODIFIED').toString()).toContain('xxx');
+  expect(lines.bytes).toBe(0);
 });
 
 test('what goes is shown as it was before, under the resourceVersion of the event', () => {
