@@ -112,11 +112,12 @@ export function startStandIns({ store, clock, slices, resources, onError }: Stan
   }
 
   function* expiry(): Steps<void> {
-    const limitMs = Number(clock.wallTime() / 1000n) - EVENT_LIFE_MS;
+    const nowMs = Number(clock.wallTime() / 1000n);
     for (const { key } of store.list(EVENTS)) {
       yield;
       const object = store.get(EVENTS, key)?.object;
-      if (!isStopped && object !== undefined && lastSeenMs(object) < limitMs) store.remove(EVENTS, key);
+      if (isStopped || object === undefined) continue;
+      if (lastWriteMs(object, nowMs) < nowMs - EVENT_LIFE_MS) store.remove(EVENTS, key);
     }
   }
 
@@ -160,14 +161,12 @@ function finalizeNamespace(store: ObjectStore, name: string): void {
   else if (next !== namespace) store.put(NAMESPACES, next);
 }
 
-/** When an Event last happened, in milliseconds since the Unix epoch. */
-function lastSeenMs({ metadata, ...event }: ApiObject): number {
-  const series = event['series'] as { lastObservedTime?: string } | undefined;
-  const times = [
-    series?.lastObservedTime,
-    event['lastTimestamp'],
-    event['eventTime'],
-    metadata.creationTimestamp,
-  ];
-  return Math.max(...times.map((time) => (typeof time === 'string' ? Date.parse(time) : 0)));
+/**
+ * When an object was last written, in milliseconds since the Unix epoch, by the server's own times: those that an Event
+ * tells are its client's, and may be ahead.
+ */
+function lastWriteMs({ metadata }: ApiObject, nowMs: number): number {
+  const { creationTimestamp, managedFields = [] } = metadata;
+  const times = [creationTimestamp, ...managedFields.map(({ time }) => time)];
+  return Math.max(0, ...times.map((time) => Date.parse(time ?? '')).filter((time) => time <= nowMs));
 }

@@ -123,19 +123,45 @@ describe('what stands in for the rest of a cluster', () => {
     },
   );
 
-  test('drops Events an hour after they last happened', async () => {
+  const event = (name: string, writtenAt: string, others: object = {}): ApiObject => ({
+    ...lease(name, {
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      managedFields: [
+        {
+          manager: 'm',
+          operation: 'Update',
+          apiVersion: 'v1',
+          time: writtenAt,
+          fieldsType: 'FieldsV1',
+          fieldsV1: {},
+        },
+      ],
+    }),
+    apiVersion: 'v1',
+    kind: 'Event',
+    ...others,
+  });
+
+  test('drops Events an hour after they were last written', async () => {
     start();
-    const event = (name: string, lastTimestamp: string) => ({
-      ...lease(name, { creationTimestamp: '2026-01-01T00:00:00Z' }),
-      apiVersion: 'v1',
-      kind: 'Event',
-      lastTimestamp,
-    });
     store.put('events', event('old', '2026-01-01T00:00:00Z'));
     store.put('events', event('young', '2026-01-01T00:30:00Z'));
     await clock.advance(62 * 60_000);
     expect(names('events')).toEqual(['a/young']);
     await clock.advance(30 * 60_000);
+    expect(names('events')).toEqual([]);
+  });
+
+  test('drops Events an hour after they were written, whatever time they tell', async () => {
+    start();
+    const ahead = '2027-01-01T00:00:00Z';
+    const past = '2020-01-01T00:00:00Z';
+    store.put('events', event('ahead', '2026-01-01T00:00:00Z', { lastTimestamp: ahead, eventTime: ahead }));
+    store.put('events', event('series', '2026-01-01T00:00:00Z', { series: { lastObservedTime: ahead } }));
+    store.put('events', event('past', '2026-01-01T00:00:00Z', { lastTimestamp: past }));
+    await clock.advance(59 * 60_000);
+    expect(names('events')).toEqual(['a/ahead', 'a/past', 'a/series']);
+    await clock.advance(3 * 60_000);
     expect(names('events')).toEqual([]);
   });
 
