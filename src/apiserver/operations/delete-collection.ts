@@ -22,7 +22,7 @@ export function* removeCollection(context: OperationsContext, request: ResourceR
   const lists = yield* listOptions(query);
   const selection = selectionOf(request, lists);
   const options = deleteOptions(request);
-  const page = yield* readPage(store, definition.storage, lists, selection);
+  const page = yield* readPage(store, definition, lists, selection);
   for (const [index, { key }] of page.items.entries()) {
     yield index % MOST_IN_A_ROW === MOST_IN_A_ROW - 1 ? 'rest' : undefined;
     if (clock.now() > until) throw timedOut();

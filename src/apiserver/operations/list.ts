@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../support/json.ts';
 import type { Steps } from '../../support/slices.ts';
 import { ApiError, badRequest } from '../errors/api-error.ts';
+import type { ResourceDefinition } from '../resources/definition.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { revisionTooLarge } from '../storage/revision-error.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
@@ -26,7 +27,7 @@ const CONTINUE_TOO_OLD =
 export function* list(context: OperationsContext, request: ResourceRequest): Steps<ListReply> {
   const options = yield* listOptions(request.query);
   const selection = selectionOf(request, options);
-  const page = yield* readPage(context.store, request.definition.storage, options, selection);
+  const page = yield* readPage(context.store, request.definition, options, selection);
   return listReply(request, page);
 }
 
@@ -40,14 +41,15 @@ export function listReply(request: ResourceRequest, { items, metadata }: Page): 
 /** Reads the page that the options ask for. @throws {ApiError} 400, 410 or 504 */
 export function* readPage(
   store: ObjectStore,
-  storage: string,
+  { storage, isUncached }: Pick<ResourceDefinition, 'storage' | 'isUncached'>,
   options: ListOptions,
   selection: Selection,
 ): Steps<Page> {
   const prefix = selection.namespace === undefined ? '' : `${selection.namespace}/`;
   const { revision, all, startKey } = snapshot(store, storage, options, selection, prefix);
   const remaining = startKey === '' ? all : all.slice(firstAtOrAfter(all, startKey));
-  const limit = options.resourceVersion === '0' ? 0 : Math.max(options.limit, 0);
+  // A cache answers whole.
+  const limit = options.resourceVersion === '0' && isUncached !== true ? 0 : Math.max(options.limit, 0);
   const items: StoredObject[] = [];
   let evaluated = 0;
   for (const each of remaining) {

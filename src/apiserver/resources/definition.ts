@@ -21,6 +21,8 @@ export interface ResourceDefinition {
   readonly storage: string;
   /** Preferred version first. */
   readonly versions: readonly VersionDefinition[];
+  /** Whether a real server has no cache of the objects, so that lists from any resourceVersion are read page by page, too. */
+  readonly isUncached?: true;
   /** Whether PUT creates an object that does not exist. */
   readonly createsOnUpdate: boolean;
   /** Whether PUT without a resourceVersion is taken. */

@@ -17,6 +17,7 @@ const common = {
   isNamespaced: true,
   shortNames: ['ev'],
   storage: 'events',
+  isUncached: true,
   createsOnUpdate: true,
   updatesUnconditionally: true,
   prepareForCreate: (event: ApiObject) => event,

@@ -328,4 +328,18 @@ export function describeEvents({ test }: Suite): void {
     });
     expect((await coreEvents(workspace).list()).json.items).toEqual([]);
   });
+
+  test('are listed page by page from any resourceVersion too, as no cache has them', async (workspace) => {
+    const list = coreEvents(workspace);
+    for (const name of ['a', 'b', 'c'])
+      await list.make(coreEvent(workspace.namespace, { metadata: { name } }));
+    const query = { resourceVersion: '0', limit: 2 };
+    const { json } = await list.list({ query });
+    expect(json.items.map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
+    expect(json.metadata).toMatchObject({ continue: expect.any(String), remainingItemCount: 1 });
+    const rest = await newEvents(workspace).list({
+      query: { ...query, continue: json.metadata.continue ?? '' },
+    });
+    expect(rest.json.items.map(({ metadata }) => metadata.name)).toEqual(['c']);
+  });
 }
