@@ -1,6 +1,6 @@
 import type { ApiObject, ObjectMeta } from '../schema/api-object.ts';
 import { History, type HistoryLimits } from './history.ts';
-import type { Journal } from './journal.ts';
+import type { Journal, JournalContents } from './journal.ts';
 import {
   findObject,
   listBefore,
@@ -45,14 +45,14 @@ export class ObjectStore {
   readonly #since: number;
   #revision: number;
 
-  /** @throws {JournalError} when what was kept cannot be read. */
+  /** @throws {JournalError} when what was kept cannot be read; the journal is closed then. */
   constructor(options: ObjectStoreOptions = {}) {
     this.#journal = options.journal;
     this.#historyLimits = {
       events: options.historyLimit ?? DEFAULT_HISTORY_LIMIT,
       characters: options.historyCharacters ?? DEFAULT_HISTORY_CHARACTERS,
     };
-    const kept = this.#journal?.load();
+    const kept = loaded(this.#journal);
     this.#since = kept?.revision ?? FIRST_REVISION;
     this.#revision = this.#since;
     for (const { storage, stored } of kept?.objects ?? []) {
@@ -147,6 +147,15 @@ export class ObjectStore {
     };
     this.#shelves.set(storage, shelf);
     return shelf;
+  }
+}
+
+function loaded(journal: Journal | undefined): JournalContents | undefined {
+  try {
+    return journal?.load();
+  } catch (error) {
+    journal?.close();
+    throw error;
   }
 }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
+import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { messageOf } from '../../support/error-message.ts';
 import { isJsonObject, parseJsonObject } from '../../support/json.ts';
 import { makePrivateDirectory } from '../../support/private-file.ts';
@@ -36,18 +36,10 @@ const NOT_A_DATABASE = 26;
  */
 export function openSqliteJournal(directory: string): Journal {
   const file = join(directory, FILE_NAME);
-  const database = explaining(file, () => {
+  const { database, insert, remove, setRevision } = explaining(file, () => {
     makePrivateDirectory(directory);
     return openDatabase(file);
   });
-  const insert = database.prepare(
-    'INSERT INTO objects (storage, key, revision, object) VALUES (?, ?, ?, ?) ' +
-      'ON CONFLICT (storage, key) DO UPDATE SET revision = excluded.revision, object = excluded.object',
-  );
-  const remove = database.prepare('DELETE FROM objects WHERE storage = ? AND key = ?');
-  const setRevision = database.prepare(
-    'INSERT INTO last_write (id, revision) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET revision = excluded.revision',
-  );
 
   return {
     load: () => explaining(file, () => load(database, file)),
@@ -67,7 +59,14 @@ export function openSqliteJournal(directory: string): Journal {
   };
 }
 
-function openDatabase(file: string): DatabaseSync {
+interface OpenDatabase {
+  readonly database: DatabaseSync;
+  readonly insert: StatementSync;
+  readonly remove: StatementSync;
+  readonly setRevision: StatementSync;
+}
+
+function openDatabase(file: string): OpenDatabase {
   const database = new DatabaseSync(file);
   try {
     // Once locked, the file stays locked until the process ends, however it ends.
@@ -83,7 +82,17 @@ function openDatabase(file: string): DatabaseSync {
     }
     database.exec('COMMIT');
     checkWhole(database, file);
-    return database;
+    return {
+      database,
+      insert: database.prepare(
+        'INSERT INTO objects (storage, key, revision, object) VALUES (?, ?, ?, ?) ' +
+          'ON CONFLICT (storage, key) DO UPDATE SET revision = excluded.revision, object = excluded.object',
+      ),
+      remove: database.prepare('DELETE FROM objects WHERE storage = ? AND key = ?'),
+      setRevision: database.prepare(
+        'INSERT INTO last_write (id, revision) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET revision = excluded.revision',
+      ),
+    };
   } catch (error) {
     database.close();
     throw error;

@@ -174,6 +174,17 @@ test('an object that cannot be read is named', () => {
   expect(() => journal.load()).toThrow(`${file} is damaged (leases lease-7 is not an object)`);
 });
 
+test('a file that cannot be loaded is free for others at once', () => {
+  fill();
+  tamper(`UPDATE objects SET object = '{"kind":' WHERE key = 'lease-7'`);
+  expect(() => new ObjectStore({ journal: openSqliteJournal(directory) })).toThrow('is damaged');
+  tamper(`UPDATE objects SET object = '{"metadata":{"name":"lease-7"}}' WHERE key = 'lease-7'`);
+  tamper('ALTER TABLE last_write RENAME TO elsewhere');
+  expect(openError().message).toContain('last_write');
+  tamper('ALTER TABLE elsewhere RENAME TO last_write');
+  expect(open().load().objects).toHaveLength(200);
+});
+
 test('a directory that cannot be made is told with the reason', () => {
   writeFileSync(join(directory, 'in-the-way'), '');
   const error = openError(join(directory, 'in-the-way', 'data'));
