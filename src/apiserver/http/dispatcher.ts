@@ -1,4 +1,3 @@
-import { messageOf } from '../../support/error-message.ts';
 import type { Access, Principal } from '../access/access.ts';
 import { forbidden, impersonationRefused, unauthorized } from '../access/refusals.ts';
 import { ApiError } from '../errors/api-error.ts';
@@ -43,7 +42,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     const refuse = (error: unknown): ExchangeResult => {
       if (error instanceof ApiError) return done(answered(errorAnswer(error, reader)));
       onError(error);
-      return done(answered(errorAnswer(internalError(error), reader)));
+      return done(answered(errorAnswer(internalError(), reader)));
     };
     try {
       if (target.attributes.verb !== 'watch') checkTimeout(target.query);
@@ -104,8 +103,10 @@ function refuseImpersonation(incoming: Incoming): void {
   if (header !== undefined) throw impersonationRefused(header);
 }
 
-function internalError(error: unknown): ApiError {
-  const problem = messageOf(error);
-  const causes = [{ message: problem }];
-  return new ApiError(500, 'InternalError', `Internal error occurred: ${problem}`, { causes });
+/** The error itself is for the log: it may have paths and lines of code in it. */
+function internalError(): ApiError {
+  const problem = 'the log of the server says what';
+  return new ApiError(500, 'InternalError', `Internal error occurred: ${problem}`, {
+    causes: [{ message: problem }],
+  });
 }
