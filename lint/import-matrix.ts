@@ -78,7 +78,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     does: 'is what takes part in elections for other programs: a command that runs while it leads, or a program that is told who leads',
     rooms: ['kubernetes', 'participant', 'processes', 'settings', 'support', 'telemetry'],
     packages: ['prom-client'],
-    node: ['child_process', 'fs', 'http', 'os'],
+    node: ['child_process', 'fs', 'http', 'os', 'path'],
   },
   'status-page': {
     does: 'serves a page that shows what a coordinator knows: the model and the stream',

@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import type { Participant } from '../../participant/participant.ts';
 import type { Term } from '../../participant/term.ts';
 import { killTimes } from '../../settings/participate-settings.ts';
@@ -17,6 +16,7 @@ import {
 } from './command-decision.ts';
 import { type CommandEnd, exitCodeOf, startProblem } from './command-end.ts';
 import { type GroupGuard, startGroupGuard } from './group-guard.ts';
+import { type HeldCommand, spawnHeld } from './held-command.ts';
 import { ProcessGroup } from './process-group.ts';
 
 /** What a command runs with. */
@@ -137,41 +137,38 @@ export class CommandRun {
     const { command, host, logger, leaseDurationMs } = this.#parts;
     const run = this.#run;
     if (!run) return;
-    const child = this.#spawn(run.term);
-    if (child?.pid === undefined) return;
+    const held = this.#spawn(run.term);
+    if (held?.child.pid === undefined) return;
+    const { pid } = held.child;
     const { fencingToken } = run.term;
-    logger.info({ command: command[0], pid: child.pid, fencingToken }, 'Started the command');
+    logger.info({ command: command[0], pid, fencingToken }, 'Started the command');
     this.#pauses.succeeded();
-    const group = new ProcessGroup(child.pid, host);
+    const group = new ProcessGroup(pid, host);
     const guard = startGroupGuard(group.id, this.#mayLiveMs('guardMs'), () =>
       logger.warn({}, 'The guard of the command has ended'),
     );
     this.#run = { ...run, group, guard };
+    held.release();
     run.undo.push(host.beforeExit(() => group.signal('SIGKILL')));
     if (guard) this.#keepTelling(guard, leaseDurationMs / 3);
     else logger.info({}, 'No /bin/sh guards the command: only the end of its container ends it by force');
   }
 
   /** What cannot be started has ended. */
-  #spawn({ lease, holder, fencingToken }: Term): ChildProcess | undefined {
+  #spawn({ lease, holder, fencingToken }: Term): HeldCommand | undefined {
     const { command, host } = this.#parts;
-    const [file = '', ...args] = command;
     const notStarted = (error: unknown) => {
       const code = error instanceof Error && 'code' in error ? String(error.code) : messageOf(error);
       this.#ended({ kind: 'notStarted', code });
     };
     try {
-      const child = spawn(file, args, {
-        // A process group of its own, by which all that it starts can be ended.
-        detached: true,
-        stdio: 'inherit',
-        env: {
-          ...host.env,
-          CLE_LEASE: `${lease.namespace}/${lease.name}`,
-          CLE_HOLDER: holder,
-          CLE_FENCING_TOKEN: String(fencingToken),
-        },
+      const held = spawnHeld(command, {
+        ...host.env,
+        CLE_LEASE: `${lease.namespace}/${lease.name}`,
+        CLE_HOLDER: holder,
+        CLE_FENCING_TOKEN: String(fencingToken),
       });
+      const { child } = held;
       child.on('error', (error) => {
         // Any other error is one of a signal that could not be sent.
         if (child.pid === undefined) notStarted(error);
@@ -179,7 +176,7 @@ export class CommandRun {
       child.once('exit', (code, signal) =>
         this.#ended(signal === null ? { kind: 'exited', code: code ?? 0 } : { kind: 'killed', signal }),
       );
-      return child;
+      return held;
     } catch (error) {
       notStarted(error);
       return undefined;
