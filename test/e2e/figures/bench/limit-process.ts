@@ -26,6 +26,10 @@ const CONNECTIONS = 32;
 /** For so long a sign of life counts. */
 const FRESH_MS = 5_000;
 
+/** A first election waits for more candidates: until none has come for QUIET_MS, at most SETTLE_MS from the first one on (rule 6). */
+const SETTLE_MS = 1000;
+const QUIET_MS = 100;
+
 /** How long before the expiry of a Lease whose holder has missed its renewals its next holder is pinged, of its duration. */
 const PINGED_AHEAD = 1 / 3;
 
@@ -68,6 +72,8 @@ const client = createClient({
   connections: CONNECTIONS,
 });
 const seats = new Map<string, Seat>();
+/** Leases whose first candidates have come, and when the first of them did. */
+const settling = new Map<string, { readonly firstAt: number; readonly timer: NodeJS.Timeout }>();
 const candidates = new Map<string, CandidateObject>();
 
 function patch(path: string, body: object): ApiRequest {
@@ -105,6 +111,8 @@ function successorOf(holder: string): string {
 }
 
 async function create(lease: string): Promise<void> {
+  settling.delete(lease);
+  seats.set(lease, emptySeat());
   const holder = candidateName(lease, BEST);
   await client.request({
     method: 'POST',
@@ -134,10 +142,13 @@ async function seeCandidate(candidate: CandidateObject): Promise<void> {
   const { leaseName, renewTime = '' } = candidate.spec;
   candidates.set(name, candidate);
   if (seats.has(leaseName)) return;
+  const now = performance.now();
+  const { timer, firstAt } = settling.get(leaseName) ?? { timer: undefined, firstAt: now };
+  clearTimeout(timer);
+  const dueMs = Math.min(QUIET_MS, firstAt + SETTLE_MS - now);
+  settling.set(leaseName, { firstAt, timer: setTimeout(() => void create(leaseName).catch(report), dueMs) });
   const isFresh = Date.now() - Date.parse(renewTime) < FRESH_MS;
-  seats.set(leaseName, emptySeat());
-  if (!isFresh) await ping(name);
-  await create(leaseName);
+  if (!timer && !isFresh) await ping(name);
 }
 
 async function seeLease(object: LeaseObject): Promise<void> {
