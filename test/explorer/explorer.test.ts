@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { explore } from './explore.ts';
+import { modelOf } from './model.ts';
+import { Sink, shape } from './normalize.ts';
+import { type Rules, realRules } from './rules.ts';
+import type { Scenario } from './scenario.ts';
+import { transcriptOf } from './transcript.ts';
+import { TICK_MS } from './world.ts';
+
+const sleeper: Scenario = {
+  name: 'sleeper',
+  about: 'the leader is paused; another leads once its Lease has expired',
+  programs: [
+    { name: 'a', kind: 'clientGo' },
+    { name: 'b', kind: 'clientGo' },
+  ],
+  coordinators: 1,
+  start: 'led',
+  faults: { sleeps: 1 },
+};
+
+function explored(scenario: Scenario, wrong: Partial<Rules> = {}) {
+  return explore(modelOf(scenario, { ...realRules, ...wrong }));
+}
+
+describe('the explorer', () => {
+  test('finds nothing wrong with the rules when a leader is paused, and sees all there is to see', () => {
+    const { violation, isWhole, states } = explored(sleeper);
+    expect({ violation, isWhole }).toEqual({ violation: undefined, isWhole: true });
+    expect(states).toBeGreaterThan(200);
+  });
+
+  test('finds a Lease that is given away one tick too early', () => {
+    const { violation } = explored(sleeper, {
+      seeLease: (known, lease, now) => {
+        const leaseDurationSeconds = (lease?.leaseDurationSeconds ?? 0) - TICK_MS / 1000;
+        const seen = realRules.seeLease(known, lease && { ...lease, leaseDurationSeconds }, now);
+        return { ...seen, lease };
+      },
+    });
+    expect(violation?.text).toBe('the Lease is given to b while a leads');
+    expect(transcriptOf(violation?.path ?? [])).toMatch(/^tick 0 {2}a falls asleep .*\ntick 1 .*\n/);
+  });
+
+  test('finds a coordinator that writes whatever the Lease is by now', () => {
+    const blind: Partial<Rules> = { isOutdated: () => false };
+    const { violation } = explored({ ...sleeper, faults: { gaps: 1, sleeps: 1, lags: 1 } }, blind);
+    expect(violation?.text).toBe('the Lease is given to b while a leads');
+  });
+
+  test('finds a coordinator that forgets who held a Lease that was deleted', () => {
+    const { violation } = explored(
+      { ...sleeper, faults: { deletions: 1, sleeps: 1 } },
+      {
+        seeLease: (known, lease, now) => {
+          const seen = realRules.seeLease(known, lease, now);
+          return lease ? seen : { ...seen, memory: { ...seen.memory, beliefs: [] } };
+        },
+      },
+    );
+    expect(violation?.text).toMatch(/the Lease is given to [ab] while [ab] leads/);
+  });
+
+  test('takes one course each time', () => {
+    const faults = { deletions: 1, crashes: 1 };
+    const [first, second] = [explored({ ...sleeper, faults }), explored({ ...sleeper, faults })];
+    expect([second.states, second.transitions, second.depth]).toEqual([
+      first.states,
+      first.transitions,
+      first.depth,
+    ]);
+  });
+
+  test('fails where a state has a field of which it does not know what it is', () => {
+    const sink = new Sink();
+    sink.begin(0, 0);
+    const kind = shape({ known: (value: number, sink: Sink) => sink.put(value) });
+    expect(() => kind({ known: 1, unknown: 2 }, sink)).toThrow('the field unknown has no kind');
+  });
+});

@@ -1,0 +1,312 @@
+import { disturbsUntil } from '../../src/election/beliefs.ts';
+import type { LeaseMemory } from '../../src/election/lease-memory.ts';
+import {
+  count,
+  ignored,
+  instant,
+  type Kind,
+  listOf,
+  mapOf,
+  plain,
+  type Sink,
+  shape,
+  token,
+  transitions,
+} from './normalize.ts';
+import { LOCK_TICKS, TICK_MS, type World } from './world.ts';
+
+/**
+ * What each field of a world is. Instants further back than here are taken for the same: two states that differ in nothing
+ * else count as one, so that fewer are looked at than there are, and never one that is not possible.
+ */
+const recently = instant(4 * TICK_MS);
+/** A holder may disturb for two durations from its last renewal, and for one from its loss: for six ticks at the most. */
+const believed = instant(7 * TICK_MS);
+/** A moment until which something holds: once it is over it does not matter when that was. */
+const until = instant(0);
+/** What a backoff counts from. */
+const attempted = instant(6 * TICK_MS);
+
+/** A moment in ticks. */
+function tickAt(memoryTicks: number): Kind<number | undefined> {
+  const kind = instant(memoryTicks * TICK_MS);
+  return (value, sink) => kind(value === undefined ? value : value * TICK_MS, sink);
+}
+
+const attempts = shape({ count: count(6), lastAt: attempted });
+
+const notes = shape({ strategy: plain, preferredHolder: plain });
+
+const lease = shape({
+  namespace: ignored,
+  name: ignored,
+  uid: token,
+  resourceVersion: token,
+  holderIdentity: plain,
+  preferredHolder: plain,
+  isPreferredHolderOurs: plain,
+  strategy: plain,
+  notes,
+  isPreferredHolderNoted: plain,
+  isStrategyNoted: plain,
+  leaseDurationSeconds: plain,
+  leaseTransitions: transitions,
+  acquireTime: token,
+  renewTime: token,
+  isReleasedByParticipant: plain,
+  isRenewedByParticipant: plain,
+  isUnrenewedGrant: plain,
+  isAcquireTimeHolders: plain,
+});
+
+const grant = shape({
+  holder: plain,
+  renewTime: token,
+  former: plain,
+  hasFormerLapsed: plain,
+  revises: plain,
+  isPreemption: plain,
+  hasPreferredFailed: plain,
+  leaseDurationSeconds: plain,
+  isReturn: plain,
+});
+
+const belief = shape({
+  holder: plain,
+  renewedAt: believed,
+  durationMs: plain,
+  isOwnDuration: plain,
+  isParticipant: plain,
+  lostAt: believed,
+});
+
+const memoryFields = shape({
+  record: shape({
+    leaseUid: token,
+    holder: plain,
+    renewTime: token,
+    leaseDurationSeconds: plain,
+    leaseTransitions: transitions,
+    isNumberShared: plain,
+    preferredHolder: plain,
+    since: recently,
+    durationMs: plain,
+  }),
+  wasHeld: plain,
+  yieldedTo: plain,
+  // Below.
+  beliefs: ignored,
+  withdrawals: mapOf(recently),
+  grantOnItsWay: grant,
+  // Below.
+  supposedGrant: ignored,
+  unrenewedGrant: shape({
+    holder: plain,
+    renewTime: token,
+    resourceVersion: token,
+    leaseDurationSeconds: plain,
+    takeUpBy: recently,
+    isPreemption: plain,
+  }),
+  grantSeries: shape({ count: count(4), since: recently }),
+  lapses: mapOf(attempts),
+  lapsesOfLease: attempts,
+  written: shape({ preferredHolder: plain, strategy: plain }),
+  noted: shape({ holder: plain, preferredHolder: plain, since: recently, renewTime: token }),
+  ignoredWrites: attempts,
+  failedPreemptions: attempts,
+  preemptedAt: attempted,
+  rounds: attempts,
+  conflict: plain,
+  decidedAt: recently,
+  askingSince: recently,
+});
+
+const beliefList = listOf(belief);
+
+/**
+ * In which order beliefs are kept says nothing. Whether one may have disturbed what was seen last matters for longer than when its
+ * holder has renewed the Lease: a release is judged by that. Of a grant that was supposed it matters whether the server may still refuse it, and
+ * what would be believed then.
+ */
+const memory: Kind<LeaseMemory> = (value, sink) => {
+  memoryFields(value, sink);
+  const { supposedGrant, beliefs, record } = value;
+  const sorted = beliefs.toSorted((a, b) => (a.holder < b.holder ? -1 : 1));
+  beliefList(sorted, sink);
+  for (const belief of sorted) plain(record && record.since < disturbsUntil(belief), sink);
+  const isStill = supposedGrant && beliefs.includes(supposedGrant.belief);
+  grant(supposedGrant?.grant, sink);
+  plain(isStill, sink);
+  belief(isStill ? supposedGrant.before : undefined, sink);
+};
+
+const observation = shape({
+  uid: plain,
+  appearedAt: instant(TICK_MS),
+  // All coordinators see each change of a candidate at once; which renewTime it is says nothing more.
+  renewTime: ignored,
+  unchangedSince: recently,
+  ageAtFirstSightMs: (value: number, sink: Sink) => sink.put(Math.min(4, Math.floor(value / TICK_MS))),
+  freshUntil: until,
+  ping: shape({
+    purpose: plain,
+    pingTime: ignored,
+    sentAt: recently,
+    deliveredAt: recently,
+    isSeen: plain,
+    ackedAt: recently,
+  }),
+  unansweredPings: count(2),
+  collection: shape({ pings: plain, firstAt: recently, lastAt: recently }),
+  deletionFailedAt: recently,
+});
+
+const observed = shape({
+  // The candidate is the world's.
+  candidate: ignored,
+  observation,
+});
+
+const known = shape({
+  namespace: ignored,
+  name: ignored,
+  lease,
+  memory,
+  candidates: listOf(observed),
+  hiddenUntil: until,
+  dropsFields: plain,
+  settings: ignored,
+});
+
+const change = shape({
+  kind: plain,
+  grant,
+  leaseTransitions: transitions,
+  strategy: plain,
+  preferredHolder: plain,
+  hasFailed: plain,
+  isHolderAbsent: plain,
+  removesPreferredHolder: plain,
+  renewTime: token,
+  leaseDurationSeconds: plain,
+});
+
+const action = shape({
+  kind: plain,
+  strategy: plain,
+  grant,
+  notes,
+  uid: token,
+  resourceVersion: token,
+  change,
+});
+
+const coordinator = shape({
+  known,
+  clockTicks: ignored,
+  news: listOf(lease),
+  answer: shape({ action, sentTick: tickAt(4), outcome: plain, lease, hasDropped: plain }),
+  expected: shape({ otherThan: token, untilTick: tickAt(0) }),
+});
+
+const faults = shape({
+  deletions: plain,
+  emptyings: plain,
+  thefts: plain,
+  gaps: plain,
+  losses: plain,
+  failovers: plain,
+  restarts: plain,
+  crashes: plain,
+  sleeps: plain,
+  stops: plain,
+  pauses: plain,
+  lags: plain,
+  slips: plain,
+});
+
+const clientGo = shape({
+  kind: plain,
+  name: plain,
+  life: plain,
+  hasElector: ignored,
+  beliefTicks: ignored,
+  slowBy: plain,
+  clockTicks: ignored,
+  observed: shape({ record: lease, sinceTick: tickAt(4) }),
+  renewing: shape({ resourceVersion: token, sinceTick: tickAt(4) }),
+  term: shape({ renewedTick: tickAt(8), number: transitions }),
+  releasing: shape({ renewedTick: tickAt(8) }),
+  lostTick: tickAt(4),
+});
+
+const participant = shape({
+  kind: plain,
+  name: plain,
+  life: plain,
+  hasElector: ignored,
+  beliefTicks: ignored,
+  slowBy: plain,
+  clockTicks: ignored,
+  view: shape({
+    sight: shape({ lease, since: recently, greatest: transitions, isNumberNew: plain }),
+    term: shape({ number: transitions, renewedAt: instant(8 * TICK_MS), isOver: plain }),
+    hasRival: plain,
+    refusal: plain,
+    releaseUntil: until,
+  }),
+  answer: shape({ kind: plain, number: transitions, sentTick: tickAt(4), lease }),
+});
+
+const program: Kind<{ readonly kind: string }> = (value, sink) =>
+  (value.kind === 'clientGo' ? clientGo : participant)(value, sink);
+
+const candidate = shape({
+  source: ignored,
+  namespace: ignored,
+  name: plain,
+  uid: ignored,
+  resourceVersion: ignored,
+  creationTimestamp: ignored,
+  isDeleting: plain,
+  leaseName: ignored,
+  binaryVersion: ignored,
+  emulationVersion: ignored,
+  preference: ignored,
+  priority: ignored,
+  // How long ago it was renewed, and whether a ping is open, follows from what coordinators know of it.
+  renewTime: ignored,
+  pingTime: ignored,
+  pod: ignored,
+});
+
+/** Its tick and its serial number are what everything else is relative to. */
+const world = shape({
+  tick: ignored,
+  serial: ignored,
+  lease,
+  owners: shape({
+    holderIdentity: plain,
+    renewTime: plain,
+    acquireTime: plain,
+    leaseDurationSeconds: plain,
+    preferredHolder: plain,
+  }),
+  grantor: plain,
+  candidates: listOf(candidate),
+  programs: listOf(program),
+  coordinators: listOf(coordinator),
+  active: plain,
+  activeSince: tickAt(LOCK_TICKS),
+  faults,
+  terms: listOf(shape({ uid: token, number: transitions, who: plain })),
+  unledTicks: plain,
+  hasStarted: plain,
+});
+
+/** Takes a world down in a form that is the same for all worlds of which the same may come. */
+export function writeWorld(value: World, sink: Sink): void {
+  sink.begin(value.tick * TICK_MS, value.lease?.leaseTransitions ?? 0);
+  world(value, sink);
+}
