@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { FENCE } from '../../src/election/group.ts';
+import { Givers } from './givers.ts';
 import type { CandidateState, HistoryEvent, LeaseState, Writer } from './history.ts';
 import { Invariants } from './invariants.ts';
 
@@ -368,5 +369,28 @@ describe('the invariants of a history', () => {
       ].flatMap((event) => invariants.observe(event));
     expect(takenAt(13_400)).toHaveLength(1);
     expect(takenAt(13_500)).toEqual([]);
+  });
+});
+
+describe('who has given a Lease to its holder', () => {
+  const BUILT_IN: Writer = { kind: 'builtIn', name: 'built-in' };
+  const byBuiltIn = leaseWrite(0, BUILT_IN, { holder: 'a' }, { holder: 'b' });
+
+  test.each([
+    ['the built-in', [byBuiltIn], true],
+    ['the built-in, and its holder has renewed it', [byBuiltIn, renewed(1, B)], true],
+    ['the built-in, and it is deleted', [byBuiltIn, leaseWrite(1, A, { holder: 'b' })], true],
+    ['us', [leaseWrite(0, COORDINATOR, { holder: '' }, { holder: 'b' })], false],
+    [
+      'us, after the built-in',
+      [byBuiltIn, leaseWrite(1, COORDINATOR, { holder: 'b' }, { holder: 'a' })],
+      false,
+    ],
+    ['nobody that is known, as storage was restored', [byBuiltIn, restored(1)], false],
+  ] as const)('is %s', (_, events, want) => {
+    const givers = new Givers();
+    for (const event of events) givers.observe(event);
+    expect(givers.isOfBuiltIn(leads(2, 'b', 100))).toBe(want);
+    expect(givers.isOfBuiltIn(coordinates(2, 'us', 100))).toBe(false);
   });
 });

@@ -3,6 +3,7 @@ import type { Instant } from '../../src/support/clock.ts';
 import type { HistoryEvent } from '../invariants/history.ts';
 import { FAR_BEHIND_MS, type LeaseStories } from './settled-check.ts';
 import { specOf } from './sim-api-server.ts';
+import { keyOf } from './sim-store.ts';
 import type { SimWorld } from './sim-world.ts';
 
 /** Since when candidates must have been left in peace for everybody to know them, in milliseconds. */
@@ -43,7 +44,10 @@ export class ConflictCheck {
     const candidates = this.#world.store
       .candidates()
       .filter(
-        (object) => object.metadata.namespace === namespace && specOf(object)['leaseName'] === leaseName,
+        (object) =>
+          object.metadata.namespace === namespace &&
+          specOf(object)['leaseName'] === leaseName &&
+          object === this.#world.published(keyOf(object)),
       );
     const { clock, plan } = this.#world;
     const now = clock.now();

@@ -36,7 +36,7 @@ export class PreferenceCheck {
     if (!after?.preferredHolder || after.preferredHolder === before?.preferredHolder) return [];
     const [namespace] = key.split('/');
     const candidates = [after.holder, after.preferredHolder].map((name) =>
-      this.#world.store.candidate(`${namespace}/${name}`),
+      this.#world.published(`${namespace}/${name}`),
     );
     const known = candidates.filter((candidate) => candidate !== undefined);
     if (at - prioritiesEndedAt(this.#world, known) < KNOWN_MS) return [];
@@ -57,7 +57,7 @@ export class PreferenceCheck {
 
   /** Whether a replica has ever watched those of a candidate's group: one that never has cannot know of them (rule 13). */
   #hasSeen(replica: string, key: string): boolean {
-    return this.#sources.get(replica)?.has(sourceOf(this.#world.store.candidate(key)?.apiVersion)) ?? true;
+    return this.#sources.get(replica)?.has(sourceOf(this.#world.published(key)?.apiVersion)) ?? true;
   }
 
   #noteSources(replica: string): void {

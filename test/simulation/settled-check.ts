@@ -5,6 +5,7 @@ import type { Instant } from '../../src/support/clock.ts';
 import type { CandidateState, HistoryEvent } from '../invariants/history.ts';
 import { FAULTS } from './faults/faults.ts';
 import { PRIORITY_WRITER } from './faults/priority-faults.ts';
+import { LedCheck } from './led-check.ts';
 import { SimParticipant } from './sim-participant.ts';
 import type { LeasePlan } from './sim-plan.ts';
 import { coordinatorsWall, prioritiesEndedAt, rankOf } from './sim-rank.ts';
@@ -59,6 +60,7 @@ export class SettledCheck {
   readonly #renewedAt: ReadonlyMap<string, Instant>;
   readonly #endedAt: Instant;
   readonly #boundMs: number;
+  readonly #led: LedCheck;
   /** Leases that were found in order, and by whom they are led. */
   readonly #settled = new Map<string, string>();
 
@@ -70,6 +72,7 @@ export class SettledCheck {
     this.#endedAt = world.clock.now();
     const bounds = world.plan.faults.map(({ kind }) => FAULTS[kind].settlesWithin.ms);
     this.#boundMs = Math.max(BASE_MS, ...bounds);
+    this.#led = new LedCheck(world, stories, this.#endedAt + this.#boundMs);
   }
 
   /** What is not as it should be now. */
@@ -93,6 +96,8 @@ export class SettledCheck {
       ({ candidate }) => candidate && key === `${candidate.identity.namespace}/${candidate.identity.name}`,
     );
     if (!slot?.candidate || !this.#isInOrder(slot.key)) return false;
+    // It has left this one behind, in the group that it was a candidate of before.
+    if (this.#world.published(key)?.metadata.uid !== before?.uid) return false;
     // A clock that was set back is seen with the next renewal, and that comes up to five minutes later (rule 2).
     if (pingAheadMs(before) > this.#world.plan.settings.electionDurationMs) return false;
     const { name } = slot.candidate.identity;
@@ -126,17 +131,16 @@ export class SettledCheck {
     const story = this.#stories.get(key);
     const now = this.#world.clock.now();
     const slots = this.#slotsOf(key);
-    if (!story || now < this.#dueAt(lease, story, slots)) {
+    const isHanging = slots.some((slot) => slot.isHanging);
+    if (isHanging || !story || now < this.#dueAt(lease, story, slots)) {
       this.#settled.delete(key);
-      return [];
+      return isHanging && story ? this.#lookForLeader(lease, story, slots) : [];
     }
     const unpublished = slots.find((slot) => isStanding(slot) && !this.#published(slot));
     if (unpublished) return [`${unpublished.program?.name} has no LeaseCandidate ${this.#sinceEnd()}`];
     const well = slots.filter((slot) => this.#isWell(slot));
-    const strategies = new Set(slots.map(({ plan }) => plan.strategy));
-    if (well.length === 0) return [];
-    const [wanted = ''] = strategies;
-    if (strategies.size > 1 || !CARRIED_OUT.has(wanted)) return [];
+    const wanted = wantedStrategy(slots);
+    if (well.length === 0 || wanted === undefined) return [];
     const leader = story.ledUntil > now ? story.leader : undefined;
     if (leader === undefined) return [`${key} has no leader ${this.#sinceEnd()}`];
     if (slots.some(({ plan }) => plan.isPlain)) return [];
@@ -162,6 +166,12 @@ export class SettledCheck {
     if (misled) return [`${misled.program?.name} does not know that ${leader} leads ${key}`];
     this.#settled.set(key, leader);
     return [];
+  }
+
+  #lookForLeader(lease: LeasePlan, story: LeaseStory, slots: readonly SimSlot[]): readonly string[] {
+    if (wantedStrategy(slots) === undefined) return [];
+    const well = slots.filter((slot) => this.#isWell(slot) && this.#isFreeToLead(slot, story));
+    return this.#led.look(lease, slots, well);
   }
 
   #sinceEnd(): string {
@@ -205,14 +215,14 @@ export class SettledCheck {
   /** Whether it can take part in an election: it runs, and has published its LeaseCandidate. */
   #isWell(slot: SimSlot): boolean {
     const { candidate } = slot;
-    if (!candidate || slot.program?.process.isPaused) return false;
+    if (!candidate || slot.isHanging || slot.program?.process.isPaused) return false;
     const { namespace, name } = candidate.identity;
-    return this.#world.store.candidate(`${namespace}/${name}`) !== undefined;
+    return this.#world.published(`${namespace}/${name}`) !== undefined;
   }
 
   #published({ candidate }: SimSlot): KubernetesObject | undefined {
     const { namespace, name } = candidate?.identity ?? { namespace: '', name: '' };
-    return this.#world.store.candidate(`${namespace}/${name}`);
+    return this.#world.published(`${namespace}/${name}`);
   }
 
   /** By the priority and the versions that it has published: age and name never take a Lease from anybody (rule 5). */
@@ -268,10 +278,11 @@ export class LeaseStories {
       if (before?.strategy !== after?.strategy) story.overwrittenStrategies++;
     }
     if (writer.kind !== 'coordinator' || !after) return;
+    // Whoever had been granted the Lease before this, and led by it, has had this set back.
+    if (after.holder !== before?.holder || after.renewTime !== before.renewTime)
+      story.lapses.set(after.holder, (story.lapses.get(after.holder) ?? 0) + 1);
     if (after.holder !== before?.holder) {
       story.overwrittenStrategies = 0;
-      // Whoever had been granted the Lease before this, and led by it, has had this set back.
-      story.lapses.set(after.holder, (story.lapses.get(after.holder) ?? 0) + 1);
       this.#granted(story, at, before?.preferredHolder, after.holder);
     } else if (before?.preferredHolder === undefined && after.preferredHolder !== undefined) {
       story.preferredAt = at;
@@ -311,6 +322,13 @@ export class LeaseStories {
   #changed(key: string, change: Partial<LeaseStory>): void {
     Object.assign(this.#of(key), change);
   }
+}
+
+/** The strategy that all ask for, if coordinators carry it out. */
+function wantedStrategy(slots: readonly SimSlot[]): string | undefined {
+  const strategies = new Set(slots.map(({ plan }) => plan.strategy));
+  const [wanted = ''] = strategies;
+  return strategies.size === 1 && CARRIED_OUT.has(wanted) ? wanted : undefined;
 }
 
 /** Whether it is a participant that others are to elect: unlike client-go, it publishes at once what somebody has deleted. */

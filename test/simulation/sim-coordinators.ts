@@ -3,11 +3,13 @@ import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
 import type { Instant } from '../../src/support/clock.ts';
 import { SimBuiltIn } from '../controller/lock/sim-built-in.ts';
 import { OutdatedWriteCheck } from './outdated-write-check.ts';
+import { SimBuiltInElections } from './sim-built-in-elections.ts';
+import type { SimConnection } from './sim-connection.ts';
+import type { SimWitnesses } from './sim-memory.ts';
 import type { SimTap } from './sim-network.ts';
 import type { ReplicaPlan } from './sim-plan.ts';
 import type { SimProcess } from './sim-process.ts';
 import { SimReplica } from './sim-replica.ts';
-import type { SimWitnesses } from './sim-truce.ts';
 import type { SimWorld } from './sim-world.ts';
 
 const BUILT_IN = 'built-in';
@@ -18,6 +20,13 @@ export interface CrashAtWrite {
   readonly isCarriedOut: boolean;
   /** It is started again so much later, in milliseconds. */
   readonly ms: number;
+}
+
+interface SimBuiltInProgram {
+  readonly elector: SimBuiltIn;
+  readonly process: SimProcess;
+  readonly connection: SimConnection;
+  readonly name: string;
 }
 
 interface ReplicaPlace {
@@ -32,8 +41,9 @@ export class SimCoordinators implements SimWitnesses {
   readonly #world: SimWorld;
   readonly #places: ReplicaPlace[] = [];
   readonly #outdated = new Set<OutdatedWriteCheck>();
-  #builtIn: { readonly elector: SimBuiltIn; readonly process: SimProcess; readonly name: string } | undefined;
+  #builtIn: SimBuiltInProgram | undefined;
   #builtIns = 0;
+  #lockHolder: unknown;
 
   constructor(world: SimWorld) {
     this.#world = world;
@@ -43,10 +53,13 @@ export class SimCoordinators implements SimWitnesses {
     return this.#places.map(({ running }) => running).filter((replica) => replica !== undefined);
   }
 
+  get haveAllSynced(): boolean {
+    return this.#are((replica) => replica.hasSynced);
+  }
+
+  /** Whether all of them run, and see all there is. */
   get areAllAwake(): boolean {
-    const running = this.running.filter(({ isRunning }) => isRunning);
-    const areAllRunning = running.length > 0 && running.length === this.#places.length;
-    return areAllRunning && running.every((replica) => this.#seesAll(replica));
+    return this.#are((replica) => this.#seesAll(replica));
   }
 
   /** How far the wall clock of any of them has ever been ahead, in milliseconds. */
@@ -80,6 +93,14 @@ export class SimCoordinators implements SimWitnesses {
     const place: ReplicaPlace = { plan, running: undefined, generation: 0, crashAt: undefined };
     this.#places.push(place);
     this.#start(place);
+  }
+
+  /** `writer` has written the lock. */
+  lockWritten(writer: string, spec: Readonly<Record<string, unknown>>): void {
+    const { holderIdentity } = spec;
+    if (holderIdentity === this.#lockHolder) return;
+    this.#lockHolder = holderIdentity;
+    this.#world.note(() => `  ${writer} writes the lock: ${JSON.stringify(spec)}`);
   }
 
   /** The replica that runs in a place. */
@@ -123,6 +144,25 @@ export class SimCoordinators implements SimWitnesses {
     this.crashBuiltIn();
   }
 
+  /** They see nothing of what changes for so long, and then all of it. */
+  holdWatches(forMs: number): void {
+    const { network } = this.#world;
+    const connections = this.#places.flatMap(({ plan }) => network.connectionsOf(plan.name));
+    this.#world.during(forMs, () => {
+      for (const connection of connections) connection.holdWatches(true);
+      return () => {
+        for (const connection of connections) connection.holdWatches(false);
+      };
+    });
+  }
+
+  /** The connections of all replicas break: what is under way fails, and watches begin anew. */
+  resetConnections(): void {
+    const { network } = this.#world;
+    for (const { plan } of this.#places)
+      for (const connection of network.connectionsOf(plan.name)) connection.reset();
+  }
+
   /** What was written before never happened. */
   forgetWrites(): void {
     for (const outdated of this.#outdated) outdated.forget();
@@ -141,22 +181,34 @@ export class SimCoordinators implements SimWitnesses {
     const process = world.startProcess({ kind: 'builtIn', name });
     const connection = world.network.connect(BUILT_IN, process, name);
     const storage = createApiLockStorage(connection, process, coordinatorLease, () => {});
+    const elections = new SimBuiltInElections(
+      process,
+      connection,
+      () => elector.isActive() && connection.api.isGateOn,
+    );
     const elector = new SimBuiltIn(process, storage, name, (until) => {
+      if (until !== undefined) elections.resume();
       world.serves(name, until === undefined ? undefined : world.clock.now() + until - process.now());
     });
-    this.#builtIn = { elector, process, name };
+    this.#builtIn = { elector, process, connection, name };
     world.note(() => `${name} starts`);
+    elections.start();
     void elector.run();
   }
 
   crashBuiltIn(): boolean {
     if (!this.#builtIn) return false;
-    const { elector, process, name } = this.#builtIn;
+    const { elector, process, connection, name } = this.#builtIn;
     this.#world.note(() => `${name} crashes`);
     elector.crash();
     process.kill();
+    connection.breakWatches();
     this.#builtIn = undefined;
     return true;
+  }
+
+  #are(wanted: (replica: SimReplica) => boolean): boolean {
+    return this.#places.every(({ running }) => running?.isRunning && wanted(running));
   }
 
   #place(name: string): ReplicaPlace | undefined {
@@ -202,9 +254,9 @@ export class SimCoordinators implements SimWitnesses {
     };
   }
 
-  /** One write less until it crashes, but for those in a truce. Returns whether it does. */
+  /** One write less until it crashes, but for those while its memory is needed. Returns whether it does. */
   #countDown(place: ReplicaPlace, { writes, ...crashAt }: CrashAtWrite): boolean {
-    if (this.#world.truce.isOn) return false;
+    if (this.#world.memory.isNeeded) return false;
     place.crashAt = writes > 1 ? { ...crashAt, writes: writes - 1 } : undefined;
     if (place.crashAt) return false;
     this.#world.struck('replicaCrashesAtWrite');

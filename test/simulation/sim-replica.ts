@@ -7,6 +7,7 @@ import type { LockStorage } from '../../src/controller/lock/lock-storage.ts';
 import { watchedNamespaces } from '../../src/coordination/resource-paths.ts';
 import type { Action, Decision } from '../../src/election/decision.ts';
 import type { ElectionSettings } from '../../src/election/model.ts';
+import type { Reason } from '../../src/election/reason.ts';
 import type { Instant } from '../../src/support/clock.ts';
 import type { SimConnection } from './sim-connection.ts';
 import type { ShardPlan } from './sim-plan.ts';
@@ -40,6 +41,7 @@ export class SimReplica {
   readonly lock: CoordinatorLock;
   readonly #shard: ShardPlan;
   readonly #onDuty: SimReplicaParts['onDuty'];
+  readonly #reasons = new Map<string, Reason>();
   #renewalSentAt: Instant = 0;
   #isStopping = false;
 
@@ -57,7 +59,6 @@ export class SimReplica {
     onDecision,
   }: SimReplicaParts) {
     const check = new SpentAckCheck(onViolation);
-    const lastReasons = new Map<string, string>();
     this.name = name;
     this.process = process;
     this.client = client;
@@ -73,7 +74,7 @@ export class SimReplica {
       onChange: (state) => {
         trace(() => `${name} ${state.kind}`);
         this.#tellDuty();
-        if (state.kind === 'active') this.controller.reconsiderAll();
+        if (state.kind === 'active') this.controller.takeOver();
       },
     });
     this.controller = new ElectionController({
@@ -89,9 +90,9 @@ export class SimReplica {
         decided: (key, decision, input) => {
           check.decided(key, decision, input, process.now());
           onDecision?.(decision);
-          if (decision.actions.length > 0 || decision.reason !== lastReasons.get(key))
+          if (decision.actions.length > 0 || decision.reason !== this.#reasons.get(key))
             trace(() => `${name} ${key} ${describe(decision)}`);
-          lastReasons.set(key, decision.reason);
+          this.#reasons.set(key, decision.reason);
         },
         heldBack: () => {},
         written: (key, action, error) => {
@@ -116,6 +117,11 @@ export class SimReplica {
         },
       },
     });
+  }
+
+  /** Why it has last decided on a Lease as it did. */
+  reasonFor(key: string): Reason | undefined {
+    return this.#reasons.get(key);
   }
 
   /** Whether it may write now. */

@@ -96,9 +96,10 @@ class SimRun {
   #countPings(event: HistoryEvent): void {
     if (event.kind !== 'candidate' || event.writer.kind !== 'coordinator' || !event.after) return;
     const { key, at } = event;
-    const recent = (this.#pings.get(key) ?? []).filter((earlier) => at - earlier < MINUTE_MS);
+    const { uid } = event.after;
+    const recent = (this.#pings.get(uid) ?? []).filter((earlier) => at - earlier < MINUTE_MS);
     recent.push(at);
-    this.#pings.set(key, recent);
+    this.#pings.set(uid, recent);
     if (recent.length > MOST_PINGS_A_MINUTE)
       this.#world.violated(`${key} is pinged ${recent.length} times in a minute`);
   }

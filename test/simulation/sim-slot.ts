@@ -36,8 +36,12 @@ export class SimSlot {
   program: SimProgram | undefined;
   /** When it was last started, ended, or had something happen to it. */
   touchedAt: Instant = 0;
+  /** Whether the electors of its programs hang, while their candidates go on answering pings. */
+  isHanging = false;
   readonly #world: SimSlotWorld;
   #generation = 0;
+  /** The name of the next program, where it is not a new one. */
+  #nextName: string | undefined;
 
   constructor(plan: SlotPlan, world: SimSlotWorld) {
     this.plan = plan;
@@ -60,7 +64,9 @@ export class SimSlot {
     this.#touch();
     const { name, keepsName } = this.plan;
     this.#generation++;
-    this.program = this.#world.startProgram(this, keepsName ? name : `${name}-${this.#generation}`);
+    const own = keepsName ? name : `${name}-${this.#generation}`;
+    this.program = this.#world.startProgram(this, this.#nextName ?? own);
+    this.#nextName = undefined;
   }
 
   /** It ended by itself, and is started again. */
@@ -108,6 +114,21 @@ export class SimSlot {
     if (!this.stop(startAgainMs)) return false;
     this.plan = { ...this.plan, ...versions };
     return true;
+  }
+
+  /** Its program ends without a word, and comes back under its name with a LeaseCandidate of the other group. */
+  changeGroup(startAgainMs: number): boolean {
+    const { program } = this;
+    if (!program || this.plan.isPlain || !this.crash(startAgainMs)) return false;
+    this.plan = { ...this.plan, source: this.plan.source === 'native' ? 'custom' : 'native' };
+    this.#nextName = program.name;
+    return true;
+  }
+
+  hang(isHanging: boolean): void {
+    this.#touch();
+    this.#world.note(() => `the elector of ${this.plan.name} ${isHanging ? 'hangs' : 'goes on'}`);
+    this.isHanging = isHanging;
   }
 
   jumpWallClock(byMs: number): boolean {

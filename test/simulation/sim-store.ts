@@ -47,7 +47,7 @@ export class SimStore {
     return [...this.#objects[resource].values()];
   }
 
-  /** A LeaseCandidate of either source; names are unique. */
+  /** A LeaseCandidate of either source; of two with one name, the native one. */
   candidate(key: string): KubernetesObject | undefined {
     return this.get('leasecandidates', key) ?? this.get('customcandidates', key);
   }

@@ -157,8 +157,8 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
     const { world } = this.#process;
     const dueAt = Math.max(this.#lastDueAt, world.now() + this.#link.delayMs());
     this.#lastDueAt = dueAt;
-    if (change && this.#coalesced(change, dueAt)) return;
-    this.#travelling.push({ line, change, dueAt });
+    const isCoalesced = change !== undefined && this.#coalesced(change, dueAt);
+    if (!isCoalesced) this.#travelling.push({ line, change, dueAt });
     if (dueAt <= world.now()) this.#deliver();
     else world.setTimer(() => this.#deliver(), dueAt - world.now());
   }

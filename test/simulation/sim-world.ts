@@ -1,22 +1,17 @@
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
-import type { Term } from '../../src/participant/term.ts';
 import type { Instant } from '../../src/support/clock.ts';
+import { Givers } from '../invariants/givers.ts';
 import type { HistoryEvent, Writer } from '../invariants/history.ts';
 import { Invariants } from '../invariants/invariants.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { Chance } from './chance.ts';
-import { FencingTokens } from './fencing-tokens.ts';
 import { eventOf, leaseStates } from './history-events.ts';
-import { LastRenewals } from './last-renewals.ts';
 import { SimApiServer, type SimWrite, specOf } from './sim-api-server.ts';
-import { SimCandidate } from './sim-candidate.ts';
 import { SimCapacity } from './sim-capacity.ts';
 import type { SimConnection } from './sim-connection.ts';
 import { SimCoordinators } from './sim-coordinators.ts';
-import type { SimLink } from './sim-link.ts';
+import { SimMemory } from './sim-memory.ts';
 import { SimNetwork } from './sim-network.ts';
-import { SimParticipant } from './sim-participant.ts';
-import { SimPlainElector } from './sim-plain-elector.ts';
 import {
   emptyPlan,
   type ReplicaPlan,
@@ -26,16 +21,22 @@ import {
   WHOLE_CLUSTER,
 } from './sim-plan.ts';
 import { SimProcess, type SimSkew } from './sim-process.ts';
+import { SimPrograms } from './sim-programs.ts';
 import type { SimReplica } from './sim-replica.ts';
 import { type SimContender, type SimProgram, SimSlot } from './sim-slot.ts';
 import { keyOf, type SimResource, SimStore } from './sim-store.ts';
-import { SimTruce } from './sim-truce.ts';
 import { Tally } from './tally.ts';
 
 const NOBODY: Writer = { kind: 'other', name: 'nobody' };
 
-/** Told of a Lease, who was given it, and by whom. */
-type GrantListener = (key: string, holder: string, coordinator: string) => void;
+/** A Lease was given to `holder`. */
+interface SimGrant {
+  readonly key: string;
+  readonly holder: string;
+  readonly writer: Writer;
+}
+
+type GrantListener = (grant: SimGrant) => void;
 
 /** What the world can be told to look at. */
 export interface SimWorldOptions {
@@ -69,7 +70,7 @@ export class SimWorld {
   readonly store: SimStore;
   readonly network: SimNetwork;
   readonly coordinators: SimCoordinators;
-  readonly truce: SimTruce;
+  readonly memory: SimMemory;
   readonly capacity: SimCapacity | undefined;
   readonly violations: string[] = [];
   readonly leaseKeys: readonly string[];
@@ -81,14 +82,15 @@ export class SimWorld {
   readonly #trace: string[] = [];
   readonly #invariants: Invariants;
   readonly #writers = new Map<string, Writer>();
-  readonly #tokens = new FencingTokens();
-  readonly #renewals = new LastRenewals();
+  readonly #programs: SimPrograms;
+  readonly #givers = new Givers();
+  /** By LeaseCandidate: among which a program has written it last. */
+  readonly #publishedAs = new Map<string, SimResource>();
   #isCalm = false;
   /** Ends what lasts. */
   readonly #ends = new Set<() => void>();
-  #onGrant: GrantListener | undefined;
+  readonly #grantListeners = new Set<GrantListener>();
   #restores = 0;
-  #lockHolder: unknown;
 
   constructor(
     plan: SimPlan = emptyPlan(1),
@@ -108,7 +110,9 @@ export class SimWorld {
     this.capacity = cluster.capacity;
     this.network = new SimNetwork(this, [this.#server(keepsRecord), this.#server(keepsRecord)]);
     this.coordinators = new SimCoordinators(this);
-    this.truce = new SimTruce(this.clock, plan.clockTolerance, this.coordinators);
+    const { clockTolerance, settings } = plan;
+    this.memory = new SimMemory(this.clock, { clockTolerance, ...settings }, this.coordinators);
+    this.#programs = new SimPrograms(this);
     this.#invariants = new Invariants({
       candidateValidityMs: plan.settings.candidateValidityMs,
       electionDurationMs: plan.settings.electionDurationMs,
@@ -138,6 +142,11 @@ export class SimWorld {
     return this.slots.flatMap(({ candidate }) => candidate ?? []);
   }
 
+  /** Whether all trouble is over. */
+  get isCalm(): boolean {
+    return this.#isCalm;
+  }
+
   now(): Instant {
     return this.clock.now();
   }
@@ -165,20 +174,29 @@ export class SimWorld {
     this.clock.setTimer(then, ms);
   }
 
-  /** Begins something that ends after `ms`, or when all trouble does. */
-  during(ms: number, begin: () => () => void): void {
+  /** Goes on with a fault so much later, unless all trouble is over by then. */
+  strikeAfter(ms: number, then: () => void): void {
+    this.after(ms, () => {
+      if (!this.#isCalm) then();
+    });
+  }
+
+  /** Begins something that ends after `ms`, when all trouble does, or when the returned function is called. */
+  during(ms: number, begin: () => () => void): () => void {
     const end = begin();
     const once = () => {
       if (this.#ends.delete(once)) end();
     };
     this.#ends.add(once);
     this.after(ms, once);
+    return once;
   }
 
   /** Ends everything that lasts. */
   endTrouble(): void {
     this.note(() => 'the trouble is over');
     this.#isCalm = true;
+    this.#grantListeners.clear();
     for (const end of [...this.#ends]) end();
     for (const slot of this.slots) slot.resume();
     this.capacity?.slowDown(1, 0);
@@ -219,52 +237,7 @@ export class SimWorld {
   }
 
   startProgram(slot: SimSlot, name: string): SimProgram {
-    const { plan } = slot;
-    const { wallMs, rate, lease, isPlain, binaryVersion, emulationVersion, strategy, watchesForDeletion } =
-      plan;
-    const { source } = plan;
-    const { namespace, name: leaseName, timing } = lease;
-    const process = this.startProcess({ kind: 'candidate', name }, { wallMs, rate });
-    const connection = this.network.connect(plan.name, process, name);
-    const link = this.network.linkOf(plan.name);
-    const beliefShare = this.plan.clockTolerance;
-    const believes = (until: Instant | undefined) => this.believes(name, slot.key, until);
-    this.note(() => `${name} starts, ${binaryVersion} as ${emulationVersion}, clock off by ${wallMs} ms`);
-    if (isPlain) {
-      const parts = { namespace, leaseName, name, timing, beliefShare, onBelief: believes };
-      const actor = new SimPlainElector(process, connection, parts);
-      void actor.run();
-      return { name, process, connection, link, actor };
-    }
-    const identity = { source, namespace, leaseName, name, binaryVersion, emulationVersion, strategy };
-    const trace = (text: () => string) => this.note(text);
-    if (plan.isParticipant) {
-      const hooks = {
-        onExit: () => slot.ended(actor),
-        onBelief: believes,
-        onTerm: (term: Term) => this.#termBegun(slot.key, term),
-        onEnded: () => this.#assertReleased(slot.key, name, link),
-        onViolation: (what: string) => this.violated(what),
-        isCalm: () => this.#isCalm,
-        trace,
-      };
-      const chance = this.chance.for(`${name} leading`);
-      const actor = new SimParticipant(identity, process, connection, hooks, { timing, beliefShare, chance });
-      // What a process of before has held under this name, this one may never hear of.
-      this.#renewals.forget(slot.key, name);
-      actor.start();
-      return { name, process, connection, link, actor };
-    }
-    const hooks = {
-      onExit: () => slot.ended(actor),
-      mayReleaseAnothers: () => this.truce.isReleaseDoubted(name) && this.beginTruce(slot.key),
-      onBelief: (_: SimCandidate, until: Instant | undefined) => believes(until),
-      trace,
-    };
-    const habits = { timing, beliefShare, watchesForDeletion };
-    const actor = new SimCandidate(identity, process, connection, hooks, habits);
-    actor.start();
-    return { name, process, connection, link, actor };
+    return this.#programs.start(slot, name);
   }
 
   leadersOf(key: string): readonly SimContender[] {
@@ -279,7 +252,13 @@ export class SimWorld {
   /** The LeaseCandidate of whoever is in a slot. */
   candidateOf(slotName: string): KubernetesObject | undefined {
     const { identity } = this.slot(slotName)?.candidate ?? {};
-    return identity && this.store.candidate(`${identity.namespace}/${identity.name}`);
+    return identity && this.published(`${identity.namespace}/${identity.name}`);
+  }
+
+  /** The LeaseCandidate of that name; of two, the one that a program has written last: the other one it has left behind. */
+  published(key: string): KubernetesObject | undefined {
+    const resource = this.#publishedAs.get(key);
+    return resource ? this.store.get(resource, key) : this.store.candidate(key);
   }
 
   /** Somebody without a process of its own changes an object. */
@@ -311,26 +290,35 @@ export class SimWorld {
       for (const api of this.servers) api.forgetHistory();
       for (const connection of this.network.connections) connection.reset();
       for (const slot of this.slots) slot.crash(2000);
-      this.truce.forget();
-      this.#tokens.forget();
+      this.memory.forget();
+      this.#programs.forget();
       const leases = leaseStates(this.store.list('leases'));
       this.#happened({ kind: 'restored', at: this.clock.now(), leases });
     });
   }
 
-  /** Begins a truce about these Leases, where they can be robbed at all: a plain elector takes what is gone, whoever leads. */
-  /** Calls `then` once, when a coordinator has next given one of these Leases to somebody. */
-  afterGrant(keys: readonly string[], then: GrantListener): void {
-    this.#onGrant = (key, ...about) => {
-      if (!keys.includes(key)) return;
-      this.#onGrant = undefined;
-      then(key, ...about);
+  /** Calls `then` once, when a coordinator of that kind has next given one of these Leases to somebody. */
+  afterGrant(by: 'coordinator' | 'builtIn', keys: readonly string[], then: GrantListener): void {
+    const listener: GrantListener = (grant) => {
+      if (grant.writer.kind !== by || !keys.includes(grant.key)) return;
+      this.#grantListeners.delete(listener);
+      then(grant);
     };
+    this.#grantListeners.add(listener);
   }
 
-  beginTruce(...keys: readonly string[]): boolean {
-    const isPlain = this.slots.some(({ key, plan }) => plan.isPlain && keys.includes(key));
-    return !isPlain && this.truce.begin(keys);
+  /** Whether these Leases may be emptied or overwritten now: from then on replicas have to remember who held them. */
+  mayRob(...keys: readonly string[]): boolean {
+    return !this.#isTakenByAnybody(keys) && this.memory.rob(keys);
+  }
+
+  mayDelete(key: string): boolean {
+    return !this.#isTakenByAnybody([key]) && this.memory.delete(key);
+  }
+
+  /** A plain elector takes what is gone, whoever leads. */
+  #isTakenByAnybody(keys: readonly string[]): boolean {
+    return this.slots.some(({ key, plan }) => plan.isPlain && keys.includes(key));
   }
 
   /** `who` takes itself for the coordinator until then; undefined: no more. */
@@ -354,10 +342,11 @@ export class SimWorld {
     const { key, resource, method, status } = write;
     const writer = this.#writers.get(write.writer) ?? { ...NOBODY, name: write.writer };
     if (key === `${this.shard.lock.namespace}/${this.shard.lock.name}`) {
-      this.#noteLock(writer, specOf(write.after));
+      this.coordinators.lockWritten(writer.name, specOf(write.after));
       return;
     }
-    if (resource === 'leases') this.truce.written(key, write.after, writer.name);
+    if (resource === 'leases') this.memory.written(key, write.after, writer.name);
+    else if (writer.kind === 'candidate' && write.after) this.#publishedAs.set(key, resource);
     if (writer.kind !== 'candidate') {
       this.note(() => `  ${writer.name} ${method} ${key} ${status} ${JSON.stringify(write.body['spec'])}`);
     }
@@ -365,14 +354,9 @@ export class SimWorld {
     this.coordinators.written(writer.name);
     const { holderIdentity } = specOf(write.after);
     const isGrant = resource === 'leases' && holderIdentity !== specOf(write.before)['holderIdentity'];
-    if (writer.kind === 'coordinator' && isGrant) this.#onGrant?.(key, String(holderIdentity), writer.name);
-  }
-
-  #noteLock({ name }: Writer, spec: Readonly<Record<string, unknown>>): void {
-    const { holderIdentity } = spec;
-    if (holderIdentity === this.#lockHolder) return;
-    this.#lockHolder = holderIdentity;
-    this.note(() => `  ${name} writes the lock: ${JSON.stringify(spec)}`);
+    if (!isGrant) return;
+    const grant = { key, holder: String(holderIdentity), writer };
+    for (const listener of [...this.#grantListeners]) listener(grant);
   }
 
   #writtenAs(
@@ -383,23 +367,9 @@ export class SimWorld {
   ): void {
     const key = keyOf(before);
     this.note(() => `  ${name} ${after ? 'PUT' : 'DELETE'} ${key} ${JSON.stringify(specOf(after))}`);
+    if (resource === 'leases') this.memory.written(key, after, name);
     const what = { at: this.clock.now(), resource, key, before, after, isLate: false };
     this.#happened(eventOf(what, { kind: 'other', name }));
-  }
-
-  #termBegun(key: string, term: Term): void {
-    this.tally.termBegan();
-    const { uid = '' } = this.store.get('leases', key)?.metadata ?? {};
-    for (const problem of this.#tokens.begun(uid, term)) this.violated(problem);
-  }
-
-  /** A participant that has ended has released what it held, unless it could not. */
-  #assertReleased(key: string, name: string, link: SimLink): void {
-    const now = this.clock.now();
-    const isCutOff =
-      link.isDisturbed || link.troubledUntil > now || this.servers.some(({ isDown }) => isDown);
-    if (isCutOff || !this.#renewals.isHeld(key, name, now)) return;
-    this.violated(`${name} has ended, and has not released ${key}`);
   }
 
   /** `who` believes until then that it leads that Lease; undefined: no more. */
@@ -410,11 +380,21 @@ export class SimWorld {
     );
   }
 
+  /** The built-in controller has brought it about. */
+  #notOurs(violation: string): void {
+    this.note(() => `not ours: ${violation}`);
+    this.tally.brokenByBuiltIn();
+  }
+
   #happened(event: HistoryEvent): void {
     this.tally.happened(event);
-    this.#renewals.observe(event);
+    this.#programs.observe(event);
     this.onEvent(event);
-    for (const violation of this.#invariants.observe(event)) this.violated(violation);
+    this.#givers.observe(event);
+    for (const violation of this.#invariants.observe(event)) {
+      if (this.#givers.isOfBuiltIn(event)) this.#notOurs(violation);
+      else this.violated(violation);
+    }
   }
 }
 

@@ -21,6 +21,10 @@ export class Tally {
     this.#add('terms of participants');
   }
 
+  brokenByBuiltIn(): void {
+    this.#add('promises broken by the built-in');
+  }
+
   happened(event: HistoryEvent): void {
     if (event.kind === 'leads' && this.#leaders.get(event.key) !== event.who) {
       this.#leaders.set(event.key, event.who);
@@ -28,12 +32,17 @@ export class Tally {
     }
     if (event.kind !== 'lease' && event.kind !== 'candidate') return;
     const { writer, before, after } = event;
+    if (writer.kind === 'builtIn' && event.kind === 'lease') this.#ofBuiltIn(event);
     if (writer.kind !== 'coordinator') return;
     if (event.kind === 'candidate') this.#add(after ? 'pings' : 'candidates deleted');
     else if (event.after && event.after.holder !== '' && event.after.holder !== event.before?.holder) {
       this.#add(event.after.holder === FENCE ? 'fences' : 'grants');
       if (event.before?.preferredHolder === event.after.holder) this.#add('grants to a preferredHolder');
     } else if (event.after?.preferredHolder && before !== after) this.#add('preferences');
+  }
+
+  #ofBuiltIn({ before, after }: Extract<HistoryEvent, { kind: 'lease' }>): void {
+    this.#add(after?.holder === before?.holder ? 'preferences by the built-in' : 'grants by the built-in');
   }
 
   /** Adds what another one has counted. */

@@ -50,8 +50,6 @@ function disturbed(
       forMs: chance.between(1000, longestMs),
     }),
     strike: (world, { target, disturbance, forMs }) => {
-      const isAboutWatches = disturbance.watchDelayMs !== undefined || disturbance.coalesces === true;
-      if (isAboutWatches && touchesReplica(target) && world.truce.isOn) return false;
       const links = linksOf(world, target);
       if (links.length === 0) return false;
       world.during(forMs, () => {
@@ -67,10 +65,6 @@ function disturbed(
   });
 }
 
-function touchesReplica(target: string): boolean {
-  return target === EVERYBODY || target.startsWith('replica');
-}
-
 interface CutArgs {
   readonly target: string;
   readonly forMs: number;
@@ -84,7 +78,6 @@ function cut(kind: string, outcome: 'dropped' | 'lost'): Fault<unknown> {
       forMs: chance.between(2000, 60_000),
     }),
     strike: (world, { target, forMs }) => {
-      if (touchesReplica(target) && world.truce.isOn) return false;
       const links = linksOf(world, target);
       if (links.length === 0) return false;
       world.during(forMs, () => {
@@ -111,7 +104,6 @@ function toWatches(
   return fault<{ readonly target: string }>({
     plan: (chance, population) => ({ target: pickTarget(chance, population) }),
     strike: (world, { target }) => {
-      if (touchesReplica(target) && world.truce.isOn) return false;
       strike(world, target);
       const links = linksOf(world, target);
       for (const link of links) link.trouble(world.clock.now() + settlesWithin.ms);

@@ -1,4 +1,5 @@
 import { formatMicroTime } from '../../../src/coordination/micro-time.ts';
+import { USUAL_DURATION_MS } from '../../../src/election/beliefs.ts';
 import type { JsonObject } from '../../../src/support/json.ts';
 import type { Chance } from '../chance.ts';
 import { specOf } from '../sim-api-server.ts';
@@ -23,25 +24,63 @@ const planLease = (chance: Chance, { leases }: Population): LeaseArgs => ({
   lease: chance.upTo(leases.length),
 });
 
-/** Somebody who is not its holder changes a Lease, in a way that takes it from its holder's hands; while it sleeps, perhaps. */
-function theft(change: (spec: JsonObject, world: SimWorld) => JsonObject | undefined): Fault<unknown> {
-  return fault<LeaseArgs & { readonly sleepsMs: number }>({
+interface TheftArgs extends LeaseArgs {
+  /** How long the leader sleeps from then on; 0: not at all. */
+  readonly sleepsMs: number;
+  /** How long before it the coordinators see nothing any more; 0: they see it. */
+  readonly unseenMs: number;
+}
+
+/** The coordinators see it so much later, in milliseconds. */
+const SEEN_AFTER_MS = 500;
+
+/** Changes a Lease; false where it cannot just now. */
+type Change = (world: SimWorld, key: string) => boolean;
+
+/**
+ * Somebody who is not its holder changes a Lease, in a way that takes it from its holder's hands: while the holder sleeps,
+ * perhaps, or while the coordinators' watches have a gap.
+ */
+function theft(change: Change): Fault<unknown> {
+  return fault<TheftArgs>({
     plan: (chance, population) => ({
       ...planLease(chance, population),
       sleepsMs: chance.is(0.5) ? chance.between(5000, 25_000) : 0,
+      unseenMs: chance.is(0.4) ? chance.between(500, 15_000) : 0,
     }),
-    strike: (world, { lease: index, sleepsMs }) => {
+    strike: (world, { lease: index, sleepsMs, unseenMs }) => {
       const key = world.leaseKeys[index] ?? '';
-      const lease = world.api.lease(key);
-      if (!lease || !world.beginTruce(key)) return false;
-      if (sleepsMs > 0) world.leaderSlot(key)?.pause(sleepsMs);
-      const spec = change(specOf(lease), world);
-      if (spec) world.writeAs('vandal', 'leases', lease, { ...lease, spec });
-      else world.deleteAs('vandal', 'leases', lease);
-      return true;
+      const strike = () => {
+        const leader = world.leaderSlot(key);
+        if (!change(world, key)) return false;
+        if (sleepsMs > 0) leader?.pause(sleepsMs);
+        return true;
+      };
+      if (unseenMs === 0) return strike();
+      if (!world.api.lease(key)) return false;
+      world.coordinators.holdWatches(unseenMs + SEEN_AFTER_MS);
+      world.strikeAfter(unseenMs, strike);
+      return undefined;
     },
     settlesWithin: REGRANTED,
   });
+}
+
+function overwriting(change: (spec: JsonObject, world: SimWorld) => JsonObject): Change {
+  return (world, key) => {
+    const lease = world.api.lease(key);
+    if (!lease || !world.mayRob(key)) return false;
+    world.writeAs('vandal', 'leases', lease, { ...lease, spec: change(specOf(lease), world) });
+    return true;
+  };
+}
+
+/** Deletes a Lease; false where that cannot be just now. */
+export function deleteLease(world: SimWorld, key: string): boolean {
+  const lease = world.api.lease(key);
+  if (!lease || !world.mayDelete(key)) return false;
+  world.deleteAs('vandal', 'leases', lease);
+  return true;
 }
 
 /** Somebody writes into a Lease what its holder does not care about. */
@@ -61,6 +100,11 @@ function tampering(
     settlesWithin,
   });
 }
+
+/** The former leader comes back so much later, in milliseconds. */
+const AWAY_MS = 60_000;
+/** And the coordinators start so much later, in milliseconds. */
+const STARTED_AFTER_MS = 200;
 
 /** By then a coordinator has seen a better candidate, and replaced a grant that nobody has taken up yet. */
 const REVISED_MS = 300;
@@ -87,8 +131,50 @@ const planCandidate = (chance: Chance, { slots }: Population): CandidateArgs => 
 
 /** What others may do to Leases and LeaseCandidates. */
 export const objectFaults = {
-  leaseDeleted: theft(() => undefined),
-  leaseEmptied: theft(({ preferredHolder: _, ...spec }) => ({ ...spec, holderIdentity: '' })),
+  leaseDeleted: theft(deleteLease),
+  /** While no coordinator runs: those that start then have never seen it. */
+  leaseDeletedBeforeStart: fault<LeaseArgs & { readonly afterMs: number }>({
+    plan: (chance, population) => ({ ...planLease(chance, population), afterMs: chance.between(500, 4000) }),
+    strike: (world, { lease, afterMs }) => {
+      const { coordinators, memory, plan } = world;
+      if (memory.isNeeded) return false;
+      for (const { name } of plan.replicas) coordinators.stop(name, afterMs + STARTED_AFTER_MS);
+      world.strikeAfter(afterMs, () => {
+        if (!deleteLease(world, world.leaseKeys[lease] ?? '')) return;
+        world.struck('leaseDeletedBeforeStart');
+      });
+      return undefined;
+    },
+    settlesWithin: REGRANTED,
+  }),
+  /**
+   * The coordinator creates a Lease, and its connection breaks before the answer comes; the new leader's Lease is deleted while no
+   * watch tells of it. Longer Leases are kept for 15 s only (rule 8).
+   */
+  leaseDeletedAfterLostGrant: fault<LeaseArgs & { readonly afterMs: number }>({
+    plan: (chance, population) => ({ ...planLease(chance, population), afterMs: chance.between(2000, 8000) }),
+    strike: (world, { lease: index, afterMs }) => {
+      const { coordinators, plan } = world;
+      const key = world.leaseKeys[index] ?? '';
+      const leader = world.leaderSlot(key);
+      const isShort = (plan.leases[index]?.timing.leaseSeconds ?? 0) * 1000 <= USUAL_DURATION_MS;
+      if (!leader || !isShort || !deleteLease(world, key)) return false;
+      leader.crash(AWAY_MS);
+      world.afterGrant('coordinator', [key], () => {
+        coordinators.holdWatches(afterMs + SEEN_AFTER_MS);
+        coordinators.resetConnections();
+        world.strikeAfter(afterMs, () => {
+          if (!deleteLease(world, key)) return;
+          world.struck('leaseDeletedAfterLostGrant');
+          for (const api of world.servers) api.forgetHistory();
+          coordinators.resetConnections();
+        });
+      });
+      return undefined;
+    },
+    settlesWithin: REGRANTED,
+  }),
+  leaseEmptied: theft(overwriting(({ preferredHolder: _, ...spec }) => ({ ...spec, holderIdentity: '' }))),
   /**
    * The coordinator revises a grant, as a better candidate comes, and ends; another one, which has seen both grants, finds the
    * Lease emptied soon after. Most can go wrong where the second holder renews for a shorter time than it was granted the
@@ -101,15 +187,16 @@ export const objectFaults = {
       const quick = leases.filter(({ timing }) => timing.leaseSeconds < settings.leaseDurationSeconds);
       const wanted = quick.length > 0 ? quick : leases;
       world.afterGrant(
+        'coordinator',
         wanted.map(({ namespace, name }) => `${namespace}/${name}`),
-        (key, holder, coordinator) => {
-          const isRunning = !world.truce.isOn && improveAnother(world, key, holder);
+        ({ key, holder, writer }) => {
+          const isRunning = !world.memory.isNeeded && improveAnother(world, key, holder);
           if (!isRunning) return;
-          const [place = ''] = coordinator.split('.');
-          world.after(REVISED_MS, () => world.coordinators.stop(place, 100));
-          world.after(REVISED_MS + afterMs, () => {
+          const [place = ''] = writer.name.split('.');
+          world.strikeAfter(REVISED_MS, () => world.coordinators.stop(place, 100));
+          world.strikeAfter(REVISED_MS + afterMs, () => {
             const lease = world.api.lease(key);
-            if (!lease || !world.beginTruce(key)) return;
+            if (!lease || !world.mayRob(key)) return;
             const { preferredHolder: _, ...spec } = specOf(lease);
             world.writeAs('vandal', 'leases', lease, { ...lease, spec: { ...spec, holderIdentity: '' } });
             world.struck('leaseEmptiedAfterRevision');
@@ -120,13 +207,15 @@ export const objectFaults = {
     },
     settlesWithin: REGRANTED,
   }),
-  leaseStolen: theft((spec) => ({ ...spec, holderIdentity: 'thief', leaseDurationSeconds: 5 })),
-  leaseShortened: theft((spec) => ({ ...spec, leaseDurationSeconds: 1 })),
-  renewTimeRemoved: theft(({ renewTime: _, ...spec }) => spec),
-  renewTimeFarOff: theft((spec, world) => ({
-    ...spec,
-    renewTime: formatMicroTime(world.clock.wallTime() + 250_000_000_000_000_000n),
-  })),
+  leaseStolen: theft(overwriting((spec) => ({ ...spec, holderIdentity: 'thief', leaseDurationSeconds: 5 }))),
+  leaseShortened: theft(overwriting((spec) => ({ ...spec, leaseDurationSeconds: 1 }))),
+  renewTimeRemoved: theft(overwriting(({ renewTime: _, ...spec }) => spec)),
+  renewTimeFarOff: theft(
+    overwriting((spec, world) => ({
+      ...spec,
+      renewTime: formatMicroTime(world.clock.wallTime() + 250_000_000_000_000_000n),
+    })),
+  ),
   strategyChanged: tampering((chance) => ({
     strategy: chance.pick(['example.com/custom', 'OldestEmulationVersion']),
   })),
@@ -172,6 +261,13 @@ export const objectFaults = {
     },
     settlesWithin: PUBLISHED_ANEW,
   }),
+  /** A program comes back as a candidate of the other group, and leaves the candidate behind that it was (rule 13). */
+  candidateChangesGroup: fault<CandidateArgs & { readonly ms: number }>({
+    plan: (chance, population) => ({ ...planCandidate(chance, population), ms: chance.between(200, 8000) }),
+    strike: (world, { slot, ms }) =>
+      world.plan.hasCustomCandidates && (world.slot(slot)?.changeGroup(ms) ?? false),
+    settlesWithin: PUBLISHED_ANEW,
+  }),
   candidatePingedAhead: fault<CandidateArgs & { readonly aheadMs: number }>({
     plan: (chance, population) => ({ ...planCandidate(chance, population), aheadMs: chance.upTo(2000) }),
     strike: (world, { slot, aheadMs }) => {
@@ -193,7 +289,7 @@ export const objectFaults = {
     strike: (world, { namespace }) => {
       const leases = world.store.list('leases').filter((lease) => lease.metadata.namespace === namespace);
       const keys = leases.map(({ metadata }) => `${namespace}/${metadata.name}`);
-      if (keys.length === 0 || !world.beginTruce(...keys)) return false;
+      if (keys.length === 0 || !world.mayRob(...keys)) return false;
       for (const lease of leases) world.deleteAs('vandal', 'leases', lease);
       for (const candidate of world.store.candidates())
         if (candidate.metadata.namespace === namespace)

@@ -1,5 +1,9 @@
 import type { Chance } from '../chance.ts';
+import type { Disturbance } from '../sim-link.ts';
+import type { SimSlot } from '../sim-slot.ts';
+import type { SimWorld } from '../sim-world.ts';
 import { type Fault, fault, type Population } from './fault.ts';
+import { deleteLease } from './object-faults.ts';
 
 const HOUR_MS = 3_600_000;
 /** For everybody to have looked at the lock again, in milliseconds. */
@@ -32,6 +36,42 @@ const planReplica =
     replica: chance.pick(replicas)?.name ?? '',
     ms: chance.between(1000, longestMs),
   });
+
+interface BuiltInGrantArgs {
+  readonly lease: number;
+  readonly awayMs: number;
+  /** Why it has to. */
+  readonly because: 'deleted' | 'crashes' | 'stops';
+}
+
+/** The lock of ours has run out by then, and the built-in controller has seen that. */
+const BUILT_IN_HAS_LOCK_MS = 20_000;
+
+/** Nobody of ours reaches the lock as usual for so long, or until the returned function is called. */
+function disturbLocks(world: SimWorld, ms: number, disturbance: Disturbance, then = () => {}): () => void {
+  const locks = world.plan.replicas.flatMap(({ name }) => world.network.linksOf(`${name}-lock`));
+  return world.during(ms, () => {
+    const ends = locks.map((link) => link.disturb(disturbance));
+    return () => {
+      for (const end of ends) end();
+      for (const link of locks) link.trouble(world.clock.now() + LOCK_LOOK_MS);
+      then();
+    };
+  });
+}
+
+/** Those of no candidate otherwise: OldestEmulationVersion prefers them. */
+const BEST_VERSIONS = { binaryVersion: '1.36.0', emulationVersion: '1.33.0' };
+
+/** Whether a Lease whose candidate in `slot` hangs can have a leader all the same. */
+function mayLeadBeside(slot: SimSlot, other: SimSlot): boolean {
+  return other !== slot && other.key === slot.key && !other.isHanging && !other.plan.isPlain;
+}
+
+/** For a Lease to run out whose leader sleeps, and to be granted, in milliseconds. */
+const GRANTED_WITHIN_MS = 90_000;
+/** The built-in controller crashes so long after a grant. */
+const CRASHES_AFTER_MS = 500;
 
 /** What may happen to processes. */
 export const processFaults = {
@@ -78,6 +118,34 @@ export const processFaults = {
       world.slot(slot)?.replace(ms, { binaryVersion, emulationVersion }) ?? false,
     settlesWithin: REPLACED,
   }),
+  /** Its candidate goes on answering pings, for a while or for good. */
+  electorHangs: fault<{ readonly slot: string; readonly forMs: number | undefined }>({
+    plan: (chance, { slots }) => ({
+      slot: chance.pick(slots)?.name ?? '',
+      forMs: chance.is(0.7) ? chance.between(2000, 60_000) : undefined,
+    }),
+    strike: (world, { slot: name, forMs }) => {
+      const slot = world.slot(name);
+      if (!slot || slot.isHanging || !world.slots.some((other) => mayLeadBeside(slot, other))) return false;
+      slot.hang(true);
+      if (forMs === undefined) return true;
+      world.during(forMs, () => () => slot.hang(false));
+      return true;
+    },
+    settlesWithin: REPLACED,
+  }),
+  /** A version is rolled out that is to be preferred, and whose elector hangs for good. */
+  hangingVersionReplaces: fault<SlotArgs>({
+    plan: planSlot(8000),
+    strike: (world, { slot: name, ms }) => {
+      const slot = world.slot(name);
+      if (!slot || slot.isHanging || !world.slots.some((other) => mayLeadBeside(slot, other))) return false;
+      if (!slot.replace(ms, BEST_VERSIONS)) return false;
+      slot.hang(true);
+      return true;
+    },
+    settlesWithin: REPLACED,
+  }),
   candidateClockJumps: fault<SlotArgs & { readonly byMs: number }>({
     plan: (chance, population) => ({
       ...planSlot(2000)(chance, population),
@@ -90,7 +158,7 @@ export const processFaults = {
     plan: planReplica(60_000),
     strike: (world, { replica, ms }) => {
       const running = world.coordinators.in(replica);
-      if (!running || world.truce.isOn) return false;
+      if (!running) return false;
       running.process.pause(ms);
       world.during(ms, () => () => running.process.resume());
       return true;
@@ -99,7 +167,7 @@ export const processFaults = {
   }),
   replicaCrashes: fault<ReplicaArgs>({
     plan: planReplica(20_000),
-    strike: (world, { replica, ms }) => !world.truce.isOn && world.coordinators.crash(replica, ms),
+    strike: (world, { replica, ms }) => !world.memory.isNeeded && world.coordinators.crash(replica, ms),
     settlesWithin: REPLACED,
   }),
   /** Right when one of its next writes has been carried out, or is about to be. */
@@ -110,7 +178,6 @@ export const processFaults = {
       isCarriedOut: chance.is(0.5),
     }),
     strike: (world, { replica, ms, writes, isCarriedOut }) => {
-      if (world.truce.isOn) return false;
       world.coordinators.crashAtWrite(replica, { ms, writes, isCarriedOut });
       return undefined;
     },
@@ -118,7 +185,7 @@ export const processFaults = {
   }),
   replicaStops: fault<ReplicaArgs>({
     plan: planReplica(10_000),
-    strike: (world, { replica, ms }) => !world.truce.isOn && world.coordinators.stop(replica, ms),
+    strike: (world, { replica, ms }) => !world.memory.isNeeded && world.coordinators.stop(replica, ms),
     settlesWithin: REPLACED,
   }),
   replicaClockJumps: fault<ReplicaArgs & { readonly byMs: number }>({
@@ -149,18 +216,58 @@ export const processFaults = {
     }),
     strike: (world, { awayMs, outcome }) => {
       const kind = 'builtInTakesOver';
-      const locks = world.plan.replicas.flatMap(({ name }) => world.network.linksOf(`${name}-lock`));
-      const disturb = (ms: number, how: 'dropped' | 'lost' | 'twice', share: number, then: () => void) =>
-        world.during(ms, () => {
-          const ends = locks.map((link) => link.disturb({ kind, outcome: how, share }));
-          return () => {
-            for (const end of ends) end();
-            for (const link of locks) link.trouble(world.clock.now() + LOCK_LOOK_MS);
-            then();
-          };
-        });
       world.coordinators.startBuiltIn();
-      disturb(awayMs, 'dropped', 1, () => disturb(8000, outcome, 0.7, () => {}));
+      disturbLocks(world, awayMs, { kind, outcome: 'dropped' }, () =>
+        disturbLocks(world, 8000, { kind, outcome, share: 0.7 }),
+      );
+      return undefined;
+    },
+    settlesWithin: REPLACED,
+  }),
+  /** It takes the lock while ours cannot reach theirs, and then has to give a Lease to somebody. */
+  builtInGrants: fault<BuiltInGrantArgs>({
+    plan: (chance, { leases }) => ({
+      lease: chance.upTo(leases.length),
+      awayMs: chance.between(25_000, 60_000),
+      because: chance.pick(['deleted', 'crashes', 'stops'] as const),
+    }),
+    strike: (world, { lease, awayMs, because }) => {
+      const key = world.leaseKeys[lease] ?? '';
+      world.coordinators.startBuiltIn();
+      disturbLocks(world, awayMs, { kind: 'builtInGrants', outcome: 'dropped' });
+      world.strikeAfter(BUILT_IN_HAS_LOCK_MS, () => {
+        const leader = world.leaderSlot(key);
+        if (because === 'deleted') deleteLease(world, key);
+        else if (because === 'crashes') leader?.crash(1000);
+        else leader?.stop(1000);
+      });
+      return undefined;
+    },
+    settlesWithin: REPLACED,
+  }),
+  /**
+   * It gives a Lease away whose leader sleeps, and crashes; the leader wakes up, and releases what is another's by then, before
+   * ours have the lock.
+   */
+  leaderWakesAfterBuiltIn: fault<{ readonly lease: number; readonly afterMs: number }>({
+    plan: (chance, { leases }) => ({
+      lease: chance.upTo(leases.length),
+      afterMs: chance.between(1000, 12_000),
+    }),
+    strike: (world, { lease, afterMs }) => {
+      const kind = 'leaderWakesAfterBuiltIn';
+      const key = world.leaseKeys[lease] ?? '';
+      world.coordinators.startBuiltIn();
+      const release = disturbLocks(world, GRANTED_WITHIN_MS, { kind, outcome: 'dropped' });
+      world.strikeAfter(BUILT_IN_HAS_LOCK_MS, () => {
+        const leader = world.leaderSlot(key);
+        if (!leader?.pause(GRANTED_WITHIN_MS)) return;
+        world.afterGrant('builtIn', [key], () => {
+          release();
+          world.strikeAfter(CRASHES_AFTER_MS, () => world.coordinators.crashBuiltIn());
+          world.strikeAfter(afterMs, () => leader.resume());
+        });
+      });
       return undefined;
     },
     settlesWithin: REPLACED,

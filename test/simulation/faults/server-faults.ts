@@ -33,7 +33,7 @@ export const serverFaults = {
     plan: planServer(40_000),
     strike: (world, { server, forMs }) => {
       const api = world.servers[server];
-      if (!api || api.isStale || world.truce.isOn) return false;
+      if (!api || api.isStale) return false;
       world.network.troubleAll(forMs);
       world.during(forMs, () => {
         api.isStale = true;
@@ -48,7 +48,6 @@ export const serverFaults = {
   serverRestarted: fault<ServerArgs>({
     plan: planServer(15_000),
     strike: (world, { server, forMs }) => {
-      if (world.truce.isOn) return false;
       return world.network.restartServer(server, forMs);
     },
     settlesWithin: RESTARTED,
@@ -62,7 +61,7 @@ export const serverFaults = {
     }),
     strike: (world, { server, forMs, status }) => {
       const api = world.servers[server];
-      if (!api || api.fault || api.isStale || world.truce.isOn) return false;
+      if (!api || api.fault || api.isStale) return false;
       world.network.troubleAll(forMs);
       world.during(forMs, () => {
         api.fault = () => {
@@ -82,7 +81,6 @@ export const serverFaults = {
   outage: fault<{ readonly forMs: number }>({
     plan: (chance) => ({ forMs: chance.between(1000, 40_000) }),
     strike: (world, { forMs }) => {
-      if (world.truce.isOn) return false;
       const isFirst = world.network.restartServer(0, forMs);
       return world.network.restartServer(1, forMs) || isFirst;
     },
@@ -102,7 +100,6 @@ export const serverFaults = {
   historyCompacted: fault<null>({
     plan: () => null,
     strike: (world) => {
-      if (world.truce.isOn) return false;
       world.store.compact();
       return true;
     },
@@ -119,11 +116,7 @@ export const serverFaults = {
       return { forMs: chance.between(3000, 45_000), meanwhile: isGateOn ? ['v1alpha2'] : [], isGateOn };
     },
     strike: (world, { forMs, meanwhile, isGateOn }) => {
-      if (
-        world.truce.isOn ||
-        world.servers.some(({ candidateVersions }) => candidateVersions[0] !== 'v1beta1')
-      )
-        return false;
+      if (world.servers.some(({ candidateVersions }) => candidateVersions[0] !== 'v1beta1')) return false;
       world.during(forMs, () => {
         const serve = (versions: readonly string[], isOn: boolean) => {
           for (const [index, api] of world.servers.entries()) {
@@ -147,8 +140,7 @@ export const serverFaults = {
       const isElsewhereToo = world.servers.some(
         ({ candidateVersions }) => candidateVersions[0] !== 'v1beta1',
       );
-      if (!api || world.truce.isOn || isElsewhereToo || world.servers.some(({ isDown }) => isDown))
-        return false;
+      if (!api || isElsewhereToo || world.servers.some(({ isDown }) => isDown)) return false;
       world.during(forMs, () => {
         const serve = (versions: readonly string[]) => {
           api.candidateVersions = versions;
@@ -170,8 +162,7 @@ export const serverFaults = {
     }),
     strike: (world, { servers, forMs }) => {
       const { hasGate } = world.plan;
-      if (world.truce.isOn || world.servers.some(({ isDown, isGateOn }) => isDown || isGateOn !== hasGate))
-        return false;
+      if (world.servers.some(({ isDown, isGateOn }) => isDown || isGateOn !== hasGate)) return false;
       world.during(forMs, () => {
         const turn = (isGateOn: boolean) => {
           for (const [index, api] of world.servers.entries()) {
@@ -191,7 +182,6 @@ export const serverFaults = {
     // A backup is older than the last renewal of the lock, by which a coordinator notices.
     plan: (chance) => ({ afterMs: chance.between(5000, 60_000) }),
     strike: (world, { afterMs }) => {
-      if (world.truce.isOn) return false;
       world.restoreLater(afterMs);
       return undefined;
     },

@@ -34,6 +34,16 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'if (at >= hiddenUntil ||',
     'if (at < hiddenUntil ||',
   ]),
+  mutant(
+    'native-twin-counts',
+    'takes the native one of two candidates of a name, whichever of them lives',
+    [
+      'controller/election-records.ts',
+      'if (later !== 0) return later;',
+      'if (Number.isNaN(later)) return later;',
+    ],
+    ['controller/election-records.ts', 'if (ofA !== ofB) return', 'if (ofA < 0n && ofB < 0n) return'],
+  ),
   // Leases that were taken from one after the other.
   mutant('forgets-others', 'gives a Lease back to who may believe in it for longest, while others may, too', [
     'election/decide-vacant.ts',
@@ -63,8 +73,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   ]),
   mutant('short-fence', 'fences a Lease for a second', [
     'election/fence.ts',
-    'leaseDurationSeconds: Math.ceil(Math.max(record?.beliefMs ?? 0, believedUntil - at) / 1000),',
-    'leaseDurationSeconds: Math.min(1, Math.ceil(Math.max(record?.beliefMs ?? 0, believedUntil - at) / 1000)),',
+    'leaseDurationSeconds: Math.ceil(Math.max(record?.durationMs ?? 0, believedUntil - at) / 1000),',
+    'leaseDurationSeconds: Math.min(1, Math.ceil(Math.max(record?.durationMs ?? 0, believedUntil - at) / 1000)),',
   ]),
   mutant('fence-is-nobody', 'gives a fenced Lease away at once', [
     'election/tenure.ts',
@@ -77,24 +87,15 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'if (!isUnaware || preferred.isAlive) return undefined;',
   ]),
   // Time.
-  mutant(
-    'wall-clock-expiry',
-    'judges the expiry of a Lease by its own wall clock',
-    [
-      'election/observe-lease.ts',
-      'return observe(noticeRenewal(told, lease), lease, monotonic, settings);',
-      'return observe(noticeRenewal(told, lease), lease, lease.renewTime === undefined ? monotonic : monotonic - Number(wall - lease.renewTime) / 1000, settings);',
-    ],
-    [
-      'election/observe-lease.ts',
-      '  { monotonic }: Now,\n  settings: ElectionSettings,\n): LeaseMemory {\n  if (!lease)',
-      '  { monotonic, wall }: Now,\n  settings: ElectionSettings,\n): LeaseMemory {\n  if (!lease)',
-    ],
-  ),
+  mutant('wall-clock-expiry', 'judges the expiry of a Lease by its own wall clock', [
+    'election/observe-lease.ts',
+    '  { monotonic: at }: Now,\n  settings: ElectionSettings,\n  isListed = false,\n): LeaseMemory {\n  if (!lease)',
+    '  { monotonic, wall }: Now,\n  settings: ElectionSettings,\n  isListed = false,\n): LeaseMemory {\n  const at = lease?.renewTime === undefined ? monotonic : monotonic - Number(wall - lease.renewTime) / 1000;\n  if (!lease)',
+  ]),
   mutant('early-expiry', 'takes a Lease for expired after four fifths of its duration', [
     'election/observe-lease.ts',
-    'const beliefMs = (leaseDurationSeconds ?? settings.leaseDurationSeconds) * 1000;',
-    'const beliefMs = (leaseDurationSeconds ?? settings.leaseDurationSeconds) * 800;',
+    'const durationMs = (leaseDurationSeconds ?? settings.leaseDurationSeconds) * 1000;',
+    'const durationMs = (leaseDurationSeconds ?? settings.leaseDurationSeconds) * 800;',
   ]),
   mutant('ping-by-own-clock', "writes its own wall clock's time into pingTime", [
     'election/candidate-observation.ts',
@@ -109,23 +110,51 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   // Never two leaders.
   mutant('deletion-forgets-holder', 'gives a deleted Lease to somebody else at once', [
     'election/observe-lease.ts',
-    'return record ? { ...memory, reservation: beliefsIn(memory, monotonic), record: undefined } : memory;',
-    'return record ? { ...memory, reservation: undefined, record: undefined } : memory;',
+    "...(isReplaced ? supposed : withLoss(supposed, at, 'perhaps')),",
+    '...{ ...supposed, beliefs: isReplaced ? supposed.beliefs : [] },',
+  ]),
+  mutant('deleted-at-last-renewal', 'counts a deletion from the last renewal that it has seen', [
+    'election/observe-lease.ts',
+    "withLoss(supposed, at, 'perhaps')),",
+    "withLoss(supposed, at, 'no')),",
   ]),
   mutant('emptied-is-released', 'takes every emptied Lease for a released one', [
     'election/observe-lease.ts',
-    'if (!isRelease) return { ...next, reservation: beliefsIn(withUnseenRenewal',
-    'if (!isRelease && monotonic < 0) return { ...next, reservation: beliefsIn(withUnseenRenewal',
+    'if (isRelease && isBelieved) {',
+    'if (isRelease || at >= 0) {',
   ]),
   mutant('no-doubt', 'believes in a release that a former leader may have made', [
     'election/observe-lease.ts',
-    'if (isDoubted) return',
-    'if (monotonic < 0) return',
+    '(isNumbersOwn && !mayBeDisturbed(beliefs, record.holder, isListed ? record.since : at));',
+    '(isNumbersOwn && at >= 0);',
   ]),
+  mutant(
+    'no-doubt-after-built-in',
+    'takes a leader for awake whose Lease the built-in has granted to another',
+    [
+      'election/observe-lease.ts',
+      'if (!isAsGranted) next = withUnseenHolder(next, lease, at, isOwnGrant);',
+      'if (lease.acquireTime !== lease.renewTime && !isSameHolder) next = { ...next, beliefs: next.beliefs.map((one) => ({ ...one, isParticipant: true })) };',
+    ],
+  ),
   mutant('stolen-is-not-reserved', 'forgets the holder of a Lease that somebody else took', [
     'election/observe-lease.ts',
-    'reservation: isRenewal || isOurGrant ? memory.reservation : beliefsIn(previous, at),',
-    'reservation: memory.reservation,',
+    "next = withLoss(next, at, lease.isUnrenewedGrant ? 'before' : 'perhaps', written.durationMs);",
+    'next = { ...next, beliefs: [] };',
+  ]),
+  mutant(
+    'trusts-first-list',
+    'takes a Lease that is missing when it begins to watch for one that never was',
+    [
+      'election/observe-beginning.ts',
+      "if (!hadCandidates || (lease && beginning === 'takeOver')) return memory;",
+      "if (!hadCandidates || !lease || beginning === 'takeOver') return memory;",
+    ],
+  ),
+  mutant('lost-grant-forgotten', 'forgets a grant of its own whose answer is lost', [
+    'election/observe-lease.ts',
+    'if (grant && grant.holder !== holder) {',
+    'if (grant && at < 0) {',
   ]),
   mutant('reserved-for-third-party', 'leaves a reserved Lease to the controller of another strategy', [
     'election/decide-vacant.ts',
@@ -137,8 +166,13 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'revises a grant that its holder has renewed',
     [
       'election/lease-memory.ts',
-      'record.renewTime === unrenewedGrant.renewTime\n  );',
-      'record.renewTime !== 0n\n  );',
+      'record.renewTime === unrenewedGrant.renewTime;',
+      'record.renewTime !== 0n;',
+    ],
+    [
+      'election/lease-memory.ts',
+      'isGrantUnrenewed(memory, lease) && reservationFor(memory.beliefs, at) === undefined;',
+      'isGrantUnrenewed(memory, lease);',
     ],
     [
       'election/observe-lease.ts',
@@ -147,7 +181,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     ],
     [
       'election/observe-lease.ts',
-      'unrenewedGrant: isOurGrant ? unrenewedGrant : undefined,',
+      'unrenewedGrant: isAsGranted ? unrenewedGrant : undefined,',
       'unrenewedGrant,',
     ],
   ),
@@ -160,6 +194,17 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'coordination/lease-patch.ts',
     'leaseTransitions: change.leaseTransitions,\n        strategy: change.strategy,',
     'leaseTransitions: 0 * change.leaseTransitions,\n        strategy: change.strategy,',
+  ]),
+  // Grants that are not taken up.
+  mutant('grant-stands', 'never replaces a grant that is not taken up', [
+    'election/decide-provisional.ts',
+    'const isLate = at >= takeUpBy(view);',
+    'const isLate = at >= takeUpBy(view) + Number.MAX_VALUE;',
+  ]),
+  mutant('lapses-do-not-count', 'holds nobody back for grants that were not taken up', [
+    'election/standing.ts',
+    'if (excess <= 0) return undefined;',
+    'if (excess <= 1000) return undefined;',
   ]),
   // One coordinator.
   mutant(

@@ -3,57 +3,72 @@ import type { Clock, Instant } from '../../src/support/clock.ts';
 import { specOf } from './sim-api-server.ts';
 import type { SimReplica } from './sim-replica.ts';
 
-/** Who coordinates, as far as it matters to what they can have seen. */
+/** The coordinators, as far as it matters to what they can remember. */
 export interface SimWitnesses {
   readonly running: readonly SimReplica[];
-  /** Whether all of them run, and see all there is. */
-  readonly areAllAwake: boolean;
+  /** Whether all of them run and have listed everything once. */
+  readonly haveAllSynced: boolean;
 }
 
-/** What a former holder may still believe in is over after its Lease's duration; and some time to look. */
-const TRUCE_MS = 20_000;
+/** A Lease's holder, and how long it believes in its record. */
+interface Record {
+  readonly holder: string;
+  readonly durationMs: number;
+}
+
 /** For a release to be carried out, in milliseconds. */
 const RELEASE_MS = 4000;
+/** A coordinator that lists a Lease as missing waits at least this long before it grants it (rule 8). */
+const MISSING_AT_FIRST_MS = 15_000;
 
 /**
- * Rule 8 protects from what a coordinator could see happen. So a Lease is robbed only while all of them are awake; and they
- * are left in peace until whoever held it cannot believe in it any more.
+ * What rule 8 needs coordinators to remember. A coordinator knows who held a Lease that somebody empties or overwrites only if
+ * it was running then, and had listed the Lease once. A deletion needs no memory, unless the Lease lasts longer than a
+ * coordinator waits that finds it missing.
  */
-export class SimTruce {
+export class SimMemory {
   readonly #clock: Clock;
   readonly #clockTolerance: number;
   readonly #witnesses: SimWitnesses;
-  #until: Instant = Number.NEGATIVE_INFINITY;
+  readonly #missingWaitMs: number;
+  #neededUntil: Instant = Number.NEGATIVE_INFINITY;
   /** By Lease: its record as last written. */
-  readonly #records = new Map<string, { readonly holder: string; readonly durationMs: number }>();
+  readonly #records = new Map<string, Record>();
   /** By Lease: who last renewed it, and for how long that lasts. A grant that was never taken up makes nobody a leader. */
-  readonly #leaders = new Map<string, { readonly holder: string; readonly durationMs: number }>();
+  readonly #leaders = new Map<string, Record>();
   /** By candidate that lost its Lease to another: its record's duration from then, and the replicas that can tell. */
   readonly #losses = new Map<
     string,
     { readonly until: Instant; readonly witnesses: readonly SimReplica[] }
   >();
 
-  constructor(clock: Clock, clockTolerance: number, witnesses: SimWitnesses) {
+  constructor(
+    clock: Clock,
+    { clockTolerance, leaseDurationSeconds }: { clockTolerance: number; leaseDurationSeconds: number },
+    witnesses: SimWitnesses,
+  ) {
     this.#clock = clock;
     this.#clockTolerance = clockTolerance;
+    this.#missingWaitMs = Math.max(MISSING_AT_FIRST_MS, leaseDurationSeconds * 1000);
     this.#witnesses = witnesses;
   }
 
-  /** While true, no memory may be lost. */
-  get isOn(): boolean {
-    return this.#clock.now() < this.#until;
+  /** While true, no replica may lose its memory. */
+  get isNeeded(): boolean {
+    return this.#clock.now() < this.#neededUntil;
   }
 
-  /** Begins one for these Leases, where that can be. */
-  begin(keys: readonly string[]): boolean {
-    if (!this.#witnesses.areAllAwake) return false;
-    const longestMs = Math.max(...keys.map((key) => this.#records.get(key)?.durationMs ?? 0));
-    const until = this.#clock.now() + longestMs / this.#clockTolerance + TRUCE_MS;
-    this.#until = Math.max(this.#until, until);
-    // What is done now leaves no grant by expiry behind that a release could be doubted for.
-    for (const key of keys) this.#records.delete(key);
+  /** Somebody is about to empty or overwrite these Leases; false where a replica could not know who held them. */
+  rob(keys: readonly string[]): boolean {
+    if (!this.#witnesses.haveAllSynced) return false;
+    const longestMs = Math.max(...keys.map((key) => this.#beliefMs(key)));
+    this.#neededUntil = Math.max(this.#neededUntil, this.#clock.now() + longestMs / this.#clockTolerance);
     return true;
+  }
+
+  /** Somebody is about to delete this Lease. */
+  delete(key: string): boolean {
+    return this.#beliefMs(key) <= this.#missingWaitMs || this.rob([key]);
   }
 
   /** `writer` has written a Lease. */
@@ -82,10 +97,15 @@ export class SimTruce {
     this.#losses.clear();
   }
 
-  /** A release is doubted only so long after another got the Lease, and where that was seen. */
+  /** Whether a release of what is another's by now is doubted: only so long after the loss, and where that was seen. */
   isReleaseDoubted(name: string): boolean {
     const loss = this.#losses.get(name);
     if (!loss || this.#clock.now() + RELEASE_MS >= loss.until) return false;
     return this.#witnesses.running.every((replica) => !replica.isRunning || loss.witnesses.includes(replica));
+  }
+
+  /** How long those may believe in a Lease who hold it or have led it. */
+  #beliefMs(key: string): number {
+    return Math.max(this.#records.get(key)?.durationMs ?? 0, this.#leaders.get(key)?.durationMs ?? 0);
   }
 }

@@ -1,0 +1,113 @@
+import type { ApiRequest } from '../../src/kubernetes/client.ts';
+import type { Term } from '../../src/participant/term.ts';
+import type { Instant } from '../../src/support/clock.ts';
+import type { HistoryEvent } from '../invariants/history.ts';
+import { FencingTokens } from './fencing-tokens.ts';
+import { LastRenewals } from './last-renewals.ts';
+import { SimCandidate } from './sim-candidate.ts';
+import type { SimLink } from './sim-link.ts';
+import type { SimTap } from './sim-network.ts';
+import { SimParticipant } from './sim-participant.ts';
+import { SimPlainElector } from './sim-plain-elector.ts';
+import type { SimProgram, SimSlot } from './sim-slot.ts';
+import type { SimWorld } from './sim-world.ts';
+
+/** Starts the programs that take part in elections, and checks what participants promise of their terms (rule 15). */
+export class SimPrograms {
+  readonly #world: SimWorld;
+  readonly #tokens = new FencingTokens();
+  readonly #renewals = new LastRenewals();
+
+  constructor(world: SimWorld) {
+    this.#world = world;
+  }
+
+  observe(event: HistoryEvent): void {
+    this.#renewals.observe(event);
+  }
+
+  /** Nothing of what was written happened. */
+  forget(): void {
+    this.#tokens.forget();
+  }
+
+  /** Starts the next program of a slot, under `name`. */
+  start(slot: SimSlot, name: string): SimProgram {
+    const { plan } = slot;
+    const { wallMs, rate, lease, isPlain, binaryVersion, emulationVersion, strategy, watchesForDeletion } =
+      plan;
+    const { source } = plan;
+    const { namespace, name: leaseName, timing } = lease;
+    const process = this.#world.startProcess({ kind: 'candidate', name }, { wallMs, rate });
+    const connection = this.#world.network.connect(plan.name, process, name, hangingWith(slot));
+    const link = this.#world.network.linkOf(plan.name);
+    const beliefShare = this.#world.plan.clockTolerance;
+    const believes = (until: Instant | undefined) => this.#world.believes(name, slot.key, until);
+    this.#world.note(
+      () => `${name} starts, ${binaryVersion} as ${emulationVersion}, clock off by ${wallMs} ms`,
+    );
+    if (isPlain) {
+      const parts = { namespace, leaseName, name, timing, beliefShare, onBelief: believes };
+      const actor = new SimPlainElector(process, connection, parts);
+      void actor.run();
+      return { name, process, connection, link, actor };
+    }
+    const identity = { source, namespace, leaseName, name, binaryVersion, emulationVersion, strategy };
+    const trace = (text: () => string) => this.#world.note(text);
+    if (plan.isParticipant) {
+      const hooks = {
+        onExit: () => slot.ended(actor),
+        onBelief: believes,
+        onTerm: (term: Term) => this.#termBegun(slot.key, term),
+        onEnded: () => this.#assertReleased(slot, name, link),
+        onViolation: (what: string) => this.#world.violated(what),
+        isCalm: () => this.#world.isCalm,
+        trace,
+      };
+      const chance = this.#world.chance.for(`${name} leading`);
+      const actor = new SimParticipant(identity, process, connection, hooks, { timing, beliefShare, chance });
+      // What a process of before has held under this name, this one may never hear of.
+      this.#renewals.forget(slot.key, name);
+      actor.start();
+      return { name, process, connection, link, actor };
+    }
+    const hooks = {
+      onExit: () => slot.ended(actor),
+      mayReleaseAnothers: () => this.#world.memory.isReleaseDoubted(name) && this.#world.mayRob(slot.key),
+      onBelief: (_: SimCandidate, until: Instant | undefined) => believes(until),
+      trace,
+    };
+    const habits = { timing, beliefShare, watchesForDeletion };
+    const actor = new SimCandidate(identity, process, connection, hooks, habits);
+    actor.start();
+    return { name, process, connection, link, actor };
+  }
+
+  #termBegun(key: string, term: Term): void {
+    this.#world.tally.termBegan();
+    const { uid = '' } = this.#world.store.get('leases', key)?.metadata ?? {};
+    for (const problem of this.#tokens.begun(uid, term)) this.#world.violated(problem);
+  }
+
+  /** A participant that has ended has released what it held, unless it could not. */
+  #assertReleased({ key, isHanging }: SimSlot, name: string, link: SimLink): void {
+    const now = this.#world.clock.now();
+    const isCutOff =
+      isHanging ||
+      link.isDisturbed ||
+      link.troubledUntil > now ||
+      this.#world.servers.some(({ isDown }) => isDown);
+    if (isCutOff || !this.#renewals.isHeld(key, name, now)) return;
+    this.#world.violated(`${name} has ended, and has not released ${key}`);
+  }
+}
+
+/** An elector that hangs asks for no Lease and writes none: whatever it has sent is not told of. */
+function hangingWith(slot: SimSlot): SimTap {
+  const isOfElector = ({ path }: ApiRequest) => /\/leases(?:\/|$)/.test(path);
+  return {
+    sent: (request, fate) =>
+      slot.isHanging && isOfElector(request) ? { ...fate, outcome: 'dropped' } : fate,
+    answered: () => {},
+  };
+}
