@@ -31,6 +31,7 @@ export type {
   Priority,
   StrategyPreference,
 } from './election/model.ts';
+export { type Beginning, observeBeginning } from './election/observe-beginning.ts';
 export { observeLease } from './election/observe-lease.ts';
 export { REASONS, type Reason } from './election/reason.ts';
 export {

@@ -40,6 +40,8 @@ export class ElectionController {
   readonly #candidates: CandidateSourcesWatch;
   readonly #lastDecisions: LastDecisions;
   readonly #listeners = new Set<SeenListener>();
+  /** Namespaces of which all was listed once; '' are all of them. */
+  readonly #known = new Set<string>();
   #workers: Promise<void> | undefined;
 
   constructor(parts: ElectionControllerParts) {
@@ -108,8 +110,14 @@ export class ElectionController {
     await Promise.all([this.#candidates.stop(), this.#leases.stop()]);
   }
 
+  /** This process has become the coordinator. */
+  takeOver(): void {
+    for (const namespace of this.#known) this.#records.seeBeginning('takeOver', namespace, this.#now());
+    this.#reconsiderAll();
+  }
+
   /** Looks at every Lease again: the right to write has come, or candidates have. */
-  reconsiderAll(): void {
+  #reconsiderAll(): void {
     for (const keys of [this.#records.contestedLeases(), this.#records.leasesWithOwnPreference()]) {
       for (const key of keys) if (this.knows(splitLeaseKey(key).namespace)) this.queue.add(key);
     }
@@ -221,8 +229,13 @@ export class ElectionController {
   }
 
   #sighted(): void {
+    for (const namespace of this.#leases.namespaces) {
+      if (this.#known.has(namespace) || !this.knows(namespace)) continue;
+      this.#known.add(namespace);
+      this.#records.seeBeginning('firstList', namespace, this.#now());
+    }
     // Whoever may not write yet looks at all Leases once he may.
-    if (this.#parts.mayWrite()) this.reconsiderAll();
+    if (this.#parts.mayWrite()) this.#reconsiderAll();
     this.#parts.onSighted?.();
   }
 
@@ -240,11 +253,11 @@ export class ElectionController {
     });
   }
 
-  #onLease({ type, object, previous, initial }: ReflectorEvent<Lease>): void {
+  #onLease({ type, object, previous, initial, isListed }: ReflectorEvent<Lease>): void {
     const key = leaseKey(object.namespace, object.name);
     const isMere = type === 'modified' && isRenewalOnly(previous, object);
     const isRenewal = isMere && this.#lastDecisions.isSettled(key);
-    this.#records.seeLease(key, type === 'deleted' ? undefined : object, this.#now());
+    this.#records.seeLease(key, type === 'deleted' ? undefined : object, this.#now(), isListed);
     this.#reconciler.outdate(key);
     this.#seen(key, isMere);
     if (type === 'deleted' && this.#reconciler.forgetIfGone(key)) return;
@@ -263,13 +276,13 @@ export class ElectionController {
     const key = leaseKey(object.namespace, object.leaseName);
     const change = candidateChange(previous, object);
     const isRoutine = change === 'ping' || (change === 'renewal' && this.#isRoutine(key, object));
-    const isCounted = this.#records.seeCandidate(object, this.#now(), type === 'added' && !initial);
-    if (this.#records.hasTwin(key, object.name)) this.#parts.observer.twinSeen(key, object.name);
-    if (!isCounted) return;
+    this.#records.seeCandidate(object, this.#now(), type === 'added' && !initial);
+    const hasTwin = this.#records.hasTwin(key, object.name);
+    if (hasTwin) this.#parts.observer.twinSeen(key, object.name);
     const annotation = newlyUnreadable(previous, object);
     if (annotation) this.#parts.observer.priorityUnreadable(key, object.name, annotation);
     if (change !== 'ping') this.#reconciler.outdate(key);
-    if (!initial && (!isRoutine || this.#reconciler.isBlocked(key))) this.queue.add(key);
+    if (!initial && (!isRoutine || hasTwin || this.#reconciler.isBlocked(key))) this.queue.add(key);
     this.#seen(key, false);
   }
 
@@ -277,7 +290,7 @@ export class ElectionController {
   #isRoutine(key: LeaseKey, { name, renewTime = 0n, pingTime = 0n }: LeaseCandidate): boolean {
     // Before its last ping: its clock was set back, which asks for another one (rule 2).
     if (pingTime > renewTime) return false;
-    const observation = this.#records.observation(key, name);
+    const { observation } = this.#records.observed(key, name) ?? {};
     const { settings, clock } = this.#parts;
     if (!observation || !this.#lastDecisions.isSettled(key)) return false;
     return isUnsuspected(observation, clock.now(), settings);
@@ -286,7 +299,8 @@ export class ElectionController {
   #dropCandidate(candidate: LeaseCandidate, isHidden = false): void {
     this.#records.dropCandidate(candidate, this.#now(), isHidden);
     const key = leaseKey(candidate.namespace, candidate.leaseName);
-    if (!this.#records.candidate(key, candidate.name)) this.#reconciler.forgetCandidate(key, candidate.name);
+    if (!this.#records.candidate(key, candidate.name, candidate.uid))
+      this.#reconciler.forgetCandidate(key, candidate);
     this.#reconciler.outdate(key);
     this.queue.add(key);
     this.#seen(key, false);

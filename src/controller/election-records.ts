@@ -1,8 +1,14 @@
 import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
-import { type CandidateObservation, observeCandidate } from '../election/candidate-observation.ts';
+import { matterUntil } from '../election/beliefs.ts';
+import {
+  type CandidateObservation,
+  lastRenewedAt,
+  observeCandidate,
+} from '../election/candidate-observation.ts';
 import type { ElectionInput, ObservedCandidate } from '../election/election-input.ts';
 import { type LeaseMemory, noMemory } from '../election/lease-memory.ts';
 import type { CandidateSource, ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
+import { type Beginning, observeBeginning } from '../election/observe-beginning.ts';
 import { observeLease } from '../election/observe-lease.ts';
 import { showsElection } from '../election/tenure.ts';
 import type { Instant, Now } from '../election/time.ts';
@@ -19,8 +25,8 @@ export class ElectionRecords {
   readonly #leases = new Map<LeaseKey, Lease>();
   readonly #memories = new Map<LeaseKey, LeaseMemory>();
   readonly #candidates = new Map<LeaseKey, Map<string, ObservedCandidate>>();
-  /** Custom candidates that do not count, as there is a native one of their name for their Lease (rule 13). */
-  readonly #shadowed = new Map<LeaseKey, Map<string, LeaseCandidate>>();
+  /** Of two candidates of one name for one Lease, the one that does not count (rule 13). */
+  readonly #twins = new Map<LeaseKey, Map<string, ObservedCandidate>>();
   /** Until when candidates of a source may be out of sight, as it went with candidates in it (rule 13). */
   readonly #hiddenUntil = new Map<CandidateSource, Instant>();
   #dropsFields: boolean | undefined;
@@ -31,49 +37,43 @@ export class ElectionRecords {
     this.#settings = settings;
   }
 
-  /** Takes in the Lease as it is now; undefined when it is gone. */
-  seeLease(key: LeaseKey, lease: Lease | undefined, now: Now): void {
+  /** Takes in the Lease as it is now, `isListed` where a list has shown it; undefined when it is gone. */
+  seeLease(key: LeaseKey, lease: Lease | undefined, now: Now, isListed = false): void {
     if (lease) this.#leases.set(key, lease);
     else this.#leases.delete(key);
-    this.updateMemory(key, (memory) => observeLease(memory, lease, now, this.#settings));
+    this.updateMemory(key, (memory) => observeLease(memory, lease, now, this.#settings, isListed));
     this.#forgetIfGone(key, now);
   }
 
-  /**
-   * Takes in a candidate as it is now; `isNew` when it was created just now.
-   *
-   * @returns whether it counts: a custom one does not beside a native one of the same name
-   */
-  seeCandidate(candidate: LeaseCandidate, now: Now, isNew = false): boolean {
-    const key = leaseKey(candidate.namespace, candidate.leaseName);
-    const candidates = this.#candidates.get(key) ?? new Map<string, ObservedCandidate>();
-    const known = candidates.get(candidate.name);
-    const isAnother = known !== undefined && known.candidate.source !== candidate.source;
-    if (isAnother && candidate.source === 'custom') {
-      this.#shadow(key, candidate);
-      return false;
+  /** From now on this process knows what becomes of the Leases of `namespace` (rule 8); '' are all namespaces. */
+  seeBeginning(beginning: Beginning, namespace: string, now: Now): void {
+    for (const key of this.#candidates.keys()) {
+      if (namespace !== '' && splitLeaseKey(key).namespace !== namespace) continue;
+      this.updateMemory(key, () => observeBeginning(this.gather(key), now, beginning));
     }
-    if (isAnother) this.#shadow(key, known.candidate);
-    const former = isAnother ? undefined : known?.observation;
-    const observation = observeCandidate(former, candidate, now, this.#settings, isNew);
+  }
+
+  /** Takes in a candidate as it is now; `isNew` when it was created just now. */
+  seeCandidate(candidate: LeaseCandidate, now: Now, isNew = false): void {
+    const key = leaseKey(candidate.namespace, candidate.leaseName);
+    const known = this.#entriesOf(key, candidate.name);
+    const former = known.find((entry) => entry.candidate.source === candidate.source);
+    const observation = observeCandidate(former?.observation, candidate, now, this.#settings, isNew);
     // Versions are read now, and not those of a whole crowd when it is decided on.
     for (const which of ['binary', 'emulation'] as const) versionOf(candidate, which);
-    this.#candidates.set(key, candidates.set(candidate.name, { candidate, observation }));
-    return true;
+    this.#setEntries(key, candidate.name, [
+      ...known.filter((entry) => entry !== former),
+      { candidate, observation },
+    ]);
   }
 
   /** Takes note that a candidate is gone; `isHidden` when it is only out of sight, as its source is not served any more. */
   dropCandidate(candidate: LeaseCandidate, now: Now, isHidden = false): void {
     const key = leaseKey(candidate.namespace, candidate.leaseName);
-    const shadowed = this.#shadowed.get(key)?.get(candidate.name);
-    if (shadowed) this.#unshadow(key, shadowed);
-    else if (isHidden) this.#hiddenUntil.set(candidate.source, now.monotonic + MISSED_FOR_MS);
-    const candidates = this.#candidates.get(key);
-    if (candidates?.get(candidate.name)?.candidate.uid === candidate.uid) {
-      candidates.delete(candidate.name);
-      if (candidates.size === 0) this.#candidates.delete(key);
-    }
-    if (shadowed && shadowed.uid !== candidate.uid) this.seeCandidate(shadowed, now);
+    const known = this.#entriesOf(key, candidate.name);
+    const left = known.filter((entry) => entry.candidate.uid !== candidate.uid);
+    if (isHidden && left.length === 0) this.#hiddenUntil.set(candidate.source, now.monotonic + MISSED_FOR_MS);
+    this.#setEntries(key, candidate.name, left);
     this.#forgetIfGone(key, now);
   }
 
@@ -82,9 +82,9 @@ export class ElectionRecords {
     this.#hiddenUntil.delete(source);
   }
 
-  /** Whether two candidates for the Lease have that name, of which only the native one counts. */
+  /** Whether two candidates for the Lease have that name, of which one counts. */
   hasTwin(key: LeaseKey, name: string): boolean {
-    return this.#shadowed.get(key)?.has(name) ?? false;
+    return this.#twins.get(key)?.has(name) ?? false;
   }
 
   /** Takes note whether the server has dropped a field of a Lease that was just written (rule 14). */
@@ -99,6 +99,7 @@ export class ElectionRecords {
       lease: this.#leases.get(key),
       memory: this.#memories.get(key) ?? noMemory,
       candidates: [...(this.#candidates.get(key)?.values() ?? [])],
+      ...(this.#twins.has(key) && { twins: [...(this.#twins.get(key)?.values() ?? [])] }),
       ...(this.#hiddenUntil.size > 0 && { hiddenUntil: Math.max(...this.#hiddenUntil.values()) }),
       dropsFields: this.#dropsFields,
       settings: this.#settings,
@@ -133,12 +134,15 @@ export class ElectionRecords {
     return this.#leases.get(key);
   }
 
-  candidate(key: LeaseKey, name: string): LeaseCandidate | undefined {
-    return this.#candidates.get(key)?.get(name)?.candidate;
+  /** The candidate of that name that counts or, with `uid`, that one. */
+  candidate(key: LeaseKey, name: string, uid?: string): LeaseCandidate | undefined {
+    return this.observed(key, name, uid)?.candidate;
   }
 
-  observation(key: LeaseKey, name: string): CandidateObservation | undefined {
-    return this.#candidates.get(key)?.get(name)?.observation;
+  /** The same with what was seen of it. */
+  observed(key: LeaseKey, name: string, uid?: string): ObservedCandidate | undefined {
+    if (uid === undefined) return this.#candidates.get(key)?.get(name);
+    return this.#entriesOf(key, name).find(({ candidate }) => candidate.uid === uid);
   }
 
   hasCandidates(key: LeaseKey): boolean {
@@ -175,24 +179,26 @@ export class ElectionRecords {
     candidate: { readonly name: string; readonly uid: string },
     update: (observation: CandidateObservation) => CandidateObservation,
   ): void {
-    const candidates = this.#candidates.get(key);
-    const known = candidates?.get(candidate.name);
-    if (!known || known.candidate.uid !== candidate.uid) return;
-    candidates?.set(candidate.name, { ...known, observation: update(known.observation) });
+    const known = this.observed(key, candidate.name, candidate.uid);
+    if (!known) return;
+    const byName = this.#candidates.get(key)?.get(candidate.name) === known ? this.#candidates : this.#twins;
+    byName.get(key)?.set(candidate.name, { ...known, observation: update(known.observation) });
   }
 
-  #shadow(key: LeaseKey, candidate: LeaseCandidate): void {
-    const byName = this.#shadowed.get(key) ?? new Map<string, LeaseCandidate>();
-    this.#shadowed.set(key, byName.set(candidate.name, candidate));
+  /** The one or two candidates of a name, the one that counts first. */
+  #entriesOf(key: LeaseKey, name: string): readonly ObservedCandidate[] {
+    return [this.#candidates.get(key)?.get(name), this.#twins.get(key)?.get(name)].filter(
+      (entry) => entry !== undefined,
+    );
   }
 
-  #unshadow(key: LeaseKey, candidate: LeaseCandidate): void {
-    const byName = this.#shadowed.get(key);
-    byName?.delete(candidate.name);
-    if (byName?.size === 0) this.#shadowed.delete(key);
+  #setEntries(key: LeaseKey, name: string, entries: readonly ObservedCandidate[]): void {
+    const [counting, twin] = entries.toSorted(compareTwins);
+    setIn(this.#candidates, key, name, counting);
+    setIn(this.#twins, key, name, twin);
   }
 
-  /** What is remembered of a deleted Lease matters until its last holder cannot believe in it any longer (rule 8). */
+  /** What is remembered of a deleted Lease matters until none of its holders can believe in it or disturb it any longer (rule 8). */
   #forgetIfGone(key: LeaseKey, now: Now): void {
     for (
       let due = this.#deletedLeases.popDue(now.monotonic);
@@ -202,12 +208,33 @@ export class ElectionRecords {
       if (this.#isGone(due)) this.#memories.delete(due);
     }
     if (!this.#isGone(key)) return;
-    const reservedUntil = this.#memories.get(key)?.reservation?.until ?? Number.NEGATIVE_INFINITY;
-    if (now.monotonic >= reservedUntil) this.#memories.delete(key);
-    else this.#deletedLeases.set(key, reservedUntil);
+    const until = matterUntil(this.#memories.get(key)?.beliefs ?? noMemory.beliefs);
+    if (now.monotonic >= until) this.#memories.delete(key);
+    else this.#deletedLeases.set(key, until);
   }
 
   #isGone(key: LeaseKey): boolean {
     return !this.#leases.has(key) && !this.#candidates.has(key);
   }
+}
+
+/** Of two with one name the one that was last seen to renew or to answer comes first; the native one on a tie (rule 13). */
+function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
+  const later = lastRenewedAt(b.observation) - lastRenewedAt(a.observation);
+  if (later !== 0) return later;
+  // One program has written both, by one clock: that may be ahead of ours.
+  const [ofA = 0n, ofB = 0n] = [a.candidate.renewTime, b.candidate.renewTime];
+  if (ofA !== ofB) return ofA > ofB ? -1 : 1;
+  return Number(b.candidate.source === 'native') - Number(a.candidate.source === 'native');
+}
+
+function setIn(
+  byLease: Map<LeaseKey, Map<string, ObservedCandidate>>,
+  key: LeaseKey,
+  name: string,
+  entry: ObservedCandidate | undefined,
+): void {
+  const byName = byLease.get(key);
+  if (entry) byLease.set(key, (byName ?? new Map<string, ObservedCandidate>()).set(name, entry));
+  else if (byName?.delete(name) && byName.size === 0) byLease.delete(key);
 }

@@ -1,6 +1,7 @@
 import type { LeaseKey } from '../coordination/lease-key.ts';
+import { reservationFor } from '../election/beliefs.ts';
 import type { ElectionInput } from '../election/election-input.ts';
-import { believesUntil } from '../election/lease-memory.ts';
+import { expiryOf } from '../election/lease-memory.ts';
 import type { Reason } from '../election/reason.ts';
 import { type CandidateState, type Standing, surveyStandings } from '../election/standing.ts';
 import { surveyTenure, type Tenure } from '../election/tenure.ts';
@@ -154,9 +155,10 @@ function hasEndedInOrder(
 
 /** When the Lease was last released: as seen here or, from before that, as it says itself. */
 function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
-  const { record, reservation, withdrawals } = memory;
+  const { record, beliefs, withdrawals } = memory;
   if (withdrawals.size > 0) return Math.max(...withdrawals.values());
-  const isReleased = record?.holder === '' && record.leaseDurationSeconds === 1 && reservation === undefined;
+  const isReleased =
+    record?.holder === '' && record.leaseDurationSeconds === 1 && !reservationFor(beliefs, now.monotonic);
   if (!isReleased || record.renewTime === undefined) return undefined;
   return Math.min(record.since, now.monotonic - Number(now.wall - record.renewTime) / 1000);
 }
@@ -166,12 +168,12 @@ export function unledSince({ memory }: ElectionInput, tenure: Tenure): Instant |
   if (tenure.kind !== 'vacant') return undefined;
   switch (tenure.need) {
     case 'LeaseExpired':
-      return believesUntil(memory);
+      return expiryOf(memory);
     case 'LeaseReleased':
     case 'LeaseFenced':
     case 'GrantRevised':
       return memory.record?.since;
     case 'LeaseMissing':
-      return memory.reservation?.from;
+      return tenure.reservation?.from;
   }
 }

@@ -3,6 +3,8 @@ import { decideElection } from '../election/decide.ts';
 import type { Action, Decision } from '../election/decision.ts';
 import { isLeaseWrite } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/election-input.ts';
+import type { LeaseCandidate } from '../election/model.ts';
+import { observeUnseen } from '../election/observe-lease.ts';
 import { earliest } from '../election/time.ts';
 import type { Instant } from '../support/clock.ts';
 import { DecisionBudget } from './decision-budget.ts';
@@ -92,7 +94,7 @@ export class Reconciler {
         expectations: this.#expectations,
         backoff: this.#backoff,
         onEnded: (key, object) => {
-          if (object.kind === 'candidate' && !records.candidate(key, object.name))
+          if (object.kind === 'candidate' && !records.candidate(key, object.name, object.uid))
             this.#forgetObject(key, object);
           if (!this.writes.isWaiting(key)) parts.lookAgain(key);
         },
@@ -147,8 +149,8 @@ export class Reconciler {
   }
 
   /** A candidate is gone: what came of writes to it matters no more. */
-  forgetCandidate(key: LeaseKey, name: string): void {
-    this.#forgetObject(key, { kind: 'candidate', name });
+  forgetCandidate(key: LeaseKey, { name, uid }: Pick<LeaseCandidate, 'name' | 'uid'>): void {
+    this.#forgetObject(key, { kind: 'candidate', name, uid });
   }
 
   /** Sends nothing any more; resolves when nothing is under way any more. */
@@ -214,7 +216,12 @@ export class Reconciler {
 
   /** The object is decided on as it is cached, whatever came of the last write. */
   #endWait(key: LeaseKey, object: WrittenObject): void {
-    if (this.#expectations.giveUp(key, object)) this.#parts.relist(object.kind);
+    if (!this.#expectations.giveUp(key, object)) return;
+    const { records, relist, clock } = this.#parts;
+    relist(object.kind);
+    if (object.kind === 'candidate' || records.lease(key)) return;
+    const now = { monotonic: clock.now(), wall: clock.wallTime() };
+    records.updateMemory(key, (memory) => observeUnseen(memory, now));
   }
 
   #want(key: LeaseKey, plan: Plan): void {

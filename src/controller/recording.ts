@@ -44,7 +44,7 @@ const recordAnswer = inRecords(election.recordSuccess);
 /** Notes that an action has failed, or may have failed. */
 export const recordFailure = inRecords(election.recordFailure);
 
-/** Notes, beside its failure, that an action was refused for good: somebody else had written first. */
+/** Notes, beside its failure, that an action is known not to have been carried out. */
 export const recordRefusal = inRecords(election.recordRefusal);
 
 /**
@@ -56,9 +56,8 @@ function inRecords<Rest extends readonly unknown[]>(
 ) {
   return (records: ElectionRecords, key: LeaseKey, action: Action, ...rest: Rest): void => {
     if (!records.has(key)) return;
-    const candidate = isLeaseWrite(action) ? undefined : records.candidate(key, action.name);
-    const observation = candidate && records.observation(key, candidate.name);
-    const candidates = candidate && observation ? [{ candidate, observation }] : [];
+    const observed = isLeaseWrite(action) ? undefined : records.observed(key, action.name, action.uid);
+    const candidates = observed ? [observed] : [];
     records.updateMemory(key, (memory) => {
       const known = record({ memory, candidates }, action, ...rest);
       for (const { candidate, observation } of known.candidates) {

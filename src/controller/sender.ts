@@ -104,7 +104,7 @@ export class Sender {
     const isDelivered = action.kind === 'PingCandidate' && isRefusedForGood(error);
     if (isDelivered) recordSuccess(records, key, action, sentAt, clock.now());
     else recordFailure(records, key, action, sentAt, clock.now());
-    if (isConflict(error)) recordRefusal(records, key, action);
+    if (isKnownUndone(error)) recordRefusal(records, key, action);
     const floorMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
     backoff.failed(key, object, floorMs, isConflict(error));
     if (isConflict(error)) expectations.expectChange(key, object, awaited, basisOf(action));
@@ -124,6 +124,11 @@ export class LockLostError extends Error {
   constructor() {
     super('the coordinator lock was lost before the write');
   }
+}
+
+/** Whether an action that failed with `error` was not carried out, and never will be. */
+function isKnownUndone(error: unknown): boolean {
+  return error instanceof LockLostError || (error instanceof ApiError && error.status < 500);
 }
 
 function isRefusedForGood(error: unknown): boolean {

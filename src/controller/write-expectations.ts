@@ -104,7 +104,9 @@ export class WriteExpectations {
 
   #isCached(key: LeaseKey, object: WrittenObject, resourceVersion: string | undefined): boolean {
     const cached =
-      object.kind === 'lease' ? this.#records.lease(key) : this.#records.candidate(key, object.name);
+      object.kind === 'lease'
+        ? this.#records.lease(key)
+        : this.#records.candidate(key, object.name, object.uid);
     return cached?.resourceVersion === resourceVersion;
   }
 }

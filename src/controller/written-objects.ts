@@ -5,11 +5,11 @@ import { isLeaseWrite } from '../election/decision-queries.ts';
 /** An object that was written, or that a write to was refused for: the Lease itself, or one of its candidates. */
 export type WrittenObject =
   | { readonly kind: 'lease' }
-  | { readonly kind: 'candidate'; readonly name: string };
+  | { readonly kind: 'candidate'; readonly name: string; readonly uid: string };
 
 /** What an action writes. */
 export function writtenBy(action: Action): WrittenObject {
-  return isLeaseWrite(action) ? { kind: 'lease' } : { kind: 'candidate', name: action.name };
+  return isLeaseWrite(action) ? { kind: 'lease' } : { kind: 'candidate', name: action.name, uid: action.uid };
 }
 
 /** Something about each object that was written, until its Lease is forgotten. */
@@ -40,7 +40,7 @@ export class WrittenObjects<T> {
   }
 }
 
-/** The name of a candidate; undefined for the Lease itself. */
+/** The uid of a candidate; undefined for the Lease itself. */
 function idOf(object: WrittenObject): string | undefined {
-  return object.kind === 'candidate' ? object.name : undefined;
+  return object.kind === 'candidate' ? object.uid : undefined;
 }

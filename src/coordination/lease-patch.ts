@@ -6,6 +6,7 @@ import type {
   UpdateLease,
 } from '../election/decision.ts';
 import { FENCE } from '../election/group.ts';
+import type { Grant } from '../election/lease-memory.ts';
 import { NOTES } from './lease.ts';
 import { formatMicroTime } from './micro-time.ts';
 
@@ -59,13 +60,23 @@ function changedFields(change: LeaseChange): RequestBody {
   }
 }
 
+/**
+ * acquireTime and renewTime are the same, and stay so until the holder renews. A holder that gets back what it may still lead
+ * by has acquired it a microsecond before: a coordinator that starts later must not take that for a grant which nobody leads by
+ * (rule 12).
+ */
 function grantFields({
   holder,
   renewTime,
   leaseDurationSeconds,
-}: Pick<NonNullable<CreateLease['grant']>, 'holder' | 'renewTime' | 'leaseDurationSeconds'>): RequestBody {
-  const now = formatMicroTime(renewTime);
-  return { holderIdentity: holder, leaseDurationSeconds, acquireTime: now, renewTime: now };
+  isReturn,
+}: Pick<Grant, 'holder' | 'renewTime' | 'leaseDurationSeconds' | 'isReturn'>): RequestBody {
+  return {
+    holderIdentity: holder,
+    leaseDurationSeconds,
+    acquireTime: formatMicroTime(isReturn ? renewTime - 1n : renewTime),
+    renewTime: formatMicroTime(renewTime),
+  };
 }
 
 function annotations(notes: NotesChange | undefined): RequestBody {

@@ -1,4 +1,4 @@
-import { GROUP } from '../election/group.ts';
+import { FENCE, GROUP } from '../election/group.ts';
 import type { Lease, LeaseNotes } from '../election/model.ts';
 import { withNotes } from '../election/notes.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
@@ -29,21 +29,30 @@ export const NOTES = { strategy: `${GROUP}/strategy`, preferredHolder: `${GROUP}
 export function decodeLease(object: RawObject, previous?: Lease): Lease {
   const { metadata } = object;
   const spec = specOf(object);
+  const managedFields = metadata['managedFields'];
+  const holder = textField(spec, 'holderIdentity');
+  const isHeld = Boolean(holder) && holder !== FENCE;
   const fields: Lease = {
     namespace: commonText(metadata.namespace ?? '', previous?.namespace),
     name: keptText(metadata.name, previous?.name),
     uid: keptText(metadata.uid ?? '', previous?.uid),
     resourceVersion: metadata.resourceVersion ?? '',
-    holderIdentity: keptText(textField(spec, 'holderIdentity'), previous?.holderIdentity),
+    holderIdentity: keptText(holder, previous?.holderIdentity),
     // client-go takes an empty preferredHolder for none.
     preferredHolder: textField(spec, 'preferredHolder') || undefined,
-    isPreferredHolderOurs: isOwned(metadata['managedFields'], 'f:preferredHolder', FIELD_MANAGER),
+    isPreferredHolderOurs: isOwned(managedFields, 'f:preferredHolder', FIELD_MANAGER),
     strategy: commonText(textField(spec, 'strategy'), previous?.strategy),
     leaseDurationSeconds: integerField(spec, 'leaseDurationSeconds'),
     leaseTransitions: integerField(spec, 'leaseTransitions') ?? 0,
     acquireTime: timeField(spec, 'acquireTime'),
     renewTime: timeField(spec, 'renewTime'),
-    ...(isReleasedByParticipant(spec, metadata['managedFields']) && { isReleasedByParticipant: true }),
+    ...(isReleasedByParticipant(spec, managedFields) && { isReleasedByParticipant: true }),
+    ...(isHeld &&
+      isOwned(managedFields, 'f:renewTime', PARTICIPANT_FIELD_MANAGER) && { isRenewedByParticipant: true }),
+    ...(isHeld && isUnrenewedGrant(spec, managedFields) && { isUnrenewedGrant: true }),
+    ...(isHeld && isDurationHolders(managedFields) && { isDurationHolders: true }),
+    ...(isHeld &&
+      areOfOne(managedFields, 'f:holderIdentity', 'f:acquireTime') && { isAcquireTimeHolders: true }),
   };
   return withNotes(fields, notesOn(object));
 }
@@ -55,6 +64,24 @@ function isReleasedByParticipant(spec: JsonObject, managedFields: unknown): bool
   );
 }
 
+/**
+ * A renewal moves renewTime away from acquireTime, or where a holder's clock writes the very same, its duration or the ownership
+ * of one of these fields.
+ */
+function isUnrenewedGrant(spec: JsonObject, managedFields: unknown): boolean {
+  return (
+    textField(spec, 'renewTime') !== undefined &&
+    textField(spec, 'renewTime') === textField(spec, 'acquireTime') &&
+    GRANTED_FIELDS.every(
+      (field) =>
+        isOwned(managedFields, field, FIELD_MANAGER) &&
+        !isOwned(managedFields, field, undefined, FIELD_MANAGER),
+    )
+  );
+}
+
+const GRANTED_FIELDS = ['f:holderIdentity', 'f:renewTime', 'f:acquireTime', 'f:leaseDurationSeconds'];
+
 function notesOn(object: RawObject): LeaseNotes | undefined {
   const annotations = annotationsOf(object);
   const strategy = textField(annotations, NOTES.strategy) || undefined;
@@ -62,11 +89,44 @@ function notesOn(object: RawObject): LeaseNotes | undefined {
   return strategy === undefined && preferredHolder === undefined ? undefined : { strategy, preferredHolder };
 }
 
-/** Field ownership tells what is ours even after a restart, which no memory of this process could. */
-function isOwned(managedFields: unknown, field: string, manager: string): boolean {
+function isDurationHolders(managedFields: unknown): boolean {
+  return (
+    isOwned(managedFields, 'f:leaseDurationSeconds', FIELD_MANAGER) ||
+    areOfOne(managedFields, 'f:renewTime', 'f:leaseDurationSeconds')
+  );
+}
+
+/** Whether one manager owns both fields of the spec. */
+function areOfOne(managedFields: unknown, one: string, other: string): boolean {
+  return (
+    Array.isArray(managedFields) &&
+    managedFields.some((entry: unknown) => {
+      const spec = specFieldsOf(entry);
+      return spec !== undefined && one in spec && other in spec;
+    })
+  );
+}
+
+function specFieldsOf(entry: unknown): JsonObject | undefined {
+  const fields = isJsonObject(entry) ? entry['fieldsV1'] : undefined;
+  const spec = isJsonObject(fields) ? fields['f:spec'] : undefined;
+  return isJsonObject(spec) ? spec : undefined;
+}
+
+/**
+ * Whether `manager`, or any other than `except`, owns a field of the spec. Field ownership tells what was written by this program
+ * even after a restart, which no memory of this process could.
+ */
+export function isOwned(
+  managedFields: unknown,
+  field: string,
+  manager: string | undefined,
+  except?: string,
+): boolean {
   if (!Array.isArray(managedFields)) return false;
   return managedFields.some((entry: unknown) => {
-    if (!isJsonObject(entry) || entry['manager'] !== manager) return false;
+    if (!isJsonObject(entry) || entry['manager'] === except) return false;
+    if (manager !== undefined && entry['manager'] !== manager) return false;
     const fields = entry['fieldsV1'];
     const spec = isJsonObject(fields) ? fields['f:spec'] : undefined;
     return isJsonObject(spec) && field in spec;

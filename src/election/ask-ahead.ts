@@ -8,14 +8,15 @@ import type { View } from './view.ts';
 
 /**
  * Pings to those who must have answered for the next leader to be known at `moment`, when the Lease becomes free: whoever
- * counts now but will not any more by then has to answer once more. Nobody is asked whose answer could change nothing.
+ * counts now but will not any more by then has to answer once more. Nobody is asked whose answer could change nothing, nor
+ * `except`.
  */
-export function askAhead(view: View, moment: Instant): readonly PingCandidate[] {
+export function askAhead(view: View, moment: Instant, except?: string): readonly PingCandidate[] {
   const { input } = view;
   const { memory, settings } = input;
   // Whoever lets its grant run out then may be held back by it (rule 7).
   const standings = standingsIn(view.standings, 'Live', 'Awaiting', 'Idle').filter(
-    ({ candidate }) => moment >= (lapsedUntil(input, candidate.name, moment) ?? moment),
+    ({ candidate: { name } }) => name !== except && moment >= (lapsedUntil(input, name, moment) ?? moment),
   );
   const willCount = new Set(
     standings.filter(({ observation }) => liveUntil(observation, memory.decidedAt, settings) > moment),

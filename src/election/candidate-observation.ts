@@ -37,6 +37,8 @@ export interface Collection {
  */
 export interface CandidateObservation {
   readonly uid: string;
+  /** When it was created, as far as this process can tell: when it was first seen, or earlier by its creationTimestamp (rule 6). */
+  readonly appearedAt: Instant;
   readonly renewTime: MicroTime | undefined;
   /** Since when this process has seen this renewTime. */
   readonly unchangedSince: Instant;
@@ -69,6 +71,7 @@ export function observeCandidate(
   if (previous.renewTime === candidate.renewTime) return withPingSeen(previous, candidate);
   return {
     uid: candidate.uid,
+    appearedAt: previous.appearedAt,
     renewTime: candidate.renewTime,
     unchangedSince: monotonic,
     ageAtFirstSightMs: 0,
@@ -108,6 +111,7 @@ function firstSight(
   const isFresh = candidate.renewTime !== undefined && Math.abs(ageMs) <= settings.electionDurationMs;
   return {
     uid: candidate.uid,
+    appearedAt: isNew ? now.monotonic : appearedAt(candidate, now),
     renewTime: candidate.renewTime,
     unchangedSince: now.monotonic,
     ageAtFirstSightMs: Math.max(0, isNew ? Math.min(ageMs, oldestAtCreationMs(candidate)) : ageMs),
@@ -117,6 +121,20 @@ function firstSight(
     collection: undefined,
     deletionFailedAt: Number.NEGATIVE_INFINITY,
   };
+}
+
+/** A server whose clock is ahead of ours by more than this leaves unknown how old a candidate is, in milliseconds. */
+const CLOCK_TOLERANCE_MS = 2000;
+
+function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: Now): Instant {
+  if (creationTimestamp === undefined) return Number.NEGATIVE_INFINITY;
+  const ageMs = Number(wall - creationTimestamp) / 1000;
+  return ageMs < -CLOCK_TOLERANCE_MS ? Number.NEGATIVE_INFINITY : monotonic - Math.max(0, ageMs);
+}
+
+/** When the candidate last gave a sign of life, as seen here or, from before that, as it claims. */
+export function lastRenewedAt({ unchangedSince, ageAtFirstSightMs }: CandidateObservation): Instant {
+  return unchangedSince - ageAtFirstSightMs;
 }
 
 /** The server has written when a candidate was created, to the second: if that was just now, our own clock may be wrong. */
@@ -165,7 +183,7 @@ export function recordPingNotSent(observation: CandidateObservation, sentAt: Ins
 
 /** How long ago the candidate last renewed, in milliseconds: as seen here or, from before that, as it claims (rule 1). */
 export function sinceRenewalMs(observation: CandidateObservation, at: Instant): number {
-  return at - observation.unchangedSince + observation.ageAtFirstSightMs;
+  return at - lastRenewedAt(observation);
 }
 
 /** True when the last ping was given its whole electionDuration, from when it was delivered, and nothing came back. */

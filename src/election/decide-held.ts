@@ -3,9 +3,10 @@ import { contendersAmong, nextWaveAt, whomToAsk } from './ask.ts';
 import { askAhead } from './ask-ahead.ts';
 import { hasAnsweredInTime, isUnanswered } from './candidate-observation.ts';
 import { conflictParties, knownConflict } from './conflict.ts';
-import { decideProvisional, pingGrantee } from './decide-provisional.ts';
+import { decideProvisional, pingAheadOfTakeUp } from './decide-provisional.ts';
 import { decideUnaware } from './fence.ts';
 import { decideIgnoredWrites } from './ignored-writes.ts';
+import { isGrantUnrenewed } from './lease-memory.ts';
 import { decideOutcome, type Outcome } from './outcome.ts';
 import { candidatesIn, hasAnsweredSince, standingsIn } from './standing.ts';
 import { backoffMs } from './time.ts';
@@ -34,9 +35,10 @@ export function decideHeld(view: HeldView): Verdict {
     decideInGoodOrder(view) ??
     decideIgnoredWrites(view) ??
     decideKnownConflict(view) ??
+    decideUntakenReturn(view) ??
     decidePreemptionBackoff(view) ??
     decideChallenge(view);
-  return pingAheadOfExpiry(view, pingGrantee(view, verdict));
+  return pingAheadOfExpiry(view, pingAheadOfTakeUp(view, verdict));
 }
 
 /** A Lease that names a strategy of somebody else's is that somebody's, a preferredHolder that we did not set included. */
@@ -137,6 +139,17 @@ function decideKnownConflict(view: HeldView): Verdict | undefined {
     : { reason: 'StrategyConflict', conflict, recheckAt: [reinstatementTime(view)] };
 }
 
+/**
+ * A holder that got back what it may still lead by has to take it up first: told to yield before, it would neither lead nor release
+ * the Lease until that has run out.
+ */
+function decideUntakenReturn(view: HeldView): Verdict | undefined {
+  const { tenure, input, outlook } = view;
+  if (tenure.isProvisional || !isGrantUnrenewed(input.memory, input.lease)) return undefined;
+  if (outlook.kind !== 'leader' || outlook.leader.name === tenure.holder) return undefined;
+  return { reason: 'RevisionPending', recheckAt: [tenure.expiresAt] };
+}
+
 /** A preemption that failed must not be repeated at once: it evicts a healthy leader for nothing. */
 function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
   const { outlook } = view;
@@ -220,14 +233,10 @@ function thirdPartyVerdict(view: HeldView, strategy: string): Verdict {
 function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
   const { lateAt, expiresAt } = view.tenure;
   if (view.at < lateAt) return { ...verdict, lateAt };
-  const asked = new Set(
-    verdict.actions?.map((action) => (action.kind === 'PingCandidate' ? action.name : undefined)),
-  );
-  const ahead = askAhead(view, expiresAt).filter(({ name }) => !asked.has(name));
   return {
     ...verdict,
     reason: verdict.reason === 'LeaderOptimal' ? 'HolderLate' : verdict.reason,
-    actions: [...(verdict.actions ?? []), ...ahead],
+    actions: [...(verdict.actions ?? []), ...askAhead(view, expiresAt)],
     recheckAt: [...(verdict.recheckAt ?? []), expiresAt, ackDeadline(view), nextWaveAt(view)],
     isAsking: true,
   };

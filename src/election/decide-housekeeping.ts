@@ -27,7 +27,7 @@ const SILENT_AFTER_MS = 6 * 60_000;
 export function decideHousekeeping(view: View): Pick<Verdict, 'actions' | 'recheckAt'> {
   const actions: Action[] = [];
   let next = Number.POSITIVE_INFINITY;
-  for (const standing of view.standings) {
+  for (const standing of [...view.standings, ...view.twins]) {
     if (standing.state === 'Deleting') continue;
     const due = decideOne(view, standing);
     if (due.now && actions.length < MOST_ASKED_AT_ONCE) actions.push(actionFor(view, standing, due.now));

@@ -1,11 +1,15 @@
 import { pingEach } from './actions.ts';
+import { nextWaveAt } from './ask.ts';
+import { askAhead } from './ask-ahead.ts';
 import { ackDueAt } from './candidate-observation.ts';
 import { grantTo } from './grant.ts';
 import { decideOutcome, essentials } from './outcome.ts';
-import { isHeldBack, standingsIn } from './standing.ts';
+import { takeUpMs } from './record-writes.ts';
+import { isHeldBack, type Standing, standingsIn } from './standing.ts';
 import type { Instant } from './time.ts';
 import type { Verdict } from './verdict.ts';
 import type { HeldView } from './view.ts';
+import { ackDeadline, livenessExpiry } from './waiting.ts';
 
 /**
  * When a component starts, its candidates appear within a second or two, in any order. The first grant and its first
@@ -17,41 +21,68 @@ const ALL_STARTED_MS = 2000;
 const BEFORE_FIRST_LOOK_MS = 1600;
 const BETWEEN_REVISIONS_MS = 300;
 
+/** So long before a grant is given up on others are asked, in milliseconds: client-go's electors have taken theirs up by then. */
+const ASK_AHEAD_MS = 500;
+
 /**
- * A grant of ours that its holder has not taken up yet: nobody leads, so that a better candidate gets the Lease at once,
- * by a write that fails if the holder's first renewal comes before it (rule 12). Nobody has to yield, and age and name
- * count too.
+ * A grant that its holder has not taken up yet: nobody leads, so that a better candidate gets the Lease at once, by a write that
+ * fails if the holder's first renewal comes before it (rule 12). Nobody has to yield, and age and name count too. From when a
+ * holder that runs would have taken it up, any other candidate is better.
  */
 export function decideProvisional(view: HeldView): Verdict | undefined {
-  if (!view.tenure.isProvisional) return undefined;
-  // A holder that is held back got the Lease for want of anybody else.
+  const { tenure, input, at } = view;
+  if (!tenure.isProvisional) return undefined;
+  // A holder that is held back got the Lease for want of any other.
   const live = standingsIn(view.standings, 'Live').filter(
-    ({ candidate }) => !isHeldBack(view.input, candidate.name, view.at),
+    ({ candidate }) => !isHeldBack(input, candidate.name, at),
   );
-  const outcome = decideOutcome(essentials(live.map(({ candidate }) => candidate)));
-  if (outcome.kind !== 'leader' || outcome.leader.name === view.tenure.holder) return undefined;
+  const isLate = at >= takeUpBy(view);
+  const outcome = outcomeAmong(isLate ? live.filter(({ isHolder }) => !isHolder) : live);
+  if (outcome.kind !== 'leader' || outcome.leader.name === tenure.holder) return undefined;
   const revisableAt = nextRevisionAt(view);
-  if (view.at < revisableAt) return { reason: 'RevisionPending', recheckAt: [revisableAt] };
-  return { reason: 'GrantRevised', actions: grantTo(view, outcome.leader.name, outcome.strategy) };
+  if (at < revisableAt) return { reason: 'RevisionPending', recheckAt: [revisableAt] };
+  const revises = isLate ? 'holderLate' : 'holderWorse';
+  return { reason: 'GrantRevised', actions: grantTo(view, outcome.leader.name, outcome.strategy, revises) };
+}
+
+function outcomeAmong(standings: readonly Standing[]) {
+  return decideOutcome(essentials(standings.map(({ candidate }) => candidate)));
 }
 
 /**
- * Whoever has not taken its grant up after electionDuration, longer than client-go's elector takes to look, has to show
- * that it is there: a holder that died before it led is replaced at once, and not when the grant has run out.
+ * A grant that is not taken up in time goes to somebody else, if there is anybody: those who could lead are asked ahead of that.
+ * The holder is asked too, then: one that does not answer loses the Lease even if nobody else is there yet.
  */
-export function pingGrantee(view: HeldView, verdict: Verdict): Verdict {
-  const { record } = view.input.memory;
-  if (!view.tenure.isProvisional || !record) return verdict;
-  const askAt = record.since + view.input.settings.electionDurationMs;
-  if (view.at < askAt) return { ...verdict, recheckAt: [...(verdict.recheckAt ?? []), askAt] };
-  const grantee = view.standings.filter((standing) => standing.isHolder && !standing.isAlive);
-  const [ping] = grantee.flatMap(({ observation }) => observation.ping ?? []);
-  const isAsked = ping !== undefined && ping.sentAt >= askAt;
+export function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
+  const { tenure, input, at } = view;
+  if (!tenure.isProvisional || verdict.reason === 'GrantRevised') return verdict;
+  const giveUpAt = takeUpBy(view);
+  const askAt = giveUpAt - ASK_AHEAD_MS;
+  const holders = view.standings.filter(({ isHolder }) => isHolder);
+  const [ping] = holders.flatMap(({ observation }) => observation.ping ?? []);
+  // From then on its holder is known not to answer.
+  const silentAt = ping && ackDueAt(ping, input.settings);
+  if (at < askAt) return { ...verdict, recheckAt: [...(verdict.recheckAt ?? []), askAt, silentAt] };
+  const isAsked = ping !== undefined && ping.sentAt >= giveUpAt;
+  const grantee = holders.filter(({ isAlive }) => !isAlive);
+  const asked = at >= giveUpAt && !isAsked ? pingEach(view, grantee, 'expiry') : [];
+  const others = askAhead(view, Math.max(giveUpAt, at), tenure.holder);
   return {
     ...verdict,
-    actions: [...(verdict.actions ?? []), ...pingEach(view, isAsked ? [] : grantee, 'expiry')],
-    recheckAt: [...(verdict.recheckAt ?? []), ping && ackDueAt(ping, view.input.settings)],
+    actions: [...(verdict.actions ?? []), ...asked, ...others],
+    recheckAt: [
+      ...(verdict.recheckAt ?? []),
+      ...[giveUpAt, silentAt],
+      ...[ackDeadline(view), nextWaveAt(view), livenessExpiry(view)],
+    ],
+    isAsking: true,
   };
+}
+
+/** When a holder that runs has taken its grant up: by the server's answer to it or, of another replica's, by when it was seen. */
+function takeUpBy({ input: { memory, settings }, at }: HeldView): Instant {
+  const seenAt = memory.record?.since ?? at;
+  return memory.unrenewedGrant?.takeUpBy ?? seenAt + takeUpMs(settings.leaseDurationSeconds);
 }
 
 function nextRevisionAt({ input: { memory } }: HeldView): Instant {

@@ -154,7 +154,25 @@ function grantVerdict(view: VacantView, outcome: Extract<Outcome, { kind: 'leade
   if (reservation) {
     return { reason: awaiting(view), recheckAt: [reservation.until, livenessExpiry(view)] };
   }
-  return { reason: need, actions: grantTo(view, outcome.leader.name, outcome.strategy) };
+  const settlesAt = firstElectionSettlesAt(view);
+  if (view.at < settlesAt) {
+    return { reason: 'FirstElectionSettling', recheckAt: [settlesAt, livenessExpiry(view)] };
+  }
+  const revises = need === 'GrantRevised' ? 'holderLost' : undefined;
+  return { reason: need, actions: grantTo(view, outcome.leader.name, outcome.strategy, revises) };
+}
+
+/**
+ * When the first election of a Lease may be decided: the replicas of a program come up in any order, and the first of them would
+ * have to yield to the best at once. Those who were there long before this process are no reason to wait (rule 6).
+ */
+function firstElectionSettlesAt({ tenure, standings, input }: VacantView): Instant {
+  const { settleMs = 0 } = input.settings;
+  if (tenure.lease || input.memory.wasHeld || settleMs === 0) return Number.NEGATIVE_INFINITY;
+  const appeared = standingsIn(standings, 'Live', 'Awaiting', 'Idle').map(
+    ({ observation }) => observation.appearedAt,
+  );
+  return Math.min(Math.min(...appeared) + settleMs, Math.max(...appeared) + settleMs / 10);
 }
 
 function conflictVerdict(view: VacantView, conflict: string): Verdict {
@@ -176,25 +194,49 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
   };
 }
 
-/** Those held back may lead if nobody else can; everybody else is asked again, ever more rarely. */
+/**
+ * Those held back may lead if no other can, those first whose grants have lapsed least often, who are asked if they are not known to
+ * live. Everybody else is asked again, ever more rarely.
+ */
 function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
   const { standings, at } = view;
   const reserve = standings.filter(
     ({ state, isAlive, candidate, observation }) =>
-      isAlive &&
-      (state === 'Lapsed' ||
-        (state === 'Withdrawn' && hasAnsweredSince(observation, withdrawnAt(view, candidate.name)))),
+      state === 'Lapsed' ||
+      (state === 'Withdrawn' && isAlive && hasAnsweredSince(observation, withdrawnAt(view, candidate.name))),
   );
-  const outcome = decideOutcome([...view.live, ...reserve.map(({ candidate }) => candidate)]);
-  if (outcome.kind === 'leader') return grantVerdict(view, outcome);
+  const lapsesOf = ({ candidate }: Standing) => view.input.memory.lapses.get(candidate.name)?.count ?? 0;
+  const fewest = Math.min(...reserve.map(lapsesOf));
+  const first = reserve.filter((standing) => lapsesOf(standing) === fewest);
+  if (first.length > 0 && !first.some(({ isAlive }) => isAlive)) return decideAskingHeldBack(view, first);
+  const alive = reserve.filter(({ isAlive }) => isAlive);
+  for (const some of [first.filter(({ isAlive }) => isAlive), alive]) {
+    const outcome = decideOutcome([...view.live, ...some.map(({ candidate }) => candidate)]);
+    if (outcome.kind === 'leader') return grantVerdict(view, outcome);
+  }
   return {
     reason: view.outcome.kind === 'noneElectable' ? 'NoElectableCandidates' : 'NoLiveCandidates',
     actions: [
       ...pingEach(view, withdrawnUnasked(view), 'election'),
       ...pingEach(view, isRoundDue ? reviveSome(view) : [], 'revival'),
     ],
-    recheckAt: [isRoundDue ? at + roundBackoffMs(view, 1) : nextRoundAt(view), reinstatementTime(view)],
+    recheckAt: [
+      isRoundDue ? at + roundBackoffMs(view, 1) : nextRoundAt(view),
+      ...[reinstatementTime(view), livenessExpiry(view)],
+    ],
     isRound: isRoundDue,
+  };
+}
+
+function decideAskingHeldBack(view: VacantView, heldBack: readonly Standing[]): Verdict {
+  const answersDue = heldBack.flatMap(({ observation: { ping } }) =>
+    ping && ping.ackedAt === undefined ? [ackDueAt(ping, view.input.settings)] : [],
+  );
+  return {
+    reason: 'AwaitingAcks',
+    actions: pingEach(view, whomToAsk(view, heldBack), 'election'),
+    recheckAt: [...answersDue, nextWaveAt(view), reinstatementTime(view)],
+    isAsking: true,
   };
 }
 

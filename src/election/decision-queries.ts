@@ -9,7 +9,7 @@ export function isLeaseWrite(action: Action): action is LeaseWrite {
 }
 
 /** The grant that an action makes, if it makes one. */
-export function grantIn(action: Action): (Grant & { readonly leaseDurationSeconds: number }) | undefined {
+export function grantIn(action: Action): Grant | undefined {
   if (action.kind === 'CreateLease') return action.grant;
   return action.kind === 'UpdateLease' && action.change.kind === 'grant' ? action.change.grant : undefined;
 }

@@ -31,7 +31,7 @@ export interface CreateLease {
   /** Annotations that keep the same, where the server drops fields (rule 14). */
   readonly notes?: NotesChange;
   /** Undefined for a third-party strategy: the Lease is made without a holder. */
-  readonly grant: (Grant & { readonly leaseDurationSeconds: number }) | undefined;
+  readonly grant: Grant | undefined;
 }
 
 /** Changes fields of a Lease, and no others. Unless `resourceVersion` is still the Lease's, nothing is written. */
@@ -49,7 +49,7 @@ export type LeaseChange =
   /** holderIdentity, acquireTime, renewTime, leaseDurationSeconds, leaseTransitions, strategy; preferredHolder removed. */
   | {
       readonly kind: 'grant';
-      readonly grant: Grant & { readonly leaseDurationSeconds: number };
+      readonly grant: Grant;
       readonly leaseTransitions: number;
       readonly strategy: string;
     }

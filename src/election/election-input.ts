@@ -17,6 +17,11 @@ export interface ElectionInput {
   readonly memory: LeaseMemory;
   /** The candidates whose leaseName is the Lease's name, in its namespace; in any order. */
   readonly candidates: readonly ObservedCandidate[];
+  /**
+   * Of two candidates of one name, from two sources, the other one than that among `candidates`: it takes no part (rule 13), and
+   * is pinged together with it.
+   */
+  readonly twins?: readonly ObservedCandidate[] | undefined;
   /** Until when candidates may be out of sight, as a source that had some is served no more (rule 13). */
   readonly hiddenUntil?: Instant | undefined;
   /** Whether the server drops strategy and preferredHolder, by its last answer (rule 14); undefined before the first one. */

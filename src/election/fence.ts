@@ -1,8 +1,9 @@
 import { updateLease } from './actions.ts';
+import { reservationFor } from './beliefs.ts';
 import type { LeaseChange } from './decision.ts';
 import { transitionsTo } from './grant.ts';
 import { FENCE } from './group.ts';
-import { believesUntil } from './lease-memory.ts';
+import { expiryOf } from './lease-memory.ts';
 import type { Standing } from './standing.ts';
 import type { Verdict } from './verdict.ts';
 import type { HeldView } from './view.ts';
@@ -33,12 +34,12 @@ export function decideUnaware(view: HeldView, preferred: Standing, strategy: str
 
 /** To every elector the Lease is somebody else's, until later than anybody can believe in it who has held it before. */
 function fence({ at, now, input, tenure: { lease } }: HeldView): LeaseChange {
-  const { record, reservation } = input.memory;
-  const believedUntil = Math.max(believesUntil(input.memory), reservation?.until ?? at);
+  const { record, beliefs } = input.memory;
+  const believedUntil = Math.max(expiryOf(input.memory), reservationFor(beliefs, at)?.until ?? at);
   return {
     kind: 'fence',
     renewTime: now.wall,
-    leaseDurationSeconds: Math.ceil(Math.max(record?.beliefMs ?? 0, believedUntil - at) / 1000),
+    leaseDurationSeconds: Math.ceil(Math.max(record?.durationMs ?? 0, believedUntil - at) / 1000),
     leaseTransitions: transitionsTo(FENCE, lease),
   };
 }

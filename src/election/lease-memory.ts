@@ -1,3 +1,5 @@
+import { type Belief, type Beliefs, beliefOf, leadsUntil, reservationFor } from './beliefs.ts';
+import type { Lease } from './model.ts';
 import type { Instant, MicroTime } from './time.ts';
 
 /** The part of a Lease that a holder renews: while it stays the same, the holder has not been heard of. */
@@ -6,23 +8,14 @@ export interface HolderRecord {
   readonly holder: string;
   readonly renewTime: MicroTime | undefined;
   readonly leaseDurationSeconds: number | undefined;
+  readonly leaseTransitions: number;
+  /** Another holder may have led under the same leaseTransitions. */
+  readonly isNumberShared?: true;
+  readonly preferredHolder: string | undefined;
   /** Since when this process has seen exactly this record. */
   readonly since: Instant;
-  /** How long from `since` the holder may believe that it leads, in milliseconds (rule 8). */
-  readonly beliefMs: number;
-}
-
-/**
- * A Lease that lost its holder's record in a way that does not prove that the holder knows: it stays that holder's for a
- * while. It outlives a grant to that same holder, which may be shorter than what the holder believes in.
- */
-export interface Reservation {
-  /** Who may believe in it for longest; undefined: it is known to be somebody else than whoever released it. */
-  readonly holder: string | undefined;
-  readonly from: Instant;
-  readonly until: Instant;
-  /** Until when others than `holder` may believe in the Lease: it was taken from one after the other. */
-  readonly othersUntil: Instant;
+  /** How long from `since` the record lasts, in milliseconds. */
+  readonly durationMs: number;
 }
 
 /** A holder that is asked to give way by a note, and since when this process has seen that. */
@@ -43,30 +36,30 @@ export interface Attempts {
 /** What this process remembers of one Lease, beyond what the Lease itself says. Immutable; the functions give the next. */
 export interface LeaseMemory {
   readonly record: HolderRecord | undefined;
-  readonly reservation: Reservation | undefined;
+  /** Whether the Lease was ever seen to have a holder. */
+  readonly wasHeld: boolean;
+  /** The preferredHolder for which the last holder has released the Lease, until that is granted. */
+  readonly yieldedTo: string | undefined;
+  /** What those may believe that have led, or may have (rule 8). */
+  readonly beliefs: Beliefs;
   /** By holder, when it last released the Lease, in the order of the releases; of the last two hours, and a hundred at most (rules 1 and 3). */
   readonly withdrawals: ReadonlyMap<string, Instant>;
   /** A grant of ours that was sent; until it is answered, or seen, it may or may not have been written. */
   readonly grantOnItsWay: Grant | undefined;
   /**
-   * Our last grant, until its holder renews it. It goes by the resourceVersion that the grant was given: a holder whose clock
-   * differs from ours may renew it with the very renewTime that we wrote.
+   * A grant of ours that was neither seen nor answered, and what its holder may believe: if it was written, and as it was before.
    */
-  readonly unrenewedGrant:
-    | { readonly holder: string; readonly renewTime: MicroTime; readonly resourceVersion: string }
+  readonly supposedGrant:
+    | { readonly grant: Grant; readonly belief: Belief; readonly before: Belief | undefined }
     | undefined;
+  /** Our last grant, until its holder renews it. */
+  readonly unrenewedGrant: UnrenewedGrant | undefined;
   /** Grants of ours that each replaced the one before it, the last one among them, and since when (rule 12). */
   readonly grantSeries: { readonly count: number; readonly since: Instant };
-  /**
-   * Who was last seen to hold the Lease by more than a grant of ours that nobody took up, and for how long it believed in
-   * its record, in milliseconds; undefined once it has released the Lease, or somebody else was given it. It may wake up
-   * late and release what it finds.
-   */
-  readonly leader: { readonly holder: string; readonly beliefMs: number } | undefined;
-  /** Until when a release may be the work of the leader whose Lease a grant by expiry gave away (rule 8). */
-  readonly releaseDoubtedUntil: Instant;
-  /** Grants that ran out without ever being renewed, in a row, by holder (rule 7). */
+  /** Grants that were not taken up, in a row, by holder (rule 7). */
   readonly lapses: ReadonlyMap<string, Attempts>;
+  /** The same of the Lease, whatever its holders were called: since any of them has taken a grant up. */
+  readonly lapsesOfLease: Attempts;
   /** What we last wrote beside the current holder, to notice when its renewals wipe it. */
   readonly written: { readonly preferredHolder?: string; readonly strategy?: string };
   /** Set while the holder is asked to give way by a note alone, which it may know nothing of (rule 14). */
@@ -85,6 +78,22 @@ export interface LeaseMemory {
   readonly askingSince: Instant | undefined;
 }
 
+/** A grant of ours that its holder has not renewed, as far as this process has seen (rule 12). */
+export interface UnrenewedGrant {
+  readonly holder: string;
+  readonly renewTime: MicroTime;
+  /**
+   * What the grant was given by the server: a holder whose clock differs from ours may renew the Lease with the very renewTime
+   * that we wrote.
+   */
+  readonly resourceVersion: string;
+  /** In seconds. */
+  readonly leaseDurationSeconds: number;
+  /** When a holder that runs has taken it up (rule 12). */
+  readonly takeUpBy: Instant;
+  readonly isPreemption: boolean;
+}
+
 /** What a grant means for those who held the Lease before; known when it is decided. */
 export interface Grant {
   readonly holder: string;
@@ -92,10 +101,14 @@ export interface Grant {
   readonly renewTime: MicroTime;
   /** Who had the Lease before. */
   readonly former: string | undefined;
-  /** Set when `former` let a grant run out without ever renewing it: it has never led by it. */
+  /** In seconds. */
+  readonly leaseDurationSeconds: number;
+  /** Set when `former` has not taken its grant up, in time or at all: it has never led by it. */
   readonly hasFormerLapsed: boolean;
   /** Set when it replaces a grant that `former` has not renewed, nor let run out, and why (rule 12). */
-  readonly revises: 'holderLost' | 'holderWorse' | undefined;
+  readonly revises: 'holderLost' | 'holderWorse' | 'holderLate' | undefined;
+  /** Set when `holder` may still believe in an earlier record of its own: the grant gives it its Lease back (rule 8). */
+  readonly isReturn?: true;
   /** Set when the new holder was the preferredHolder. */
   readonly isPreemption: boolean;
   /** Set when another was the preferredHolder, by our doing, and has fallen silent or gone since. */
@@ -107,14 +120,16 @@ export const NO_ATTEMPTS: Attempts = { count: 0, lastAt: Number.NEGATIVE_INFINIT
 /** What is remembered of a Lease never seen before. */
 export const noMemory: LeaseMemory = {
   record: undefined,
-  reservation: undefined,
+  wasHeld: false,
+  yieldedTo: undefined,
+  beliefs: [],
   withdrawals: new Map(),
   grantOnItsWay: undefined,
+  supposedGrant: undefined,
   unrenewedGrant: undefined,
   grantSeries: { count: 0, since: Number.NEGATIVE_INFINITY },
-  leader: undefined,
-  releaseDoubtedUntil: Number.NEGATIVE_INFINITY,
   lapses: new Map(),
+  lapsesOfLease: NO_ATTEMPTS,
   written: {},
   noted: undefined,
   ignoredWrites: NO_ATTEMPTS,
@@ -126,29 +141,26 @@ export const noMemory: LeaseMemory = {
   askingSince: undefined,
 };
 
-/** Until when the holder of `memory.record` may believe in it. */
-export function believesUntil({ record, reservation }: LeaseMemory): Instant {
+/** Until when the holder of `memory.record` may lead, be it by an earlier record of its own. */
+export function expiryOf({ record, beliefs }: LeaseMemory): Instant {
   if (!record) return Number.NEGATIVE_INFINITY;
-  const until = record.since + record.beliefMs;
-  return reservation?.holder === record.holder ? Math.max(until, reservation.until) : until;
-}
-
-/** True when the Lease is as our last grant left it: its holder has never renewed it. */
-export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory): boolean {
-  return (
-    record !== undefined &&
-    record.holder === unrenewedGrant?.holder &&
-    record.renewTime === unrenewedGrant.renewTime
-  );
+  const belief = beliefOf(beliefs, record.holder);
+  return Math.max(record.since + record.durationMs, belief ? leadsUntil(belief) : Number.NEGATIVE_INFINITY);
 }
 
 /**
- * True while nobody leads by the Lease's record: it is a grant of ours that its holder has never renewed, and nothing
- * that the holder had before it can still make it believe that it leads (rules 8 and 12).
+ * True when the Lease is as it was granted, by us or by what field ownership says of another replica: its holder has never
+ * renewed it.
  */
-export function isProvisional(memory: LeaseMemory, at: Instant): boolean {
-  const { record, reservation } = memory;
-  return (
-    isGrantUnrenewed(memory) && !(reservation?.holder === record?.holder && at < (reservation?.until ?? at))
-  );
+export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease: Lease | undefined): boolean {
+  if (record === undefined || record.holder === '') return false;
+  if (lease?.isUnrenewedGrant && lease.holderIdentity === record.holder) return true;
+  return record.holder === unrenewedGrant?.holder && record.renewTime === unrenewedGrant.renewTime;
+}
+
+/**
+ * True while no one leads by the Lease's record, or by an earlier one: its holder has not taken the grant up (rules 8 and 12).
+ */
+export function isProvisional(memory: LeaseMemory, lease: Lease, at: Instant): boolean {
+  return isGrantUnrenewed(memory, lease) && reservationFor(memory.beliefs, at) === undefined;
 }

@@ -78,6 +78,17 @@ export interface Lease {
   readonly renewTime: MicroTime | undefined;
   /** True when the server's field ownership says that a participant of this project has emptied it: nobody else's, ever. */
   readonly isReleasedByParticipant?: true;
+  /** True when field ownership says that whoever wrote `holderIdentity` wrote `acquireTime`, too. */
+  readonly isAcquireTimeHolders?: true;
+  /** True when field ownership says that a coordinator or whoever wrote `renewTime` wrote `leaseDurationSeconds`. */
+  readonly isDurationHolders?: true;
+  /** True when field ownership says that a participant of this project wrote `renewTime`. */
+  readonly isRenewedByParticipant?: true;
+  /**
+   * True when field ownership says that the Lease stands as a coordinator of this program has granted it, and its holder has
+   * never led before: it has not taken the grant up (rule 12).
+   */
+  readonly isUnrenewedGrant?: true;
 }
 
 /** Durations that shape every election; all have defaults in the configuration. */
@@ -86,6 +97,11 @@ export interface ElectionSettings {
   readonly electionDurationMs: number;
   /** leaseDurationSeconds of a Lease that is granted, and of one that has a holder but names no duration. */
   readonly leaseDurationSeconds: number;
+  /**
+   * For how long after the first candidate of a Lease has appeared others are waited for, in milliseconds; a tenth of that
+   * after the last one. 0 or absent: the first candidate gets the Lease at once (rule 6).
+   */
+  readonly settleMs?: number;
   /** How long after its last renewal a candidate is valid, in milliseconds. */
   readonly candidateValidityMs: number;
   /** How long after its last renewal a candidate that answers nobody is deleted, in milliseconds. */

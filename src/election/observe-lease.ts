@@ -1,35 +1,87 @@
-import { FENCE } from './group.ts';
 import {
-  believesUntil,
-  type HolderRecord,
-  type LeaseMemory,
-  NO_ATTEMPTS,
-  type Reservation,
-} from './lease-memory.ts';
+  type Belief,
+  beliefOf,
+  disturbsUntil,
+  leadsUntil,
+  mayBeDisturbed,
+  UNKNOWN_HOLDER,
+  USUAL_DURATION_MS,
+  withBelief,
+  withoutBelief,
+} from './beliefs.ts';
+import { FENCE } from './group.ts';
+import { type Grant, type HolderRecord, type LeaseMemory, NO_ATTEMPTS } from './lease-memory.ts';
 import type { ElectionSettings, Lease } from './model.ts';
 import { recordGrant, recordIgnoredWrite } from './record-writes.ts';
 import type { Instant, Now } from './time.ts';
 
 /** A release of longer ago says nothing about a candidate any more that its silence would not say by then. */
 const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
-/** Whoever may write a Lease may release it under thousands of names: that must cost nobody else memory or time. */
+/** A writer may release a Lease under thousands of names: that must cost no other Lease memory or time. */
 const MOST_WITHDRAWALS = 100;
 
-/** The memory after seeing `lease` at `now`; undefined when the Lease was seen to be gone. */
+/**
+ * Returns the memory after seeing `lease` at `now`; undefined: the Lease was seen to be gone. `isListed` where a list has shown it,
+ * and what was since the last sight is not known.
+ */
 export function observeLease(
   memory: LeaseMemory,
   lease: Lease | undefined,
-  { monotonic }: Now,
+  { monotonic: at }: Now,
   settings: ElectionSettings,
+  isListed = false,
 ): LeaseMemory {
-  if (!lease) return observe(memory, lease, monotonic, settings);
-  const told = recognizeGrant(memory, lease, monotonic);
-  return observe(noticeRenewal(told, lease), lease, monotonic, settings);
+  if (!lease) return observeDeletion(memory, at);
+  const recognized = recognizeGrant(memory, lease, at);
+  const isOwnGrant = recognized.unrenewedGrant?.holder === lease.holderIdentity;
+  const told = noticeNote(noticeWipedFields(noticeRenewal(recognized, lease, at), lease, at), lease, at);
+  const { record } = told;
+  const holder = lease.holderIdentity ?? '';
+  const isUnchanged =
+    record?.leaseUid === lease.uid &&
+    record.holder === holder &&
+    record.renewTime === lease.renewTime &&
+    record.leaseDurationSeconds === lease.leaseDurationSeconds;
+  if (isUnchanged) return withOtherFields(told, lease);
+  const written = recordOf(lease, holder, at, settings);
+  if (holder === '') return observeEmptied(told, lease, written, isListed);
+  return observeHeld(told, lease, written, isOwnGrant, isListed);
 }
 
-/** Whoever has changed a Lease since we granted it may have been its holder, however alike it looks. */
-function noticeRenewal(memory: LeaseMemory, lease: Lease): LeaseMemory {
-  const { unrenewedGrant, record } = memory;
+function withOtherFields(memory: LeaseMemory, { leaseTransitions, preferredHolder }: Lease): LeaseMemory {
+  const { record } = memory;
+  const isSame = record?.leaseTransitions === leaseTransitions && record.preferredHolder === preferredHolder;
+  return record && !isSame ? { ...memory, record: { ...record, leaseTransitions, preferredHolder } } : memory;
+}
+
+/** Recognizes a grant of ours that the watch shows before the server's answer to it arrives, or instead of that. */
+function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
+  const { grantOnItsWay, supposedGrant } = memory;
+  const isSeen = (grant: Grant | undefined): grant is Grant =>
+    grant !== undefined && grant.holder === lease.holderIdentity && grant.renewTime === lease.renewTime;
+  if (isSeen(grantOnItsWay)) return recordGrant(memory, grantOnItsWay, lease.resourceVersion, at);
+  const grant = supposedGrant?.grant;
+  // Field ownership says that it was not taken up.
+  if (!isSeen(grant) || !lease.isUnrenewedGrant) return memory;
+  return recordGrant(withoutSupposedGrant(memory), grant, lease.resourceVersion, at);
+}
+
+/** The memory without what the holder of a grant might have made of it, unless something else was seen of that holder since. */
+export function withoutSupposedGrant(memory: LeaseMemory): LeaseMemory {
+  const { supposedGrant, beliefs } = memory;
+  if (!supposedGrant) return memory;
+  const { belief, before, grant } = supposedGrant;
+  const next = { ...memory, supposedGrant: undefined };
+  if (!beliefs.includes(belief)) return next;
+  const restored = before
+    ? withBelief(beliefs, before, before.renewedAt)
+    : withoutBelief(beliefs, grant.holder);
+  return { ...next, beliefs: restored };
+}
+
+/** Any change of a Lease since we granted it may be its holder's renewal, however alike it looks. */
+function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
+  const { unrenewedGrant, record, beliefs } = memory;
   if (
     !unrenewedGrant ||
     unrenewedGrant.holder !== lease.holderIdentity ||
@@ -38,57 +90,266 @@ function noticeRenewal(memory: LeaseMemory, lease: Lease): LeaseMemory {
     return memory;
   }
   const { holder } = unrenewedGrant;
-  const leader = record?.holder === holder ? { holder, beliefMs: record.beliefMs } : memory.leader;
-  return { ...memory, unrenewedGrant: undefined, leader };
+  const belief = record?.holder === holder && beliefIn(lease, at, record.durationMs, true);
+  return {
+    ...memory,
+    unrenewedGrant: undefined,
+    beliefs: belief ? withBelief(beliefs, belief, at) : beliefs,
+  };
 }
 
-/** A grant of ours that the watch shows before the server's answer to it arrives, or instead of that. */
-function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
-  const { grantOnItsWay } = memory;
-  const isSeen =
-    grantOnItsWay?.holder === lease.holderIdentity && grantOnItsWay?.renewTime === lease.renewTime;
-  return grantOnItsWay && isSeen ? recordGrant(memory, grantOnItsWay, lease.resourceVersion, at) : memory;
+/** The holder of a deleted Lease may have renewed it, unseen, right before: its time counts from now (rule 8). */
+function observeDeletion(memory: LeaseMemory, at: Instant): LeaseMemory {
+  const { record, unrenewedGrant } = memory;
+  // A grant that was answered has replaced the record that was seen last.
+  const isReplaced = unrenewedGrant !== undefined && unrenewedGrant.holder !== record?.holder;
+  const supposed = supposeGrants(memory, undefined, at);
+  if (!record) return supposed;
+  return {
+    ...(isReplaced ? supposed : withLoss(supposed, at, 'perhaps')),
+    record: undefined,
+    unrenewedGrant: undefined,
+  };
 }
 
-function observe(
+/**
+ * Returns the memory of a Lease that was made, as the server has answered, but was not seen since: it is gone, most likely. If the
+ * grant by which it was made is ours, that is known to have been the last one.
+ */
+export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
+  const supposed = supposeGrants(memory, undefined, at);
+  return supposed === memory ? withUnknown(memory, at, at) : supposed;
+}
+
+/**
+ * A grant of ours that was never seen, as the Lease is another's, or gone, may have been taken up meanwhile, and be renewed for
+ * `unseenMs` more before its end is seen. If the server refuses it after all, that is forgotten.
+ */
+export function supposeGrants(
   memory: LeaseMemory,
-  lease: Lease | undefined,
-  monotonic: Instant,
-  settings: ElectionSettings,
+  holder: string | undefined,
+  at: Instant,
+  unseenMs = 0,
 ): LeaseMemory {
-  const { record } = memory;
-  if (!lease)
-    return record ? { ...memory, reservation: beliefsIn(memory, monotonic), record: undefined } : memory;
+  const { unrenewedGrant, grantOnItsWay, supposedGrant, record } = memory;
+  const isUnseen = unrenewedGrant && unrenewedGrant.holder !== record?.holder;
+  let next = memory;
+  if (isUnseen && unrenewedGrant.holder !== holder)
+    next = { ...next, beliefs: withBelief(next.beliefs, supposedBelief(next, unrenewedGrant, at), at) };
+  // One that was supposed before may have been renewed until now.
+  const grant = grantOnItsWay ?? supposedGrant?.grant;
+  if (grant && grant.holder !== holder) {
+    const before = grantOnItsWay ? beliefOf(next.beliefs, grant.holder) : supposedGrant?.before;
+    const supposed = supposedBelief(next, grant, at);
+    const belief = { ...supposed, renewedAt: at + unseenMs };
+    const beliefs = withBelief(next.beliefs, belief, at);
+    next = { ...next, beliefs, grantOnItsWay: undefined, supposedGrant: { grant, belief, before } };
+  }
+  return isUnseen ? { ...next, unrenewedGrant: undefined } : next;
+}
 
-  const holder = lease.holderIdentity ?? '';
-  const isUnchanged =
-    record?.leaseUid === lease.uid &&
-    record.holder === holder &&
-    record.renewTime === lease.renewTime &&
-    record.leaseDurationSeconds === lease.leaseDurationSeconds;
-  const seen = noticeNote(noticeWipedFields(memory, lease, monotonic), lease, monotonic);
-  if (isUnchanged) return seen;
+function supposedBelief(
+  { beliefs }: LeaseMemory,
+  { holder, leaseDurationSeconds }: { readonly holder: string; readonly leaseDurationSeconds: number },
+  at: Instant,
+): Belief {
+  const durationMs = Math.max(leaseDurationSeconds * 1000, USUAL_DURATION_MS);
+  // An answer since the first of several attempts is good enough.
+  const lostAt = beliefOf(beliefs, holder)?.lostAt ?? at;
+  return { holder, renewedAt: at, durationMs, isOwnDuration: false, isParticipant: false, lostAt };
+}
 
-  const written = recordOf(lease, holder, monotonic, settings);
-  const next: LeaseMemory = { ...seen, record: written };
-  if (holder !== '') return settleHolder(next, memory, lease, written);
+/** A Lease whose holder is gone from it: released, or emptied by somebody else. */
+function observeEmptied(
+  memory: LeaseMemory,
+  lease: Lease,
+  written: HolderRecord,
+  isListed: boolean,
+): LeaseMemory {
+  const { record, beliefs } = memory;
+  const { since: at } = written;
+  const next = { ...supposeGrants(memory, undefined, at), record: written };
   if (!record || record.holder === '') return next;
+  const isSameLease = record.leaseUid === lease.uid;
   const isRelease =
-    record.leaseUid === lease.uid &&
+    isSameLease &&
     record.renewTime !== lease.renewTime &&
     lease.leaseDurationSeconds === 1 &&
-    // Nobody is there to release a fence: whoever does wakes up late.
+    // A fence has no holder that could release it: that is a former holder's doing.
     record.holder !== FENCE;
-  if (!isRelease) return { ...next, reservation: beliefsIn(withUnseenRenewal(memory, written), monotonic) };
-  // A participant empties nobody's Lease but its own, on the state in which it was its own (rule 15).
-  const isDoubted = monotonic < memory.releaseDoubtedUntil && !lease.isReleasedByParticipant;
-  if (isDoubted) return { ...next, reservation: beliefsIn(memory, monotonic) };
+  // Another number: it was granted to a holder that was never seen, or is released by one that held it before.
+  const isNumbersOwn = lease.leaseTransitions === record.leaseTransitions;
+  const isBelieved =
+    // A participant empties no Lease but its own, on the state in which it was its own (rule 15).
+    lease.isReleasedByParticipant ||
+    // What a list shows was written at any time since the last record was seen.
+    (isNumbersOwn && !mayBeDisturbed(beliefs, record.holder, isListed ? record.since : at));
+  if (isRelease && isBelieved) {
+    return {
+      ...next,
+      yieldedTo: record.preferredHolder,
+      beliefs: withoutBelief(next.beliefs, record.holder),
+      withdrawals: withWithdrawal(memory.withdrawals, record.holder, at),
+    };
+  }
+  // Another renewTime than was seen last may be the holder's own, from when no watch could tell.
+  const isRenewed = !isSameLease || record.renewTime !== lease.renewTime;
+  const lost = withLoss({ ...next, record }, at, isRenewed ? 'perhaps' : 'no', written.durationMs);
+  if (!isSameLease || lease.leaseTransitions <= record.leaseTransitions) return { ...lost, record: written };
+  const durationMs = Math.max(USUAL_DURATION_MS, written.durationMs, record.durationMs);
+  return { ...withUnknown(lost, at, at, durationMs), record: written };
+}
+
+/** The memory with a former holder that was never seen, and has renewed at `renewedAt` for the last time. */
+export function withUnknown(
+  memory: LeaseMemory,
+  at: Instant,
+  renewedAt: Instant,
+  durationMs = USUAL_DURATION_MS,
+): LeaseMemory {
+  const belief: Belief = {
+    holder: UNKNOWN_HOLDER,
+    ...{ renewedAt, durationMs, isOwnDuration: true, isParticipant: false, lostAt: at },
+  };
+  const known = beliefOf(memory.beliefs, UNKNOWN_HOLDER);
+  if (known && disturbsUntil(known) >= disturbsUntil(belief)) return memory;
+  return { ...memory, beliefs: withBelief(memory.beliefs, belief, at) };
+}
+
+/** A Lease with a new record, of a holder. */
+function observeHeld(
+  memory: LeaseMemory,
+  lease: Lease,
+  written: HolderRecord,
+  isOwnGrant: boolean,
+  isListed: boolean,
+): LeaseMemory {
+  const { unrenewedGrant, lapses, record: former } = memory;
+  const { holder, since: at } = written;
+  const isSameHolder = former?.holder === holder;
+  const isSameLease = former?.leaseUid === lease.uid;
+  const isAsGranted = unrenewedGrant?.holder === holder && unrenewedGrant.renewTime === lease.renewTime;
+  // Every coordinator but the built-in writes acquireTime with a grant, and no renewal moves it.
+  const isAcquired = lease.acquireTime !== undefined && lease.acquireTime === lease.renewTime;
+  // Nor does one remove renewTime.
+  const isRenewed = lease.renewTime !== undefined && former?.renewTime !== lease.renewTime;
+  const isRenewal = isSameHolder && isSameLease && isRenewed && !isAcquired && !isAsGranted;
+  const isTakenUp = isRenewal || (isOwnGrant && !isAsGranted);
+  let next = memory;
+  if (!isAsGranted && !isTakenUp) {
+    next = supposeGrants(memory, holder, at);
+    if (!isSameHolder || !isSameLease)
+      next = withLoss(next, at, lease.isUnrenewedGrant ? 'before' : 'perhaps', written.durationMs);
+  }
+  if (!isAsGranted) next = withUnseenHolder(next, lease, at, isOwnGrant);
+  const belief = isAsGranted ? undefined : holderBelief(next, lease, written, isTakenUp, isListed);
   return {
     ...next,
-    leader: undefined,
-    reservation: withoutHolder(memory.reservation, record.holder, monotonic),
-    withdrawals: withWithdrawal(memory.withdrawals, record.holder, monotonic),
+    record: hasSharedNumber(former, written) ? { ...written, isNumberShared: true } : written,
+    wasHeld: true,
+    yieldedTo: undefined,
+    beliefs: belief ? withBelief(next.beliefs, belief, at) : next.beliefs,
+    unrenewedGrant: isAsGranted ? unrenewedGrant : undefined,
+    // Only a renewal by the holder itself proves that it has taken the grant up.
+    lapses: isTakenUp && lapses.has(holder) ? without(lapses, holder) : lapses,
+    lapsesOfLease: isTakenUp ? NO_ATTEMPTS : memory.lapsesOfLease,
+    written: isSameHolder ? memory.written : {},
+    ignoredWrites: isSameHolder ? memory.ignoredWrites : NO_ATTEMPTS,
+    rounds: isSameHolder ? memory.rounds : NO_ATTEMPTS,
+    conflict: isSameHolder ? memory.conflict : undefined,
   };
+}
+
+/** Whether somebody has put itself into the Lease without counting a transition: another may have led under that number. */
+function hasSharedNumber(former: HolderRecord | undefined, record: HolderRecord): boolean {
+  if (former?.leaseUid !== record.leaseUid || record.leaseTransitions > former.leaseTransitions) return false;
+  return former.holder === record.holder ? former.isNumberShared === true : true;
+}
+
+/** Where leaseTransitions has grown by more than what is seen, another held the Lease meanwhile, and may sleep. */
+function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnGrant: boolean): LeaseMemory {
+  const { record } = memory;
+  const grown = record ? lease.leaseTransitions - record.leaseTransitions : 0;
+  // A coordinator's own write is one transition, and a participant's first renewal may be another (rule 15).
+  const isCoordinators = isOwnGrant || lease.isUnrenewedGrant || lease.holderIdentity === FENCE;
+  if (grown <= Number(isCoordinators) + Number(lease.isRenewedByParticipant ?? false)) return memory;
+  return withUnknown(memory, at, lease.isUnrenewedGrant ? at - USUAL_DURATION_MS : at);
+}
+
+/** What the holder of a new record may believe; undefined where it is not known to have done anything. */
+function holderBelief(
+  { record: former, beliefs }: LeaseMemory,
+  lease: Lease,
+  { holder, since: at, durationMs }: HolderRecord,
+  isTakenUp: boolean,
+  isListed: boolean,
+): Belief | undefined {
+  const known = beliefOf(beliefs, holder);
+  if (holder === FENCE) {
+    const longestMs = Math.max(durationMs, known?.durationMs ?? 0);
+    return { ...beliefIn(lease, at, longestMs, true), isParticipant: true };
+  }
+  const isEdited = former?.holder === holder && former.leaseUid === lease.uid && !isTakenUp;
+  if (isEdited && known && former.renewTime === lease.renewTime) return known;
+  if (lease.isUnrenewedGrant) return known;
+  const isOwnDuration =
+    isTakenUp ||
+    lease.isRenewedByParticipant === true ||
+    (lease.acquireTime !== undefined && lease.acquireTime !== lease.renewTime);
+  // A shorter duration counts from the second time it is seen: the first may be somebody else's doing.
+  // Then the longer one has begun to run out.
+  const isRepeated = isTakenUp && former?.holder === holder && former.durationMs === durationMs;
+  // A list may show the first renewal as somebody else has shortened it since.
+  const unknownMs = isListed && !lease.isDurationHolders ? USUAL_DURATION_MS : 0;
+  const knownMs = known === undefined ? unknownMs : isRepeated ? leadsUntil(known) - at : known.durationMs;
+  return beliefIn(lease, at, Math.max(durationMs, knownMs), isOwnDuration);
+}
+
+function beliefIn(lease: Lease, renewedAt: Instant, durationMs: number, isOwnDuration: boolean): Belief {
+  const isParticipant = lease.isRenewedByParticipant ?? false;
+  const holder = lease.holderIdentity ?? UNKNOWN_HOLDER;
+  return { holder, renewedAt, durationMs, isOwnDuration, isParticipant, lostAt: undefined };
+}
+
+/**
+ * The memory once the holder of its record has lost the Lease otherwise than by releasing it. `hasRenewed` since it was last seen:
+ * `perhaps`, no watch could tell, and then for what stands in the Lease by now, `leastMs`; `no`; `before`: a coordinator has seen
+ * all its time pass since.
+ */
+function withLoss(
+  memory: LeaseMemory,
+  at: Instant,
+  hasRenewed: 'perhaps' | 'before' | 'no',
+  leastMs = 0,
+): LeaseMemory {
+  const { record, beliefs } = memory;
+  if (!record || record.holder === '') return memory;
+  const { holder, since } = record;
+  const known = beliefOf(beliefs, holder);
+  const { isOwnDuration = false, isParticipant = false } = known ?? {};
+  const seenMs = Math.max(record.durationMs, known?.durationMs ?? 0);
+  if (holder === FENCE) {
+    const fence = {
+      holder,
+      renewedAt: since,
+      durationMs: seenMs,
+      isOwnDuration,
+      isParticipant: true,
+      lostAt: at,
+    };
+    return { ...memory, beliefs: withBelief(beliefs, fence, at) };
+  }
+  // A holder that was only seen to be granted the Lease renews it for a duration of its own.
+  const unseenMs = isOwnDuration ? leastMs : Math.max(leastMs, USUAL_DURATION_MS);
+  const durationMs = hasRenewed === 'no' ? seenMs : Math.max(seenMs, unseenMs);
+  const overSince = at - durationMs;
+  const renewedAt = {
+    perhaps: at,
+    before: Math.max(known?.renewedAt ?? overSince, overSince),
+    no: known?.renewedAt ?? since,
+  }[hasRenewed];
+  const belief: Belief = { holder, renewedAt, durationMs, isOwnDuration, isParticipant, lostAt: at };
+  return { ...memory, beliefs: withBelief(beliefs, belief, at) };
 }
 
 function withWithdrawal(
@@ -103,93 +364,17 @@ function withWithdrawal(
 }
 
 function recordOf(lease: Lease, holder: string, since: Instant, settings: ElectionSettings): HolderRecord {
-  const { renewTime, leaseDurationSeconds } = lease;
-  const beliefMs = (leaseDurationSeconds ?? settings.leaseDurationSeconds) * 1000;
-  return { leaseUid: lease.uid, holder, renewTime, leaseDurationSeconds, since, beliefMs };
-}
-
-/**
- * The memory as if the holder had renewed an emptied Lease right before: another renewTime than the one that was seen is the
- * holder's own, most likely, from when no watch could tell.
- */
-function withUnseenRenewal(memory: LeaseMemory, emptied: HolderRecord): LeaseMemory {
-  const { record } = memory;
-  if (!record || record.leaseUid !== emptied.leaseUid || record.renewTime === emptied.renewTime)
-    return memory;
-  const beliefMs = Math.max(record.beliefMs, emptied.beliefMs);
-  return { ...memory, record: { ...record, since: emptied.since, beliefMs } };
-}
-
-/**
- * What a change of the Lease that is not its holder's own leaves behind: nothing tells the holder, it may lead on until its
- * own record has run out. Of several such beliefs the longest counts; until the others are over, nobody gets the Lease.
- */
-function beliefsIn(memory: LeaseMemory, at: Instant): Reservation | undefined {
-  const { record, reservation } = memory;
-  if (!record || record.holder === '') return reservation;
-  const until = believesUntil(memory);
-  const isOwn = reservation?.holder === record.holder;
-  const othersUntil = reservation?.othersUntil ?? Number.NEGATIVE_INFINITY;
-  if (reservation && reservation.until > until)
-    return isOwn ? reservation : { ...reservation, othersUntil: Math.max(othersUntil, until) };
-  if (until <= at) return undefined;
-  const formerUntil = reservation && !isOwn ? reservation.until : Number.NEGATIVE_INFINITY;
-  return { holder: record.holder, from: at, until, othersUntil: Math.max(othersUntil, formerUntil) };
-}
-
-/** What is left of a reservation once `holder` has released the Lease: others may still believe in it. */
-function withoutHolder(
-  reservation: Reservation | undefined,
-  holder: string,
-  at: Instant,
-): Reservation | undefined {
-  if (reservation?.holder !== holder) return reservation;
-  const { othersUntil } = reservation;
-  const never = Number.NEGATIVE_INFINITY;
-  return othersUntil > at
-    ? { holder: undefined, from: at, until: othersUntil, othersUntil: never }
-    : undefined;
-}
-
-/** The memory once `lease` has a new record, of somebody who holds it. */
-function settleHolder(
-  memory: LeaseMemory,
-  previous: LeaseMemory,
-  lease: Lease,
-  { holder, beliefMs, since: at }: HolderRecord,
-): LeaseMemory {
-  const { unrenewedGrant, lapses } = memory;
-  const { record } = previous;
-  const isOurGrant = unrenewedGrant?.holder === holder && unrenewedGrant.renewTime === lease.renewTime;
-  const isSameHolder = record?.holder === holder;
-  // Somebody's grant is told by its acquireTime: no renewal moves that.
-  const isAcquired = lease.acquireTime !== undefined && lease.acquireTime === lease.renewTime;
-  // Nor does one take renewTime away.
-  const isRenewed = lease.renewTime !== undefined && record?.renewTime !== lease.renewTime;
-  const isRenewal = isSameHolder && isRenewed && !isAcquired;
-  // What somebody else writes into its record takes nothing from what a leader believes.
-  const formerMs = isSameHolder && !isRenewal ? (previous.leader?.beliefMs ?? 0) : 0;
-  const loser = previous.leader?.holder === holder ? undefined : previous.leader;
+  const { renewTime, leaseDurationSeconds, leaseTransitions, preferredHolder } = lease;
+  const durationMs = (leaseDurationSeconds ?? settings.leaseDurationSeconds) * 1000;
   return {
-    ...memory,
-    // What a grant of ours takes away was recorded with it; this is another coordinator's.
-    releaseDoubtedUntil:
-      isAcquired && !isOurGrant && loser
-        ? Math.max(memory.releaseDoubtedUntil, at + loser.beliefMs)
-        : memory.releaseDoubtedUntil,
-    leader: isOurGrant
-      ? memory.leader
-      : holder === FENCE
-        ? undefined
-        : { holder, beliefMs: Math.max(beliefMs, formerMs) },
-    reservation: isRenewal || isOurGrant ? memory.reservation : beliefsIn(previous, at),
-    unrenewedGrant: isOurGrant ? unrenewedGrant : undefined,
-    // Only a renewal by the holder itself proves that it has taken the grant up.
-    lapses: isRenewal && lapses.has(holder) ? without(lapses, holder) : lapses,
-    written: isSameHolder ? memory.written : {},
-    ignoredWrites: isSameHolder ? memory.ignoredWrites : NO_ATTEMPTS,
-    rounds: isSameHolder ? memory.rounds : NO_ATTEMPTS,
-    conflict: isSameHolder ? memory.conflict : undefined,
+    leaseUid: lease.uid,
+    holder,
+    renewTime,
+    leaseDurationSeconds,
+    leaseTransitions,
+    preferredHolder,
+    since,
+    durationMs,
   };
 }
 

@@ -10,7 +10,7 @@ export const REASONS = {
   FormerHolderAnswered:
     'The last holder may still believe that it leads, and has answered: it gets the Lease back.',
   GrantRevised:
-    'The Lease was granted to a candidate that has not taken it up: that candidate is gone or silent, or a better one has come.',
+    'The Lease was granted to a candidate that has not taken it up: that candidate is gone, silent or late, or a better one has come.',
 
   // The Lease is held, and:
   LeaderOptimal: 'The best candidate leads.',
@@ -40,7 +40,9 @@ export const REASONS = {
   // Nothing can be decided yet:
   AwaitingAcks: 'Candidates whose answers could decide the election have to answer a ping first.',
   AwaitingFormerHolder:
-    'The Lease was deleted or emptied, and its last holder may still believe that it leads: nobody else gets the Lease before the time of that holder is over.',
+    'The Lease was deleted or emptied, or may have been right before this coordinator started: no other candidate gets it while its last holder may still believe that it leads.',
+  FirstElectionSettling:
+    'The Lease has never had a holder, and its candidates have only begun to appear: the best of those that come within a second gets it.',
   LeaseFenced:
     'A fence holds the Lease until its former holder, which could not be told to give way, cannot believe in it any more.',
 

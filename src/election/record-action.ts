@@ -10,8 +10,12 @@ import type { ElectionInput } from './election-input.ts';
 import type { LeaseMemory } from './lease-memory.ts';
 import type { Lease } from './model.ts';
 import { hasNotedWhatIsDropped } from './notes.ts';
+import { supposeGrants, withoutSupposedGrant } from './observe-lease.ts';
 import { again, recordGrantAnswered, recordIgnoredWrite } from './record-writes.ts';
 import type { Instant } from './time.ts';
+
+/** For so long a Lease may come, be renewed and go while no watch is open, in milliseconds: then everything is listed anew. */
+const LONGEST_GAP_MS = 10_000;
 
 /** An {@link ElectionInput}, or as much of it as an action changes: of the candidates, at least the one that it is about. */
 export type Known = Pick<ElectionInput, 'memory' | 'candidates'>;
@@ -42,6 +46,8 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
   // What we change ourselves must not be taken for something wiped by the holder.
   if (action.kind === 'UpdateLease') memory = { ...memory, written: {} };
   const grant = grantIn(action);
+  // The one before was neither answered nor seen.
+  if (grant && memory.grantOnItsWay) memory = supposeGrants(memory, undefined, at);
   if (grant) memory = { ...memory, grantOnItsWay: grant };
   return { ...known, memory };
 }
@@ -66,7 +72,7 @@ export function recordSuccess<K extends Known>(
     return observing(asked, action, (observation) => recordPingDelivered(observation, sentAt, at));
   }
   const grant = grantIn(action);
-  if (grant && answer) memory = recordGrantAnswered(memory, grant, answer.resourceVersion, at);
+  if (grant && answer) memory = recordGrantAnswered(memory, grant, answer.resourceVersion, at, sentAt);
   else if (action.kind === 'UpdateLease' && answer) memory = recordChange(memory, action, answer, at);
   return { ...known, memory };
 }
@@ -76,6 +82,9 @@ export function recordFailure<K extends Known>(known: K, action: Action, sentAt:
   if (action.kind === 'DeleteCandidate') {
     return observing(known, action, (observation) => ({ ...observation, deletionFailedAt: at }));
   }
+  // Should the Lease have been made, taken up and deleted by now, no watch would tell; a write to one that exists is seen.
+  if (action.kind === 'CreateLease')
+    return { ...known, memory: supposeGrants(known.memory, undefined, at, LONGEST_GAP_MS) };
   if (action.kind !== 'PingCandidate') return known;
   let { memory } = known;
   // Where a ping of a round was not written, another round is due soon.
@@ -83,11 +92,13 @@ export function recordFailure<K extends Known>(known: K, action: Action, sentAt:
   return observing({ ...known, memory }, action, (observation) => recordPingNotSent(observation, sentAt));
 }
 
-/** Beside {@link recordFailure}, after an action was refused for good: somebody else had written first. */
+/** Beside {@link recordFailure}, after an action of which it is known that it was not carried out. */
 export function recordRefusal<K extends Known>(known: K, action: Action): K {
   let { memory } = known;
   const grant = grantIn(action);
   if (grant && memory.grantOnItsWay === grant) memory = { ...memory, grantOnItsWay: undefined };
+  // It was not written, so that what its holder might have made of it never was.
+  if (grant && memory.supposedGrant?.grant === grant) memory = withoutSupposedGrant(memory);
   return { ...known, memory };
 }
 

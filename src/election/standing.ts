@@ -1,9 +1,10 @@
 import { type CandidateObservation, isSilent, liveUntil, sinceRenewalMs } from './candidate-observation.ts';
 import type { ElectionInput, ObservedCandidate } from './election-input.ts';
 import { FENCE } from './group.ts';
-import { believesUntil, isGrantUnrenewed } from './lease-memory.ts';
+import { expiryOf, isGrantUnrenewed, NO_ATTEMPTS } from './lease-memory.ts';
 import type { LeaseCandidate } from './model.ts';
 import { withCurrentPriority } from './priority.ts';
+import { LAPSES_ALLOWED, withLapse } from './record-writes.ts';
 import type { Tenure } from './tenure.ts';
 import { backoffMs, type Instant, type Now } from './time.ts';
 
@@ -32,7 +33,6 @@ export interface Standing extends ObservedCandidate {
   readonly isAlive: boolean;
 }
 
-const LAPSES_ALLOWED = 1;
 const LAPSE_BACKOFF_CAP_MS = 10 * 60_000;
 
 /** What each candidate counts for, in the order of the input. */
@@ -45,6 +45,15 @@ export function surveyStandings(input: ElectionInput, tenure: Tenure, now: Now):
     const isAlive = now.monotonic < liveUntil(observation, input.memory.decidedAt, input.settings);
     const state = stateOf(observed, isHolder, isAlive, input, now.monotonic);
     return { candidate, observation, isHolder, isAlive, state };
+  });
+}
+
+/** What the twins of candidates count for: no part in an election, whatever their state (rule 13). */
+export function surveyTwins(input: ElectionInput, { monotonic: at }: Now): readonly Standing[] {
+  const { twins = [], memory, settings } = input;
+  return twins.map((observed): Standing => {
+    const isAlive = at < liveUntil(observed.observation, memory.decidedAt, settings);
+    return { ...observed, isHolder: false, isAlive, state: stateOf(observed, false, isAlive, input, at) };
   });
 }
 
@@ -70,41 +79,43 @@ function stateOf(
   return ping && ping.ackedAt === undefined ? 'Awaiting' : 'Idle';
 }
 
-/** Whether a candidate takes no part while anyone else can lead, be it the holder or not (rule 3). */
+/** Whether a candidate takes no part while another can lead, be it the holder or not (rule 3). */
 export function isHeldBack(input: ElectionInput, name: string, at: Instant): boolean {
   return isWithdrawn(input, name, at) || isLapsed(input, name, at);
 }
 
-/** Whether a candidate has released the Lease so recently that it takes no part while anyone else can lead (rule 3). */
+/** Whether a candidate has released the Lease so recently that it takes no part while another can lead (rule 3). */
 function isWithdrawn({ memory, settings }: ElectionInput, name: string, at: Instant): boolean {
   const withdrawnAt = memory.withdrawals.get(name);
   return withdrawnAt !== undefined && at < withdrawnAt + settings.electionDurationMs;
 }
 
-/** Whether a candidate has let so many grants run out that it takes no part while anyone else can lead (rule 7). */
+/** Whether a candidate has let so many grants lapse that it takes no part while another can lead (rule 7). */
 function isLapsed(input: ElectionInput, name: string, at: Instant): boolean {
   const trustedAgainAt = lapsedUntil(input, name, at);
   return trustedAgainAt !== undefined && at < trustedAgainAt;
 }
 
-/** Until when a candidate that let grants run out takes no part while anyone else can lead (rule 7). */
+/**
+ * Until when a candidate whose last grant has lapsed takes no part while another can lead. Lapses in a row count whatever the
+ * candidates are called: a program in a crash loop comes back under other names (rule 7).
+ */
 export function lapsedUntil(
-  { memory, settings }: ElectionInput,
+  { memory, lease, settings }: ElectionInput,
   name: string,
   at: Instant,
 ): Instant | undefined {
-  const { record, lapses } = memory;
-  const earlier = lapses.get(name);
-  // The first lapse is nobody's fault.
-  if (!earlier) return undefined;
-  const ranOutAt = record?.holder === name && isGrantUnrenewed(memory) ? believesUntil(memory) : undefined;
+  const { record, lapses, lapsesOfLease } = memory;
+  const ranOutAt = record?.holder === name && isGrantUnrenewed(memory, lease) ? expiryOf(memory) : undefined;
   const hasJustLapsed = ranOutAt !== undefined && at >= ranOutAt;
-  const count = earlier.count + (hasJustLapsed ? 1 : 0);
-  const lastAt = hasJustLapsed ? ranOutAt : earlier.lastAt;
-  if (count <= LAPSES_ALLOWED) return undefined;
-  return (
-    lastAt + backoffMs(count - LAPSES_ALLOWED, 2000 * settings.leaseDurationSeconds, LAPSE_BACKOFF_CAP_MS)
-  );
+  const earlier = lapses.get(name);
+  const own = hasJustLapsed ? withLapse(earlier ?? NO_ATTEMPTS, memory, ranOutAt) : earlier;
+  if (!own) return undefined;
+  const ofLease = hasJustLapsed ? withLapse(lapsesOfLease, memory, ranOutAt) : lapsesOfLease;
+  // The first lapse of a candidate is its second if another one's has come before.
+  const excess = Math.max(own.count, Math.min(ofLease.count, LAPSES_ALLOWED + 1)) - LAPSES_ALLOWED;
+  if (excess <= 0) return undefined;
+  return own.lastAt + backoffMs(excess, 2000 * settings.leaseDurationSeconds, LAPSE_BACKOFF_CAP_MS);
 }
 
 /** True when the candidate answered a ping that was sent at `since` or later. */

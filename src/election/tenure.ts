@@ -1,7 +1,8 @@
+import { type Reservation, reservationFor } from './beliefs.ts';
 import { isSilent } from './candidate-observation.ts';
 import type { ElectionInput } from './election-input.ts';
 import { FENCE } from './group.ts';
-import { believesUntil, isProvisional, type Reservation } from './lease-memory.ts';
+import { expiryOf, isProvisional } from './lease-memory.ts';
 import type { Lease } from './model.ts';
 import type { Instant } from './time.ts';
 
@@ -36,22 +37,22 @@ const ASK_AHEAD_MS = 3000;
 export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   const { lease, memory, settings } = input;
   const { record } = memory;
-  const reservation = memory.reservation && at < memory.reservation.until ? memory.reservation : undefined;
+  const reservation = reservationFor(memory.beliefs, at);
   if (!lease) return { kind: 'vacant', need: 'LeaseMissing', lease, reservation };
   if (!record || record.holder === '') return { kind: 'vacant', need: 'LeaseReleased', lease, reservation };
-  const expiresAt = believesUntil(memory);
+  const expiresAt = expiryOf(memory);
   if (at >= expiresAt) return { kind: 'vacant', need: 'LeaseExpired', lease, reservation };
   if (record.holder === FENCE) {
     const { since: from } = record;
     const nobodys = { holder: undefined, from, until: expiresAt, othersUntil: expiresAt };
     return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: nobodys };
   }
-  const isProvisionalNow = isProvisional(memory, at);
+  const isProvisionalNow = isProvisional(memory, lease, at);
   if (isProvisionalNow && isGranteeLost(input, record.holder, at)) {
-    return { kind: 'vacant', need: 'GrantRevised', lease, reservation: undefined };
+    return { kind: 'vacant', need: 'GrantRevised', lease, reservation };
   }
   const aheadMs = Math.min(ASK_AHEAD_MS, settings.electionDurationMs);
-  const lateAt = Math.max(record.since + (record.beliefMs * 2) / 3, expiresAt - aheadMs);
+  const lateAt = Math.max(record.since + (record.durationMs * 2) / 3, expiresAt - aheadMs);
   return {
     kind: 'held',
     lease,

@@ -1,7 +1,9 @@
+import { pingTo } from './actions.ts';
 import type { Action, Decision } from './decision.ts';
 import type { Reason } from './reason.ts';
 import { earliestAfter, type Instant } from './time.ts';
 import type { View } from './view.ts';
+import { isPingPending } from './waiting.ts';
 
 /** What a policy decides; the rest of a Decision is the same for all of them. */
 export interface Verdict {
@@ -32,14 +34,27 @@ export function toDecision(
 ): Decision {
   // A ping would change the resourceVersion that a deletion rests on; whoever is to be deleted had its ping.
   const doomed = new Set(
-    housekeeping.actions?.map((action) => (action.kind === 'DeleteCandidate' ? action.name : undefined)),
+    housekeeping.actions?.map((action) => (action.kind === 'DeleteCandidate' ? action.uid : undefined)),
   );
-  const actions = (verdict.actions ?? []).filter(
-    (action) => action.kind !== 'PingCandidate' || !doomed.has(action.name),
-  );
-  const busy = new Set(actions.map((action) => (action.kind === 'PingCandidate' ? action.name : undefined)));
+  // Of two pings for different purposes one would be refused, as the other changes the resourceVersion.
+  const pinged = new Set<string>();
+  const actions = (verdict.actions ?? []).filter((action) => {
+    if (action.kind !== 'PingCandidate') return true;
+    const isFirst = !doomed.has(action.uid) && !pinged.has(action.uid);
+    pinged.add(action.uid);
+    return isFirst;
+  });
+  // Whichever of two candidates of one name answers is the one that counts (rule 13).
+  for (const twin of view.twins) {
+    const ping = actions.find(
+      (action) => action.kind === 'PingCandidate' && action.name === twin.candidate.name,
+    );
+    if (ping?.kind === 'PingCandidate' && !isPingPending(view, twin) && twin.state !== 'Deleting')
+      actions.push(pingTo(view, twin, ping.purpose));
+  }
+  const busy = new Set(actions.map((action) => (action.kind === 'PingCandidate' ? action.uid : undefined)));
   for (const action of housekeeping.actions ?? []) {
-    if (action.kind !== 'PingCandidate' || !busy.has(action.name)) actions.push(action);
+    if (action.kind !== 'PingCandidate' || !busy.has(action.uid)) actions.push(action);
   }
   actions.sort((a, b) => order[a.kind] - order[b.kind]);
   const { recheckAt = [], lateAt } = verdict;

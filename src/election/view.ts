@@ -1,7 +1,7 @@
 import type { ElectionInput } from './election-input.ts';
 import type { LeaseCandidate } from './model.ts';
 import { decideOutcome, essentials, type Outcome } from './outcome.ts';
-import { candidatesIn, type Standing, surveyStandings } from './standing.ts';
+import { candidatesIn, type Standing, surveyStandings, surveyTwins } from './standing.ts';
 import { surveyTenure, type Tenure } from './tenure.ts';
 import type { Instant, Now } from './time.ts';
 
@@ -12,6 +12,8 @@ export interface View<T extends Tenure = Tenure> {
   readonly at: Instant;
   readonly tenure: T;
   readonly standings: readonly Standing[];
+  /** The twins of candidates, which take no part: what is due to them is housekeeping (rule 13). */
+  readonly twins: readonly Standing[];
   /** Those who stand for all that are live. */
   readonly live: readonly LeaseCandidate[];
   /** What an election among the live comes to. */
@@ -34,7 +36,8 @@ export function surveyElection(input: ElectionInput, now: Now): View {
   const others = essentials(candidatesIn(standings, 'Awaiting', 'Idle'), incumbent);
   const outcome = decideOutcome(live, incumbent);
   const outlook = others.length === 0 ? outcome : decideOutcome([...live, ...others], incumbent);
-  return { input, now, at: now.monotonic, tenure, standings, live, outcome, outlook };
+  const twins = surveyTwins(input, now);
+  return { input, now, at: now.monotonic, tenure, standings, twins, live, outcome, outlook };
 }
 
 export function isHeld(view: View): view is HeldView {

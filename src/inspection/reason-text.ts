@@ -30,6 +30,10 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
     waitsFor: 'the coordinator to give it to another candidate',
     advice: 'If this lasts, no coordinator is at work: run doctor.',
   },
+  FirstElectionSettling: {
+    waitsFor: 'its first candidates to have appeared, for a second at the most',
+    advice: undefined,
+  },
   RevisionPending: {
     waitsFor: 'a second or two to pass, in which more candidates may come',
     advice: undefined,

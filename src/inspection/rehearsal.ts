@@ -224,7 +224,7 @@ class Rehearsing {
       this.#say(`${tenure.holder} stops renewing, to let the Lease run out`, undefined, true);
       return;
     }
-    const isTakingUp = isGrantUnrenewed(input.memory);
+    const isTakingUp = isGrantUnrenewed(input.memory, lease);
     // Who does not know of coordination writes the Lease without what belongs to it.
     const wiped = isCandidate ? {} : { strategy: undefined, preferredHolder: undefined };
     this.#election.putLease({
@@ -259,7 +259,7 @@ class Rehearsing {
     const tenure = surveyTenure(input, this.#at);
     if (tenure.kind === 'held') {
       if (this.#silent.has(tenure.holder) || lease?.preferredHolder !== undefined) return false;
-      if (this.#decision.reason === 'LeaderOptimal' && !isGrantUnrenewed(input.memory)) return true;
+      if (this.#decision.reason === 'LeaderOptimal' && !isGrantUnrenewed(input.memory, lease)) return true;
     } else if (['NoCandidates', 'ThirdPartyStrategy', 'CoordinatorLease'].includes(this.#decision.reason)) {
       return true;
     }

@@ -27,6 +27,8 @@ import { runWatch, type WatchEnd } from './watch-stream.ts';
 export interface ReflectorEvent<T> extends StoreChange<T> {
   /** Whether it is part of the first list, that is, whether it may be as old as the object itself. */
   readonly initial: boolean;
+  /** Whether a list has shown it, which skips the states since the watch before it broke. */
+  readonly isListed: boolean;
 }
 
 /** What the reflector was doing when something went wrong, and when it goes on. */
@@ -189,12 +191,12 @@ export class Reflector<T> {
             // An answer can arrive in the same turn as stop() is called.
             if (this.#stopping.signal.aborted) return;
             this.#contact.answered();
-            this.#deliver(replacement.add(items.filter(this.#isUsable)));
+            this.#deliver(replacement.add(items.filter(this.#isUsable)), true);
           });
       },
     });
     if (this.#stopping.signal.aborted) return;
-    this.#deliver(replacement.complete());
+    this.#deliver(replacement.complete(), true);
     this.#backoff.succeeded();
     this.#state = afterList(resourceVersion, startedAt);
     this.#observe({ type: 'listed', ...size, durationMs: clock.now() - startedAt });
@@ -250,15 +252,15 @@ export class Reflector<T> {
       event.type === 'DELETED' ? this.#store.remove(event.object) : this.#store.put(event.object);
     const { resourceVersion } = event.object.metadata;
     if (resourceVersion) this.#state = afterNews(this.#state, resourceVersion);
-    this.#deliver(changes);
+    this.#deliver(changes, false);
   }
 
-  #deliver(changes: readonly StoreChange<T>[]): void {
+  #deliver(changes: readonly StoreChange<T>[], isListed: boolean): void {
     const initial = !this.#synced;
     for (const { type, object, previous } of changes) {
       // A handler may itself have called stop().
       if (this.#stopping.signal.aborted) return;
-      this.#guard(() => this.#options.handler({ type, object, previous, initial }));
+      this.#guard(() => this.#options.handler({ type, object, previous, initial, isListed }));
     }
   }
 

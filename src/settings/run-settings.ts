@@ -17,7 +17,7 @@ import {
 import type { SettingsTable } from './settings-table.ts';
 
 /** Everything the `run` command can be told, validated. */
-export interface RunSettings extends ElectionSettings {
+export interface RunSettings extends Required<ElectionSettings> {
   /** Path of a kubeconfig; undefined: the usual places. */
   readonly kubeconfig: string | undefined;
   /** Context within the kubeconfig; undefined: its current one. */
@@ -128,6 +128,15 @@ const settings: SettingsTable<RunSettings>['settings'] = {
     // A candidate looks at its Lease about every 2 s: a shorter one is over before its leader knows of it. Of a longer one
     // a leader that dies before it has renewed leaves nobody for all that time.
     parse: wholeSeconds({ min: '3s', max: '1h' }),
+  },
+  settleMs: {
+    flag: 'settle-time',
+    placeholder: '<duration>',
+    default: '1s',
+    description:
+      'how long the first election of a Lease waits for more candidates at the most: until none has come for a tenth of it; 0s: it does not wait',
+    group: 'Coordination:',
+    parse: duration({ min: '0s', max: '1m' }),
   },
   candidateValidityMs: {
     flag: 'candidate-validity',

@@ -19,8 +19,8 @@ export const NOT_SERVED_ADVICE =
   'and later), coordination.k8s.io/v1alpha2=true (1.32) or coordination.k8s.io/v1alpha1=true (1.31). Looking again every 10 s.';
 
 const TWINS =
-  `Two LeaseCandidates have one name: that of coordination.k8s.io counts, that of ${GROUP} does not. ` +
-  'Delete one of them, and see that the program publishes only one';
+  `Two LeaseCandidates have one name, one in coordination.k8s.io and one in ${GROUP}: the one that was last seen to renew or to answer counts. ` +
+  'Delete the other one, and see that the program publishes only one';
 
 /** What is said where an annotation about a priority cannot be read. */
 export const UNREADABLE_PRIORITY =

@@ -32,7 +32,8 @@ export function createElectionTimer() {
   return {
     decided(key: string, decision: Decision, input: ElectionInput, at: Instant): void {
       const { rest, neededSince } = courses.get(key) ?? {};
-      const isOn = decision.reason === 'AwaitingAcks' || elects(decision);
+      const isWaiting = decision.reason === 'AwaitingAcks' || decision.reason === 'FirstElectionSettling';
+      const isOn = isWaiting || elects(decision);
       courses.set(
         key,
         isOn

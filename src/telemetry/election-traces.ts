@@ -123,6 +123,7 @@ function isOn(decision: Decision): boolean {
   return (
     decision.reason === 'AwaitingAcks' ||
     decision.reason === 'AwaitingFormerHolder' ||
+    decision.reason === 'FirstElectionSettling' ||
     decision.reason === 'LeaseFenced' ||
     decision.reason === 'RevisionPending' ||
     resultOf(decision) !== undefined

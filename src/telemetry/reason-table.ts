@@ -18,6 +18,7 @@ const TABLE: Readonly<Record<Reason, ReasonTraits>> = {
   FormerHolderAnswered: {},
   GrantRevised: {},
   LeaderOptimal: {},
+  FirstElectionSettling: { isStep: true },
   RevisionPending: { isStep: true },
   BetterCandidate: { isStep: true },
   PreemptionPending: { isStep: true },

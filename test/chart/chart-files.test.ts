@@ -56,6 +56,7 @@ describe('values.schema.json', () => {
       parse: runSettings.settings.leaseDurationSeconds.parse,
       longest: ['1h', '3600s'],
     },
+    { name: 'settleTime', parse: runSettings.settings.settleMs.parse, longest: ['0s', '60s', '1m'] },
     { name: 'candidateValidity', parse: runSettings.settings.candidateValidityMs.parse, longest: ['168h'] },
     { name: 'candidateGcAfter', parse: runSettings.settings.candidateGcAfterMs.parse, longest: ['720h'] },
   ])(

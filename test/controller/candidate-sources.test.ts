@@ -55,18 +55,32 @@ describe('candidates of our own group (rule 13)', () => {
 
 describe('two candidates of one name for one Lease (rule 13)', () => {
   test.each([
-    { first: 'leasecandidates', second: 'customcandidates' },
-    { first: 'customcandidates', second: 'leasecandidates' },
-  ] as const)('are one: the native, if $first come first', async ({ first, second }) => {
-    const world = await makeWorld();
-    for (const resource of [first, second]) {
-      world.create(resource, makeCandidateObject('a', { renewedAt: world.clock.now() }));
+    { first: 'leasecandidates', second: 'customcandidates', pauseMs: 10, want: 'custom' },
+    { first: 'customcandidates', second: 'leasecandidates', pauseMs: 10, want: 'native' },
+    { first: 'leasecandidates', second: 'customcandidates', pauseMs: 0, want: 'native' },
+    { first: 'customcandidates', second: 'leasecandidates', pauseMs: 0, want: 'native' },
+  ] as const)(
+    'are one: the $want, if $first come first and the others $pauseMs ms later',
+    async ({ first, second, pauseMs, want }) => {
+      const world = await makeWorld();
+      for (const resource of [first, second]) {
+        world.create(resource, makeCandidateObject('a', { renewedAt: world.clock.now() }));
+        await world.clock.advance(pauseMs);
+      }
+      const sources = () => world.controller.gather(KEY).candidates.map(({ candidate }) => candidate.source);
+      expect(sources()).toEqual([want]);
+      expect(world.told).toContain(`twins ${KEY} a`);
+      // The other one takes its place as soon as it renews.
+      const [other, resource] =
+        want === 'native'
+          ? (['custom', 'customcandidates'] as const)
+          : (['native', 'leasecandidates'] as const);
       await world.clock.advance(10);
-    }
-    const { candidates } = world.controller.gather(KEY);
-    expect(candidates.map(({ candidate }) => candidate.source)).toEqual(['native']);
-    expect(world.told).toContain(`twins ${KEY} a`);
-  });
+      world.change(resource, 'default/a', { renewTime: world.wallText });
+      await world.clock.advance(0);
+      expect(sources()).toEqual([other]);
+    },
+  );
 
   test('leave the custom one, to be asked anew, when the native one goes', async () => {
     const world = await makeWorld();

@@ -132,15 +132,16 @@ describe('a Lease in good order', () => {
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
   });
 
-  test('that is deleted is given to nobody else while its holder may believe in it', async () => {
+  test('that is deleted is given to nobody else while its holder may believe in it, counted from the deletion', async () => {
     const world = await makeLedWorld();
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.35.0' }));
-    await world.clock.advance(100);
+    await world.clock.advance(5000);
     world.remove('leases', KEY);
     await world.clock.advance(14_000);
-    expect(world.leaseSpec()).toEqual({});
     world.renew('default/b');
-    await world.clock.advance(1000);
+    await world.clock.advance(999);
+    expect(world.leaseSpec()).toEqual({});
+    await world.clock.advance(1);
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
   });
 });
@@ -190,7 +191,7 @@ describe('a better candidate', () => {
     world.remove('leasecandidates', 'default/b');
     await world.clock.advance(1000);
     world.mayWrite = true;
-    world.controller.reconsiderAll();
+    world.controller.takeOver();
     await world.clock.advance(0);
     expect(world.leaseSpec()).not.toHaveProperty('preferredHolder');
   });
@@ -205,10 +206,33 @@ describe('without the lock (rule 10)', () => {
     await world.clock.advance(60_000);
     expect(world.ourWrites).toEqual([]);
     expect(world.decisions).toEqual([]);
+    world.create('leases', makeLeaseObject('', world.clock.now()));
+    world.create(
+      'leasecandidates',
+      makeCandidateObject('b', { leaseName: 'new', renewedAt: world.clock.now() }),
+    );
     world.renew('default/a');
-    world.mayWrite = true;
-    world.controller.reconsiderAll();
     await world.clock.advance(0);
+    world.mayWrite = true;
+    world.controller.takeOver();
+    await world.clock.advance(0);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
+    expect(world.leaseSpec('default/new')).toMatchObject({ holderIdentity: 'b' });
+  });
+
+  test('a Lease that is missing once it is there may have been deleted a moment ago, and is made 15 s later (rule 8)', async () => {
+    const world = new ControllerWorld();
+    world.mayWrite = false;
+    await world.start();
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.clock.advance(60_000);
+    world.mayWrite = true;
+    world.controller.takeOver();
+    await world.clock.advance(12_000);
+    world.renew('default/a');
+    await world.clock.advance(2999);
+    expect(world.leaseSpec()).toEqual({});
+    await world.clock.advance(1);
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
   });
 
@@ -228,7 +252,7 @@ describe('without the lock (rule 10)', () => {
     await world.start();
     expect([world.controller.hasSynced('leasecandidates'), looks]).toEqual([true, 0]);
     world.mayWrite = true;
-    world.controller.reconsiderAll();
+    world.controller.takeOver();
     expect(looks).toBe(1);
   });
 
@@ -285,10 +309,23 @@ describe('what is not known yet', () => {
   test('is not decided on: the candidates are listed first', async () => {
     const world = new ControllerWorld();
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0 }));
-    world.fate = ({ path }) => (path.endsWith('/leasecandidates') ? { answerMs: 3000 } : {});
+    world.fate = ({ path }) => (path.endsWith('/leasecandidates') ? { answerMs: 1000 } : {});
     await world.start();
-    await world.clock.advance(2999);
+    await world.clock.advance(999);
     expect(world.decisions).toEqual([]);
+    await world.clock.advance(1);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
+  });
+
+  test('may have been a moment ago: a Lease that is missing, though its candidates are older than 2 s, is made after 15 s (rule 8)', async () => {
+    const world = new ControllerWorld();
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0 }));
+    await world.clock.advance(3000);
+    await world.start();
+    await world.clock.advance(12_000);
+    world.renew('default/b');
+    await world.clock.advance(2999);
+    expect(world.leaseSpec()).toEqual({});
     await world.clock.advance(1);
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
   });

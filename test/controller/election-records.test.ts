@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
+import { reservationFor } from '../../src/election/beliefs.ts';
 import { noMemory } from '../../src/election/lease-memory.ts';
 import { defaultSettings, makeCandidate, makeLease, makeNow } from '../support/election-builders.ts';
 
@@ -133,7 +134,9 @@ describe('the memory of a Lease', () => {
   test('outlives the Lease for as long as its holder may believe in it', () => {
     records.seeLease(KEY, makeLease('a').build(), makeNow(0));
     records.seeLease(KEY, undefined, makeNow(1000));
-    expect(records.gather(KEY).memory.reservation).toMatchObject({ holder: 'a', until: 10_000 });
+    // It may have renewed the Lease right before, for a duration of its own.
+    const { beliefs } = records.gather(KEY).memory;
+    expect(reservationFor(beliefs, 1000)).toMatchObject({ holder: 'a', until: 16_000 });
   });
 
   test('is forgotten with the Lease and its last candidate', () => {
@@ -153,8 +156,8 @@ describe('the memory of a Lease', () => {
       records.seeLease(`kube-node-lease/${node}`, makeLease('kubelet').build(), now);
       records.seeLease(`kube-node-lease/${node}`, undefined, now);
     }
-    // Those of the last ten seconds, for which their holders may believe in them.
-    expect(records.size).toBe(10);
+    // Those of the last 30 s, in which their holders may believe in them, or disturb others.
+    expect(records.size).toBe(30);
   });
 
   test('that was reserved for a deleted Lease stays if the Lease comes back', () => {

@@ -62,7 +62,7 @@ class SenderWorld {
   }
 
   get observation() {
-    return this.records.observation(KEY, 'a');
+    return this.records.observed(KEY, 'a')?.observation;
   }
 
   async send(action: Action): Promise<void> {

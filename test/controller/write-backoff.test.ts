@@ -4,7 +4,7 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 
 const KEY = 'kube-system/scheduler';
 const LEASE = { kind: 'lease' } as const;
-const CANDIDATE = { kind: 'candidate', name: 'a' } as const;
+const CANDIDATE = { kind: 'candidate', name: 'a', uid: 'uid-of-a' } as const;
 
 let clock: VirtualClock;
 let backoff: WriteBackoff;
@@ -38,7 +38,9 @@ describe('failures', () => {
   test('to write one candidate keep nothing else from being written', () => {
     backoff.failed(KEY, CANDIDATE, 0, false);
     expect(backoff.retryAt(KEY, CANDIDATE)).toBe(20);
-    expect(backoff.retryAt(KEY, { ...CANDIDATE, name: 'b' })).toBeUndefined();
+    expect(backoff.retryAt(KEY, { ...CANDIDATE, name: 'b', uid: 'uid-of-b' })).toBeUndefined();
+    // Nor its twin, of the other source (rule 13).
+    expect(backoff.retryAt(KEY, { ...CANDIDATE, uid: 'uid-of-twin' })).toBeUndefined();
     expect(backoff.retryAt(KEY, LEASE)).toBeUndefined();
   });
 

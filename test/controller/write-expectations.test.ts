@@ -7,7 +7,7 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 
 const KEY = 'kube-system/scheduler';
 const LEASE = { kind: 'lease' } as const;
-const CANDIDATE = { kind: 'candidate', name: 'a' } as const;
+const CANDIDATE = { kind: 'candidate', name: 'a', uid: 'uid-of-a' } as const;
 
 let clock: VirtualClock;
 let records: ElectionRecords;
@@ -75,7 +75,9 @@ describe('what came of a write (rule 8)', () => {
     seeCandidate('3');
     answered(CANDIDATE, '3');
     expect(expectations.waitUntil(KEY, LEASE)).toBeUndefined();
-    expect(expectations.waitUntil(KEY, { ...CANDIDATE, name: 'b' })).toBeUndefined();
+    expect(expectations.waitUntil(KEY, { ...CANDIDATE, name: 'b', uid: 'uid-of-b' })).toBeUndefined();
+    // Nor with its twin, of the other source (rule 13).
+    expect(expectations.waitUntil(KEY, { ...CANDIDATE, uid: 'uid-of-twin' })).toBeUndefined();
     expect(expectations.waitUntil(KEY, CANDIDATE)).toBe(10_000);
     seeCandidate('4');
     expect(expectations.waitUntil(KEY, CANDIDATE)).toBeUndefined();

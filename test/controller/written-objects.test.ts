@@ -4,23 +4,26 @@ import { wallAt } from '../support/election-builders.ts';
 
 const KEY = 'kube-system/scheduler';
 const LEASE = { kind: 'lease' } as const;
-const a = { kind: 'candidate', name: 'a' } as const;
-const b = { kind: 'candidate', name: 'b' } as const;
+const a = { kind: 'candidate', name: 'a', uid: 'u' } as const;
+const b = { kind: 'candidate', name: 'b', uid: 'v' } as const;
+/** Of the same name, from the other source (rule 13). */
+const twin = { ...a, uid: 'w' } as const;
 
-test('what is noted about one object is neither another one’s nor another Lease’s', () => {
+test('what is noted about one object is neither another one’s, be it of the same name, nor another Lease’s', () => {
   const objects = new WrittenObjects<number>();
   objects.set(KEY, LEASE, 1);
   objects.set(KEY, a, 2);
   objects.set(KEY, b, 3);
   objects.delete(KEY, a);
-  objects.delete(KEY, { kind: 'candidate', name: 'never' });
-  expect([LEASE, a, b].map((object) => objects.get(KEY, object))).toEqual([1, undefined, 3]);
+  objects.set(KEY, twin, 5);
+  objects.delete(KEY, { kind: 'candidate', name: 'never', uid: 'x' });
+  expect([LEASE, a, b, twin].map((object) => objects.get(KEY, object))).toEqual([1, undefined, 3, 5]);
   expect(objects.get('kube-system/other', LEASE)).toBeUndefined();
   objects.set('kube-system/other', b, 4);
-  expect(objects.size).toBe(3);
+  expect(objects.size).toBe(4);
   objects.forget(KEY);
   expect(objects.size).toBe(1);
-  expect([LEASE, a, b].map((object) => objects.get(KEY, object))).toEqual([undefined, undefined, undefined]);
+  for (const object of [LEASE, a, b, twin]) expect(objects.get(KEY, object)).toBeUndefined();
 });
 
 test('a ping and a deletion write the candidate, everything else the Lease', () => {

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { decodeLease, FIELD_MANAGER, PARTICIPANT_FIELD_MANAGER } from '../../src/coordination/lease.ts';
 import { decodeLeaseCandidate } from '../../src/coordination/lease-candidate.ts';
 import type { RawObject } from '../../src/coordination/raw-object.ts';
+import { FENCE } from '../../src/election/group.ts';
 import { NO_PRIORITY } from '../../src/election/model.ts';
 import { OLDEST, WALL_START } from '../support/election-builders.ts';
 
@@ -198,6 +199,65 @@ test.each([
   const managedFields = [{ manager, fieldsV1: { 'f:spec': { 'f:holderIdentity': {} } } }];
   const lease = decodeLease({ metadata: { ...metadata, managedFields }, spec: { holderIdentity } });
   expect(lease.isReleasedByParticipant).toBe(want);
+});
+
+test.each([
+  { name: 'by a participant', manager: PARTICIPANT_FIELD_MANAGER, holderIdentity: 'a', want: true },
+  { name: 'by anybody else', manager: 'kube-scheduler', holderIdentity: 'a', want: undefined },
+  { name: 'with its release', manager: PARTICIPANT_FIELD_MANAGER, holderIdentity: '', want: undefined },
+])('a Lease whose renewTime was written $name is renewed by a participant: $want (rule 15)', (row) => {
+  const { manager, holderIdentity, want } = row;
+  const managedFields = [{ manager, fieldsV1: { 'f:spec': { 'f:renewTime': {} } } }];
+  const lease = decodeLease({ metadata: { ...metadata, managedFields }, spec: { holderIdentity } });
+  expect(lease.isRenewedByParticipant).toBe(want);
+});
+
+describe('a grant that its holder has not taken up, by the server’s field ownership (rule 12)', () => {
+  const spec = { holderIdentity: 'a', leaseDurationSeconds: 10, acquireTime: TIME, renewTime: TIME };
+  const entry = (manager: string, ...fields: readonly string[]) => ({
+    manager,
+    fieldsV1: { 'f:spec': Object.fromEntries(fields.map((field) => [`f:${field}`, {}])) },
+  });
+  const granted = entry(FIELD_MANAGER, ...Object.keys(spec));
+  const later = '2026-01-01T00:00:00.000002Z';
+
+  test.each<{ name: string; spec?: object; managedFields?: readonly unknown[]; want?: true }>([
+    { name: 'is as a coordinator has written it', want: true },
+    {
+      name: 'is so beside what others own',
+      managedFields: [entry('kubectl', 'strategy'), granted, entry('kubectl', 'preferredHolder')],
+      want: true,
+    },
+    { name: 'has another renewTime once it is renewed', spec: { ...spec, renewTime: later } },
+    { name: 'is not what gives a holder its Lease back', spec: { ...spec, acquireTime: later } },
+    { name: 'is not without times', spec: { holderIdentity: 'a', leaseDurationSeconds: 10 } },
+    { name: 'is not without a holder', spec: { ...spec, holderIdentity: '' } },
+    {
+      name: 'is not a fence, which is written while its former holder leads (rule 14)',
+      spec: { ...spec, holderIdentity: FENCE },
+    },
+    {
+      name: 'is not what somebody else has written',
+      managedFields: [entry('kube-apiserver', ...Object.keys(spec))],
+    },
+    { name: 'is not where nobody owns anything', managedFields: [] },
+    ...['holderIdentity', 'leaseDurationSeconds', 'acquireTime', 'renewTime'].flatMap((field) => [
+      {
+        name: `is not where somebody has written ${field} instead`,
+        managedFields: [
+          entry(FIELD_MANAGER, ...Object.keys(spec).filter((other) => other !== field)),
+          entry('kube-scheduler', field),
+        ],
+      },
+      {
+        name: `is not where somebody owns ${field}, too`,
+        managedFields: [granted, entry('kube-scheduler', field)],
+      },
+    ]),
+  ])('$name', ({ spec: written = spec, managedFields = [granted], want }) => {
+    const lease = decodeLease({ metadata: { ...metadata, managedFields }, spec: written });
+    expect(lease.isUnrenewedGrant).toBe(want);
+  });
 });
 
 describe('a LeaseCandidate', () => {

@@ -48,6 +48,19 @@ const changes: readonly {
     wantRemoved: ['preferredHolder'],
   },
   {
+    name: 'a grant that gives a holder back what it may still lead by, which is no first grant (rules 8 and 12)',
+    change: { kind: 'grant', grant: { ...grant, isReturn: true }, leaseTransitions: 4, strategy: OLDEST },
+    wantSet: {
+      holderIdentity: 'b',
+      leaseDurationSeconds: 10,
+      acquireTime: '2026-01-01T00:00:01.000000Z',
+      renewTime: TIME,
+      leaseTransitions: 4,
+      strategy: OLDEST,
+    },
+    wantRemoved: ['preferredHolder'],
+  },
+  {
     name: 'a preference',
     change: { kind: 'prefer', preferredHolder: 'b', strategy: OLDEST },
     wantSet: { preferredHolder: 'b', strategy: OLDEST },

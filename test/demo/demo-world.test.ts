@@ -53,6 +53,7 @@ describe("the demo's world", () => {
       undefined,
       undefined,
       undefined,
+      'FirstElectionSettling',
       'LeaseMissing',
       'LeaderOptimal',
       undefined,

@@ -42,7 +42,7 @@ function show({ env = {}, stopping = new AbortController() } = {}) {
 
 test('the live view shows the first leader at once, and does what keys ask for', async () => {
   const { demo, press, screen, end, isGivenBack, undos } = show();
-  await demo.clock.advance(100);
+  await demo.clock.advance(300);
   expect(screen()).toMatch(/holder sample-3 .*\n\[#+\.*\] {2}\d\.\d s of 4\.0 s left/);
   await demo.clock.advance(1200);
   expect(screen()).toMatch(/\* sample-3 +1\.35\.0 +1\.35\.0 +leading\n/);
@@ -83,6 +83,6 @@ test.each([
   { env: { NO_COLOR: '' }, want: true },
 ])('the live view has colours with $env: $want', async ({ env, want }) => {
   const { demo, terminal } = show({ env });
-  await demo.clock.advance(100);
+  await demo.clock.advance(300);
   expect(terminal.styles.has('32')).toBe(want);
 });

@@ -94,6 +94,7 @@ describe('the tour', () => {
       .flatMap((line) => /^coordinator (\w+): /.exec(line)?.[1] ?? [])
       .filter((reason) => !['LeaderOptimal', 'AwaitingAcks', 'HolderLate'].includes(reason));
     expect(reasons.filter((reason, index) => reason !== reasons[index - 1])).toEqual([
+      'FirstElectionSettling',
       'LeaseMissing',
       'LeaseExpired',
       'BetterCandidate',

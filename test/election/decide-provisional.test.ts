@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
-import { makeCandidate, makeInput, makeLease, makeNow, wallAt } from '../support/election-builders.ts';
+import {
+  makeCandidate,
+  makeInput,
+  makeLease,
+  makeNow,
+  makeUnrenewedGrant,
+} from '../support/election-builders.ts';
 import { describeActions, SimElection } from '../support/sim-election.ts';
 
 // client-go's elector looks at its start, before there is a Lease, and then after 2 s at the earliest.
@@ -78,14 +84,36 @@ describe('a grant that nobody has taken up yet (rule 12)', () => {
     expect(sim.violations).toEqual([]);
   });
 
-  test('goes to another once its holder has not answered', () => {
-    const sim = new SimElection({ settings: { leaseDurationSeconds: 60 } })
-      .add('a', { ...FIRST_LOOK, emulation: '1.30.0' })
-      .add('b', FIRST_LOOK)
-      .run(500)
-      .crash('a')
-      .run(11_000);
-    expect(sim.lease?.holderIdentity).toBe('b');
+  test.each([
+    { leaseDurationSeconds: 10, seconds: 5 },
+    { leaseDurationSeconds: 60, seconds: 30 },
+  ])(
+    'of $leaseDurationSeconds s goes to another when its holder’s program has died: $seconds s after the server’s answer',
+    ({ leaseDurationSeconds, seconds }) => {
+      const sim = new SimElection({ settings: { leaseDurationSeconds } })
+        .add('a', { ...FIRST_LOOK, emulation: '1.30.0' })
+        .add('b', FIRST_LOOK)
+        .run(500)
+        .crash('a')
+        .run(seconds * 1000 - 501);
+      expect(sim.lease?.holderIdentity).toBe('a');
+      expect(sim.run(1).lease?.holderIdentity).toBe('b');
+      expect(sim.run(3000).believers).toEqual(['b']);
+    },
+  );
+
+  test('has those asked who were silent, too, once its holder has not answered', () => {
+    const input = makeInput()
+      .remembers({ unrenewedGrant: makeUnrenewedGrant('a') })
+      .sees(makeLease('a').lasting(60), 0)
+      .candidates(
+        makeCandidate('a').seenAt(0).pingedAt(5000, 'expiry'),
+        makeCandidate('silent').seenAt(0).pingedAt(-60_000),
+      );
+    const decisionAt = (at: number) => decideElection(input.build(), makeNow(at));
+    expect(describeActions(decisionAt(9999).actions)).toBe('');
+    expect(decisionAt(9999).requeue).toEqual({ kind: 'at', time: 10_000 });
+    expect(describeActions(decisionAt(10_000).actions)).toContain('silent');
   });
 
   test('waits, when it was revised once already, so that three writes do for all that come within 2 s', () => {
@@ -102,16 +130,17 @@ describe('a grant that nobody has taken up yet (rule 12)', () => {
 
   test('whose holder has to show that it is there is looked at again as well when another may lead again', () => {
     const input = makeInput()
-      .sees(makeLease('first'), 0)
       .remembers({
-        unrenewedGrant: { holder: 'first', renewTime: wallAt(0), resourceVersion: '1' },
+        unrenewedGrant: makeUnrenewedGrant('first'),
         // Held back for 20 s.
         lapses: new Map([['lapsed', { count: 2, lastAt: -14_000 }]]),
       })
+      .sees(makeLease('first'), 0)
       .candidates(makeCandidate('first').seenAt(0), makeCandidate('lapsed').seenAt(0).renewedAt(5000));
     const { actions, requeue } = decideElection(input.build(), makeNow(5500));
     expect(describeActions(actions)).toBe('ping first (expiry)');
     expect(requeue).toEqual({ kind: 'at', time: 6000 });
+    expect(decideElection(input.build(), makeNow(6000)).reason).toBe('GrantRevised');
   });
 
   test.each([
@@ -122,12 +151,12 @@ describe('a grant that nobody has taken up yet (rule 12)', () => {
     { name: 'each further one 300 ms after the last', count: 3, decidedAt: 1650, want: 1950 },
   ])('is revised once it is time: $name', ({ count, decidedAt, want }) => {
     const input = makeInput()
-      .sees(makeLease('first'), 0)
       .remembers({
-        unrenewedGrant: { holder: 'first', renewTime: wallAt(0), resourceVersion: '1' },
+        unrenewedGrant: makeUnrenewedGrant('first'),
         grantSeries: { count, since: 0 },
         decidedAt,
       })
+      .sees(makeLease('first'), 0)
       .candidates(
         makeCandidate('first').seenAt(0).renewedAt(decidedAt),
         makeCandidate('better').emulating('1.30.0').seenAt(0).renewedAt(decidedAt),
@@ -158,17 +187,17 @@ describe('a grant that nobody has taken up yet (rule 12)', () => {
     {
       name: 'once',
       a: makeCandidate('a').seenAt(0).pingedAt(5000, 'expiry'),
-      at: 6000,
+      at: 9600,
       want: '',
       wantAt: 10_000,
     },
   ])(
-    'has its holder asked, if that is not known to be alive, and nobody else: $name',
+    'has its holder asked, if that is not known to be alive, and others only ahead of that: $name',
     ({ a, at, want, wantAt }) => {
       const input = makeInput()
+        .remembers({ unrenewedGrant: makeUnrenewedGrant('a') })
         .sees(makeLease('a').lasting(60), 0)
-        .remembers({ unrenewedGrant: { holder: 'a', renewTime: wallAt(0), resourceVersion: '1' } })
-        .candidates(a, makeCandidate('b').versions('1.37.0').seenAt(0));
+        .candidates(a, makeCandidate('b').versions('1.37.0').seenAt(0).pingedAt(4500, 'expiry'));
       const { actions, requeue } = decideElection(input.build(), makeNow(at));
       expect(describeActions(actions)).toBe(want);
       if (wantAt !== undefined) expect(requeue).toEqual({ kind: 'at', time: wantAt });
@@ -189,12 +218,18 @@ describe('a grant that nobody has taken up yet (rule 12)', () => {
     }
   });
 
-  test('counts as a lapse when it ran out, and leaves no doubt about a later release', () => {
-    const sim = new SimElection().add('idler', { elector: 'none', emulation: '1.30.0' }).add('b').run(20_600);
+  test('is enough of a lapse to be held back when it was replaced as late, and leaves no doubt about a later release', () => {
+    const sim = new SimElection().add('idler', { elector: 'none', emulation: '1.30.0' }).add('b').run(6600);
     expect(sim.believers).toEqual(['b']);
-    expect(sim.memory.lapses.get('idler')?.count).toBe(2);
+    expect(sim.memory.lapses.get('idler')).toEqual({ count: 2, lastAt: 5000 });
     sim.add('c').run(1000).stopCleanly('b').run(200);
-    expect(sim.lease?.holderIdentity).not.toBe('');
+    expect(sim.lease?.holderIdentity).toBe('c');
+  });
+
+  test('counts as one lapse when it ran out, as nobody else was there', () => {
+    const sim = new SimElection().add('idler', { elector: 'none' }).run(10_000);
+    expect(sim.memory.lapses.get('idler')).toEqual({ count: 1, lastAt: 10_000 });
+    expect(sim.memory.lapsesOfLease).toEqual({ count: 1, lastAt: 10_000 });
   });
 
   test('is not revised while its holder may still believe in an earlier record (rule 8)', () => {

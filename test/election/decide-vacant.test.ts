@@ -8,6 +8,7 @@ import {
   makeInput,
   makeLease,
   makeNow,
+  makeUnrenewedGrant,
   type ObservedBuilder,
   OLDEST,
   wallAt,
@@ -482,18 +483,29 @@ describe('a holder that releases the Lease (rule 3)', () => {
 });
 
 describe('a candidate that takes up no grants (rule 7)', () => {
-  test('loses the Lease after two, to anyone else who can lead', () => {
+  const holdersIn = (sim: SimElection) =>
+    sim.decisions.flatMap(({ actions }) =>
+      actions.flatMap((action) => (/(?:to|for) (\w+),/.exec(describeActions([action])) ?? []).slice(1)),
+    );
+
+  test('loses the Lease after 5 s, to anyone else who can lead', () => {
     const sim = new SimElection().add('zombie', { emulation: '1.30.0', elector: 'none' }).add('b');
-    const holders = () =>
-      sim.decisions.flatMap(({ actions }) =>
-        actions.flatMap((action) => (/(?:to|for) (\w+),/.exec(describeActions([action])) ?? []).slice(1)),
-      );
-    sim.run(19_999);
-    expect(holders()).toEqual(['zombie', 'zombie']);
+    sim.run(4999);
+    expect(holdersIn(sim)).toEqual(['zombie']);
     sim.run(1);
-    expect(holders()).toEqual(['zombie', 'zombie', 'b']);
-    sim.run(1000);
+    expect(holdersIn(sim)).toEqual(['zombie', 'b']);
+    sim.run(2000);
     expect(sim.believers).toEqual(['b']);
+  });
+
+  test('loses the Lease at once, after two that ran out, to one that is back', () => {
+    const sim = new SimElection()
+      .add('zombie', { emulation: '1.30.0', elector: 'none' })
+      .add('b')
+      .crash('b')
+      .run(21_000);
+    expect(holdersIn(sim)).toEqual(['zombie', 'zombie', 'zombie']);
+    expect(sim.recover('b').lease?.holderIdentity).toBe('b');
   });
 
   test('is held back with doubling backoff, in whatever order answer and watch arrive', () => {
@@ -501,23 +513,21 @@ describe('a candidate that takes up no grants (rule 7)', () => {
       const sim = new SimElection({ isWatchFirst })
         .add('zombie', { emulation: '1.30.0', elector: 'none' })
         .add('b')
-        .run(21_000);
-      const lapses: number[] = [];
-      let count = sim.memory.lapses.get('zombie')?.count ?? 0;
-      expect(count).toBe(2);
+        .run(6000);
+      const lastLapse = () => sim.memory.lapses.get('zombie')?.lastAt ?? 0;
+      const lapses = [lastLapse()];
+      expect(lapses).toEqual([5000]);
       for (let second = 0; second < 1800; second++) {
         sim.run(1000);
-        const next = sim.memory.lapses.get('zombie')?.count ?? 0;
-        if (next > count) lapses.push(sim.at);
-        count = next;
+        if (lastLapse() !== lapses.at(-1)) lapses.push(lastLapse());
       }
       const gaps = lapses.slice(1).map((at, index) => at - (lapses[index] ?? 0));
       expect(gaps.length).toBeGreaterThanOrEqual(5);
-      // It was held back before, twice. Beside the backoff, b is preempted, and the grant runs out: 25 s at most.
+      // Beside the backoff, it is asked, b stops renewing for it, and it is given 5 s: 0.1, 15 and 5 s at most.
       for (const [index, gap] of gaps.entries()) {
-        const heldBackMs = Math.min(20_000 * 2 ** (index + 1), 600_000);
+        const heldBackMs = Math.min(20_000 * 2 ** index, 600_000);
         expect(gap).toBeGreaterThanOrEqual(heldBackMs);
-        expect(gap).toBeLessThanOrEqual(heldBackMs + 25_000);
+        expect(gap).toBeLessThanOrEqual(heldBackMs + 20_100);
       }
       expect(sim.violations).toEqual([]);
     }
@@ -540,16 +550,23 @@ describe('a candidate that takes up no grants (rule 7)', () => {
     { name: 'not before its second grant has run out', lapses: 1, at: 9999, want: undefined },
     { name: 'for twice the duration from then on', lapses: 1, at: 10_000, want: 30_000 },
     { name: 'not when its first one has', lapses: 0, at: 10_000, want: undefined },
+    {
+      name: 'but when a leader had to give way for that',
+      lapses: 0,
+      isPreemption: true,
+      at: 10_000,
+      want: 30_000,
+    },
     { name: 'for longer when it is the third', lapses: 2, at: 10_000, want: 50_000 },
     { name: 'not for what another has let run out', lapses: 1, holder: 'b', at: 10_000, want: undefined },
     { name: 'not when it has led since', lapses: 1, isRenewed: true, at: 10_000, want: undefined },
-  ])('is held back $name', ({ lapses, holder = 'a', isRenewed = false, at, want }) => {
+  ])('is held back $name', ({ lapses, holder = 'a', isPreemption = false, isRenewed = false, at, want }) => {
     const input = makeInput()
-      .sees(makeLease(holder), 0)
       .remembers({
         lapses: lapses > 0 ? new Map([['a', { count: lapses, lastAt: 0 }]]) : new Map(),
-        unrenewedGrant: isRenewed ? undefined : { holder, renewTime: wallAt(0), resourceVersion: '1' },
-      });
+        unrenewedGrant: isRenewed ? undefined : { ...makeUnrenewedGrant(holder), isPreemption },
+      })
+      .sees(makeLease(holder), 0);
     expect(lapsedUntil(input.build(), 'a', at)).toBe(want);
   });
 
@@ -557,8 +574,9 @@ describe('a candidate that takes up no grants (rule 7)', () => {
     let memory = noMemory;
     for (let life = 0; life < 1000; life++) {
       const former = `crasher-${life}`;
-      const rest = { renewTime: wallAt(0), hasFormerLapsed: true, revises: undefined, isPreemption: false };
-      memory = recordGrant(memory, { holder: `crasher-${life + 1}`, former, ...rest }, '1', life * 60_000);
+      const rest = { renewTime: wallAt(0), leaseDurationSeconds: 10, hasFormerLapsed: true };
+      const grant = { former, ...rest, revises: undefined, isPreemption: false };
+      memory = recordGrant(memory, { holder: `crasher-${life + 1}`, ...grant }, '1', life * 60_000);
     }
     expect(memory.lapses.size).toBeLessThan(20);
     expect(memory.lapses.has('crasher-999')).toBe(true);

@@ -10,6 +10,7 @@ import {
   makeInput,
   makeLease,
   makeNow,
+  makeUnrenewedGrant,
   type ObservedBuilder,
   OLDEST,
 } from '../support/election-builders.ts';
@@ -60,10 +61,11 @@ const situation: fc.Arbitrary<ElectionInput> = fc
         strategy: fc.constantFrom(OLDEST, OLDEST, undefined, 'example.com/x'),
         seconds: fc.constantFrom(1, 10, 15, undefined),
         seenAt: instant,
+        isOurGrant: fc.boolean(),
       }),
       { nil: undefined },
     ),
-    fate: fc.constantFrom('stays', 'stays', 'stays', 'deleted', 'released', 'emptied'),
+    fate: fc.constantFrom('stays', 'stays', 'stays', 'deleted', 'released', 'emptied', 'stolen'),
     fateAt: instant,
     failedPreemptions: fc.constantFrom(0, 0, 1),
     ignoredWrites: fc.constantFrom(0, 0, 1),
@@ -74,11 +76,16 @@ const situation: fc.Arbitrary<ElectionInput> = fc
     if (lease) {
       let made = makeLease(lease.holder).strategy(lease.strategy).lasting(lease.seconds);
       if (lease.preferred !== undefined) made = made.preferring(lease.preferred, lease.isOurs);
+      if (lease.isOurGrant && lease.holder) {
+        const takeUpBy = lease.seenAt + 5000;
+        input = input.remembers({ unrenewedGrant: { ...makeUnrenewedGrant(lease.holder), takeUpBy } });
+      }
       input = input.sees(made, lease.seenAt);
       const at = Math.max(lease.seenAt, fateAt);
       if (fate === 'deleted') input = input.sees(undefined, at);
       if (fate === 'released') input = input.sees(made.releasedAt(at), at);
       if (fate === 'emptied') input = input.sees(made.heldBy(''), at);
+      if (fate === 'stolen') input = input.sees(made.heldBy('thief').lasting(1), at);
     }
     const attempts = (count: number) => ({ count, lastAt: count === 0 ? Number.NEGATIVE_INFINITY : -1000 });
     return input
@@ -175,16 +182,16 @@ describe('any decision', () => {
         for (const { candidate } of input.candidates)
           if (candidate.isDeleting) expect(names).not.toContain(candidate.name);
       }),
-      { numRuns: 500 },
+      { numRuns: 2000 },
     );
   });
 
-  test('grants nothing while the Lease has a valid holder (rules 7 and 8)', () => {
+  test('grants nothing while the Lease has a valid holder, unless that has never taken it up (rules 7, 8 and 12)', () => {
     fc.assert(
       fc.property(situation, (input) => {
-        const { record } = input.memory;
-        const isHeld = input.lease && record && record.holder !== '' && record.since + record.beliefMs > 0;
-        fc.pre(isHeld === true);
+        const { record, unrenewedGrant } = input.memory;
+        const isHeld = input.lease && record && record.holder !== '' && record.since + record.durationMs > 0;
+        fc.pre(isHeld === true && unrenewedGrant === undefined);
         expect(decideElection(input, makeNow(0)).actions.filter(isGrant)).toEqual([]);
       }),
       { numRuns: 1000 },
@@ -194,10 +201,13 @@ describe('any decision', () => {
   test('grants nothing to another while a former holder may still believe (rule 8)', () => {
     fc.assert(
       fc.property(situation, (input) => {
-        const { reservation } = input.memory;
-        fc.pre(reservation !== undefined && reservation.until > 0);
+        const believers = input.memory.beliefs
+          .filter(({ renewedAt, durationMs }) => renewedAt + durationMs > 0)
+          .map(({ holder }) => holder);
+        fc.pre(believers.length > 0);
         for (const action of decideElection(input, makeNow(0)).actions.filter(isGrant)) {
-          expect(describeActions([action])).toMatch(new RegExp(`(to|for) ${reservation?.holder},`));
+          const [, holder] = /(?:to|for) (\w+),/.exec(describeActions([action])) ?? [];
+          expect(believers).toEqual([holder]);
         }
       }),
       { numRuns: 1000 },

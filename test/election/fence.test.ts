@@ -88,22 +88,22 @@ describe('a holder that knows nothing of notes (rule 14)', () => {
   });
 
   test.each([
-    { name: 'its own duration', at: 14_000, reservedUntil: 0, want: 15 },
-    { name: 'the time of another that may believe', at: 14_000, reservedUntil: 60_000, want: 46 },
-  ])('is fenced for $name, if that is longer', ({ at, reservedUntil, want }) => {
+    { name: 'its own duration', before: makeLease('').renewedAt(0), want: 15 },
+    // It lost the Lease at 1 s, and may have renewed it right before: until 61 s.
+    { name: 'the time of another that may believe', before: makeLease('c').lasting(60), want: 47 },
+  ])('is fenced for $name, if that is longer', ({ before, want }) => {
     const noted = (renewedAt: number) =>
       makeLease('a').lasting(15).renewedAt(renewedAt).noting({ preferredHolder: 'b' });
-    const reservation = { holder: 'c', from: 0, until: reservedUntil, othersUntil: 0 };
     const input = makeInput()
+      .sees(before, 0)
       .sees(noted(1000), 1000)
       .sees(noted(12_000), 12_000)
-      .remembers({ reservation })
       .candidates(
         makeCandidate('a').seenAt(0),
         makeCandidate('b').emulating('1.30.0').seenAt(0).pingedAt(11_000, 'preemption').renewedAt(11_100),
       )
       .build();
-    expect(decideElection({ ...input, dropsFields: true }, makeNow(at)).actions).toMatchObject([
+    expect(decideElection({ ...input, dropsFields: true }, makeNow(14_000)).actions).toMatchObject([
       { change: { kind: 'fence', leaseDurationSeconds: want } },
     ]);
   });
@@ -121,9 +121,10 @@ describe('a holder that knows nothing of notes (rule 14)', () => {
     expect(decideElection({ ...input, dropsFields: true }, makeNow(14_000)).reason).toBe('PreemptionPending');
   });
 
-  test('leaves no doubt about a release by whoever leads next', () => {
+  test('leaves a release by whoever leads next in doubt until two of its durations after the fence, as it may sleep', () => {
     const sim = led().add('b', OLDER).run(29_500);
     expect(sim.believers).toEqual(['b']);
+    const [fencedAt = 0] = timesOf(sim, 'fence the Lease');
     const { grant } = sim.decisions
       .flatMap(({ actions }) => actions)
       .flatMap((action) =>
@@ -131,8 +132,13 @@ describe('a holder that knows nothing of notes (rule 14)', () => {
       )
       .at(-1) ?? { grant: undefined };
     expect(grant).toMatchObject({ holder: 'b', former: 'a', isPreemption: true });
-    sim.release('b').run(500);
-    expect(sim.lease?.holderIdentity).toBe('a');
+    sim.release('b');
+    expect(sim.decide().reason).toBe('AwaitingFormerHolder');
+    expect(sim.run(500).lease?.holderIdentity).toBe('b');
+    // b has renewed it since then.
+    sim.run((fencedAt + 32) * 1000 - sim.at).release('b');
+    expect(sim.decide().reason).not.toBe('AwaitingFormerHolder');
+    expect(sim.run(500).lease?.holderIdentity).toBe('a');
   });
 
   test('is fenced for as long as it may believe, whatever the Lease says last', () => {

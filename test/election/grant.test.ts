@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Belief } from '../../src/election/beliefs.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import { grantOf } from '../../src/election/decision-queries.ts';
 import { type Grant, isProvisional, noMemory } from '../../src/election/lease-memory.ts';
@@ -9,14 +10,15 @@ import {
   makeInput,
   makeLease,
   makeNow,
+  makeUnrenewedGrant,
   wallAt,
 } from '../support/election-builders.ts';
 
 const fresh = (at: number) => makeCandidate('b').emulating('1.30.0').seenAt(0).renewedAt(at);
-const unrenewedGrant = { holder: 'a', renewTime: wallAt(0), resourceVersion: '1' };
+const unrenewedGrant = makeUnrenewedGrant('a');
 const provisional = makeInput()
-  .sees(makeLease('a'), 0)
-  .remembers({ unrenewedGrant, grantSeries: { count: 1, since: 0 } });
+  .remembers({ unrenewedGrant, grantSeries: { count: 1, since: 0 } })
+  .sees(makeLease('a'), 0);
 
 describe('a grant says what it means for who had the Lease before (rules 7 and 12)', () => {
   test.each<{ name: string; input: InputBuilder; at: number; want: Partial<Grant> }>([
@@ -31,6 +33,12 @@ describe('a grant says what it means for who had the Lease before (rules 7 and 1
       input: provisional.candidates(fresh(1000)),
       at: 1000,
       want: { former: 'a', revises: 'holderLost', hasFormerLapsed: false },
+    },
+    {
+      name: 'it has not taken its grant up within 5 s',
+      input: provisional.candidates(makeCandidate('a').emulating('1.29.0').seenAt(0), fresh(5000)),
+      at: 5000,
+      want: { former: 'a', revises: 'holderLate', hasFormerLapsed: true },
     },
     {
       name: 'it let its grant run out',
@@ -54,9 +62,10 @@ describe('a grant says what it means for who had the Lease before (rules 7 and 1
       want: { former: undefined, revises: undefined, hasFormerLapsed: false },
     },
     {
+      // It may have renewed it right before, for a duration of its own, which was never seen.
       name: 'its Lease was deleted, and its time is over',
-      input: makeInput().sees(makeLease('a'), 0).sees(undefined, 1000).candidates(fresh(10_000)),
-      at: 10_000,
+      input: makeInput().sees(makeLease('a'), 0).sees(undefined, 1000).candidates(fresh(16_000)),
+      at: 16_000,
       want: { former: 'a', revises: undefined, hasFormerLapsed: false },
     },
     {
@@ -72,35 +81,64 @@ describe('a grant says what it means for who had the Lease before (rules 7 and 1
 
 describe('a Lease is provisional (rule 12)', () => {
   const { memory } = provisional.build();
-  const reserved = (holder: string) => ({
-    ...memory,
-    reservation: { holder, from: 0, until: 5000, othersUntil: 0 },
-  });
+  const belief: Belief = {
+    holder: 'a',
+    renewedAt: -10_000,
+    durationMs: 15_000,
+    isOwnDuration: true,
+    isParticipant: false,
+    lostAt: 0,
+  };
+  const believedBy = (holder: string) => ({ ...memory, beliefs: [{ ...belief, holder }] });
 
   test.each([
     { name: 'while it is as our grant left it', memory, want: true },
-    { name: 'also while it is reserved for somebody else', memory: reserved('x'), want: true },
-    { name: 'not while its holder may believe in an earlier record', memory: reserved('a'), want: false },
-    { name: 'but after that', memory: reserved('a'), at: 5000, want: true },
-    { name: 'not when nobody holds it', memory: { ...noMemory, unrenewedGrant }, want: false },
+    { name: 'not while its holder may believe in an earlier record', memory: believedBy('a'), want: false },
+    { name: 'but after that', memory: believedBy('a'), at: 5000, want: true },
+    { name: 'not while another may believe in one', memory: believedBy('x'), want: false },
+    { name: 'but after that, though it may still disturb', memory: believedBy('x'), at: 5000, want: true },
+    {
+      name: 'not when nobody holds it',
+      memory: { ...noMemory, unrenewedGrant },
+      lease: makeLease(''),
+      want: false,
+    },
+    {
+      name: 'while field ownership says so, of the grant of another replica',
+      memory: { ...memory, unrenewedGrant: undefined },
+      lease: makeLease('a').with({ isUnrenewedGrant: true }),
+      want: true,
+    },
+    {
+      name: 'not when nothing says so',
+      memory: { ...memory, unrenewedGrant: undefined },
+      want: false,
+    },
     {
       name: 'not when the last grant was to another',
       memory: { ...memory, unrenewedGrant: { ...unrenewedGrant, holder: 'x' } },
       want: false,
     },
-  ])('$name', ({ memory, at = 4999, want }) => {
-    expect(isProvisional(memory, at)).toBe(want);
+  ])('$name', ({ memory, lease = makeLease('a'), at = 4999, want }) => {
+    expect(isProvisional(memory, lease.build(), at)).toBe(want);
   });
 });
 
 test('who got its Lease back holds it for as long as it may believe in what it had before (rule 8)', () => {
-  const input = makeInput()
-    .sees(makeLease('a').lasting(30), 0)
-    .sees(undefined, 1000)
-    .sees(makeLease('a').renewedAt(2000), 2000)
-    .build();
-  expect(surveyTenure(input, 29_999)).toMatchObject({ kind: 'held', expiresAt: 30_000 });
-  expect(surveyTenure(input, 30_000)).toMatchObject({ kind: 'vacant', need: 'LeaseExpired' });
+  // It may have renewed it right before the deletion, and is given it for 10 s, by us or by another coordinator.
+  const grant = makeLease('a')
+    .renewedAt(2000)
+    .with({ acquireTime: wallAt(2000) });
+  const deleted = makeInput().sees(makeLease('a').lasting(30), 0).sees(undefined, 1000);
+  for (const returned of [
+    deleted.remembers({ unrenewedGrant: makeUnrenewedGrant('a', 2000) }).sees(grant, 2000),
+    deleted.sees(grant, 2000),
+  ]) {
+    const { expiresAt } = { expiresAt: Number.NaN, ...surveyTenure(returned.build(), 30_999) };
+    expect(expiresAt).toBeGreaterThanOrEqual(31_000);
+    // Nor for more than one whole duration of its own from when the grant was seen.
+    expect(surveyTenure(returned.build(), 32_000)).toMatchObject({ kind: 'vacant', need: 'LeaseExpired' });
+  }
 });
 
 describe('a grant in place of another that was preferred (rule 7)', () => {

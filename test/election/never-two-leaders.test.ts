@@ -1,12 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { beliefOf } from '../../src/election/beliefs.ts';
 import { decideElection } from '../../src/election/decide.ts';
-import { isProvisional, type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
-import { observeLease } from '../../src/election/observe-lease.ts';
-import { recordGrant } from '../../src/election/record-writes.ts';
+import { type Grant, isProvisional } from '../../src/election/lease-memory.ts';
 import {
-  defaultSettings,
   type InputBuilder,
-  type LeaseBuilder,
   makeCandidate,
   makeInput,
   makeLease,
@@ -17,7 +14,7 @@ import {
 import { describeActions, SimElection } from '../support/sim-election.ts';
 
 /** The first millisecond at which the Lease is given to `other`, who is alive all along. */
-function givenAwayAt(input: InputBuilder, untilMs = 60_000): number | undefined {
+function givenAwayAt(input: InputBuilder, untilMs = 80_000): number | undefined {
   for (let at = 0; at <= untilMs; at += 100) {
     const other = makeCandidate('other').seenAt(at).renewedAt(at);
     const { actions } = decideElection(input.candidates(other).build(), makeNow(at));
@@ -27,6 +24,24 @@ function givenAwayAt(input: InputBuilder, untilMs = 60_000): number | undefined 
 }
 
 const renewed = makeLease('holder').lasting(15);
+
+/** After another had it, which may have renewed it until it was taken, at 0 s: that one leads until 15 s, and disturbs until 30 s. */
+const taken = makeInput()
+  .sees(makeLease('former').lasting(15).renewedAt(-100), -100)
+  .sees(renewed, 0)
+  .sees(renewed.renewedAt(25_000), 25_000);
+
+/** A grant of ours that is on its way. */
+const grantTo = (holder: string, at: number, fields: Partial<Grant> = {}): Grant => ({
+  holder,
+  renewTime: wallAt(at),
+  leaseDurationSeconds: 10,
+  former: undefined,
+  hasFormerLapsed: false,
+  revises: undefined,
+  isPreemption: false,
+  ...fields,
+});
 
 describe('a Lease that two may believe in, as it was taken from one after the other (rule 8)', () => {
   // Another coordinator granted it to "early" for 20 s, and then to "late", which has led since, for 6 s at a time.
@@ -54,18 +69,22 @@ describe('a Lease that two may believe in, as it was taken from one after the ot
   });
 
   test('goes to anybody else once the time of both is over', () => {
-    expect(givenAwayAt(emptied)).toBe(20_000);
+    // The one may have renewed it right before the other took it, at 0.1 s.
+    expect(givenAwayAt(emptied)).toBe(20_100);
   });
 
-  test('is still that of the other one when the one has released it', () => {
+  test('is still that of the others when the one has released it, or of all if that may be their work', () => {
     const back = makeInput()
       .sees(makeLease('early').lasting(20).renewedAt(0), 0)
       .sees(makeLease('late').lasting(30).renewedAt(1000), 1000)
       .sees(makeLease('early').lasting(40).renewedAt(2000), 2000)
       .sees(makeLease('third').lasting(5).renewedAt(3000), 3000)
-      .sees(makeLease('early').lasting(40).renewedAt(4000), 4000)
-      .sees(makeLease('early').releasedAt(5000), 5000);
-    expect(givenAwayAt(back)).toBe(31_000);
+      .sees(makeLease('early').lasting(40).renewedAt(4000), 4000);
+    const released = makeLease('early').releasedAt(5000);
+    // "third" lost it at 4 s, and may have renewed it right before for the 40 s that stand there from then on.
+    expect(givenAwayAt(back.sees(released.with({ isReleasedByParticipant: true }), 5000))).toBe(44_000);
+    // Otherwise "late" may have emptied it, and "early" lead on from right before that.
+    expect(givenAwayAt(back.sees(released, 5000))).toBe(45_000);
   });
 
   test('is decided again when the time of the other is over, and asked about in time for that', () => {
@@ -101,14 +120,35 @@ describe('a Lease is not given away before its holder’s own time has run out (
       input: makeInput().sees(renewed, 0).sees(renewed.lasting(1), 4000),
       want: 15_000,
     },
-    { name: 'deleted', input: makeInput().sees(renewed, 0).sees(undefined, 4000), want: 15_000 },
+    {
+      name: 'deleted, perhaps right after a renewal that nobody saw',
+      input: makeInput().sees(renewed, 0).sees(undefined, 4000),
+      want: 19_000,
+    },
+    {
+      name: 'deleted when it was seen for less than any elector’s duration, as only the grant was seen',
+      input: makeInput().sees(makeLease('holder').lasting(5), 0).sees(undefined, 4000),
+      want: 19_000,
+    },
+    {
+      name: 'deleted when its holder renews for less, as was seen',
+      input: makeInput().sees(makeLease('holder').lasting(5).renewedAt(-1000), 0).sees(undefined, 4000),
+      want: 9000,
+    },
     {
       name: 'deleted and made again without a holder',
       input: makeInput()
         .sees(renewed, 0)
         .sees(undefined, 4000)
         .sees(makeLease('').with({ uid: 'another' }), 5000),
-      want: 15_000,
+      want: 19_000,
+    },
+    {
+      name: 'deleted and made again with another holder, which neither was seen',
+      input: makeInput()
+        .sees(makeLease('holder').lasting(30), 0)
+        .sees(renewed.heldBy('other holder').lasting(1).with({ uid: 'another' }), 4000),
+      want: 34_000,
     },
     {
       name: 'emptied without a release: the same renewTime',
@@ -133,16 +173,23 @@ describe('a Lease is not given away before its holder’s own time has run out (
       want: 20_000,
     },
     {
+      name: 'emptied when its holder had prolonged it to a minute, which nobody saw',
+      input: makeInput()
+        .sees(makeLease('holder').lasting(10), 0)
+        .sees(renewed.lasting(60).heldBy('').renewedAt(4000), 5000),
+      want: 65_000,
+    },
+    {
       name: 'replaced by an empty one that looks released',
       input: makeInput()
         .sees(renewed, 0)
         .sees(renewed.releasedAt(4000).with({ uid: 'another' }), 4000),
-      want: 15_000,
+      want: 19_000,
     },
     {
-      name: 'taken by a stranger for a second',
+      name: 'taken by a stranger for a second, perhaps right after a renewal that nobody saw',
       input: makeInput().sees(renewed, 0).sees(renewed.heldBy('stranger').lasting(1).renewedAt(4000), 4000),
-      want: 15_000,
+      want: 19_000,
     },
     {
       name: 'taken by a stranger who changed nothing but the holder, and may believe in it from then on',
@@ -154,8 +201,16 @@ describe('a Lease is not given away before its holder’s own time has run out (
       input: makeInput()
         .sees(renewed, 0)
         .sees(renewed.heldBy('stranger').renewedAt(4000), 4000)
+        .sees(renewed.releasedAt(5000).with({ isReleasedByParticipant: true }), 5000),
+      want: 19_000,
+    },
+    {
+      name: 'taken by a stranger, and then released, be it by the holder that lost it',
+      input: makeInput()
+        .sees(renewed, 0)
+        .sees(renewed.heldBy('stranger').renewedAt(4000), 4000)
         .sees(renewed.releasedAt(5000), 5000),
-      want: 15_000,
+      want: 20_000,
     },
     {
       name: 'taken by a stranger with less time than the holder had, and then deleted',
@@ -163,7 +218,7 @@ describe('a Lease is not given away before its holder’s own time has run out (
         .sees(makeLease('holder').lasting(30), 0)
         .sees(renewed.heldBy('stranger').renewedAt(4000), 4000)
         .sees(undefined, 5000),
-      want: 30_000,
+      want: 34_000,
     },
     {
       name: 'without renewTime: its own duration all the same',
@@ -171,11 +226,11 @@ describe('a Lease is not given away before its holder’s own time has run out (
       want: 60_000,
     },
     {
-      name: 'robbed of its renewTime by somebody else',
+      name: 'robbed of its renewTime by somebody else, perhaps right after a renewal that nobody saw',
       input: makeInput()
         .sees(makeLease('holder').renewedAt(0).lasting(60), 0)
         .sees(makeLease('holder').with({ renewTime: undefined }).lasting(5), 10_000),
-      want: 60_000,
+      want: 70_000,
     },
     {
       name: 'without duration: our default duration',
@@ -185,32 +240,25 @@ describe('a Lease is not given away before its holder’s own time has run out (
     { name: 'released', input: makeInput().sees(renewed, 0).sees(renewed.releasedAt(4000), 4000), want: 0 },
     {
       name: 'released, but perhaps by the one that lost it before',
-      input: makeInput()
-        .sees(renewed, 0)
-        .remembers({ releaseDoubtedUntil: 4001 })
-        .sees(renewed.releasedAt(4000), 4000),
-      want: 15_000,
+      input: taken.sees(renewed.releasedAt(29_900), 29_900),
+      want: 44_900,
     },
     {
       name: 'released by a participant, which empties nobody else’s (rule 15)',
-      input: makeInput()
-        .sees(renewed, 0)
-        .remembers({ releaseDoubtedUntil: 4001 })
-        .sees(renewed.releasedAt(4000).with({ isReleasedByParticipant: true }), 4000),
-      want: 0,
+      input: taken.sees(renewed.releasedAt(29_900).with({ isReleasedByParticipant: true }), 29_900),
+      // As long as the one before may lead.
+      want: 15_000,
     },
     {
-      name: 'released when nobody else can have done it any more',
-      input: makeInput()
-        .sees(renewed, 0)
-        .remembers({ releaseDoubtedUntil: 4000 })
-        .sees(renewed.releasedAt(4000), 4000),
-      want: 0,
+      name: 'released when nobody else can have done it any more, since it was last renewed',
+      input: taken.sees(renewed.renewedAt(30_000), 30_000).sees(renewed.releasedAt(30_001), 30_001),
+      // As long as the one before may lead.
+      want: 15_000,
     },
     {
-      name: 'deleted when it had run out already',
+      name: 'deleted when it had run out already, but perhaps not for its holder',
       input: makeInput().sees(renewed, -20_000).sees(undefined, 0),
-      want: 0,
+      want: 15_000,
     },
   ])('one that was $name', ({ input, want }) => {
     expect(givenAwayAt(input)).toBe(want);
@@ -257,7 +305,8 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     };
     expect(decisionAt(4200)).toMatchObject({ reason: 'AwaitingFormerHolder', actions: [] });
     expect(decisionAt(4200).requeue).toMatchObject({ kind: 'at' });
-    expect(describeActions(decisionAt(15_000).actions)).toMatch(/^create the Lease for nobody/);
+    expect(decisionAt(18_999)).toMatchObject({ reason: 'AwaitingFormerHolder', actions: [] });
+    expect(describeActions(decisionAt(19_000).actions)).toMatch(/^create the Lease for nobody/);
   });
 
   test('looks again when its last holder has not answered in time', () => {
@@ -288,9 +337,9 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
       actions: [],
       requeue: { time: 9000 },
     });
-    const awake = input.candidates(makeCandidate('b').seenAt(14_000).renewedAt(14_500));
-    expect(describeActions(decideElection(awake.build(), makeNow(14_999)).actions)).toBe('');
-    expect(describeActions(decideElection(awake.build(), makeNow(15_000)).actions)).toContain(
+    const awake = input.candidates(makeCandidate('b').seenAt(18_000).renewedAt(18_500));
+    expect(describeActions(decideElection(awake.build(), makeNow(18_999)).actions)).toBe('');
+    expect(describeActions(decideElection(awake.build(), makeNow(19_000)).actions)).toContain(
       'create the Lease for b',
     );
   });
@@ -314,16 +363,16 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     const late = makeCandidate('other').seenAt(0);
     const actionsAt = (at: number) =>
       describeActions(decideElection(deleted.candidates(late).build(), makeNow(at)).actions);
-    expect(actionsAt(9999)).toBe('');
-    expect(actionsAt(10_000)).toBe('ping other (expiry)');
+    expect(actionsAt(13_999)).toBe('');
+    expect(actionsAt(14_000)).toBe('ping other (expiry)');
   });
 
   test('begins to count the seconds of its next election then, and asks its last holder once', () => {
     const input = deleted
       .candidates(makeCandidate('holder').seenAt(0), makeCandidate('other').seenAt(0))
       .build();
-    expect(decideElection(input, makeNow(9999)).isAsking).toBe(false);
-    const { isAsking, actions } = decideElection(input, makeNow(10_000));
+    expect(decideElection(input, makeNow(13_999)).isAsking).toBe(false);
+    const { isAsking, actions } = decideElection(input, makeNow(14_000));
     expect(isAsking).toBe(true);
     expect(describeActions(actions)).toBe('ping holder (election); ping other (expiry)');
   });
@@ -332,97 +381,132 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     const other = makeCandidate('other').seenAt(0);
     const actionsWith = (renewedAt: number) =>
       describeActions(
-        decideElection(deleted.candidates(other.renewedAt(renewedAt)).build(), makeNow(10_000)).actions,
+        decideElection(deleted.candidates(other.renewedAt(renewedAt)).build(), makeNow(14_000)).actions,
       );
-    expect(actionsWith(9000)).toBe('ping other (expiry)');
-    expect(actionsWith(10_000)).toBe('ping other (expiry)');
+    expect(actionsWith(13_000)).toBe('ping other (expiry)');
+    expect(actionsWith(14_000)).toBe('ping other (expiry)');
   });
 
-  test('stays in doubt for the longest that any former leader may take to release it', () => {
-    const leader = { holder: 'a', beliefMs: 1000 };
-    const grant = {
-      renewTime: 0n,
-      former: 'a',
-      hasFormerLapsed: false,
-      revises: undefined,
-      isPreemption: false,
-    };
-    const doubtAfter = (releaseDoubtedUntil: number, led: typeof leader | undefined, holder = 'b') =>
-      recordGrant({ ...noMemory, releaseDoubtedUntil, leader: led }, { ...grant, holder }, '1', 5000)
-        .releaseDoubtedUntil;
-    expect(doubtAfter(0, leader)).toBe(6000);
-    expect(doubtAfter(9000, leader)).toBe(9000);
-    expect(doubtAfter(9000, undefined)).toBe(9000);
-    // Given to the same holder again, it is still to be given away.
-    expect(doubtAfter(0, leader, 'a')).toBe(0);
+  /** For whom the Lease is kept right after a release of it at `at`; undefined: the release is believed. */
+  const keptFor = (input: InputBuilder, at: number) => {
+    const { tenure } = decideElection(input.sees(makeLease().releasedAt(at), at).build(), makeNow(at));
+    return tenure.kind === 'vacant' ? tenure.reservation?.holder : tenure.holder;
+  };
+
+  test('stays in doubt for the longest that any former holder may take to release it', () => {
+    const held = makeInput()
+      .sees(makeLease('long').lasting(20).renewedAt(500), 500)
+      .sees(makeLease('short').lasting(5).renewedAt(1000), 1000)
+      .sees(makeLease('holder').lasting(15).renewedAt(2000), 2000);
+    const renewing = (at: number) =>
+      held.sees(
+        makeLease('holder')
+          .lasting(15)
+          .renewedAt(at - 1),
+        at - 1,
+      );
+    // 20 s twice from when it was lost, at 1 s; the other one's two times 5 s are over long before.
+    expect(keptFor(renewing(40_999), 40_999)).toBe('holder');
+    expect(keptFor(renewing(41_000), 41_000)).toBeUndefined();
+    // What has come back to its former holder may be released by the others alone: "holder" may have renewed it for the 20 s
+    // that stand there since it lost it.
+    const back = held.sees(makeLease('long').lasting(20).renewedAt(3000), 3000);
+    const renewingBack = (at: number) =>
+      back.sees(
+        makeLease('long')
+          .lasting(20)
+          .renewedAt(at - 1),
+        at - 1,
+      );
+    expect(keptFor(renewingBack(42_999), 42_999)).toBe('long');
+    expect(keptFor(renewingBack(43_000), 43_000)).toBeUndefined();
   });
 
   test('is in doubt after its leader slept through a second grant: it may release late what is another’s by then', () => {
-    /** What is remembered after `holder` is given the Lease at `at` by us, as its former holder let it run out. */
-    const granted = (memory: LeaseMemory, holder: string, at: number, hasFormerLapsed: boolean) => {
-      const grant = { holder, renewTime: wallAt(at), former: 'a', hasFormerLapsed, revises: undefined };
-      const sent = { ...memory, grantOnItsWay: { ...grant, isPreemption: false } };
-      return seen(
-        sent,
-        makeLease(holder)
-          .renewedAt(at)
-          .with({ acquireTime: wallAt(at) }),
-        at,
-      );
+    /** Given to `holder` at `at` by us, as its former holder let it run out. */
+    const granted = (input: InputBuilder, holder: string, at: number, hasFormerLapsed: boolean) => {
+      const grantOnItsWay = grantTo(holder, at, { former: 'a', hasFormerLapsed });
+      const lease = makeLease(holder)
+        .renewedAt(at)
+        .with({ acquireTime: wallAt(at), resourceVersion: `${at}` });
+      return input.remembers({ grantOnItsWay }).sees(lease, at);
     };
-    const seen = (memory: LeaseMemory, lease: LeaseBuilder, at: number) =>
-      observeLease(memory, lease.build(), makeNow(at), defaultSettings);
-    const led = seen(noMemory, makeLease('a').lasting(15), 0);
-    const again = granted(led, 'a', 15_000, false);
-    const given = granted(again, 'b', 25_000, true);
-    const taken = seen(given, makeLease('b').lasting(15).renewedAt(26_000), 26_000);
-    const reservedFor = (at: number) => seen(taken, makeLease('b').releasedAt(at), at).reservation?.holder;
+    const led = makeInput().sees(makeLease('a').lasting(15).renewedAt(-1), 0);
+    const given = granted(granted(led, 'a', 15_000, false), 'b', 25_000, true);
+    const taken = given.sees(
+      makeLease('b').lasting(15).renewedAt(26_000).with({ resourceVersion: '2' }),
+      26_000,
+    );
+    const renewing = (at: number) =>
+      taken.sees(
+        makeLease('b')
+          .lasting(15)
+          .renewedAt(at - 1)
+          .with({ resourceVersion: `${at}` }),
+        at - 1,
+      );
     // Within 15 s of when the Lease was given away, it may be a who has woken up.
-    expect(reservedFor(39_999)).toBe('b');
-    expect(reservedFor(40_000)).toBeUndefined();
+    expect(keptFor(renewing(39_999), 39_999)).toBe('b');
+    expect(keptFor(renewing(40_000), 40_000)).toBeUndefined();
   });
 
-  test('is in doubt for as long as its former leader believed, though somebody else had shortened the record meanwhile', () => {
-    const seen = (memory: LeaseMemory, lease: LeaseBuilder, at: number) =>
-      observeLease(memory, lease.build(), makeNow(at), defaultSettings);
-    const led = seen(noMemory, makeLease('a').lasting(15).renewedAt(0), 0);
-    const shortened = seen(led, makeLease('a').lasting(1).renewedAt(0), 1000);
-    expect(shortened.leader).toEqual({ holder: 'a', beliefMs: 15_000 });
-    // A renewal of its own says what it believes from now on.
-    expect(seen(shortened, makeLease('a').lasting(5).renewedAt(2000), 2000).leader).toEqual({
-      holder: 'a',
-      beliefMs: 5000,
-    });
+  test('is believed in for as long as its leader did, though somebody else had shortened the record meanwhile', () => {
+    const led = makeInput().sees(makeLease('a').lasting(15).renewedAt(0), 0);
+    const shortened = led.sees(makeLease('a').lasting(1).renewedAt(0), 1000);
+    const beliefOfA = (input: InputBuilder) => beliefOf(input.build().memory.beliefs, 'a');
+    expect(beliefOfA(shortened)).toMatchObject({ renewedAt: 0, durationMs: 15_000, lostAt: undefined });
+    // Renewals of its own say what it believes from then on.
+    const renewed = [2000, 4000].reduce(
+      (input, at) => input.sees(makeLease('a').lasting(5).renewedAt(at), at),
+      shortened,
+    );
+    // What it believed before the first of them runs out none the less.
+    expect(beliefOfA(renewed)).toMatchObject({ renewedAt: 4000, durationMs: 13_000, isOwnDuration: true });
   });
 
-  test('is in doubt after a grant was renewed with the very renewTime that it has: its holder has led', () => {
+  test('is believed in after a grant was renewed with the very renewTime that it has: its holder has led', () => {
     const lease = makeLease('a').lasting(15);
-    const grant = { holder: 'a', renewTime: wallAt(0), former: undefined, hasFormerLapsed: false };
-    const sent = { ...noMemory, grantOnItsWay: { ...grant, revises: undefined, isPreemption: false } };
-    const see = (memory: LeaseMemory, resourceVersion: string) =>
-      observeLease(memory, lease.with({ resourceVersion }).build(), makeNow(0), defaultSettings);
-    const granted = see(sent, '7');
-    expect(isProvisional(granted, 1)).toBe(true);
-    expect(granted.leader).toBeUndefined();
-    const renewed = see(granted, '8');
-    expect(isProvisional(renewed, 1)).toBe(false);
-    expect(renewed.leader).toEqual({ holder: 'a', beliefMs: 15_000 });
+    const sent = makeInput().remembers({ grantOnItsWay: grantTo('a', 0) });
+    const look = (input: InputBuilder) => {
+      const { memory, lease: seen } = input.build();
+      const belief = beliefOf(memory.beliefs, 'a');
+      return { isProvisional: seen && isProvisional(memory, seen, 1), belief };
+    };
+    const granted = sent.sees(lease.with({ resourceVersion: '7' }), 0);
+    expect(look(granted)).toEqual({ isProvisional: true, belief: undefined });
+    const renewed = granted.sees(lease.with({ resourceVersion: '8' }), 100);
+    expect(look(renewed)).toMatchObject({
+      isProvisional: false,
+      belief: { renewedAt: 100, durationMs: 15_000 },
+    });
   });
 
   test('is decided again at that moment, and at the end', () => {
     const late = makeCandidate('other').seenAt(0);
     const requeueOf = (other: ObservedBuilder, at: number) =>
       decideElection(deleted.candidates(other).build(), makeNow(at)).requeue;
-    expect(requeueOf(late, 4000)).toEqual({ kind: 'at', time: 10_000 });
-    expect(requeueOf(late.pingedAt(10_000).renewedAt(10_100), 10_200)).toEqual({ kind: 'at', time: 15_000 });
+    expect(requeueOf(late, 4000)).toEqual({ kind: 'at', time: 14_000 });
+    expect(requeueOf(late.pingedAt(14_000).renewedAt(14_100), 14_200)).toEqual({ kind: 'at', time: 19_000 });
   });
 
-  test('is remembered through a grant that is shorter than what the holder believes in', () => {
+  test('goes back to that holder for as long as it may believe, be that longer than any other grant', () => {
     const sim = new SimElection().add('a').add('b').run(5000).deleteLease().run(100);
-    expect(sim.lease).toMatchObject({ holderIdentity: 'a', leaseDurationSeconds: 10 });
+    expect(sim.lease).toMatchObject({ holderIdentity: 'a', leaseDurationSeconds: 15 });
     sim.cutOff('a').run(60_000);
     expect(sim.believers).toEqual(['b']);
     expect(sim.violations).toEqual([]);
+  });
+
+  test('is remembered through a grant by another hand that is shorter than what the holder believes in', () => {
+    for (const loss of ['deleteLease', 'emptyLease'] as const) {
+      const sim = new SimElection().add('a').add('b').run(5000).cutOff('a').run(100);
+      sim[loss]().run(100);
+      const grant = { holderIdentity: 'a', leaseDurationSeconds: 5, leaseTransitions: 0 };
+      sim.editLease({ ...grant, acquireTime: wallAt(sim.at), renewTime: wallAt(sim.at) });
+      sim.run(60_000);
+      expect(sim.violations).toEqual([]);
+      expect(sim.believers).toEqual(['b']);
+    }
   });
 
   test('is left with a new holder while a release may be the old one’s, too', () => {

@@ -1,13 +1,22 @@
 import { describe, expect, test } from 'vitest';
-import { type Grant, isProvisional, type LeaseMemory } from '../../src/election/lease-memory.ts';
+import { beliefOf, reservationFor } from '../../src/election/beliefs.ts';
+import { expiryOf, type Grant, isGrantUnrenewed, isProvisional } from '../../src/election/lease-memory.ts';
 import { recordGrantAnswered } from '../../src/election/record-writes.ts';
-import { type LeaseBuilder, makeInput, makeLease, OLDEST, wallAt } from '../support/election-builders.ts';
+import {
+  type InputBuilder,
+  type LeaseBuilder,
+  makeInput,
+  makeLease,
+  OLDEST,
+  wallAt,
+} from '../support/election-builders.ts';
 
 const NEVER = Number.NEGATIVE_INFINITY;
 
 const grant: Grant = {
   holder: 'b',
   renewTime: wallAt(1000),
+  leaseDurationSeconds: 10,
   former: 'a',
   hasFormerLapsed: false,
   revises: undefined,
@@ -26,23 +35,51 @@ const renewedBy = (holder: string, at: number) =>
     .renewedAt(at)
     .with({ resourceVersion: String(at) });
 
-describe('a grant of ours that was sent', () => {
-  const sent = makeInput().sees(makeLease('a'), 0).remembers({ grantOnItsWay: grant });
+/** Whether nobody leads by the Lease yet. */
+function isUntaken(input: InputBuilder, at: number): boolean {
+  const { memory, lease } = input.build();
+  return lease !== undefined && isProvisional(memory, lease, at);
+}
 
-  test.each<{ name: string; lease: LeaseBuilder; want: boolean }>([
+/** For whom, and until when, the Lease is kept once it is gone, as is seen at `at`. */
+function keptAt(input: InputBuilder, at: number) {
+  return reservationFor(input.build().memory.beliefs, at);
+}
+
+describe('a grant of ours that was sent', () => {
+  const sent = makeInput().sees(makeLease('a').lasting(1), 0).remembers({ grantOnItsWay: grant });
+
+  test.each<{ name: string; lease: LeaseBuilder; want: boolean; wantOnItsWay?: boolean }>([
     { name: 'is known by its holder and its renewTime', lease: grantedTo('b', 1000), want: true },
     { name: 'is not what another coordinator grants at that time', lease: grantedTo('x', 1000), want: false },
     {
       name: 'is not what another coordinator grants to that holder',
       lease: grantedTo('b', 1001),
       want: false,
+      wantOnItsWay: true,
     },
-    { name: 'is not a renewal by the former holder', lease: renewedBy('a', 1500), want: false },
-  ])('$name', ({ lease, want }) => {
-    const { memory } = sent.sees(lease, 2000).build();
-    expect(isProvisional(memory, 2000)).toBe(want);
+    {
+      name: 'is not a renewal by the former holder',
+      lease: renewedBy('a', 1500),
+      want: false,
+      wantOnItsWay: true,
+    },
+  ])('$name', ({ lease, want, wantOnItsWay = false }) => {
+    const seen = sent.sees(lease, 2000);
+    const { memory } = seen.build();
+    expect(isUntaken(seen, 2000)).toBe(want);
     expect(memory.decidedAt).toBe(want ? 2000 : NEVER);
-    expect(memory.grantOnItsWay).toBe(want ? undefined : grant);
+    expect(memory.grantOnItsWay).toBe(wantOnItsWay ? grant : undefined);
+  });
+
+  test('may have been taken up before another coordinator granted the Lease: its holder leads for 15 s, unless it is refused', () => {
+    const { memory } = sent.sees(grantedTo('x', 1000), 2000).build();
+    expect(memory.supposedGrant?.grant).toBe(grant);
+    expect(beliefOf(memory.beliefs, 'b')).toMatchObject({
+      renewedAt: 2000,
+      durationMs: 15_000,
+      lostAt: 2000,
+    });
   });
 });
 
@@ -50,124 +87,198 @@ describe('a grant that nobody has taken up is told', () => {
   const granted = makeInput().remembers({ grantOnItsWay: grant }).sees(grantedTo('b', 1000), 1000);
 
   test('from what another coordinator wrote under its resourceVersion, after storage was restored', () => {
-    expect(isProvisional(granted.build().memory, 2000)).toBe(true);
+    expect(isUntaken(granted, 2000)).toBe(true);
     const restored = granted.sees(renewedBy('b', 900).with({ resourceVersion: '1000' }), 2000);
-    expect(isProvisional(restored.build().memory, 2000)).toBe(false);
-    expect(restored.build().memory.leader?.holder).toBe('b');
+    expect(isUntaken(restored, 2000)).toBe(false);
+    expect(keptAt(restored, 2000)).toMatchObject({ holder: 'b' });
   });
 
   test('from the record that it replaces, once it is answered and before it is seen', () => {
+    const lease = makeLease('b').build();
     const { memory } = makeInput().sees(makeLease('b'), 0).remembers({ grantOnItsWay: grant }).build();
-    expect(isProvisional(recordGrantAnswered(memory, grant, '1000', 1000), 1000)).toBe(false);
+    const answered = recordGrantAnswered(memory, grant, '1000', 1000);
+    expect(isGrantUnrenewed(answered, lease)).toBe(false);
+    expect(isProvisional(answered, lease, 1000)).toBe(false);
   });
 });
 
 describe('a release that may be the work of a former leader is doubted (rule 8)', () => {
-  const led = makeInput().sees(makeLease('a').lasting(15), 0);
-  test.each<{ name: string; memory: () => LeaseMemory; want: number }>([
+  const leading = (holder: string, at: number, seconds = 15) =>
+    renewedBy(holder, at)
+      .lasting(seconds)
+      .with({ acquireTime: wallAt(-60_000) });
+  const led = makeInput().sees(leading('a', 0), 0);
+  const replica = (holder: string, at: number) => grantedTo(holder, at).with({ isUnrenewedGrant: true });
+
+  /** Until when a release of the Lease is doubted, if its holder goes on renewing until then. */
+  const doubtedUntil = (input: InputBuilder, holder: string) => {
+    const isDoubted = (at: number) => {
+      const renewed = input.sees(leading(holder, at - 50), at - 50);
+      return keptAt(renewed.sees(makeLease().releasedAt(at), at), at)?.holder === holder;
+    };
+    for (let at = 60_000; at > 5000; at -= 100) if (isDoubted(at - 100)) return at;
+    return NEVER;
+  };
+
+  test.each<{ name: string; input: InputBuilder; holder: string; want: number }>([
     {
-      name: 'for as long as that leader believed, once another coordinator has given its Lease away',
-      memory: () => led.sees(grantedTo('x', 1000), 1000).build().memory,
-      want: 16_000,
+      name: 'for two of its durations after its last renewal, once another coordinator has given its Lease away',
+      // It may have renewed right before that.
+      input: led.sees(grantedTo('x', 1000), 1000),
+      holder: 'x',
+      want: 31_000,
+    },
+    {
+      name: 'for one duration, once another replica has: that has seen all its time pass',
+      input: led.sees(replica('x', 20_000), 20_000),
+      holder: 'x',
+      want: 35_000,
     },
     {
       name: 'and not after a renewal by that leader',
-      memory: () => led.sees(renewedBy('a', 1000).lasting(15), 1000).build().memory,
+      input: led.sees(leading('a', 1000), 1000),
+      holder: 'a',
       want: NEVER,
     },
     {
       name: 'nor when the Lease was given to that leader again',
-      memory: () => led.sees(grantedTo('a', 1000), 1000).build().memory,
+      input: led.sees(grantedTo('a', 1000), 1000),
+      holder: 'a',
       want: NEVER,
     },
     {
-      name: 'nor when a plain elector has taken what had expired, whose acquireTime is not known to be a grant',
-      memory: () => led.sees(renewedBy('x', 1000).with({ acquireTime: undefined }), 1000).build().memory,
-      want: NEVER,
+      name: 'also when a plain elector has taken what had expired, whose acquireTime is not known to be a grant',
+      input: led.sees(renewedBy('x', 1000).with({ acquireTime: undefined }), 1000),
+      holder: 'x',
+      want: 31_000,
     },
     {
-      name: 'nor when somebody has written a name into it by hand, without any time',
-      memory: () =>
-        led.sees(renewedBy('x', 1000).with({ acquireTime: undefined, renewTime: undefined }), 1000).build()
-          .memory,
+      name: 'also when somebody has written a name into it by hand, without any time',
+      input: led.sees(renewedBy('x', 1000).with({ acquireTime: undefined, renewTime: undefined }), 1000),
+      holder: 'x',
+      want: 31_000,
+    },
+    {
+      name: 'not when that leader was a participant, which empties nothing that is another’s (rule 15)',
+      input: makeInput()
+        .sees(leading('a', 0).with({ isRenewedByParticipant: true }), 0)
+        .sees(grantedTo('x', 1000), 1000),
+      holder: 'x',
       want: NEVER,
     },
     {
       name: 'nor when there was no leader before',
-      memory: () => makeInput().sees(grantedTo('x', 1000), 1000).build().memory,
+      input: makeInput().sees(grantedTo('x', 1000), 1000),
+      holder: 'x',
       want: NEVER,
     },
     {
-      name: 'nor when nobody had taken up what was given away',
-      memory: () =>
-        makeInput()
-          .remembers({ grantOnItsWay: { ...grant, holder: 'a' } })
-          .sees(grantedTo('a', 1000), 1000)
-          .sees(grantedTo('x', 3000), 3000)
-          .build().memory,
-      want: NEVER,
+      name: 'for no longer when another replica gives away, too, what it had granted that leader',
+      input: makeInput().sees(replica('a', 1000), 1000).sees(replica('x', 3000), 3000),
+      holder: 'x',
+      want: 18_000,
     },
-  ])('$name', ({ memory, want }) => {
-    expect(memory().releaseDoubtedUntil).toBe(want);
+    {
+      name: 'for two durations when another than a coordinator of this program gives away what may have been taken up, unseen',
+      input: makeInput()
+        .remembers({ grantOnItsWay: { ...grant, holder: 'a' } })
+        .sees(grantedTo('a', 1000), 1000)
+        .sees(grantedTo('x', 3000), 3000),
+      holder: 'x',
+      want: 33_000,
+    },
+  ])('$name', ({ input, holder, want }) => {
+    expect(doubtedUntil(input, holder)).toBe(want);
   });
 });
 
 describe('a reservation (rule 8)', () => {
-  const returned = makeInput()
+  const deleted = makeInput()
     .sees(makeLease('a').lasting(30), 0)
-    .sees(undefined, 1000)
-    .sees(grantedTo('a', 2000), 2000)
-    .sees(renewedBy('a', 3000), 3000);
+    .sees(renewedBy('a', 500).lasting(30), 500)
+    .sees(undefined, 1000);
+  const returned = deleted
+    .sees(grantedTo('a', 2000).lasting(30), 2000)
+    .sees(renewedBy('a', 3000).lasting(30), 3000);
 
-  test('outlives a grant to the same holder, and its renewals', () => {
-    expect(returned.build().memory.reservation).toMatchObject({ holder: 'a', from: 1000, until: 30_000 });
+  test('is for a whole duration from a deletion, and outlives a shorter grant to the same holder', () => {
+    expect(keptAt(deleted, 1000)).toMatchObject({ holder: 'a', from: 1000, until: 31_000 });
+    const again = deleted.sees(grantedTo('a', 2000), 2000);
+    expect(expiryOf(again.build().memory)).toBeGreaterThanOrEqual(31_000);
+  });
+
+  test('runs out as it would have after renewals by that holder for less, from the second on', () => {
+    const shorter = returned.sees(renewedBy('a', 5000), 5000);
+    expect(expiryOf(shorter.build().memory)).toBe(35_000);
+    const again = shorter.sees(renewedBy('a', 7000), 7000);
+    expect(expiryOf(again.build().memory)).toBe(35_000);
+    expect(expiryOf(again.sees(renewedBy('a', 30_000), 30_000).build().memory)).toBe(40_000);
+  });
+
+  test('is for nobody who has not taken up what another replica granted it, once that gives it away', () => {
+    const replica = (holder: string, at: number) => grantedTo(holder, at).with({ isUnrenewedGrant: true });
+    const revised = makeInput().sees(replica('a', 1000), 1000).sees(replica('x', 3000), 3000);
+    expect(keptAt(revised, 3000)).toBeUndefined();
+    expect(isUntaken(revised, 3000)).toBe(true);
   });
 
   test.each([
     {
       name: 'of the leader before, if that believes for longer',
       seconds: 10,
-      want: { holder: 'a', until: 30_000, othersUntil: 14_000 },
+      // Taken at 4 s, emptied at 5 s with another renewTime: its holder may have renewed it right before.
+      want: { holder: 'a', until: 34_000, othersUntil: 15_000 },
     },
     {
+      // The leader before may have renewed it, too, for the 60 s that stand there.
       name: 'of the last leader, if that believes for longer',
       seconds: 60,
-      want: { holder: 'x', until: 64_000, othersUntil: 30_000 },
+      want: { holder: 'x', until: 65_000, othersUntil: 64_000 },
     },
   ])('is that $name', ({ seconds, want }) => {
-    const taken = returned
+    const emptied = returned
       .sees(renewedBy('x', 4000).lasting(seconds), 4000)
-      .sees(makeLease('').renewedAt(4000), 5000);
-    expect(taken.build().memory.reservation).toMatchObject(want);
+      .sees(makeLease('').renewedAt(4500), 5000);
+    expect(keptAt(emptied, 5000)).toMatchObject(want);
   });
 
   test('is not for one that cannot believe in the Lease any more when that is emptied', () => {
     const expired = makeInput().sees(makeLease('a'), 0).sees(makeLease(''), 10_000);
-    expect(expired.build().memory.reservation).toBeUndefined();
+    expect(keptAt(expired, 10_000)).toBeUndefined();
   });
 
   test('is for one whose record somebody else has shortened', () => {
     const led = makeInput().sees(makeLease('a').lasting(30), 0).sees(renewedBy('a', 1000).lasting(30), 1000);
     const shortened = led.sees(renewedBy('a', 1000).lasting(3), 2000);
-    expect(shortened.build().memory.reservation).toMatchObject({ holder: 'a', until: 31_000 });
+    expect(keptAt(shortened, 5000)).toMatchObject({ holder: 'a', until: 31_000 });
   });
 
   test('ends with the release by that holder', () => {
-    const { memory } = returned.sees(makeLease().releasedAt(4000), 4000).build();
-    expect(memory.reservation).toBeUndefined();
-    expect([...memory.withdrawals.keys()]).toEqual(['a']);
+    const released = returned.sees(makeLease().releasedAt(4000), 4000);
+    expect(keptAt(released, 4000)).toBeUndefined();
+    expect([...released.build().memory.withdrawals.keys()]).toEqual(['a']);
   });
 
-  test('does not end with a release by somebody else', () => {
-    const taken = returned.sees(renewedBy('x', 4000), 4000).sees(makeLease().releasedAt(5000), 5000);
-    expect(taken.build().memory.reservation).toMatchObject({ holder: 'a', until: 30_000 });
+  test('does not end with a release by somebody else, which may be its own as well', () => {
+    const taken = returned.sees(renewedBy('x', 4000), 4000);
+    const released = makeLease().releasedAt(5000);
+    expect(keptAt(taken.sees(released.with({ isReleasedByParticipant: true }), 5000), 5000)).toMatchObject({
+      holder: 'a',
+      until: 34_000,
+      othersUntil: NEVER,
+    });
+    expect(keptAt(taken.sees(released, 5000), 5000)).toMatchObject({
+      holder: 'a',
+      until: 34_000,
+      othersUntil: 15_000,
+    });
   });
 });
 
 test('a Lease that nobody held is released by nobody', () => {
   const { memory } = makeInput().sees(makeLease(''), 0).sees(makeLease().releasedAt(1000), 1000).build();
   expect(memory.withdrawals.size).toBe(0);
-  expect(memory.reservation).toBeUndefined();
+  expect(memory.beliefs).toEqual([]);
 });
 
 describe('a candidate that lets its grants run out is forgiven (rule 7)', () => {

@@ -8,6 +8,7 @@ const MINUTE = 60_000;
 const grant: Grant = {
   holder: 'b',
   renewTime: wallAt(0),
+  leaseDurationSeconds: 10,
   former: 'a',
   hasFormerLapsed: false,
   revises: undefined,
@@ -44,10 +45,14 @@ describe('a preemption (rule 7)', () => {
 });
 
 describe('a grant', () => {
-  test('leaves a Lease reserved for its new holder, who may believe in an earlier record, and for nobody else', () => {
-    const reservation = { holder: 'b', from: 0, until: 9000, othersUntil: 0 };
-    expect(granted({ reservation }, {}, 100).reservation).toBe(reservation);
-    expect(granted({ reservation }, { holder: 'c' }, 100).reservation).toBeUndefined();
+  test('leaves what former holders and its new one may believe as it is, whoever that is', () => {
+    const rest = { isOwnDuration: true, isParticipant: false, lostAt: 50 };
+    const beliefs = [
+      { holder: 'a', renewedAt: -16_000, durationMs: 15_000, ...rest },
+      { holder: 'b', renewedAt: 0, durationMs: 9000, ...rest },
+    ];
+    expect(granted({ beliefs }, {}, 100).beliefs).toBe(beliefs);
+    expect(granted({ beliefs }, { holder: 'c' }, 100).beliefs).toBe(beliefs);
   });
 
   test('begins a series, which each revision continues (rule 12)', () => {
@@ -56,12 +61,22 @@ describe('a grant', () => {
     expect(granted(first, { revises: 'holderWorse' }, 300).grantSeries).toEqual({ count: 2, since: 100 });
   });
 
-  test('is a lapse of the former holder if that has let its own grant run out, and of nobody else', () => {
-    expect([...granted({}, { hasFormerLapsed: true }, 100).lapses]).toEqual([
-      ['a', { count: 1, lastAt: 100 }],
-    ]);
+  test('is a lapse of the former holder if that has let its own grant run out, and of the Lease, but of nobody else', () => {
+    const lapsed = granted({}, { hasFormerLapsed: true }, 100);
+    expect([...lapsed.lapses]).toEqual([['a', { count: 1, lastAt: 100 }]]);
+    expect(lapsed.lapsesOfLease).toEqual({ count: 1, lastAt: 100 });
     expect(granted({}, {}, 100).lapses.size).toBe(0);
+    expect(granted({}, {}, 100).lapsesOfLease.count).toBe(0);
     expect(granted({}, { former: undefined, hasFormerLapsed: true }, 100).lapses.size).toBe(0);
+  });
+
+  test('of what was not taken up in time has the former holder held back at once, as if that were the second lapse', () => {
+    const late = (memory: LeaseMemory, at: number) =>
+      granted(memory, { revises: 'holderLate', hasFormerLapsed: true }, at);
+    const once = late(noMemory, 5000);
+    expect([once.lapses.get('a')?.count, once.lapsesOfLease.count]).toEqual([2, 1]);
+    const twice = late(once, 40_000);
+    expect([twice.lapses.get('a')?.count, twice.lapsesOfLease.count]).toEqual([3, 2]);
   });
 
   test('forgets who has not lapsed for 15 min', () => {
@@ -85,7 +100,10 @@ describe('a grant', () => {
     expect(granted({ ...before, grantOnItsWay: grant }, {}, 100)).toMatchObject({
       ...{ rounds: { count: 0 }, ignoredWrites: { count: 0 }, conflict: undefined, askingSince: undefined },
       ...{ written: {}, grantOnItsWay: undefined, decidedAt: 100 },
-      unrenewedGrant: { holder: 'b', renewTime: wallAt(0), resourceVersion: '7' },
+      unrenewedGrant: {
+        ...{ holder: 'b', renewTime: wallAt(0), resourceVersion: '7' },
+        ...{ leaseDurationSeconds: 10, takeUpBy: 5100, isPreemption: false },
+      },
     });
   });
 

@@ -94,8 +94,8 @@ const stories: readonly {
   {
     name: 'grants-not-taken-up',
     about:
-      'The best candidate answers but never leads. After two grants that ran out the next best has its turn.',
-    tell: (sim) => sim.add('idler', { emulation: '1.30.0', elector: 'none' }).add('b').run(45_000),
+      'The best candidate answers but never leads. After 5 s the next best has its turn, and each time that it is tried again.',
+    tell: (sim) => sim.add('idler', { emulation: '1.30.0', elector: 'none' }).add('b').run(55_000),
   },
   {
     name: 'late-release',

@@ -7,7 +7,7 @@ import {
   makeInput,
   makeLease,
   makeNow,
-  WALL_START,
+  makeUnrenewedGrant,
 } from '../support/election-builders.ts';
 
 const NOW = makeNow(1000);
@@ -72,16 +72,12 @@ describe('the account of a Lease', () => {
   ])('says that nobody leads yet, when a grant $name', ({ revisions, wantReason }) => {
     const granted = makeLease('b');
     const input = makeInput()
-      .sees(granted, 0)
       .remembers({
-        unrenewedGrant: {
-          holder: 'b',
-          renewTime: WALL_START,
-          resourceVersion: granted.build().resourceVersion,
-        },
+        unrenewedGrant: makeUnrenewedGrant('b'),
         grantSeries: { count: revisions, since: 0 },
         decidedAt: 0,
       })
+      .sees(granted, 0)
       .candidates(b.seenAt(0), a.seenAt(0).renewedAt(900));
     const lock = { kind: 'ours', holder: 'us', renewedSecondsAgo: 1 } as const;
     const { verdict, reason, candidates } = accountFor(

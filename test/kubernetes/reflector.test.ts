@@ -213,9 +213,9 @@ describe('watching', () => {
     client.watch.event('DELETED', last);
     await settle();
     expect(fullEvents).toEqual([
-      { type: 'added', object: first, previous: undefined, initial: false },
-      { type: 'modified', object: second, previous: first, initial: false },
-      { type: 'deleted', object: last, previous: second, initial: false },
+      { type: 'added', object: first, previous: undefined, initial: false, isListed: false },
+      { type: 'modified', object: second, previous: first, initial: false, isListed: false },
+      { type: 'deleted', object: last, previous: second, initial: false, isListed: false },
     ]);
     expect([...reflector.objects()]).toEqual([]);
     await reflector.stop();

@@ -48,6 +48,7 @@ describe('settings', () => {
       workers: 32,
       electionDurationMs: 5000,
       leaseDurationSeconds: 10,
+      settleMs: 1000,
       candidateValidityMs: 1_800_000,
       candidateGcAfterMs: 7_200_000,
       listen: { host: '0.0.0.0', port: 8080 },

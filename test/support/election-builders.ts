@@ -6,7 +6,7 @@ import {
   recordPingDelivered,
 } from '../../src/election/candidate-observation.ts';
 import type { ElectionInput, ObservedCandidate } from '../../src/election/election-input.ts';
-import { type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
+import { type LeaseMemory, noMemory, type UnrenewedGrant } from '../../src/election/lease-memory.ts';
 import {
   type ElectionSettings,
   type Lease,
@@ -233,6 +233,19 @@ export function makeLease(holder: string | undefined = ''): LeaseBuilder {
   });
 }
 
+/** A grant of ours at `at` that its holder has not taken up; by default the one that {@link makeLease} shows. */
+export function makeUnrenewedGrant(holder: string, at: Instant = 0, resourceVersion = '1'): UnrenewedGrant {
+  const takeUpBy = at + 5000;
+  return {
+    holder,
+    renewTime: wallAt(at),
+    resourceVersion,
+    leaseDurationSeconds: 10,
+    takeUpBy,
+    isPreemption: false,
+  };
+}
+
 /**
  * Everything a decision is made on, under construction; each method returns a changed copy. What was seen is gone through
  * when it is built: in the test, and not when a table of tests is loaded.
@@ -252,12 +265,12 @@ export class InputBuilder {
     return this.#next((input) => ({ settings: { ...input.settings, ...settings } }));
   }
 
-  /** The Lease, seen at `at` after whatever was seen before; undefined: seen to be gone. */
-  sees(lease: LeaseBuilder | undefined, at: Instant): InputBuilder {
+  /** The Lease, seen at `at` after whatever was seen before, in a list if `isListed`; undefined: seen to be gone. */
+  sees(lease: LeaseBuilder | undefined, at: Instant, isListed = false): InputBuilder {
     const seen = lease?.build();
     return this.#next(({ memory, settings }) => ({
       lease: seen,
-      memory: observeLease(memory, seen, makeNow(at), settings),
+      memory: observeLease(memory, seen, makeNow(at), settings, isListed),
     }));
   }
 

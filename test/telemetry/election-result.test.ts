@@ -129,7 +129,7 @@ describe('an election', () => {
   test('whose write fails has failed each time, and is granted when it succeeds', async () => {
     const { world, measure } = makeReportedWorld();
     let failures = 2;
-    world.fate = ({ method }) => (method === 'POST' && failures-- > 0 ? { outcome: 500 } : {});
+    world.fate = ({ method }) => (method === 'POST' && failures-- > 0 ? { outcome: 403 } : {});
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
     await world.start();
     await world.clock.advance(1000);

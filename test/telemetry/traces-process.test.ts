@@ -49,16 +49,18 @@ async function runFor(lease: string, env: Readonly<Record<string, string>>) {
   onTestFinished(() => {
     child.kill('SIGKILL');
   });
-  const log: { readonly msg: string; readonly lease?: string }[] = [];
+  const log: { readonly msg: string; readonly lease?: string; readonly state?: string }[] = [];
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errors += text;
   });
   const ended = once(child, 'close');
-  await candidates.start({ namespace: 'default', lease, name: `${lease}-1`, renewedAgoMs: 60_000 });
   for await (const line of createInterface(child.stdout)) {
     const parsed = JSON.parse(line) as (typeof log)[number];
     log.push(parsed);
+    // A candidate of longer ago may have had a Lease, whose holder would be waited for (rule 8).
+    if (parsed.msg === 'The coordinator lock changed' && parsed.state === 'active')
+      await candidates.start({ namespace: 'default', lease, name: `${lease}-1`, renewedAgoMs: 60_000 });
     if (parsed.msg !== 'Changed a Lease' || parsed.lease !== `default/${lease}`) continue;
     child.kill('SIGTERM');
   }
@@ -95,7 +97,11 @@ describe('a coordinator', () => {
     ]);
     const [election] = elections;
     if (!election) throw new Error('no election was traced');
-    expect(election.events.map(({ name }) => name)).toEqual(['need', 'decide', 'decide']);
+    // An answer within 100 ms of the candidate's creation is too early for the first election of a Lease (rule 6).
+    const events = election.events.filter(
+      ({ attributes }) => attributes['cle.reason'] !== 'FirstElectionSettling',
+    );
+    expect(events.map(({ name }) => name)).toEqual(['need', 'decide', 'decide']);
     expect(election.events.at(-1)?.attributes).toEqual({
       'cle.reason': 'LeaseMissing',
       'cle.actions': ['CreateLease'],

@@ -21,6 +21,11 @@ export interface LockObservation {
    * that holder had it, does not know yet, and may go on until then (rule 8).
    */
   readonly formerHolderUntil?: Instant;
+  /**
+   * Until when a former holder that is not one of ours may wake up, and empty the lock of whoever has it then: client-go's
+   * elector releases what it finds (rule 8).
+   */
+  readonly doubtedUntil?: Instant;
 }
 
 /** `actFrom`: from when a claim that succeeds allows to act; until then somebody ousted may still do so. */
@@ -41,14 +46,58 @@ export function observeLock(
   now: Instant,
 ): LockObservation {
   if (previous !== undefined && isSame(previous.record, record)) return { ...previous, record };
-  const seen = { record, seenAt: now };
   const former = previous?.record;
-  const isTaken = record !== undefined && (record.holder !== '' || isReleased(record));
+  const doubtedUntil = doubtAfter(previous, record, rules, now);
+  const seen = { record, seenAt: now, ...(doubtedUntil !== undefined && { doubtedUntil }) };
+  const isTaken = record !== undefined && (record.holder !== '' || isHoldersRelease(record, previous));
   if (isTaken && !isSetBack(record, former)) return seen;
   if (former === undefined || former.holder === '') return { ...previous, ...seen };
-  if (former.holder === rules.identity) return seen;
+  if (isStillOurs(previous, record, rules, now)) return seen;
   // Counted from now, as the former holder may have renewed unseen just before the Lease was deleted or emptied.
   return { ...seen, formerHolderUntil: now + durationOf(former, rules) };
+}
+
+/**
+ * Whether nobody can have claimed the lock, unseen, since we were last seen to hold it: our record lasts in the eyes of others, and
+ * what was emptied is no other claim, which is another Lease or one more transition.
+ */
+function isStillOurs(
+  previous: LockObservation | undefined,
+  record: LockRecord | undefined,
+  rules: LockRules,
+  now: Instant,
+): boolean {
+  const former = previous?.record;
+  if (!previous || former?.holder !== rules.identity || now >= previous.seenAt + durationOf(former, rules))
+    return false;
+  const isEmptied = record?.holder === '';
+  return !isEmptied || (record.uid === former.uid && record.leaseTransitions === former.leaseTransitions);
+}
+
+/**
+ * Whether an emptied lock was released by its own holder: our replicas release no lock but their own. It was written at any time
+ * since the last record was seen.
+ */
+function isHoldersRelease(record: LockRecord, previous: LockObservation | undefined): boolean {
+  if (!isReleased(record)) return false;
+  const { record: former, doubtedUntil = Number.NEGATIVE_INFINITY, seenAt = 0 } = previous ?? {};
+  if (record.isWrittenByOurs || former === undefined || former.holder === '') return true;
+  const isAnothers = record.isWrittenByOurs === false && !isForeign(former.holder);
+  return !isAnothers && seenAt >= doubtedUntil;
+}
+
+/** A holder that is not one of ours, and that loses the lock, may sleep through two durations from its last renewal on. */
+function doubtAfter(
+  previous: LockObservation | undefined,
+  record: LockRecord | undefined,
+  rules: LockRules,
+  now: Instant,
+): Instant | undefined {
+  const former = previous?.record;
+  const isLost = former !== undefined && former.holder !== '' && former.holder !== record?.holder;
+  const isReleasedByItself = record !== undefined && isHoldersRelease(record, previous);
+  if (!isLost || !isForeign(former.holder) || isReleasedByItself) return previous?.doubtedUntil;
+  return Math.max(previous?.doubtedUntil ?? now, now + 2 * durationOf(former, rules));
 }
 
 /**

@@ -1,3 +1,4 @@
+import { FIELD_MANAGER, isOwned } from '../../coordination/lease.ts';
 import { formatMicroTime } from '../../coordination/micro-time.ts';
 import { specOf, textField } from '../../coordination/raw-object.ts';
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
@@ -20,6 +21,8 @@ export function isForeign(identity: string): boolean {
 
 /** The Lease of the lock, as far as it matters to who holds it: what client-go's elector writes, but for acquireTime. */
 export interface LockRecord {
+  /** metadata.uid: a Lease that was deleted and made again is another one. */
+  readonly uid?: string | undefined;
   /** spec.holderIdentity; '' when nobody holds the lock. */
   readonly holder: string;
   /** spec.leaseDurationSeconds, in milliseconds; undefined when it is absent or no positive number. */
@@ -28,6 +31,8 @@ export interface LockRecord {
   readonly renewTime: string | undefined;
   /** spec.leaseTransitions; 0 when absent. */
   readonly leaseTransitions: number;
+  /** Whether one of our replicas wrote the holder, by the server's field ownership; undefined where there is none. */
+  readonly isWrittenByOurs?: boolean | undefined;
 }
 
 /** What a write changes in the Lease. */
@@ -43,11 +48,17 @@ export function readLockRecord(lease: KubernetesObject): LockRecord {
   const spec = specOf(lease);
   const seconds = spec['leaseDurationSeconds'];
   return {
+    uid: lease.metadata.uid,
     holder: textField(spec, 'holderIdentity') ?? '',
     leaseDurationMs: typeof seconds === 'number' && seconds > 0 ? seconds * 1000 : undefined,
     renewTime: textField(spec, 'renewTime'),
     leaseTransitions: transitionsOf(spec),
+    isWrittenByOurs: isWrittenByOurs(lease.metadata['managedFields']),
   };
+}
+
+function isWrittenByOurs(managedFields: unknown): boolean | undefined {
+  return Array.isArray(managedFields) ? isOwned(managedFields, 'f:holderIdentity', FIELD_MANAGER) : undefined;
 }
 
 /** Whether this is how client-go and this program let go: a holder that stopped, not a Lease that somebody emptied. */

@@ -37,7 +37,8 @@ export async function practise(
   const controller = new ElectionController({
     client: server,
     clock,
-    settings,
+    // No candidates that come later are to be waited for.
+    settings: { ...settings, settleMs: 0 },
     namespaces: [],
     workers: settings.workers,
     isDryRun: false,
@@ -75,13 +76,14 @@ class Programs {
   async play(lease: string, areFresh: boolean): Promise<void> {
     const patience = new AbortController();
     this.#end = () => patience.abort();
-    const renewTime = formatMicroTime(this.#nextTime() - (areFresh ? 0n : RESTED_MICROS));
+    const createdAt = this.#nextTime();
+    const renewTime = formatMicroTime(createdAt - (areFresh ? 0n : RESTED_MICROS));
     for (const minor of MINORS) {
       const name = `${lease}.${minor}`;
       this.#server.write(resourcePaths.candidate(CANDIDATES, NAMESPACE, name), {
         apiVersion: CANDIDATES,
         kind: 'LeaseCandidate',
-        metadata: { namespace: NAMESPACE, name },
+        metadata: { namespace: NAMESPACE, name, creationTimestamp: formatMicroTime(createdAt) },
         spec: {
           leaseName: lease,
           binaryVersion: '1.40.0',

@@ -5,7 +5,7 @@ import {
   leadershipOf,
 } from '../../../src/controller/leader-label/decide-labels.ts';
 import { FENCE } from '../../../src/election/group.ts';
-import { makeCandidate, makeInput, makeLease } from '../../support/election-builders.ts';
+import { makeCandidate, makeInput, makeLease, makeUnrenewedGrant } from '../../support/election-builders.ts';
 
 const pod = (name: string, uid = `uid-${name}`) => ({ name, uid });
 const granted = makeLease('a');
@@ -63,8 +63,8 @@ describe('who leads', () => {
 
   test('is not the holder of a grant of ours that it has not taken up, whatever its clock writes', () => {
     const { renewTime = 0n } = granted.build();
-    const unrenewedGrant = { holder: 'a', renewTime, resourceVersion: '1' };
-    const input = nobody.sees(granted.with({ acquireTime: undefined }), 0).remembers({ unrenewedGrant });
+    const unrenewedGrant = { ...makeUnrenewedGrant('a'), renewTime };
+    const input = nobody.remembers({ unrenewedGrant }).sees(granted.with({ acquireTime: undefined }), 0);
     expect(leadershipOf(input.build(), 0)).toBeUndefined();
   });
 });

@@ -1,0 +1,132 @@
+import { FENCE } from './group.ts';
+import type { Instant } from './time.ts';
+
+/**
+ * What a holder of the Lease may still believe (rule 8). It leads for one duration after its last renewal, whatever has become of
+ * the Lease. A client-go elector that slept through its loss may release what it finds then, be that another's, for one
+ * duration more.
+ */
+export interface Belief {
+  /** {@link UNKNOWN_HOLDER} is one that this process has never seen. */
+  readonly holder: string;
+  /** The latest moment at which it may have renewed the Lease, as far as this process can tell. */
+  readonly renewedAt: Instant;
+  /** How long it leads by one renewal, in milliseconds. */
+  readonly durationMs: number;
+  /** Whether the duration is its own: that of a renewal by it, and not of a grant to it. */
+  readonly isOwnDuration: boolean;
+  /** Its last renewal was written by a participant of this project, which never empties another's Lease (rule 15). */
+  readonly isParticipant: boolean;
+  /** Since when the Lease is not its own any more; undefined while it is. */
+  readonly lostAt: Instant | undefined;
+}
+
+/** At most one of each holder, mostly the one of the present holder alone: a Map would cost each Lease 200 bytes. */
+export type Beliefs = readonly Belief[];
+
+/** A former holder whose name is not known. */
+export const UNKNOWN_HOLDER = '';
+
+/** What an unknown holder, or one that was only seen to be granted the Lease, renews it for, in milliseconds: client-go's default. */
+export const USUAL_DURATION_MS = 15_000;
+
+/** A vacant Lease is kept for the last holder that may still believe in it (rule 8). */
+export interface Reservation {
+  /** The holder that may believe for longest; undefined: it is not known. */
+  readonly holder: string | undefined;
+  /** Since when the Lease is not its own. */
+  readonly from: Instant;
+  readonly until: Instant;
+  /** Until when others than `holder` may believe in the Lease. */
+  readonly othersUntil: Instant;
+}
+
+/**
+ * A belief that is over is kept for so long, in milliseconds: what a list shows now may have been written then, while no watch was
+ * open.
+ */
+const KEPT_MS = 5 * 60_000;
+
+/** So many holders of one Lease are remembered; a writer may put thousands of names into it. */
+const MOST_HOLDERS = 100;
+
+/** Until when the holder may lead by its last renewal. */
+export function leadsUntil({ renewedAt, durationMs }: Belief): Instant {
+  return renewedAt + durationMs;
+}
+
+/**
+ * Until when it may release the Lease of another, where it is client-go's: for two durations from its last renewal, and for one
+ * from when it lost the Lease, if that was later.
+ */
+export function disturbsUntil(belief: Belief): Instant {
+  const { lostAt = Number.NEGATIVE_INFINITY, durationMs, isParticipant } = belief;
+  const until = leadsUntil(belief);
+  return isParticipant ? until : Math.max(until, lostAt) + durationMs;
+}
+
+export function beliefOf(beliefs: Beliefs, holder: string): Belief | undefined {
+  return beliefs.find((belief) => belief.holder === holder);
+}
+
+/** Returns the beliefs with `belief` in the place of its holder's, without those that have long been over at `at`. */
+export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Beliefs {
+  const kept = beliefs.filter(
+    (other) =>
+      other.holder !== belief.holder && (other.lostAt === undefined || at < disturbsUntil(other) + KEPT_MS),
+  );
+  if (kept.length >= MOST_HOLDERS) kept.sort((a, b) => leadsUntil(b) - leadsUntil(a));
+  // A list of one that is written out takes a fifth of the memory of one that was added to.
+  return kept.length === 0 ? [belief] : [...kept.slice(0, MOST_HOLDERS - 1), belief];
+}
+
+/** Returns the beliefs once `holder` has lost the Lease, at `at`. */
+export function withLost(beliefs: Beliefs, holder: string, at: Instant): Beliefs {
+  const belief = beliefOf(beliefs, holder);
+  return belief ? withBelief(beliefs, { ...belief, lostAt: at }, at) : beliefs;
+}
+
+/** Returns the beliefs without that of `holder`, which has released the Lease. */
+export function withoutBelief(beliefs: Beliefs, holder: string): Beliefs {
+  return beliefOf(beliefs, holder) ? beliefs.filter((belief) => belief.holder !== holder) : beliefs;
+}
+
+/** For whom a Lease that nobody holds is kept at `at`. */
+export function reservationFor(beliefs: Beliefs, at: Instant): Reservation | undefined {
+  let last: Belief | undefined;
+  let othersUntil = Number.NEGATIVE_INFINITY;
+  for (const belief of beliefs) {
+    const until = leadsUntil(belief);
+    if (until <= at) continue;
+    const isLonger = !last || until > leadsUntil(last);
+    const other = isLonger ? last : belief;
+    if (other) othersUntil = Math.max(othersUntil, leadsUntil(other));
+    if (isLonger) last = belief;
+  }
+  if (!last) return undefined;
+  const holder = last.holder === UNKNOWN_HOLDER ? undefined : last.holder;
+  return { holder, from: last.lostAt ?? last.renewedAt, until: leadsUntil(last), othersUntil };
+}
+
+/** The holder that has lost the Lease last, otherwise than by releasing it; undefined: none is remembered. */
+export function lastLoser(beliefs: Beliefs): string | undefined {
+  let last: string | undefined;
+  let lastAt = Number.NEGATIVE_INFINITY;
+  for (const { holder, lostAt } of beliefs) {
+    if (lostAt === undefined || lostAt < lastAt || holder === UNKNOWN_HOLDER || holder === FENCE) continue;
+    [last, lastAt] = [holder, lostAt];
+  }
+  return last;
+}
+
+/** Whether a release of what `holder` has may be the work of a former holder that slept through its loss. */
+export function mayBeDisturbed(beliefs: Beliefs, holder: string, at: Instant): boolean {
+  return beliefs.some(
+    (belief) => belief.holder !== holder && !belief.isParticipant && at < disturbsUntil(belief),
+  );
+}
+
+/** Until when any of the beliefs matters; -Infinity: none does. */
+export function matterUntil(beliefs: Beliefs): Instant {
+  return Math.max(...beliefs.map(disturbsUntil));
+}

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import { decideLock, type LockObservation, observeLock } from '../../../src/controller/lock/lock-decision.ts';
+import { IDENTITY_PREFIX, type LockRecord } from '../../../src/controller/lock/lock-record.ts';
+
+const OURS = `${IDENTITY_PREFIX}one`;
+const OTHER = `${IDENTITY_PREFIX}two`;
+const rules = { identity: `${IDENTITY_PREFIX}three`, leaseDurationMs: 15_000, takeOver: true };
+const SECONDS = 1000;
+
+let renewals = 0;
+const heldBy = (holder: string): LockRecord => {
+  renewals += 1;
+  return { holder, leaseDurationMs: 15_000, renewTime: String(renewals), leaseTransitions: 0 };
+};
+const emptied = (isWrittenByOurs: boolean | undefined): LockRecord => ({
+  ...heldBy(''),
+  leaseDurationMs: 1000,
+  isWrittenByOurs,
+});
+
+/** What is known after seeing one record after another, each at its second. */
+function seen(
+  ...records: readonly (readonly [atSeconds: number, LockRecord | undefined])[]
+): LockObservation {
+  const first: LockObservation = { record: undefined, seenAt: 0 };
+  return records.reduce<LockObservation>(
+    (known, [at, record]) => observeLock(known, record, rules, at * SECONDS),
+    first,
+  );
+}
+
+/** From when a claim made at `at` allows to act, in seconds. */
+function actFrom(observation: LockObservation, at: number): number {
+  const decision = decideLock(observation, rules, at * SECONDS, 0);
+  if (decision.kind !== 'claim') throw new Error(`the lock is not free: ${decision.kind}`);
+  return decision.actFrom / SECONDS;
+}
+
+describe('a release of the lock may be the work of a former holder that slept through its loss (rules 8 and 10)', () => {
+  test('is not doubted where one of our replicas wrote it, whoever held the lock before', () => {
+    const known = seen([0, heldBy('built-in')], [15, heldBy(OTHER)], [16, emptied(true)]);
+    expect(actFrom(known, 16)).toBe(16);
+  });
+
+  test('is not our replica’s where field ownership says so: it acts on', () => {
+    expect(actFrom(seen([0, heldBy(OTHER)], [60, emptied(false)]), 60)).toBe(75);
+  });
+
+  test('is doubted for two durations after one that is not ours has lost the lock', () => {
+    const lost = [
+      [0, heldBy('built-in')],
+      [15, heldBy('another')],
+    ] as const;
+    const renewed = (at: number) => [...lost, [at, heldBy('another')]] as const;
+    // It was written at any time since the last renewal that was seen.
+    expect(actFrom(seen(...renewed(44), [46, emptied(undefined)]), 46)).toBe(61);
+    expect(actFrom(seen(...renewed(45), [46, emptied(undefined)]), 46)).toBe(46);
+  });
+
+  test('is believed of a holder that had the lock all along', () => {
+    expect(actFrom(seen([0, heldBy('built-in')], [2, emptied(false)]), 2)).toBe(2);
+  });
+
+  test('is not doubted after our own replicas, which release no lock but their own', () => {
+    const known = seen([0, heldBy(OURS)], [15, heldBy('built-in')], [16, emptied(false)]);
+    expect(actFrom(known, 16)).toBe(16);
+  });
+});
+
+describe('our own lock that is gone', () => {
+  const own = { ...heldBy(rules.identity), uid: 'first' };
+
+  test('cannot have been claimed by another while our record lasted', () => {
+    expect(actFrom(seen([0, own], [14, undefined]), 14)).toBe(14);
+    expect(actFrom(seen([0, own], [14, { ...heldBy(''), uid: 'first' }]), 14)).toBe(14);
+  });
+
+  test.each([
+    { name: 'after that', record: undefined, at: 15 },
+    { name: 'if another Lease was emptied', record: { ...heldBy(''), uid: 'second' }, at: 1 },
+    {
+      name: 'if another transition was',
+      record: { ...heldBy(''), uid: 'first', leaseTransitions: 1 },
+      at: 1,
+    },
+  ])('may have been claimed by another $name', ({ record, at }) => {
+    expect(actFrom(seen([0, own], [at, record]), at)).toBe(at + 15);
+  });
+});

@@ -1,0 +1,417 @@
+import { describe, expect, test } from 'vitest';
+import { beliefOf, UNKNOWN_HOLDER } from '../../src/election/beliefs.ts';
+import { decideElection } from '../../src/election/decide.ts';
+import { grantOf } from '../../src/election/decision-queries.ts';
+import { type Grant, noMemory } from '../../src/election/lease-memory.ts';
+import { observeBeginning } from '../../src/election/observe-beginning.ts';
+import { observeUnseen } from '../../src/election/observe-lease.ts';
+import { recordFailure, recordRefusal, recordSending } from '../../src/election/record-action.ts';
+import { surveyTenure } from '../../src/election/tenure.ts';
+import {
+  type InputBuilder,
+  makeCandidate,
+  makeInput,
+  makeLease,
+  makeNow,
+  makeUnrenewedGrant,
+  OLDEST,
+  wallAt,
+} from '../support/election-builders.ts';
+
+const candidateOf = (name: string) => makeCandidate(name).seenAt(0);
+const both = (input: InputBuilder) => input.candidates(candidateOf('a'), candidateOf('b'));
+
+/** As client-go's elector leaves the Lease when it renews it. */
+const renewedBy = (holder: string, at: number, transitions = 0) =>
+  makeLease(holder)
+    .lasting(15)
+    .renewedAt(at)
+    .with({ resourceVersion: `${holder}-${at}`, leaseTransitions: transitions });
+
+/** As a coordinator of this program leaves it, whose field ownership says so. */
+const grantedTo = (holder: string, at: number, transitions = 1) =>
+  makeLease(holder)
+    .renewedAt(at)
+    .with({
+      acquireTime: wallAt(at),
+      resourceVersion: `grant-${at}`,
+      leaseTransitions: transitions,
+      isUnrenewedGrant: true,
+    });
+
+const grantTo = (holder: string, at: number): Grant => ({
+  holder,
+  renewTime: wallAt(at),
+  leaseDurationSeconds: 10,
+  former: 'a',
+  hasFormerLapsed: false,
+  revises: undefined,
+  isPreemption: false,
+});
+
+/** For whom, and until when, a Lease that nobody holds is kept at `at`. */
+function keptAt(input: InputBuilder, at: number) {
+  const tenure = surveyTenure(input.build(), at);
+  return tenure.kind === 'vacant' ? tenure.reservation : tenure.kind;
+}
+
+/** Whether the release of b's Lease right after its renewal at `at` is believed. */
+function isBelieved(input: InputBuilder, at: number, transitions: number): boolean {
+  const released = makeLease().releasedAt(at).with({ leaseTransitions: transitions });
+  const renewed = input.sees(renewedBy('b', at - 1, transitions), at - 1);
+  return keptAt(renewed.sees(released, at), at) === undefined;
+}
+
+describe('a holder whose renewals were not seen while the watch was broken (rule 8)', () => {
+  const led = makeInput().sees(renewedBy('a', 0), 0);
+  const stranger = makeLease('stranger').lasting(1).renewedAt(16_000).with({ acquireTime: undefined });
+
+  test.each<{ name: string; input: InputBuilder }>([
+    { name: 'its Lease was deleted', input: led.sees(undefined, 16_000) },
+    {
+      name: 'its Lease was deleted and made again without a holder',
+      input: led.sees(makeLease('').with({ uid: 'other', renewTime: undefined }), 16_000),
+    },
+    {
+      name: 'its Lease was emptied by somebody else',
+      input: led.sees(makeLease('').lasting(15).renewedAt(14_000), 16_000),
+    },
+    {
+      name: 'its Lease was stolen, and let go by the thief',
+      input: led
+        .sees(stranger, 16_000)
+        .sees(makeLease('').releasedAt(16_500).with({ isReleasedByParticipant: true }), 16_500),
+    },
+  ])('may lead for its whole duration from when that is seen: $name', ({ input }) => {
+    expect(keptAt(input, 16_500)).toMatchObject({ holder: 'a', until: 31_000 });
+    expect(keptAt(input, 31_000)).toBeUndefined();
+  });
+
+  test('renews for a duration of its own, though only the grant to it was seen', () => {
+    const granted = makeInput()
+      .remembers({ grantOnItsWay: grantTo('a', 0) })
+      .sees(grantedTo('a', 0), 0);
+    expect(keptAt(granted.sees(undefined, 4000), 4000)).toMatchObject({ holder: 'a', until: 19_000 });
+  });
+
+  test('leads on for its own duration although somebody has shortened the record to a second', () => {
+    const shortened = led.sees(renewedBy('a', 14_000).lasting(1), 16_000);
+    expect(surveyTenure(shortened.build(), 17_000)).toMatchObject({ kind: 'held', expiresAt: 31_000 });
+    const again = shortened.sees(renewedBy('a', 16_500).lasting(1), 17_000);
+    expect(surveyTenure(again.build(), 17_500)).toMatchObject({ kind: 'held', expiresAt: 31_000 });
+    const later = again.sees(renewedBy('a', 30_000).lasting(1), 30_500);
+    expect(surveyTenure(later.build(), 30_600)).toMatchObject({ kind: 'held', expiresAt: 31_500 });
+  });
+
+  test('leads on for its own duration although two have changed its record one after the other', () => {
+    const shortened = led.sees(makeLease('a').lasting(1).renewedAt(0).with({ resourceVersion: '2' }), 1000);
+    const edited = shortened.sees(
+      makeLease('a').lasting(1).renewedAt(4000).with({ resourceVersion: '3' }),
+      4000,
+    );
+    expect(surveyTenure(edited.build(), 14_999)).toMatchObject({ kind: 'held' });
+  });
+
+  test('renews for its own duration, though a list shows its first renewal as somebody has shortened it', () => {
+    const granted = makeInput().remembers({ unrenewedGrant: makeUnrenewedGrant('b') });
+    const shortened = renewedBy('b', 500, 1).lasting(1);
+    const kindAt = (input: InputBuilder, at: number) => surveyTenure(input.build(), at).kind;
+    expect(kindAt(granted.sees(shortened, 2000, true), 16_999)).toBe('held');
+    expect(kindAt(granted.sees(shortened.with({ isDurationHolders: true }), 2000, true), 3000)).toBe(
+      'vacant',
+    );
+    expect(kindAt(granted.sees(shortened, 2000), 3000)).toBe('vacant');
+  });
+
+  test('gets its Lease back for as long as it may lead, and marked as no first grant', () => {
+    const input = led.sees(undefined, 1000).candidates(candidateOf('a').pingedAt(1100).renewedAt(1200));
+    const grant = grantOf(decideElection(input.build(), makeNow(1300)));
+    expect(grant).toMatchObject({ holder: 'a', leaseDurationSeconds: 15, isReturn: true });
+  });
+});
+
+describe('a grant of ours that is not known to have been written (rule 8)', () => {
+  const led = makeInput().sees(renewedBy('a', 0), 0);
+  const sent = led.remembers({ grantOnItsWay: grantTo('b', 15_000) });
+
+  test('may have been taken up when the Lease is seen to be gone', () => {
+    const gone = sent.sees(undefined, 16_000);
+    expect(keptAt(gone, 16_000)).toMatchObject({ until: 31_000, othersUntil: 31_000 });
+  });
+
+  test('that made the Lease may have been taken up as well', () => {
+    const created = makeInput()
+      .remembers({ grantOnItsWay: grantTo('b', 0) })
+      .sees(undefined, 2000);
+    expect(keptAt(created, 2000)).toMatchObject({ holder: 'b', until: 17_000 });
+  });
+
+  test('that was to make the Lease and has failed may go to no other, until it is known to be refused', () => {
+    const create = { kind: 'CreateLease', strategy: OLDEST, grant: grantTo('b', 0) } as const;
+    const sent = recordSending(makeInput().build(), create, 0);
+    const failed = recordFailure(sent, create, 0, 3500);
+    expect(failed.memory.beliefs.map(({ holder }) => holder)).toEqual(['b']);
+    expect(recordRefusal(failed, create).memory.beliefs).toEqual([]);
+  });
+
+  test('was taken up by nobody once the server has refused it', () => {
+    const gone = sent.sees(undefined, 16_000).build();
+    const refused = {
+      kind: 'CreateLease',
+      strategy: OLDEST,
+      grant: gone.memory.supposedGrant?.grant,
+    } as const;
+    const { memory } = recordRefusal(gone, refused);
+    expect(memory.beliefs.map(({ holder }) => holder)).toEqual(['a']);
+  });
+
+  test('may have been taken up though the next attempt is refused', () => {
+    const first = { kind: 'CreateLease', strategy: OLDEST, grant: grantTo('b', 15_000) } as const;
+    const second = { ...first, grant: grantTo('b', 15_100) };
+    const input = led.build();
+    const tried = recordRefusal(recordSending(recordSending(input, first, 15_000), second, 15_100), second);
+    const gone = led.remembers(tried.memory).sees(undefined, 16_000);
+    expect(beliefOf(gone.build().memory.beliefs, 'b')).toMatchObject({ renewedAt: 16_000 });
+  });
+
+  test('that is refused takes nothing from an earlier one that was answered', () => {
+    const answered = makeInput()
+      .sees(renewedBy('a', 0), 0)
+      .remembers({ unrenewedGrant: makeUnrenewedGrant('b', 15_000), grantOnItsWay: grantTo('b', 25_000) });
+    const gone = answered.sees(undefined, 26_000).build();
+    const refused = {
+      kind: 'CreateLease',
+      strategy: OLDEST,
+      grant: gone.memory.supposedGrant?.grant,
+    } as const;
+    const { memory } = recordRefusal(gone, refused);
+    expect(beliefOf(memory.beliefs, 'b')).toMatchObject({ renewedAt: 26_000 });
+  });
+
+  test('and is seen as it was made, by field ownership, was taken up by nobody', () => {
+    const create = { kind: 'CreateLease', strategy: OLDEST, grant: grantTo('b', 0) } as const;
+    const failed = recordFailure(recordSending(makeInput().build(), create, 0), create, 0, 3500);
+    const seen = makeInput()
+      .remembers(failed.memory)
+      .sees(grantedTo('b', 0, 0), 4000);
+    expect(seen.build().memory).toMatchObject({ beliefs: [], supposedGrant: undefined });
+  });
+
+  test('that others made and that is never seen may have any holder', () => {
+    expect(observeUnseen(noMemory, makeNow(1000)).beliefs).toMatchObject([
+      { holder: UNKNOWN_HOLDER, renewedAt: 1000, durationMs: 15_000 },
+    ]);
+  });
+
+  test('leaves a renewal by the former holder what it is', () => {
+    const renewed = sent.sees(renewedBy('a', 14_900), 15_100);
+    expect(renewed.build().memory.beliefs.map(({ holder }) => holder)).toEqual(['a']);
+  });
+});
+
+describe('a release may be the work of a former holder that slept through its loss (rule 8)', () => {
+  const led = makeInput().sees(renewedBy('a', 0), 0);
+  const stolen = makeLease('thief').lasting(5).renewedAt(3000).with({ acquireTime: undefined });
+  const participant = makeInput().sees(renewedBy('a', 0).with({ isRenewedByParticipant: true }), 0);
+
+  test.each<{ name: string; input: InputBuilder; doubtedUntil: number }>([
+    {
+      name: 'after a grant of ours',
+      input: led
+        .remembers({ grantOnItsWay: grantTo('b', 15_000) })
+        .sees(grantedTo('b', 15_000), 15_000)
+        .sees(renewedBy('b', 16_000, 1), 16_000),
+      doubtedUntil: 30_000,
+    },
+    {
+      name: 'after a grant of ours that was seen only together with its first renewal, as its answer was lost',
+      input: led.remembers({ grantOnItsWay: grantTo('b', 15_000) }).sees(renewedBy('b', 16_000, 1), 16_000),
+      doubtedUntil: 46_000,
+    },
+    {
+      name: 'after a grant of the built-in, which sets no acquireTime and counts no transition',
+      input: led.sees(renewedBy('b', 15_000).lasting(5).with({ acquireTime: undefined }), 15_000),
+      doubtedUntil: 45_000,
+    },
+    {
+      name: 'after a grant of ours that came late, as no coordinator was there',
+      input: led
+        .remembers({ grantOnItsWay: grantTo('b', 80_000) })
+        .sees(grantedTo('b', 80_000), 80_000)
+        .sees(renewedBy('b', 81_000, 1), 81_000),
+      doubtedUntil: 95_000,
+    },
+    {
+      name: 'after the grant of another replica',
+      input: led.sees(grantedTo('b', 15_000), 15_000).sees(renewedBy('b', 16_000, 1), 16_000),
+      doubtedUntil: 30_000,
+    },
+    {
+      name: 'after a theft, and our grant to a third',
+      input: led
+        .sees(stolen, 3000)
+        .remembers({ grantOnItsWay: grantTo('b', 18_000) })
+        .sees(grantedTo('b', 18_000), 18_000)
+        .sees(renewedBy('b', 19_000, 1), 19_000),
+      doubtedUntil: 33_000,
+    },
+    {
+      name: 'after a fence that has run out',
+      input: led
+        .sees(makeLease('fence.coordinated-leader-election.dev').lasting(15).renewedAt(2000), 2000)
+        .remembers({ grantOnItsWay: grantTo('b', 17_000) })
+        .sees(grantedTo('b', 17_000, 2), 17_000)
+        .sees(renewedBy('b', 18_000, 2), 18_000),
+      doubtedUntil: 32_000,
+    },
+  ])('$name', ({ input, doubtedUntil }) => {
+    const { leaseTransitions = 0 } = input.build().lease ?? {};
+    expect(isBelieved(input, doubtedUntil - 1, leaseTransitions)).toBe(false);
+    expect(isBelieved(input, doubtedUntil, leaseTransitions)).toBe(true);
+  });
+
+  test('but not of a participant, which empties no Lease but its own', () => {
+    const granted = participant
+      .remembers({ grantOnItsWay: grantTo('b', 15_000) })
+      .sees(grantedTo('b', 15_000), 15_000)
+      .sees(renewedBy('b', 16_000, 1), 16_000);
+    expect(isBelieved(granted, 17_000, 1)).toBe(true);
+  });
+
+  test('nor where the holder had renewed for a minute since anybody else held it', () => {
+    expect(isBelieved(makeInput().sees(renewedBy('b', 60_000), 60_000), 61_000, 0)).toBe(true);
+  });
+
+  test('that a list shows after a gap was written at any time since the last renewal that was seen', () => {
+    const granted = led
+      .remembers({ grantOnItsWay: grantTo('b', 15_000) })
+      .sees(grantedTo('b', 15_000), 15_000)
+      .sees(renewedBy('b', 29_000, 1), 29_000);
+    const released = makeLease().releasedAt(31_000).with({ leaseTransitions: 1 });
+    expect(keptAt(granted.sees(released, 44_000, true), 44_000)).toMatchObject({ holder: 'b' });
+    expect(keptAt(granted.sees(released, 44_000), 44_000)).toBeUndefined();
+  });
+
+  test('that moves or keeps another number of transitions is not the last holder’s own', () => {
+    expect(keptAt(led.sees(makeLease().releasedAt(1000), 1000), 1000)).toBeUndefined();
+    const isUnseen = led.sees(makeLease().releasedAt(16_000).with({ leaseTransitions: 1 }), 16_000);
+    expect(keptAt(isUnseen, 16_000)).toMatchObject({ until: 31_000 });
+    expect(isUnseen.build().memory.withdrawals.size).toBe(0);
+  });
+});
+
+test('a holder that was put into the Lease without a transition gets a number of its own (rule 12)', () => {
+  const led = makeInput()
+    .sees(renewedBy('b', 0, 2), 0)
+    .sees(renewedBy('a', 1000, 2).lasting(15), 1000);
+  const input = led.candidates(candidateOf('a').pingedAt(15_500).renewedAt(15_600));
+  const { actions } = decideElection(input.build(), makeNow(16_000));
+  expect(actions).toMatchObject([{ change: { kind: 'grant', leaseTransitions: 3, grant: { holder: 'a' } } }]);
+});
+
+describe('a process that begins to watch cannot know what was a moment before (rule 8)', () => {
+  const begin = (input: InputBuilder, beginning: 'firstList' | 'takeOver' = 'firstList') => {
+    const built = both(input).build();
+    return input.remembers(observeBeginning(built, makeNow(0), beginning));
+  };
+
+  test.each<{ name: string; input: InputBuilder; want: number | undefined }>([
+    { name: 'is missing', input: makeInput(), want: 15_000 },
+    { name: 'was emptied', input: makeInput().sees(makeLease(''), 0), want: 15_000 },
+    { name: 'was released', input: makeInput().sees(makeLease().releasedAt(-500), 0), want: 15_000 },
+    {
+      name: 'was released by a participant',
+      input: makeInput().sees(makeLease().releasedAt(-500).with({ isReleasedByParticipant: true }), 0),
+      want: undefined,
+    },
+    {
+      name: 'was made for somebody else to grant',
+      input: makeInput().sees(makeLease('').with({ renewTime: undefined }), 0),
+      want: undefined,
+    },
+  ])(
+    'a Lease with candidates that $name waits one duration, if it may have had a holder',
+    ({ input, want }) => {
+      const kept = keptAt(begin(input), 100);
+      expect(kept).toEqual(
+        want === undefined ? undefined : expect.objectContaining({ holder: undefined, until: want }),
+      );
+    },
+  );
+
+  test('a Lease whose candidates have come just now has had no holder', () => {
+    const input = makeInput().candidates(makeCandidate('a').createdAt(-1500).seenAt(0));
+    expect(observeBeginning(input.build(), makeNow(0), 'firstList').beliefs).toEqual([]);
+  });
+
+  test('candidates of unknown age, by a clock that is ahead of ours, count as old', () => {
+    const input = makeInput().candidates(makeCandidate('a').createdAt(60_000).seenAt(0));
+    const { beliefs } = observeBeginning(input.build(), makeNow(0), 'firstList');
+    expect(beliefOf(beliefs, UNKNOWN_HOLDER)).toBeDefined();
+  });
+
+  test('a release is doubted for as long, unless the holder has had the Lease for minutes', () => {
+    const held = begin(makeInput().sees(renewedBy('b', 0).with({ isAcquireTimeHolders: true }), 0));
+    expect(isBelieved(held, 14_999, 0)).toBe(false);
+    expect(isBelieved(held, 15_000, 0)).toBe(true);
+    const longHeld = renewedBy('b', 0).with({ acquireTime: wallAt(-5 * 60_000), isAcquireTimeHolders: true });
+    expect(isBelieved(begin(makeInput().sees(longHeld, 0)), 1000, 0)).toBe(true);
+  });
+
+  test('a release is doubted for twice as long where the holder that is found is no candidate', () => {
+    const fenced = begin(makeInput().sees(renewedBy('fence.coordinated-leader-election.dev', 0), 0));
+    const led = fenced
+      .remembers({ grantOnItsWay: grantTo('b', 15_000) })
+      .sees(grantedTo('b', 15_000), 15_000)
+      .sees(renewedBy('b', 16_000, 1), 16_000);
+    expect(isBelieved(led, 29_999, 1)).toBe(false);
+    expect(isBelieved(led, 30_000, 1)).toBe(true);
+  });
+
+  test('a coordinator that takes over creates no Lease for one duration that its watch may not have seen deleted', () => {
+    expect(keptAt(begin(makeInput(), 'takeOver'), 100)).toMatchObject({ until: 15_000 });
+    expect(
+      keptAt(begin(makeInput().sees(makeLease('').releasedAt(-500), 0), 'takeOver'), 100),
+    ).toBeUndefined();
+  });
+});
+
+test('a holder that got its Lease back is told of a better one only once it has renewed it (rules 7 and 8)', () => {
+  const better = makeCandidate('better').emulating('1.30.0').seenAt(0);
+  const returned = makeInput()
+    .sees(renewedBy('a', 0), 0)
+    .sees(undefined, 1000)
+    .remembers({ grantOnItsWay: grantTo('a', 2000) })
+    .sees(
+      makeLease('a')
+        .renewedAt(2000)
+        .with({ acquireTime: wallAt(2000) }),
+      2000,
+    );
+  const reasonOf = (input: InputBuilder) =>
+    decideElection(input.candidates(candidateOf('a'), better.renewedAt(2500)).build(), makeNow(3000)).reason;
+  expect(reasonOf(returned)).toBe('RevisionPending');
+  expect(reasonOf(returned.sees(renewedBy('a', 2800), 2800))).toBe('AwaitingAcks');
+});
+
+describe('an untaken grant of another replica (rule 12)', () => {
+  const candidates = [candidateOf('a').renewedAt(1000), candidateOf('b').renewedAt(1000)] as const;
+  const first = makeInput().sees(grantedTo('b', 0), 500);
+
+  test('is replaced at once when its holder is gone', () => {
+    const decision = decideElection(first.candidates(candidates[0]).build(), makeNow(1000));
+    expect(decision.reason).toBe('GrantRevised');
+    expect(grantOf(decision)).toMatchObject({ holder: 'a', revises: 'holderLost' });
+  });
+
+  test('is not once its holder has renewed it, or may lead by an earlier record', () => {
+    const renewed = first.sees(renewedBy('b', 900, 1), 900).candidates(candidates[0]);
+    expect(grantOf(decideElection(renewed.build(), makeNow(1000)))).toBeUndefined();
+    const returned = makeInput()
+      .sees(renewedBy('b', 0), 0)
+      .sees(undefined, 100)
+      .sees(grantedTo('b', 200, 0), 200)
+      .candidates(candidates[0]);
+    expect(grantOf(decideElection(returned.build(), makeNow(1000)))).toBeUndefined();
+  });
+});

@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest';
+import { decideElection } from '../../src/election/decide.ts';
+import { grantOf } from '../../src/election/decision-queries.ts';
+import { type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
+import { recordGrant } from '../../src/election/record-writes.ts';
+import { isHeldBack } from '../../src/election/standing.ts';
+import {
+  makeCandidate,
+  makeInput,
+  makeLease,
+  makeNow,
+  makeUnrenewedGrant,
+  wallAt,
+} from '../support/election-builders.ts';
+import { describeActions, SimElection } from '../support/sim-election.ts';
+
+const granted = makeInput()
+  .sees(makeLease('best'), 0)
+  .remembers({ unrenewedGrant: makeUnrenewedGrant('best'), beliefs: [] });
+const best = makeCandidate('best').emulating('1.30.0').seenAt(0);
+const next = makeCandidate('next').seenAt(0);
+
+describe('a grant that is not taken up within 5 s (rule 12)', () => {
+  test('goes to the best of the others that live, as a lapse', () => {
+    const input = granted.candidates(best.renewedAt(4900), next.renewedAt(4900));
+    expect(decideElection(input.build(), makeNow(4999)).reason).toBe('LeaderOptimal');
+    const decision = decideElection(input.build(), makeNow(5000));
+    expect(decision.reason).toBe('GrantRevised');
+    expect(grantOf(decision)).toMatchObject({ holder: 'next', revises: 'holderLate', hasFormerLapsed: true });
+  });
+
+  test('has others asked half a second ahead, and no sooner', () => {
+    const input = granted.candidates(best.renewedAt(4400), next);
+    const actionsAt = (at: number) => describeActions(decideElection(input.build(), makeNow(at)).actions);
+    expect(actionsAt(4499)).toBe('');
+    expect(actionsAt(4500)).toBe('ping next (expiry)');
+  });
+
+  test('stays where it is while no other candidate lives', () => {
+    const input = granted.candidates(best.renewedAt(4900), next.pingedAt(-6000));
+    expect(grantOf(decideElection(input.build(), makeNow(6000)))).toBeUndefined();
+  });
+
+  test('has more time where the server takes its time to answer', () => {
+    const grant = {
+      ...{ holder: 'best', renewTime: wallAt(0), leaseDurationSeconds: 10, former: undefined },
+      ...{ hasFormerLapsed: false, revises: undefined, isPreemption: false },
+    };
+    const slow = recordGrant(noMemory, grant, '1', 3000, 0);
+    expect(slow.unrenewedGrant?.takeUpBy).toBe(3000 + 5000 + 3000);
+  });
+
+  test('leads to no second one: whoever let it pass is held back while another can lead', () => {
+    const sim = new SimElection()
+      .add('next')
+      .run(12_000)
+      .add('best', { emulation: '1.30.0', elector: 'none' })
+      .run(35_000);
+    const grants = sim.transcript.filter((line) => /(to|for) best,/.test(line));
+    expect(grants).toHaveLength(1);
+    expect(sim.believers).toEqual(['next']);
+  });
+});
+
+describe('lapses of a Lease count whatever its holders are called (rule 7)', () => {
+  const lapse = (memory: LeaseMemory, former: string, holder: string, at: number) =>
+    recordGrant(
+      memory,
+      {
+        ...{ holder, former, renewTime: wallAt(at), leaseDurationSeconds: 10 },
+        ...{ hasFormerLapsed: true, revises: undefined, isPreemption: false },
+      },
+      String(at),
+      at,
+    );
+
+  test('the first of each name is free only while no other has let one lapse', () => {
+    const once = lapse(noMemory, 'crasher-1', 'crasher-2', 10_000);
+    const twice = lapse(once, 'crasher-2', 'x', 20_000);
+    expect(isHeldBack(makeInput().remembers(once).build(), 'crasher-1', 11_000)).toBe(false);
+    const input = makeInput().remembers(twice).build();
+    expect(isHeldBack(input, 'crasher-2', 21_000)).toBe(true);
+    expect(isHeldBack(input, 'crasher-2', 40_000)).toBe(false);
+    expect(isHeldBack(input, 'next', 21_000)).toBe(false);
+  });
+
+  test('one is enough where a leader had to give way for it', () => {
+    const preempting = { ...noMemory, unrenewedGrant: { ...makeUnrenewedGrant('best'), isPreemption: true } };
+    const input = makeInput()
+      .remembers(lapse(preempting, 'best', 'next', 10_000))
+      .build();
+    expect(isHeldBack(input, 'best', 11_000)).toBe(true);
+    expect(isHeldBack(input, 'best', 30_000)).toBe(false);
+  });
+
+  test('of those that are held back, the one with the fewest gets the Lease', () => {
+    const lapses = new Map([
+      ['best', { count: 5, lastAt: 1000 }],
+      ['next', { count: 2, lastAt: 1000 }],
+    ]);
+    const input = makeInput().remembers({ lapses }).candidates(best.renewedAt(2000), next.renewedAt(2000));
+    expect(grantOf(decideElection(input.build(), makeNow(2000)))?.holder).toBe('next');
+  });
+
+  test('of those that are held back, the one with the fewest is asked first, though another one is known to live', () => {
+    const lapses = new Map([
+      ['best', { count: 5, lastAt: 1000 }],
+      ['next', { count: 2, lastAt: 1000 }],
+    ]);
+    const input = makeInput().remembers({ lapses }).candidates(best.renewedAt(2000), next);
+    const decision = decideElection(input.build(), makeNow(2000));
+    expect(describeActions(decision.actions)).toBe('ping next (election)');
+    const silent = makeInput().remembers({ lapses }).candidates(best.renewedAt(8000), next.pingedAt(2000));
+    expect(grantOf(decideElection(silent.build(), makeNow(8000)))?.holder).toBe('best');
+  });
+
+  test('of another candidate hold nobody back for longer', () => {
+    const lapses = new Map([['next', { count: 1, lastAt: 1000 }]]);
+    const input = makeInput().remembers({ lapses, lapsesOfLease: { count: 20, lastAt: 1000 } });
+    expect(isHeldBack(input.build(), 'next', 20_999)).toBe(true);
+    expect(isHeldBack(input.build(), 'next', 21_000)).toBe(false);
+  });
+
+  test('also if the leader has released the Lease, which removes preferredHolder from it', () => {
+    const released = makeInput()
+      .sees(makeLease('next').preferring('best'), 0)
+      .sees(makeLease().releasedAt(1000), 1000)
+      .candidates(makeCandidate('best').emulating('1.30.0').seenAt(0).renewedAt(1000));
+    expect(grantOf(decideElection(released.build(), makeNow(1000)))).toMatchObject({
+      holder: 'best',
+      isPreemption: true,
+    });
+  });
+
+  test('a holder that takes its grant up ends them', () => {
+    const twice = lapse(lapse(noMemory, 'crasher-1', 'crasher-2', 10_000), 'crasher-2', 'x', 20_000);
+    const granted = makeLease('x')
+      .renewedAt(20_000)
+      .with({ acquireTime: wallAt(20_000) });
+    const taken = makeInput()
+      .remembers(twice)
+      .sees(granted.with({ resourceVersion: '20000' }), 20_000)
+      .sees(granted.renewedAt(22_000).with({ resourceVersion: '2' }), 22_000);
+    expect(taken.build().memory.lapsesOfLease.count).toBe(0);
+  });
+});
