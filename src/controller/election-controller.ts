@@ -42,6 +42,7 @@ export class ElectionController {
   readonly #listeners = new Set<SeenListener>();
   /** Namespaces of which all was listed once; '' are all of them. */
   readonly #known = new Set<string>();
+  #tookOverAt: Instant = Number.NEGATIVE_INFINITY;
   #workers: Promise<void> | undefined;
 
   constructor(parts: ElectionControllerParts) {
@@ -112,8 +113,14 @@ export class ElectionController {
 
   /** This process has become the coordinator. */
   takeOver(): void {
+    this.#tookOverAt = this.#now().monotonic;
     for (const namespace of this.#known) this.#records.seeBeginning('takeOver', namespace, this.#now());
     this.#reconsiderAll();
+  }
+
+  /** Infinity: it is not the coordinator. */
+  #coordinatesSince(): Instant {
+    return this.#parts.mayWrite() ? this.#tookOverAt : Number.POSITIVE_INFINITY;
   }
 
   /** Looks at every Lease again: the right to write has come, or candidates have. */
@@ -257,7 +264,8 @@ export class ElectionController {
     const key = leaseKey(object.namespace, object.name);
     const isMere = type === 'modified' && isRenewalOnly(previous, object);
     const isRenewal = isMere && this.#lastDecisions.isSettled(key);
-    this.#records.seeLease(key, type === 'deleted' ? undefined : object, this.#now(), isListed);
+    const lease = type === 'deleted' ? undefined : object;
+    this.#records.seeLease(key, lease, this.#now(), isListed ? this.#coordinatesSince() : undefined);
     this.#reconciler.outdate(key);
     this.#seen(key, isMere);
     if (type === 'deleted' && this.#reconciler.forgetIfGone(key)) return;

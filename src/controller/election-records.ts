@@ -6,7 +6,7 @@ import {
   observeCandidate,
 } from '../election/candidate-observation.ts';
 import type { ElectionInput, ObservedCandidate } from '../election/election-input.ts';
-import { type LeaseMemory, noMemory } from '../election/lease-memory.ts';
+import { allBeliefs, type LeaseMemory, noMemory } from '../election/lease-memory.ts';
 import type { CandidateSource, ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
 import { type Beginning, observeBeginning } from '../election/observe-beginning.ts';
 import { observeLease } from '../election/observe-lease.ts';
@@ -37,11 +37,11 @@ export class ElectionRecords {
     this.#settings = settings;
   }
 
-  /** Takes in the Lease as it is now, `isListed` where a list has shown it; undefined when it is gone. */
-  seeLease(key: LeaseKey, lease: Lease | undefined, now: Now, isListed = false): void {
+  /** Takes in the Lease as it is now; undefined when it is gone. See {@link observeLease}. */
+  seeLease(key: LeaseKey, lease: Lease | undefined, now: Now, coordinatingSince?: Instant): void {
     if (lease) this.#leases.set(key, lease);
     else this.#leases.delete(key);
-    this.updateMemory(key, (memory) => observeLease(memory, lease, now, this.#settings, isListed));
+    this.updateMemory(key, (memory) => observeLease(memory, lease, now, this.#settings, coordinatingSince));
     this.#forgetIfGone(key, now);
   }
 
@@ -208,7 +208,7 @@ export class ElectionRecords {
       if (this.#isGone(due)) this.#memories.delete(due);
     }
     if (!this.#isGone(key)) return;
-    const until = matterUntil(this.#memories.get(key)?.beliefs ?? noMemory.beliefs);
+    const until = matterUntil(allBeliefs(this.#memories.get(key) ?? noMemory));
     if (now.monotonic >= until) this.#memories.delete(key);
     else this.#deletedLeases.set(key, until);
   }

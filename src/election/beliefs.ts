@@ -60,9 +60,10 @@ export function leadsUntil({ renewedAt, durationMs }: Belief): Instant {
  * from when it lost the Lease, if that was later.
  */
 export function disturbsUntil(belief: Belief): Instant {
-  const { lostAt = Number.NEGATIVE_INFINITY, durationMs, isParticipant } = belief;
+  const { lostAt = Number.NEGATIVE_INFINITY, durationMs, isOwnDuration, isParticipant } = belief;
   const until = leadsUntil(belief);
-  return isParticipant ? until : Math.max(until, lostAt) + durationMs;
+  const deadlineMs = isOwnDuration ? durationMs : Math.max(durationMs, USUAL_DURATION_MS);
+  return isParticipant ? until : Math.max(until, lostAt) + deadlineMs;
 }
 
 export function beliefOf(beliefs: Beliefs, holder: string): Belief | undefined {
@@ -78,6 +79,18 @@ export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Belie
   if (kept.length >= MOST_HOLDERS) kept.sort((a, b) => leadsUntil(b) - leadsUntil(a));
   // A list of one that is written out takes a fifth of the memory of one that was added to.
   return kept.length === 0 ? [belief] : [...kept.slice(0, MOST_HOLDERS - 1), belief];
+}
+
+/** Returns the beliefs with what else the holder of `belief` may believe: it leads for as long as either says. */
+export function withMore(beliefs: Beliefs, belief: Belief): Beliefs {
+  const known = beliefOf(beliefs, belief.holder);
+  return [...withoutBelief(beliefs, belief.holder), known ? longer(known, belief) : belief];
+}
+
+function longer(known: Belief, other: Belief): Belief {
+  if (leadsUntil(known) >= leadsUntil(other)) return known;
+  // An answer since the first of several attempts is good enough.
+  return { ...other, lostAt: known.lostAt ?? other.lostAt };
 }
 
 /** Returns the beliefs once `holder` has lost the Lease, at `at`. */

@@ -3,7 +3,7 @@ import { reservationFor } from './beliefs.ts';
 import type { LeaseChange } from './decision.ts';
 import { transitionsTo } from './grant.ts';
 import { FENCE } from './group.ts';
-import { expiryOf } from './lease-memory.ts';
+import { allBeliefs, expiryOf } from './lease-memory.ts';
 import type { Standing } from './standing.ts';
 import type { Verdict } from './verdict.ts';
 import type { HeldView } from './view.ts';
@@ -34,8 +34,11 @@ export function decideUnaware(view: HeldView, preferred: Standing, strategy: str
 
 /** To every elector the Lease is somebody else's, until later than anybody can believe in it who has held it before. */
 function fence({ at, now, input, tenure: { lease } }: HeldView): LeaseChange {
-  const { record, beliefs } = input.memory;
-  const believedUntil = Math.max(expiryOf(input.memory), reservationFor(beliefs, at)?.until ?? at);
+  const { record } = input.memory;
+  const believedUntil = Math.max(
+    expiryOf(input.memory),
+    reservationFor(allBeliefs(input.memory), at)?.until ?? at,
+  );
   return {
     kind: 'fence',
     renewTime: now.wall,

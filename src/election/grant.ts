@@ -2,7 +2,7 @@ import { createLease, hasOwnPreference, updateLease } from './actions.ts';
 import { beliefOf, lastLoser, leadsUntil } from './beliefs.ts';
 import type { Action } from './decision.ts';
 import { FENCE } from './group.ts';
-import { type Grant, isGrantUnrenewed } from './lease-memory.ts';
+import { allBeliefs, type Grant, isGrantUnrenewed } from './lease-memory.ts';
 import type { Lease } from './model.ts';
 import { possibleCandidates, type View } from './view.ts';
 
@@ -51,9 +51,9 @@ export function transitionsTo(
 }
 
 function formerHolder({ input: { memory } }: View): Grant['former'] {
-  const { record, beliefs } = memory;
+  const { record } = memory;
   const isHeld = record && record.holder !== '' && record.holder !== FENCE;
-  return isHeld ? record.holder : lastLoser(beliefs);
+  return isHeld ? record.holder : lastLoser(allBeliefs(memory));
 }
 
 /** Whether the Lease was to go to another, who cannot take it any more (rule 7). */
@@ -71,6 +71,6 @@ function durationOf(view: View, holder: string): number {
 
 /** For how long `holder` may still lead by a record of its own that was deleted or emptied, in milliseconds (rule 8). */
 function beliefLeftMs({ input: { memory }, at }: View, holder: string): number {
-  const belief = beliefOf(memory.beliefs, holder);
+  const belief = beliefOf(allBeliefs(memory), holder);
   return belief ? Math.max(0, leadsUntil(belief) - at) : 0;
 }

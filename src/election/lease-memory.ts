@@ -1,4 +1,4 @@
-import { type Belief, type Beliefs, beliefOf, leadsUntil, reservationFor } from './beliefs.ts';
+import { type Belief, type Beliefs, beliefOf, leadsUntil, reservationFor, withMore } from './beliefs.ts';
 import type { Lease } from './model.ts';
 import type { Instant, MicroTime } from './time.ts';
 
@@ -40,18 +40,16 @@ export interface LeaseMemory {
   readonly wasHeld: boolean;
   /** The preferredHolder for which the last holder has released the Lease, until that is granted. */
   readonly yieldedTo: string | undefined;
-  /** What those may believe that have led, or may have (rule 8). */
+  /** What those may believe that are known to have led, or may have (rule 8). {@link allBeliefs} has more. */
   readonly beliefs: Beliefs;
   /** By holder, when it last released the Lease, in the order of the releases; of the last two hours, and a hundred at most (rules 1 and 3). */
   readonly withdrawals: ReadonlyMap<string, Instant>;
   /** A grant of ours that was sent; until it is answered, or seen, it may or may not have been written. */
   readonly grantOnItsWay: Grant | undefined;
-  /**
-   * A grant of ours that was neither seen nor answered, and what its holder may believe: if it was written, and as it was before.
-   */
-  readonly supposedGrant:
-    | { readonly grant: Grant; readonly belief: Belief; readonly before: Belief | undefined }
-    | undefined;
+  /** A grant of ours that was not answered before something else was seen of the Lease; until the server refuses it. */
+  readonly supposedGrant: SupposedGrant | undefined;
+  /** Grants of ours whose answers were lost, until anything is seen of the Lease: they may be renewed until then. */
+  readonly lostGrants: readonly SupposedGrant[];
   /** Our last grant, until its holder renews it. */
   readonly unrenewedGrant: UnrenewedGrant | undefined;
   /** Grants of ours that each replaced the one before it, the last one among them, and since when (rule 12). */
@@ -76,6 +74,12 @@ export interface LeaseMemory {
   readonly decidedAt: Instant;
   /** When the server answered the first ping of the election that is under way (rule 6). */
   readonly askingSince: Instant | undefined;
+}
+
+/** A grant of ours that may have been written and taken up, and what its holder believes then. */
+export interface SupposedGrant {
+  readonly grant: Grant;
+  readonly belief: Belief;
 }
 
 /** A grant of ours that its holder has not renewed, as far as this process has seen (rule 12). */
@@ -126,6 +130,7 @@ export const noMemory: LeaseMemory = {
   withdrawals: new Map(),
   grantOnItsWay: undefined,
   supposedGrant: undefined,
+  lostGrants: [],
   unrenewedGrant: undefined,
   grantSeries: { count: 0, since: Number.NEGATIVE_INFINITY },
   lapses: new Map(),
@@ -141,10 +146,18 @@ export const noMemory: LeaseMemory = {
   askingSince: undefined,
 };
 
+/** What those may believe that have led, or may have (rule 8), by grants of ours of which nothing was heard, too. */
+export function allBeliefs({ beliefs, supposedGrant, lostGrants }: LeaseMemory): Beliefs {
+  let all = supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs;
+  for (const { belief } of lostGrants) all = withMore(all, belief);
+  return all;
+}
+
 /** Until when the holder of `memory.record` may lead, be it by an earlier record of its own. */
-export function expiryOf({ record, beliefs }: LeaseMemory): Instant {
+export function expiryOf(memory: LeaseMemory): Instant {
+  const { record } = memory;
   if (!record) return Number.NEGATIVE_INFINITY;
-  const belief = beliefOf(beliefs, record.holder);
+  const belief = beliefOf(allBeliefs(memory), record.holder);
   return Math.max(record.since + record.durationMs, belief ? leadsUntil(belief) : Number.NEGATIVE_INFINITY);
 }
 
@@ -162,5 +175,5 @@ export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease:
  * True while no one leads by the Lease's record, or by an earlier one: its holder has not taken the grant up (rules 8 and 12).
  */
 export function isProvisional(memory: LeaseMemory, lease: Lease, at: Instant): boolean {
-  return isGrantUnrenewed(memory, lease) && reservationFor(memory.beliefs, at) === undefined;
+  return isGrantUnrenewed(memory, lease) && reservationFor(allBeliefs(memory), at) === undefined;
 }

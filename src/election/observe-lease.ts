@@ -7,29 +7,33 @@ import {
   UNKNOWN_HOLDER,
   USUAL_DURATION_MS,
   withBelief,
+  withMore,
   withoutBelief,
 } from './beliefs.ts';
 import { FENCE } from './group.ts';
-import { type Grant, type HolderRecord, type LeaseMemory, NO_ATTEMPTS } from './lease-memory.ts';
+import { allBeliefs, type Grant, type HolderRecord, type LeaseMemory, NO_ATTEMPTS } from './lease-memory.ts';
 import type { ElectionSettings, Lease } from './model.ts';
 import { recordGrant, recordIgnoredWrite } from './record-writes.ts';
 import type { Instant, Now } from './time.ts';
+import { settleLostGrants, supposed, supposeGrants, withoutGrant } from './unanswered-grants.ts';
 
 /** A release of longer ago says nothing about a candidate any more that its silence would not say by then. */
 const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
 /** A writer may release a Lease under thousands of names: that must cost no other Lease memory or time. */
 const MOST_WITHDRAWALS = 100;
+/** For so long a Lease may come, be renewed and go while no watch is open, in milliseconds: then everything is listed anew. */
+export const LONGEST_GAP_MS = 10_000;
 
 /**
- * Returns the memory after seeing `lease` at `now`; undefined: the Lease was seen to be gone. `isListed` where a list has shown it,
- * and what was since the last sight is not known.
+ * Returns the memory after seeing `lease` at `now`; undefined: the Lease was seen to be gone. Where a list has shown it, what was
+ * since the last sight is not known, and `coordinatingSince` is since when this process coordinates; Infinity: it does not.
  */
 export function observeLease(
   memory: LeaseMemory,
   lease: Lease | undefined,
   { monotonic: at }: Now,
   settings: ElectionSettings,
-  isListed = false,
+  coordinatingSince?: Instant,
 ): LeaseMemory {
   if (!lease) return observeDeletion(memory, at);
   const recognized = recognizeGrant(memory, lease, at);
@@ -44,8 +48,8 @@ export function observeLease(
     record.leaseDurationSeconds === lease.leaseDurationSeconds;
   if (isUnchanged) return withOtherFields(told, lease);
   const written = recordOf(lease, holder, at, settings);
-  if (holder === '') return observeEmptied(told, lease, written, isListed);
-  return observeHeld(told, lease, written, isOwnGrant, isListed);
+  if (holder === '') return observeEmptied(told, lease, written, coordinatingSince);
+  return observeHeld(told, lease, written, isOwnGrant, coordinatingSince !== undefined);
 }
 
 function withOtherFields(memory: LeaseMemory, { leaseTransitions, preferredHolder }: Lease): LeaseMemory {
@@ -56,27 +60,16 @@ function withOtherFields(memory: LeaseMemory, { leaseTransitions, preferredHolde
 
 /** Recognizes a grant of ours that the watch shows before the server's answer to it arrives, or instead of that. */
 function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
-  const { grantOnItsWay, supposedGrant } = memory;
+  const { grantOnItsWay, supposedGrant, lostGrants } = memory;
   const isSeen = (grant: Grant | undefined): grant is Grant =>
     grant !== undefined && grant.holder === lease.holderIdentity && grant.renewTime === lease.renewTime;
-  if (isSeen(grantOnItsWay)) return recordGrant(memory, grantOnItsWay, lease.resourceVersion, at);
-  const grant = supposedGrant?.grant;
-  // Field ownership says that it was not taken up.
-  if (!isSeen(grant) || !lease.isUnrenewedGrant) return memory;
-  return recordGrant(withoutSupposedGrant(memory), grant, lease.resourceVersion, at);
-}
-
-/** The memory without what the holder of a grant might have made of it, unless something else was seen of that holder since. */
-export function withoutSupposedGrant(memory: LeaseMemory): LeaseMemory {
-  const { supposedGrant, beliefs } = memory;
-  if (!supposedGrant) return memory;
-  const { belief, before, grant } = supposedGrant;
-  const next = { ...memory, supposedGrant: undefined };
-  if (!beliefs.includes(belief)) return next;
-  const restored = before
-    ? withBelief(beliefs, before, before.renewedAt)
-    : withoutBelief(beliefs, grant.holder);
-  return { ...next, beliefs: restored };
+  // Field ownership says of one whose answer is lost whether it was taken up.
+  const others = lease.isUnrenewedGrant
+    ? [supposedGrant?.grant, ...lostGrants.map(({ grant }) => grant)]
+    : [];
+  const grant = [grantOnItsWay, ...others].find(isSeen);
+  if (!grant) return memory;
+  return recordGrant(settleLostGrants(withoutGrant(memory, grant), at), grant, lease.resourceVersion, at);
 }
 
 /** Any change of a Lease since we granted it may be its holder's renewal, however alike it looks. */
@@ -113,50 +106,18 @@ function observeDeletion(memory: LeaseMemory, at: Instant): LeaseMemory {
 }
 
 /**
- * Returns the memory of a Lease that was made, as the server has answered, but was not seen since: it is gone, most likely. If the
- * grant by which it was made is ours, that is known to have been the last one.
+ * Returns the memory of a Lease that was made, as the server has answered, but was not seen since: it is gone, most likely, or may
+ * be renewed until a list shows that. If the grant by which it was made is ours, that is known to have been the last one.
  */
 export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
-  const supposed = supposeGrants(memory, undefined, at);
-  return supposed === memory ? withUnknown(memory, at, at) : supposed;
-}
-
-/**
- * A grant of ours that was never seen, as the Lease is another's, or gone, may have been taken up meanwhile, and be renewed for
- * `unseenMs` more before its end is seen. If the server refuses it after all, that is forgotten.
- */
-export function supposeGrants(
-  memory: LeaseMemory,
-  holder: string | undefined,
-  at: Instant,
-  unseenMs = 0,
-): LeaseMemory {
-  const { unrenewedGrant, grantOnItsWay, supposedGrant, record } = memory;
-  const isUnseen = unrenewedGrant && unrenewedGrant.holder !== record?.holder;
-  let next = memory;
-  if (isUnseen && unrenewedGrant.holder !== holder)
-    next = { ...next, beliefs: withBelief(next.beliefs, supposedBelief(next, unrenewedGrant, at), at) };
-  // One that was supposed before may have been renewed until now.
-  const grant = grantOnItsWay ?? supposedGrant?.grant;
-  if (grant && grant.holder !== holder) {
-    const before = grantOnItsWay ? beliefOf(next.beliefs, grant.holder) : supposedGrant?.before;
-    const supposed = supposedBelief(next, grant, at);
-    const belief = { ...supposed, renewedAt: at + unseenMs };
-    const beliefs = withBelief(next.beliefs, belief, at);
-    next = { ...next, beliefs, grantOnItsWay: undefined, supposedGrant: { grant, belief, before } };
-  }
-  return isUnseen ? { ...next, unrenewedGrant: undefined } : next;
-}
-
-function supposedBelief(
-  { beliefs }: LeaseMemory,
-  { holder, leaseDurationSeconds }: { readonly holder: string; readonly leaseDurationSeconds: number },
-  at: Instant,
-): Belief {
-  const durationMs = Math.max(leaseDurationSeconds * 1000, USUAL_DURATION_MS);
-  // An answer since the first of several attempts is good enough.
-  const lostAt = beliefOf(beliefs, holder)?.lostAt ?? at;
-  return { holder, renewedAt: at, durationMs, isOwnDuration: false, isParticipant: false, lostAt };
+  const { unrenewedGrant, lostGrants } = memory;
+  if (!unrenewedGrant && lostGrants.length === 0) return withUnknown(memory, at, at + LONGEST_GAP_MS);
+  const unseenUntil = at + LONGEST_GAP_MS;
+  const lost = lostGrants.map(({ grant }) => supposed(memory, grant, at, unseenUntil));
+  const beliefs = unrenewedGrant
+    ? withMore(memory.beliefs, supposed(memory, unrenewedGrant, at, unseenUntil).belief)
+    : memory.beliefs;
+  return { ...memory, beliefs, unrenewedGrant: undefined, lostGrants: lost };
 }
 
 /** A Lease whose holder is gone from it: released, or emptied by somebody else. */
@@ -164,9 +125,9 @@ function observeEmptied(
   memory: LeaseMemory,
   lease: Lease,
   written: HolderRecord,
-  isListed: boolean,
+  coordinatingSince: Instant | undefined,
 ): LeaseMemory {
-  const { record, beliefs } = memory;
+  const { record } = memory;
   const { since: at } = written;
   const next = { ...supposeGrants(memory, undefined, at), record: written };
   if (!record || record.holder === '') return next;
@@ -179,23 +140,30 @@ function observeEmptied(
     record.holder !== FENCE;
   // Another number: it was granted to a holder that was never seen, or is released by one that held it before.
   const isNumbersOwn = lease.leaseTransitions === record.leaseTransitions;
+  const isListed = coordinatingSince !== undefined;
+  // The built-in counts no transition when it grants the Lease.
+  const mayBeAnothers = isListed && record.since <= coordinatingSince;
   const isBelieved =
     // A participant empties no Lease but its own, on the state in which it was its own (rule 15).
     lease.isReleasedByParticipant ||
     // What a list shows was written at any time since the last record was seen.
-    (isNumbersOwn && !mayBeDisturbed(beliefs, record.holder, isListed ? record.since : at));
+    (isNumbersOwn &&
+      !mayBeAnothers &&
+      !mayBeDisturbed(allBeliefs(memory), record.holder, isListed ? record.since : at));
   if (isRelease && isBelieved) {
     return {
       ...next,
       yieldedTo: record.preferredHolder,
       beliefs: withoutBelief(next.beliefs, record.holder),
+      supposedGrant: next.supposedGrant?.grant.holder === record.holder ? undefined : next.supposedGrant,
       withdrawals: withWithdrawal(memory.withdrawals, record.holder, at),
     };
   }
   // Another renewTime than was seen last may be the holder's own, from when no watch could tell.
   const isRenewed = !isSameLease || record.renewTime !== lease.renewTime;
   const lost = withLoss({ ...next, record }, at, isRenewed ? 'perhaps' : 'no', written.durationMs);
-  if (!isSameLease || lease.leaseTransitions <= record.leaseTransitions) return { ...lost, record: written };
+  const isUnknowns = lease.leaseTransitions > record.leaseTransitions || mayBeAnothers;
+  if (!isSameLease || !isUnknowns) return { ...lost, record: written };
   const durationMs = Math.max(USUAL_DURATION_MS, written.durationMs, record.durationMs);
   return { ...withUnknown(lost, at, at, durationMs), record: written };
 }
@@ -235,14 +203,16 @@ function observeHeld(
   const isRenewed = lease.renewTime !== undefined && former?.renewTime !== lease.renewTime;
   const isRenewal = isSameHolder && isSameLease && isRenewed && !isAcquired && !isAsGranted;
   const isTakenUp = isRenewal || (isOwnGrant && !isAsGranted);
-  let next = memory;
+  let next = isTakenUp ? settleLostGrants(memory, at) : memory;
   if (!isAsGranted && !isTakenUp) {
     next = supposeGrants(memory, holder, at);
     if (!isSameHolder || !isSameLease)
       next = withLoss(next, at, lease.isUnrenewedGrant ? 'before' : 'perhaps', written.durationMs);
   }
   if (!isAsGranted) next = withUnseenHolder(next, lease, at, isOwnGrant);
-  const belief = isAsGranted ? undefined : holderBelief(next, lease, written, isTakenUp, isListed);
+  const belief = isAsGranted
+    ? undefined
+    : holderBelief(next, lease, written, isTakenUp, isOwnGrant || isListed);
   return {
     ...next,
     record: hasSharedNumber(former, written) ? { ...written, isNumberShared: true } : written,
@@ -278,20 +248,22 @@ function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnG
 
 /** What the holder of a new record may believe; undefined where it is not known to have done anything. */
 function holderBelief(
-  { record: former, beliefs }: LeaseMemory,
+  memory: LeaseMemory,
   lease: Lease,
   { holder, since: at, durationMs }: HolderRecord,
   isTakenUp: boolean,
-  isListed: boolean,
+  mayHideRenewal: boolean,
 ): Belief | undefined {
-  const known = beliefOf(beliefs, holder);
+  const { record: former } = memory;
+  const own = beliefOf(memory.beliefs, holder);
+  const known = beliefOf(allBeliefs(memory), holder);
   if (holder === FENCE) {
     const longestMs = Math.max(durationMs, known?.durationMs ?? 0);
     return { ...beliefIn(lease, at, longestMs, true), isParticipant: true };
   }
   const isEdited = former?.holder === holder && former.leaseUid === lease.uid && !isTakenUp;
-  if (isEdited && known && former.renewTime === lease.renewTime) return known;
-  if (lease.isUnrenewedGrant) return known;
+  if (isEdited && own && former.renewTime === lease.renewTime) return own;
+  if (lease.isUnrenewedGrant) return own;
   const isOwnDuration =
     isTakenUp ||
     lease.isRenewedByParticipant === true ||
@@ -299,8 +271,8 @@ function holderBelief(
   // A shorter duration counts from the second time it is seen: the first may be somebody else's doing.
   // Then the longer one has begun to run out.
   const isRepeated = isTakenUp && former?.holder === holder && former.durationMs === durationMs;
-  // A list may show the first renewal as somebody else has shortened it since.
-  const unknownMs = isListed && !lease.isDurationHolders ? USUAL_DURATION_MS : 0;
+  // A list or a slow watch may show the first renewal as somebody else has shortened it since.
+  const unknownMs = mayHideRenewal && !lease.isDurationHolders ? USUAL_DURATION_MS : 0;
   const knownMs = known === undefined ? unknownMs : isRepeated ? leadsUntil(known) - at : known.durationMs;
   return beliefIn(lease, at, Math.max(durationMs, knownMs), isOwnDuration);
 }

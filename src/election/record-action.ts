@@ -10,12 +10,10 @@ import type { ElectionInput } from './election-input.ts';
 import type { LeaseMemory } from './lease-memory.ts';
 import type { Lease } from './model.ts';
 import { hasNotedWhatIsDropped } from './notes.ts';
-import { supposeGrants, withoutSupposedGrant } from './observe-lease.ts';
+import { LONGEST_GAP_MS } from './observe-lease.ts';
 import { again, recordGrantAnswered, recordIgnoredWrite } from './record-writes.ts';
 import type { Instant } from './time.ts';
-
-/** For so long a Lease may come, be renewed and go while no watch is open, in milliseconds: then everything is listed anew. */
-const LONGEST_GAP_MS = 10_000;
+import { loseGrant, settleLostGrants, withoutAnswer, withoutGrant } from './unanswered-grants.ts';
 
 /** An {@link ElectionInput}, or as much of it as an action changes: of the candidates, at least the one that it is about. */
 export type Known = Pick<ElectionInput, 'memory' | 'candidates'>;
@@ -47,8 +45,7 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
   if (action.kind === 'UpdateLease') memory = { ...memory, written: {} };
   const grant = grantIn(action);
   // The one before was neither answered nor seen.
-  if (grant && memory.grantOnItsWay) memory = supposeGrants(memory, undefined, at);
-  if (grant) memory = { ...memory, grantOnItsWay: grant };
+  if (grant) memory = { ...withoutAnswer(memory, at), grantOnItsWay: grant };
   return { ...known, memory };
 }
 
@@ -72,7 +69,8 @@ export function recordSuccess<K extends Known>(
     return observing(asked, action, (observation) => recordPingDelivered(observation, sentAt, at));
   }
   const grant = grantIn(action);
-  if (grant && answer) memory = recordGrantAnswered(memory, grant, answer.resourceVersion, at, sentAt);
+  if (grant && answer)
+    memory = recordGrantAnswered(settleLostGrants(memory, at), grant, answer.resourceVersion, at, sentAt);
   else if (action.kind === 'UpdateLease' && answer) memory = recordChange(memory, action, answer, at);
   return { ...known, memory };
 }
@@ -84,7 +82,7 @@ export function recordFailure<K extends Known>(known: K, action: Action, sentAt:
   }
   // Should the Lease have been made, taken up and deleted by now, no watch would tell; a write to one that exists is seen.
   if (action.kind === 'CreateLease')
-    return { ...known, memory: supposeGrants(known.memory, undefined, at, LONGEST_GAP_MS) };
+    return { ...known, memory: loseGrant(known.memory, at, at + LONGEST_GAP_MS) };
   if (action.kind !== 'PingCandidate') return known;
   let { memory } = known;
   // Where a ping of a round was not written, another round is due soon.
@@ -94,12 +92,8 @@ export function recordFailure<K extends Known>(known: K, action: Action, sentAt:
 
 /** Beside {@link recordFailure}, after an action of which it is known that it was not carried out. */
 export function recordRefusal<K extends Known>(known: K, action: Action): K {
-  let { memory } = known;
   const grant = grantIn(action);
-  if (grant && memory.grantOnItsWay === grant) memory = { ...memory, grantOnItsWay: undefined };
-  // It was not written, so that what its holder might have made of it never was.
-  if (grant && memory.supposedGrant?.grant === grant) memory = withoutSupposedGrant(memory);
-  return { ...known, memory };
+  return grant ? { ...known, memory: withoutGrant(known.memory, grant) } : known;
 }
 
 /** After any write to a Lease that is no grant. */

@@ -2,10 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { beliefOf, UNKNOWN_HOLDER } from '../../src/election/beliefs.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import { grantOf } from '../../src/election/decision-queries.ts';
-import { type Grant, noMemory } from '../../src/election/lease-memory.ts';
+import { allBeliefs, type Grant, noMemory } from '../../src/election/lease-memory.ts';
 import { observeBeginning } from '../../src/election/observe-beginning.ts';
 import { observeUnseen } from '../../src/election/observe-lease.ts';
-import { recordFailure, recordRefusal, recordSending } from '../../src/election/record-action.ts';
+import {
+  recordFailure,
+  recordRefusal,
+  recordSending,
+  recordSuccess,
+} from '../../src/election/record-action.ts';
 import { surveyTenure } from '../../src/election/tenure.ts';
 import {
   type InputBuilder,
@@ -112,7 +117,7 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     expect(surveyTenure(edited.build(), 14_999)).toMatchObject({ kind: 'held' });
   });
 
-  test('renews for its own duration, though a list shows its first renewal as somebody has shortened it', () => {
+  test('renews for its own duration, though its first renewal is seen as somebody has shortened it', () => {
     const granted = makeInput().remembers({ unrenewedGrant: makeUnrenewedGrant('b') });
     const shortened = renewedBy('b', 500, 1).lasting(1);
     const kindAt = (input: InputBuilder, at: number) => surveyTenure(input.build(), at).kind;
@@ -120,7 +125,7 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     expect(kindAt(granted.sees(shortened.with({ isDurationHolders: true }), 2000, true), 3000)).toBe(
       'vacant',
     );
-    expect(kindAt(granted.sees(shortened, 2000), 3000)).toBe('vacant');
+    expect(kindAt(granted.sees(shortened, 2000), 16_999)).toBe('held');
   });
 
   test('gets its Lease back for as long as it may lead, and marked as no first grant', () => {
@@ -150,8 +155,8 @@ describe('a grant of ours that is not known to have been written (rule 8)', () =
     const create = { kind: 'CreateLease', strategy: OLDEST, grant: grantTo('b', 0) } as const;
     const sent = recordSending(makeInput().build(), create, 0);
     const failed = recordFailure(sent, create, 0, 3500);
-    expect(failed.memory.beliefs.map(({ holder }) => holder)).toEqual(['b']);
-    expect(recordRefusal(failed, create).memory.beliefs).toEqual([]);
+    expect(allBeliefs(failed.memory).map(({ holder }) => holder)).toEqual(['b']);
+    expect(allBeliefs(recordRefusal(failed, create).memory)).toEqual([]);
   });
 
   test('was taken up by nobody once the server has refused it', () => {
@@ -162,7 +167,7 @@ describe('a grant of ours that is not known to have been written (rule 8)', () =
       grant: gone.memory.supposedGrant?.grant,
     } as const;
     const { memory } = recordRefusal(gone, refused);
-    expect(memory.beliefs.map(({ holder }) => holder)).toEqual(['a']);
+    expect(allBeliefs(memory).map(({ holder }) => holder)).toEqual(['a']);
   });
 
   test('may have been taken up though the next attempt is refused', () => {
@@ -171,7 +176,16 @@ describe('a grant of ours that is not known to have been written (rule 8)', () =
     const input = led.build();
     const tried = recordRefusal(recordSending(recordSending(input, first, 15_000), second, 15_100), second);
     const gone = led.remembers(tried.memory).sees(undefined, 16_000);
-    expect(beliefOf(gone.build().memory.beliefs, 'b')).toMatchObject({ renewedAt: 16_000 });
+    expect(beliefOf(allBeliefs(gone.build().memory), 'b')).toMatchObject({ renewedAt: 16_000 });
+  });
+
+  test('that was to make the Lease may have made it though the next attempt is refused', () => {
+    const first = { kind: 'CreateLease', strategy: OLDEST, grant: grantTo('b', 0) } as const;
+    const second = { ...first, grant: grantTo('b', 3600) };
+    const lost = recordFailure(recordSending(makeInput().build(), first, 0), first, 0, 3500);
+    const failed = recordFailure(recordSending(lost, second, 3600), second, 3600, 3700);
+    const { memory } = recordRefusal(failed, second);
+    expect(beliefOf(allBeliefs(memory), 'b')).toMatchObject({ renewedAt: 13_500, durationMs: 15_000 });
   });
 
   test('that is refused takes nothing from an earlier one that was answered', () => {
@@ -185,7 +199,7 @@ describe('a grant of ours that is not known to have been written (rule 8)', () =
       grant: gone.memory.supposedGrant?.grant,
     } as const;
     const { memory } = recordRefusal(gone, refused);
-    expect(beliefOf(memory.beliefs, 'b')).toMatchObject({ renewedAt: 26_000 });
+    expect(beliefOf(allBeliefs(memory), 'b')).toMatchObject({ renewedAt: 26_000 });
   });
 
   test('and is seen as it was made, by field ownership, was taken up by nobody', () => {
@@ -199,8 +213,19 @@ describe('a grant of ours that is not known to have been written (rule 8)', () =
 
   test('that others made and that is never seen may have any holder', () => {
     expect(observeUnseen(noMemory, makeNow(1000)).beliefs).toMatchObject([
-      { holder: UNKNOWN_HOLDER, renewedAt: 1000, durationMs: 15_000 },
+      { holder: UNKNOWN_HOLDER, renewedAt: 11_000, durationMs: 15_000 },
     ]);
+  });
+
+  test('that was answered and is never seen may be renewed until a list shows that the Lease is gone', () => {
+    const create = { kind: 'CreateLease', strategy: OLDEST, grant: grantTo('b', 0) } as const;
+    const input = recordSending(makeInput().build(), create, 0);
+    const answer = grantedTo('b', 0, 0).build();
+    const { memory } = recordSuccess(input, create, 0, 100, answer);
+    expect(beliefOf(observeUnseen(memory, makeNow(10_000)).beliefs, 'b')).toMatchObject({
+      renewedAt: 20_000,
+      durationMs: 15_000,
+    });
   });
 
   test('leaves a renewal by the former holder what it is', () => {
@@ -256,6 +281,15 @@ describe('a release may be the work of a former holder that slept through its lo
       doubtedUntil: 33_000,
     },
     {
+      name: 'after a holder of which only a grant was seen: it goes by a duration of its own',
+      input: makeInput()
+        .sees(makeLease('a').lasting(10).renewedAt(0).with({ acquireTime: undefined }), 0)
+        .remembers({ grantOnItsWay: grantTo('b', 10_000) })
+        .sees(grantedTo('b', 10_000), 10_000)
+        .sees(renewedBy('b', 11_000, 1), 11_000),
+      doubtedUntil: 25_000,
+    },
+    {
       name: 'after a fence that has run out',
       input: led
         .sees(makeLease('fence.coordinated-leader-election.dev').lasting(15).renewedAt(2000), 2000)
@@ -290,6 +324,16 @@ describe('a release may be the work of a former holder that slept through its lo
     const released = makeLease().releasedAt(31_000).with({ leaseTransitions: 1 });
     expect(keptAt(granted.sees(released, 44_000, true), 44_000)).toMatchObject({ holder: 'b' });
     expect(keptAt(granted.sees(released, 44_000), 44_000)).toBeUndefined();
+  });
+
+  test('that a list shows may be of one to whom the built-in has granted the Lease, unless we have coordinated since', () => {
+    const held = makeInput().sees(renewedBy('a', 0).lasting(60), 0);
+    const released = makeLease().releasedAt(61_000);
+    const keptIf = (coordinatingSince: number) =>
+      keptAt(held.sees(released, 62_000, true, coordinatingSince), 62_000);
+    expect(keptIf(-1)).toBeUndefined();
+    expect(keptIf(50_000)).toMatchObject({ until: 122_000, othersUntil: 122_000 });
+    expect(keptIf(Number.POSITIVE_INFINITY)).toMatchObject({ until: 122_000 });
   });
 
   test('that moves or keeps another number of transitions is not the last holder’s own', () => {

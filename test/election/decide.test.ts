@@ -4,6 +4,7 @@ import { recordPing, recordPingDelivered } from '../../src/election/candidate-ob
 import { decideElection } from '../../src/election/decide.ts';
 import type { Decision } from '../../src/election/decision.ts';
 import type { ElectionInput } from '../../src/election/election-input.ts';
+import { allBeliefs } from '../../src/election/lease-memory.ts';
 import {
   defaultSettings,
   makeCandidate,
@@ -201,7 +202,7 @@ describe('any decision', () => {
   test('grants nothing to another while a former holder may still believe (rule 8)', () => {
     fc.assert(
       fc.property(situation, (input) => {
-        const believers = input.memory.beliefs
+        const believers = allBeliefs(input.memory)
           .filter(({ renewedAt, durationMs }) => renewedAt + durationMs > 0)
           .map(({ holder }) => holder);
         fc.pre(believers.length > 0);

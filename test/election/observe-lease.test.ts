@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { beliefOf, reservationFor } from '../../src/election/beliefs.ts';
-import { expiryOf, type Grant, isGrantUnrenewed, isProvisional } from '../../src/election/lease-memory.ts';
+import {
+  allBeliefs,
+  expiryOf,
+  type Grant,
+  isGrantUnrenewed,
+  isProvisional,
+} from '../../src/election/lease-memory.ts';
 import { recordGrantAnswered } from '../../src/election/record-writes.ts';
 import {
   type InputBuilder,
@@ -43,7 +49,7 @@ function isUntaken(input: InputBuilder, at: number): boolean {
 
 /** For whom, and until when, the Lease is kept once it is gone, as is seen at `at`. */
 function keptAt(input: InputBuilder, at: number) {
-  return reservationFor(input.build().memory.beliefs, at);
+  return reservationFor(allBeliefs(input.build().memory), at);
 }
 
 describe('a grant of ours that was sent', () => {
@@ -75,7 +81,7 @@ describe('a grant of ours that was sent', () => {
   test('may have been taken up before another coordinator granted the Lease: its holder leads for 15 s, unless it is refused', () => {
     const { memory } = sent.sees(grantedTo('x', 1000), 2000).build();
     expect(memory.supposedGrant?.grant).toBe(grant);
-    expect(beliefOf(memory.beliefs, 'b')).toMatchObject({
+    expect(beliefOf(allBeliefs(memory), 'b')).toMatchObject({
       renewedAt: 2000,
       durationMs: 15_000,
       lostAt: 2000,

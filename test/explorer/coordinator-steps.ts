@@ -23,6 +23,8 @@ import {
 
 /** How long a coordinator waits for its watch to show what came of a write, in ticks. */
 const EXPECTATION_TICKS = 2;
+/** How long no watch may show anything after a creation that was never seen: what is assumed of lists, in ticks. */
+const LONGEST_GAP_TICKS = 2;
 
 /** What one of this project's coordinators may do next. */
 export function* coordinatorSteps(world: World, index: number, setting: Setting): Generator<Step> {
@@ -77,6 +79,8 @@ export function isBusy(world: World, index: number, setting: Setting): boolean {
   const coordinator = world.coordinators[index];
   if (!coordinator) return false;
   if (coordinator.answer || (coordinator.news?.length ?? 0) > 0) return true;
+  const { news, listsByTick } = coordinator;
+  if (news === undefined && listsByTick !== undefined && listsByTick <= world.tick) return true;
   return isActive(world, index, setting) && !decisions(world, index, setting).next().done;
 }
 
@@ -90,25 +94,41 @@ function seeNext(world: World, index: number, setting: Setting): World {
   const { known, news } = world.coordinators[index] ?? {};
   if (!known || !news) return world;
   const [first, ...rest] = news;
-  return change(world, index, {
-    known: setting.rules.seeLease(known, first, nowOf(world, index)),
-    news: rest,
-  });
+  const seen = setting.rules.seeLease(known, first, nowOf(world, index));
+  return endWait(change(world, index, { known: seen, news: rest, listsByTick: undefined }), index);
 }
 
 function listAgain(world: World, index: number, setting: Setting): World {
   const { known } = world.coordinators[index] ?? {};
   if (!known) return world;
   const isSame = known.lease?.resourceVersion === world.lease?.resourceVersion;
-  const next = isSame ? known : setting.rules.seeLease(known, world.lease, nowOf(world, index), true);
-  return change(world, index, { known: next, news: [] });
+  const coordinatingSince = isActive(world, index, setting)
+    ? world.activeSince * TICK_MS
+    : Number.POSITIVE_INFINITY;
+  const next = isSame
+    ? known
+    : setting.rules.seeLease(known, world.lease, nowOf(world, index), coordinatingSince);
+  return endWait(change(world, index, { known: next, news: [], listsByTick: undefined }), index);
+}
+
+/** Nothing is waited for any more once another version is seen. */
+function endWait(world: World, index: number): World {
+  const { known, expected } = world.coordinators[index] ?? {};
+  const isSeen = expected && known?.lease?.resourceVersion !== expected.otherThan;
+  return isSeen ? change(world, index, { expected: undefined }) : world;
 }
 
 function restart(world: World, index: number, setting: Setting): World {
   const now = nowOf(world, index);
   const listed = rules.list(setting.rules, settingsOf(setting.scenario), world.lease, world.candidates, now);
   const known = isActive(world, index, setting) ? setting.rules.begin(listed, 'takeOver', now) : listed;
-  return change(world, index, { known, news: [], answer: undefined, expected: undefined });
+  return change(world, index, {
+    known,
+    news: [],
+    answer: undefined,
+    expected: undefined,
+    listsByTick: undefined,
+  });
 }
 
 /** The lock passes to a coordinator. */
@@ -130,14 +150,22 @@ function hear(world: World, index: number, { action, sentTick, outcome, lease, h
       ? rules.noteWritten(known, action, sentAt, now, lease, hasDropped)
       : rules.noteFailed(known, action, sentAt, now, outcome !== 'done');
   const untilTick = world.tick + (outcome === 'notFound' ? 1 : EXPECTATION_TICKS);
-  return change(world, index, { known: next, answer: undefined, expected: { otherThan, untilTick } });
+  return endWait(
+    change(world, index, { known: next, answer: undefined, expected: { otherThan, untilTick } }),
+    index,
+  );
 }
 
 function lose(world: World, index: number, { action, sentTick }: Answer): World {
   const { known } = world.coordinators[index] ?? {};
   if (!known) return world;
   const next = rules.noteFailed(known, action, sentTick * TICK_MS, nowOf(world, index), false);
-  return change(world, index, { known: next, answer: undefined });
+  const mustList = action.kind === 'CreateLease';
+  return change(world, index, { known: next, answer: undefined, ...(mustList && listingBy(world)) });
+}
+
+function listingBy({ tick }: World): Pick<Coordinator, 'listsByTick'> {
+  return { listsByTick: tick + LONGEST_GAP_TICKS };
 }
 
 /** Decides, unless it has to wait for what came of its last write. */
@@ -147,12 +175,13 @@ function* decisions(world: World, index: number, setting: Setting): Generator<St
   const isUnseen = expected && known.lease?.resourceVersion === expected.otherThan;
   if (isUnseen && world.tick < expected.untilTick) return;
   const now = nowOf(world, index);
-  const current = isUnseen && !known.lease ? rules.noteUnseen(known, now) : known;
+  const isNeverSeen = isUnseen && !known.lease;
+  const current = isNeverSeen ? rules.noteUnseen(known, now) : known;
   const decision = setting.rules.decide(current, now);
   const noted = rules.noteDecision(current, decision, now);
   if (decision.actions.length === 0 && noted.memory === known.memory) return;
   yield carryOut(
-    later(change(world, index, { known: noted, expected: undefined })),
+    later(change(world, index, { known: noted, expected: undefined, ...(isNeverSeen && listingBy(world)) })),
     index,
     decision,
     setting,

@@ -145,12 +145,8 @@ export function writeLock(
   const change = { holder, leaseDurationMs, wallTime };
   const object = world.lease
     ? withRecord(world.lease.object, change)
-    : withUid(newLockLease({ namespace: 'kube-system', name: 'lock' }, change), `u${serial}`);
+    : newLockLease({ namespace: 'kube-system', name: 'lock' }, change);
   return withLock({ ...world, serial }, stored(object, serial, ownerAfter(world.lease, holder, writer)));
-}
-
-function withUid(object: KubernetesObject, uid: string): KubernetesObject {
-  return { ...object, metadata: { ...object.metadata, uid } };
 }
 
 function withLock(world: LockWorld, lease: StoredLock | undefined): LockWorld {

@@ -5,10 +5,13 @@ import { type Job, jobs } from './jobs.ts';
 const USAGE = `Looks at every course that small elections can take, with the functions that the controller and the participants use.
 
   npm run explore [-- SCENARIO...] [--full] [--most N] [--save] [--verbose]
-    Explores the scenarios named; by default those that do not take long, with --full all. --most N looks at no more than N
-    states of each. Prints the shortest way to break a promise, and exits with 1 if there is one. --save writes it to
+    Explores the scenarios named; by default the beginning of each, with --full as much as fits into memory. --most N looks at no
+    more than N states of each. Prints the shortest way to break a promise, and exits with 1 if there is one. --save writes it to
     test/explorer/transcripts/, from where a test replays it.
 `;
+
+/** How many states of each scenario are looked at: where nothing else is said, by names or --full, and by default. */
+const MOST = { full: 3_000_000, short: 40_000 };
 
 const TRANSCRIPTS = `${import.meta.dirname}/transcripts`;
 
@@ -46,7 +49,7 @@ function main(): number {
     allowPositionals: true,
     options: {
       full: { type: 'boolean', default: false },
-      most: { type: 'string', default: 'Infinity' },
+      most: { type: 'string' },
       save: { type: 'boolean', default: false },
       verbose: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -60,7 +63,9 @@ function main(): number {
   const chosen = jobs.filter(({ name, isLong }) =>
     positionals.length > 0 ? positionals.includes(name) : values.full || !isLong,
   );
-  const kept = chosen.map((job) => run(job, values));
+  const isFull = values.full || positionals.length > 0;
+  const most = values.most ?? String(isFull ? MOST.full : MOST.short);
+  const kept = chosen.map((job) => run(job, { ...values, most }));
   return kept.every(Boolean) ? 0 : 1;
 }
 

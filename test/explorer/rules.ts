@@ -22,7 +22,7 @@ import {
   recordSending,
   recordSuccess,
 } from '../../src/election/record-action.ts';
-import type { MicroTime, Now } from '../../src/election/time.ts';
+import type { Instant, MicroTime, Now } from '../../src/election/time.ts';
 import type { LeaseWrite } from './world.ts';
 
 export {
@@ -49,7 +49,7 @@ export type Known = ElectionInput;
 export interface Rules {
   readonly begin: (known: Known, beginning: Beginning, now: Now) => Known;
   readonly decide: (known: Known, now: Now) => Decision;
-  readonly seeLease: (known: Known, lease: Lease | undefined, now: Now, isListed?: boolean) => Known;
+  readonly seeLease: (known: Known, lease: Lease | undefined, now: Now, coordinatingSince?: Instant) => Known;
   /** Whether the server refuses a write, as it was decided on another state of the Lease (rule 8). */
   readonly isOutdated: (action: LeaseWrite, lease: Lease | undefined) => boolean;
 }
@@ -57,10 +57,10 @@ export interface Rules {
 export const realRules: Rules = {
   begin: (known, beginning, now) => ({ ...known, memory: observeBeginning(known, now, beginning) }),
   decide: (known, now) => decideElection(known, now),
-  seeLease: (known, lease, now, isListed) => ({
+  seeLease: (known, lease, now, coordinatingSince) => ({
     ...known,
     lease,
-    memory: observeLease(known.memory, lease, now, known.settings, isListed),
+    memory: observeLease(known.memory, lease, now, known.settings, coordinatingSince),
   }),
   isOutdated: (action, lease) =>
     lease !== undefined &&
@@ -95,7 +95,11 @@ export function list(
     (known, candidate) => seeCandidate(known, candidate, now),
     nothingKnown(settings),
   );
-  return rules.begin(lease ? rules.seeLease(known, lease, now, true) : known, 'firstList', now);
+  return rules.begin(
+    lease ? rules.seeLease(known, lease, now, Number.POSITIVE_INFINITY) : known,
+    'firstList',
+    now,
+  );
 }
 
 /** `isNew`: it was created just now. */

@@ -1,5 +1,5 @@
 import { disturbsUntil } from '../../src/election/beliefs.ts';
-import type { LeaseMemory } from '../../src/election/lease-memory.ts';
+import { allBeliefs, type LeaseMemory } from '../../src/election/lease-memory.ts';
 import {
   count,
   ignored,
@@ -57,6 +57,7 @@ const lease = shape({
   isRenewedByParticipant: plain,
   isUnrenewedGrant: plain,
   isAcquireTimeHolders: plain,
+  isDurationHolders: plain,
 });
 
 const grant = shape({
@@ -98,8 +99,9 @@ const memoryFields = shape({
   beliefs: ignored,
   withdrawals: mapOf(recently),
   grantOnItsWay: grant,
+  supposedGrant: shape({ grant, belief }),
   // Below.
-  supposedGrant: ignored,
+  lostGrants: ignored,
   unrenewedGrant: shape({
     holder: plain,
     renewTime: token,
@@ -123,23 +125,27 @@ const memoryFields = shape({
 });
 
 const beliefList = listOf(belief);
+const supposedList = listOf(shape({ grant, belief }));
 
 /**
  * In which order beliefs are kept says nothing. Whether one may have disturbed what was seen last matters for longer than when its
- * holder has renewed the Lease: a release is judged by that. Of a grant that was supposed it matters whether the server may still refuse it, and
- * what would be believed then.
+ * holder has renewed the Lease: a release is judged by that.
  */
 const memory: Kind<LeaseMemory> = (value, sink) => {
   memoryFields(value, sink);
-  const { supposedGrant, beliefs, record } = value;
-  const sorted = beliefs.toSorted((a, b) => (a.holder < b.holder ? -1 : 1));
-  beliefList(sorted, sink);
-  for (const belief of sorted) plain(record && record.since < disturbsUntil(belief), sink);
-  const isStill = supposedGrant && beliefs.includes(supposedGrant.belief);
-  grant(supposedGrant?.grant, sink);
-  plain(isStill, sink);
-  belief(isStill ? supposedGrant.before : undefined, sink);
+  const { record, lostGrants } = value;
+  beliefList(value.beliefs.toSorted(byHolder), sink);
+  supposedList(
+    lostGrants.toSorted((a, b) => byHolder(a.grant, b.grant)),
+    sink,
+  );
+  for (const belief of allBeliefs(value).toSorted(byHolder))
+    plain(record && record.since < disturbsUntil(belief), sink);
 };
+
+function byHolder(a: { readonly holder: string }, b: { readonly holder: string }): number {
+  return a.holder < b.holder ? -1 : 1;
+}
 
 const observation = shape({
   uid: plain,
@@ -208,6 +214,7 @@ const coordinator = shape({
   news: listOf(lease),
   answer: shape({ action, sentTick: tickAt(4), outcome: plain, lease, hasDropped: plain }),
   expected: shape({ otherThan: token, untilTick: tickAt(0) }),
+  listsByTick: tickAt(0),
 });
 
 const faults = shape({
@@ -309,4 +316,8 @@ const world = shape({
 export function writeWorld(value: World, sink: Sink): void {
   sink.begin(value.tick * TICK_MS, value.lease?.leaseTransitions ?? 0);
   world(value, sink);
+  // What a list shows is judged by whether a coordinator has been active since it saw the last record.
+  const activeAt = value.activeSince * TICK_MS;
+  for (const { known } of value.coordinators)
+    plain(known.memory.record && known.memory.record.since <= activeAt, sink);
 }

@@ -299,6 +299,7 @@ export function initialWorld(setting: Setting): World {
       news: [],
       answer: undefined,
       expected: undefined,
+      listsByTick: undefined,
     })),
     active: firstActive ?? 0,
     activeSince: Number.NEGATIVE_INFINITY,

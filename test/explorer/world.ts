@@ -106,6 +106,8 @@ export interface Coordinator {
   readonly answer: Answer | undefined;
   /** It writes the Lease no more before its watch shows another version than this one, or until then. */
   readonly expected: { readonly otherThan: string | undefined; readonly untilTick: number } | undefined;
+  /** By when it has listed what its watch does not show, after a creation of the Lease that it has not seen. */
+  readonly listsByTick: number | undefined;
 }
 
 export type LeaseWrite = CreateLease | UpdateLease;
@@ -254,6 +256,7 @@ function withOwners(lease: Lease, owners: Owners): Lease {
     isRenewedByParticipant: _renewed,
     isUnrenewedGrant: _unrenewed,
     isAcquireTimeHolders: _acquired,
+    isDurationHolders: _duration,
     ...fields
   } = withoutNotes(lease);
   const { holderIdentity, renewTime, acquireTime, leaseDurationSeconds } = owners;
@@ -270,6 +273,7 @@ function withOwners(lease: Lease, owners: Owners): Lease {
       holderIdentity === 'participant' && { isReleasedByParticipant: true }),
     ...(isHeld && renewTime === 'participant' && { isRenewedByParticipant: true }),
     ...(isGrant && { isUnrenewedGrant: true }),
+    ...(isHeld && [renewTime, 'coordinator'].includes(leaseDurationSeconds) && { isDurationHolders: true }),
     ...(isHeld &&
       acquireTime !== undefined &&
       acquireTime === holderIdentity && { isAcquireTimeHolders: true }),

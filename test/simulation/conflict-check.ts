@@ -30,6 +30,8 @@ export class ConflictCheck {
     const { before, after, writer, key } = event;
     // It may have lost its watches together, and have only some of them back.
     if (this.#world.coordinators.named(writer.name)?.isUpToDate === false) return [];
+    // A moment ago it may have known no answer to its last pings, and had to decide without them.
+    if (this.#world.coordinators.heldUntil > this.#world.clock.now() - STEADY_MS) return [];
     const isRemoval =
       before?.preferredHolder !== undefined &&
       after?.preferredHolder === undefined &&

@@ -1,4 +1,5 @@
 import { USUAL_DURATION_MS } from '../../src/election/beliefs.ts';
+import { takeUpMs } from '../../src/election/record-writes.ts';
 import type { Instant } from '../../src/support/clock.ts';
 import type { LeaseStories } from './settled-check.ts';
 import { specOf } from './sim-api-server.ts';
@@ -6,8 +7,6 @@ import type { LeasePlan } from './sim-plan.ts';
 import type { SimSlot } from './sim-slot.ts';
 import type { SimWorld } from './sim-world.ts';
 
-/** A grant that is not taken up within this time goes to somebody else who lives (rule 12). */
-const TAKEN_UP_WITHIN_MS = 5000;
 /** client-go's elector looks this many retry periods later, at the latest. */
 const LONGEST_LOOK = 2.2;
 /** For requests and pings, and between two looks of this check. */
@@ -46,11 +45,14 @@ export class LedCheck {
     const hanging = slots.filter(({ isHanging }) => isHanging).length;
     const vacantMs = now - Math.max(ledUntil, from, this.#reservedUntil(lease, ledUntil));
     const untakenMs = now - Math.max(untakenSince, from);
+    const { clockTolerance, settings } = this.#world.plan;
+    // A grant that is not taken up within this time goes to somebody else who lives (rule 12).
+    const takenUpWithinMs = takeUpMs(settings.leaseDurationSeconds);
     return [
       ...(vacantMs < this.#longestVacancyMs(lease, hanging)
         ? []
         : [`${key} has had no leader for ${Math.round(vacantMs / 1000)} s, as an elector hangs`]),
-      ...(untakenMs < TAKEN_UP_WITHIN_MS / this.#world.plan.clockTolerance + SPARE_MS
+      ...(untakenMs < takenUpWithinMs / clockTolerance + SPARE_MS
         ? []
         : [`${key} stays granted to an elector that hangs for ${Math.round(untakenMs / 1000)} s`]),
     ];
@@ -106,7 +108,7 @@ export class LedCheck {
       leaseSeconds * 1000 - renewDeadlineMs - retryMs,
       leaseSeconds * 1000 * (1 - clockTolerance),
     );
-    const countedMs = settings.electionDurationMs + hanging * TAKEN_UP_WITHIN_MS;
+    const countedMs = settings.electionDurationMs + hanging * takeUpMs(settings.leaseDurationSeconds);
     return earlyMs + countedMs / clockTolerance + LONGEST_LOOK * retryMs + SPARE_MS;
   }
 }

@@ -40,8 +40,10 @@ export class PreferenceCheck {
     );
     const known = candidates.filter((candidate) => candidate !== undefined);
     if (at - prioritiesEndedAt(this.#world, known) < KNOWN_MS) return [];
-    const wall =
-      this.#world.coordinators.named(writer.name)?.process.wallTime() ?? this.#world.clock.wallTime();
+    // By the clock of a replica that has crashed since nothing can be judged: a priority may have ended by ours alone.
+    const replica = this.#world.coordinators.named(writer.name);
+    if (!replica) return [];
+    const wall = replica.process.wallTime();
     const [holder, preferred] = candidates.map(
       (candidate) => candidate && rankOf(candidate, wall, after.strategy ?? ''),
     );
@@ -49,7 +51,7 @@ export class PreferenceCheck {
     if (holder === undefined || preferred === undefined || preferred < holder) return [];
     if (!this.#hasSeen(writer.name, `${namespace}/${after.holder}`)) return [];
     // It may have lost its watches together, and have only some of them back.
-    if (this.#world.coordinators.named(writer.name)?.isUpToDate === false) return [];
+    if (!replica.isUpToDate) return [];
     return [
       `${writer.name} prefers ${after.preferredHolder} for ${key}, which is no better than ${after.holder}`,
     ];

@@ -41,6 +41,7 @@ export class SimCoordinators implements SimWitnesses {
   readonly #world: SimWorld;
   readonly #places: ReplicaPlace[] = [];
   readonly #outdated = new Set<OutdatedWriteCheck>();
+  #heldUntil: Instant = Number.NEGATIVE_INFINITY;
   #builtIn: SimBuiltInProgram | undefined;
   #builtIns = 0;
   #lockHolder: unknown;
@@ -144,9 +145,15 @@ export class SimCoordinators implements SimWitnesses {
     this.crashBuiltIn();
   }
 
+  /** Until when their watches are held. */
+  get heldUntil(): Instant {
+    return this.#heldUntil;
+  }
+
   /** They see nothing of what changes for so long, and then all of it. */
   holdWatches(forMs: number): void {
-    const { network } = this.#world;
+    const { network, clock } = this.#world;
+    this.#heldUntil = Math.max(this.#heldUntil, clock.now() + forMs);
     const connections = this.#places.flatMap(({ plan }) => network.connectionsOf(plan.name));
     this.#world.during(forMs, () => {
       for (const connection of connections) connection.holdWatches(true);

@@ -8,6 +8,8 @@ export interface SimWitnesses {
   readonly running: readonly SimReplica[];
   /** Whether all of them run and have listed everything once. */
   readonly haveAllSynced: boolean;
+  /** Until when their watches are held, so that they see nothing. */
+  readonly heldUntil: Instant;
 }
 
 /** A Lease's holder, and how long it believes in its record. */
@@ -100,7 +102,9 @@ export class SimMemory {
   /** Whether a release of what is another's by now is doubted: only so long after the loss, and where that was seen. */
   isReleaseDoubted(name: string): boolean {
     const loss = this.#losses.get(name);
-    if (!loss || this.#clock.now() + RELEASE_MS >= loss.until) return false;
+    // A release is judged by when it is seen.
+    const seenAt = Math.max(this.#clock.now(), this.#witnesses.heldUntil) + RELEASE_MS;
+    if (!loss || seenAt >= loss.until) return false;
     return this.#witnesses.running.every((replica) => !replica.isRunning || loss.witnesses.includes(replica));
   }
 

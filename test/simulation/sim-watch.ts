@@ -168,7 +168,8 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
     if (!this.#link.coalesces?.()) return false;
     const index = this.#travelling.findIndex((other) => other.change && isSameObject(other.change, change));
     const former = this.#travelling[index]?.change;
-    if (!former) return false;
+    // A deletion of what was never told of would tell nothing at all, and no server does that.
+    if (!former || (former.type === 'ADDED' && change.type === 'DELETED')) return false;
     this.#travelling.splice(index, 1);
     const type = coalescedType(former.type, change.type);
     const merged = { ...change, type };

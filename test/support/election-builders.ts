@@ -265,12 +265,20 @@ export class InputBuilder {
     return this.#next((input) => ({ settings: { ...input.settings, ...settings } }));
   }
 
-  /** The Lease, seen at `at` after whatever was seen before, in a list if `isListed`; undefined: seen to be gone. */
-  sees(lease: LeaseBuilder | undefined, at: Instant, isListed = false): InputBuilder {
+  /**
+   * The Lease, seen at `at` after whatever was seen before; undefined: seen to be gone. In a list if `isListed`, of a coordinator
+   * since `coordinatingSince`.
+   */
+  sees(
+    lease: LeaseBuilder | undefined,
+    at: Instant,
+    isListed = false,
+    coordinatingSince = Number.NEGATIVE_INFINITY,
+  ): InputBuilder {
     const seen = lease?.build();
     return this.#next(({ memory, settings }) => ({
       lease: seen,
-      memory: observeLease(memory, seen, makeNow(at), settings, isListed),
+      memory: observeLease(memory, seen, makeNow(at), settings, isListed ? coordinatingSince : undefined),
     }));
   }
 

@@ -48,30 +48,46 @@ export function observeLock(
   if (previous !== undefined && isSame(previous.record, record)) return { ...previous, record };
   const former = previous?.record;
   const doubtedUntil = doubtAfter(previous, record, rules, now);
-  const seen = { record, seenAt: now, ...(doubtedUntil !== undefined && { doubtedUntil }) };
+  const { formerHolderUntil = now } = previous ?? {};
+  const seen = {
+    record,
+    seenAt: now,
+    ...(doubtedUntil !== undefined && { doubtedUntil }),
+    // Whoever has had the lock since, the one before it may still go on.
+    ...(formerHolderUntil > now && { formerHolderUntil }),
+  };
   const isTaken = record !== undefined && (record.holder !== '' || isHoldersRelease(record, previous));
-  if (isTaken && !isSetBack(record, former)) return seen;
-  if (former === undefined || former.holder === '') return { ...previous, ...seen };
-  if (isStillOurs(previous, record, rules, now)) return seen;
-  // Counted from now, as the former holder may have renewed unseen just before the Lease was deleted or emptied.
-  return { ...seen, formerHolderUntil: now + durationOf(former, rules) };
+  if (isTaken && !isSetBack(record, former)) {
+    if (!isTakenEarly(previous, record, rules, now)) return seen;
+    return { ...seen, formerHolderUntil: now + durationOf(previous.record, rules) };
+  }
+  if (previous === undefined) return seen;
+  // Counted from now: whoever held it, seen or not, may have renewed it just before it was deleted or emptied.
+  const durationMs = Math.max(
+    rules.leaseDurationMs,
+    former?.leaseDurationMs ?? 0,
+    record?.leaseDurationMs ?? 0,
+  );
+  return { ...seen, formerHolderUntil: now + durationMs };
 }
 
-/**
- * Whether nobody can have claimed the lock, unseen, since we were last seen to hold it: our record lasts in the eyes of others, and
- * what was emptied is no other claim, which is another Lease or one more transition.
- */
-function isStillOurs(
+/** Whether another has the lock already, so that it was emptied or deleted, unseen, under a holder that may go on. */
+function isTakenEarly(
   previous: LockObservation | undefined,
-  record: LockRecord | undefined,
+  { holder }: LockRecord,
   rules: LockRules,
   now: Instant,
-): boolean {
+): previous is LockObservation & { readonly record: LockRecord } {
   const former = previous?.record;
-  if (!previous || former?.holder !== rules.identity || now >= previous.seenAt + durationOf(former, rules))
+  if (
+    !former ||
+    holder === '' ||
+    holder === rules.identity ||
+    former.holder === '' ||
+    former.holder === holder
+  )
     return false;
-  const isEmptied = record?.holder === '';
-  return !isEmptied || (record.uid === former.uid && record.leaseTransitions === former.leaseTransitions);
+  return now < previous.seenAt + durationOf(former, rules);
 }
 
 /**

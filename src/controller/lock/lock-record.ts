@@ -21,8 +21,6 @@ export function isForeign(identity: string): boolean {
 
 /** The Lease of the lock, as far as it matters to who holds it: what client-go's elector writes, but for acquireTime. */
 export interface LockRecord {
-  /** metadata.uid: a Lease that was deleted and made again is another one. */
-  readonly uid?: string | undefined;
   /** spec.holderIdentity; '' when nobody holds the lock. */
   readonly holder: string;
   /** spec.leaseDurationSeconds, in milliseconds; undefined when it is absent or no positive number. */
@@ -48,7 +46,6 @@ export function readLockRecord(lease: KubernetesObject): LockRecord {
   const spec = specOf(lease);
   const seconds = spec['leaseDurationSeconds'];
   return {
-    uid: lease.metadata.uid,
     holder: textField(spec, 'holderIdentity') ?? '',
     leaseDurationMs: typeof seconds === 'number' && seconds > 0 ? seconds * 1000 : undefined,
     renewTime: textField(spec, 'renewTime'),

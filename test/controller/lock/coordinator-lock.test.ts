@@ -369,20 +369,22 @@ describe('a holder (rule 10)', () => {
     server.put({ holderIdentity: '', leaseDurationSeconds: 1 });
     const { lock, kinds } = makeLock({ watchDelayMs: 3500 });
     lock.start();
-    server.put({ holderIdentity: '', leaseDurationSeconds: 2 });
+    server.put({ holderIdentity: '', leaseDurationSeconds: 1, renewTime: 'later' });
     await clock.advance(30_000);
     expect(kinds()).toEqual(['active']);
   });
 
-  test('takes its Lease back at once when that is deleted', async () => {
+  test('takes its Lease back at once when that is deleted, and acts when nobody else can', async () => {
     const { clock, server, makeLock } = makeWorld();
     const { lock, kinds } = makeLock();
     lock.start();
     await clock.advance(1000);
     server.remove();
     await clock.advance(10);
-    expect(kinds()).toEqual(['active', 'standby', 'active']);
+    expect(kinds()).toEqual(['active', 'standby', 'settling']);
     expect(server.spec['holderIdentity']).toBe(A);
+    await clock.advance(15_000);
+    expect(lock.isActive()).toBe(true);
   });
 });
 

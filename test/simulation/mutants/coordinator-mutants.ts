@@ -89,8 +89,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   // Time.
   mutant('wall-clock-expiry', 'judges the expiry of a Lease by its own wall clock', [
     'election/observe-lease.ts',
-    '  { monotonic: at }: Now,\n  settings: ElectionSettings,\n  isListed = false,\n): LeaseMemory {\n  if (!lease)',
-    '  { monotonic, wall }: Now,\n  settings: ElectionSettings,\n  isListed = false,\n): LeaseMemory {\n  const at = lease?.renewTime === undefined ? monotonic : monotonic - Number(wall - lease.renewTime) / 1000;\n  if (!lease)',
+    '  { monotonic: at }: Now,\n  settings: ElectionSettings,\n  coordinatingSince?: Instant,\n): LeaseMemory {\n  if (!lease)',
+    '  { monotonic, wall }: Now,\n  settings: ElectionSettings,\n  coordinatingSince?: Instant,\n): LeaseMemory {\n  const at = lease?.renewTime === undefined ? monotonic : monotonic - Number(wall - lease.renewTime) / 1000;\n  if (!lease)',
   ]),
   mutant('early-expiry', 'takes a Lease for expired after four fifths of its duration', [
     'election/observe-lease.ts',
@@ -125,8 +125,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   ]),
   mutant('no-doubt', 'believes in a release that a former leader may have made', [
     'election/observe-lease.ts',
-    '(isNumbersOwn && !mayBeDisturbed(beliefs, record.holder, isListed ? record.since : at));',
-    '(isNumbersOwn && at >= 0);',
+    '!mayBeDisturbed(allBeliefs(memory), record.holder, isListed ? record.since : at));',
+    'at >= 0);',
   ]),
   mutant(
     'no-doubt-after-built-in',
@@ -151,11 +151,20 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
       "if (!hadCandidates || !lease || beginning === 'takeOver') return memory;",
     ],
   ),
-  mutant('lost-grant-forgotten', 'forgets a grant of its own whose answer is lost', [
-    'election/observe-lease.ts',
-    'if (grant && grant.holder !== holder) {',
-    'if (grant && at < 0) {',
-  ]),
+  mutant(
+    'lost-grant-forgotten',
+    'forgets a grant of its own whose answer is lost',
+    [
+      'election/unanswered-grants.ts',
+      'const isSupposed = grantOnItsWay !== undefined && grantOnItsWay.holder !== holder;',
+      'const isSupposed = grantOnItsWay !== undefined && at < 0;',
+    ],
+    [
+      'election/unanswered-grants.ts',
+      'lostGrants: [...lostGrants, supposed(memory, grantOnItsWay, at, unseenUntil)],',
+      'lostGrants,',
+    ],
+  ),
   mutant('reserved-for-third-party', 'leaves a reserved Lease to the controller of another strategy', [
     'election/decide-vacant.ts',
     "if (reservation && outlook.kind === 'thirdParty')",
@@ -171,7 +180,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     ],
     [
       'election/lease-memory.ts',
-      'isGrantUnrenewed(memory, lease) && reservationFor(memory.beliefs, at) === undefined;',
+      'isGrantUnrenewed(memory, lease) && reservationFor(allBeliefs(memory), at) === undefined;',
       'isGrantUnrenewed(memory, lease);',
     ],
     [
