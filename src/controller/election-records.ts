@@ -9,7 +9,7 @@ import type { ElectionInput, ObservedCandidate } from '../election/election-inpu
 import { allBeliefs, type LeaseMemory, noMemory } from '../election/lease-memory.ts';
 import type { CandidateSource, ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
 import { type Beginning, observeBeginning } from '../election/observe-beginning.ts';
-import { observeLease } from '../election/observe-lease.ts';
+import { observeAbandoned, observeLease } from '../election/observe-lease.ts';
 import { showsElection } from '../election/tenure.ts';
 import type { Instant, Now } from '../election/time.ts';
 import { versionOf } from '../election/version.ts';
@@ -208,6 +208,7 @@ export class ElectionRecords {
       if (this.#isGone(due)) this.#memories.delete(due);
     }
     if (!this.#isGone(key)) return;
+    this.updateMemory(key, (memory) => observeAbandoned(memory, now));
     const until = matterUntil(allBeliefs(this.#memories.get(key) ?? noMemory));
     if (now.monotonic >= until) this.#memories.delete(key);
     else this.#deletedLeases.set(key, until);

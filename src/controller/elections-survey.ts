@@ -1,7 +1,7 @@
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import { reservationFor } from '../election/beliefs.ts';
 import type { ElectionInput } from '../election/election-input.ts';
-import { allBeliefs, expiryOf } from '../election/lease-memory.ts';
+import { blockingBeliefs, expiryOf } from '../election/lease-memory.ts';
 import type { Reason } from '../election/reason.ts';
 import { type CandidateState, type Standing, surveyStandings } from '../election/standing.ts';
 import { surveyTenure, type Tenure } from '../election/tenure.ts';
@@ -160,7 +160,7 @@ function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
   const isReleased =
     record?.holder === '' &&
     record.leaseDurationSeconds === 1 &&
-    reservationFor(allBeliefs(memory), now.monotonic)?.holder === undefined;
+    reservationFor(blockingBeliefs(memory), now.monotonic)?.holder === undefined;
   if (!isReleased || record.renewTime === undefined) return undefined;
   return Math.min(record.since, now.monotonic - Number(now.wall - record.renewTime) / 1000);
 }

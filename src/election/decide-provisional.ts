@@ -36,10 +36,13 @@ export function decideProvisional(view: HeldView): Verdict | undefined {
   const live = standingsIn(view.standings, 'Live').filter(
     ({ candidate }) => !isHeldBack(input, candidate.name, at),
   );
-  const isLate = at >= takeUpBy(view);
+  const lateAt = takeUpBy(view);
+  const isLate = at >= lateAt;
   const outcome = outcomeAmong(isLate ? live.filter(({ isHolder }) => !isHolder) : live);
   if (outcome.kind !== 'leader' || outcome.leader.name === tenure.holder) return undefined;
-  const revisableAt = nextRevisionAt(view);
+  // Those who are asked ahead answer one by one; and a grant that nobody has taken up until then has to count as one that lapsed.
+  const isAsking = !isLate && at >= lateAt - ASK_AHEAD_MS;
+  const revisableAt = Math.max(nextRevisionAt(view), isAsking ? lateAt : Number.NEGATIVE_INFINITY);
   if (at < revisableAt) return { reason: 'RevisionPending', recheckAt: [revisableAt] };
   const revises = isLate ? 'holderLate' : 'holderWorse';
   return { reason: 'GrantRevised', actions: grantTo(view, outcome.leader.name, outcome.strategy, revises) };

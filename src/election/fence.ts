@@ -3,7 +3,7 @@ import { reservationFor } from './beliefs.ts';
 import type { LeaseChange } from './decision.ts';
 import { transitionsTo } from './grant.ts';
 import { FENCE } from './group.ts';
-import { allBeliefs, expiryOf } from './lease-memory.ts';
+import { blockingBeliefs, expiryOf } from './lease-memory.ts';
 import type { Standing } from './standing.ts';
 import type { Verdict } from './verdict.ts';
 import type { HeldView } from './view.ts';
@@ -37,7 +37,7 @@ function fence({ at, now, input, tenure: { lease } }: HeldView): LeaseChange {
   const { record } = input.memory;
   const believedUntil = Math.max(
     expiryOf(input.memory),
-    reservationFor(allBeliefs(input.memory), at)?.until ?? at,
+    reservationFor(blockingBeliefs(input.memory), at)?.until ?? at,
   );
   return {
     kind: 'fence',

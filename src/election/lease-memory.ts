@@ -153,11 +153,19 @@ export function allBeliefs({ beliefs, supposedGrant, lostGrants }: LeaseMemory):
   return all;
 }
 
+/**
+ * The same as far as it hinders a write to the Lease: if a grant whose answer was lost was written to the Lease that is seen, any
+ * other write to that is refused.
+ */
+export function blockingBeliefs(memory: LeaseMemory): Beliefs {
+  return allBeliefs(memory.record ? { ...memory, lostGrants: [] } : memory);
+}
+
 /** Until when the holder of `memory.record` may lead, be it by an earlier record of its own. */
 export function expiryOf(memory: LeaseMemory): Instant {
   const { record } = memory;
   if (!record) return Number.NEGATIVE_INFINITY;
-  const belief = beliefOf(allBeliefs(memory), record.holder);
+  const belief = beliefOf(blockingBeliefs(memory), record.holder);
   return Math.max(record.since + record.durationMs, belief ? leadsUntil(belief) : Number.NEGATIVE_INFINITY);
 }
 
@@ -175,5 +183,5 @@ export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease:
  * True while no one leads by the Lease's record, or by an earlier one: its holder has not taken the grant up (rules 8 and 12).
  */
 export function isProvisional(memory: LeaseMemory, lease: Lease, at: Instant): boolean {
-  return isGrantUnrenewed(memory, lease) && reservationFor(allBeliefs(memory), at) === undefined;
+  return isGrantUnrenewed(memory, lease) && reservationFor(blockingBeliefs(memory), at) === undefined;
 }

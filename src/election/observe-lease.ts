@@ -15,7 +15,7 @@ import { allBeliefs, type Grant, type HolderRecord, type LeaseMemory, NO_ATTEMPT
 import type { ElectionSettings, Lease } from './model.ts';
 import { recordGrant, recordIgnoredWrite } from './record-writes.ts';
 import type { Instant, Now } from './time.ts';
-import { settleLostGrants, supposed, supposeGrants, withoutGrant } from './unanswered-grants.ts';
+import { loseGrant, settleLostGrants, supposed, supposeGrants, withoutGrant } from './unanswered-grants.ts';
 
 /** A release of longer ago says nothing about a candidate any more that its silence would not say by then. */
 const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
@@ -83,7 +83,9 @@ function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMem
     return memory;
   }
   const { holder } = unrenewedGrant;
-  const belief = record?.holder === holder && beliefIn(lease, at, record.durationMs, true);
+  // By its first renewal, which no watch may have shown, it may have believed in the duration of the grant, not in what stands there now.
+  const isUnsure = record?.holder === holder && !lease.isDurationHolders;
+  const belief = isUnsure && beliefIn(lease, at, record.durationMs, true);
   return {
     ...memory,
     unrenewedGrant: undefined,
@@ -118,6 +120,21 @@ export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): Leas
     ? withMore(memory.beliefs, supposed(memory, unrenewedGrant, at, unseenUntil).belief)
     : memory.beliefs;
   return { ...memory, beliefs, unrenewedGrant: undefined, lostGrants: lost };
+}
+
+/**
+ * Returns the memory of a Lease that is not seen to exist and has no candidates any more: a grant of it that was not seen yet may
+ * have been taken up, and be renewed until a list shows that the Lease is gone.
+ */
+export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
+  const { grantOnItsWay, unrenewedGrant } = memory;
+  const answered = unrenewedGrant && {
+    ...unrenewedGrant,
+    ...{ former: undefined, hasFormerLapsed: false, revises: undefined },
+  };
+  const unseen = grantOnItsWay ?? answered;
+  if (!unseen) return memory;
+  return loseGrant({ ...memory, grantOnItsWay: unseen, unrenewedGrant: undefined }, at, at + LONGEST_GAP_MS);
 }
 
 /** A Lease whose holder is gone from it: released, or emptied by somebody else. */

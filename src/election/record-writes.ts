@@ -58,13 +58,13 @@ export function recordGrant(
     at < memory.preemptedAt + PREEMPTION_PROBATION_MS;
   const { record, grantSeries } = memory;
   const { count, since } = grantSeries;
+  const isOthers = record !== undefined && record.holder !== '' && record.holder !== holder;
   return {
     ...memory,
     grantOnItsWay: undefined,
     wasHeld: true,
     yieldedTo: undefined,
-    beliefs:
-      record && record.holder !== holder ? withLost(memory.beliefs, record.holder, at) : memory.beliefs,
+    beliefs: isOthers ? withLost(memory.beliefs, record.holder, at) : memory.beliefs,
     unrenewedGrant: {
       holder,
       renewTime,

@@ -2,7 +2,7 @@ import { type Reservation, reservationFor } from './beliefs.ts';
 import { isSilent } from './candidate-observation.ts';
 import type { ElectionInput } from './election-input.ts';
 import { FENCE } from './group.ts';
-import { allBeliefs, expiryOf, isProvisional } from './lease-memory.ts';
+import { blockingBeliefs, expiryOf, isProvisional } from './lease-memory.ts';
 import type { Lease } from './model.ts';
 import type { Instant } from './time.ts';
 
@@ -37,7 +37,7 @@ const ASK_AHEAD_MS = 3000;
 export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   const { lease, memory, settings } = input;
   const { record } = memory;
-  const reservation = reservationFor(allBeliefs(memory), at);
+  const reservation = reservationFor(blockingBeliefs(memory), at);
   if (!lease) return { kind: 'vacant', need: 'LeaseMissing', lease, reservation };
   if (!record || record.holder === '') return { kind: 'vacant', need: 'LeaseReleased', lease, reservation };
   const expiresAt = expiryOf(memory);

@@ -2,8 +2,14 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
 import { reservationFor } from '../../src/election/beliefs.ts';
-import { noMemory } from '../../src/election/lease-memory.ts';
-import { defaultSettings, makeCandidate, makeLease, makeNow } from '../support/election-builders.ts';
+import { allBeliefs, noMemory } from '../../src/election/lease-memory.ts';
+import {
+  defaultSettings,
+  makeCandidate,
+  makeLease,
+  makeNow,
+  makeUnrenewedGrant,
+} from '../support/election-builders.ts';
 
 const KEY = 'kube-system/scheduler';
 
@@ -147,6 +153,30 @@ describe('the memory of a Lease', () => {
     expect(records.gather(KEY).memory.rounds.count).toBe(1);
     records.dropCandidate(makeCandidate('a').build(), makeNow(0));
     expect(records.gather(KEY).memory).toBe(noMemory);
+    expect(records.size).toBe(0);
+  });
+
+  test.each([
+    {
+      grant: 'is on its way',
+      memory: {
+        grantOnItsWay: {
+          ...makeUnrenewedGrant('a'),
+          former: undefined,
+          hasFormerLapsed: false,
+          revises: undefined,
+        },
+      },
+    },
+    { grant: 'was answered', memory: { unrenewedGrant: makeUnrenewedGrant('a') } },
+  ])('outlives a Lease that was never seen, while a grant of it $grant', ({ memory }) => {
+    records.seeCandidate(makeCandidate('a').build(), makeNow(0));
+    records.updateMemory(KEY, (known) => ({ ...known, ...memory }));
+    records.dropCandidate(makeCandidate('a').build(), makeNow(1000));
+    // It may have been made and taken up, and be renewed until a list shows that it is gone.
+    const { memory: kept } = records.gather(KEY);
+    expect(reservationFor(allBeliefs(kept), 1000)).toMatchObject({ holder: 'a', until: 26_000 });
+    records.seeLease('default/x', undefined, makeNow(60_000));
     expect(records.size).toBe(0);
   });
 

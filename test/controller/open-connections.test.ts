@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createActionWriter } from '../../src/controller/action-writer.ts';
 import { CONNECTIONS } from '../../src/controller/coordinator.ts';
 import { keepConnectionsOpen } from '../../src/controller/open-connections.ts';
@@ -34,7 +34,9 @@ function keepOpen(answer: () => Promise<object>) {
 }
 
 describe('connections', () => {
-  test('are free for writes at once, however slow the answers to what keeps them open are', async () => {
+  test('are free for writes at once, however slow the answers to what keeps them open are', async ({
+    onTestFinished,
+  }) => {
     const server = await ScriptedServer.start();
     onTestFinished(() => server.stop());
     server.answer = (request, response) => {

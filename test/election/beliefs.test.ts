@@ -117,6 +117,16 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     expect(surveyTenure(edited.build(), 14_999)).toMatchObject({ kind: 'held' });
   });
 
+  test('leads for the shorter duration of its first renewal, where field ownership says that it is its own', () => {
+    const granted = makeInput()
+      .sees(grantedTo('b', 0), 0)
+      .remembers({ unrenewedGrant: makeUnrenewedGrant('b', 0, 'grant-0') });
+    const renewed = renewedBy('b', 500, 1).lasting(4);
+    expect(surveyTenure(granted.sees(renewed, 500).build(), 600)).toMatchObject({ expiresAt: 10_500 });
+    const own = granted.sees(renewed.with({ isDurationHolders: true }), 500).build();
+    expect(surveyTenure(own, 600)).toMatchObject({ expiresAt: 4500 });
+  });
+
   test('renews for its own duration, though its first renewal is seen as somebody has shortened it', () => {
     const granted = makeInput().remembers({ unrenewedGrant: makeUnrenewedGrant('b') });
     const shortened = renewedBy('b', 500, 1).lasting(1);
@@ -177,6 +187,19 @@ describe('a grant of ours that is not known to have been written (rule 8)', () =
     const tried = recordRefusal(recordSending(recordSending(input, first, 15_000), second, 15_100), second);
     const gone = led.remembers(tried.memory).sees(undefined, 16_000);
     expect(beliefOf(allBeliefs(gone.build().memory), 'b')).toMatchObject({ renewedAt: 16_000 });
+  });
+
+  test('hinders no further attempt while the Lease is as it was: that is refused if an earlier one was written', () => {
+    let input = led.candidates(candidateOf('b').renewedAt(15_000)).build();
+    for (const at of [15_100, 15_200, 15_300]) {
+      const [action] = decideElection(input, makeNow(at)).actions;
+      expect(action).toMatchObject({
+        kind: 'UpdateLease',
+        change: { kind: 'grant', grant: { holder: 'b' } },
+      });
+      if (!action) return;
+      input = recordFailure(recordSending(input, action, at), action, at, at + 50);
+    }
   });
 
   test('that was to make the Lease may have made it though the next attempt is refused', () => {
@@ -400,6 +423,16 @@ describe('a process that begins to watch cannot know what was a moment before (r
     expect(isBelieved(held, 15_000, 0)).toBe(true);
     const longHeld = renewedBy('b', 0).with({ acquireTime: wallAt(-5 * 60_000), isAcquireTimeHolders: true });
     expect(isBelieved(begin(makeInput().sees(longHeld, 0)), 1000, 0)).toBe(true);
+  });
+
+  test('a grant of a Lease that was released makes nothing of who was there before this coordinator began', () => {
+    const released = begin(makeInput().sees(renewedBy('a', 0).with({ isAcquireTimeHolders: true }), 0))
+      .sees(renewedBy('a', 59_000), 59_000)
+      .sees(makeLease().releasedAt(60_000), 60_000);
+    const granted = released
+      .remembers({ grantOnItsWay: grantTo('b', 60_000) })
+      .sees(grantedTo('b', 60_000), 60_000);
+    expect(isBelieved(granted, 61_000, 1)).toBe(true);
   });
 
   test('a release is doubted for twice as long where the holder that is found is no candidate', () => {

@@ -41,6 +41,16 @@ describe('a grant that is not taken up within 5 s (rule 12)', () => {
     expect(grantOf(decideElection(input.build(), makeNow(6000)))).toBeUndefined();
   });
 
+  test('is not given to a better candidate any more while others are asked: it would not count as a lapse', () => {
+    const better = makeCandidate('better').emulating('1.29.0').seenAt(0);
+    const input = granted.candidates(best.renewedAt(4400), better.renewedAt(4400));
+    expect(grantOf(decideElection(input.build(), makeNow(4499)))).toMatchObject({ revises: 'holderWorse' });
+    expect(decideElection(input.build(), makeNow(4500)).reason).toBe('RevisionPending');
+    expect(grantOf(decideElection(input.build(), makeNow(5000)))).toMatchObject({
+      ...{ holder: 'better', revises: 'holderLate', hasFormerLapsed: true },
+    });
+  });
+
   test('has more time where the server takes its time to answer', () => {
     const grant = {
       ...{ holder: 'best', renewTime: wallAt(0), leaseDurationSeconds: 10, former: undefined },

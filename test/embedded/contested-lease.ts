@@ -95,12 +95,12 @@ export function contestedLeaseIn(
   };
 }
 
-/** The spec of a Lease that somebody holds for as long as a test may take. */
-export function heldBy(holderIdentity: string): Spec {
+/** The spec of a Lease that somebody holds, where nothing else is said for as long as a test may take. */
+export function heldBy(holderIdentity: string, leaseDurationSeconds = 600): Spec {
   const now = microTime();
   return {
     holderIdentity,
-    leaseDurationSeconds: 600,
+    leaseDurationSeconds,
     acquireTime: now,
     renewTime: now,
     leaseTransitions: 4,

@@ -1,4 +1,5 @@
 import { decodeLease } from '../../src/coordination/lease.ts';
+import { parseMicroTime } from '../../src/coordination/micro-time.ts';
 import { strategies as CARRIED_OUT } from '../../src/election/strategies.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Instant } from '../../src/support/clock.ts';
@@ -6,6 +7,7 @@ import type { CandidateState, HistoryEvent } from '../invariants/history.ts';
 import { FAULTS } from './faults/faults.ts';
 import { PRIORITY_WRITER } from './faults/priority-faults.ts';
 import { LedCheck } from './led-check.ts';
+import { specOf } from './sim-api-server.ts';
 import { SimParticipant } from './sim-participant.ts';
 import type { LeasePlan } from './sim-plan.ts';
 import { coordinatorsWall, prioritiesEndedAt, rankOf } from './sim-rank.ts';
@@ -235,7 +237,21 @@ export class SettledCheck {
     if (!candidate) return false;
     const hasLapsed = (lapses.get(candidate.identity.name) ?? 0) > 1;
     const aheadMs = this.#world.coordinators.aheadMs;
-    return !hasLapsed && candidate.process.lowestSkewMs - aheadMs > FAR_BEHIND_MS;
+    const isFarBehind = candidate.process.lowestSkewMs - aheadMs <= FAR_BEHIND_MS;
+    return !hasLapsed && !isFarBehind && !this.#mayBeHidden(candidate.identity);
+  }
+
+  /** Whether it has a twin in the other group that a coordinator whose clock is behind sees for the first time as fresh as itself. */
+  #mayBeHidden({ namespace, name }: { readonly namespace: string; readonly name: string }): boolean {
+    const wall = coordinatorsWall(this.#world);
+    const renewTimes = this.#world.store
+      .candidates()
+      .filter(({ metadata }) => metadata.namespace === namespace && metadata.name === name)
+      .map((twin) => {
+        const { renewTime } = specOf(twin);
+        return parseMicroTime(String(renewTime)) ?? 0n;
+      });
+    return renewTimes.length > 1 && renewTimes.every((renewTime) => renewTime > wall);
   }
 }
 

@@ -180,7 +180,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     ],
     [
       'election/lease-memory.ts',
-      'isGrantUnrenewed(memory, lease) && reservationFor(allBeliefs(memory), at) === undefined;',
+      'isGrantUnrenewed(memory, lease) && reservationFor(blockingBeliefs(memory), at) === undefined;',
       'isGrantUnrenewed(memory, lease);',
     ],
     [
@@ -207,8 +207,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   // Grants that are not taken up.
   mutant('grant-stands', 'never replaces a grant that is not taken up', [
     'election/decide-provisional.ts',
-    'const isLate = at >= takeUpBy(view);',
-    'const isLate = at >= takeUpBy(view) + Number.MAX_VALUE;',
+    'const isLate = at >= lateAt;',
+    'const isLate = at >= lateAt + Number.MAX_VALUE;',
   ]),
   mutant('lapses-do-not-count', 'holds nobody back for grants that were not taken up', [
     'election/standing.ts',
