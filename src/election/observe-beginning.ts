@@ -34,7 +34,7 @@ export function observeBeginning(
     // A candidate was granted the Lease when its former holder's time was over; a fence or a stranger has taken it.
     const isCandidate = candidates.some(({ candidate }) => candidate.name === lease.holderIdentity);
     const isGranted = isCandidate && lease.isAcquireTimeHolders;
-    return withUnknown(memory, at, isGranted ? at - durationMs : at, durationMs);
+    return withUnknown(memory, at, isGranted ? 'before' : at, durationMs);
   }
   // A participant releases no Lease but its own; one without renewTime was made for others to grant (rule 4).
   const isKnownFree = lease && (lease.isReleasedByParticipant || lease.renewTime === undefined);

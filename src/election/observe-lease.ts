@@ -35,7 +35,7 @@ export function observeLease(
   settings: ElectionSettings,
   coordinatingSince?: Instant,
 ): LeaseMemory {
-  if (!lease) return observeDeletion(memory, at);
+  if (!lease) return observeDeletion(memory, at, coordinatingSince);
   const recognized = recognizeGrant(memory, lease, at);
   const isOwnGrant = recognized.unrenewedGrant?.holder === lease.holderIdentity;
   const told = noticeNote(noticeWipedFields(noticeRenewal(recognized, lease, at), lease, at), lease, at);
@@ -94,17 +94,25 @@ function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMem
 }
 
 /** The holder of a deleted Lease may have renewed it, unseen, right before: its time counts from now (rule 8). */
-function observeDeletion(memory: LeaseMemory, at: Instant): LeaseMemory {
+function observeDeletion(
+  memory: LeaseMemory,
+  at: Instant,
+  coordinatingSince: Instant | undefined,
+): LeaseMemory {
   const { record, unrenewedGrant } = memory;
   // A grant that was answered has replaced the record that was seen last.
   const isReplaced = unrenewedGrant !== undefined && unrenewedGrant.holder !== record?.holder;
   const supposed = supposeGrants(memory, undefined, at);
   if (!record) return supposed;
-  return {
-    ...(isReplaced ? supposed : withLoss(supposed, at, 'perhaps')),
-    record: undefined,
-    unrenewedGrant: undefined,
-  };
+  const lost = isReplaced ? supposed : withLoss(supposed, at, 'perhaps');
+  const durationMs = Math.max(USUAL_DURATION_MS, record.durationMs);
+  const known = mayBeAnothers(record, coordinatingSince) ? withUnknown(lost, at, at, durationMs) : lost;
+  return { ...known, record: undefined, unrenewedGrant: undefined };
+}
+
+/** Whether another coordinator may have granted the Lease since its record was seen, unseen: a list shows the last state only. */
+function mayBeAnothers(record: HolderRecord, coordinatingSince: Instant | undefined): boolean {
+  return coordinatingSince !== undefined && record.since <= coordinatingSince;
 }
 
 /**
@@ -159,13 +167,13 @@ function observeEmptied(
   const isNumbersOwn = lease.leaseTransitions === record.leaseTransitions;
   const isListed = coordinatingSince !== undefined;
   // The built-in counts no transition when it grants the Lease.
-  const mayBeAnothers = isListed && record.since <= coordinatingSince;
+  const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
   const isBelieved =
     // A participant empties no Lease but its own, on the state in which it was its own (rule 15).
     lease.isReleasedByParticipant ||
     // What a list shows was written at any time since the last record was seen.
     (isNumbersOwn &&
-      !mayBeAnothers &&
+      !isPerhapsAnothers &&
       !mayBeDisturbed(allBeliefs(memory), record.holder, isListed ? record.since : at));
   if (isRelease && isBelieved) {
     return {
@@ -179,22 +187,27 @@ function observeEmptied(
   // Another renewTime than was seen last may be the holder's own, from when no watch could tell.
   const isRenewed = !isSameLease || record.renewTime !== lease.renewTime;
   const lost = withLoss({ ...next, record }, at, isRenewed ? 'perhaps' : 'no', written.durationMs);
-  const isUnknowns = lease.leaseTransitions > record.leaseTransitions || mayBeAnothers;
+  const isUnknowns = lease.leaseTransitions > record.leaseTransitions || isPerhapsAnothers;
   if (!isSameLease || !isUnknowns) return { ...lost, record: written };
   const durationMs = Math.max(USUAL_DURATION_MS, written.durationMs, record.durationMs);
   return { ...withUnknown(lost, at, at, durationMs), record: written };
 }
 
-/** The memory with a former holder that was never seen, and has renewed at `renewedAt` for the last time. */
+/**
+ * The memory with a former holder that was never seen, and has renewed at `renewedAt` for the last time; `before`: its time is over. Its
+ * elector is of the same program as those that were seen: it renews for as long as the longest of them, and for `leastMs`.
+ */
 export function withUnknown(
   memory: LeaseMemory,
   at: Instant,
-  renewedAt: Instant,
-  durationMs = USUAL_DURATION_MS,
+  renewedAt: Instant | 'before',
+  leastMs = USUAL_DURATION_MS,
 ): LeaseMemory {
+  const durationMs = Math.max(leastMs, ...memory.beliefs.map((other) => other.durationMs));
   const belief: Belief = {
     holder: UNKNOWN_HOLDER,
-    ...{ renewedAt, durationMs, isOwnDuration: true, isParticipant: false, lostAt: at },
+    renewedAt: renewedAt === 'before' ? at - durationMs : renewedAt,
+    ...{ durationMs, isOwnDuration: true, isParticipant: false, lostAt: at },
   };
   const known = beliefOf(memory.beliefs, UNKNOWN_HOLDER);
   if (known && disturbsUntil(known) >= disturbsUntil(belief)) return memory;
@@ -260,7 +273,7 @@ function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnG
   // A coordinator's own write is one transition, and a participant's first renewal may be another (rule 15).
   const isCoordinators = isOwnGrant || lease.isUnrenewedGrant || lease.holderIdentity === FENCE;
   if (grown <= Number(isCoordinators) + Number(lease.isRenewedByParticipant ?? false)) return memory;
-  return withUnknown(memory, at, lease.isUnrenewedGrant ? at - USUAL_DURATION_MS : at);
+  return withUnknown(memory, at, lease.isUnrenewedGrant ? 'before' : at);
 }
 
 /** What the holder of a new record may believe; undefined where it is not known to have done anything. */

@@ -92,6 +92,14 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     expect(keptAt(input, 31_000)).toBeUndefined();
   });
 
+  test('may have lost its Lease, unseen, to one whom another coordinator granted it, when a list shows that it is gone', () => {
+    const long = makeInput().sees(renewedBy('a', 0).lasting(60), 0);
+    const nobody = { othersUntil: Number.NEGATIVE_INFINITY };
+    expect(keptAt(long.sees(undefined, 20_000), 20_000)).toMatchObject({ holder: 'a', ...nobody });
+    expect(keptAt(long.sees(undefined, 20_000, true, -1), 20_000)).toMatchObject({ holder: 'a', ...nobody });
+    expect(keptAt(long.sees(undefined, 20_000, true, 19_000), 20_000)).toMatchObject({ othersUntil: 80_000 });
+  });
+
   test('renews for a duration of its own, though only the grant to it was seen', () => {
     const granted = makeInput()
       .remembers({ grantOnItsWay: grantTo('a', 0) })
@@ -425,14 +433,23 @@ describe('a process that begins to watch cannot know what was a moment before (r
     expect(isBelieved(begin(makeInput().sees(longHeld, 0)), 1000, 0)).toBe(true);
   });
 
-  test('a grant of a Lease that was released makes nothing of who was there before this coordinator began', () => {
-    const released = begin(makeInput().sees(renewedBy('a', 0).with({ isAcquireTimeHolders: true }), 0))
-      .sees(renewedBy('a', 59_000), 59_000)
-      .sees(makeLease().releasedAt(60_000), 60_000);
-    const granted = released
-      .remembers({ grantOnItsWay: grantTo('b', 60_000) })
-      .sees(grantedTo('b', 60_000), 60_000);
-    expect(isBelieved(granted, 61_000, 1)).toBe(true);
+  test('hand-overs in quick succession all take place at once, when this coordinator has watched for long enough', () => {
+    let input = begin(makeInput().sees(renewedBy('a', 0).with({ isAcquireTimeHolders: true }), 0));
+    input = input.sees(renewedBy('a', 59_000), 59_000).sees(makeLease().releasedAt(60_000), 60_000);
+    for (let round = 1; round <= 5; round++) {
+      const at = 60_000 + round * 2000;
+      expect(keptAt(input, at)).toBeUndefined();
+      input = input
+        .remembers({ grantOnItsWay: grantTo(`b-${round}`, at) })
+        .sees(grantedTo(`b-${round}`, at, round), at)
+        .sees(renewedBy(`b-${round}`, at + 500, round), at + 500)
+        .sees(
+          makeLease()
+            .releasedAt(at + 1000)
+            .with({ leaseTransitions: round }),
+          at + 1000,
+        );
+    }
   });
 
   test('a release is doubted for twice as long where the holder that is found is no candidate', () => {

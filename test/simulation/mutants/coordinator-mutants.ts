@@ -110,13 +110,13 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   // Never two leaders.
   mutant('deletion-forgets-holder', 'gives a deleted Lease to somebody else at once', [
     'election/observe-lease.ts',
-    "...(isReplaced ? supposed : withLoss(supposed, at, 'perhaps')),",
-    '...{ ...supposed, beliefs: isReplaced ? supposed.beliefs : [] },',
+    "const lost = isReplaced ? supposed : withLoss(supposed, at, 'perhaps');",
+    'const lost = { ...supposed, beliefs: isReplaced ? supposed.beliefs : [] };',
   ]),
   mutant('deleted-at-last-renewal', 'counts a deletion from the last renewal that it has seen', [
     'election/observe-lease.ts',
-    "withLoss(supposed, at, 'perhaps')),",
-    "withLoss(supposed, at, 'no')),",
+    "withLoss(supposed, at, 'perhaps');",
+    "withLoss(supposed, at, 'no');",
   ]),
   mutant('emptied-is-released', 'takes every emptied Lease for a released one', [
     'election/observe-lease.ts',
