@@ -2,7 +2,7 @@ import { USUAL_DURATION_MS } from './beliefs.ts';
 import type { ElectionInput } from './election-input.ts';
 import type { LeaseMemory } from './lease-memory.ts';
 import type { Lease } from './model.ts';
-import { withUnknown } from './observe-lease.ts';
+import { LONGEST_GAP_MS, withUnknown } from './observe-lease.ts';
 import type { Now } from './time.ts';
 
 /** A holder that has renewed for so long has no predecessor that could still sleep, in milliseconds. */
@@ -38,7 +38,9 @@ export function observeBeginning(
   }
   // A participant releases no Lease but its own; one without renewTime was made for others to grant (rule 4).
   const isKnownFree = lease && (lease.isReleasedByParticipant || lease.renewTime === undefined);
-  return isKnownFree ? memory : withUnknown(memory, at, at, durationMs);
+  // What the coordinator before it has created may go on unseen, until a list shows what there is.
+  const unseenUntil = beginning === 'takeOver' ? at + LONGEST_GAP_MS : at;
+  return isKnownFree ? memory : withUnknown(memory, at, unseenUntil, durationMs);
 }
 
 /** A thief's renewals keep the acquireTime of the holder before it. */

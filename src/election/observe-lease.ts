@@ -85,7 +85,8 @@ function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMem
   const { holder } = unrenewedGrant;
   // By its first renewal, which no watch may have shown, it may have believed in the duration of the grant, not in what stands there now.
   const isUnsure = record?.holder === holder && !lease.isDurationHolders;
-  const belief = isUnsure && beliefIn(lease, at, record.durationMs, true);
+  const durationMs = Math.max(record?.durationMs ?? 0, beliefOf(beliefs, holder)?.durationMs ?? 0);
+  const belief = isUnsure && beliefIn(lease, at, durationMs, true);
   return {
     ...memory,
     unrenewedGrant: undefined,
@@ -164,17 +165,19 @@ function observeEmptied(
     // A fence has no holder that could release it: that is a former holder's doing.
     record.holder !== FENCE;
   // Another number: it was granted to a holder that was never seen, or is released by one that held it before.
-  const isNumbersOwn = lease.leaseTransitions === record.leaseTransitions;
+  const grown = lease.leaseTransitions - record.leaseTransitions;
+  // A participant's first renewal may be a transition (rule 15).
+  const isFirstTerm = grown === 1 && memory.unrenewedGrant?.holder === record.holder;
   const isListed = coordinatingSince !== undefined;
   // The built-in counts no transition when it grants the Lease.
   const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
-  const isBelieved =
-    // A participant empties no Lease but its own, on the state in which it was its own (rule 15).
-    lease.isReleasedByParticipant ||
-    // What a list shows was written at any time since the last record was seen.
-    (isNumbersOwn &&
+  const isBelieved = lease.isReleasedByParticipant
+    ? // A participant empties no Lease but its own, on the state in which it was its own (rule 15).
+      grown === 0 || isFirstTerm
+    : // What a list shows was written at any time since the last record was seen.
+      grown === 0 &&
       !isPerhapsAnothers &&
-      !mayBeDisturbed(allBeliefs(memory), record.holder, isListed ? record.since : at));
+      !mayBeDisturbed(allBeliefs(memory), record.holder, isListed ? record.since : at);
   if (isRelease && isBelieved) {
     return {
       ...next,
@@ -187,7 +190,8 @@ function observeEmptied(
   // Another renewTime than was seen last may be the holder's own, from when no watch could tell.
   const isRenewed = !isSameLease || record.renewTime !== lease.renewTime;
   const lost = withLoss({ ...next, record }, at, isRenewed ? 'perhaps' : 'no', written.durationMs);
-  const isUnknowns = lease.leaseTransitions > record.leaseTransitions || isPerhapsAnothers;
+  // One that was never seen and has released it itself is gone.
+  const isUnknowns = grown > (lease.isReleasedByParticipant ? 2 : 0) || isPerhapsAnothers;
   if (!isSameLease || !isUnknowns) return { ...lost, record: written };
   const durationMs = Math.max(USUAL_DURATION_MS, written.durationMs, record.durationMs);
   return { ...withUnknown(lost, at, at, durationMs), record: written };
@@ -242,7 +246,7 @@ function observeHeld(
   if (!isAsGranted) next = withUnseenHolder(next, lease, at, isOwnGrant);
   const belief = isAsGranted
     ? undefined
-    : holderBelief(next, lease, written, isTakenUp, isOwnGrant || isListed);
+    : holderBelief(next, lease, written, isTakenUp, isOwnGrant, isListed);
   return {
     ...next,
     record: hasSharedNumber(former, written) ? { ...written, isNumberShared: true } : written,
@@ -282,7 +286,8 @@ function holderBelief(
   lease: Lease,
   { holder, since: at, durationMs }: HolderRecord,
   isTakenUp: boolean,
-  mayHideRenewal: boolean,
+  isOwnGrant: boolean,
+  isListed: boolean,
 ): Belief | undefined {
   const { record: former } = memory;
   const own = beliefOf(memory.beliefs, holder);
@@ -300,9 +305,11 @@ function holderBelief(
     (lease.acquireTime !== undefined && lease.acquireTime !== lease.renewTime);
   // A shorter duration counts from the second time it is seen: the first may be somebody else's doing.
   // Then the longer one has begun to run out.
-  const isRepeated = isTakenUp && former?.holder === holder && former.durationMs === durationMs;
+  const isSeenAgain = former?.holder === holder && former.durationMs === durationMs;
+  // What a grant of ours says is no duration of the holder's yet.
+  const isRepeated = isTakenUp && isSeenAgain && !isOwnGrant;
   // A list or a slow watch may show the first renewal as somebody else has shortened it since.
-  const unknownMs = mayHideRenewal && !lease.isDurationHolders ? USUAL_DURATION_MS : 0;
+  const unknownMs = (isOwnGrant || isListed) && !lease.isDurationHolders ? USUAL_DURATION_MS : 0;
   const knownMs = known === undefined ? unknownMs : isRepeated ? leadsUntil(known) - at : known.durationMs;
   return beliefIn(lease, at, Math.max(durationMs, knownMs), isOwnDuration);
 }

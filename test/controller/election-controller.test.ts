@@ -220,7 +220,7 @@ describe('without the lock (rule 10)', () => {
     expect(world.leaseSpec('default/new')).toMatchObject({ holderIdentity: 'b' });
   });
 
-  test('a Lease that is missing once it is there may have been deleted a moment ago, and is made 15 s later (rule 8)', async () => {
+  test('a Lease that is missing once it is there may have been deleted a moment ago, and is made 25 s later (rule 8)', async () => {
     const world = new ControllerWorld();
     world.mayWrite = false;
     await world.start();
@@ -228,7 +228,7 @@ describe('without the lock (rule 10)', () => {
     await world.clock.advance(60_000);
     world.mayWrite = true;
     world.controller.takeOver();
-    await world.clock.advance(12_000);
+    await world.clock.advance(22_000);
     world.renew('default/a');
     await world.clock.advance(2999);
     expect(world.leaseSpec()).toEqual({});

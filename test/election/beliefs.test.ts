@@ -135,6 +135,16 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     expect(surveyTenure(own, 600)).toMatchObject({ expiresAt: 4500 });
   });
 
+  test('still leads for its own duration when a grant that gives the Lease back for the rest of that is edited', () => {
+    const returned = makeInput()
+      .sees(renewedBy('a', 0), 0)
+      .sees(undefined, 1000)
+      .remembers({ unrenewedGrant: makeUnrenewedGrant('a', 9000, 'return') })
+      .sees(grantedTo('a', 9000, 0).lasting(7).with({ resourceVersion: 'return' }), 9000)
+      .sees(renewedBy('a', 9500).lasting(7).with({ isDurationHolders: true }), 9500);
+    expect(beliefOf(returned.build().memory.beliefs, 'a')).toMatchObject({ durationMs: 15_000 });
+  });
+
   test('renews for its own duration, though its first renewal is seen as somebody has shortened it', () => {
     const granted = makeInput().remembers({ unrenewedGrant: makeUnrenewedGrant('b') });
     const shortened = renewedBy('b', 500, 1).lasting(1);
@@ -269,6 +279,21 @@ describe('a release may be the work of a former holder that slept through its lo
   const led = makeInput().sees(renewedBy('a', 0), 0);
   const stolen = makeLease('thief').lasting(5).renewedAt(3000).with({ acquireTime: undefined });
   const participant = makeInput().sees(renewedBy('a', 0).with({ isRenewedByParticipant: true }), 0);
+
+  test("is no former holder's where a participant has written it that was not seen to lead", () => {
+    const granted = makeInput()
+      .sees(renewedBy('a', 0), 0)
+      .remembers({ unrenewedGrant: makeUnrenewedGrant('b', 15_000) })
+      .sees(
+        makeLease().releasedAt(16_000).with({ leaseTransitions: 1, isReleasedByParticipant: true }),
+        16_500,
+        true,
+        0,
+      );
+    const { memory } = granted.build();
+    expect(beliefOf(memory.beliefs, 'a')).toMatchObject({ lostAt: 16_500 });
+    expect(memory.withdrawals).toEqual(new Map());
+  });
 
   test.each<{ name: string; input: InputBuilder; doubtedUntil: number }>([
     {
@@ -462,8 +487,8 @@ describe('a process that begins to watch cannot know what was a moment before (r
     expect(isBelieved(led, 30_000, 1)).toBe(true);
   });
 
-  test('a coordinator that takes over creates no Lease for one duration that its watch may not have seen deleted', () => {
-    expect(keptAt(begin(makeInput(), 'takeOver'), 100)).toMatchObject({ until: 15_000 });
+  test('a coordinator that takes over creates no Lease that its watch may show, renewed and deleted, up to 10 s late', () => {
+    expect(keptAt(begin(makeInput(), 'takeOver'), 100)).toMatchObject({ until: 25_000 });
     expect(
       keptAt(begin(makeInput().sees(makeLease('').releasedAt(-500), 0), 'takeOver'), 100),
     ).toBeUndefined();

@@ -258,7 +258,8 @@ export class SimWorld {
   /** The LeaseCandidate of that name; of two, the one that a program has written last: the other one it has left behind. */
   published(key: string): KubernetesObject | undefined {
     const resource = this.#publishedAs.get(key);
-    return resource ? this.store.get(resource, key) : this.store.candidate(key);
+    // A write to the one that it was before may be carried out late.
+    return (resource && this.store.get(resource, key)) ?? this.store.candidate(key);
   }
 
   /** Somebody without a process of its own changes an object. */

@@ -125,8 +125,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   ]),
   mutant('no-doubt', 'believes in a release that a former leader may have made', [
     'election/observe-lease.ts',
-    '!mayBeDisturbed(allBeliefs(memory), record.holder, isListed ? record.since : at));',
-    'at >= 0);',
+    '!mayBeDisturbed(allBeliefs(memory), record.holder, isListed ? record.since : at);',
+    'at >= 0;',
   ]),
   mutant(
     'no-doubt-after-built-in',
