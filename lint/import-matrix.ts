@@ -205,14 +205,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'apiserver/discovery': {
     does: 'answers what the server is and has: API groups, OpenAPI, health, version',
-    rooms: [
-      'apiserver/access',
-      'apiserver/http',
-      'apiserver/operations',
-      'apiserver/resources',
-      'apiserver/schema',
-      'support',
-    ],
+    rooms: ['apiserver/access', 'apiserver/http', 'apiserver/resources', 'apiserver/schema', 'support'],
     node: ['crypto'],
   },
   'apiserver/http': {

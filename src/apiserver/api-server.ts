@@ -91,7 +91,6 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
         resources,
         gitVersion: options.gitVersion ?? defaultGitVersion,
         clock,
-        isReady: () => true,
       }),
       handle: (request) => answerAnySize(context, { worker, slices }, request),
       largeBodies: createLargeBodies(worker),

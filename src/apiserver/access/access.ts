@@ -15,8 +15,6 @@ export interface TokenGrant {
 /** Somebody who was let in. */
 export interface Principal {
   readonly user: User;
-  /** In the order in which they were given. */
-  readonly rules: readonly AccessRule[];
   may(attributes: Attributes): boolean;
 }
 
@@ -38,11 +36,7 @@ const everyonesRules: readonly AccessRule[] = [
   ...publicRules,
   { verbs: ['get'], paths: ['/api', '/api/*', '/apis', '/apis/*', '/openapi', '/openapi/*'] },
   { verbs: ['create'], groups: ['authentication.k8s.io'], resources: ['selfsubjectreviews'] },
-  {
-    verbs: ['create'],
-    groups: ['authorization.k8s.io'],
-    resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'],
-  },
+  { verbs: ['create'], groups: ['authorization.k8s.io'], resources: ['selfsubjectaccessreviews'] },
 ];
 
 const namedRules: Readonly<Record<'admin' | 'read-only', readonly AccessRule[]>> = {
@@ -74,7 +68,7 @@ export function createAccess(tokens: readonly TokenGrant[]): Access {
 }
 
 function principal(user: User, rules: readonly AccessRule[]): Principal {
-  return { user, rules, may: (attributes) => rules.some((rule) => admits(rule, attributes)) };
+  return { user, may: (attributes) => rules.some((rule) => admits(rule, attributes)) };
 }
 
 /** '' where there is none: whoever uses another scheme is anonymous. */

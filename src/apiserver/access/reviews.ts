@@ -1,12 +1,11 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
-import { badRequest, invalidObject } from '../errors/api-error.ts';
+import { invalidObject } from '../errors/api-error.ts';
 import { invalid } from '../errors/field-error.ts';
-import type { StructSchema } from '../schema/schema.ts';
+import type { FieldSchema, StructSchema } from '../schema/schema.ts';
 import type { Principal } from './access.ts';
-import type { Attributes, ResourceRule } from './access-rule.ts';
-import { accessReviewSchema, rulesReviewSchema, selfReviewSchema } from './review-schemas.ts';
+import type { Attributes } from './access-rule.ts';
 
-/** A question about the access of whoever asks, which is put by creating an object that nobody keeps. */
+/** A client's question about its own access. The client creates an object, which the server does not keep. */
 export interface Review {
   readonly group: string;
   readonly version: 'v1';
@@ -20,6 +19,46 @@ export interface Review {
 
 const AUTHORIZATION = 'authorization.k8s.io';
 
+/** What a review has around its question. OpenAPI does not describe reviews. */
+function review(group: string, name: string, spec?: StructSchema): StructSchema {
+  return struct(group, name, {
+    ...optional('string', 'apiVersion', 'kind'),
+    ...optional('opaque', 'metadata', 'status'),
+    ...(spec && { spec: { type: spec, description: '', zero: 'fill', isRequired: true } }),
+  });
+}
+
+function struct(group: string, name: string, fields: StructSchema['fields']): StructSchema {
+  return { kind: 'struct', name, model: `io.k8s.api.${group}.v1.${name}`, description: '', fields };
+}
+
+function optional(kind: 'string' | 'opaque', ...names: readonly string[]): Record<string, FieldSchema> {
+  const field: FieldSchema = { type: { kind }, description: '', zero: 'omit' };
+  return Object.fromEntries(names.map((name) => [name, field]));
+}
+
+function pointer(type: StructSchema): FieldSchema {
+  return { type, description: '', zero: 'keep' };
+}
+
+/** SelfSubjectAccessReview: may I do this? */
+export const accessReviewSchema: StructSchema = review(
+  'authorization',
+  'SelfSubjectAccessReview',
+  struct('authorization', 'SelfSubjectAccessReviewSpec', {
+    resourceAttributes: pointer(
+      struct(
+        'authorization',
+        'ResourceAttributes',
+        optional('string', 'namespace', 'verb', 'group', 'version', 'resource', 'subresource', 'name'),
+      ),
+    ),
+    nonResourceAttributes: pointer(
+      struct('authorization', 'NonResourceAttributes', optional('string', 'path', 'verb')),
+    ),
+  }),
+);
+
 /** All that are answered. */
 export const reviews: readonly Review[] = [
   {
@@ -28,7 +67,7 @@ export const reviews: readonly Review[] = [
     resource: 'selfsubjectreviews',
     singular: 'selfsubjectreview',
     kind: 'SelfSubjectReview',
-    schema: selfReviewSchema,
+    schema: review('authentication', 'SelfSubjectReview'),
     answer: ({ user: { name: username, uid, groups } }) => ({
       metadata: {},
       status: { userInfo: { username, ...(uid !== undefined && { uid }), groups } },
@@ -47,38 +86,7 @@ export const reviews: readonly Review[] = [
       status: { allowed: principal.may(askedAttributes(isJsonObject(spec) ? spec : {})) },
     }),
   },
-  {
-    group: AUTHORIZATION,
-    version: 'v1',
-    resource: 'selfsubjectrulesreviews',
-    singular: 'selfsubjectrulesreview',
-    kind: 'SelfSubjectRulesReview',
-    schema: rulesReviewSchema,
-    answer: ({ rules }, { spec }) => {
-      const { namespace } = isJsonObject(spec) ? spec : {};
-      if (typeof namespace !== 'string') throw badRequest('no namespace on request');
-      return {
-        metadata: {},
-        spec: {},
-        status: {
-          resourceRules: rules.flatMap((rule) =>
-            'paths' in rule || !isIn(rule, namespace)
-              ? []
-              : [{ verbs: rule.verbs, apiGroups: rule.groups, resources: rule.resources }],
-          ),
-          nonResourceRules: rules.flatMap((rule) =>
-            'paths' in rule ? [{ verbs: rule.verbs, nonResourceURLs: rule.paths }] : [],
-          ),
-          incomplete: false,
-        },
-      };
-    },
-  },
 ];
-
-function isIn({ namespaces }: ResourceRule, namespace: string): boolean {
-  return namespaces === undefined || namespaces.includes(namespace) || namespaces.includes('*');
-}
 
 function askedAttributes({ resourceAttributes, nonResourceAttributes }: JsonObject): Attributes {
   const refused = (field: string, value: unknown, problem: string) =>

@@ -6,50 +6,42 @@ const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 /** Models by name. */
 export type Models = Map<string, JsonObject>;
 
-/** What a type is called in references. */
-export function reference(model: string): JsonObject {
-  return { $ref: `#/components/schemas/${model}` };
-}
-
 /** Adds the model of a type, and of all that it is made of. `extra` are fields of the model itself. */
 export function addModel(models: Models, schema: StructSchema, extra: JsonObject = {}): void {
   if (models.has(schema.model)) return;
   models.set(schema.model, { description: schema.description, ...modelOf(models, schema), ...extra });
 }
 
-function modelOf(models: Models, { fields, isAtomic, isStructural }: StructSchema): JsonObject {
+function modelOf(models: Models, { fields, isAtomic }: StructSchema): JsonObject {
   const required = Object.keys(fields).filter((name) => fields[name]?.isRequired);
   return {
     type: 'object',
     ...(required.length > 0 && { required }),
     properties: Object.fromEntries(
       Object.entries(fields)
-        .map(([name, field]) => [name, property(models, field, isStructural ?? false)] as const)
+        .map(([name, field]) => [name, property(models, field)] as const)
         .toSorted(([one], [other]) => (one < other ? -1 : 1)),
     ),
     ...(isAtomic && { 'x-kubernetes-map-type': 'atomic' }),
   };
 }
 
-function property(models: Models, field: FieldSchema, isStructural: boolean): JsonObject {
-  const { type, description, zero, default: fallback, maxLength } = field;
-  const shown = typeOf(models, type);
-  const whole = '$ref' in shown ? { allOf: [shown] } : shown;
-  // A plain struct is always there; any other plain field only where it is written without a value too.
-  const isDefaulted = !isStructural && (type.kind === 'struct' ? zero !== 'keep' : zero === 'fill');
+function property(
+  models: Models,
+  { type, description, default: fallback, maxLength }: FieldSchema,
+): JsonObject {
   return {
     description,
-    ...(isDefaulted && defaultOf(type)),
     ...(fallback !== undefined && { default: fallback }),
-    ...whole,
+    ...element(models, type),
     ...(maxLength !== undefined && { maxLength }),
   };
 }
 
-/** What lists and maps are made of: always there. */
+/** Beside a reference nothing else may stand. */
 function element(models: Models, type: TypeSchema): JsonObject {
   const shown = typeOf(models, type);
-  return { ...defaultOf(type), ...('$ref' in shown ? { allOf: [shown] } : shown) };
+  return '$ref' in shown ? { allOf: [shown] } : shown;
 }
 
 function typeOf(models: Models, type: TypeSchema): JsonObject {
@@ -85,6 +77,10 @@ function typeOf(models: Models, type: TypeSchema): JsonObject {
   }
 }
 
+function reference(model: string): JsonObject {
+  return { $ref: `#/components/schemas/${model}` };
+}
+
 function namedType(models: Models, name: string, model: JsonObject): JsonObject {
   models.set(`${META}.${name}`, model);
   return reference(`${META}.${name}`);
@@ -96,22 +92,6 @@ const scalarTypes: Readonly<Record<Exclude<ScalarSchema['kind'], 'time' | 'micro
   int32: { type: 'integer', format: 'int32' },
   int64: { type: 'integer', format: 'int64' },
 };
-
-function defaultOf({ kind }: TypeSchema): JsonObject {
-  switch (kind) {
-    case 'struct':
-      return { default: {} };
-    case 'string':
-      return { default: '' };
-    case 'boolean':
-      return { default: false };
-    case 'int32':
-    case 'int64':
-      return { default: 0 };
-    default:
-      return {};
-  }
-}
 
 function listExtensions({ listType, keys, patchStrategy }: ListSchema): JsonObject {
   return {

@@ -1,18 +1,15 @@
 import type { Clock } from '../../support/clock.ts';
+import { textAnswer } from '../http/answer.ts';
 import type { PathHandler } from '../http/path-handler.ts';
 import type { ResourceDefinition } from '../resources/definition.ts';
 import { servedGroups } from './api-groups.ts';
-import { groupHandlers } from './group-handlers.ts';
-import { healthHandlers } from './health-handlers.ts';
-import { openApiDocuments } from './open-api.ts';
-import { openApiHandlers } from './open-api-handlers.ts';
-import { versionHandler } from './version-handler.ts';
+import { groupHandlers, onlyGet } from './group-handlers.ts';
+import { openApiDocuments, openApiHandlers } from './open-api.ts';
 
 export interface PathHandlerParts {
   readonly resources: readonly ResourceDefinition[];
   readonly gitVersion: string;
   readonly clock: Clock;
-  readonly isReady: () => boolean;
 }
 
 /** Everything that is served under a path of its own, by that path. */
@@ -20,12 +17,11 @@ export function createPathHandlers({
   resources,
   gitVersion,
   clock,
-  isReady,
 }: PathHandlerParts): ReadonlyMap<string, PathHandler> {
   const version = versionHandler(gitVersion);
   const handlers = new Map<string, PathHandler>([
     ...groupHandlers(servedGroups(resources)),
-    ...healthHandlers(isReady),
+    ...['livez', 'readyz', 'healthz'].flatMap(healthHandlers),
     ...openApiHandlers(openApiDocuments(resources, gitVersion), clock),
     ['/version', version],
     ['/version/', version],
@@ -33,4 +29,35 @@ export function createPathHandlers({
   const paths = [...handlers.keys()].filter((path) => !path.endsWith('/')).toSorted();
   const index = { code: 200, contentType: 'application/json', body: JSON.stringify({ paths }, undefined, 2) };
   return handlers.set('/', () => index);
+}
+
+/** A server that answers is alive and ready: there is nothing else to check. */
+function healthHandlers(name: string): [path: string, handler: PathHandler][] {
+  return [
+    [
+      `/${name}`,
+      ({ target }) =>
+        textAnswer(200, target.query.has('verbose') ? `[+]ping ok\n${name} check passed\n` : 'ok'),
+    ],
+    [`/${name}/ping`, () => textAnswer(200, 'ok')],
+  ];
+}
+
+/** /version: what clients take this server for. `gitVersion` is like `v1.36.3`. */
+function versionHandler(gitVersion: string): PathHandler {
+  const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(gitVersion) ?? [];
+  const version = {
+    major,
+    minor,
+    gitVersion,
+    gitCommit: '',
+    gitTreeState: '',
+    buildDate: '1970-01-01T00:00:00Z',
+    goVersion: '',
+    compiler: '',
+    platform: '',
+  };
+  const body = JSON.stringify(version, undefined, 2);
+  const answer = { code: 200, contentType: 'application/json', body };
+  return onlyGet(() => answer, ['application/json']);
 }

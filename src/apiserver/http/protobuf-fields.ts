@@ -129,8 +129,6 @@ const numbers: Readonly<Record<string, Numbers>> = {
     name: 7,
   },
   'authorization.v1.NonResourceAttributes': { path: 1, verb: 2 },
-  'authorization.v1.SelfSubjectRulesReview': { metadata: 1, spec: 2 },
-  'authorization.v1.SelfSubjectRulesReviewSpec': { namespace: 1 },
   'authentication.v1.SelfSubjectReview': { metadata: 1 },
 };
 

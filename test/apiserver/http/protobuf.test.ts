@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { accessReviewSchema } from '../../../src/apiserver/access/review-schemas.ts';
+import { accessReviewSchema } from '../../../src/apiserver/access/reviews.ts';
 import { objectFromProtobuf } from '../../../src/apiserver/http/protobuf.ts';
 import { fieldNames } from '../../../src/apiserver/http/protobuf-fields.ts';
 import { readFields } from '../../../src/apiserver/http/protobuf-reader.ts';
