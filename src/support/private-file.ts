@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { writeWholeFile } from './whole-file.ts';
 
@@ -11,6 +11,15 @@ export function writePrivateFile(file: string, text: string): void {
   if (holds(file, text)) return;
   const unfinished = `${file}.${randomBytes(6).toString('hex')}`;
   writeWholeFile(file, unfinished, text, { mode: 0o600, flag: 'wx' });
+}
+
+/** Creates an empty file that only its owner may read; a file that exists is left as it is. */
+export function createPrivateFile(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
 }
 
 function holds(file: string, text: string): boolean {

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { writePrivateFile } from '../../src/support/private-file.ts';
+import { createPrivateFile, writePrivateFile } from '../../src/support/private-file.ts';
 
 function makeDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'private-file-'));
@@ -15,6 +15,16 @@ test('a private file is readable by its owner alone', () => {
   writePrivateFile(file, 'text');
   expect(readFileSync(file, 'utf8')).toBe('text');
   expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test('an empty private file takes the place of nothing that exists', () => {
+  const file = join(makeDirectory(), 'a');
+  createPrivateFile(file);
+  expect(statSync(file)).toMatchObject({ size: 0, mode: 0o100600 });
+  writeFileSync(file, 'text');
+  createPrivateFile(file);
+  expect(readFileSync(file, 'utf8')).toBe('text');
+  expect(() => createPrivateFile(join(file, 'b'))).toThrow('ENOTDIR');
 });
 
 test('a private file that says the same already is left alone, as on a full disk there is no room for another', () => {

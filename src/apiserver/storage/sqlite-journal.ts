@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { messageOf } from '../../support/error-message.ts';
 import { isJsonObject, parseJsonObject } from '../../support/json.ts';
-import { makePrivateDirectory } from '../../support/private-file.ts';
+import { createPrivateFile, makePrivateDirectory } from '../../support/private-file.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { type Journal, type JournalContents, JournalError } from './journal.ts';
 
@@ -28,8 +28,8 @@ const CORRUPT = 11;
 const NOT_A_DATABASE = 26;
 
 /**
- * Keeps state in a database in `directory`, which is created (readable by its owner alone) where it does not exist, and
- * which no other process can use meanwhile.
+ * Keeps state in a database in `directory`, which no other process can use meanwhile. What does not exist of the directory
+ * and its files is created, readable by its owner alone.
  *
  * @throws {JournalError} when another process uses it, when the file in it is not ours, newer than this program or
  * damaged, or when it cannot be read and written.
@@ -38,6 +38,8 @@ export function openSqliteJournal(directory: string): Journal {
   const file = join(directory, FILE_NAME);
   const { database, insert, remove, setRevision } = explaining(file, () => {
     makePrivateDirectory(directory);
+    // SQLite gives its other files, -wal and -shm, the mode of this one.
+    createPrivateFile(file);
     return openDatabase(file);
   });
 

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type Journal, JournalError } from '../../../src/apiserver/storage/journal.ts';
 import { ObjectStore } from '../../../src/apiserver/storage/object-store.ts';
 import { openSqliteJournal } from '../../../src/apiserver/storage/sqlite-journal.ts';
@@ -55,10 +55,11 @@ function tamper(sql: string): void {
   database.close();
 }
 
-function fill(): readonly StoredObject[] {
+function fill(look = () => {}): readonly StoredObject[] {
   const journal = open();
   const store = new ObjectStore({ journal });
   for (let n = 0; n < 200; n++) store.put('leases', makeObject(`lease-${n}`, { value: 'x'.repeat(500) }));
+  look();
   close(journal);
   return store.list('leases');
 }
@@ -69,6 +70,25 @@ test('a new directory is empty, and readable by its owner alone', () => {
   expect(journal.load()).toEqual({ revision: undefined, objects: [] });
   expect(statSync(nested).mode & 0o777).toBe(0o700);
   expect(new ObjectStore({ journal }).revision).toBe(1);
+});
+
+test('its files are readable by their owner alone, also where others may use the directory', () => {
+  chmodSync(directory, 0o755);
+  const before = process.umask(0o022);
+  onTestFinished(() => void process.umask(before));
+  fill(() => {
+    const names = readdirSync(directory);
+    expect(names).toContain('objects.sqlite-wal');
+    for (const name of names)
+      expect([name, statSync(join(directory, name)).mode & 0o777]).toEqual([name, 0o600]);
+  });
+});
+
+test('a file that others may read stays as it is', () => {
+  close(open());
+  chmodSync(file, 0o640);
+  open();
+  expect(statSync(file).mode & 0o777).toBe(0o640);
 });
 
 test('all there was is there again, and revisions go on, that of a deletion included', () => {
