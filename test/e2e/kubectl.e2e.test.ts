@@ -231,6 +231,19 @@ describe('kubectl on the embedded server', () => {
     expect((await onEmbedded.run(['get', 'lease', 'applied', '-n', 'going'])).stderr).toContain('NotFound');
   });
 
+  test('frees a namespace that a finalizer of its spec holds', async () => {
+    const manifest = (finalizers: string) =>
+      `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"held"},"spec":{"finalizers":${finalizers}}}`;
+    await onEmbedded.run(['create', '-f', '-'], { input: manifest('["example.com/mine"]') });
+    await onEmbedded.run(['delete', 'namespace', 'held', '--wait=false']);
+    const held = await onEmbedded.run(['get', 'namespace', 'held', '-o', 'jsonpath={.status.phase}']);
+    expect(held.stdout).toBe('Terminating');
+    const path = '/api/v1/namespaces/held/finalize';
+    const freed = await onEmbedded.run(['replace', '--raw', path, '-f', '-'], { input: manifest('[]') });
+    expect(freed).toMatchObject({ code: 0, stderr: '' });
+    expect((await onEmbedded.run(['get', 'namespace', 'held'])).stderr).toContain('NotFound');
+  });
+
   test('deletes in the foreground', async () => {
     await onEmbedded.run(['create', 'namespace', 'cascade']);
     await onEmbedded.run(['apply', '-f', '-'], { input: lease('one').replace('drill', 'cascade') });

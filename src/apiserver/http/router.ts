@@ -61,21 +61,31 @@ export function methodNotAllowed(): ApiError {
 }
 
 /** Whether objects of this resource, or all of them, can be at this path. */
-function isPlace({ namespace, parts }: ResourcePath, { isNamespaced }: ResourceDefinition): boolean {
+function isPlace(path: ResourcePath, { isNamespaced }: ResourceDefinition): boolean {
+  const { namespace, parts } = path;
   const [, name, ...beyond] = parts;
-  if (beyond.length > 0 || name === '') return false;
+  if ((beyond.length > 0 && !isFinalize(path)) || name === '') return false;
   if (!isNamespaced) return namespace === undefined;
   // One object has to be somewhere; lists may be of everywhere.
   return name === undefined || Boolean(namespace);
 }
 
+/** `/api/v1/namespaces/NAME/finalize`: the only subresource that is served. */
+function isFinalize({ group, isWatch, parts: [resource, , subresource, ...beyond] }: ResourcePath): boolean {
+  return (
+    group === '' && resource === 'namespaces' && subresource === 'finalize' && beyond.length === 0 && !isWatch
+  );
+}
+
 function verbAt(
   method: string,
-  { isWatch, namespace, parts }: ResourcePath,
+  path: ResourcePath,
   { isNamespaced }: ResourceDefinition,
   query: URLSearchParams,
 ): Verb | undefined {
+  const { isWatch, namespace, parts } = path;
   if (isWatch) return method === 'GET' ? 'watch' : undefined;
+  if (isFinalize(path)) return method === 'PUT' ? 'finalize' : undefined;
   if (parts.length > 1) return objectVerbs[method];
   if (method === 'GET') return isSet(query, 'watch') ? 'watch' : 'list';
   if (isNamespaced && !namespace) return undefined;

@@ -48,7 +48,12 @@ export function timestamp(clock: Clock): string {
 
 /** Who makes a change: the field manager that was named, or else the program that the client says it is. */
 export function changeBy(context: OperationsContext, request: ResourceRequest, fieldManager: string): Change {
-  return { manager: fieldManager || programOf(request.userAgent), time: timestamp(context.clock) };
+  const { subresource } = request.definition;
+  return {
+    manager: fieldManager || programOf(request.userAgent),
+    time: timestamp(context.clock),
+    ...(subresource && { subresource }),
+  };
 }
 
 function programOf(userAgent: string): string {

@@ -1,4 +1,5 @@
 import type { Steps } from '../../support/slices.ts';
+import { finalizedNamespaces } from '../resources/namespaces.ts';
 import type { OperationsContext } from './context.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
@@ -18,6 +19,7 @@ const operations: Readonly<Record<Verb, Operation>> = {
   watch,
   create,
   update,
+  finalize: (context, request) => update(context, { ...request, definition: finalizedNamespaces }),
   patch,
   delete: remove,
   deletecollection: removeCollection,

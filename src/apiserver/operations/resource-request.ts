@@ -5,7 +5,17 @@ import type { ApiObject } from '../schema/api-object.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import type { StreamSink } from '../watch/sink.ts';
 
-export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
+export type Verb =
+  | 'get'
+  | 'list'
+  | 'watch'
+  | 'create'
+  | 'update'
+  /** An update of `namespaces/NAME/finalize`. */
+  | 'finalize'
+  | 'patch'
+  | 'delete'
+  | 'deletecollection';
 
 /** A request for a resource: authenticated, authorized, its body read. */
 export interface ResourceRequest {

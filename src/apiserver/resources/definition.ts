@@ -27,6 +27,8 @@ export interface ResourceDefinition {
   readonly createsOnUpdate: boolean;
   /** Whether PUT without a resourceVersion is taken. */
   readonly updatesUnconditionally: boolean;
+  /** What managedFields call the subresource that this is the update of. */
+  readonly subresource?: 'finalize';
   /** Top-level fields that only the server writes: nobody owns them. */
   readonly resetFields?: readonly string[];
   /** What is wrong with a name, or with a prefix that a name is to be generated from; empty: nothing. */

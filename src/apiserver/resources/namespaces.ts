@@ -10,6 +10,7 @@ import {
   type MetadataRules,
   standardFinalizerProblems,
   validateMetadata,
+  validateMetadataOf,
   validateMetadataUpdate,
   validateStandardFinalizers,
 } from './validate-metadata.ts';
@@ -112,7 +113,7 @@ export const namespaces: ResourceDefinition = {
   updatesUnconditionally: true,
   resetFields: ['status'],
   prepareForCreate: begin,
-  // A plain update changes neither: there are subresources for that.
+  // A plain update changes neither.
   prepareForUpdate: (namespace, { spec, status }) => labelled({ ...namespace, spec, status }),
   isHeld: isHeldBySpec,
   validate: validateNamespace,
@@ -137,6 +138,17 @@ export const namespaces: ResourceDefinition = {
         ageColumn,
       ],
     },
+  ],
+};
+
+/** Namespaces as `namespaces/NAME/finalize` updates them: their spec, too. That frees those that a finalizer of it holds. */
+export const finalizedNamespaces: ResourceDefinition = {
+  ...namespaces,
+  subresource: 'finalize',
+  prepareForUpdate: (namespace, { status }) => labelled({ ...namespace, status }),
+  validate: (namespace, old) => [
+    ...validateMetadataOf(namespace, old, rules),
+    ...validateFinalizers(namespace, (index) => `spec.finalizers[${index}]`),
   ],
 };
 
@@ -190,10 +202,13 @@ function validateNamespace(namespace: ApiObject, old?: ApiObject): readonly Fiel
   ];
 }
 
-function validateFinalizers(namespace: ApiObject): readonly FieldError[] {
-  return textsIn(structIn(namespace, 'spec'), 'finalizers').flatMap((finalizer) =>
+function validateFinalizers(
+  namespace: ApiObject,
+  fieldAt: (index: number) => string = () => 'spec.finalizers',
+): readonly FieldError[] {
+  return textsIn(structIn(namespace, 'spec'), 'finalizers').flatMap((finalizer, index) =>
     [...labelKeyProblems(finalizer), ...standardFinalizerProblems(finalizer)].map((problem) =>
-      invalid('spec.finalizers', finalizer, problem),
+      invalid(fieldAt(index), finalizer, problem),
     ),
   );
 }

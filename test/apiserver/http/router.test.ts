@@ -42,6 +42,7 @@ describe('a router', () => {
     { line: 'GET /api/v1/namespaces', want: ['list', undefined, undefined] },
     { line: 'POST /api/v1/namespaces', want: ['create', undefined, undefined] },
     { line: 'GET /api/v1/namespaces/default', want: ['get', undefined, 'default'] },
+    { line: 'PUT /api/v1/namespaces/default/finalize', want: ['finalize', undefined, 'default'] },
     { line: 'GET /api/v1/namespaces/default/events', want: ['list', 'default', undefined] },
   ])('takes $line to $want', ({ line, want }) => {
     const { verb, namespace, name } = routed(line).route;
@@ -68,6 +69,9 @@ describe('a router', () => {
     `GET ${root}/watch/namespaces/default/leases/a/b`,
     'GET /api/v1/namespaces/default/namespaces/x',
     'GET /api/v1/namespaces/default/status',
+    'PUT /api/v1/namespaces/default/finalize/x',
+    'GET /api/v1/watch/namespaces/default/finalize',
+    `PUT ${root}/namespaces/default/finalize`,
   ])('finds nothing at %s', (line) => {
     expect(refusal(line).status).toMatchObject({
       code: 404,
@@ -83,6 +87,7 @@ describe('a router', () => {
     `DELETE ${root}/namespaces//leases`,
     `PUT ${inDefault}`,
     `PATCH ${inDefault}`,
+    'GET /api/v1/namespaces/default/finalize',
     `HEAD ${inDefault}`,
     `OPTIONS ${inDefault}`,
     `POST ${inDefault}/a`,

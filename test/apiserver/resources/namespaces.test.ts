@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { namespaces } from '../../../src/apiserver/resources/namespaces.ts';
+import { finalizedNamespaces, namespaces } from '../../../src/apiserver/resources/namespaces.ts';
 import type { JsonObject } from '../../../src/support/json.ts';
 import { linesOf, makeObject, versionOf } from './make.ts';
 
@@ -42,6 +42,15 @@ test('an update changes neither spec nor status, nor takes away the label', () =
   expect(namespaces.prepareForUpdate(next, old)).toEqual({
     ...old,
     metadata: { name: 'x', labels: { a: 'b', 'kubernetes.io/metadata.name': 'x' } },
+  });
+});
+
+test('an update of its finalize subresource changes the spec, and not the status', () => {
+  const old = namespaces.prepareForCreate(make({ spec: { finalizers: ['a/b'] } }));
+  const next = v1.toHub(make({ spec: { finalizers: ['a/b'] }, status: { phase: 'x' } }));
+  expect(finalizedNamespaces.prepareForUpdate(next, old)).toMatchObject({
+    spec: { finalizers: ['a/b'] },
+    status: { phase: 'Active' },
   });
 });
 

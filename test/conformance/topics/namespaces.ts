@@ -16,7 +16,14 @@ import {
 } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 import { atMostLabelLength, dnsLabelCharacters, nameCharacters } from '../wording.ts';
-import { type Collection, collectionOf, mediaTypes, uniqueName, type Workspace } from '../workspace.ts';
+import {
+  type Collection,
+  collectionOf,
+  expectGone,
+  mediaTypes,
+  uniqueName,
+  type Workspace,
+} from '../workspace.ts';
 
 const namespaceKind = { group: '', kind: 'Namespace' };
 const nameLabel = 'kubernetes.io/metadata.name';
@@ -226,6 +233,44 @@ export function describeNamespaces({ test, minor }: Suite): void {
     });
     expect((await leases.mergePatch('held', { metadata: { finalizers: null } })).code).toBe(200);
     expect((await leases.delete('held')).code).toBe(200);
+  });
+
+  test('are freed by the subresource finalize of what holds them', async (workspace) => {
+    const namespaces = namespacesOf(workspace);
+    const name = uniqueName('finalized');
+    const path = `/api/v1/namespaces/${name}/finalize`;
+    const made = await namespaces.make({ metadata: { name }, spec: { finalizers: ['a/b'] } });
+    expect(made['spec']).toEqual({ finalizers: ['a/b', 'kubernetes'] });
+    const finalize = (finalizers: readonly string[]) =>
+      workspace.request('PUT', path, {
+        body: { ...made, metadata: { name }, spec: { finalizers }, status: { phase: 'x' } },
+      });
+    const neither = 'name is neither a standard finalizer name nor is it fully qualified';
+    expectAnswer(
+      await finalize(['a/b', 'x']),
+      422,
+      invalidObject(namespaceKind, name, [invalid('spec.finalizers[1]', '"x"', neither)]),
+    );
+    const ownSpec = updated('conformance', { 'f:spec': { 'f:finalizers': {} } }, 'v1');
+    const managedFields = [
+      updated('conformance', ownedNameLabel, 'v1'),
+      { ...ownSpec, subresource: 'finalize' },
+    ];
+    expectAnswer(await finalize(['a/b']), 200, {
+      ...namespaceBody(name, { managedFields }),
+      spec: { finalizers: ['a/b'] },
+    });
+    expect((await namespaces.delete(name)).code).toBe(200);
+    expect((await namespaces.get(name)).json['spec']).toEqual({ finalizers: ['a/b'] });
+    expectAnswer(await workspace.request('GET', path), 405, methodNotAllowed);
+    expectAnswer(
+      await workspace.request('PATCH', path, { body: {}, contentType: mediaTypes.mergePatch }),
+      405,
+      methodNotAllowed,
+    );
+    expect((await finalize([])).code).toBe(200);
+    await expectGone(namespaces, name, notFound(namespaceResource, name));
+    expectAnswer(await finalize([]), 404, notFound(namespaceResource, name));
   });
 
   for (const [propagationPolicy, finalizers] of [
