@@ -6,7 +6,7 @@ import { emptied, isHeldBySpec } from './resources/namespaces.ts';
 import type { ApiObject } from './schema/api-object.ts';
 import type { History } from './storage/history.ts';
 import type { ObjectStore } from './storage/object-store.ts';
-import type { StoreEvent } from './storage/stored-object.ts';
+import type { StoreEvent } from './storage/stored-objects.ts';
 
 /**
  * What a kube-controller-manager and etcd's leases do for these resources in a whole cluster: namespaces that are deleted

@@ -6,7 +6,7 @@ import type { ResourceDefinition, VersionDefinition } from '../resources/definit
 import type { ApiObject } from '../schema/api-object.ts';
 import { isPrintable } from '../schema/go-text.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
+import type { StoredObject } from '../storage/stored-objects.ts';
 import type { ResourceRequest } from './resource-request.ts';
 
 /** What the operations work on. */

@@ -1,6 +1,6 @@
 import { forbiddenRequest } from '../errors/api-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
+import type { StoredObject } from '../storage/stored-objects.ts';
 import { type OperationsContext, resourceOf, timestamp, withMetadata } from './context.ts';
 import { type DeleteOptions, finalizersFor } from './delete-options.ts';
 import type { ResourceRequest } from './resource-request.ts';

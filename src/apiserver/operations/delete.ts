@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../support/json.ts';
 import { ApiError, conflict, notFound } from '../errors/api-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
+import type { StoredObject } from '../storage/stored-objects.ts';
 import {
   liveObject,
   type OperationsContext,

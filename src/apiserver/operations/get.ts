@@ -1,5 +1,5 @@
 import { notFound } from '../errors/api-error.ts';
-import { revisionTooLarge } from '../storage/revision-error.ts';
+import { revisionTooLarge } from '../storage/history.ts';
 import { liveObject, type OperationsContext, resourceOf } from './context.ts';
 import type { ObjectReply, ResourceRequest } from './resource-request.ts';
 import { parseReadVersion } from './resource-version.ts';

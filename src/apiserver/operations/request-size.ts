@@ -1,4 +1,4 @@
-import type { StoredObject } from '../storage/stored-object.ts';
+import type { StoredObject } from '../storage/stored-objects.ts';
 import type { ResourceRequest } from './resource-request.ts';
 
 /** JSON of this size is done with in some milliseconds, YAML of this size too: it takes a hundred times as long. */

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../support/json.ts';
 import type { User } from '../access/user.ts';
 import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
+import type { StoredObject } from '../storage/stored-objects.ts';
 import type { StreamSink } from '../watch/sink.ts';
 
 export type Verb =

@@ -1,5 +1,5 @@
 import type { ApiObject } from '../schema/api-object.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
+import type { StoredObject } from '../storage/stored-objects.ts';
 import type { OperationsContext } from './context.ts';
 import type { ObjectReply, ResourceRequest } from './resource-request.ts';
 import { storeNew, withoutVersion } from './store-new.ts';

@@ -3,7 +3,7 @@ import { conflict, invalidObject } from '../errors/api-error.ts';
 import { invalid } from '../errors/field-error.ts';
 import { validateObject } from '../resources/validate-object.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../schema/api-object.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
+import type { StoredObject } from '../storage/stored-objects.ts';
 import { admitToNamespace } from './admission.ts';
 import { type OperationsContext, resourceOf, storedKindOf, withMetadata } from './context.ts';
 import type { ResourceRequest } from './resource-request.ts';

@@ -1,7 +1,7 @@
 import { badRequest, conflict, notFound } from '../errors/api-error.ts';
 import { recordUpdate } from '../ownership/record-update.ts';
 import type { ApiObject } from '../schema/api-object.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
+import type { StoredObject } from '../storage/stored-objects.ts';
 import { changeBy, liveObject, type OperationsContext, resourceOf, settled, versionsOf } from './context.ts';
 import { decodeBody } from './object-body.ts';
 import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';

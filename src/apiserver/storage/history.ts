@@ -1,4 +1,5 @@
-import type { StoreEvent } from './stored-object.ts';
+import { ApiError } from '../errors/api-error.ts';
+import type { StoredObject, StoreEvent } from './stored-objects.ts';
 
 /** How much of the past is kept. */
 export interface HistoryLimits {
@@ -78,4 +79,36 @@ export class History {
 
 function charactersOf({ stored, previous }: StoreEvent): number {
   return stored.characters + (previous?.characters ?? 0);
+}
+
+/** What changed from `position` on, as it was before: an object's first event from there on tells that. */
+export function statesBefore(
+  history: History,
+  position: number,
+): ReadonlyMap<string, StoredObject | undefined> {
+  const before = new Map<string, StoredObject | undefined>();
+  for (let next = position; next < history.end; next++) {
+    const event = history.at(next);
+    if (event === undefined || event === 'expired') break;
+    if (!before.has(event.stored.key)) before.set(event.stored.key, event.previous);
+  }
+  return before;
+}
+
+/** What came after `revision` is not all known any more, but what came after `since` is. */
+export function revisionTooOld(revision: number, since: number): ApiError {
+  return new ApiError(410, 'Expired', `too old resource version: ${revision} (${since})`);
+}
+
+/** `revision` has not come about yet. */
+export function revisionTooLarge(revision: number, current: number): ApiError {
+  return new ApiError(
+    504,
+    'Timeout',
+    `Timeout: Too large resource version: ${revision}, current: ${current}`,
+    {
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+      retryAfterSeconds: 1,
+    },
+  );
 }

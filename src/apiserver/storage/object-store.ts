@@ -1,5 +1,5 @@
 import type { ApiObject, ObjectMeta } from '../schema/api-object.ts';
-import { History, type HistoryLimits } from './history.ts';
+import { History, type HistoryLimits, statesBefore } from './history.ts';
 import type { Journal, JournalContents } from './journal.ts';
 import {
   findObject,
@@ -7,10 +7,10 @@ import {
   listObjects,
   noObjects,
   type SortedObjects,
+  type StoredObject,
   withObject,
   withoutKey,
-} from './sorted-objects.ts';
-import type { StoredObject } from './stored-object.ts';
+} from './stored-objects.ts';
 
 /** How an {@link ObjectStore} is kept. */
 export interface ObjectStoreOptions {
@@ -159,43 +159,12 @@ function loaded(journal: Journal | undefined): JournalContents | undefined {
   }
 }
 
-/** The fields of metadata in the order in which the API server writes them. */
-const METADATA_ORDER: readonly (keyof ObjectMeta)[] = [
-  'name',
-  'generateName',
-  'namespace',
-  'uid',
-  'resourceVersion',
-  'generation',
-  'creationTimestamp',
-  'deletionTimestamp',
-  'deletionGracePeriodSeconds',
-  'labels',
-  'annotations',
-  'ownerReferences',
-  'finalizers',
-  'managedFields',
-];
-
 function atRevision(object: ApiObject, revision: number): StoredObject {
-  const given: ObjectMeta = { ...object.metadata, resourceVersion: String(revision) };
-  const known = METADATA_ORDER.filter((field) => field in given);
-  const metadata = { ...Object.fromEntries(known.map((field) => [field, given[field]])), ...given };
+  const metadata: ObjectMeta = { ...object.metadata, resourceVersion: String(revision) };
   const next = { ...object, metadata };
   return { key: keyOf(metadata), revision, object: next, characters: JSON.stringify(next).length };
 }
 
 function keyOf({ namespace, name }: ObjectMeta): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
-}
-
-/** What changed from `position` on, as it was before: an object's first event from there on tells that. */
-function statesBefore(history: History, position: number): ReadonlyMap<string, StoredObject | undefined> {
-  const before = new Map<string, StoredObject | undefined>();
-  for (let next = position; next < history.end; next++) {
-    const event = history.at(next);
-    if (event === undefined || event === 'expired') break;
-    if (!before.has(event.stored.key)) before.set(event.stored.key, event.previous);
-  }
-  return before;
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../support/json.ts';
 import type { Status } from '../errors/api-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';
-import type { StoredObject, StoreEvent } from '../storage/stored-object.ts';
+import type { StoredObject, StoreEvent } from '../storage/stored-objects.ts';
 import type { WatchEventType } from './event-type.ts';
 
 /** Writes the lines of a watch in one view (a version and a representation). */

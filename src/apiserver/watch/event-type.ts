@@ -1,5 +1,5 @@
 import type { ApiObject } from '../schema/api-object.ts';
-import type { StoreEvent } from '../storage/stored-object.ts';
+import type { StoreEvent } from '../storage/stored-objects.ts';
 
 /** What an event is to one watcher: objects come into what it selects, and go out of it. */
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED';

@@ -1,11 +1,9 @@
 import type { Clock, Instant } from '../../support/clock.ts';
 import type { ApiError } from '../errors/api-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';
-import type { History } from '../storage/history.ts';
+import { type History, revisionTooLarge, revisionTooOld } from '../storage/history.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
-import { revisionTooLarge, revisionTooOld } from '../storage/revision-error.ts';
-import { eachObject } from '../storage/sorted-objects.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
+import { eachObject, type StoredObject } from '../storage/stored-objects.ts';
 import { type EventEncoder, encodeError } from './event-encoder.ts';
 import { watchEventType } from './event-type.ts';
 import type { StreamSink } from './sink.ts';

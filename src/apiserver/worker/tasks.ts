@@ -2,7 +2,7 @@ import type { JsonObject } from '../../support/json.ts';
 import type { User } from '../access/user.ts';
 import type { Status } from '../errors/api-error.ts';
 import type { Verb } from '../operations/resource-request.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
+import type { StoredObject } from '../storage/stored-objects.ts';
 import type { ObjectText } from './object-text.ts';
 
 /** Work that takes too long to be done where requests are answered; plain data, as it goes to another thread. */

@@ -1,7 +1,7 @@
 // Writes to the directory that it is given, and acknowledges each write on stdout once it is kept, until it is killed.
 import { writeSync } from 'node:fs';
+import { openSqliteJournal } from '../../../src/apiserver/storage/journal.ts';
 import { ObjectStore } from '../../../src/apiserver/storage/object-store.ts';
-import { openSqliteJournal } from '../../../src/apiserver/storage/sqlite-journal.ts';
 import { makeObject } from './make-object.ts';
 
 const store = new ObjectStore({ journal: openSqliteJournal(process.argv[2] ?? '') });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { History } from '../../../src/apiserver/storage/history.ts';
-import type { StoreEvent } from '../../../src/apiserver/storage/stored-object.ts';
+import type { StoreEvent } from '../../../src/apiserver/storage/stored-objects.ts';
 import { makeObject } from './make-object.ts';
 
 function makeEvent(revision: number, characters = 100): StoreEvent {

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
 import { type Journal, JournalError } from '../../../src/apiserver/storage/journal.ts';
 import { ObjectStore } from '../../../src/apiserver/storage/object-store.ts';
-import type { StoredObject } from '../../../src/apiserver/storage/stored-object.ts';
+import type { StoredObject } from '../../../src/apiserver/storage/stored-objects.ts';
 import { makeObject } from './make-object.ts';
 
 function keys(list: readonly StoredObject[] | undefined): readonly string[] | undefined {
@@ -18,17 +17,6 @@ test('the first write has revision 2, and an object carries its own as resourceV
   expect(stored.object.metadata).toEqual({ name: 'a', namespace: 'n', resourceVersion: '2' });
   expect(store.get('leases', 'n/a')).toBe(stored);
   expect(store.revision).toBe(2);
-});
-
-test('metadata stands in the order in which the API server writes it, with all that was given', () => {
-  const store = new ObjectStore();
-  const metadata = { other: 1, finalizers: [], labels: {}, uid: 'u', namespace: 'n', name: 'a' };
-  const put = (object: ApiObject) => store.put('leases', object).object;
-  const order = ['name', 'namespace', 'uid', 'resourceVersion', 'labels', 'finalizers', 'other'];
-  const created = put({ ...makeObject('a'), metadata });
-  expect(Object.keys(created.metadata)).toEqual(order);
-  expect(created.metadata).toEqual({ ...metadata, resourceVersion: '2' });
-  expect(Object.keys(put(created).metadata)).toEqual(order);
 });
 
 test('objects of different kinds share the revisions and nothing else', () => {

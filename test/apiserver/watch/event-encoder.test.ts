@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { revisionTooOld } from '../../../src/apiserver/storage/revision-error.ts';
-import type { StoredObject, StoreEvent } from '../../../src/apiserver/storage/stored-object.ts';
+import { revisionTooOld } from '../../../src/apiserver/storage/history.ts';
+import type { StoredObject, StoreEvent } from '../../../src/apiserver/storage/stored-objects.ts';
 import { createEventEncoder, encodeError, SharedLines } from '../../../src/apiserver/watch/event-encoder.ts';
 import { makeObject } from '../storage/make-object.ts';
 

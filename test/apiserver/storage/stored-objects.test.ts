@@ -5,10 +5,10 @@ import {
   findObject,
   listObjects,
   noObjects,
+  type StoredObject,
   withObject,
   withoutKey,
-} from '../../../src/apiserver/storage/sorted-objects.ts';
-import type { StoredObject } from '../../../src/apiserver/storage/stored-object.ts';
+} from '../../../src/apiserver/storage/stored-objects.ts';
 import { makeObject } from './make-object.ts';
 
 function makeStored(key: string, revision: number): StoredObject {

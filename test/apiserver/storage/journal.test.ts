@@ -6,10 +6,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { type Journal, JournalError } from '../../../src/apiserver/storage/journal.ts';
+import { type Journal, JournalError, openSqliteJournal } from '../../../src/apiserver/storage/journal.ts';
 import { ObjectStore } from '../../../src/apiserver/storage/object-store.ts';
-import { openSqliteJournal } from '../../../src/apiserver/storage/sqlite-journal.ts';
-import type { StoredObject } from '../../../src/apiserver/storage/stored-object.ts';
+import type { StoredObject } from '../../../src/apiserver/storage/stored-objects.ts';
 import { makeObject } from './make-object.ts';
 
 let directory: string;
