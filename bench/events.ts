@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { generateCertificate } from '../src/apiserver/access/certificates.ts';
-import { kubeconfigText } from '../src/apiserver/access/kubeconfig-text.ts';
+import { kubeconfigText } from '../src/apiserver/access/client-credentials.ts';
 import { systemClock } from '../src/support/system-clock.ts';
 import { startCommanded } from '../test/e2e/figures/commanded-process.ts';
 import type { Command, Scale } from './events-objects.ts';

@@ -9,7 +9,7 @@ import {
   needsRenewal,
   type ServingCertificate,
 } from '../apiserver/access/certificates.ts';
-import { generateToken, parseTokenFile } from '../apiserver/access/token-file.ts';
+import { generateToken, parseTokenFile } from '../apiserver/access/client-credentials.ts';
 import type { ServeSettings } from '../settings/serve-settings.ts';
 import type { Clock } from '../support/clock.ts';
 import { makePrivateDirectory, writePrivateFile } from '../support/private-file.ts';

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TokenGrant } from '../apiserver/access/access.ts';
-import { kubeconfigText } from '../apiserver/access/kubeconfig-text.ts';
+import { kubeconfigText } from '../apiserver/access/client-credentials.ts';
 import { type ApiServer, startApiServer } from '../apiserver/api-server.ts';
 import type { ServeSettings } from '../settings/serve-settings.ts';
 import { hostAndPort } from '../support/address.ts';

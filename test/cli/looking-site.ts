@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import type { ReadStream, WriteStream } from 'node:tty';
 import { generateCertificate } from '../../src/apiserver/access/certificates.ts';
-import { kubeconfigText } from '../../src/apiserver/access/kubeconfig-text.ts';
+import { kubeconfigText } from '../../src/apiserver/access/client-credentials.ts';
 import { type ApiServerOptions, startApiServer } from '../../src/apiserver/api-server.ts';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
 import { runSettings } from '../../src/settings/run-settings.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
 import { generateCertificate } from '../../src/apiserver/access/certificates.ts';
-import { kubeconfigText } from '../../src/apiserver/access/kubeconfig-text.ts';
+import { kubeconfigText } from '../../src/apiserver/access/client-credentials.ts';
 import { type ApiServer, type RequestLine, startApiServer } from '../../src/apiserver/api-server.ts';
 import type { ServedCandidates } from '../../src/coordination/candidate-sources.ts';
 import { systemClock } from '../../src/support/system-clock.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { parseAllDocuments } from 'yaml';
-import type { ResourceRule } from '../../src/apiserver/access/access-rule.ts';
+import type { ResourceRule } from '../../src/apiserver/access/access.ts';
 
 interface KubernetesRole {
   readonly metadata: { readonly namespace?: string };

@@ -1,7 +1,16 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { createPrivateKey, KeyObject, randomBytes, type webcrypto, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
+import { BitString, Integer, OctetString, Utf8String } from 'asn1js';
+import {
+  AttributeTypeAndValue,
+  BasicConstraints,
+  Certificate,
+  Extension,
+  ExtKeyUsage,
+  GeneralName,
+  GeneralNames,
+} from 'pkijs';
 import type { Clock } from '../../support/clock.ts';
-import { issueCertificate, newKeys, type SubjectName, type Validity } from './issue-certificate.ts';
 
 /** What a server shows its clients. All of it is PEM. */
 export interface ServingCertificate {
@@ -23,6 +32,19 @@ const BACKDATED_MS = 3_600_000;
 const AUTHORITY = 'coordination-api-server-ca';
 const SERVER = 'coordination-api-server';
 const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
+
+const COMMON_NAME = '2.5.4.3';
+const SUBJECT_ALTERNATIVE_NAME = '2.5.29.17';
+const BASIC_CONSTRAINTS = '2.5.29.19';
+const KEY_USAGE = '2.5.29.15';
+const EXTENDED_KEY_USAGE = '2.5.29.37';
+const SERVER_AUTHENTICATION = '1.3.6.1.5.5.7.3.1';
+/** Bits of KeyUsage, the first one highest. */
+const DIGITAL_SIGNATURE = 0x80;
+const CERTIFICATE_SIGNING = 0x04;
+const DNS_NAME = 2;
+const IP_ADDRESS = 7;
+
 /**
  * Generates an authority and a certificate of it for this machine's own names and `hosts`, good for a year. The
  * authority's key is forgotten: it vouches for nothing else.
@@ -48,12 +70,8 @@ export async function generateCertificate(
       names: namesFor(hosts),
     }),
   ]);
-  const key = createPrivateKey({
-    key: Buffer.from(await crypto.subtle.exportKey('pkcs8', keys.privateKey)),
-    format: 'der',
-    type: 'pkcs8',
-  });
-  return { ca, cert, key: key.export({ type: 'pkcs8', format: 'pem' }).toString() };
+  const key = KeyObject.from(keys.privateKey).export({ type: 'pkcs8', format: 'pem' });
+  return { ca, cert, key: key.toString() };
 }
 
 /** Whether a generated certificate that was kept should be replaced: it ends soon, or does not cover one of `hosts`. */
@@ -105,4 +123,106 @@ function readKey(pem: string): KeyObject {
 function namesFor(hosts: readonly string[]): readonly SubjectName[] {
   const names = new Set([...LOOPBACK, ...hosts].filter((host) => host !== '0.0.0.0' && host !== '::'));
   return [...names].map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value }));
+}
+
+/** A name that a server is reached by. */
+interface SubjectName {
+  readonly type: 'dns' | 'ip';
+  readonly value: string;
+}
+
+interface Validity {
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+}
+
+interface CertificateParts {
+  readonly subject: string;
+  readonly publicKey: webcrypto.CryptoKey;
+  /** Who vouches for it: itself, for an authority. */
+  readonly issuer: { readonly name: string; readonly key: webcrypto.CryptoKey };
+  readonly validity: Validity;
+  /** What a server is reached by; absent for an authority. */
+  readonly names?: readonly SubjectName[];
+}
+
+/** A new key pair: ECDSA on P-256. */
+function newKeys(): Promise<webcrypto.CryptoKeyPair> {
+  return crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
+}
+
+/** Issues a certificate, in PEM: for a server where it has names, else for an authority. */
+async function issueCertificate(parts: CertificateParts): Promise<string> {
+  const { subject, publicKey, issuer, validity, names } = parts;
+  const certificate = new Certificate();
+  certificate.version = 2;
+  // The first bit decides over the sign, which has to be positive.
+  const serial = randomBytes(16);
+  serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;
+  certificate.serialNumber = new Integer({ valueHex: arrayBuffer(serial) });
+  certificate.issuer.typesAndValues.push(commonName(issuer.name));
+  certificate.subject.typesAndValues.push(commonName(subject));
+  certificate.notBefore.value = validity.notBefore;
+  certificate.notAfter.value = validity.notAfter;
+  certificate.extensions = names ? serverExtensions(names) : authorityExtensions();
+  await certificate.subjectPublicKeyInfo.importKey(publicKey);
+  await certificate.sign(issuer.key, 'SHA-256');
+  const base64 = Buffer.from(certificate.toSchema(true).toBER()).toString('base64');
+  return `-----BEGIN CERTIFICATE-----\n${base64.replace(/.{64}(?=.)/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
+}
+
+function authorityExtensions(): Extension[] {
+  return [
+    extension(BASIC_CONSTRAINTS, true, new BasicConstraints({ cA: true, pathLenConstraint: 0 }).toSchema()),
+    extension(KEY_USAGE, true, keyUsage(DIGITAL_SIGNATURE | CERTIFICATE_SIGNING, 2)),
+  ];
+}
+
+function serverExtensions(names: readonly SubjectName[]): Extension[] {
+  const generalNames = names.map(({ type, value }) =>
+    type === 'dns'
+      ? new GeneralName({ type: DNS_NAME, value })
+      : new GeneralName({
+          type: IP_ADDRESS,
+          value: new OctetString({ valueHex: arrayBuffer(ipBytes(value)) }),
+        }),
+  );
+  const usages = new ExtKeyUsage({ keyPurposes: [SERVER_AUTHENTICATION] });
+  return [
+    extension(BASIC_CONSTRAINTS, true, new BasicConstraints({ cA: false }).toSchema()),
+    extension(KEY_USAGE, true, keyUsage(DIGITAL_SIGNATURE, 7)),
+    extension(EXTENDED_KEY_USAGE, false, usages.toSchema()),
+    extension(SUBJECT_ALTERNATIVE_NAME, false, new GeneralNames({ names: generalNames }).toSchema()),
+  ];
+}
+
+function keyUsage(bits: number, unusedBits: number): BitString {
+  return new BitString({ valueHex: arrayBuffer(Buffer.from([bits])), unusedBits });
+}
+
+function extension(extnID: string, critical: boolean, value: { toBER(): ArrayBuffer }): Extension {
+  return new Extension({ extnID, critical, extnValue: value.toBER() });
+}
+
+function commonName(value: string): AttributeTypeAndValue {
+  return new AttributeTypeAndValue({ type: COMMON_NAME, value: new Utf8String({ value }) });
+}
+
+/** The 4 or 16 bytes of an address that is known to be one. */
+function ipBytes(address: string): Buffer {
+  if (!address.includes(':')) return Buffer.from(address.split('.').map(Number));
+  // A URL writes an IPv4 address at its end in hexadecimal groups, too.
+  const { hostname } = new URL(`http://[${address.split('%', 1)[0]}]`);
+  const [before = [], after = []] = hostname.slice(1, -1).split('::').map(bytesOfGroups);
+  return Buffer.from([...before, ...Array<number>(16 - before.length - after.length).fill(0), ...after]);
+}
+
+function bytesOfGroups(text: string): number[] {
+  const groups = text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
+  return groups.flatMap((group) => [group >> 8, group & 0xff]);
+}
+
+/** The library wants a buffer of its own, where Node hands out parts of one. */
+function arrayBuffer(bytes: Uint8Array): ArrayBuffer {
+  return Uint8Array.from(bytes).buffer;
 }

@@ -2,8 +2,7 @@ import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { invalidObject } from '../errors/api-error.ts';
 import { invalid } from '../errors/field-error.ts';
 import type { FieldSchema, StructSchema } from '../schema/schema.ts';
-import type { Principal } from './access.ts';
-import type { Attributes } from './access-rule.ts';
+import type { Attributes, Principal } from './access.ts';
 
 /** A client's question about its own access. The client creates an object, which the server does not keep. */
 export interface Review {
@@ -68,9 +67,9 @@ export const reviews: readonly Review[] = [
     singular: 'selfsubjectreview',
     kind: 'SelfSubjectReview',
     schema: review('authentication', 'SelfSubjectReview'),
-    answer: ({ user: { name: username, uid, groups } }) => ({
+    answer: ({ user: { name: username, groups } }) => ({
       metadata: {},
-      status: { userInfo: { username, ...(uid !== undefined && { uid }), groups } },
+      status: { userInfo: { username, groups } },
     }),
   },
   {

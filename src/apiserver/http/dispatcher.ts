@@ -1,5 +1,10 @@
-import type { Access, Principal } from '../access/access.ts';
-import { forbidden, impersonationRefused, unauthorized } from '../access/refusals.ts';
+import {
+  type Access,
+  forbidden,
+  impersonationRefused,
+  type Principal,
+  unauthorized,
+} from '../access/access.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { errorAnswer, pageNotFound, type Reader, textAnswer } from './answer.ts';
 import { answered, type Exchange, type ExchangeResult, type Incoming } from './exchange.ts';

@@ -1,4 +1,4 @@
-import type { Attributes } from '../access/access-rule.ts';
+import type { Attributes } from '../access/access.ts';
 import { ApiError, forbiddenRequest, notFound } from '../errors/api-error.ts';
 import { type OperationsContext, resourceOf } from './context.ts';
 import type { ResourceRequest } from './resource-request.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../support/json.ts';
-import type { User } from '../access/user.ts';
+import type { User } from '../access/access.ts';
 import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import type { StoredObject } from '../storage/stored-objects.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { forbidden } from '../access/refusals.ts';
+import { forbidden } from '../access/access.ts';
 import { ApiError, alreadyExists, badRequest, invalidObject } from '../errors/api-error.ts';
 import { validateObject } from '../resources/validate-object.ts';
 import type { ApiObject } from '../schema/api-object.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../support/json.ts';
-import type { User } from '../access/user.ts';
+import type { User } from '../access/access.ts';
 import type { Status } from '../errors/api-error.ts';
 import type { Verb } from '../operations/resource-request.ts';
 import type { StoredObject } from '../storage/stored-objects.ts';

@@ -3,9 +3,10 @@ import {
   type AccessRule,
   type Attributes,
   createAccess,
+  forbidden,
   type Principal,
+  unauthorized,
 } from '../../../src/apiserver/access/access.ts';
-import { forbidden, unauthorized } from '../../../src/apiserver/access/refusals.ts';
 
 const rules: readonly AccessRule[] = [
   {
@@ -19,7 +20,7 @@ const rules: readonly AccessRule[] = [
 ];
 const access = createAccess([
   { token: 'a', user: { name: 'admin', groups: ['system:masters'] }, rules: 'admin' },
-  { token: 'r', user: { name: 'reader', uid: 'u', groups: [] }, rules: 'read-only' },
+  { token: 'r', user: { name: 'reader', groups: [] }, rules: 'read-only' },
   { token: 'd', user: { name: 'dev', groups: ['devs'] }, rules },
 ]);
 
@@ -49,7 +50,6 @@ describe('authentication', () => {
     expect(principal('Bearer a').user.groups).toEqual(['system:masters', 'system:authenticated']);
     expect(principal('Bearer r').user).toEqual({
       name: 'reader',
-      uid: 'u',
       groups: ['system:authenticated'],
     });
     expect(principal().user.groups).toEqual(['system:unauthenticated']);

@@ -12,7 +12,7 @@ const START = Date.UTC(2026, 0, 1);
 const clock = new VirtualClock({ wallStartMs: START });
 const at = (days: number) => new VirtualClock({ wallStartMs: START + days * DAY_MS });
 const generated = await generateCertificate(
-  ['10.0.0.7', 'fe80::1:0:2', 'coordination.example', '0.0.0.0'],
+  ['10.0.0.7', 'fe80::1:0:2', '::ffff:10.0.0.9', 'coordination.example', '0.0.0.0'],
   clock,
 );
 const other = await generateCertificate([], clock);
@@ -28,9 +28,12 @@ describe('a generated certificate', () => {
     expect(() => checkCertificate(generated, clock)).not.toThrow();
   });
 
-  test.each(['127.0.0.1', '::1', '10.0.0.7', 'fe80::1:0:2'])('is good for the address %s', (address) => {
-    expect(certificate.checkIP(address)).toBe(address);
-  });
+  test.each(['127.0.0.1', '::1', '10.0.0.7', 'fe80::1:0:2', '::ffff:10.0.0.9'])(
+    'is good for the address %s',
+    (address) => {
+      expect(certificate.checkIP(address)).toBe(address);
+    },
+  );
 
   test.each(['localhost', 'coordination.example'])('is good for the host %s', (host) => {
     expect(certificate.checkHost(host)).toBe(host);

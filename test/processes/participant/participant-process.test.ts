@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { kubeconfigText } from '../../../src/apiserver/access/kubeconfig-text.ts';
+import { kubeconfigText } from '../../../src/apiserver/access/client-credentials.ts';
 import { CUSTOM_API_VERSION } from '../../../src/coordination/candidate-sources.ts';
 import { runParticipant } from '../../../src/processes/participant/participant-process.ts';
 import { type ParticipateSettings, participateSettings } from '../../../src/settings/participate-settings.ts';

@@ -1,5 +1,10 @@
+import { KubeConfig } from '@kubernetes/client-node';
 import { describe, expect, test } from 'vitest';
-import { generateToken, parseTokenFile } from '../../../src/apiserver/access/token-file.ts';
+import {
+  generateToken,
+  kubeconfigText,
+  parseTokenFile,
+} from '../../../src/apiserver/access/client-credentials.ts';
 
 describe('parseTokenFile', () => {
   test('reads YAML', () => {
@@ -97,4 +102,19 @@ describe('parseTokenFile', () => {
 test('a generated token holds all of its random bytes and fits into a header', () => {
   const token = generateToken(Uint8Array.from({ length: 32 }, (_, index) => 255 - index));
   expect(token).toMatch(/^[-_A-Za-z0-9]{43}$/);
+});
+
+test.each([
+  { ca: undefined },
+  { ca: `-----BEGIN CERTIFICATE-----\n${'x'.repeat(500)}\n-----END CERTIFICATE-----\n` },
+])('a kubeconfig tells clients where to go, whom to trust and who they are', ({ ca }) => {
+  const config = new KubeConfig();
+  config.loadFromString(
+    kubeconfigText({ server: 'https://127.0.0.1:6443', token: 'secret', ...(ca !== undefined && { ca }) }),
+  );
+  expect(config.getCurrentCluster()).toMatchObject({
+    server: 'https://127.0.0.1:6443',
+    caData: ca === undefined ? undefined : Buffer.from(ca).toString('base64'),
+  });
+  expect(config.getCurrentUser()?.token).toBe('secret');
 });
