@@ -2,8 +2,7 @@ import type { Clock } from '../../support/clock.ts';
 import { textAnswer } from '../http/answer.ts';
 import type { PathHandler } from '../http/path-handler.ts';
 import type { ResourceDefinition } from '../resources/definition.ts';
-import { servedGroups } from './api-groups.ts';
-import { groupHandlers, onlyGet } from './group-handlers.ts';
+import { groupHandlers, onlyGet } from './groups.ts';
 import { openApiDocuments, openApiHandlers } from './open-api.ts';
 
 export interface PathHandlerParts {
@@ -20,7 +19,7 @@ export function createPathHandlers({
 }: PathHandlerParts): ReadonlyMap<string, PathHandler> {
   const version = versionHandler(gitVersion);
   const handlers = new Map<string, PathHandler>([
-    ...groupHandlers(servedGroups(resources)),
+    ...groupHandlers(resources),
     ...['livez', 'readyz', 'healthz'].flatMap(healthHandlers),
     ...openApiHandlers(openApiDocuments(resources, gitVersion), clock),
     ['/version', version],

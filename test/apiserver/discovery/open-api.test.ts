@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openApiDocuments } from '../../../src/apiserver/discovery/open-api.ts';
-import { addModel, type Models } from '../../../src/apiserver/discovery/open-api-schemas.ts';
+import { addModel, type Models, openApiDocuments } from '../../../src/apiserver/discovery/open-api.ts';
 import { createResources } from '../../../src/apiserver/resources/registry.ts';
 import type { StructSchema } from '../../../src/apiserver/schema/schema.ts';
 import { servedCandidates } from '../../../src/coordination/candidate-sources.ts';
