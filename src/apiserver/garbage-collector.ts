@@ -4,8 +4,7 @@ import type { Steps } from '../support/slices.ts';
 import { withMetadata } from './operations/context.ts';
 import { removeStored } from './operations/delete.ts';
 import { FOREGROUND, ORPHAN } from './operations/delete-options.ts';
-import { apiVersionOf } from './resources/api-version.ts';
-import type { ResourceDefinition } from './resources/definition.ts';
+import { apiVersionOf, type ResourceDefinition } from './resources/definition.ts';
 import type { ApiObject } from './schema/api-object.ts';
 import type { ObjectStore } from './storage/object-store.ts';
 

@@ -6,7 +6,7 @@ import { goText } from '../patch/go-notation.ts';
 import { applyJsonPatch, unknownOperationFields } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
-import { apiVersionOf } from '../resources/api-version.ts';
+import { apiVersionOf } from '../resources/definition.ts';
 import { decodeObject } from '../schema/decode.ts';
 import { duplicateFields } from '../schema/duplicate-fields.ts';
 import { goQuote } from '../schema/go-text.ts';

@@ -1,8 +1,8 @@
 import { compare } from 'semver';
 import type { JsonObject } from '../../support/json.ts';
 import { type FieldError, invalid } from '../errors/field-error.ts';
+import { OLDEST_EMULATION_VERSION } from './leases.ts';
 import { textIn } from './object-fields.ts';
-import { OLDEST_EMULATION_VERSION } from './strategy.ts';
 
 const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 const SUBDOMAIN = `${LABEL}([.]${LABEL})*`;

@@ -1,6 +1,6 @@
 import { metadataField, text } from '../schema/object-meta.ts';
 import type { StructSchema } from '../schema/schema.ts';
-import { OLDEST_EMULATION_VERSION } from './strategy.ts';
+import { OLDEST_EMULATION_VERSION } from './leases.ts';
 
 const MODEL = 'dev.coordinated-leader-election.v1alpha1';
 

@@ -2,15 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { CUSTOM_API_VERSION } from '../../coordination/candidate-sources.ts';
 import { type FieldError, invalid } from '../errors/field-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';
-import { ageColumn } from './age.ts';
 import { customCandidateProblems } from './custom-candidate-rules.ts';
 import { customCandidateSchema } from './custom-candidate-schema.ts';
-import type { ColumnDefinition, ResourceDefinition } from './definition.ts';
+import { ageColumn, type ColumnDefinition, type ResourceDefinition } from './definition.ts';
 import { candidateNames } from './lease-candidates.ts';
 import { dnsSubdomainName } from './names.ts';
 import { selectableMetadata, settled, structIn, textIn } from './object-fields.ts';
 import { validateStructure, withRules } from './structural-validation.ts';
-import { type MetadataRules, validateMetadataOf } from './validate-metadata.ts';
+import { type MetadataRules, validateMetadataOf } from './validation.ts';
 
 const [GROUP = '', VERSION = ''] = CUSTOM_API_VERSION.split('/');
 

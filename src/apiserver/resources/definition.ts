@@ -1,6 +1,8 @@
+import { humanDuration } from '../../support/human-duration.ts';
 import type { FieldError } from '../errors/field-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';
-import type { StructSchema } from '../schema/schema.ts';
+import type { FieldSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
+import { parseTime } from '../schema/time-text.ts';
 import type { NameRule } from './names.ts';
 
 /** A resource of the API: what is the same for all its versions. */
@@ -39,7 +41,7 @@ export interface ResourceDefinition {
   readonly prepareForUpdate: (object: ApiObject, old: ApiObject) => ApiObject;
   /** Whether something beside metadata.finalizers holds up the deletion of an object. Takes the hub form. */
   readonly isHeld?: (object: ApiObject) => boolean;
-  /** What this resource checks itself; see validateObject for all that is checked. `old` is given for an update. Hub form. */
+  /** What is wrong beside the metadata; see validateObject for all that is checked. `old` is given for an update. Hub form. */
   readonly validate: (object: ApiObject, old?: ApiObject) => readonly FieldError[];
 }
 
@@ -71,4 +73,62 @@ export interface ColumnDefinition {
   readonly priority: number;
   /** The cell, of an object in this version; `nowSeconds` (Unix time) for ages, which the server prints itself (`5m`, `2d3h`). */
   readonly cell: (object: ApiObject, nowSeconds: number) => string | number | null;
+}
+
+/** `v1`, `coordination.k8s.io/v1`. */
+export function apiVersionOf(
+  { group }: Pick<ResourceDefinition, 'group'>,
+  { version }: Pick<VersionDefinition, 'version'>,
+): string {
+  return group === '' ? version : `${group}/${version}`;
+}
+
+/** A struct of the API, by its OpenAPI model, which ends in the name of the Go type. */
+export function struct(
+  model: string,
+  description: string,
+  fields: StructSchema['fields'],
+  more: Pick<StructSchema, 'isAtomic'> = {},
+): StructSchema {
+  return {
+    kind: 'struct',
+    name: model.slice(model.lastIndexOf('.') + 1),
+    model,
+    description,
+    fields,
+    ...more,
+  };
+}
+
+/** A field of a struct. `zero`: what becomes of an empty value. */
+export function field(
+  type: TypeSchema,
+  zero: FieldSchema['zero'],
+  description: string,
+  more: Pick<FieldSchema, 'isRequired'> = {},
+): FieldSchema {
+  return { type, description, zero, ...more };
+}
+
+/** A column of texts. */
+export function column(
+  name: string,
+  description: string,
+  cell: ColumnDefinition['cell'],
+  priority = 0,
+): ColumnDefinition {
+  return { name, type: 'string', description, priority, cell };
+}
+
+/** The column that most tables end with. */
+export const ageColumn = column('Age', 'How long ago the object was created.', ({ metadata }, nowSeconds) =>
+  timeSince(metadata.creationTimestamp, nowSeconds),
+);
+
+/** The time since a timestamp of either kind; `nowSeconds` is Unix time. */
+export function timeSince(timestamp: unknown, nowSeconds: number): string {
+  if (typeof timestamp !== 'string') return '<unknown>';
+  const moment = parseTime(timestamp, timestamp.includes('.') ? 'microTime' : 'time');
+  if ('problem' in moment) return '<unknown>';
+  return humanDuration(nowSeconds - moment.seconds - moment.nanoseconds / 1e9);
 }

@@ -1,6 +1,6 @@
 import { metadataField, text, typeFields } from '../schema/object-meta.ts';
 import type { FieldSchema, StructSchema } from '../schema/schema.ts';
-import { strategySchema } from './strategy.ts';
+import { strategySchema } from './leases.ts';
 
 const GROUP_MODEL = 'io.k8s.api.coordination';
 

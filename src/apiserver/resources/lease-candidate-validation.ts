@@ -2,9 +2,9 @@ import { parse, SemVer } from 'semver';
 import type { JsonObject } from '../../support/json.ts';
 import { type FieldError, invalid, required } from '../errors/field-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';
+import { OLDEST_EMULATION_VERSION, validateStrategy } from './leases.ts';
 import { structIn, textIn, textsIn } from './object-fields.ts';
-import { OLDEST_EMULATION_VERSION, validateStrategy } from './strategy.ts';
-import { immutable } from './validate-metadata.ts';
+import { immutable } from './validation.ts';
 
 const NEEDED_BY_OLDEST = `must be specified when \`strategy\` is '${OLDEST_EMULATION_VERSION}'`;
 

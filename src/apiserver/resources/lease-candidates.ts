@@ -1,18 +1,20 @@
 import type { LeaseCandidateVersion } from '../../coordination/lease-candidate-version.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import type { StructSchema } from '../schema/schema.ts';
-import { ageColumn } from './age.ts';
-import type { ColumnDefinition, ResourceDefinition, VersionDefinition } from './definition.ts';
+import {
+  ageColumn,
+  type ColumnDefinition,
+  column,
+  type ResourceDefinition,
+  type VersionDefinition,
+} from './definition.ts';
 import { v1alpha1Schema, v1alpha2Schema, v1beta1Schema } from './lease-candidate-schemas.ts';
 import { validateCandidateSpec } from './lease-candidate-validation.ts';
 import { configMapKeyName } from './names.ts';
 import { asVersion, selectableMetadata, settled, structIn, textIn, textsIn } from './object-fields.ts';
-import { type MetadataRules, validateMetadataOf } from './validate-metadata.ts';
 
 const GROUP = 'coordination.k8s.io';
 const HUB = `${GROUP}/v1beta1`;
-
-const rules: MetadataRules = { isNamespaced: true, nameProblems: configMapKeyName };
 
 /** What LeaseCandidates are called, in whatever group. */
 export const candidateNames = {
@@ -36,17 +38,15 @@ export function leaseCandidates(versions: readonly LeaseCandidateVersion[]): Res
   return {
     group: GROUP,
     ...candidateNames,
-    ...rules,
+    isNamespaced: true,
+    nameProblems: configMapKeyName,
     shortNames: [],
     storage: candidateNames.resource,
     createsOnUpdate: true,
     updatesUnconditionally: false,
     prepareForCreate: (candidate) => candidate,
     prepareForUpdate: (candidate) => candidate,
-    validate: (candidate, old) => [
-      ...validateMetadataOf(candidate, old, rules),
-      ...validateCandidateSpec(candidate, old),
-    ],
+    validate: validateCandidateSpec,
     versions: versions.map((version) => definitions[version]),
   };
 }
@@ -116,11 +116,5 @@ function toListed(hub: ApiObject): ApiObject {
 }
 
 function specColumn(name: string, field: string, description: string): ColumnDefinition {
-  return {
-    name,
-    type: 'string',
-    description,
-    priority: 0,
-    cell: (candidate) => textIn(structIn(candidate, 'spec'), field),
-  };
+  return column(name, description, (candidate) => textIn(structIn(candidate, 'spec'), field));
 }

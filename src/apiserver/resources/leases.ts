@@ -1,72 +1,55 @@
 import type { JsonObject } from '../../support/json.ts';
-import { type FieldError, forbidden, invalid } from '../errors/field-error.ts';
+import { type FieldError, forbidden, invalid, notSupported } from '../errors/field-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';
+import { goJson } from '../schema/go-text.ts';
 import { metadataField, text, typeFields } from '../schema/object-meta.ts';
-import type { StructSchema } from '../schema/schema.ts';
-import { ageColumn } from './age.ts';
-import type { ResourceDefinition } from './definition.ts';
-import { dnsSubdomainName } from './names.ts';
+import type { ScalarSchema, StructSchema } from '../schema/schema.ts';
+import { ageColumn, column, field, type ResourceDefinition, struct } from './definition.ts';
+import { dnsSubdomainName, labelKeyProblems } from './names.ts';
 import { numberIn, selectableMetadata, settled, structIn, textIn } from './object-fields.ts';
-import { strategySchema, validateStrategy } from './strategy.ts';
-import { type MetadataRules, validateMetadataOf } from './validate-metadata.ts';
 
 const MODEL = 'io.k8s.api.coordination.v1';
 const HUB = 'coordination.k8s.io/v1';
 
-const rules: MetadataRules = { isNamespaced: true, nameProblems: dnsSubdomainName };
+/** The only strategy that Kubernetes itself has. Those of others have a domain: `example.com/theirs`. */
+export const OLDEST_EMULATION_VERSION = 'OldestEmulationVersion';
+
+export const strategySchema: ScalarSchema = { kind: 'string', goType: 'v1.CoordinatedLeaseStrategy' };
+
+const leaseSpecSchema: StructSchema = struct(`${MODEL}.LeaseSpec`, 'Who holds the Lease, and for how long.', {
+  holderIdentity: field(
+    text,
+    'keep',
+    'Who holds it; nobody where it is empty. The name of a LeaseCandidate where elections are coordinated.',
+  ),
+  leaseDurationSeconds: field(
+    { kind: 'int32' },
+    'keep',
+    'How long others wait after they have last seen a new renewTime before they take it. Positive.',
+  ),
+  acquireTime: field({ kind: 'microTime' }, 'keep', 'When its holder got it.'),
+  renewTime: field({ kind: 'microTime' }, 'keep', 'When its holder last renewed it.'),
+  leaseTransitions: field({ kind: 'int32' }, 'keep', 'How often it has passed from one holder to another.'),
+  strategy: field(strategySchema, 'keep', 'How its holder is elected. Nobody elects one where it is absent.'),
+  preferredHolder: field(
+    text,
+    'keep',
+    'Who should hold it: its holder is asked to give it up. Only where there is a strategy.',
+  ),
+});
+
+const leaseSchema: StructSchema = struct(
+  `${MODEL}.Lease`,
+  'A Lease says who may do something that only one may do at a time, and until when.',
+  {
+    ...typeFields,
+    metadata: metadataField,
+    spec: field(leaseSpecSchema, 'fill', 'Who holds the Lease, and for how long.'),
+  },
+);
 
 /** The fields that exist only where elections are coordinated. */
 const COORDINATION_FIELDS = ['strategy', 'preferredHolder'] as const;
-
-const leaseSpecSchema: StructSchema = {
-  kind: 'struct',
-  name: 'LeaseSpec',
-  model: `${MODEL}.LeaseSpec`,
-  description: 'Who holds the Lease, and for how long.',
-  fields: {
-    holderIdentity: {
-      type: text,
-      description:
-        'Who holds it; nobody where it is empty. The name of a LeaseCandidate where elections are coordinated.',
-      zero: 'keep',
-    },
-    leaseDurationSeconds: {
-      type: { kind: 'int32' },
-      description:
-        'How long others wait after they have last seen a new renewTime before they take it. Positive.',
-      zero: 'keep',
-    },
-    acquireTime: { type: { kind: 'microTime' }, description: 'When its holder got it.', zero: 'keep' },
-    renewTime: { type: { kind: 'microTime' }, description: 'When its holder last renewed it.', zero: 'keep' },
-    leaseTransitions: {
-      type: { kind: 'int32' },
-      description: 'How often it has passed from one holder to another.',
-      zero: 'keep',
-    },
-    strategy: {
-      type: strategySchema,
-      description: 'How its holder is elected. Nobody elects one where it is absent.',
-      zero: 'keep',
-    },
-    preferredHolder: {
-      type: text,
-      description: 'Who should hold it: its holder is asked to give it up. Only where there is a strategy.',
-      zero: 'keep',
-    },
-  },
-};
-
-const leaseSchema: StructSchema = {
-  kind: 'struct',
-  name: 'Lease',
-  model: `${MODEL}.Lease`,
-  description: 'A Lease says who may do something that only one may do at a time, and until when.',
-  fields: {
-    ...typeFields,
-    metadata: metadataField,
-    spec: { type: leaseSpecSchema, description: 'Who holds the Lease, and for how long.', zero: 'fill' },
-  },
-};
 
 /** Leases. Where elections are not `coordinated`, what coordinates them is dropped, as with the feature gate off. */
 export function leases(options: { readonly coordinated: boolean }): ResourceDefinition {
@@ -75,14 +58,15 @@ export function leases(options: { readonly coordinated: boolean }): ResourceDefi
     resource: 'leases',
     singular: 'lease',
     kind: 'Lease',
-    ...rules,
+    isNamespaced: true,
+    nameProblems: dnsSubdomainName,
     shortNames: [],
     storage: 'leases',
     createsOnUpdate: true,
     updatesUnconditionally: false,
     prepareForCreate: (lease) => (options.coordinated ? lease : withoutCoordination(lease)),
     prepareForUpdate: (lease, old) => (options.coordinated ? lease : withoutCoordination(lease, old)),
-    validate: (lease, old) => [...validateMetadataOf(lease, old, rules), ...validateSpec(lease)],
+    validate: validateSpec,
     versions: [
       {
         version: 'v1',
@@ -91,13 +75,9 @@ export function leases(options: { readonly coordinated: boolean }): ResourceDefi
         fromHub: (lease) => lease,
         selectableFields: selectableMetadata,
         columns: [
-          {
-            name: 'Holder',
-            type: 'string',
-            description: 'Who holds the Lease.',
-            priority: 0,
-            cell: (lease) => textIn(structIn(lease, 'spec'), 'holderIdentity'),
-          },
+          column('Holder', 'Who holds the Lease.', (lease) =>
+            textIn(structIn(lease, 'spec'), 'holderIdentity'),
+          ),
           ageColumn,
         ],
       },
@@ -133,4 +113,14 @@ function validateSpec(lease: ApiObject): readonly FieldError[] {
     problems.push(forbidden('spec.preferredHolder', 'may only be specified if `strategy` is defined'));
   }
   return problems;
+}
+
+/** What is wrong with a strategy. The real server names the field twice: `spec.strategy.strategy`. */
+export function validateStrategy(strategy: string, parent: string): readonly FieldError[] {
+  const field = `${parent}.strategy`;
+  if (!strategy.includes('/')) {
+    const supported = [OLDEST_EMULATION_VERSION];
+    return supported.includes(strategy) ? [] : [notSupported(field, strategy, supported, goJson)];
+  }
+  return labelKeyProblems(strategy).map((problem) => invalid(field, strategy, problem, goJson));
 }

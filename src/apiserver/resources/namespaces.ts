@@ -1,23 +1,13 @@
 import { type FieldError, invalid } from '../errors/field-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { metadataField, text, typeFields } from '../schema/object-meta.ts';
-import type { StructSchema } from '../schema/schema.ts';
-import { ageColumn } from './age.ts';
-import type { ResourceDefinition } from './definition.ts';
+import type { ScalarSchema, StructSchema } from '../schema/schema.ts';
+import { ageColumn, column, field, type ResourceDefinition, struct } from './definition.ts';
 import { dnsLabelName, labelKeyProblems } from './names.ts';
 import { settled, structIn, textIn, textsIn } from './object-fields.ts';
-import {
-  type MetadataRules,
-  standardFinalizerProblems,
-  validateMetadata,
-  validateMetadataOf,
-  validateMetadataUpdate,
-  validateStandardFinalizers,
-} from './validate-metadata.ts';
+import { standardFinalizerProblems, validateStandardFinalizers } from './validation.ts';
 
 const MODEL = 'io.k8s.api.core.v1';
-
-const rules: MetadataRules = { isNamespaced: false, nameProblems: dnsLabelName };
 
 /** The label that has the namespace's name, so that namespaces can be selected by it. */
 const NAME_LABEL = 'kubernetes.io/metadata.name';
@@ -25,88 +15,69 @@ const NAME_LABEL = 'kubernetes.io/metadata.name';
 /** The finalizer of whoever empties a namespace that is being deleted. */
 const FINALIZER = 'kubernetes';
 
-const conditionSchema: StructSchema = {
-  kind: 'struct',
-  name: 'NamespaceCondition',
-  model: `${MODEL}.NamespaceCondition`,
-  description: 'One thing that is known of the deletion of a namespace.',
-  fields: {
-    type: {
-      type: { kind: 'string', goType: 'v1.NamespaceConditionType' },
-      description: 'What is told.',
-      zero: 'fill',
+const conditionSchema: StructSchema = struct(
+  `${MODEL}.NamespaceCondition`,
+  'One thing that is known of the deletion of a namespace.',
+  {
+    type: field(textAs('v1.NamespaceConditionType'), 'fill', 'What is told.', { isRequired: true }),
+    status: field(textAs('v1.ConditionStatus'), 'fill', 'Whether it is so: True, False or Unknown.', {
       isRequired: true,
-    },
-    status: {
-      type: { kind: 'string', goType: 'v1.ConditionStatus' },
-      description: 'Whether it is so: True, False or Unknown.',
-      zero: 'fill',
-      isRequired: true,
-    },
-    lastTransitionTime: { type: { kind: 'time' }, description: 'When that last changed.', zero: 'fill' },
-    reason: { type: text, description: 'Why, in one word.', zero: 'omit' },
-    message: { type: text, description: 'Why, for people.', zero: 'omit' },
+    }),
+    lastTransitionTime: field({ kind: 'time' }, 'fill', 'When that last changed.'),
+    reason: field(text, 'omit', 'Why, in one word.'),
+    message: field(text, 'omit', 'Why, for people.'),
   },
-};
+);
 
-const specSchema: StructSchema = {
-  kind: 'struct',
-  name: 'NamespaceSpec',
-  model: `${MODEL}.NamespaceSpec`,
-  description: 'What has yet to be done before a namespace goes.',
-  fields: {
-    finalizers: {
-      type: { kind: 'list', items: { kind: 'string', goType: 'v1.FinalizerName' }, listType: 'atomic' },
-      description: 'Who has yet to remove things from the namespace when it is deleted.',
-      zero: 'omit',
-    },
+const specSchema: StructSchema = struct(
+  `${MODEL}.NamespaceSpec`,
+  'What has yet to be done before a namespace goes.',
+  {
+    finalizers: field(
+      { kind: 'list', items: textAs('v1.FinalizerName'), listType: 'atomic' },
+      'omit',
+      'Who has yet to remove things from the namespace when it is deleted.',
+    ),
   },
-};
+);
 
-const statusSchema: StructSchema = {
-  kind: 'struct',
-  name: 'NamespaceStatus',
-  model: `${MODEL}.NamespaceStatus`,
-  description: 'How far the life of a namespace has got.',
-  fields: {
-    phase: {
-      type: { kind: 'string', goType: 'v1.NamespacePhase' },
-      description: 'Active, or Terminating while it is being deleted.',
-      zero: 'omit',
-    },
-    conditions: {
-      type: {
+const statusSchema: StructSchema = struct(
+  `${MODEL}.NamespaceStatus`,
+  'How far the life of a namespace has got.',
+  {
+    phase: field(textAs('v1.NamespacePhase'), 'omit', 'Active, or Terminating while it is being deleted.'),
+    conditions: field(
+      {
         kind: 'list',
         items: conditionSchema,
         listType: 'map',
         keys: ['type'],
         patchStrategy: { mergeKey: 'type' },
       },
-      description: 'What is known of its deletion.',
-      zero: 'omit',
-    },
+      'omit',
+      'What is known of its deletion.',
+    ),
   },
-};
+);
 
-const namespaceSchema: StructSchema = {
-  kind: 'struct',
-  name: 'Namespace',
-  model: `${MODEL}.Namespace`,
-  description: 'A Namespace is a scope for the names of other objects.',
-  fields: {
+const namespaceSchema: StructSchema = struct(
+  `${MODEL}.Namespace`,
+  'A Namespace is a scope for the names of other objects.',
+  {
     ...typeFields,
     metadata: metadataField,
-    spec: { type: specSchema, description: 'What has to be done before it goes.', zero: 'fill' },
-    status: { type: statusSchema, description: 'How far its life has got. Set by the server.', zero: 'fill' },
+    spec: field(specSchema, 'fill', 'What has to be done before it goes.'),
+    status: field(statusSchema, 'fill', 'How far its life has got. Set by the server.'),
   },
-};
+);
 
 export const namespaces: ResourceDefinition = {
   group: '',
   resource: 'namespaces',
   singular: 'namespace',
   kind: 'Namespace',
-  ...rules,
+  isNamespaced: false,
+  nameProblems: dnsLabelName,
   shortNames: ['ns'],
   storage: 'namespaces',
   createsOnUpdate: false,
@@ -116,7 +87,10 @@ export const namespaces: ResourceDefinition = {
   // A plain update changes neither.
   prepareForUpdate: (namespace, { spec, status }) => labelled({ ...namespace, spec, status }),
   isHeld: isHeldBySpec,
-  validate: validateNamespace,
+  validate: (namespace) => [
+    ...validateStandardFinalizers(namespace.metadata),
+    ...validateFinalizers(namespace),
+  ],
   versions: [
     {
       version: 'v1',
@@ -128,13 +102,9 @@ export const namespaces: ResourceDefinition = {
         'status.phase': textIn(structIn(namespace, 'status'), 'phase'),
       }),
       columns: [
-        {
-          name: 'Status',
-          type: 'string',
-          description: 'Active or Terminating.',
-          priority: 0,
-          cell: (namespace) => textIn(structIn(namespace, 'status'), 'phase'),
-        },
+        column('Status', 'Active or Terminating.', (namespace) =>
+          textIn(structIn(namespace, 'status'), 'phase'),
+        ),
         ageColumn,
       ],
     },
@@ -146,10 +116,7 @@ export const finalizedNamespaces: ResourceDefinition = {
   ...namespaces,
   subresource: 'finalize',
   prepareForUpdate: (namespace, { status }) => labelled({ ...namespace, status }),
-  validate: (namespace, old) => [
-    ...validateMetadataOf(namespace, old, rules),
-    ...validateFinalizers(namespace, (index) => `spec.finalizers[${index}]`),
-  ],
+  validate: (namespace) => validateFinalizers(namespace, (index) => `spec.finalizers[${index}]`),
 };
 
 /** Whether something in its spec holds up the deletion of a namespace, as finalizers of the metadata do. */
@@ -174,32 +141,10 @@ function begin(namespace: ApiObject): ApiObject {
 
 function labelled(namespace: ApiObject): ApiObject {
   const { name, labels = {} } = namespace.metadata;
-  // Nothing is to be told by the label of a namespace whose name is yet to be generated.
+  // The label has to wait where the name is yet to be generated.
   if (!name || labels[NAME_LABEL] === name) return namespace;
-  const all = Object.entries({ ...labels, [NAME_LABEL]: name }).sort(([one], [other]) =>
-    one < other ? -1 : 1,
-  );
-  return settled(namespaceSchema, withLabels(namespace, Object.fromEntries(all)), 'v1');
-}
-
-function withLabels(namespace: ApiObject, labels: Readonly<Record<string, string>>): ApiObject {
-  return { ...namespace, metadata: { ...namespace.metadata, labels } };
-}
-
-/** An update is checked as if it were new, too. */
-function validateNamespace(namespace: ApiObject, old?: ApiObject): readonly FieldError[] {
-  const { metadata } = namespace;
-  const anew = [
-    ...validateMetadata(metadata, rules),
-    ...validateStandardFinalizers(metadata),
-    ...validateFinalizers(namespace),
-  ];
-  if (old === undefined) return anew;
-  return [
-    ...anew,
-    ...validateMetadataUpdate(metadata, old.metadata),
-    ...validateStandardFinalizers(metadata),
-  ];
+  const all = { ...labels, [NAME_LABEL]: name };
+  return { ...namespace, metadata: { ...namespace.metadata, labels: all } };
 }
 
 function validateFinalizers(
@@ -211,4 +156,9 @@ function validateFinalizers(
       invalid(fieldAt(index), finalizer, problem),
     ),
   );
+}
+
+/** A text of which messages name the type. */
+function textAs(goType: string): ScalarSchema {
+  return { kind: 'string', goType };
 }

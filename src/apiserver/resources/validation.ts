@@ -4,7 +4,13 @@ import { type FieldError, forbidden, invalid, required, tooLong } from '../error
 import type { ApiObject, ManagedFieldsEntry, ObjectMeta } from '../schema/api-object.ts';
 import { goJson, goQuote, isPrintable } from '../schema/go-text.ts';
 import type { ResourceDefinition } from './definition.ts';
-import { dnsLabelName, labelKeyProblems, labelValueProblems, type NameRule } from './names.ts';
+import {
+  dnsLabelName,
+  labelKeyProblems,
+  labelValueProblems,
+  type NameRule,
+  pathSegmentName,
+} from './names.ts';
 
 const MOST_ANNOTATION_BYTES = 256 * 1024;
 const LONGEST_MANAGER = 128;
@@ -15,13 +21,27 @@ const FOREGROUND = 'foregroundDeletion';
 /** What differs from resource to resource in metadata. */
 export type MetadataRules = Pick<ResourceDefinition, 'isNamespaced' | 'nameProblems'>;
 
-/** What is wrong with the metadata of an object, whether it is new or not. */
-export function validateMetadata(
-  metadata: ObjectMeta,
+/** Everything that is wrong with an object in hub form, each thing once. `old` is given for an update. */
+export function validateObject(
+  definition: ResourceDefinition,
+  object: ApiObject,
+  old?: ApiObject,
+): readonly FieldError[] {
+  const problems = [...validateMetadataOf(object, old, definition), ...definition.validate(object, old)].map(
+    (problem) => [`${problem.field}: ${problem.message}`, problem] as const,
+  );
+  return [...new Map(problems).values()];
+}
+
+/** What is wrong with the metadata of an object. */
+export function validateMetadataOf(
+  { metadata }: ApiObject,
+  old: ApiObject | undefined,
   { isNamespaced, nameProblems }: MetadataRules,
 ): readonly FieldError[] {
   return [
-    ...validateName(metadata, nameProblems),
+    // A name that an object has got stays valid.
+    ...validateName(metadata, old === undefined ? nameProblems : pathSegmentName),
     ...validateNamespace(metadata, isNamespaced),
     ...validateGeneration(metadata),
     ...validateLabels(metadata),
@@ -29,40 +49,21 @@ export function validateMetadata(
     ...validateOwnerReferences(metadata),
     ...validateFinalizers(metadata),
     ...validateManagedFields(metadata),
+    ...(old === undefined ? [] : validateChange(metadata, old.metadata)),
   ];
 }
 
-/** What is wrong with the metadata of an object beside that which it replaces. */
-export function validateMetadataUpdate(metadata: ObjectMeta, old: ObjectMeta): readonly FieldError[] {
+function validateChange(metadata: ObjectMeta, old: ObjectMeta): readonly FieldError[] {
   return [
     ...validateNoNewFinalizers(metadata, old),
     ...validateVersions(metadata, old),
     ...immutable('metadata.name', metadata.name, old.name),
     ...immutable('metadata.namespace', metadata.namespace ?? '', old.namespace ?? ''),
     ...immutable('metadata.uid', metadata.uid ?? '', old.uid ?? '', goJson),
-    ...immutable('metadata.creationTimestamp', metadata.creationTimestamp, old.creationTimestamp),
-    ...immutable('metadata.deletionTimestamp', metadata.deletionTimestamp, old.deletionTimestamp),
-    ...immutable(
-      'metadata.deletionGracePeriodSeconds',
-      metadata.deletionGracePeriodSeconds,
-      old.deletionGracePeriodSeconds,
+    ...(['creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const).flatMap((field) =>
+      immutable(`metadata.${field}`, metadata[field], old[field]),
     ),
-    ...validateLabels(metadata),
-    ...validateAnnotations(metadata),
-    ...validateOwnerReferences(metadata),
-    ...validateManagedFields(metadata),
   ];
-}
-
-/** What most resources check themselves: a new object's metadata, or how it has changed. */
-export function validateMetadataOf(
-  { metadata }: ApiObject,
-  old: ApiObject | undefined,
-  rules: MetadataRules,
-): readonly FieldError[] {
-  return old === undefined
-    ? validateMetadata(metadata, rules)
-    : validateMetadataUpdate(metadata, old.metadata);
 }
 
 /** Finalizers without a domain that the server does not know, which some resources refuse. */

@@ -1,17 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { dnsSubdomainName } from '../../../src/apiserver/resources/names.ts';
-import {
-  validateMetadata,
-  validateMetadataUpdate,
-} from '../../../src/apiserver/resources/validate-metadata.ts';
-import type { ManagedFieldsEntry, ObjectMeta } from '../../../src/apiserver/schema/api-object.ts';
-import { linesOf } from './make.ts';
+import { validateMetadataOf, validateObject } from '../../../src/apiserver/resources/validation.ts';
+import type { ApiObject, ManagedFieldsEntry, ObjectMeta } from '../../../src/apiserver/schema/api-object.ts';
+import { definitionOf, linesOf, makeObject } from './make.ts';
 
 const definition = { isNamespaced: true, nameProblems: dnsSubdomainName };
 const good: ObjectMeta = { name: 'x', namespace: 'default' };
 
+const withMetadata = (metadata: ObjectMeta): ApiObject => ({ apiVersion: 'v1', kind: 'Any', metadata });
 const check = (changes: Partial<ObjectMeta>) =>
-  linesOf(validateMetadata({ ...good, ...changes }, definition));
+  linesOf(validateMetadataOf(withMetadata({ ...good, ...changes }), undefined, definition));
 
 const KEY =
   "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
@@ -134,9 +132,10 @@ describe('metadata', () => {
   });
 
   test('in a namespace, of a kind that is in none', () => {
-    const problems = validateMetadata(good, { ...definition, isNamespaced: false });
+    const inNone = { ...definition, isNamespaced: false };
+    const problems = validateMetadataOf(withMetadata(good), undefined, inNone);
     expect(linesOf(problems)).toEqual(['metadata.namespace: Forbidden: not allowed on this type']);
-    expect(validateMetadata({ name: 'x' }, { ...definition, isNamespaced: false })).toEqual([]);
+    expect(validateMetadataOf(withMetadata({ name: 'x' }), undefined, inNone)).toEqual([]);
   });
 });
 
@@ -164,9 +163,9 @@ describe('metadata beside that which it replaces', () => {
     [
       'may not gain any then',
       deleted,
-      { finalizers: ['a/b', 'x/z', 'e/"f', 'x/z'] },
+      { finalizers: ['a/b', 'x/z', 'e/f', 'x/z'] },
       [
-        'metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"e/\\"f", "x/z"}',
+        'metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"e/f", "x/z"}',
       ],
     ],
     [
@@ -208,6 +207,112 @@ describe('metadata beside that which it replaces', () => {
       [`metadata.labels: Invalid value: "a b": ${KEY}`],
     ],
   ])('%s', (_, before, changes, want) => {
-    expect(linesOf(validateMetadataUpdate({ ...before, ...changes }, before))).toEqual(want);
+    const next = withMetadata({ ...before, ...changes });
+    expect(linesOf(validateMetadataOf(next, withMetadata(before), definition))).toEqual(want);
+  });
+});
+
+const LABEL = `metadata.labels: Invalid value: "a b": ${KEY}`;
+const UNKNOWN = 'Invalid value: "x": name is neither a standard finalizer name nor is it fully qualified';
+
+const leases = definitionOf('leases');
+const candidates = definitionOf('leasecandidates');
+const namespaces = definitionOf('namespaces', '');
+const coreEvents = definitionOf('events', '');
+const events = definitionOf('events', 'events.k8s.io');
+
+const badLabel = { 'a b': '' };
+const inDefault = { namespace: 'default', resourceVersion: '1' };
+
+const makeLease = (metadata = {}) =>
+  makeObject(
+    'coordination.k8s.io/v1',
+    'Lease',
+    { spec: { leaseDurationSeconds: 0 } },
+    { ...inDefault, ...metadata },
+  );
+const DURATION = 'spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0';
+
+const makeEvent = (metadata = {}) =>
+  makeObject('v1', 'Event', { involvedObject: { namespace: 'other' } }, { ...inDefault, ...metadata });
+const INVOLVED = 'involvedObject.namespace: Invalid value: "other": does not match event.namespace';
+
+const makeNamespace = (metadata = {}) =>
+  makeObject('v1', 'Namespace', { spec: { finalizers: ['x'] } }, { resourceVersion: '1', ...metadata });
+
+describe('of a new object is told', () => {
+  test.each<[string, ReturnType<typeof definitionOf>, ApiObject, readonly string[]]>([
+    [
+      'once what is wrong with its metadata, and then the rest',
+      leases,
+      makeLease({ labels: badLabel }),
+      [LABEL, DURATION],
+    ],
+    [
+      'what its resource says of its name',
+      candidates,
+      makeObject('coordination.k8s.io/v1beta1', 'LeaseCandidate', { spec: {} }, { ...inDefault, name: '..' }),
+      [
+        'metadata.name: Invalid value: "..": must not be \'..\'',
+        'spec.leaseName: Required value',
+        'spec.binaryVersion: Required value',
+        'spec.strategy: Required value',
+      ],
+    ],
+    [
+      'that a namespace is in no namespace',
+      namespaces,
+      makeNamespace({ namespace: 'n', finalizers: ['x'] }),
+      [
+        'metadata.namespace: Forbidden: not allowed on this type',
+        `metadata.finalizers[0]: ${UNKNOWN}`,
+        `spec.finalizers: ${UNKNOWN}`,
+      ],
+    ],
+    [
+      'what is wrong with the metadata of an Event of the core group',
+      coreEvents,
+      makeEvent({ labels: badLabel, name: '..' }),
+      ['metadata.name: Invalid value: "..": may not be \'..\'', LABEL, INVOLVED],
+    ],
+    [
+      'more of the metadata of one of events.k8s.io',
+      events,
+      makeEvent({ labels: badLabel, finalizers: ['x'] }),
+      [
+        LABEL,
+        INVOLVED,
+        `metadata.finalizers[0]: ${UNKNOWN}`,
+        'eventTime: Required value',
+        'type: Invalid value: "": has invalid value: ',
+      ],
+    ],
+  ])('%s', (_, definition, object, want) => {
+    expect(linesOf(validateObject(definition, object))).toEqual(want);
+  });
+});
+
+describe('of a changed object is told', () => {
+  const change = { labels: badLabel, uid: 'other' };
+  const UID = 'metadata.uid: Invalid value: "other": field is immutable';
+
+  test.each<[string, ReturnType<typeof definitionOf>, ApiObject, ApiObject, readonly string[]]>([
+    ['everything once', leases, makeLease(change), makeLease(), [LABEL, UID, DURATION]],
+    [
+      'of a namespace, all that would be told of a new one, too',
+      namespaces,
+      makeNamespace({ ...change, finalizers: ['x'] }),
+      makeNamespace(),
+      [LABEL, UID, `metadata.finalizers[0]: ${UNKNOWN}`, `spec.finalizers: ${UNKNOWN}`],
+    ],
+    [
+      'nothing of a name that could not be given any more',
+      leases,
+      { ...makeLease({ name: 'A b' }), spec: {} },
+      makeLease({ name: 'A b' }),
+      [],
+    ],
+  ])('%s', (_, definition, object, old, want) => {
+    expect(linesOf(validateObject(definition, object, old))).toEqual(want);
   });
 });
