@@ -90,7 +90,6 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       pathHandlers: createPathHandlers({
         resources,
         gitVersion: options.gitVersion ?? defaultGitVersion,
-        clock,
       }),
       handle: (request) => answerAnySize(context, { worker, slices }, request),
       largeBodies: createLargeBodies(worker),

@@ -54,23 +54,19 @@ export async function generateCertificate(
   clock: Clock,
 ): Promise<GeneratedCertificate> {
   const wallMs = Number(clock.wallTime() / 1000n);
-  const validity: Validity = {
-    notBefore: new Date(wallMs - BACKDATED_MS),
-    notAfter: new Date(wallMs + LIFE_MS),
-  };
-  const [authorityKeys, keys] = await Promise.all([newKeys(), newKeys()]);
-  const issuer = { name: AUTHORITY, key: authorityKeys.privateKey };
-  const [ca, cert] = await Promise.all([
-    issueCertificate({ subject: AUTHORITY, publicKey: authorityKeys.publicKey, issuer, validity }),
+  const [authority, server] = await Promise.all([newKeys(), newKeys()]);
+  const issue = (subject: string, publicKey: webcrypto.CryptoKey, extensions: Extension[]) =>
     issueCertificate({
-      subject: SERVER,
-      publicKey: keys.publicKey,
-      issuer,
-      validity,
-      names: namesFor(hosts),
-    }),
+      ...{ subject, publicKey, extensions },
+      issuer: { name: AUTHORITY, key: authority.privateKey },
+      notBefore: new Date(wallMs - BACKDATED_MS),
+      notAfter: new Date(wallMs + LIFE_MS),
+    });
+  const [ca, cert] = await Promise.all([
+    issue(AUTHORITY, authority.publicKey, authorityExtensions()),
+    issue(SERVER, server.publicKey, serverExtensions(namesFor(hosts))),
   ]);
-  const key = KeyObject.from(keys.privateKey).export({ type: 'pkcs8', format: 'pem' });
+  const key = KeyObject.from(server.privateKey).export({ type: 'pkcs8', format: 'pem' });
   return { ca, cert, key: key.toString() };
 }
 
@@ -79,10 +75,8 @@ export function needsRenewal({ cert }: ServingCertificate, hosts: readonly strin
   const certificate = readCertificate(cert);
   const wallMs = Number(clock.wallTime() / 1000n);
   if (certificate.validToDate.getTime() - RENEWAL_MS < wallMs) return true;
-  return namesFor(hosts).some(
-    ({ type, value }) =>
-      (type === 'ip' ? certificate.checkIP(value) : certificate.checkHost(value)) === undefined,
-  );
+  const covers = (name: string) => (isIP(name) ? certificate.checkIP(name) : certificate.checkHost(name));
+  return namesFor(hosts).some((name) => covers(name) === undefined);
 }
 
 /**
@@ -119,21 +113,10 @@ function readKey(pem: string): KeyObject {
   }
 }
 
-/** An address that stands for every one of a machine cannot be connected to, so that nobody need vouch for it. */
-function namesFor(hosts: readonly string[]): readonly SubjectName[] {
-  const names = new Set([...LOOPBACK, ...hosts].filter((host) => host !== '0.0.0.0' && host !== '::'));
-  return [...names].map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value }));
-}
-
-/** A name that a server is reached by. */
-interface SubjectName {
-  readonly type: 'dns' | 'ip';
-  readonly value: string;
-}
-
-interface Validity {
-  readonly notBefore: Date;
-  readonly notAfter: Date;
+/** What the server is reached by. An address that stands for every one of a machine cannot be connected to. */
+function namesFor(hosts: readonly string[]): readonly string[] {
+  const names = new Set([...LOOPBACK, ...hosts]);
+  return [...names].filter((host) => host !== '0.0.0.0' && host !== '::');
 }
 
 interface CertificateParts {
@@ -141,9 +124,9 @@ interface CertificateParts {
   readonly publicKey: webcrypto.CryptoKey;
   /** Who vouches for it: itself, for an authority. */
   readonly issuer: { readonly name: string; readonly key: webcrypto.CryptoKey };
-  readonly validity: Validity;
-  /** What a server is reached by; absent for an authority. */
-  readonly names?: readonly SubjectName[];
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  readonly extensions: Extension[];
 }
 
 /** A new key pair: ECDSA on P-256. */
@@ -151,22 +134,21 @@ function newKeys(): Promise<webcrypto.CryptoKeyPair> {
   return crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
 }
 
-/** Issues a certificate, in PEM: for a server where it has names, else for an authority. */
+/** Issues a certificate, in PEM. */
 async function issueCertificate(parts: CertificateParts): Promise<string> {
-  const { subject, publicKey, issuer, validity, names } = parts;
   const certificate = new Certificate();
   certificate.version = 2;
   // The first bit decides over the sign, which has to be positive.
   const serial = randomBytes(16);
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;
   certificate.serialNumber = new Integer({ valueHex: arrayBuffer(serial) });
-  certificate.issuer.typesAndValues.push(commonName(issuer.name));
-  certificate.subject.typesAndValues.push(commonName(subject));
-  certificate.notBefore.value = validity.notBefore;
-  certificate.notAfter.value = validity.notAfter;
-  certificate.extensions = names ? serverExtensions(names) : authorityExtensions();
-  await certificate.subjectPublicKeyInfo.importKey(publicKey);
-  await certificate.sign(issuer.key, 'SHA-256');
+  certificate.issuer.typesAndValues.push(commonName(parts.issuer.name));
+  certificate.subject.typesAndValues.push(commonName(parts.subject));
+  certificate.notBefore.value = parts.notBefore;
+  certificate.notAfter.value = parts.notAfter;
+  certificate.extensions = parts.extensions;
+  await certificate.subjectPublicKeyInfo.importKey(parts.publicKey);
+  await certificate.sign(parts.issuer.key, 'SHA-256');
   const base64 = Buffer.from(certificate.toSchema(true).toBER()).toString('base64');
   return `-----BEGIN CERTIFICATE-----\n${base64.replace(/.{64}(?=.)/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
 }
@@ -178,21 +160,18 @@ function authorityExtensions(): Extension[] {
   ];
 }
 
-function serverExtensions(names: readonly SubjectName[]): Extension[] {
-  const generalNames = names.map(({ type, value }) =>
-    type === 'dns'
-      ? new GeneralName({ type: DNS_NAME, value })
-      : new GeneralName({
-          type: IP_ADDRESS,
-          value: new OctetString({ valueHex: arrayBuffer(ipBytes(value)) }),
-        }),
-  );
+function serverExtensions(hosts: readonly string[]): Extension[] {
+  const names = hosts.map((value) => {
+    if (isIP(value) === 0) return new GeneralName({ type: DNS_NAME, value });
+    const address = new OctetString({ valueHex: arrayBuffer(ipBytes(value)) });
+    return new GeneralName({ type: IP_ADDRESS, value: address });
+  });
   const usages = new ExtKeyUsage({ keyPurposes: [SERVER_AUTHENTICATION] });
   return [
     extension(BASIC_CONSTRAINTS, true, new BasicConstraints({ cA: false }).toSchema()),
     extension(KEY_USAGE, true, keyUsage(DIGITAL_SIGNATURE, 7)),
     extension(EXTENDED_KEY_USAGE, false, usages.toSchema()),
-    extension(SUBJECT_ALTERNATIVE_NAME, false, new GeneralNames({ names: generalNames }).toSchema()),
+    extension(SUBJECT_ALTERNATIVE_NAME, false, new GeneralNames({ names }).toSchema()),
   ];
 }
 

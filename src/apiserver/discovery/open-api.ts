@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import type { Clock } from '../../support/clock.ts';
 import type { JsonObject } from '../../support/json.ts';
 import { namesOneOf } from '../http/accept.ts';
 import type { Answer } from '../http/answer.ts';
@@ -11,7 +10,8 @@ import type { FieldSchema, ListSchema, ScalarSchema, StructSchema, TypeSchema } 
 const ROOT = '/openapi/v3';
 const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 const JSON_TYPE = 'application/json';
-const YEAR_MS = 365 * 24 * 3_600_000;
+/** What is asked for by its hash never changes: clients may keep it for a year. */
+const KEPT = 'public, immutable, max-age=31536000';
 
 const CUSTOM_PATCHES = [
   'application/apply-patch+yaml',
@@ -23,7 +23,6 @@ const PATCHES = [...CUSTOM_PATCHES, 'application/strategic-merge-patch+json'];
 /** /openapi/v3, which lists the documents, and each of them, by path. */
 export function openApiHandlers(
   documents: ReadonlyMap<string, JsonObject>,
-  clock: Clock,
 ): ReadonlyMap<string, PathHandler> {
   const written = [...documents].map(([name, document]) => ({ name, ...write(name, document) }));
   const urls = written.map(({ name, path, hash }) => [name, { serverRelativeURL: `${path}?hash=${hash}` }]);
@@ -36,7 +35,7 @@ export function openApiHandlers(
     [ROOT, () => index],
     ...written.map((each): [string, PathHandler] => [
       each.path,
-      (exchange) => documentAnswer(each, exchange, clock),
+      (exchange) => documentAnswer(each, exchange),
     ]),
   ]);
 }
@@ -250,24 +249,13 @@ function write(name: string, document: JsonObject): WrittenDocument {
   return { path: `${ROOT}/${name}`, text, hash: hash('sha512', text, 'hex').toUpperCase() };
 }
 
-function documentAnswer(
-  { path, text, hash }: WrittenDocument,
-  { target, incoming, reader }: Exchange,
-  clock: Clock,
-): Answer {
+function documentAnswer({ text, hash }: WrittenDocument, { target, incoming, reader }: Exchange): Answer {
   const tag = `"${hash}"`;
   const headers = ['Etag', tag, 'Vary', 'Accept'];
   const empty = { contentType: '', body: '' };
   if (reader.accept !== '' && !namesOneOf(reader.accept, [JSON_TYPE]))
     return { code: 406, ...empty, headers: ['Vary', 'Accept'] };
-  const asked = target.query.get('hash');
-  if (asked !== null && asked !== hash) {
-    return { code: 301, ...empty, headers: [...headers, 'Location', `${path}?hash=${hash}`] };
-  }
   if (incoming.header('if-none-match') === tag) return { code: 304, ...empty, headers };
-  const answer = { code: 200, contentType: JSON_TYPE, body: text };
-  if (asked === null) return { ...answer, headers };
-  // What is asked for by its hash never changes: clients may keep it.
-  const expires = new Date(Number(clock.wallTime() / 1000n) + YEAR_MS).toUTCString();
-  return { ...answer, headers: [...headers, 'Expires', expires], cacheControl: 'public, immutable' };
+  const answer = { code: 200, contentType: JSON_TYPE, body: text, headers };
+  return target.query.get('hash') === hash ? { ...answer, cacheControl: KEPT } : answer;
 }

@@ -1,4 +1,3 @@
-import type { Clock } from '../../support/clock.ts';
 import { textAnswer } from '../http/answer.ts';
 import type { PathHandler } from '../http/path-handler.ts';
 import type { ResourceDefinition } from '../resources/definition.ts';
@@ -8,20 +7,18 @@ import { openApiDocuments, openApiHandlers } from './open-api.ts';
 export interface PathHandlerParts {
   readonly resources: readonly ResourceDefinition[];
   readonly gitVersion: string;
-  readonly clock: Clock;
 }
 
 /** Everything that is served under a path of its own, by that path. */
 export function createPathHandlers({
   resources,
   gitVersion,
-  clock,
 }: PathHandlerParts): ReadonlyMap<string, PathHandler> {
   const version = versionHandler(gitVersion);
   const handlers = new Map<string, PathHandler>([
     ...groupHandlers(resources),
     ...['livez', 'readyz', 'healthz'].flatMap(healthHandlers),
-    ...openApiHandlers(openApiDocuments(resources, gitVersion), clock),
+    ...openApiHandlers(openApiDocuments(resources, gitVersion)),
     ['/version', version],
     ['/version/', version],
   ]);

@@ -343,30 +343,17 @@ function validateSeries(event: ApiObject): readonly FieldError[] {
   ];
 }
 
+const CHANGING_FIELDS = ['kind', 'apiVersion', 'metadata', 'series'];
+const fixedFields = Object.keys(coreEventSchema.fields).filter((name) => !CHANGING_FIELDS.includes(name));
+
 /** An Event does not change, but for how often it has happened. */
 function validateChange(event: ApiObject, old: ApiObject): readonly FieldError[] {
   const isSameSeries = isDeepStrictEqual(event['series'], old['series']);
   return [
     ...(isSameSeries ? [] : validateSeries(event)),
-    ...FIXED_FIELDS.flatMap((name) => {
+    ...fixedFields.flatMap((name) => {
       const called = name === 'reportingComponent' ? 'reportingController' : name;
       return immutable(called, event[name] ?? null, old[name] ?? null);
     }),
   ];
 }
-
-const FIXED_FIELDS = [
-  'involvedObject',
-  'reason',
-  'message',
-  'source',
-  'firstTimestamp',
-  'lastTimestamp',
-  'count',
-  'type',
-  'eventTime',
-  'action',
-  'related',
-  'reportingComponent',
-  'reportingInstance',
-];

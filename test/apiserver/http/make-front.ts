@@ -55,7 +55,7 @@ export async function makeFront(options: Partial<HttpFrontOptions> = {}): Promis
       { token: 'reader', user: { name: 'reader', groups: [] }, rules: 'read-only' },
     ]),
     clock,
-    pathHandlers: createPathHandlers({ resources, gitVersion: 'v1.36.3', clock }),
+    pathHandlers: createPathHandlers({ resources, gitVersion: 'v1.36.3' }),
     largeBodies: {
       question: () => Promise.reject(new Error('no question here is large')),
       yaml: (json) => Promise.resolve(json),
