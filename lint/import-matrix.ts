@@ -194,8 +194,8 @@ export const importMatrix: Readonly<Record<string, Room>> = {
       'apiserver/access',
       'apiserver/discovery',
       'apiserver/http',
+      'apiserver/kinds',
       'apiserver/operations',
-      'apiserver/resources',
       'apiserver/schema',
       'apiserver/storage',
       'apiserver/worker',
@@ -205,7 +205,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'apiserver/discovery': {
     does: 'answers what the server is and has: API groups, OpenAPI, health, version',
-    rooms: ['apiserver/access', 'apiserver/http', 'apiserver/resources', 'apiserver/schema', 'support'],
+    rooms: ['apiserver/access', 'apiserver/http', 'apiserver/kinds', 'apiserver/schema', 'support'],
     node: ['crypto'],
   },
   'apiserver/http': {
@@ -213,8 +213,8 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     rooms: [
       'apiserver/access',
       'apiserver/errors',
+      'apiserver/kinds',
       'apiserver/operations',
-      'apiserver/resources',
       'apiserver/schema',
       'apiserver/watch',
       'support',
@@ -228,8 +228,8 @@ export const importMatrix: Readonly<Record<string, Room>> = {
       'apiserver/access',
       'apiserver/errors',
       'apiserver/http',
+      'apiserver/kinds',
       'apiserver/operations',
-      'apiserver/resources',
       'apiserver/schema',
       'apiserver/storage',
       'coordination',
@@ -243,9 +243,9 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     rooms: [
       'apiserver/access',
       'apiserver/errors',
+      'apiserver/kinds',
       'apiserver/ownership',
       'apiserver/patch',
-      'apiserver/resources',
       'apiserver/schema',
       'apiserver/selectors',
       'apiserver/storage',
@@ -266,14 +266,14 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'apiserver/selectors': {
     does: 'reads label and field selectors',
-    rooms: ['apiserver/errors', 'apiserver/resources', 'apiserver/schema', 'support'],
+    rooms: ['apiserver/errors', 'apiserver/kinds', 'apiserver/schema', 'support'],
   },
   'apiserver/ownership': {
     does: 'keeps metadata.managedFields: server-side apply, conflicts, who owns which field',
     rooms: ['apiserver/errors', 'apiserver/patch', 'apiserver/schema', 'support'],
     node: ['util'],
   },
-  'apiserver/resources': {
+  'apiserver/kinds': {
     does: 'says what Leases, LeaseCandidates, Events and namespaces are: fields, validation, columns, versions',
     rooms: ['apiserver/errors', 'apiserver/schema', 'coordination', 'support'],
     packages: ['semver'],

@@ -1,8 +1,8 @@
 import type { Clock } from '../support/clock.ts';
 import type { Slices, Steps } from '../support/slices.ts';
 import { GarbageCollector } from './garbage-collector.ts';
-import type { ResourceDefinition } from './resources/definition.ts';
-import { emptied, isHeldBySpec } from './resources/namespaces.ts';
+import type { ResourceDefinition } from './kinds/definition.ts';
+import { emptied, isHeldBySpec } from './kinds/namespaces.ts';
 import type { ApiObject } from './schema/api-object.ts';
 import type { History } from './storage/history.ts';
 import type { ObjectStore } from './storage/object-store.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createResources } from '../../src/apiserver/resources/registry.ts';
+import { createResources } from '../../src/apiserver/kinds/registry.ts';
 import type { ApiObject } from '../../src/apiserver/schema/api-object.ts';
 import { startStandIns } from '../../src/apiserver/stand-ins.ts';
 import { ObjectStore } from '../../src/apiserver/storage/object-store.ts';

@@ -15,7 +15,7 @@ import {
 } from '../http/negotiation.ts';
 import type { PathHandler } from '../http/path-handler.ts';
 import { methodNotAllowed } from '../http/router.ts';
-import type { ResourceDefinition } from '../resources/definition.ts';
+import type { ResourceDefinition } from '../kinds/definition.ts';
 
 /** A resource, as discovery tells of it in each version. */
 type ServedResource = Pick<

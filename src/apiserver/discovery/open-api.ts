@@ -4,7 +4,7 @@ import { namesOneOf } from '../http/accept.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { PathHandler } from '../http/path-handler.ts';
-import type { ResourceDefinition } from '../resources/definition.ts';
+import type { ResourceDefinition } from '../kinds/definition.ts';
 import type { FieldSchema, ListSchema, ScalarSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
 
 const ROOT = '/openapi/v3';

@@ -1,6 +1,6 @@
 import { textAnswer } from '../http/answer.ts';
 import type { PathHandler } from '../http/path-handler.ts';
-import type { ResourceDefinition } from '../resources/definition.ts';
+import type { ResourceDefinition } from '../kinds/definition.ts';
 import { groupHandlers, onlyGet } from './groups.ts';
 import { openApiDocuments, openApiHandlers } from './open-api.ts';
 

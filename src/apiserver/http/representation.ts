@@ -1,7 +1,7 @@
 import type { Clock } from '../../support/clock.ts';
 import { ApiError, badRequest } from '../errors/api-error.ts';
+import { apiVersionOf } from '../kinds/definition.ts';
 import type { Representation } from '../operations/resource-request.ts';
-import { apiVersionOf } from '../resources/definition.ts';
 import type { Transform } from './negotiation.ts';
 import { partialMetadata } from './partial-metadata.ts';
 import { type IncludedObject, tableRepresentation } from './table.ts';

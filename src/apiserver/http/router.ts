@@ -1,6 +1,6 @@
 import { ApiError, badRequest } from '../errors/api-error.ts';
+import type { ResourceDefinition, VersionDefinition } from '../kinds/definition.ts';
 import type { Verb } from '../operations/resource-request.ts';
-import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
 import { isSet, type ResourcePath } from './request-target.ts';
 
 /** A resource that is served, and what is wanted of it. */

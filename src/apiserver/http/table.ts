@@ -1,7 +1,7 @@
 import type { Clock } from '../../support/clock.ts';
 import type { JsonObject } from '../../support/json.ts';
+import type { ColumnDefinition, VersionDefinition } from '../kinds/definition.ts';
 import type { ListForm, Representation } from '../operations/resource-request.ts';
-import type { ColumnDefinition, VersionDefinition } from '../resources/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { partialMetadata } from './partial-metadata.ts';
 

@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { badRequest, conflict } from '../errors/api-error.ts';
+import { apiVersionOf } from '../kinds/definition.ts';
 import { applyConfiguration } from '../ownership/apply-configuration.ts';
 import { jsonType } from '../patch/go-notation.ts';
-import { apiVersionOf } from '../resources/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { changeBy, liveObject, type OperationsContext, resourceOf, versionsOf } from './context.ts';
 import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../support/clock.ts';
 import type { Subject } from '../errors/api-error.ts';
+import { apiVersionOf, type ResourceDefinition, type VersionDefinition } from '../kinds/definition.ts';
 import type { Change, Versions } from '../ownership/ownership.ts';
-import { apiVersionOf, type ResourceDefinition, type VersionDefinition } from '../resources/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { isPrintable } from '../schema/go-text.ts';
 import type { ObjectStore } from '../storage/object-store.ts';

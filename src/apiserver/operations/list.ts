@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../support/json.ts';
 import type { Steps } from '../../support/slices.ts';
 import { ApiError, badRequest } from '../errors/api-error.ts';
-import type { ResourceDefinition } from '../resources/definition.ts';
+import type { ResourceDefinition } from '../kinds/definition.ts';
 import { revisionTooLarge } from '../storage/history.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import type { StoredObject } from '../storage/stored-objects.ts';

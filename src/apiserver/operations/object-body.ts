@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { badRequest } from '../errors/api-error.ts';
 import { unrecognizedBody } from '../errors/unrecognized-body.ts';
+import { apiVersionOf, type ResourceDefinition } from '../kinds/definition.ts';
 import { jsonType } from '../patch/go-notation.ts';
-import { apiVersionOf, type ResourceDefinition } from '../resources/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { DecodeError, decodeObject } from '../schema/decode.ts';
 import type { Decoded } from '../schema/decoded.ts';

@@ -1,5 +1,5 @@
 import type { Steps } from '../../support/slices.ts';
-import { finalizedNamespaces } from '../resources/namespaces.ts';
+import { finalizedNamespaces } from '../kinds/namespaces.ts';
 import type { OperationsContext } from './context.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';

@@ -1,7 +1,7 @@
 import type { Steps } from '../../support/slices.ts';
 import { ApiError, badRequest, invalidObject } from '../errors/api-error.ts';
 import { type FieldError, forbidden, notSupported, required } from '../errors/field-error.ts';
-import { managerProblems } from '../resources/validation.ts';
+import { managerProblems } from '../kinds/validation.ts';
 import { goQuote } from '../schema/go-text.ts';
 import { type FieldRequirement, parseFieldRequirements } from '../selectors/field-selector.ts';
 import { parseLabelSelector } from '../selectors/label-selector.ts';

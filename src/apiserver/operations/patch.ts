@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../support/json.ts';
 import { ApiError, badRequest, invalidObject, notFound } from '../errors/api-error.ts';
 import { invalid } from '../errors/field-error.ts';
+import { apiVersionOf } from '../kinds/definition.ts';
 import { recordUpdate } from '../ownership/record-update.ts';
 import { goText } from '../patch/go-notation.ts';
 import { applyJsonPatch, unknownOperationFields } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
-import { apiVersionOf } from '../resources/definition.ts';
 import { decodeObject } from '../schema/decode.ts';
 import { duplicateFields } from '../schema/duplicate-fields.ts';
 import { goQuote } from '../schema/go-text.ts';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../support/json.ts';
 import type { User } from '../access/access.ts';
-import type { ResourceDefinition, VersionDefinition } from '../resources/definition.ts';
+import type { ResourceDefinition, VersionDefinition } from '../kinds/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import type { StoredObject } from '../storage/stored-objects.ts';
 import type { StreamSink } from '../watch/sink.ts';

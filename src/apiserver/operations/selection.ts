@@ -1,5 +1,5 @@
 import { badRequest } from '../errors/api-error.ts';
-import type { VersionDefinition } from '../resources/definition.ts';
+import type { VersionDefinition } from '../kinds/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { fieldSelector } from '../selectors/field-selector.ts';
 import type { ListOptions } from './parameters.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { forbidden } from '../access/access.ts';
 import { ApiError, alreadyExists, badRequest, invalidObject } from '../errors/api-error.ts';
-import { validateObject } from '../resources/validation.ts';
+import { validateObject } from '../kinds/validation.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { admitToNamespace, creationOf } from './admission.ts';
 import {

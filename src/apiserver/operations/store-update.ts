@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { conflict, invalidObject } from '../errors/api-error.ts';
 import { invalid } from '../errors/field-error.ts';
-import { validateObject } from '../resources/validation.ts';
+import { validateObject } from '../kinds/validation.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../schema/api-object.ts';
 import type { StoredObject } from '../storage/stored-objects.ts';
 import { admitToNamespace } from './admission.ts';

@@ -1,5 +1,5 @@
 import type { Steps } from '../../support/slices.ts';
-import { apiVersionOf, type ResourceDefinition, type VersionDefinition } from '../resources/definition.ts';
+import { apiVersionOf, type ResourceDefinition, type VersionDefinition } from '../kinds/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { decodeObject } from '../schema/decode.ts';
 import { createEventEncoder } from '../watch/event-encoder.ts';

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { createResources } from '../resources/registry.ts';
+import { createResources } from '../kinds/registry.ts';
 import { perform } from './perform.ts';
 import type { NumberedTask, ThreadOptions } from './worker.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { addModel, type Models, openApiDocuments } from '../../../src/apiserver/discovery/open-api.ts';
-import { createResources } from '../../../src/apiserver/resources/registry.ts';
+import { createResources } from '../../../src/apiserver/kinds/registry.ts';
 import type { StructSchema } from '../../../src/apiserver/schema/schema.ts';
 import { servedCandidates } from '../../../src/coordination/candidate-sources.ts';
 import { isJsonObject } from '../../../src/support/json.ts';

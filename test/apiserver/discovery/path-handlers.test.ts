@@ -5,7 +5,7 @@ import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
 import type { Answer } from '../../../src/apiserver/http/answer.ts';
 import type { Exchange } from '../../../src/apiserver/http/exchange.ts';
 import { parseTarget } from '../../../src/apiserver/http/request-target.ts';
-import { createResources } from '../../../src/apiserver/resources/registry.ts';
+import { createResources } from '../../../src/apiserver/kinds/registry.ts';
 
 const pages = createPathHandlers({
   // In an order that nobody prefers.

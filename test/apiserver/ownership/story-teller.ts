@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
+import type { VersionDefinition } from '../../../src/apiserver/kinds/definition.ts';
+import { createResources } from '../../../src/apiserver/kinds/registry.ts';
 import { applyConfiguration } from '../../../src/apiserver/ownership/apply-configuration.ts';
 import type { Change, Versions } from '../../../src/apiserver/ownership/ownership.ts';
 import { recordUpdate } from '../../../src/apiserver/ownership/record-update.ts';
 import { applyJsonPatch } from '../../../src/apiserver/patch/json-patch.ts';
 import { applyMergePatch } from '../../../src/apiserver/patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../../../src/apiserver/patch/strategic-merge-patch.ts';
-import type { VersionDefinition } from '../../../src/apiserver/resources/definition.ts';
-import { createResources } from '../../../src/apiserver/resources/registry.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../../../src/apiserver/schema/api-object.ts';
 import { decodeObject } from '../../../src/apiserver/schema/decode.ts';
 import type { JsonObject } from '../../../src/support/json.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
+import { leases } from '../../../src/apiserver/kinds/leases.ts';
 import { applyJsonPatch, unknownOperationFields } from '../../../src/apiserver/patch/json-patch.ts';
 import { applyMergePatch } from '../../../src/apiserver/patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../../../src/apiserver/patch/strategic-merge-patch.ts';
-import { leases } from '../../../src/apiserver/resources/leases.ts';
 import { decodeObject } from '../../../src/apiserver/schema/decode.ts';
 import type { StructSchema } from '../../../src/apiserver/schema/schema.ts';
 import type { JsonObject } from '../../../src/support/json.ts';

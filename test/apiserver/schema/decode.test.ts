@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createResources } from '../../../src/apiserver/resources/registry.ts';
+import { createResources } from '../../../src/apiserver/kinds/registry.ts';
 import { DecodeError, decodeObject } from '../../../src/apiserver/schema/decode.ts';
 import type { Decoded } from '../../../src/apiserver/schema/decoded.ts';
 import { readJson } from '../../../src/apiserver/schema/read-json.ts';

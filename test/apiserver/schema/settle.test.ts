@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createResources } from '../../../src/apiserver/resources/registry.ts';
+import { createResources } from '../../../src/apiserver/kinds/registry.ts';
 import { settle } from '../../../src/apiserver/schema/settle.ts';
 
 const resources = createResources({ leaseCandidateVersions: ['v1beta1'] });

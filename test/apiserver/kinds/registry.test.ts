@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createResources } from '../../../src/apiserver/resources/registry.ts';
+import { createResources } from '../../../src/apiserver/kinds/registry.ts';
 import type { FieldSchema, StructSchema, TypeSchema } from '../../../src/apiserver/schema/schema.ts';
 import {
   CUSTOM_API_VERSION,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { coreEvents, events } from '../../../src/apiserver/resources/events.ts';
+import { coreEvents, events } from '../../../src/apiserver/kinds/events.ts';
 import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
 import type { JsonObject } from '../../../src/support/json.ts';
 import { linesOf, makeObject, versionOf } from './make.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { timeSince } from '../../../src/apiserver/resources/definition.ts';
+import { timeSince } from '../../../src/apiserver/kinds/definition.ts';
 
 describe('the time since', () => {
   const now = Date.UTC(2024, 0, 1, 0, 2, 30) / 1000;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { finalizedNamespaces, namespaces } from '../../../src/apiserver/resources/namespaces.ts';
+import { finalizedNamespaces, namespaces } from '../../../src/apiserver/kinds/namespaces.ts';
 import type { JsonObject } from '../../../src/support/json.ts';
 import { linesOf, makeObject, versionOf } from './make.ts';
 

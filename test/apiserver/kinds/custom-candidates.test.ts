@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { customCandidates } from '../../../src/apiserver/resources/custom-candidates.ts';
+import { customCandidates } from '../../../src/apiserver/kinds/custom-candidates.ts';
 import { decodeObject } from '../../../src/apiserver/schema/decode.ts';
 import type { StructSchema } from '../../../src/apiserver/schema/schema.ts';
 import type { JsonObject } from '../../../src/support/json.ts';
