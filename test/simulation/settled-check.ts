@@ -193,10 +193,10 @@ export class SettledCheck {
       slots.flatMap((slot) => this.#published(slot) ?? []),
     );
     const touchedAt = Math.max(movedAt, endedAt, ...slots.map((slot) => slot.touchedAt));
-    // A holder that is to give way lets its Lease run out.
+    // A holder that is to give way lets its Lease run out; before it got it, the Lease may have been kept for one of before, as long.
     const own =
       Math.max(this.#endedAt + this.#boundMs, touchedAt + BASE_MS) +
-      lease.timing.leaseSeconds * 1000 +
+      2 * lease.timing.leaseSeconds * 1000 +
       this.#fenceMs(lease);
     return (
       own +
