@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { USUAL_DURATION_MS } from '../../../../src/election/beliefs.ts';
 import type { Pace } from '../sim-programs.ts';
 import { type Contestant, type ContestantName, contestants, startContestant } from './contestant.ts';
 import type { Measured, Sample } from './measures.ts';
@@ -217,5 +219,9 @@ async function playOne(
   // Elections of a process that has had none are measured after a restart.
   if (wanted('restart') || wanted('consecutive'))
     await play('restart', () => playRestart(contestant, seconds.rest));
-  if (wanted('consecutive')) await play('consecutive', () => playConsecutive(contestant, scale));
+  if (wanted('consecutive')) {
+    // A coordinator that has just begun to watch doubts releases for two durations (rule 8).
+    await sleep(2 * USUAL_DURATION_MS);
+    await play('consecutive', () => playConsecutive(contestant, scale));
+  }
 }
