@@ -113,8 +113,9 @@ export class ElectionController {
 
   /** This process has become the coordinator. */
   takeOver(): void {
-    this.#tookOverAt = this.#now().monotonic;
-    for (const namespace of this.#known) this.#records.seeBeginning('takeOver', namespace, this.#now());
+    const now = this.#now();
+    this.#tookOverAt = now.monotonic;
+    for (const namespace of this.#known) this.#records.seeBeginning('takeOver', namespace, now);
     this.#reconsiderAll();
   }
 

@@ -147,9 +147,9 @@ export const noMemory: LeaseMemory = {
 };
 
 /** What those may believe that have led, or may have (rule 8), by grants of ours of which nothing was heard, too. */
-export function allBeliefs({ beliefs, supposedGrant, lostGrants }: LeaseMemory): Beliefs {
-  let all = supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs;
-  for (const { belief } of lostGrants) all = withMore(all, belief);
+export function allBeliefs(memory: LeaseMemory): Beliefs {
+  let all = withSupposed(memory);
+  for (const { belief } of memory.lostGrants) all = withMore(all, belief);
   return all;
 }
 
@@ -158,7 +158,11 @@ export function allBeliefs({ beliefs, supposedGrant, lostGrants }: LeaseMemory):
  * other write to that is refused.
  */
 export function blockingBeliefs(memory: LeaseMemory): Beliefs {
-  return allBeliefs(memory.record ? { ...memory, lostGrants: [] } : memory);
+  return memory.record ? withSupposed(memory) : allBeliefs(memory);
+}
+
+function withSupposed({ beliefs, supposedGrant }: LeaseMemory): Beliefs {
+  return supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs;
 }
 
 /** Until when the holder of `memory.record` may lead, be it by an earlier record of its own. */

@@ -1,4 +1,3 @@
-import { USUAL_DURATION_MS } from './beliefs.ts';
 import type { ElectionInput } from './election-input.ts';
 import type { LeaseMemory } from './lease-memory.ts';
 import type { Lease } from './model.ts';
@@ -28,7 +27,7 @@ export function observeBeginning(
   const oldestNewAt = at - Math.max(settings.settleMs ?? 0, JUST_CREATED_MS) - CREATION_PRECISION_MS;
   const hadCandidates = candidates.some(({ observation }) => observation.appearedAt < oldestNewAt);
   if (!hadCandidates || (lease && beginning === 'takeOver')) return memory;
-  const durationMs = Math.max(USUAL_DURATION_MS, settings.leaseDurationSeconds * 1000);
+  const durationMs = settings.leaseDurationSeconds * 1000;
   if (lease?.holderIdentity) {
     if (isLongHeld(lease)) return memory;
     // A candidate was granted the Lease when its former holder's time was over; a fence or a stranger has taken it.

@@ -83,7 +83,7 @@ function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMem
     return memory;
   }
   const { holder } = unrenewedGrant;
-  // By its first renewal, which no watch may have shown, it may have believed in the duration of the grant, not in what stands there now.
+  // Its first renewal may have been hidden: then it has believed in the duration of the grant, and not in the one that is seen now.
   const isUnsure = record?.holder === holder && !lease.isDurationHolders;
   const durationMs = Math.max(record?.durationMs ?? 0, beliefOf(beliefs, holder)?.durationMs ?? 0);
   const belief = isUnsure && beliefIn(lease, at, durationMs, true);
@@ -106,8 +106,8 @@ function observeDeletion(
   const supposed = supposeGrants(memory, undefined, at);
   if (!record) return supposed;
   const lost = isReplaced ? supposed : withLoss(supposed, at, 'perhaps');
-  const durationMs = Math.max(USUAL_DURATION_MS, record.durationMs);
-  const known = mayBeAnothers(record, coordinatingSince) ? withUnknown(lost, at, at, durationMs) : lost;
+  const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
+  const known = isPerhapsAnothers ? withUnknown(lost, at, at, record.durationMs) : lost;
   return { ...known, record: undefined, unrenewedGrant: undefined };
 }
 
@@ -193,21 +193,21 @@ function observeEmptied(
   // One that was never seen and has released it itself is gone.
   const isUnknowns = grown > (lease.isReleasedByParticipant ? 2 : 0) || isPerhapsAnothers;
   if (!isSameLease || !isUnknowns) return { ...lost, record: written };
-  const durationMs = Math.max(USUAL_DURATION_MS, written.durationMs, record.durationMs);
-  return { ...withUnknown(lost, at, at, durationMs), record: written };
+  const leastMs = Math.max(written.durationMs, record.durationMs);
+  return { ...withUnknown(lost, at, at, leastMs), record: written };
 }
 
 /**
  * The memory with a former holder that was never seen, and has renewed at `renewedAt` for the last time; `before`: its time is over. Its
- * elector is of the same program as those that were seen: it renews for as long as the longest of them, and for `leastMs`.
+ * elector is of the same program as those that were seen: it renews for as long as the longest of them, for `leastMs`, and for client-go's default.
  */
 export function withUnknown(
   memory: LeaseMemory,
   at: Instant,
   renewedAt: Instant | 'before',
-  leastMs = USUAL_DURATION_MS,
+  leastMs = 0,
 ): LeaseMemory {
-  const durationMs = Math.max(leastMs, ...memory.beliefs.map((other) => other.durationMs));
+  const durationMs = Math.max(USUAL_DURATION_MS, leastMs, ...memory.beliefs.map((other) => other.durationMs));
   const belief: Belief = {
     holder: UNKNOWN_HOLDER,
     renewedAt: renewedAt === 'before' ? at - durationMs : renewedAt,

@@ -11,8 +11,6 @@ import { twinModel, twinScenario } from './twin-model.ts';
 export interface Job {
   readonly name: string;
   readonly about: string;
-  /** In the long run only. */
-  readonly isLong: boolean;
   readonly explore: (
     limits: Limits,
   ) => Omit<Exploration<unknown>, 'violation'> & { readonly violation: Violation | undefined };
@@ -28,7 +26,6 @@ export interface Violation {
 interface AnyScenario {
   readonly name: string;
   readonly about: string;
-  readonly isLong?: true;
 }
 
 function job<S extends AnyScenario, State>(
@@ -36,11 +33,10 @@ function job<S extends AnyScenario, State>(
   modelFor: (scenario: S) => Model<State>,
   describe: (path: readonly AnyStep<State>[]) => string,
 ): Job {
-  const { name, about, isLong = false } = scenario;
+  const { name, about } = scenario;
   return {
     name,
     about,
-    isLong,
     explore: (limits) => {
       const found = explore(modelFor(scenario), limits);
       const { violation } = found;

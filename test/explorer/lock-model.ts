@@ -28,7 +28,6 @@ export interface LockScenario {
    * refused where something has changed.
    */
   readonly isUnknowable?: true;
-  readonly isLong?: true;
 }
 
 const NO_FAULTS: LockFaults = {

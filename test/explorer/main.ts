@@ -60,9 +60,7 @@ function main(): number {
     process.stdout.write(unknown.length > 0 ? `no scenario "${unknown.join('", "')}"\n\n${USAGE}` : USAGE);
     return values.help ? 0 : 2;
   }
-  const chosen = jobs.filter(({ name, isLong }) =>
-    positionals.length > 0 ? positionals.includes(name) : values.full || !isLong,
-  );
+  const chosen = jobs.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
   const isFull = values.full || positionals.length > 0;
   const most = values.most ?? String(isFull ? MOST.full : MOST.short);
   const kept = chosen.map((job) => run(job, { ...values, most }));

@@ -53,8 +53,6 @@ export interface Scenario {
   readonly ledWithinTicks?: number;
   /** True: it is looked for rounds in which the Lease is never led although a program is able to, for ever. */
   readonly isLedAgain?: true;
-  /** In the long run only. */
-  readonly isLong?: true;
 }
 
 export const NO_FAULTS: Faults = {
