@@ -219,14 +219,18 @@ export class ElectionRecords {
   }
 }
 
-/** Of two with one name the one that was last seen to renew or to answer comes first; the native one on a tie (rule 13). */
+/**
+ * Of two with one name the one that was last seen to renew or to answer comes first; the native one on a tie (rule 13). One program has
+ * written both, by one clock: if that is ahead of ours, an old renewal looks new at first sight, and the later renewTime tells.
+ */
 function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
   const later = lastRenewedAt(b.observation) - lastRenewedAt(a.observation);
-  if (later !== 0) return later;
-  // One program has written both, by one clock: that may be ahead of ours.
+  const { freshUntil, unchangedSince } = (later < 0 ? a : b).observation;
+  const isSeenToRenew = freshUntil >= unchangedSince;
+  if (later !== 0 && isSeenToRenew) return later;
   const [ofA = 0n, ofB = 0n] = [a.candidate.renewTime, b.candidate.renewTime];
   if (ofA !== ofB) return ofA > ofB ? -1 : 1;
-  return Number(b.candidate.source === 'native') - Number(a.candidate.source === 'native');
+  return later || Number(b.candidate.source === 'native') - Number(a.candidate.source === 'native');
 }
 
 function setIn(

@@ -1,4 +1,12 @@
-import { type Belief, type Beliefs, beliefOf, leadsUntil, reservationFor, withMore } from './beliefs.ts';
+import {
+  type Belief,
+  type Beliefs,
+  beliefOf,
+  leadsUntil,
+  reservationFor,
+  USUAL_DURATION_MS,
+  withMore,
+} from './beliefs.ts';
 import type { Lease } from './model.ts';
 import type { Instant, MicroTime } from './time.ts';
 
@@ -42,6 +50,11 @@ export interface LeaseMemory {
   readonly yieldedTo: string | undefined;
   /** What those may believe that are known to have led, or may have (rule 8). {@link allBeliefs} has more. */
   readonly beliefs: Beliefs;
+  /**
+   * How long a holder leads by one renewal whose own duration is not known, in milliseconds: as long as the last one did whose is
+   * known, as all are of one program, and never less than {@link USUAL_DURATION_MS}.
+   */
+  readonly usualDurationMs: number;
   /** By holder, when it last released the Lease, in the order of the releases; of the last two hours, and a hundred at most (rules 1 and 3). */
   readonly withdrawals: ReadonlyMap<string, Instant>;
   /** A grant of ours that was sent; until it is answered, or seen, it may or may not have been written. */
@@ -127,6 +140,7 @@ export const noMemory: LeaseMemory = {
   wasHeld: false,
   yieldedTo: undefined,
   beliefs: [],
+  usualDurationMs: USUAL_DURATION_MS,
   withdrawals: new Map(),
   grantOnItsWay: undefined,
   supposedGrant: undefined,

@@ -74,7 +74,7 @@ function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMe
 
 /** Any change of a Lease since we granted it may be its holder's renewal, however alike it looks. */
 function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
-  const { unrenewedGrant, record, beliefs } = memory;
+  const { unrenewedGrant, record, beliefs, usualDurationMs } = memory;
   if (
     !unrenewedGrant ||
     unrenewedGrant.holder !== lease.holderIdentity ||
@@ -83,10 +83,10 @@ function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMem
     return memory;
   }
   const { holder } = unrenewedGrant;
-  // Its first renewal may have been hidden: then it has believed in the duration of the grant, and not in the one that is seen now.
+  // Its first renewal may have been hidden, and changed since: then it believes in another duration than the one that is seen now.
   const isUnsure = record?.holder === holder && !lease.isDurationHolders;
-  const durationMs = Math.max(record?.durationMs ?? 0, beliefOf(beliefs, holder)?.durationMs ?? 0);
-  const belief = isUnsure && beliefIn(lease, at, durationMs, true);
+  const knownMs = Math.max(record?.durationMs ?? 0, beliefOf(beliefs, holder)?.durationMs ?? 0);
+  const belief = isUnsure && beliefIn(lease, at, Math.max(usualDurationMs, knownMs), true);
   return {
     ...memory,
     unrenewedGrant: undefined,
@@ -207,14 +207,15 @@ export function withUnknown(
   renewedAt: Instant | 'before',
   leastMs = 0,
 ): LeaseMemory {
-  const durationMs = Math.max(USUAL_DURATION_MS, leastMs, ...memory.beliefs.map((other) => other.durationMs));
+  const known = memory.beliefs.map((other) => other.durationMs);
+  const durationMs = Math.max(memory.usualDurationMs, leastMs, ...known);
   const belief: Belief = {
     holder: UNKNOWN_HOLDER,
     renewedAt: renewedAt === 'before' ? at - durationMs : renewedAt,
     ...{ durationMs, isOwnDuration: true, isParticipant: false, lostAt: at },
   };
-  const known = beliefOf(memory.beliefs, UNKNOWN_HOLDER);
-  if (known && disturbsUntil(known) >= disturbsUntil(belief)) return memory;
+  const former = beliefOf(memory.beliefs, UNKNOWN_HOLDER);
+  if (former && disturbsUntil(former) >= disturbsUntil(belief)) return memory;
   return { ...memory, beliefs: withBelief(memory.beliefs, belief, at) };
 }
 
@@ -247,12 +248,14 @@ function observeHeld(
   const belief = isAsGranted
     ? undefined
     : holderBelief(next, lease, written, isTakenUp, isOwnGrant, isListed);
+  const isKnown = belief?.isOwnDuration && holder !== FENCE;
   return {
     ...next,
     record: hasSharedNumber(former, written) ? { ...written, isNumberShared: true } : written,
     wasHeld: true,
     yieldedTo: undefined,
     beliefs: belief ? withBelief(next.beliefs, belief, at) : next.beliefs,
+    usualDurationMs: isKnown ? Math.max(belief.durationMs, USUAL_DURATION_MS) : next.usualDurationMs,
     unrenewedGrant: isAsGranted ? unrenewedGrant : undefined,
     // Only a renewal by the holder itself proves that it has taken the grant up.
     lapses: isTakenUp && lapses.has(holder) ? without(lapses, holder) : lapses,
@@ -309,7 +312,7 @@ function holderBelief(
   // What a grant of ours says is no duration of the holder's yet.
   const isRepeated = isTakenUp && isSeenAgain && !isOwnGrant;
   // A list or a slow watch may show the first renewal as somebody else has shortened it since.
-  const unknownMs = (isOwnGrant || isListed) && !lease.isDurationHolders ? USUAL_DURATION_MS : 0;
+  const unknownMs = (isOwnGrant || isListed) && !lease.isDurationHolders ? memory.usualDurationMs : 0;
   const knownMs = known === undefined ? unknownMs : isRepeated ? leadsUntil(known) - at : known.durationMs;
   return beliefIn(lease, at, Math.max(durationMs, knownMs), isOwnDuration);
 }
@@ -331,7 +334,7 @@ function withLoss(
   hasRenewed: 'perhaps' | 'before' | 'no',
   leastMs = 0,
 ): LeaseMemory {
-  const { record, beliefs } = memory;
+  const { record, beliefs, usualDurationMs } = memory;
   if (!record || record.holder === '') return memory;
   const { holder, since } = record;
   const known = beliefOf(beliefs, holder);
@@ -349,7 +352,7 @@ function withLoss(
     return { ...memory, beliefs: withBelief(beliefs, fence, at) };
   }
   // A holder that was only seen to be granted the Lease renews it for a duration of its own.
-  const unseenMs = isOwnDuration ? leastMs : Math.max(leastMs, USUAL_DURATION_MS);
+  const unseenMs = isOwnDuration ? leastMs : Math.max(leastMs, usualDurationMs);
   const durationMs = hasRenewed === 'no' ? seenMs : Math.max(seenMs, unseenMs);
   const overSince = at - durationMs;
   const renewedAt = {

@@ -1,4 +1,4 @@
-import { type Belief, beliefOf, USUAL_DURATION_MS, withMore } from './beliefs.ts';
+import { type Belief, beliefOf, withMore } from './beliefs.ts';
 import type { Grant, LeaseMemory } from './lease-memory.ts';
 import type { Instant } from './time.ts';
 
@@ -82,7 +82,7 @@ function withLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
 
 /** The grant, and what its holder believes if it has taken it up and has renewed it at `renewedAt` for the last time. */
 export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds'>>(
-  { beliefs, lostGrants }: LeaseMemory,
+  { beliefs, lostGrants, usualDurationMs }: LeaseMemory,
   grant: G,
   at: Instant,
   renewedAt = at,
@@ -90,7 +90,7 @@ export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds'
   const { holder, leaseDurationSeconds } = grant;
   const known = beliefOf(beliefs, holder);
   const lostBefore = lostGrants.find((lost) => lost.grant.holder === holder)?.belief.lostAt;
-  const durationMs = Math.max(leaseDurationSeconds * 1000, USUAL_DURATION_MS, known?.durationMs ?? 0);
+  const durationMs = Math.max(leaseDurationSeconds * 1000, usualDurationMs, known?.durationMs ?? 0);
   // An answer since the first of several attempts is good enough.
   const lostAt = known?.lostAt ?? lostBefore ?? at;
   return {

@@ -46,6 +46,17 @@ describe('of two candidates of one name (rule 13)', () => {
     expect(counting(recordsOf({ native: 2 * HOUR, custom: 2 * HOUR + 1 }))).toEqual(['custom']);
   });
 
+  test('counts the one with the later renewTime, though the other one comes into sight later, by a clock that is ahead of ours', () => {
+    const records = new ElectionRecords(defaultSettings);
+    records.seeCandidate(makeTwin('custom', 2 * HOUR), makeNow(0));
+    records.seeCandidate(makeTwin('custom', 2 * HOUR + 1000), makeNow(1000));
+    records.seeCandidate(makeTwin('native', HOUR), makeNow(14_000));
+    expect(counting(records)).toEqual(['custom']);
+    // It lives, and its clock was set back.
+    records.seeCandidate(makeTwin('native', HOUR + 1000), makeNow(15_000));
+    expect(counting(records)).toEqual(['native']);
+  });
+
   test('counts the one that answers, as soon as it does', () => {
     const records = recordsOf({ native: -1000, custom: -60_000 });
     records.seeCandidate(makeTwin('custom', 500), makeNow(500));

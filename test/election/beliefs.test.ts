@@ -130,7 +130,7 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
       .sees(grantedTo('b', 0), 0)
       .remembers({ unrenewedGrant: makeUnrenewedGrant('b', 0, 'grant-0') });
     const renewed = renewedBy('b', 500, 1).lasting(4);
-    expect(surveyTenure(granted.sees(renewed, 500).build(), 600)).toMatchObject({ expiresAt: 10_500 });
+    expect(surveyTenure(granted.sees(renewed, 500).build(), 600)).toMatchObject({ expiresAt: 15_500 });
     const own = granted.sees(renewed.with({ isDurationHolders: true }), 500).build();
     expect(surveyTenure(own, 600)).toMatchObject({ expiresAt: 4500 });
   });
@@ -154,6 +154,25 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
       'vacant',
     );
     expect(kindAt(granted.sees(shortened, 2000), 16_999)).toBe('held');
+  });
+
+  test('renews for as long as the last holder did whose duration is known, though that one has released the Lease', () => {
+    const known = makeInput()
+      .sees(renewedBy('a', 0).lasting(60), 0)
+      .sees(renewedBy('a', 2000).lasting(60), 2000)
+      .sees(makeLease('').releasedAt(3000), 3000)
+      .remembers({ unrenewedGrant: makeUnrenewedGrant('b', 4000, 'grant-4000') })
+      .sees(grantedTo('b', 4000), 4000);
+    const shortened = known.sees(renewedBy('b', 4500, 1).lasting(1), 5000);
+    expect(surveyTenure(shortened.build(), 64_999)).toMatchObject({ kind: 'held', expiresAt: 65_000 });
+    expect(keptAt(known.sees(undefined, 5000), 5000)).toMatchObject({ holder: 'b', until: 65_000 });
+    // Once it has renewed for less, that is known of the next one.
+    const shorter = known
+      .sees(renewedBy('b', 4500, 1).lasting(15), 5000)
+      .sees(renewedBy('b', 64_000, 1).lasting(15), 64_000)
+      .sees(renewedBy('b', 66_000, 1).lasting(15), 66_000)
+      .sees(undefined, 70_000);
+    expect(keptAt(shorter, 70_000)).toMatchObject({ holder: 'b', until: 85_000 });
   });
 
   test('gets its Lease back for as long as it may lead, and marked as no first grant', () => {

@@ -97,6 +97,7 @@ const memoryFields = shape({
   yieldedTo: plain,
   // Below.
   beliefs: ignored,
+  usualDurationMs: plain,
   withdrawals: mapOf(recently),
   grantOnItsWay: grant,
   supposedGrant: shape({ grant, belief }),

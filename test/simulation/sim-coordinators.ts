@@ -58,6 +58,10 @@ export class SimCoordinators implements SimWitnesses {
     return this.#are((replica) => replica.hasSynced);
   }
 
+  get areCandidatesHidden(): boolean {
+    return this.#world.servers.some(({ candidateVersions }) => candidateVersions[0] !== 'v1beta1');
+  }
+
   /** Whether all of them run, and see all there is. */
   get areAllAwake(): boolean {
     return this.#are((replica) => this.#seesAll(replica));

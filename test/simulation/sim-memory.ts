@@ -8,6 +8,8 @@ export interface SimWitnesses {
   readonly running: readonly SimReplica[];
   /** Whether all of them run and have listed everything once. */
   readonly haveAllSynced: boolean;
+  /** Whether a server does not serve all LeaseCandidates that it had: candidates may be out of sight. */
+  readonly areCandidatesHidden: boolean;
   /** Until when their watches are held, so that they see nothing. */
   readonly heldUntil: Instant;
 }
@@ -26,7 +28,7 @@ const MISSING_AT_FIRST_MS = 15_000;
 /**
  * What rule 8 needs coordinators to remember. A coordinator knows who held a Lease that somebody empties or overwrites only if
  * it was running then, and had listed the Lease once. A deletion needs no memory, unless the Lease lasts longer than a
- * coordinator waits that finds it missing.
+ * coordinator waits that finds it missing, or the Lease's candidates cannot be listed.
  */
 export class SimMemory {
   readonly #clock: Clock;
@@ -68,9 +70,10 @@ export class SimMemory {
     return true;
   }
 
-  /** Somebody is about to delete this Lease. */
+  /** Somebody is about to delete this Lease; false as in {@link rob}. */
   delete(key: string): boolean {
-    return this.#beliefMs(key) <= this.#missingWaitMs || this.rob([key]);
+    const isWaitedFor = this.#beliefMs(key) <= this.#missingWaitMs && !this.#witnesses.areCandidatesHidden;
+    return isWaitedFor || this.rob([key]);
   }
 
   /** `writer` has written a Lease. */

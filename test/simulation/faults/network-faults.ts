@@ -11,8 +11,8 @@ interface LinkArgs {
 }
 
 const EVERYBODY = 'everybody';
-/** For whoever was disturbed to have looked at everything again, in milliseconds. */
-const LOOK_MS = 5000;
+/** A process that was disturbed gives up a request that hangs after 10 s, and has repeated everything after so long, in milliseconds. */
+const LOOK_MS = 15_000;
 const RECONNECTED = {
   ms: 45_000,
   why: 'a request that was given up is repeated within 10 s, the lock expires 15 s after its last renewal, and settles for 15 s',
