@@ -71,7 +71,10 @@ export function observeLock(
   return { ...seen, formerHolderUntil: now + durationMs };
 }
 
-/** Whether another has the lock already, so that it was emptied or deleted, unseen, under a holder that may go on. */
+/**
+ * Whether one that is not ours has the lock already, so that it was emptied or deleted, unseen, under a holder that may go on. One of our
+ * replicas has either seen a release, or waits itself until that holder is out, and releases the lock no earlier.
+ */
 function isTakenEarly(
   previous: LockObservation | undefined,
   { holder }: LockRecord,
@@ -79,14 +82,8 @@ function isTakenEarly(
   now: Instant,
 ): previous is LockObservation & { readonly record: LockRecord } {
   const former = previous?.record;
-  if (
-    !former ||
-    holder === '' ||
-    holder === rules.identity ||
-    former.holder === '' ||
-    former.holder === holder
-  )
-    return false;
+  if (!former || former.holder === '' || former.holder === holder) return false;
+  if (holder === '' || !isForeign(holder)) return false;
   return now < previous.seenAt + durationOf(former, rules);
 }
 

@@ -86,3 +86,8 @@ test('who has had the lock before its holder’s time was over, and released it,
   const late = seen([0, heldBy(OTHER)], [15, heldBy('kube-apiserver')], [16, emptied(false)]);
   expect(actFrom(late, 16)).toBe(16);
 });
+
+test('our own replicas that take the lock one after the other each act at once, though a third one has not seen the releases', () => {
+  const replaced = seen([0, heldBy(OTHER)], [2, heldBy(OURS)], [6, emptied(true)]);
+  expect(actFrom(replaced, 6)).toBe(6);
+});
