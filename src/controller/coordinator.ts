@@ -103,7 +103,7 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
       canCoordinate: () => mayLock() && controller.canElect(),
       onActive(isActive) {
         labels?.setActive(isActive);
-        if (isActive) controller.takeOver();
+        if (isActive) controller.takeOver(lock?.own);
       },
     });
   const mayWrite = () => lock === undefined || (mayLock() && lock.isActive());

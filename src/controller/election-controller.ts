@@ -19,12 +19,14 @@ import {
   surveyElections,
 } from './elections-survey.ts';
 import { LastDecisions } from './last-decisions.ts';
+import type { OwnLock } from './lock/lock-record.ts';
 import { NamespacedReflectors } from './namespaced-reflectors.ts';
 import type { WatchedResource } from './observers.ts';
 import { Workqueue } from './queue/workqueue.ts';
 import type { WriteQueue } from './queue/write-queue.ts';
 import { Reconciler } from './reconcile.ts';
 import { candidateChange, isRenewalOnly, newlyUnreadable } from './renewal-only.ts';
+import { TakeOver } from './take-over.ts';
 
 /**
  * Watches Leases and LeaseCandidates and reconciles each Lease that somebody is a candidate for. It watches from the
@@ -42,6 +44,7 @@ export class ElectionController {
   readonly #listeners = new Set<SeenListener>();
   /** Namespaces of which all was listed once; '' are all of them. */
   readonly #known = new Set<string>();
+  readonly #takeOver: TakeOver;
   #tookOverAt: Instant = Number.NEGATIVE_INFINITY;
   #workers: Promise<void> | undefined;
 
@@ -58,6 +61,13 @@ export class ElectionController {
     });
     this.#share = new EventLoopShare(clock);
     this.#leases = new NamespacedReflectors(namespaces, (namespace) => this.#leaseReflector(namespace));
+    this.#takeOver = new TakeOver({
+      clock,
+      lease: (key) => this.#records.lease(key),
+      isInOneWatch: (key) =>
+        this.#leases.all.length === 1 && this.#leases.knows(splitLeaseKey(key).namespace),
+      onEnd: (mayHaveMissed) => this.#tookOver(mayHaveMissed),
+    });
     this.#candidates = new CandidateSourcesWatch({
       client,
       clock,
@@ -111,11 +121,16 @@ export class ElectionController {
     await Promise.all([this.#candidates.stop(), this.#leases.stop()]);
   }
 
-  /** This process has become the coordinator. */
-  takeOver(): void {
+  /** This process has become the coordinator; `own` is its lock, if there is one in the cluster. */
+  takeOver(own?: OwnLock): void {
+    this.#tookOverAt = this.#parts.clock.now();
+    this.#takeOver.begin(own);
+  }
+
+  #tookOver(mayHaveMissed: boolean): void {
     const now = this.#now();
-    this.#tookOverAt = now.monotonic;
-    for (const namespace of this.#known) this.#records.seeBeginning('takeOver', namespace, now);
+    if (mayHaveMissed)
+      for (const namespace of this.#known) this.#records.seeBeginning('takeOver', namespace, now);
     this.#reconsiderAll();
   }
 
@@ -225,6 +240,8 @@ export class ElectionController {
       this.#reconciler.forgetIfGone(key);
       return;
     }
+    // All are looked at again when it has ended.
+    if (this.#takeOver.isPending) return;
     await this.#share.take(() => {
       this.queue.requeue(key, this.#reconciler.look(key));
       this.queue.forget(key);
@@ -249,6 +266,7 @@ export class ElectionController {
 
   #leaseReflector(namespace: string): Reflector<Lease> {
     const { client, clock, observer } = this.#parts;
+    const observe = observer.reflectorObserver('leases');
     return new Reflector({
       client,
       clock,
@@ -257,7 +275,10 @@ export class ElectionController {
       handler: (event) => this.#onLease(event),
       onSynced: () => this.#sighted(),
       onError: (error, context) => observer.reflectorFailed(error, context),
-      observe: observer.reflectorObserver('leases'),
+      observe: (observation) => {
+        if (observation.type === 'listed' && this.#leases.knows(namespace)) this.#takeOver.relisted();
+        observe(observation);
+      },
     });
   }
 
@@ -269,6 +290,7 @@ export class ElectionController {
     this.#records.seeLease(key, lease, this.#now(), isListed ? this.#coordinatesSince() : undefined);
     this.#reconciler.outdate(key);
     this.#seen(key, isMere);
+    this.#takeOver.see(key);
     if (type === 'deleted' && this.#reconciler.forgetIfGone(key)) return;
     const concernsUs = this.#records.hasCandidates(key) || object.isPreferredHolderOurs;
     // Once the first list is complete, every Lease is looked at.

@@ -108,7 +108,8 @@ function listAgain(world: World, index: number, setting: Setting): World {
   const next = isSame
     ? known
     : setting.rules.seeLease(known, world.lease, nowOf(world, index), coordinatingSince);
-  return endWait(change(world, index, { known: next, news: [], listsByTick: undefined }), index);
+  const listed = { known: next, news: [], listsByTick: undefined, hasRelisted: true };
+  return endWait(change(world, index, listed), index);
 }
 
 /** Nothing is waited for any more once another version is seen. */
@@ -120,21 +121,22 @@ function endWait(world: World, index: number): World {
 
 function restart(world: World, index: number, setting: Setting): World {
   const now = nowOf(world, index);
-  const listed = rules.list(setting.rules, settingsOf(setting.scenario), world.lease, world.candidates, now);
-  const known = isActive(world, index, setting) ? setting.rules.begin(listed, 'takeOver', now) : listed;
   return change(world, index, {
-    known,
+    known: rules.list(setting.rules, settingsOf(setting.scenario), world.lease, world.candidates, now),
     news: [],
     answer: undefined,
     expected: undefined,
     listsByTick: undefined,
+    hasRelisted: false,
   });
 }
 
-/** The lock passes to a coordinator. */
+/** The lock passes to a coordinator. One that has watched all along has seen all that the former one has written. */
 export function takeOver(world: World, index: number, setting: Setting): World {
-  const { known } = world.coordinators[index] ?? {};
+  const { known, news, hasRelisted } = world.coordinators[index] ?? {};
   if (!known) return world;
+  const hasSeenAll = news?.length === 0 && !hasRelisted;
+  if (hasSeenAll) return { ...world, active: index };
   const begun = setting.rules.begin(known, 'takeOver', nowOf(world, index));
   return { ...change(world, index, { known: begun }), active: index };
 }

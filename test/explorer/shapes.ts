@@ -216,6 +216,7 @@ const coordinator = shape({
   answer: shape({ action, sentTick: tickAt(4), outcome: plain, lease, hasDropped: plain }),
   expected: shape({ otherThan: token, untilTick: tickAt(0) }),
   listsByTick: tickAt(0),
+  hasRelisted: plain,
 });
 
 const faults = shape({

@@ -300,6 +300,7 @@ export function initialWorld(setting: Setting): World {
       answer: undefined,
       expected: undefined,
       listsByTick: undefined,
+      hasRelisted: false,
     })),
     active: firstActive ?? 0,
     activeSince: Number.NEGATIVE_INFINITY,

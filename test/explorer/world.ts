@@ -108,6 +108,8 @@ export interface Coordinator {
   readonly expected: { readonly otherThan: string | undefined; readonly untilTick: number } | undefined;
   /** By when it has listed what its watch does not show, after a creation of the Lease that it has not seen. */
   readonly listsByTick: number | undefined;
+  /** Whether it has ever listed the Lease anew after a gap, in which the Lease may have come and gone. */
+  readonly hasRelisted: boolean;
 }
 
 export type LeaseWrite = CreateLease | UpdateLease;

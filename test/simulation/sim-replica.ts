@@ -74,7 +74,7 @@ export class SimReplica {
       onChange: (state) => {
         trace(() => `${name} ${state.kind}`);
         this.#tellDuty();
-        if (state.kind === 'active') this.controller.takeOver();
+        if (state.kind === 'active') this.controller.takeOver(this.lock.own);
       },
     });
     this.controller = new ElectionController({

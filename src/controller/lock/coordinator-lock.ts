@@ -1,3 +1,5 @@
+import { leaseKey } from '../../coordination/lease-key.ts';
+import { parseMicroTime } from '../../coordination/micro-time.ts';
 import { isConflict } from '../../kubernetes/errors.ts';
 import { isNotNewer, type KubernetesObject } from '../../kubernetes/objects.ts';
 import { Backoff } from '../../support/backoff.ts';
@@ -11,7 +13,7 @@ import {
   type LockRules,
   observeLock,
 } from './lock-decision.ts';
-import { isForeign, readLockRecord, release } from './lock-record.ts';
+import { isForeign, type OwnLock, readLockRecord, release } from './lock-record.ts';
 import {
   type CoordinatorLockOptions,
   checkLockSettings,
@@ -88,6 +90,15 @@ export class CoordinatorLock {
 
   get state(): LockState {
     return this.#state;
+  }
+
+  /** The lock as last seen, if it is this process's own. */
+  get own(): OwnLock | undefined {
+    const { holder = '', renewTime = '' } = this.#observation?.record ?? {};
+    const renewedAt = parseMicroTime(renewTime);
+    if (holder !== this.#rules.identity || renewedAt === undefined) return undefined;
+    const { namespace, name } = this.#options.storage.lease;
+    return { key: leaseKey(namespace, name), holder, renewTime: renewedAt };
   }
 
   /** Whether a write may begin now. False from the moment at which somebody else might be the coordinator. */

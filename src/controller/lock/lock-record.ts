@@ -1,4 +1,5 @@
 import { FIELD_MANAGER, isOwned } from '../../coordination/lease.ts';
+import type { LeaseKey } from '../../coordination/lease-key.ts';
 import { formatMicroTime } from '../../coordination/micro-time.ts';
 import { specOf, textField } from '../../coordination/raw-object.ts';
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
@@ -31,6 +32,14 @@ export interface LockRecord {
   readonly leaseTransitions: number;
   /** Whether one of our replicas wrote the holder, by the server's field ownership; undefined where there is none. */
   readonly isWrittenByOurs?: boolean | undefined;
+}
+
+/** The lock as its holder has last written it: all that the coordinator before it has written was written before. */
+export interface OwnLock {
+  readonly key: LeaseKey;
+  readonly holder: string;
+  /** In microseconds since the Unix epoch, by the holder's clock. */
+  readonly renewTime: bigint;
 }
 
 /** What a write changes in the Lease. */

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import type { ElectionControllerParts } from '../../src/controller/controller-parts.ts';
+import type { OwnLock } from '../../src/controller/lock/lock-record.ts';
+import { ControllerWorld } from './make-controller.ts';
+import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
+
+const LOCK = 'kube-system/leader-election-controller';
+
+/** A standby that sees a new candidate, whose Lease the coordinator before it has not made. */
+async function makeStandby(parts: Partial<ElectionControllerParts> = {}): Promise<ControllerWorld> {
+  const world = new ControllerWorld(parts);
+  world.mayWrite = false;
+  await world.start();
+  await world.clock.advance(100_000);
+  world.create('leasecandidates', makeCandidateObject('a', { renewedAt: world.clock.now() }));
+  await world.clock.advance(4000);
+  return world;
+}
+
+/** The standby takes the lock. */
+function takeLock(world: ControllerWorld): OwnLock {
+  const lock = makeLeaseObject('ours', world.clock.now());
+  const metadata = { namespace: 'kube-system', name: 'leader-election-controller' };
+  world.create('leases', { ...lock, metadata });
+  return { key: LOCK, holder: 'ours', renewTime: world.clock.wallTime() };
+}
+
+const holderOf = (world: ControllerWorld) => world.leaseSpec()['holderIdentity'];
+
+describe('a coordinator that takes over from another one (rule 8)', () => {
+  test('elects at once where its watch shows its own lock: it has seen all that the former one has done', async () => {
+    const world = await makeStandby();
+    const own = takeLock(world);
+    await world.clock.advance(0);
+    world.mayWrite = true;
+    world.controller.takeOver(own);
+    await world.clock.advance(0);
+    expect(holderOf(world)).toBe('a');
+  });
+
+  test('decides nothing until its watch shows that', async () => {
+    const world = await makeStandby();
+    world.watchDelayMs = 300;
+    const own = takeLock(world);
+    world.mayWrite = true;
+    world.controller.takeOver(own);
+    await world.clock.advance(299);
+    expect(world.decisions).toEqual([]);
+    await world.clock.advance(1);
+    expect(holderOf(world)).toBe('a');
+  });
+
+  test('takes no earlier record of its own for that', async () => {
+    const world = await makeStandby();
+    const { renewTime, ...own } = takeLock(world);
+    await world.clock.advance(0);
+    world.mayWrite = true;
+    world.controller.takeOver({ ...own, renewTime: renewTime + 1n });
+    await world.clock.advance(999);
+    expect(world.decisions).toEqual([]);
+    await world.clock.advance(1);
+    expect(world.decisions).toEqual(['default/scheduler AwaitingFormerHolder']);
+  });
+
+  test.each<{ name: string; parts: Partial<ElectionControllerParts>; isRelisted?: true }>([
+    { name: 'as it was listed anew after a gap', parts: {}, isRelisted: true },
+    { name: 'as the lock is in no namespace that it watches', parts: { namespaces: ['default'] } },
+    { name: 'as each namespace has a watch of its own', parts: { namespaces: ['default', 'kube-system'] } },
+  ])(
+    'makes a missing Lease 25 s later where something may have gone unseen, $name',
+    async ({ parts, isRelisted }) => {
+      const world = await makeStandby(parts);
+      if (isRelisted) {
+        world.api.forgetHistory();
+        world.connection.breakWatches();
+        await world.clock.advance(1000);
+      }
+      const own = takeLock(world);
+      await world.clock.advance(0);
+      world.mayWrite = true;
+      world.controller.takeOver(own);
+      await world.clock.advance(22_000);
+      world.renew('default/a');
+      await world.clock.advance(2999);
+      expect(holderOf(world)).toBeUndefined();
+      await world.clock.advance(1);
+      expect(holderOf(world)).toBe('a');
+    },
+  );
+});
