@@ -5,7 +5,7 @@ import { isLeaseWrite } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { WrittenLease } from '../election/notes.ts';
-import { ApiError, isConflict } from '../kubernetes/errors.ts';
+import { ApiError, ConnectionError, isConflict } from '../kubernetes/errors.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import type { ActionWriter } from './action-writer.ts';
 import type { ElectionRecords } from './election-records.ts';
@@ -128,7 +128,8 @@ export class LockLostError extends Error {
 
 /** Whether an action that failed with `error` was not carried out, and never will be. */
 function isKnownUndone(error: unknown): boolean {
-  return error instanceof LockLostError || (error instanceof ApiError && error.status < 500);
+  const isNeverSent = error instanceof ConnectionError && error.code === 'ECONNREFUSED';
+  return error instanceof LockLostError || isNeverSent || (error instanceof ApiError && error.status < 500);
 }
 
 function isRefusedForGood(error: unknown): boolean {

@@ -109,6 +109,8 @@ export interface UnrenewedGrant {
   /** When a holder that runs has taken it up (rule 12). */
   readonly takeUpBy: Instant;
   readonly isPreemption: boolean;
+  /** See {@link Grant}. */
+  readonly isReturn?: true;
 }
 
 /** What a grant means for those who held the Lease before; known when it is decided. */

@@ -49,7 +49,16 @@ export function recordGrant(
   at: Instant,
   sentAt = at,
 ): LeaseMemory {
-  const { former, holder, renewTime, leaseDurationSeconds, isPreemption, revises, hasFormerLapsed } = grant;
+  const {
+    former,
+    holder,
+    renewTime,
+    leaseDurationSeconds,
+    isPreemption,
+    revises,
+    hasFormerLapsed,
+    isReturn,
+  } = grant;
   // A winner that is soon overtaken by a better one has not failed: upgrades come in quick succession.
   const isEarlyLoss =
     !isPreemption &&
@@ -73,6 +82,7 @@ export function recordGrant(
       // A server that takes long to answer us takes as long to answer the holder.
       takeUpBy: at + takeUpMs(leaseDurationSeconds) + (at - sentAt),
       isPreemption,
+      ...(isReturn && { isReturn }),
     },
     grantSeries: revises ? { count: count + 1, since } : { count: 1, since: at },
     ...(former !== undefined && hasFormerLapsed && recordLapse(memory, grant, at)),

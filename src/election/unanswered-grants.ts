@@ -81,18 +81,19 @@ function withLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
 }
 
 /** The grant, and what its holder believes if it has taken it up and has renewed it at `renewedAt` for the last time. */
-export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds'>>(
+export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds' | 'isReturn'>>(
   { beliefs, lostGrants, usualDurationMs }: LeaseMemory,
   grant: G,
   at: Instant,
   renewedAt = at,
 ): { readonly grant: G; readonly belief: Belief } {
-  const { holder, leaseDurationSeconds } = grant;
-  const known = beliefOf(beliefs, holder);
-  const lostBefore = lostGrants.find((lost) => lost.grant.holder === holder)?.belief.lostAt;
-  const durationMs = Math.max(leaseDurationSeconds * 1000, usualDurationMs, known?.durationMs ?? 0);
+  const { holder, leaseDurationSeconds, isReturn } = grant;
+  const known = beliefOf(beliefs, holder) ?? lostGrants.find((lost) => lost.grant.holder === holder)?.belief;
+  // One that gives the Lease back lasts as long as its holder may lead anyway, which says nothing about how long a renewal lasts.
+  const grantedMs = isReturn ? 0 : leaseDurationSeconds * 1000;
+  const durationMs = Math.max(grantedMs, usualDurationMs, known?.durationMs ?? 0);
   // An answer since the first of several attempts is good enough.
-  const lostAt = known?.lostAt ?? lostBefore ?? at;
+  const lostAt = known?.lostAt ?? at;
   return {
     grant,
     belief: { holder, renewedAt, durationMs, isOwnDuration: false, isParticipant: false, lostAt },

@@ -187,6 +187,22 @@ describe('a write without an answer', () => {
     expect(world.decisions.slice(2)).not.toContain(`${KEY} LeaseMissing`);
   });
 
+  test('whose connection was refused was not carried out: another candidate may be elected next', async () => {
+    const world = await makeWorld();
+    world.fate = (request) => {
+      if (isLeaseWrite(request)) world.api.isDown = true;
+      return {};
+    };
+    makeFreshCandidate(world);
+    await world.clock.advance(50);
+    world.fate = () => ({});
+    world.api.isDown = false;
+    world.remove('leasecandidates', 'default/a');
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: world.clock.now() }));
+    await world.clock.advance(3000);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
+  });
+
   test('is made again ever more rarely while a server refuses it', async () => {
     const world = await makeWorld();
     const times: number[] = [];

@@ -248,6 +248,25 @@ describe('a grant of ours that is not known to have been written (rule 8)', () =
     expect(beliefOf(allBeliefs(memory), 'b')).toMatchObject({ renewedAt: 13_500, durationMs: 15_000 });
   });
 
+  test('and is tried again and again keeps the Lease for no longer than one', () => {
+    let input = makeInput().candidates(candidateOf('b')).build();
+    for (let at = 0; at < 60_000; at += 5000) {
+      input = makeInput()
+        .remembers(input.memory)
+        .candidates(
+          candidateOf('b')
+            .pingedAt(at - 20)
+            .renewedAt(at),
+        )
+        .build();
+      const [action] = decideElection(input, makeNow(at)).actions;
+      if (action?.kind !== 'CreateLease') throw new Error('the Lease is not created');
+      input = recordFailure(recordSending(input, action, at), action, at, at + 50);
+      const belief = beliefOf(allBeliefs(input.memory), 'b');
+      expect(belief).toMatchObject({ durationMs: 15_000, renewedAt: at + 10_050 });
+    }
+  });
+
   test('that is refused takes nothing from an earlier one that was answered', () => {
     const answered = makeInput()
       .sees(renewedBy('a', 0), 0)

@@ -110,6 +110,7 @@ const memoryFields = shape({
     leaseDurationSeconds: plain,
     takeUpBy: recently,
     isPreemption: plain,
+    isReturn: plain,
   }),
   grantSeries: shape({ count: count(4), since: recently }),
   lapses: mapOf(attempts),
