@@ -50,6 +50,8 @@ export class SimApiServer {
   hasCustomCandidates = false;
   /** Off, it drops strategy and preferredHolder from Leases that do not have them yet. */
   isGateOn = true;
+  /** Whether it tells, as a real one does, who has written renewTime and leaseDurationSeconds: where it does not, a coordinator assumes the worst. */
+  tellsRenewers = false;
   /** How many requests it carries out a second; undefined: any number. Watches take nothing of it. */
   capacity: SimCapacity | undefined;
   /** Told of each write that succeeded. */
@@ -287,7 +289,7 @@ export class SimApiServer {
       ...(isKeptOf('preferredHolder') && defined({ preferredHolder })),
     };
     assertLease(object, spec);
-    const managedFields = ownersOf(before, spec, manager);
+    const managedFields = ownersOf(before, spec, manager, this.tellsRenewers ? RENEWED : []);
     const owned = managedFields.length === 0 ? {} : { managedFields };
     return { ...object, metadata: { ...object.metadata, ...owned }, spec };
   }
@@ -339,16 +341,30 @@ function assertTimes(spec: JsonObject, ...fields: readonly string[]): void {
   }
 }
 
-/** Who has set preferredHolder, and who has emptied holderIdentity. */
-function ownersOf(before: KubernetesObject | undefined, spec: JsonObject, manager: string): unknown[] {
+const RENEWED = ['renewTime', 'leaseDurationSeconds'];
+
+/** Who has set preferredHolder and the fields of `others`, and who has emptied holderIdentity. */
+function ownersOf(
+  before: KubernetesObject | undefined,
+  spec: JsonObject,
+  manager: string,
+  others: readonly string[],
+): unknown[] {
   const known = before?.metadata['managedFields'];
   const formerEntries: unknown[] = Array.isArray(known) ? known : [];
-  return ['preferredHolder', 'holderIdentity'].flatMap((field) => {
-    if (spec[field] === undefined || (field === 'holderIdentity' && spec[field] !== '')) return [];
-    if (specOf(before)[field] === spec[field])
-      return formerEntries.filter((entry) => JSON.stringify(entry).includes(`"f:${field}"`));
-    return [{ manager, operation: 'Update', fieldsV1: { 'f:spec': { [`f:${field}`]: {} } } }];
-  });
+  const byManager = new Map<string, JsonObject>();
+  for (const field of ['preferredHolder', 'holderIdentity', ...others]) {
+    if (spec[field] === undefined || (field === 'holderIdentity' && spec[field] !== '')) continue;
+    const isSame = specOf(before)[field] === spec[field];
+    const former = formerEntries.find((entry) => JSON.stringify(entry).includes(`"f:${field}"`));
+    const owner = isSame ? isJsonObject(former) && former['manager'] : manager;
+    if (typeof owner === 'string') byManager.set(owner, { ...byManager.get(owner), [`f:${field}`]: {} });
+  }
+  return [...byManager].map(([owner, fields]) => ({
+    manager: owner,
+    operation: 'Update',
+    fieldsV1: { 'f:spec': fields },
+  }));
 }
 
 /** What a write cannot change. */

@@ -39,7 +39,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'takes the native one of two candidates of a name, whichever of them lives',
     [
       'controller/election-records.ts',
-      'if (later !== 0) return later;',
+      'if (later !== 0 && isSeenToRenew) return later;',
       'if (Number.isNaN(later)) return later;',
     ],
     ['controller/election-records.ts', 'if (ofA !== ofB) return', 'if (ofA < 0n && ofB < 0n) return'],
