@@ -1,7 +1,8 @@
 import type { ElectionInput } from './election-input.ts';
+import { withUnknown } from './former-holders.ts';
 import type { LeaseMemory } from './lease-memory.ts';
 import type { Lease } from './model.ts';
-import { LONGEST_GAP_MS, withUnknown } from './observe-lease.ts';
+import { LONGEST_GAP_MS } from './observe-lease.ts';
 import type { Now } from './time.ts';
 
 /** A holder that has renewed for so long has no predecessor that could still sleep, in milliseconds. */

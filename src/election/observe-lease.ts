@@ -1,8 +1,8 @@
 import {
   type Belief,
   beliefOf,
-  disturbsUntil,
   leadsUntil,
+  matterUntil,
   mayBeDisturbed,
   UNKNOWN_HOLDER,
   USUAL_DURATION_MS,
@@ -10,6 +10,7 @@ import {
   withMore,
   withoutBelief,
 } from './beliefs.ts';
+import { withLoss, withUnknown } from './former-holders.ts';
 import { FENCE } from './group.ts';
 import { allBeliefs, type Grant, type HolderRecord, type LeaseMemory, NO_ATTEMPTS } from './lease-memory.ts';
 import type { ElectionSettings, Lease } from './model.ts';
@@ -156,19 +157,24 @@ function observeEmptied(
   const { record } = memory;
   const { since: at } = written;
   const next = { ...supposeGrants(memory, undefined, at), record: written };
-  if (!record || record.holder === '') return next;
-  const isSameLease = record.leaseUid === lease.uid;
-  const isRelease =
-    isSameLease &&
-    record.renewTime !== lease.renewTime &&
-    lease.leaseDurationSeconds === 1 &&
-    // A fence has no holder that could release it: that is a former holder's doing.
-    record.holder !== FENCE;
+  const isSameLease = record?.leaseUid === lease.uid;
+  const isRenewed = !isSameLease || record.renewTime !== lease.renewTime;
+  const isLikeRelease = isRenewed && lease.leaseDurationSeconds === 1;
+  const isListed = coordinatingSince !== undefined;
+  if (!record || record.holder === '') {
+    // A holder to which we have granted it, as was answered, is supposed to have had it; one without renewTime had no holder.
+    const isKnown = memory.unrenewedGrant !== undefined || lease.renewTime === undefined;
+    if (isKnown || !isRenewed || (!record && !isListed)) return next;
+    const unseenSince = isListed ? (record?.since ?? Number.NEGATIVE_INFINITY) : at;
+    const isReleased = isLikeRelease && unseenSince >= matterUntil(allBeliefs(memory));
+    return isReleased ? next : withUnknown(next, at, at, written.durationMs);
+  }
+  // A fence has no holder that could release it: that is a former holder's doing.
+  const isRelease = isLikeRelease && isSameLease && record.holder !== FENCE;
   // Another number: it was granted to a holder that was never seen, or is released by one that held it before.
   const grown = lease.leaseTransitions - record.leaseTransitions;
   // A participant's first renewal may be a transition (rule 15).
   const isFirstTerm = grown === 1 && memory.unrenewedGrant?.holder === record.holder;
-  const isListed = coordinatingSince !== undefined;
   // The built-in counts no transition when it grants the Lease.
   const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
   const isBelieved = lease.isReleasedByParticipant
@@ -188,35 +194,12 @@ function observeEmptied(
     };
   }
   // Another renewTime than was seen last may be the holder's own, from when no watch could tell.
-  const isRenewed = !isSameLease || record.renewTime !== lease.renewTime;
   const lost = withLoss({ ...next, record }, at, isRenewed ? 'perhaps' : 'no', written.durationMs);
   // One that was never seen and has released it itself is gone.
   const isUnknowns = grown > (lease.isReleasedByParticipant ? 2 : 0) || isPerhapsAnothers;
   if (!isSameLease || !isUnknowns) return { ...lost, record: written };
   const leastMs = Math.max(written.durationMs, record.durationMs);
   return { ...withUnknown(lost, at, at, leastMs), record: written };
-}
-
-/**
- * The memory with a former holder that was never seen, and has renewed at `renewedAt` for the last time; `before`: its time is over. Its
- * elector is of the same program as those that were seen: it renews for as long as the longest of them, for `leastMs`, and for client-go's default.
- */
-export function withUnknown(
-  memory: LeaseMemory,
-  at: Instant,
-  renewedAt: Instant | 'before',
-  leastMs = 0,
-): LeaseMemory {
-  const known = memory.beliefs.map((other) => other.durationMs);
-  const durationMs = Math.max(memory.usualDurationMs, leastMs, ...known);
-  const belief: Belief = {
-    holder: UNKNOWN_HOLDER,
-    renewedAt: renewedAt === 'before' ? at - durationMs : renewedAt,
-    ...{ durationMs, isOwnDuration: true, isParticipant: false, lostAt: at },
-  };
-  const former = beliefOf(memory.beliefs, UNKNOWN_HOLDER);
-  if (former && disturbsUntil(former) >= disturbsUntil(belief)) return memory;
-  return { ...memory, beliefs: withBelief(memory.beliefs, belief, at) };
 }
 
 /** A Lease with a new record, of a holder. */
@@ -321,47 +304,6 @@ function beliefIn(lease: Lease, renewedAt: Instant, durationMs: number, isOwnDur
   const isParticipant = lease.isRenewedByParticipant ?? false;
   const holder = lease.holderIdentity ?? UNKNOWN_HOLDER;
   return { holder, renewedAt, durationMs, isOwnDuration, isParticipant, lostAt: undefined };
-}
-
-/**
- * The memory once the holder of its record has lost the Lease otherwise than by releasing it. `hasRenewed` since it was last seen:
- * `perhaps`, no watch could tell, and then for what stands in the Lease by now, `leastMs`; `no`; `before`: a coordinator has seen
- * all its time pass since.
- */
-function withLoss(
-  memory: LeaseMemory,
-  at: Instant,
-  hasRenewed: 'perhaps' | 'before' | 'no',
-  leastMs = 0,
-): LeaseMemory {
-  const { record, beliefs, usualDurationMs } = memory;
-  if (!record || record.holder === '') return memory;
-  const { holder, since } = record;
-  const known = beliefOf(beliefs, holder);
-  const { isOwnDuration = false, isParticipant = false } = known ?? {};
-  const seenMs = Math.max(record.durationMs, known?.durationMs ?? 0);
-  if (holder === FENCE) {
-    const fence = {
-      holder,
-      renewedAt: since,
-      durationMs: seenMs,
-      isOwnDuration,
-      isParticipant: true,
-      lostAt: at,
-    };
-    return { ...memory, beliefs: withBelief(beliefs, fence, at) };
-  }
-  // A holder that was only seen to be granted the Lease renews it for a duration of its own.
-  const unseenMs = isOwnDuration ? leastMs : Math.max(leastMs, usualDurationMs);
-  const durationMs = hasRenewed === 'no' ? seenMs : Math.max(seenMs, unseenMs);
-  const overSince = at - durationMs;
-  const renewedAt = {
-    perhaps: at,
-    before: Math.max(known?.renewedAt ?? overSince, overSince),
-    no: known?.renewedAt ?? since,
-  }[hasRenewed];
-  const belief: Belief = { holder, renewedAt, durationMs, isOwnDuration, isParticipant, lostAt: at };
-  return { ...memory, beliefs: withBelief(beliefs, belief, at) };
 }
 
 function withWithdrawal(

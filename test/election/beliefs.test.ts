@@ -100,6 +100,30 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     expect(keptAt(long.sees(undefined, 20_000, true, 19_000), 20_000)).toMatchObject({ othersUntil: 80_000 });
   });
 
+  test.each<{ name: string; lease: ReturnType<typeof makeLease>; want: number | undefined }>([
+    { name: 'emptied by somebody else', lease: makeLease('').lasting(15).renewedAt(14_000), want: 31_000 },
+    { name: 'released', lease: makeLease('').releasedAt(15_000), want: undefined },
+    {
+      name: 'deleted and made anew',
+      lease: makeLease('').with({ uid: 'other' }).renewedAt(14_000),
+      want: 31_000,
+    },
+  ])('may have had a Lease that was empty before and is empty again: $name', ({ lease, want }) => {
+    const empty = makeInput().sees(makeLease('').releasedAt(-60_000).with({ leaseTransitions: 1 }), -60_000);
+    const again = lease.with({ leaseTransitions: 2 });
+    expect(keptAt(empty.sees(again, 16_000, true), 16_000)).toEqual(
+      want === undefined ? undefined : expect.objectContaining({ until: want }),
+    );
+  });
+
+  test('may have had a Lease that a list shows empty, and that was not there before', () => {
+    const emptied = makeLease('').lasting(15).renewedAt(14_000);
+    expect(keptAt(makeInput().sees(emptied, 16_000, true), 16_000)).toMatchObject({ until: 31_000 });
+    expect(keptAt(makeInput().sees(makeLease('').releasedAt(14_000), 16_000, true), 16_000)).toBeUndefined();
+    const madeForOthers = makeLease('').with({ renewTime: undefined });
+    expect(keptAt(makeInput().sees(madeForOthers, 16_000, true), 16_000)).toBeUndefined();
+  });
+
   test('renews for a duration of its own, though only the grant to it was seen', () => {
     const granted = makeInput()
       .remembers({ grantOnItsWay: grantTo('a', 0) })
