@@ -287,7 +287,8 @@ export class ElectionController {
     const isMere = type === 'modified' && isRenewalOnly(previous, object);
     const isRenewal = isMere && this.#lastDecisions.isSettled(key);
     const lease = type === 'deleted' ? undefined : object;
-    this.#records.seeLease(key, lease, this.#now(), isListed ? this.#coordinatesSince() : undefined);
+    const coordinatingSince = isListed ? this.#coordinatesSince() : undefined;
+    this.#records.seeLease(key, lease, this.#now(), coordinatingSince, type === 'added' && !initial);
     this.#reconciler.outdate(key);
     this.#seen(key, isMere);
     this.#takeOver.see(key);

@@ -1,11 +1,8 @@
 import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
 import { matterUntil } from '../election/beliefs.ts';
-import {
-  type CandidateObservation,
-  lastRenewedAt,
-  observeCandidate,
-} from '../election/candidate-observation.ts';
+import { type CandidateObservation, observeCandidate } from '../election/candidate-observation.ts';
 import type { ElectionInput, ObservedCandidate } from '../election/election-input.ts';
+import { observeNewcomer } from '../election/former-holders.ts';
 import { allBeliefs, type LeaseMemory, noMemory } from '../election/lease-memory.ts';
 import type { CandidateSource, ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
 import { type Beginning, observeBeginning } from '../election/observe-beginning.ts';
@@ -37,8 +34,18 @@ export class ElectionRecords {
     this.#settings = settings;
   }
 
-  /** Takes in the Lease as it is now; undefined when it is gone. See {@link observeLease}. */
-  seeLease(key: LeaseKey, lease: Lease | undefined, now: Now, coordinatingSince?: Instant): void {
+  /**
+   * Takes in the Lease as it is now; undefined when it is gone. `isNewcomer`: it was missing until now. See {@link observeLease}.
+   */
+  seeLease(
+    key: LeaseKey,
+    lease: Lease | undefined,
+    now: Now,
+    coordinatingSince?: Instant,
+    isNewcomer = false,
+  ): void {
+    if (lease && isNewcomer)
+      this.updateMemory(key, (memory) => observeNewcomer(memory, lease, now.monotonic));
     if (lease) this.#leases.set(key, lease);
     else this.#leases.delete(key);
     this.updateMemory(key, (memory) => observeLease(memory, lease, now, this.#settings, coordinatingSince));
@@ -220,17 +227,18 @@ export class ElectionRecords {
 }
 
 /**
- * Of two with one name the one that was last seen to renew or to answer comes first; the native one on a tie (rule 13). One program has
- * written both, by one clock: if that is ahead of ours, an old renewal looks new at first sight, and the later renewTime tells.
+ * Of two with one name the one that was last seen to renew or to answer comes first (rule 13). Of one that has only come into sight it is
+ * not known when it has renewed, as its clock is not ours; but one program has written both, by one clock: the later renewTime counts then.
+ * On a tie the native one does.
  */
 function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
-  const later = lastRenewedAt(b.observation) - lastRenewedAt(a.observation);
-  const { freshUntil, unchangedSince } = (later < 0 ? a : b).observation;
-  const isSeenToRenew = freshUntil >= unchangedSince;
-  if (later !== 0 && isSeenToRenew) return later;
+  const isLater = ({ observation }: ObservedCandidate, than: ObservedCandidate) =>
+    observation.freshUntil >= observation.unchangedSince &&
+    observation.unchangedSince > than.observation.unchangedSince;
+  if (isLater(a, b) || isLater(b, a)) return isLater(a, b) ? -1 : 1;
   const [ofA = 0n, ofB = 0n] = [a.candidate.renewTime, b.candidate.renewTime];
   if (ofA !== ofB) return ofA > ofB ? -1 : 1;
-  return later || Number(b.candidate.source === 'native') - Number(a.candidate.source === 'native');
+  return Number(b.candidate.source === 'native') - Number(a.candidate.source === 'native');
 }
 
 function setIn(

@@ -1,6 +1,7 @@
-import { type Belief, beliefOf, disturbsUntil, UNKNOWN_HOLDER, withBelief } from './beliefs.ts';
+import { type Belief, beliefOf, disturbsUntil, matterUntil, UNKNOWN_HOLDER, withBelief } from './beliefs.ts';
 import { FENCE } from './group.ts';
 import type { LeaseMemory } from './lease-memory.ts';
+import type { Lease } from './model.ts';
 import type { Instant } from './time.ts';
 
 // What those may believe who had the Lease before, as far as it is not known from their renewals (rule 8).
@@ -66,4 +67,16 @@ export function withLoss(
   }[hasRenewed];
   const belief: Belief = { holder, renewedAt, durationMs, isOwnDuration, isParticipant, lostAt: at };
   return { ...memory, beliefs: withBelief(beliefs, belief, at) };
+}
+
+/**
+ * The memory before a Lease is seen that was missing until now, and that is not as a coordinator has just made it: it may have had another
+ * holder before, unseen, which renewed it until now.
+ */
+export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
+  const { unrenewedGrant, grantOnItsWay } = memory;
+  const isOurs = unrenewedGrant !== undefined || grantOnItsWay?.holder === lease.holderIdentity;
+  if (isOurs || lease.isUnrenewedGrant || lease.renewTime === undefined) return memory;
+  const isReleased = !lease.holderIdentity && lease.leaseDurationSeconds === 1;
+  return isReleased && at >= matterUntil(memory.beliefs) ? memory : withUnknown(memory, at, at);
 }

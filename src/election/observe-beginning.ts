@@ -26,7 +26,11 @@ export function observeBeginning(
   beginning: Beginning,
 ): LeaseMemory {
   const oldestNewAt = at - Math.max(settings.settleMs ?? 0, JUST_CREATED_MS) - CREATION_PRECISION_MS;
-  const hadCandidates = candidates.some(({ observation }) => observation.appearedAt < oldestNewAt);
+  // A coordinator that may have missed something cannot know what the one before it has done with new ones.
+  const hadCandidates =
+    beginning === 'takeOver'
+      ? candidates.length > 0
+      : candidates.some(({ observation }) => observation.appearedAt < oldestNewAt);
   if (!hadCandidates || (lease && beginning === 'takeOver')) return memory;
   const durationMs = settings.leaseDurationSeconds * 1000;
   if (lease?.holderIdentity) {

@@ -161,13 +161,13 @@ function observeEmptied(
   const isRenewed = !isSameLease || record.renewTime !== lease.renewTime;
   const isLikeRelease = isRenewed && lease.leaseDurationSeconds === 1;
   const isListed = coordinatingSince !== undefined;
-  if (!record || record.holder === '') {
+  if (!record) return next;
+  if (record.holder === '') {
     // A holder to which we have granted it, as was answered, is supposed to have had it; one without renewTime had no holder.
     const isKnown = memory.unrenewedGrant !== undefined || lease.renewTime === undefined;
-    if (isKnown || !isRenewed || (!record && !isListed)) return next;
-    const unseenSince = isListed ? (record?.since ?? Number.NEGATIVE_INFINITY) : at;
+    const unseenSince = isListed ? record.since : at;
     const isReleased = isLikeRelease && unseenSince >= matterUntil(allBeliefs(memory));
-    return isReleased ? next : withUnknown(next, at, at, written.durationMs);
+    return isKnown || !isRenewed || isReleased ? next : withUnknown(next, at, at, written.durationMs);
   }
   // A fence has no holder that could release it: that is a former holder's doing.
   const isRelease = isLikeRelease && isSameLease && record.holder !== FENCE;
@@ -177,9 +177,12 @@ function observeEmptied(
   const isFirstTerm = grown === 1 && memory.unrenewedGrant?.holder === record.holder;
   // The built-in counts no transition when it grants the Lease.
   const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
+  // It may be another's, to whom a coordinator has granted the Lease unseen, if the holder was seen to be no participant.
+  const { isOwnDuration = false, isParticipant = false } = beliefOf(memory.beliefs, record.holder) ?? {};
+  const isOthers = isPerhapsAnothers && isOwnDuration && !isParticipant;
   const isBelieved = lease.isReleasedByParticipant
     ? // A participant empties no Lease but its own, on the state in which it was its own (rule 15).
-      grown === 0 || isFirstTerm
+      (grown === 0 || isFirstTerm) && !isOthers
     : // What a list shows was written at any time since the last record was seen.
       grown === 0 &&
       !isPerhapsAnothers &&

@@ -206,15 +206,14 @@ describe('without the lock (rule 10)', () => {
     await world.clock.advance(60_000);
     expect(world.ourWrites).toEqual([]);
     expect(world.decisions).toEqual([]);
-    world.create('leases', makeLeaseObject('', world.clock.now()));
+    world.create('leases', makeLeaseObject('', world.clock.now(), { leaseDurationSeconds: 1 }));
     world.create(
       'leasecandidates',
       makeCandidateObject('b', { leaseName: 'new', renewedAt: world.clock.now() }),
     );
     world.renew('default/a');
     await world.clock.advance(0);
-    world.mayWrite = true;
-    world.controller.takeOver();
+    world.takeLock();
     await world.clock.advance(0);
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
     expect(world.leaseSpec('default/new')).toMatchObject({ holderIdentity: 'b' });

@@ -13,6 +13,7 @@ import { SimProcess } from '../simulation/sim-process.ts';
 import type { SimResource } from '../simulation/sim-store.ts';
 import { defaultSettings } from '../support/election-builders.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
+import { makeLeaseObject } from './make-objects.ts';
 
 const OURS = 'us';
 const DISCOVERY = / GET \/apis\/[^/]+(\/v\w+)?$/;
@@ -78,6 +79,21 @@ export class ControllerWorld {
     this.controller.start();
     await this.clock.advance(0);
     return this;
+  }
+
+  /** Gets the lock from another coordinator, and may write. */
+  takeLock(): void {
+    const lock = makeLeaseObject('ours', this.clock.now());
+    this.create('leases', {
+      ...lock,
+      metadata: { namespace: 'kube-system', name: 'leader-election-controller' },
+    });
+    this.mayWrite = true;
+    this.controller.takeOver({
+      key: 'kube-system/leader-election-controller',
+      holder: 'ours',
+      renewTime: this.clock.wallTime(),
+    });
   }
 
   /** Our writes that reached the server. */

@@ -26,13 +26,14 @@ const HOSTILE_NAMES = [
 
 /** A Lease of the namespace `theirs` that `a` leads, whose candidates `a` and `b` are as good as each other. */
 async function makeTheirWorld(): Promise<ControllerWorld> {
-  const world = await new ControllerWorld().start();
+  const world = new ControllerWorld();
   for (const name of ['a', 'b'])
     world.create('leasecandidates', makeCandidateObject(name, { namespace: 'theirs', renewedAt: 0 }));
   world.create('leases', {
     ...makeLeaseObject('a', 0),
     metadata: { namespace: 'theirs', name: 'scheduler' },
   });
+  await world.start();
   await world.clock.advance(1000);
   return world;
 }

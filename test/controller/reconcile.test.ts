@@ -404,7 +404,7 @@ describe('the right to write (rule 10)', () => {
       // Lost after the first ping: two questions come before it, with the decision and with its turn.
       if (asked > 3) world.mayWrite = false;
     };
-    world.controller.takeOver();
+    world.takeLock();
     await world.clock.advance(60_000);
     expect(world.ourWrites).toHaveLength(1);
     expect(asked).toBeGreaterThanOrEqual(4);

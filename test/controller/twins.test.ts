@@ -57,6 +57,17 @@ describe('of two candidates of one name (rule 13)', () => {
     expect(counting(records)).toEqual(['native']);
   });
 
+  test('counts the one with the later renewTime, though it looks older when it comes into sight, by a clock that is behind ours', () => {
+    const records = new ElectionRecords(defaultSettings);
+    records.seeCandidate(makeTwin('custom', -HOUR / 60), makeNow(0));
+    records.seeCandidate(makeTwin('custom', 1000 - HOUR / 60), makeNow(1000));
+    records.seeCandidate(makeTwin('native', 20_000 - HOUR / 60), makeNow(21_000));
+    expect(counting(records)).toEqual(['native']);
+    // The native one is dead, and the clock of the live one was set back.
+    records.seeCandidate(makeTwin('custom', -HOUR), makeNow(30_000));
+    expect(counting(records)).toEqual(['custom']);
+  });
+
   test('counts the one that answers, as soon as it does', () => {
     const records = recordsOf({ native: -1000, custom: -60_000 });
     records.seeCandidate(makeTwin('custom', 500), makeNow(500));

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { beliefOf, UNKNOWN_HOLDER } from '../../src/election/beliefs.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import { grantOf } from '../../src/election/decision-queries.ts';
+import { observeNewcomer } from '../../src/election/former-holders.ts';
 import { allBeliefs, type Grant, noMemory } from '../../src/election/lease-memory.ts';
 import { observeBeginning } from '../../src/election/observe-beginning.ts';
 import { observeUnseen } from '../../src/election/observe-lease.ts';
@@ -116,13 +117,27 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     );
   });
 
-  test('may have had a Lease that a list shows empty, and that was not there before', () => {
-    const emptied = makeLease('').lasting(15).renewedAt(14_000);
-    expect(keptAt(makeInput().sees(emptied, 16_000, true), 16_000)).toMatchObject({ until: 31_000 });
-    expect(keptAt(makeInput().sees(makeLease('').releasedAt(14_000), 16_000, true), 16_000)).toBeUndefined();
-    const madeForOthers = makeLease('').with({ renewTime: undefined });
-    expect(keptAt(makeInput().sees(madeForOthers, 16_000, true), 16_000)).toBeUndefined();
-  });
+  test.each<{ name: string; lease: ReturnType<typeof makeLease>; want: number | undefined }>([
+    { name: 'with another holder', lease: renewedBy('b', 15_500), want: 31_000 },
+    { name: 'emptied', lease: makeLease('').lasting(15).renewedAt(14_000), want: 31_000 },
+    { name: 'released', lease: makeLease('').releasedAt(14_000), want: undefined },
+    {
+      name: 'made for others to grant',
+      lease: makeLease('').with({ renewTime: undefined }),
+      want: undefined,
+    },
+    { name: 'as another replica has just granted it', lease: grantedTo('b', 15_500), want: undefined },
+  ])(
+    'may have had a Lease before it is seen, where that was missing before, and is $name',
+    ({ lease, want }) => {
+      const { beliefs } = observeNewcomer(noMemory, lease.build(), 16_000);
+      expect(beliefs).toMatchObject(
+        want === undefined ? [] : [{ holder: UNKNOWN_HOLDER, renewedAt: 16_000 }],
+      );
+      const ours = { ...noMemory, unrenewedGrant: makeUnrenewedGrant('b', 15_000) };
+      expect(observeNewcomer(ours, lease.build(), 16_000).beliefs).toEqual([]);
+    },
+  );
 
   test('renews for a duration of its own, though only the grant to it was seen', () => {
     const granted = makeInput()

@@ -5,6 +5,7 @@ import { observeCandidate } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import type { Action, Decision, LeaseChange, PingCandidate } from '../../src/election/decision.ts';
 import type { ElectionInput } from '../../src/election/election-input.ts';
+import { observeNewcomer } from '../../src/election/former-holders.ts';
 import { type Grant, noMemory } from '../../src/election/lease-memory.ts';
 import {
   type ElectionSettings,
@@ -49,7 +50,14 @@ export type Known = ElectionInput;
 export interface Rules {
   readonly begin: (known: Known, beginning: Beginning, now: Now) => Known;
   readonly decide: (known: Known, now: Now) => Decision;
-  readonly seeLease: (known: Known, lease: Lease | undefined, now: Now, coordinatingSince?: Instant) => Known;
+  /** `isFirstList`: as the first list shows it. */
+  readonly seeLease: (
+    known: Known,
+    lease: Lease | undefined,
+    now: Now,
+    coordinatingSince?: Instant,
+    isFirstList?: boolean,
+  ) => Known;
   /** Whether the server refuses a write, as it was decided on another state of the Lease (rule 8). */
   readonly isOutdated: (action: LeaseWrite, lease: Lease | undefined) => boolean;
 }
@@ -57,11 +65,11 @@ export interface Rules {
 export const realRules: Rules = {
   begin: (known, beginning, now) => ({ ...known, memory: observeBeginning(known, now, beginning) }),
   decide: (known, now) => decideElection(known, now),
-  seeLease: (known, lease, now, coordinatingSince) => ({
-    ...known,
-    lease,
-    memory: observeLease(known.memory, lease, now, known.settings, coordinatingSince),
-  }),
+  seeLease: (known, lease, now, coordinatingSince, isFirstList = false) => {
+    const isNewcomer = lease !== undefined && !isFirstList && known.lease === undefined;
+    const before = isNewcomer ? observeNewcomer(known.memory, lease, now.monotonic) : known.memory;
+    return { ...known, lease, memory: observeLease(before, lease, now, known.settings, coordinatingSince) };
+  },
   isOutdated: (action, lease) =>
     lease !== undefined &&
     (action.kind === 'CreateLease' || action.resourceVersion !== lease.resourceVersion),
@@ -96,7 +104,7 @@ export function list(
     nothingKnown(settings),
   );
   return rules.begin(
-    lease ? rules.seeLease(known, lease, now, Number.POSITIVE_INFINITY) : known,
+    lease ? rules.seeLease(known, lease, now, Number.POSITIVE_INFINITY, true) : known,
     'firstList',
     now,
   );

@@ -86,7 +86,8 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'emptied-again-in-a-gap',
-    about: 'a free Lease is granted and emptied by a vandal while the watch of the next coordinator is broken',
+    about:
+      'a free Lease is granted and emptied by a vandal while the watch of the next coordinator is broken',
     programs: clientGo('a', 'b', 'c'),
     coordinators: 2,
     start: 'led',

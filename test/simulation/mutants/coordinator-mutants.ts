@@ -39,8 +39,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'takes the native one of two candidates of a name, whichever of them lives',
     [
       'controller/election-records.ts',
-      'if (later !== 0 && isSeenToRenew) return later;',
-      'if (Number.isNaN(later)) return later;',
+      'if (isLater(a, b) || isLater(b, a)) return',
+      'if (isLater(a, a)) return',
     ],
     ['controller/election-records.ts', 'if (ofA !== ofB) return', 'if (ofA < 0n && ofB < 0n) return'],
   ),
