@@ -10,7 +10,7 @@ import {
   withMore,
   withoutBelief,
 } from './beliefs.ts';
-import { withLoss, withUnknown } from './former-holders.ts';
+import { observeNewcomer, withLoss, withUnknown } from './former-holders.ts';
 import { FENCE } from './group.ts';
 import { allBeliefs, type Grant, type HolderRecord, type LeaseMemory, NO_ATTEMPTS } from './lease-memory.ts';
 import type { ElectionSettings, Lease } from './model.ts';
@@ -37,7 +37,9 @@ export function observeLease(
   coordinatingSince?: Instant,
 ): LeaseMemory {
   if (!lease) return observeDeletion(memory, at, coordinatingSince);
-  const recognized = recognizeGrant(memory, lease, at);
+  const isMadeAnew = memory.record !== undefined && memory.record.leaseUid !== lease.uid;
+  const before = isMadeAnew ? observeNewcomer(memory, lease, at) : memory;
+  const recognized = recognizeGrant(before, lease, at);
   const isOwnGrant = recognized.unrenewedGrant?.holder === lease.holderIdentity;
   const told = noticeNote(noticeWipedFields(noticeRenewal(recognized, lease, at), lease, at), lease, at);
   const { record } = told;
