@@ -17,6 +17,10 @@ const RECONNECTED = {
   ms: 45_000,
   why: 'a request that was given up is repeated within 10 s, the lock expires 15 s after its last renewal, and settles for 15 s',
 };
+const LISTED = {
+  ms: 135_000,
+  why: 'a list that got lost is given up after 60 s; a Lease of 60 s that the next one shows as renewed runs out',
+};
 const RESUMED = {
   ms: 110_000,
   why: 'a watch that has fallen silent is begun anew after 90 s, within 10 s of backoff',
@@ -92,7 +96,7 @@ function cut(kind: string, outcome: 'dropped' | 'lost'): Fault<unknown> {
       });
       return undefined;
     },
-    settlesWithin: RECONNECTED,
+    settlesWithin: LISTED,
   });
 }
 
