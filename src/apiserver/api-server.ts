@@ -7,12 +7,10 @@ import { createPathHandlers } from './discovery/path-handlers.ts';
 import { startHttpFront } from './http/http-front.ts';
 import { createResources } from './kinds/registry.ts';
 import { timestamp } from './operations/context.ts';
+import { answer } from './operations/operations.ts';
 import { startStandIns } from './stand-ins.ts';
 import { openSqliteJournal } from './storage/journal.ts';
 import { ObjectStore } from './storage/object-store.ts';
-import { createLargeBodies } from './worker/large-bodies.ts';
-import { answerAnySize } from './worker/large-requests.ts';
-import { createTaskWorker } from './worker/worker.ts';
 
 /** How the embedded coordination API server is started. */
 export interface ApiServerOptions {
@@ -75,7 +73,6 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     ...(dataDirectory !== undefined && { journal: openSqliteJournal(dataDirectory) }),
     ...(historyLimit !== undefined && { historyLimit }),
   });
-  const worker = createTaskWorker({ leaseCandidateVersions }, clock);
   const slices = new Slices(clock);
   try {
     createNamespaces(store, clock, resources);
@@ -91,8 +88,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
         resources,
         gitVersion: options.gitVersion ?? defaultGitVersion,
       }),
-      handle: (request) => answerAnySize(context, { worker, slices }, request),
-      largeBodies: createLargeBodies(worker),
+      handle: (request) => slices.run(answer(context, request)),
       slices,
       ...(options.onRequest && { onRequest: options.onRequest }),
       onError,
@@ -106,7 +102,6 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       async close() {
         standIns?.stop();
         await front.close();
-        await worker.close();
         store.close();
       },
     };

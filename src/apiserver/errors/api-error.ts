@@ -102,14 +102,19 @@ export function forbiddenRequest(resource: Subject, name: string, problem: strin
   return new ApiError(403, 'Forbidden', `${what} is forbidden: ${problem}`, details(resource, name));
 }
 
+/** How many problems of one object a refusal tells. */
+const MAX_CAUSES = 100;
+
 /** An object with fields that cannot be stored. `kind` is a Kind with its group. */
 export function invalidObject(kind: Subject, name: string, problems: readonly FieldError[]): ApiError {
   // The same problem may be found by two checks: told once in words, but as often as found among the causes.
-  const said = [...new Set(problems.map(({ field, message }) => `${field}: ${message}`))];
+  const said = [
+    ...new Set(problems.slice(0, MAX_CAUSES).map(({ field, message }) => `${field}: ${message}`)),
+  ];
   const list = said.length === 1 ? said[0] : `[${said.join(', ')}]`;
   return new ApiError(422, 'Invalid', `${qualified(kind)} ${goQuote(name)} is invalid: ${list}`, {
     ...details(kind, name),
-    causes: problems.map(({ reason, message, field }) => ({ reason, message, field })),
+    causes: problems.slice(0, MAX_CAUSES).map(({ reason, message, field }) => ({ reason, message, field })),
   });
 }
 

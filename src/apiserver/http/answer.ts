@@ -28,12 +28,14 @@ export interface Layout {
 }
 
 /** YAML 1.1 is what most of its readers go by: there, `yes` and `on` have to be quoted to stay text. */
-export const yamlForm = {
+const yamlForm = {
   version: '1.1',
   sortMapEntries: true,
   aliasDuplicateObjects: false,
   indentSeq: false,
 } as const;
+/** In characters of JSON. Longer answers are JSON, which is YAML too: writing block style takes a hundred times as long. */
+const MAX_BLOCK_YAML = 8 * 1024;
 const NO_SNIFFING = ['X-Content-Type-Options', 'nosniff'];
 
 /** The layout of an answer that was agreed on. */
@@ -73,7 +75,8 @@ export function errorAnswer({ status }: ApiError, reader: Reader): Answer {
 
 function write(body: object, { mediaType, isPretty }: Layout): string {
   if (mediaType === 'application/yaml') {
-    return yaml(body, yamlForm);
+    const json = JSON.stringify(body);
+    return json.length > MAX_BLOCK_YAML ? `${json}\n` : yaml(body, yamlForm);
   }
   return isPretty ? JSON.stringify(body, undefined, 2) : `${JSON.stringify(body)}\n`;
 }

@@ -12,7 +12,7 @@ export interface Incoming {
   header(name: string): string;
   /** The names of all headers, in lower case. */
   headerNames(): readonly string[];
-  /** Reads all of the body. Undefined: the client went away before its end. @throws {ApiError} 413 */
+  /** Reads the complete body. Undefined: the client closed the connection first. @throws {ApiError} 413 */
   readBody(): Promise<Buffer | undefined>;
 }
 

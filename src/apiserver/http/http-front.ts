@@ -14,7 +14,6 @@ import type { Access } from '../access/access.ts';
 import type { ResourceDefinition } from '../kinds/definition.ts';
 import type { Reply, ResourceRequest } from '../operations/resource-request.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
-import type { LargeBodies } from './large-bodies.ts';
 import { createConnections } from './malformed-requests.ts';
 import type { PathHandler } from './path-handler.ts';
 import { createListener, type RequestLine } from './request-listener.ts';
@@ -34,8 +33,6 @@ export interface HttpFrontOptions {
   readonly pathHandlers: ReadonlyMap<string, PathHandler>;
   /** Answers one request; what it throws, unless it is an ApiError, becomes a 500. */
   readonly handle: (request: ResourceRequest) => Reply | Promise<Reply>;
-  /** Reads and writes what is too large to be read and written while others wait. */
-  readonly largeBodies: LargeBodies;
   /** Writes long lists bit by bit. */
   readonly slices: Slices;
   /** Called when a request has been answered, or its stream has ended. */
@@ -54,7 +51,8 @@ export interface HttpFront {
 
 /** Longer than any client keeps an idle connection, so that none is closed just as the next request is sent. */
 const IDLE_MS = 95_000;
-const MAX_HEADER_BYTES = 1024 * 1024;
+/** Of the request line and the headers together. */
+const MAX_HEADER_BYTES = 64 * 1024;
 const CLOSE_WITHIN_MS = 5_000;
 
 /**
@@ -107,16 +105,16 @@ function createServer(tls: HttpFrontOptions['tls'], listener: RequestListener): 
 }
 
 function createDispatcherOf(options: HttpFrontOptions): Dispatcher {
-  const { resources, pathHandlers, access, clock, handle, largeBodies, slices, onError = () => {} } = options;
+  const { resources, pathHandlers, access, clock, handle, slices, onError = () => {} } = options;
   const router = createRouter(resources);
   return createDispatcher({
     access,
     pathHandlers,
     resource(exchange, path) {
       const review = findReview(path);
-      if (review) return answerReview(review, exchange, path, largeBodies);
+      if (review) return answerReview(review, exchange, path);
       const route = router.route(exchange.incoming.method, path, exchange.target.query);
-      return answerResource(route, exchange, { handle, largeBodies, slices, clock });
+      return answerResource(route, exchange, { handle, slices, clock });
     },
     hasGroup: (group) => router.hasGroup(group) || reviewGroups.has(group),
     onError,

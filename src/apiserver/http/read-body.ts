@@ -3,8 +3,9 @@ import { ApiError } from '../errors/api-error.ts';
 import type { Verb } from '../operations/resource-request.ts';
 import { acceptedTypes, PROTOBUF } from './negotiation.ts';
 
-/** How large a request's body may be. */
-export const MAX_BODY_BYTES = 3 * 1024 * 1024;
+/** How large the body of a request may be. YAML takes far longer to read than JSON. */
+export const MAX_BODY_BYTES = 32 * 1024;
+export const MAX_YAML_BYTES = 8 * 1024;
 
 const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 const patchTypes: readonly string[] = [
@@ -24,20 +25,22 @@ export function hasBody(verb: Verb): boolean {
 }
 
 /**
- * Reads a body to its end. Undefined: the client went away before that.
- * @throws {ApiError} 413; what is still to come is then thrown away as it comes
+ * Reads the complete body. Undefined: the client closed the connection first.
+ * @throws {ApiError} 413; the rest of the body is not read
  */
 export function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const { 'content-type': type = '', 'content-length': length = 0 } = request.headers;
+  const limit = /yaml/i.test(type) ? MAX_YAML_BYTES : MAX_BODY_BYTES;
   return new Promise((resolve, reject) => {
-    if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) return reject(tooLarge());
+    if (Number(length) > limit) return reject(tooLarge(limit));
     const chunks: Buffer[] = [];
     let bytes = 0;
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
+      if (bytes <= limit) chunks.push(chunk);
       else {
-        chunks.length = 0;
-        reject(tooLarge());
+        request.pause();
+        reject(tooLarge(limit));
       }
     });
     request.once('end', () => {
@@ -84,6 +87,7 @@ function mediaTypeOf(header: string): string | undefined {
   return isWhole ? type.toLowerCase() : undefined;
 }
 
-function tooLarge(): ApiError {
-  return new ApiError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${MAX_BODY_BYTES}`);
+function tooLarge(limit: number): ApiError {
+  const what = limit === MAX_YAML_BYTES ? 'a body in YAML' : 'the body of a request';
+  return new ApiError(413, 'RequestEntityTooLarge', `${what} may have at most ${limit} bytes`);
 }

@@ -5,7 +5,7 @@ import type { ExchangeResult, Incoming } from './exchange.ts';
 import type { Connections } from './malformed-requests.ts';
 import { readBody } from './read-body.ts';
 import { streamSink } from './stream-sink.ts';
-import { writeAnswer, writeChunks, writeStreamHead } from './write-answer.ts';
+import { refuseBody, writeAnswer, writeChunks, writeStreamHead } from './write-answer.ts';
 
 /** One request, answered. */
 export interface RequestLine {
@@ -106,7 +106,8 @@ function writeResult(
   if (result.kind === 'gone' || response.destroyed) return;
   const head = { isLast: isClosing(), wallTime: clock.wallTime() };
   if (result.kind === 'answer') {
-    writeAnswer(request, response, result.answer, head);
+    if (result.answer.code === 413) refuseBody(request, response, result.answer, head, clock);
+    else writeAnswer(request, response, result.answer, head);
     return;
   }
   if (result.kind === 'chunks') {

@@ -1,5 +1,4 @@
 import type { Attributes } from '../access/access.ts';
-import { parseQuery } from './query.ts';
 
 /** What a request is about, by its first line alone. */
 export interface RequestTarget {
@@ -33,7 +32,7 @@ export function parseTarget(method: string, url: string): RequestTarget | undefi
   const mark = target.indexOf('?');
   const path = decoded(mark === -1 ? target : target.slice(0, mark));
   if (path === undefined) return undefined;
-  const query = parseQuery(mark === -1 ? '' : target.slice(mark + 1));
+  const query = new URLSearchParams(mark === -1 ? '' : target.slice(mark + 1));
   const resource = parseResourcePath(path);
   const attributes: Attributes = resource
     ? resourceAttributes(method, resource, query)

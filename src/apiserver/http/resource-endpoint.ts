@@ -2,13 +2,11 @@ import type { Clock } from '../../support/clock.ts';
 import type { Slices } from '../../support/slices.ts';
 import { creationOf } from '../operations/admission.ts';
 import { deleteOptionsSchema } from '../operations/delete-options.ts';
-import { isLargeRequest } from '../operations/request-size.ts';
 import type { Reply, ResourceRequest, Verb } from '../operations/resource-request.ts';
 import { namesOneOf } from './accept.ts';
-import { layoutFor } from './answer.ts';
+import { layoutFor, objectAnswer } from './answer.ts';
 import { answered, type Exchange, type ExchangeResult } from './exchange.ts';
 import { type ReadableBody, readableBody } from './json-body.ts';
-import { anySizeAnswer, type LargeBodies } from './large-bodies.ts';
 import { listAnswer } from './list-answer.ts';
 import {
   acceptedTypes,
@@ -28,7 +26,6 @@ const NO_BODY: ReadableBody = { body: Buffer.alloc(0), contentType: '' };
 /** What the answers come from. */
 export interface ResourceEndpointParts {
   readonly handle: (request: ResourceRequest) => Reply | Promise<Reply>;
-  readonly largeBodies: LargeBodies;
   readonly slices: Slices;
   readonly clock: Clock;
 }
@@ -40,7 +37,7 @@ export interface ResourceEndpointParts {
 export function answerResource(
   route: ResourceRoute,
   { incoming, reader, principal, warn }: Exchange,
-  { handle, largeBodies, slices, clock }: ResourceEndpointParts,
+  { handle, slices, clock }: ResourceEndpointParts,
 ): ExchangeResult | Promise<ExchangeResult> {
   const { verb, version, definition } = route;
   const isDeletion = verb === 'delete' || verb === 'deletecollection';
@@ -55,12 +52,11 @@ export function answerResource(
   const representation = representationOf(negotiated.transform, reader.query, verb === 'watch', clock);
   const { user } = principal;
   const mayCreate = principal.may(creationOf(route));
-  const show = (reply: Reply): ExchangeResult | Promise<ExchangeResult> => {
+  const show = (reply: Reply): ExchangeResult => {
     if (reply.kind === 'stream') return { kind: 'stream', reply };
     const layout = layoutFor(reader, negotiated);
-    if (reply.kind === 'list') return listAnswer(reply, layout, { slices, largeBodies });
-    const answer = anySizeAnswer(reply.code, reply.body, layout, largeBodies);
-    return answer instanceof Promise ? answer.then(answered) : answered(answer);
+    if (reply.kind === 'list') return listAnswer(reply, layout, slices);
+    return answered(objectAnswer(reply.code, reply.body, layout));
   };
   const finish = (body: ReadableBody): ExchangeResult | Promise<ExchangeResult> => {
     const { query, userAgent } = reader;
@@ -74,8 +70,6 @@ export function answerResource(
     if (body === undefined) return { kind: 'gone' };
     if (isDeletion && body.length === 0) return finish(NO_BODY);
     const given: ReadableBody = { body, contentType: contentTypeOf(typeHeader, verb, isCustom) };
-    // A large one is read by whoever carries it out.
-    if (isLargeRequest(given)) return finish(given);
     return finish(readableBody(given, isDeletion ? deleteOptionsSchema : version.schema));
   });
 }

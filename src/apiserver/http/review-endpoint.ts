@@ -2,12 +2,10 @@ import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { type Review, reviews } from '../access/reviews.ts';
 import { badRequest } from '../errors/api-error.ts';
 import { parseBody } from '../operations/parse-body.ts';
-import { isLargeRequest } from '../operations/request-size.ts';
 import { DecodeError, decodeObject } from '../schema/decode.ts';
-import { layoutFor } from './answer.ts';
+import { layoutFor, objectAnswer } from './answer.ts';
 import { answered, type Exchange, type ExchangeResult } from './exchange.ts';
 import { type ReadableBody, readableBody } from './json-body.ts';
-import { anySizeAnswer, type LargeBodies } from './large-bodies.ts';
 import { negotiate, notAcceptable, plainOnly } from './negotiation.ts';
 import { contentTypeOf } from './read-body.ts';
 import type { ResourcePath } from './request-target.ts';
@@ -27,7 +25,6 @@ export async function answerReview(
   review: Review,
   { incoming, reader, principal }: Exchange,
   { parts, namespace, isWatch }: ResourcePath,
-  largeBodies: LargeBodies,
 ): Promise<ExchangeResult> {
   if (parts.length > 1 || namespace !== undefined || isWatch) throw nothingThere();
   if (incoming.method !== 'POST') throw methodNotAllowed();
@@ -36,20 +33,17 @@ export async function answerReview(
   const contentType = contentTypeOf(incoming.header('content-type'), 'create');
   const body = await incoming.readBody();
   if (body === undefined) return { kind: 'gone' };
-  const given: ReadableBody = { body, contentType };
-  const question = isLargeRequest(given)
-    ? await largeBodies.question(review, given)
-    : readQuestion(review, readableBody(given, review.schema));
+  const question = readQuestion(review, readableBody({ body, contentType }, review.schema));
   const answer = {
     kind: review.kind,
     apiVersion: `${review.group}/${review.version}`,
     ...review.answer(principal, question),
   };
-  return answered(await anySizeAnswer(201, answer, layoutFor(reader, negotiated), largeBodies));
+  return answered(objectAnswer(201, answer, layoutFor(reader, negotiated)));
 }
 
 /** Reads what a review asks. @throws {ApiError} 400 */
-export function readQuestion({ kind, group, version, schema }: Review, readable: ReadableBody): JsonObject {
+function readQuestion({ kind, group, version, schema }: Review, readable: ReadableBody): JsonObject {
   const given = parse(readable, kind);
   const { kind: ownKind = kind, apiVersion = `${group}/${version}` } = given;
   const refused = (problem: string) =>

@@ -2,11 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
 import { constants, createGzip, gzip } from 'node:zlib';
+import type { Clock } from '../../support/clock.ts';
 import type { Answer } from './answer.ts';
 import type { ExchangeResult } from './exchange.ts';
 
 /** Answers that are longer are compressed, if the client can read that. */
 const MIN_GZIP_BYTES = 128 * 1024;
+/** As long as a client needs to read a refusal. */
+const LINGER_MS = 500;
 /** No client names more; a header may have a million. */
 const MOST_ENCODINGS = 100;
 const COMPRESSED = ['Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding'];
@@ -45,6 +48,24 @@ export function writeAnswer(
       .writeHead(code, [...all, ...COMPRESSED, 'Content-Length', String(compressed.length)])
       .end(compressed);
   });
+}
+
+/**
+ * Answers a request whose body is not read to its end, and ends the connection. It stays open for a moment: a client that
+ * is still sending would otherwise see a reset instead of the answer.
+ */
+export function refuseBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { code, contentType, body, headers = [] }: Answer,
+  { wallTime }: HeadFacts,
+  clock: Clock,
+): void {
+  const facts = { isLast: true, wallTime };
+  const length = ['Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(body))];
+  response.writeHead(code, [...commonHeaders(request, facts), ...headers, ...length]).write(body);
+  const cancel = clock.setTimer(() => response.end(), LINGER_MS);
+  response.once('close', cancel);
 }
 
 /** Writes a long answer, chunk by chunk, each once the client has taken those before it. */

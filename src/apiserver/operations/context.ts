@@ -1,5 +1,5 @@
 import type { Clock } from '../../support/clock.ts';
-import type { Subject } from '../errors/api-error.ts';
+import { ApiError, type Subject } from '../errors/api-error.ts';
 import { apiVersionOf, type ResourceDefinition, type VersionDefinition } from '../kinds/definition.ts';
 import type { Change, Versions } from '../ownership/ownership.ts';
 import type { ApiObject } from '../schema/api-object.ts';
@@ -15,6 +15,7 @@ export interface OperationsContext {
   readonly resources: readonly ResourceDefinition[];
 }
 
+const MAX_OBJECT_CHARACTERS = 64 * 1024;
 const LONGEST_MANAGER = 128;
 /** Of which the manager is made: what cannot be printed is left out. In characters. */
 const LONGEST_AGENT = 4096;
@@ -68,6 +69,14 @@ function programOf(userAgent: string): string {
 /** The object as it will be kept, defaults set, in its own version: so it is owned. */
 export function settled({ version }: ResourceRequest, object: ApiObject, live?: StoredObject): ApiObject {
   return version.fromHub(version.toHub(object, live?.object));
+}
+
+/** @throws {ApiError} 413 where the object, with its managedFields, has more characters of JSON than one may have. */
+export function checkSize(object: ApiObject): void {
+  const { length } = JSON.stringify(object);
+  if (length <= MAX_OBJECT_CHARACTERS) return;
+  const problem = `the object would have ${length} characters of JSON, and may have at most ${MAX_OBJECT_CHARACTERS}`;
+  throw new ApiError(413, 'RequestEntityTooLarge', problem);
 }
 
 /** All the forms that objects of this resource can be shown in, those of other groups included. */

@@ -90,16 +90,6 @@ export function finalizersFor({ metadata }: ApiObject, propagation: DeleteOption
   return propagation === 'Foreground' ? [...others, FOREGROUND] : others;
 }
 
-/** The same in JSON, in few words, of a body in many. @throws {ApiError} 400 or 422. */
-export function deletionText(request: ResourceRequest): string {
-  const { isDryRun, propagation, orphanDependents, preconditions } = deleteOptions(request);
-  return JSON.stringify({
-    preconditions,
-    ...(orphanDependents === undefined ? { propagationPolicy: propagation } : { orphanDependents }),
-    ...(isDryRun && { dryRun: ['All'] }),
-  });
-}
-
 interface Given {
   readonly orphanDependents: boolean | undefined;
   readonly propagationPolicy: string | undefined;

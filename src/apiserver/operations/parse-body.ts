@@ -1,8 +1,8 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import { messageOf } from '../../support/error-message.ts';
+import { MAX_JSON_DEPTH } from '../schema/json-survey.ts';
 import { readJson } from '../schema/read-json.ts';
 import { jsonProblem } from './json-problem.ts';
-import { aliasProblem } from './yaml-aliases.ts';
 
 /** A body as plain JSON, whatever it was written in. */
 export type ParsedBody =
@@ -34,9 +34,8 @@ export function parseYaml(text: string): ParsedBody {
   try {
     return parseDocumentOf(text);
   } catch (error) {
-    // It walks what it reads level by level, and reports what it finds only then by throwing it.
-    const problem = error instanceof RangeError ? 'exceeded max depth of 10000' : messageOf(error);
-    return { ok: false, problem: `yaml: ${problem}` };
+    // Bad aliases, and what is nested more deeply than the library's stack allows.
+    return { ok: false, problem: `yaml: ${messageOf(error)}` };
   }
 }
 
@@ -52,10 +51,17 @@ function parseDocumentOf(text: string): ParsedBody {
   const [error] = document.errors;
   if (error)
     return { ok: false, problem: `yaml: line ${lines.linePos(error.pos[0]).line}: ${error.message}` };
-  const problem = aliasProblem(document);
-  if (problem !== undefined) return { ok: false, problem: `yaml: ${problem}` };
-  const value: unknown = document.toJS({ maxAliasCount: -1 });
+  const value: unknown = document.toJS();
+  if (isDeeper(value, MAX_JSON_DEPTH)) {
+    return { ok: false, problem: `yaml: nested more than ${MAX_JSON_DEPTH} levels deep` };
+  }
   return { ok: true, value, duplicates: duplicateKeys(document.contents, lines) };
+}
+
+/** An alias of what it is in has no end of levels. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
 }
 
 /** Those within the value of a key come before the key itself. */

@@ -5,6 +5,7 @@ import { validateObject } from '../kinds/validation.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { admitToNamespace, creationOf } from './admission.ts';
 import {
+  checkSize,
   keyOf,
   type OperationsContext,
   resourceOf,
@@ -67,6 +68,7 @@ function storeNamed(
   }
   const existing = context.store.get(definition.storage, keyOf(hub.metadata.namespace, name));
   if (existing !== undefined) throw taken(request, hub, existing.object);
+  checkSize(hub);
   if (isDryRun) return hub;
   return context.store.put(definition.storage, withMetadata(hub, { resourceVersion: undefined })).object;
 }

@@ -5,7 +5,7 @@ import { validateObject } from '../kinds/validation.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../schema/api-object.ts';
 import type { StoredObject } from '../storage/stored-objects.ts';
 import { admitToNamespace } from './admission.ts';
-import { type OperationsContext, resourceOf, storedKindOf, withMetadata } from './context.ts';
+import { checkSize, type OperationsContext, resourceOf, storedKindOf, withMetadata } from './context.ts';
 import type { ResourceRequest } from './resource-request.ts';
 import { parseObjectVersion } from './resource-version.ts';
 import { inNamespaceOf } from './store-new.ts';
@@ -42,6 +42,7 @@ export function storeUpdate(
     return current;
   }
   if (isDeepStrictEqual(current, live.object)) return live.object;
+  checkSize(current);
   return isDryRun ? current : context.store.put(definition.storage, current).object;
 }
 

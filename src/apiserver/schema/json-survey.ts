@@ -33,7 +33,7 @@ const SAFE_DIGITS = 15;
 const MOST_DUPLICATES = 100;
 
 /** No object of the API comes near; what is deeper would exhaust the stack of whoever walks it. */
-export const MAX_JSON_DEPTH = 10_000;
+export const MAX_JSON_DEPTH = 1000;
 
 /**
  * Surveys a text that JSON.parse has read without complaint, in one pass over its characters.

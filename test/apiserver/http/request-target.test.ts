@@ -107,15 +107,3 @@ test.each([
 ])('"$query" sets watch: $want', ({ query, want }) => {
   expect(isSet(new URLSearchParams(query), 'watch')).toBe(want);
 });
-
-test.each([
-  { query: 'limit=1&limit=2', want: 'limit=1&limit=2' },
-  { query: 'a=1&limit=1&b&&=', want: 'limit=1' },
-  { query: 'l%69mit=%31', want: 'limit=1' },
-  { query: '%6cimit', want: 'limit=' },
-  { query: 'labelSelector=a%3Db+c&Limit=1', want: 'labelSelector=a%3Db+c' },
-  { query: `${'a&'.repeat(300_000)}limit=1`, want: 'limit=1' },
-  { query: 'watch&'.repeat(100_000), want: Array.from({ length: 100 }, () => 'watch=').join('&') },
-])('of a query, the parameters that mean anything are kept: $want', ({ query, want }) => {
-  expect(parseTarget('GET', `/api?${query}`)?.query.toString()).toBe(want);
-});

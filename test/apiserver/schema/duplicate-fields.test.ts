@@ -32,8 +32,8 @@ describe('fields that are given twice', () => {
   });
 });
 
-test('a text that is nested deeper than Go reads it is refused', () => {
+test('a text that is nested more than a thousand levels deep is refused', () => {
   const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
-  expect(duplicateFields(deep(10_000))).toEqual([]);
-  expect(() => duplicateFields(deep(10_001))).toThrow(SyntaxError);
+  expect(duplicateFields(deep(1000))).toEqual([]);
+  expect(() => duplicateFields(deep(1001))).toThrow(SyntaxError);
 });

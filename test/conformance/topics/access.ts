@@ -104,12 +104,6 @@ export function describeAccess({ test, minor }: Suite): void {
     expectAnswer(await leases.replace('a', object, { token, query }), 403, refused);
     expectAnswer(await leases.apply('a', 'm', object, { token }), 403, refused);
     expectAnswer(await leases.apply('a', 'm', object, { token, query }), 403, refused);
-    const annotations = { large: 'x'.repeat(100_000) };
-    expectAnswer(
-      await leases.apply('a', 'm', { metadata: { name: 'a', annotations } }, { token }),
-      403,
-      refused,
-    );
     // What is wrong with the object comes first.
     const wrong = { ...object, spec: { leaseDurationSeconds: -1 } };
     expect((await leases.replace('a', wrong, { token })).code).toBe(422);

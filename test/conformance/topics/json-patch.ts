@@ -99,20 +99,6 @@ export function describeJsonPatch({ test }: Suite): void {
     });
   }
 
-  test('refuses more than ten thousand operations', async ({ leases }) => {
-    await leases.make(object);
-    const patch = Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/kind', value: 'Lease' }));
-    expectAnswer(
-      await leases.jsonPatch('a', patch),
-      413,
-      failure(
-        413,
-        'RequestEntityTooLarge',
-        'Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001',
-      ),
-    );
-  });
-
   test('warns of members of an operation that it does not know', async ({ leases }) => {
     await leases.make(object);
     const answer = await leases.jsonPatch('a', [

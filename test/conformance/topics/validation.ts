@@ -8,12 +8,10 @@ import {
   leaseKind,
   notSupported,
   required,
-  tooLong,
   updated,
 } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 import {
-  atMostBytes,
   emptyOwnerField,
   labelValueCharacters,
   nameCharacters,
@@ -122,11 +120,6 @@ export function describeValidation({ test, minor }: Suite): void {
       'an annotation with a key that is no name',
       { annotations: { 'a b': 'c' } },
       [invalid('metadata.annotations', '"a b"', `name part ${nameCharacters}`)],
-    ],
-    [
-      'annotations that are too big together',
-      { annotations: { a: 'x'.repeat(262_144) } },
-      [tooLong('metadata.annotations', atMostBytes(minor, 262_144))],
     ],
     [
       'a finalizer that is no name',
