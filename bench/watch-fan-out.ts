@@ -1,13 +1,12 @@
 // What it costs to tell thousands of watchers of a write: `node bench/watch-fan-out.ts`.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
+import { type ServerResponse, createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import type { ApiObject } from '../src/apiserver/schema/api-object.ts';
 import { ObjectStore } from '../src/apiserver/storage/object-store.ts';
 import { createEventEncoder } from '../src/apiserver/watch/event-encoder.ts';
-import { startWatch } from '../src/apiserver/watch/served-watch.ts';
-import type { StreamSink } from '../src/apiserver/watch/sink.ts';
+import { type StreamSink, startWatch } from '../src/apiserver/watch/served-watch.ts';
 import { systemClock } from '../src/support/system-clock.ts';
 
 const LEASES = 1000;

@@ -204,7 +204,14 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'apiserver/discovery': {
     does: 'answers what the server is and has: API groups, OpenAPI, health, version',
-    rooms: ['apiserver/access', 'apiserver/http', 'apiserver/kinds', 'apiserver/schema', 'support'],
+    rooms: [
+      'apiserver/access',
+      'apiserver/errors',
+      'apiserver/http',
+      'apiserver/kinds',
+      'apiserver/schema',
+      'support',
+    ],
     node: ['crypto'],
   },
   'apiserver/http': {

@@ -4,7 +4,7 @@ import type { Clock } from '../support/clock.ts';
 import { Slices } from '../support/slices.ts';
 import { type Access, createAccess, type TokenGrant } from './access/access.ts';
 import { createPathHandlers } from './discovery/path-handlers.ts';
-import { startHttpFront } from './http/http-front.ts';
+import { type RequestLine, startHttpFront } from './http/server.ts';
 import { createResources } from './kinds/registry.ts';
 import { timestamp } from './operations/context.ts';
 import { answer } from './operations/operations.ts';
@@ -36,15 +36,6 @@ export interface ApiServerOptions {
   readonly onRequest?: (line: RequestLine) => void;
   /** Called with what should never happen; the client got a 500. */
   readonly onError?: (error: unknown) => void;
-}
-
-/** One answered request. */
-export interface RequestLine {
-  readonly method: string;
-  readonly path: string;
-  readonly code: number;
-  readonly durationMs: number;
-  readonly user?: string;
 }
 
 /** A server that answers until it is closed. */

@@ -1,20 +1,19 @@
 import { hash } from 'node:crypto';
 import type { JsonObject } from '../../support/json.ts';
 import { reviews } from '../access/reviews.ts';
-import { namesOneOf } from '../http/accept.ts';
+import { methodNotAllowed } from '../errors/api-error.ts';
+import type { Exchange, PathHandler } from '../http/answer.ts';
 import { type Answer, layoutFor, objectAnswer } from '../http/answer.ts';
-import type { Exchange } from '../http/exchange.ts';
 import {
   acceptedTypes,
   type Negotiated,
+  namesOneOf,
   negotiate,
   noRepresentation,
   notAcceptable,
   plainOnly,
   type Restrictions,
 } from '../http/negotiation.ts';
-import type { PathHandler } from '../http/path-handler.ts';
-import { methodNotAllowed } from '../http/router.ts';
 import type { ResourceDefinition } from '../kinds/definition.ts';
 
 /** A resource, as discovery tells of it in each version. */

@@ -122,6 +122,12 @@ function details({ group, name: kind }: Subject, name: string): StatusDetails {
   return { ...(name !== '' && { name }), ...(group !== '' && { group }), ...(kind !== '' && { kind }) };
 }
 
+/** 405 */
+export function methodNotAllowed(): ApiError {
+  const message = 'the server does not allow this method on the requested resource';
+  return new ApiError(405, 'MethodNotAllowed', message, {});
+}
+
 /** A request that takes longer than a real server lets it take. */
 export function timedOut(): ApiError {
   const message = 'Timeout: request did not complete within requested timeout - context deadline exceeded';

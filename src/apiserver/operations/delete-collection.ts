@@ -1,7 +1,7 @@
 import type { Steps } from '../../support/slices.ts';
 import { timedOut } from '../errors/api-error.ts';
 import type { OperationsContext } from './context.ts';
-import { checkPreconditions, methodNotAllowed, removeStored } from './delete.ts';
+import { checkPreconditions, removeStored } from './delete.ts';
 import { deleteOptions } from './delete-options.ts';
 import { listReply, readPage } from './list.ts';
 import { listOptions } from './parameters.ts';
@@ -17,7 +17,6 @@ const MOST_MS = 34_000;
 export function* removeCollection(context: OperationsContext, request: ResourceRequest): Steps<ListReply> {
   const { store, clock } = context;
   const { definition, query } = request;
-  if (!definition.isNamespaced) throw methodNotAllowed();
   const until = clock.now() + MOST_MS;
   const lists = yield* listOptions(query);
   const selection = selectionOf(request, lists);

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../support/json.ts';
-import { ApiError, conflict, notFound } from '../errors/api-error.ts';
+import { conflict, notFound } from '../errors/api-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import type { StoredObject } from '../storage/stored-objects.ts';
 import {
@@ -89,13 +89,4 @@ function deleted({ definition }: ResourceRequest, { metadata }: ApiObject): Json
       uid: metadata.uid,
     },
   };
-}
-
-/** A request that a resource has no such operation for. */
-export function methodNotAllowed(): ApiError {
-  return new ApiError(
-    405,
-    'MethodNotAllowed',
-    'the server does not allow this method on the requested resource',
-  );
 }

@@ -3,7 +3,7 @@ import type { User } from '../access/access.ts';
 import type { ResourceDefinition, VersionDefinition } from '../kinds/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import type { StoredObject } from '../storage/stored-objects.ts';
-import type { StreamSink } from '../watch/sink.ts';
+import type { StreamSink } from '../watch/served-watch.ts';
 
 export type Verb =
   | 'get'
@@ -57,8 +57,6 @@ export interface ListForm {
   readonly head: JsonObject;
   /** The field that has the objects. */
   readonly field: 'items' | 'rows';
-  /** What is in that field where there are no objects. */
-  readonly none: readonly [] | null;
   /** Takes an object in the version that was asked for. */
   show(object: ApiObject): JsonObject;
 }

@@ -3,7 +3,6 @@ import { sortInSteps } from '../../support/sort-in-steps.ts';
 import { badRequest } from '../errors/api-error.ts';
 import { type FieldError, invalid } from '../errors/field-error.ts';
 import { labelKeyProblems, labelValueProblems } from '../kinds/names.ts';
-import { labelSelectorTokens, type Token } from './label-selector-tokens.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -261,4 +260,33 @@ function unexpected(token: Token, expectation: string): Error {
 
 function unparseable(problem: string): Error {
   return badRequest(`unable to parse requirement: ${problem}`);
+}
+
+/** A piece of a label selector: a word, a sign (which is its own kind), or the end. */
+interface Token {
+  readonly kind: 'word' | 'end' | Sign;
+  readonly text: string;
+}
+
+type Sign = '(' | ')' | ',' | '!' | '!=' | '=' | '==' | '>' | '<';
+
+const signs: readonly Sign[] = ['!=', '==', '(', ')', ',', '!', '=', '>', '<'];
+
+/** The tokens of a selector, one by one: there may be very many. After the last one comes its end, again and again. */
+function* labelSelectorTokens(selector: string): Generator<Token, never, void> {
+  const word = /[^ \t\r\n=!(),><\0]*/y;
+  let position = 0;
+  for (;;) {
+    while (/[ \t\r\n]/.test(selector.charAt(position))) position++;
+    const sign = signs.find((each) => selector.startsWith(each, position));
+    word.lastIndex = position;
+    const text = sign ?? word.exec(selector)?.[0] ?? '';
+    if (text === '') {
+      for (;;) yield { kind: 'end', text: '' };
+    }
+    yield { kind: sign ?? 'word', text };
+    position += text.length;
+    // To the API server's scanner a NUL is the end of what it reads: of a token, or of everything.
+    if (selector.charAt(position) === '\0') position++;
+  }
 }

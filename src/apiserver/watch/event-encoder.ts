@@ -2,7 +2,6 @@ import type { JsonObject } from '../../support/json.ts';
 import type { Status } from '../errors/api-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import type { StoredObject, StoreEvent } from '../storage/stored-objects.ts';
-import type { WatchEventType } from './event-type.ts';
 
 /** Writes the lines of a watch in one view (a version and a representation). */
 export interface EventEncoder {
@@ -104,4 +103,18 @@ function shownObject({ stored, previous }: StoreEvent, type: WatchEventType): Ap
 
 function encodeLine(type: WatchEventType | 'BOOKMARK' | 'ERROR', object: object): Buffer {
   return Buffer.from(`{"type":"${type}","object":${JSON.stringify(object)}}\n`);
+}
+
+/** What an event is to one watcher: objects come into what it selects, and go out of it. */
+type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED';
+
+/** What an event is to whoever sees only the objects that `selects` is true for; undefined: nothing. */
+export function watchEventType(
+  event: StoreEvent,
+  selects: (object: ApiObject) => boolean,
+): WatchEventType | undefined {
+  const isSelected = event.type !== 'DELETED' && selects(event.stored.object);
+  const wasSelected = event.previous !== undefined && selects(event.previous.object);
+  if (isSelected) return wasSelected ? 'MODIFIED' : 'ADDED';
+  return wasSelected ? 'DELETED' : undefined;
 }

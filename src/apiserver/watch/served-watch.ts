@@ -4,9 +4,7 @@ import type { ApiObject } from '../schema/api-object.ts';
 import { type History, revisionTooLarge, revisionTooOld } from '../storage/history.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { eachObject, type StoredObject } from '../storage/stored-objects.ts';
-import { type EventEncoder, encodeError } from './event-encoder.ts';
-import { watchEventType } from './event-type.ts';
-import type { StreamSink } from './sink.ts';
+import { type EventEncoder, encodeError, watchEventType } from './event-encoder.ts';
 import { type Watcher, type WatchRounds, watchRounds } from './watch-rounds.ts';
 
 /** Where a watch begins. */
@@ -214,4 +212,18 @@ class WatchStream implements Watcher {
     this.#cancelTimeout();
     this.#cancelBookmark();
   }
+}
+
+/** Where a stream is written to. It never holds more than a socket's buffer and what `write` was just given. */
+export interface StreamSink {
+  /** False when the client is slow: then write again only after `onDrain`'s callback was called. */
+  write(chunk: Buffer): boolean;
+  /** Ends the answer in good order. */
+  end(): void;
+  /** Cuts the connection. */
+  destroy(): void;
+  /** Calls back each time that there is room again. */
+  onDrain(callback: () => void): void;
+  /** Calls back once, when the client or the server has ended the stream, for whatever reason. */
+  onClose(callback: () => void): void;
 }

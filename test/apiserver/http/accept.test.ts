@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { namesOneOf, parseAccept } from '../../../src/apiserver/http/accept.ts';
+import { namesOneOf, parseAccept } from '../../../src/apiserver/http/negotiation.ts';
 
 describe('parseAccept', () => {
   test.each([

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { listAnswer } from '../../../src/apiserver/http/list-answer.ts';
-import { listPieces } from '../../../src/apiserver/http/list-text.ts';
+import { listAnswer, listPieces } from '../../../src/apiserver/http/endpoints.ts';
 import type { ListReply } from '../../../src/apiserver/operations/resource-request.ts';
 import { Slices } from '../../../src/support/slices.ts';
 import { systemClock } from '../../../src/support/system-clock.ts';
@@ -9,7 +8,7 @@ import { makeObject } from '../storage/make-object.ts';
 
 const head = { kind: 'LeaseList', apiVersion: 'coordination.k8s.io/v1', metadata: { resourceVersion: '7' } };
 
-function makeList(count: number, padding = '', none: [] | null = []): ListReply & { shown: number } {
+function makeList(count: number, padding = ''): ListReply & { shown: number } {
   const objects = Array.from({ length: count }, (_, index) => ({
     key: `n/${index}`,
     revision: index,
@@ -18,7 +17,7 @@ function makeList(count: number, padding = '', none: [] | null = []): ListReply 
   }));
   const list = {
     kind: 'list' as const,
-    form: { head, field: 'items' as const, none },
+    form: { head, field: 'items' as const },
     objects,
     shown: 0,
     show: ({ object }: (typeof objects)[number]) => {
@@ -30,13 +29,12 @@ function makeList(count: number, padding = '', none: [] | null = []): ListReply 
 }
 
 function whole({ form, objects }: ListReply): object {
-  return { ...form.head, items: objects.length === 0 ? form.none : objects.map(({ object }) => object) };
+  return { ...form.head, items: objects.map(({ object }) => object) };
 }
 
 describe('a list that is written piece by piece', () => {
   test.each([
     { name: 'nothing', list: makeList(0) },
-    { name: 'nothing, which is null', list: makeList(0, '', null) },
     { name: 'one object', list: makeList(1) },
     { name: 'some objects', list: makeList(30) },
     { name: 'many objects', list: makeList(3000) },

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { createAccess } from '../../../src/apiserver/access/access.ts';
 import { createPathHandlers } from '../../../src/apiserver/discovery/path-handlers.ts';
-import { type HttpFrontOptions, startHttpFront } from '../../../src/apiserver/http/http-front.ts';
+import { type HttpFrontOptions, startHttpFront } from '../../../src/apiserver/http/server.ts';
 import { createResources } from '../../../src/apiserver/kinds/registry.ts';
 import type { ResourceRequest } from '../../../src/apiserver/operations/resource-request.ts';
 import { Slices } from '../../../src/support/slices.ts';

@@ -37,7 +37,6 @@ describe('negotiate', () => {
     { accept: `application/json;${table}`, want: 'Table v1' },
     { accept: `application/yaml;${table}`, want: 'Table v1' },
     { accept: `*/*;${table}`, want: 'Table v1' },
-    { accept: `application/json;as=Table;g=meta.k8s.io;v=v1beta1`, want: 'Table v1beta1' },
     {
       accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
       want: 'PartialObjectMetadata v1',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isSet, parseTarget } from '../../../src/apiserver/http/request-target.ts';
+import { isSet, parseTarget } from '../../../src/apiserver/http/routes.ts';
 
 const leases = { kind: 'resource', group: 'coordination.k8s.io', resource: 'leases' };
 const inDefault = { ...leases, namespace: 'default' };

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
-import { parseTarget } from '../../../src/apiserver/http/request-target.ts';
-import { createRouter, type ResourceRoute } from '../../../src/apiserver/http/router.ts';
+import { createRouter, parseTarget, type ResourceRoute } from '../../../src/apiserver/http/routes.ts';
 import { resources } from './make-front.ts';
 
 const router = createRouter(resources);

@@ -169,19 +169,6 @@ spec: {}
     });
   }
 
-  test('shows an object as no list', async ({ leases }) => {
-    await leases.make(object);
-    expectAnswer(
-      await leases.get('a', { accept: mediaTypes.metadataList }),
-      406,
-      failure(
-        406,
-        'NotAcceptable',
-        'you requested PartialObjectMetadataList, but the requested object is not a list (*coordination.Lease)',
-      ),
-    );
-  });
-
   test('shows metadata alone', async ({ leases }) => {
     const made = await leases.make({ ...object, spec: { holderIdentity: 'h' } });
     const partial = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: made.metadata };
@@ -198,13 +185,6 @@ spec: {}
       kind: 'PartialObjectMetadata',
       name: 'b',
     });
-  });
-
-  test('gives null for an empty list of metadata, but an empty array for an empty list', async ({
-    leases,
-  }) => {
-    expect((await leases.list({ accept: mediaTypes.metadataList })).json.items).toBeNull();
-    expect((await leases.list()).json.items).toEqual([]);
   });
 
   const isPretty = (text: string) => text.startsWith('{\n  "kind": ');

@@ -89,24 +89,6 @@ export function describeTable({ test }: Suite): void {
     );
   });
 
-  test('comes in the version that is asked for', async ({ leases }) => {
-    const made = await leases.make({ metadata: { name: 'a' } });
-    const { json } = await leases.get('a', { accept: mediaTypes.table.replace('v=v1', 'v=v1beta1') });
-    expect({ apiVersion: json['apiVersion'], rows: json['rows'] }).toEqual({
-      apiVersion: 'meta.k8s.io/v1beta1',
-      rows: [
-        {
-          cells: ['a', '', anAge],
-          object: {
-            kind: 'PartialObjectMetadata',
-            apiVersion: 'meta.k8s.io/v1beta1',
-            metadata: made.metadata,
-          },
-        },
-      ],
-    });
-  });
-
   test('answers writes too', async ({ leases }) => {
     const created = await leases.create({ metadata: { name: 'a' } }, { accept: table });
     expect({ code: created.code, kind: created.json['kind'], rows: created.json['rows'] }).toEqual({

@@ -1,7 +1,11 @@
 import type { IncomingMessage } from 'node:http';
+import { messageOf } from '../../support/error-message.ts';
 import { ApiError } from '../errors/api-error.ts';
+import { unrecognizedBody } from '../errors/unrecognized-body.ts';
 import type { Verb } from '../operations/resource-request.ts';
+import type { StructSchema } from '../schema/schema.ts';
 import { acceptedTypes, PROTOBUF } from './negotiation.ts';
+import { objectFromProtobuf } from './protobuf.ts';
 
 /** How large the body of a request may be. YAML takes far longer to read than JSON. */
 export const MAX_BODY_BYTES = 32 * 1024;
@@ -14,12 +18,11 @@ const patchTypes: readonly string[] = [
   STRATEGIC_MERGE_PATCH,
   'application/apply-patch+yaml',
 ];
-/** Nobody has said how lists of custom resources are merged. */
+/** Custom resources have no merge keys. */
 const customPatchTypes = patchTypes.filter((type) => type !== STRATEGIC_MERGE_PATCH);
-/** Custom resources have no fields by number. */
+/** Custom resources have no protobuf. */
 const customTypes = acceptedTypes.filter((type) => type !== PROTOBUF);
 
-/** Whether requests of this kind have a body worth reading. */
 export function hasBody(verb: Verb): boolean {
   return verb !== 'get' && verb !== 'list' && verb !== 'watch';
 }
@@ -53,11 +56,11 @@ export function readBody(request: IncomingMessage): Promise<Buffer | undefined> 
 }
 
 /**
- * The media type of a body, as operations take it; '' when none was said.
- * @throws {ApiError} 415 for what a request of this kind cannot be made in
+ * The media type of a body without parameters; '' for an absent header.
+ * @throws {ApiError} 415
  */
 export function contentTypeOf(header: string, verb: Verb, isCustom = false): string {
-  // Patches are compared letter by letter.
+  // As in kube-apiserver, the types of patches are case-sensitive.
   if (verb === 'patch') return patchTypeOf(header, isCustom);
   const type = mediaTypeOf(header);
   const types = isCustom ? customTypes : acceptedTypes;
@@ -90,4 +93,20 @@ function mediaTypeOf(header: string): string | undefined {
 function tooLarge(limit: number): ApiError {
   const what = limit === MAX_YAML_BYTES ? 'a body in YAML' : 'the body of a request';
   return new ApiError(413, 'RequestEntityTooLarge', `${what} may have at most ${limit} bytes`);
+}
+
+export interface ReadableBody {
+  readonly body: Buffer;
+  readonly contentType: string;
+}
+
+/** Translates a body in protobuf into JSON. @throws {ApiError} 400 */
+export function readableBody({ body, contentType }: ReadableBody, schema: StructSchema): ReadableBody {
+  if (contentType !== PROTOBUF) return { body, contentType };
+  try {
+    const object = objectFromProtobuf(body, schema);
+    return { body: Buffer.from(JSON.stringify(object)), contentType: 'application/json' };
+  } catch (error) {
+    throw unrecognizedBody(schema.name, messageOf(error), body);
+  }
 }
