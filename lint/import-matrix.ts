@@ -256,7 +256,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'apiserver/selectors': {
     does: 'reads label and field selectors',
-    rooms: ['apiserver/errors', 'apiserver/kinds', 'apiserver/schema', 'support'],
+    rooms: ['apiserver/errors', 'apiserver/kinds'],
   },
   'apiserver/ownership': {
     does: 'keeps metadata.managedFields: server-side apply, conflicts, who owns which field',

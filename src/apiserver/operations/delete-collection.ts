@@ -18,7 +18,7 @@ export function* removeCollection(context: OperationsContext, request: ResourceR
   const { store, clock } = context;
   const { definition, query } = request;
   const until = clock.now() + MOST_MS;
-  const lists = yield* listOptions(query);
+  const lists = listOptions(query);
   const selection = selectionOf(request, lists);
   const options = deleteOptions(request);
   const page = yield* readPage(store, definition, lists, selection);

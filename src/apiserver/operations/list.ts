@@ -25,7 +25,7 @@ const CONTINUE_TOO_OLD =
 
 /** Lists what the request selects. @throws {ApiError} */
 export function* list(context: OperationsContext, request: ResourceRequest): Steps<ListReply> {
-  const options = yield* listOptions(request.query);
+  const options = listOptions(request.query);
   const selection = selectionOf(request, options);
   const page = yield* readPage(context.store, request.definition, options, selection);
   return listReply(request, page);

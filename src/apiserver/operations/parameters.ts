@@ -1,10 +1,9 @@
-import type { Steps } from '../../support/slices.ts';
 import { ApiError, badRequest, invalidObject } from '../errors/api-error.ts';
 import { type FieldError, forbidden, notSupported, required } from '../errors/field-error.ts';
 import { managerProblems } from '../kinds/validation.ts';
 import { goQuote } from '../schema/go-text.ts';
 import { type FieldRequirement, parseFieldRequirements } from '../selectors/field-selector.ts';
-import { parseLabelSelector } from '../selectors/label-selector.ts';
+import { type LabelMatcher, parseLabelSelector } from '../selectors/label-selector.ts';
 
 /** What every write can be told, validated. */
 export interface WriteOptions {
@@ -15,9 +14,6 @@ export interface WriteOptions {
 }
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
-
-/** Whether an object has the labels that are asked for. */
-export type LabelMatcher = (labels: Readonly<Record<string, string>>) => boolean;
 
 /** What a list or a watch can be told, validated. */
 export interface ListOptions {
@@ -68,15 +64,15 @@ export function patchOptions(
 }
 
 /** @throws {ApiError} 400 or 422 that names the parameter. */
-export function* listOptions(query: URLSearchParams, isWatchPath = false): Steps<ListOptions> {
+export function listOptions(query: URLSearchParams, isWatchPath = false): ListOptions {
   // Numbers are read first of all.
   const timeoutSeconds = integerParameter(query, 'timeoutSeconds');
   const limit = integerParameter(query, 'limit') ?? 0;
   const labelSelector = text(query, 'labelSelector');
-  const matchesLabels = labelSelector === '' ? undefined : yield* parseLabelSelector(labelSelector);
+  const matchesLabels = labelSelector === '' ? undefined : parseLabelSelector(labelSelector);
   const given = {
     matchesLabels,
-    fieldRequirements: yield* parseFieldRequirements(text(query, 'fieldSelector')),
+    fieldRequirements: parseFieldRequirements(text(query, 'fieldSelector')),
     isWatch: booleanParameter(query, 'watch') ?? false,
     allowsBookmarks: booleanParameter(query, 'allowWatchBookmarks') ?? false,
     resourceVersion: text(query, 'resourceVersion'),

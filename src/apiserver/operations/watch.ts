@@ -1,4 +1,3 @@
-import type { Steps } from '../../support/slices.ts';
 import { apiVersionOf, type ResourceDefinition, type VersionDefinition } from '../kinds/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { decodeObject } from '../schema/decode.ts';
@@ -15,9 +14,9 @@ import { selectionOf } from './selection.ts';
 const SHORTEST_WATCH_MS = 1_800_000;
 
 /** Watches what the request selects. @throws {ApiError} before anything was sent */
-export function* watch({ store, clock }: OperationsContext, request: ResourceRequest): Steps<StreamReply> {
+export function watch({ store, clock }: OperationsContext, request: ResourceRequest): StreamReply {
   const { definition, version, representation } = request;
-  const options = yield* listOptions(request.query, true);
+  const options = listOptions(request.query, true);
   const selection = selectionOf(request, options);
   const from = startOf(options, store.revision);
   const timeoutMs = options.timeoutSeconds

@@ -6,7 +6,6 @@ import {
   patchOptions,
   updateOptions,
 } from '../../../src/apiserver/operations/parameters.ts';
-import { atOnce } from '../../../src/support/slices.ts';
 
 function refusal(read: () => unknown): ApiError['status'] | undefined {
   try {
@@ -116,7 +115,7 @@ describe('the parameters of a list or a watch', () => {
       },
     },
   ])('are refused with what is wrong: $query', ({ query, want }) => {
-    expect(refusal(() => atOnce(listOptions(new URLSearchParams(query))))).toMatchObject(want);
+    expect(refusal(() => listOptions(new URLSearchParams(query)))).toMatchObject(want);
   });
 
   test.each([
@@ -126,6 +125,6 @@ describe('the parameters of a list or a watch', () => {
     { query: 'watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan', want: false },
     { query: '', want: undefined },
   ])('begin a watch from no version in particular with the present state: $query', ({ query, want }) => {
-    expect(atOnce(listOptions(new URLSearchParams(query))).sendInitialEvents).toBe(want);
+    expect(listOptions(new URLSearchParams(query)).sendInitialEvents).toBe(want);
   });
 });
