@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { answer } from '../../src/apiserver/operations/operations.ts';
-import type { ResourceRequest } from '../../src/apiserver/operations/resource-request.ts';
+import type { ResourceRequest } from '../../src/apiserver/operations/request.ts';
 import { startStandIns } from '../../src/apiserver/stand-ins.ts';
 import { ObjectStore } from '../../src/apiserver/storage/object-store.ts';
 import { Slices } from '../../src/support/slices.ts';

@@ -1,7 +1,7 @@
 import { stringify as yaml } from 'yaml';
 import type { Principal } from '../access/access.ts';
 import type { ApiError } from '../errors/api-error.ts';
-import type { StreamReply } from '../operations/resource-request.ts';
+import type { StreamReply } from '../operations/request.ts';
 import { isPrettyWanted, type MediaType, type Negotiated, negotiate, plainOnly } from './negotiation.ts';
 import type { RequestTarget } from './routes.ts';
 

@@ -3,10 +3,10 @@ import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import type { Slices } from '../../support/slices.ts';
 import { type Review, reviews } from '../access/reviews.ts';
 import { badRequest, methodNotAllowed } from '../errors/api-error.ts';
-import { creationOf } from '../operations/admission.ts';
-import { deleteOptionsSchema } from '../operations/delete-options.ts';
+import { deleteOptionsSchema } from '../operations/delete.ts';
 import { parseBody } from '../operations/parse-body.ts';
-import type { ListReply, Reply, ResourceRequest, Verb } from '../operations/resource-request.ts';
+import type { ListReply, Reply, ResourceRequest, Verb } from '../operations/request.ts';
+import { creationOf } from '../operations/store.ts';
 import { DecodeError, decodeObject } from '../schema/decode.ts';
 import {
   answered,

@@ -2,7 +2,7 @@ import type { Clock } from '../../support/clock.ts';
 import type { JsonObject } from '../../support/json.ts';
 import { badRequest } from '../errors/api-error.ts';
 import { apiVersionOf, type ColumnDefinition, type VersionDefinition } from '../kinds/definition.ts';
-import type { ListForm, Representation } from '../operations/resource-request.ts';
+import type { ListForm, Representation } from '../operations/request.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import type { Transform } from './negotiation.ts';
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { messageOf } from '../../support/error-message.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { unrecognizedBody } from '../errors/unrecognized-body.ts';
-import type { Verb } from '../operations/resource-request.ts';
+import type { Verb } from '../operations/request.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { acceptedTypes, PROTOBUF } from './negotiation.ts';
 import { objectFromProtobuf } from './protobuf.ts';

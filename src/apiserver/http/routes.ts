@@ -1,7 +1,7 @@
 import type { Attributes } from '../access/access.ts';
 import { ApiError, badRequest, methodNotAllowed } from '../errors/api-error.ts';
 import type { ResourceDefinition, VersionDefinition } from '../kinds/definition.ts';
-import type { Verb } from '../operations/resource-request.ts';
+import type { Verb } from '../operations/request.ts';
 
 /** The request line, parsed. */
 export interface RequestTarget {

@@ -14,7 +14,7 @@ import type { Clock } from '../../support/clock.ts';
 import type { Slices } from '../../support/slices.ts';
 import type { Access } from '../access/access.ts';
 import type { ResourceDefinition } from '../kinds/definition.ts';
-import type { Reply, ResourceRequest } from '../operations/resource-request.ts';
+import type { Reply, ResourceRequest } from '../operations/request.ts';
 import type { ExchangeResult, Incoming, PathHandler } from './answer.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { answerResource, answerReview, findReview, reviewGroups } from './endpoints.ts';

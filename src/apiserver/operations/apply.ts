@@ -4,14 +4,19 @@ import { apiVersionOf } from '../kinds/definition.ts';
 import { applyConfiguration } from '../ownership/apply-configuration.ts';
 import { jsonType } from '../patch/go-notation.ts';
 import type { ApiObject } from '../schema/api-object.ts';
-import { changeBy, liveObject, type OperationsContext, resourceOf, versionsOf } from './context.ts';
-import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';
 import type { WriteOptions } from './parameters.ts';
 import { duplicateKeysProblem, parseYaml } from './parse-body.ts';
-import type { ObjectReply, ResourceRequest } from './resource-request.ts';
-import { inNamespaceOf } from './store-new.ts';
-import { storeObject } from './store-object.ts';
-import { checkName } from './update.ts';
+import {
+  changeBy,
+  liveObject,
+  type ObjectReply,
+  type OperationsContext,
+  type ResourceRequest,
+  resourceOf,
+  versionsOf,
+} from './request.ts';
+import { inNamespaceOf, storeObject } from './store.ts';
+import { checkName, warnOfDuplicateOwners, withoutDuplicateOwners } from './write.ts';
 
 /** Server-side apply: makes the object have what the configuration in the body says. @throws {ApiError} */
 export function apply(

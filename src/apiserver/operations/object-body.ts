@@ -7,11 +7,10 @@ import type { ApiObject } from '../schema/api-object.ts';
 import { DecodeError, decodeObject } from '../schema/decode.ts';
 import type { Decoded } from '../schema/decoded.ts';
 import { goQuote } from '../schema/go-text.ts';
-import type { OperationsContext } from './context.ts';
 import { untoldType } from './custom-type.ts';
 import type { FieldValidation } from './parameters.ts';
 import { duplicateKeysProblem, parseBody } from './parse-body.ts';
-import type { ResourceRequest } from './resource-request.ts';
+import type { OperationsContext, ResourceRequest } from './request.ts';
 
 /**
  * Reads the object of a create or an update.

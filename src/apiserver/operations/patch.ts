@@ -11,16 +11,22 @@ import { decodeObject } from '../schema/decode.ts';
 import { duplicateFields } from '../schema/duplicate-fields.ts';
 import { goQuote } from '../schema/go-text.ts';
 import { apply } from './apply.ts';
-import { changeBy, liveObject, type OperationsContext, resourceOf, settled, versionsOf } from './context.ts';
 import { patchedKind } from './custom-type.ts';
 import { jsonProblem } from './json-problem.ts';
 import { asObject, attempt, isRegistered, notRegistered } from './object-body.ts';
-import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';
 import { patchOptions } from './parameters.ts';
-import type { ObjectReply, ResourceRequest } from './resource-request.ts';
-import { inNamespaceOf } from './store-new.ts';
-import { storeObject } from './store-object.ts';
-import { checkName } from './update.ts';
+import {
+  asStored,
+  changeBy,
+  liveObject,
+  type ObjectReply,
+  type OperationsContext,
+  type ResourceRequest,
+  resourceOf,
+  versionsOf,
+} from './request.ts';
+import { inNamespaceOf, storeObject } from './store.ts';
+import { checkName, warnOfDuplicateOwners, withoutDuplicateOwners } from './write.ts';
 
 /** One kind of patch: how it changes an object, and what it is called where it cannot be read. */
 interface PatchKind {
@@ -92,7 +98,7 @@ export function patch(context: OperationsContext, request: ResourceRequest): Obj
   const object = asObject(decoded.value, apiVersionOf(definition, version), patchedAs);
   const recorded = recordUpdate({
     live: shown,
-    next: settled(request, object, live),
+    next: asStored(request, object, live),
     change: changeBy(context, request, options.fieldManager),
     versions: versionsOf(context, definition),
   });

@@ -5,7 +5,7 @@ import { createAccess } from '../../../src/apiserver/access/access.ts';
 import { createPathHandlers } from '../../../src/apiserver/discovery/path-handlers.ts';
 import { type HttpFrontOptions, startHttpFront } from '../../../src/apiserver/http/server.ts';
 import { createResources } from '../../../src/apiserver/kinds/registry.ts';
-import type { ResourceRequest } from '../../../src/apiserver/operations/resource-request.ts';
+import type { ResourceRequest } from '../../../src/apiserver/operations/request.ts';
 import { Slices } from '../../../src/support/slices.ts';
 import { systemClock } from '../../../src/support/system-clock.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ApiError } from '../../../src/apiserver/errors/api-error.ts';
 import { representationOf } from '../../../src/apiserver/http/representation.ts';
 import type { ResourceDefinition, VersionDefinition } from '../../../src/apiserver/kinds/definition.ts';
-import type { Representation } from '../../../src/apiserver/operations/resource-request.ts';
+import type { Representation } from '../../../src/apiserver/operations/request.ts';
 import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { resources } from './make-front.ts';

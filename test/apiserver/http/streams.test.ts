@@ -3,7 +3,7 @@ import { connect as connectTls } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { generateCertificate } from '../../../src/apiserver/access/certificates.ts';
 import type { RequestLine } from '../../../src/apiserver/http/server.ts';
-import type { StreamReply } from '../../../src/apiserver/operations/resource-request.ts';
+import type { StreamReply } from '../../../src/apiserver/operations/request.ts';
 import type { StreamSink } from '../../../src/apiserver/watch/served-watch.ts';
 import { systemClock } from '../../../src/support/system-clock.ts';
 import { VirtualClock, waitFor } from '../../support/virtual-clock.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withoutDuplicateOwners } from '../../../src/apiserver/operations/owner-references.ts';
+import { withoutDuplicateOwners } from '../../../src/apiserver/operations/write.ts';
 import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
 
 function owned(ownerReferences: readonly object[]): ApiObject {
