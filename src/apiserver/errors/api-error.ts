@@ -1,4 +1,3 @@
-import { goQuote } from '../schema/go-text.ts';
 import type { FieldError } from './field-error.ts';
 
 /** A Status of the API (metav1.Status): the body of every answer that is not an object. */
@@ -65,6 +64,11 @@ export function qualified({ group, name }: Subject): string {
   return group === '' ? name : `${name}.${group}`;
 }
 
+/** A refusal for which a real server has no better code. */
+export function plainError(message: string): ApiError {
+  return new ApiError(500, '', message);
+}
+
 export function badRequest(message: string): ApiError {
   return new ApiError(400, 'BadRequest', message);
 }
@@ -74,7 +78,7 @@ export function notFound(resource: Subject, name: string): ApiError {
   return new ApiError(
     404,
     'NotFound',
-    `${qualified(resource)} ${goQuote(name)} not found`,
+    `${qualified(resource)} ${JSON.stringify(name)} not found`,
     details(resource, name),
   );
 }
@@ -83,7 +87,7 @@ export function alreadyExists(resource: Subject, name: string): ApiError {
   return new ApiError(
     409,
     'AlreadyExists',
-    `${qualified(resource)} ${goQuote(name)} already exists`,
+    `${qualified(resource)} ${JSON.stringify(name)} already exists`,
     details(resource, name),
   );
 }
@@ -92,13 +96,13 @@ export function conflict(resource: Subject, name: string, problem: string): ApiE
   return new ApiError(
     409,
     'Conflict',
-    `Operation cannot be fulfilled on ${qualified(resource)} ${goQuote(name)}: ${problem}`,
+    `Operation cannot be fulfilled on ${qualified(resource)} ${JSON.stringify(name)}: ${problem}`,
     details(resource, name),
   );
 }
 
 export function forbiddenRequest(resource: Subject, name: string, problem: string): ApiError {
-  const what = name === '' ? qualified(resource) : `${qualified(resource)} ${goQuote(name)}`;
+  const what = name === '' ? qualified(resource) : `${qualified(resource)} ${JSON.stringify(name)}`;
   return new ApiError(403, 'Forbidden', `${what} is forbidden: ${problem}`, details(resource, name));
 }
 
@@ -107,7 +111,7 @@ export function invalidObject(kind: Subject, name: string, problems: readonly Fi
   // The same problem may be found by two checks: told once in words, but as often as found among the causes.
   const said = [...new Set(problems.map(({ field, message }) => `${field}: ${message}`))];
   const list = said.length === 1 ? said[0] : `[${said.join(', ')}]`;
-  return new ApiError(422, 'Invalid', `${qualified(kind)} ${goQuote(name)} is invalid: ${list}`, {
+  return new ApiError(422, 'Invalid', `${qualified(kind)} ${JSON.stringify(name)} is invalid: ${list}`, {
     ...details(kind, name),
     causes: problems.map(({ reason, message, field }) => ({ reason, message, field })),
   });

@@ -2,9 +2,9 @@ import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { badRequest, conflict } from '../errors/api-error.ts';
 import { apiVersionOf } from '../kinds/definition.ts';
 import { applyConfiguration } from '../ownership/apply-configuration.ts';
-import { jsonType } from '../patch/go-notation.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { changeBy, liveObject, type OperationsContext, resourceOf, versionsOf } from './context.ts';
+import { notAnObject } from './object-body.ts';
 import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';
 import type { WriteOptions } from './parameters.ts';
 import { duplicateKeysProblem, parseYaml } from './parse-body.ts';
@@ -30,9 +30,7 @@ export function apply(
     versions: versionsOf(context, definition),
   });
   if (options.fieldValidation === 'Strict' && repeated.length > 0) {
-    throw badRequest(
-      `error strict decoding YAML: error converting YAML to JSON: ${duplicateKeysProblem(repeated)}`,
-    );
+    throw badRequest(`the configuration cannot be read: ${duplicateKeysProblem(repeated)}`);
   }
   if (options.fieldValidation === 'Warn') for (const problem of repeated) request.warn(problem);
   if (live === undefined) checkNotMeantForAnother(request, applied.object);
@@ -46,13 +44,11 @@ export function apply(
 function readConfiguration(request: ResourceRequest): { config: JsonObject; duplicates: readonly string[] } {
   const { definition, version } = request;
   const parsed = parseYaml(request.body.toString('utf8'));
-  if (!parsed.ok) throw badRequest(`error decoding YAML: error converting YAML to JSON: ${parsed.problem}`);
+  if (!parsed.ok) throw badRequest(`the configuration cannot be read: ${parsed.problem}`);
   const { duplicates } = parsed;
   const config = parsed.value ?? {};
   if (!isJsonObject(config)) {
-    throw badRequest(
-      `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${jsonType(config)} into Go value of type map[string]interface {}`,
-    );
+    throw badRequest(`the configuration cannot be read: ${notAnObject(config)}`);
   }
   checkType(config, apiVersionOf(definition, version), definition.kind);
   return { config, duplicates };
@@ -61,9 +57,7 @@ function readConfiguration(request: ResourceRequest): { config: JsonObject; dupl
 /** A configuration has to say what it is, and in which version. */
 function checkType({ apiVersion, kind }: JsonObject, expected: string, expectedKind: string): void {
   if (apiVersion === expected && kind === expectedKind) return;
-  const given = typeof apiVersion === 'string' ? apiVersion : '';
-  const groupVersion = given.includes('/') ? given : `/${given}`;
-  throw badRequest(`invalid object type: ${groupVersion}, Kind=${typeof kind === 'string' ? kind : ''}`);
+  throw badRequest(`expected a ${expectedKind} of ${expected}, found ${String(kind)} of ${String(apiVersion)}`);
 }
 
 /** @throws {ApiError} 409 where an object is to be created that says which existing one it means. */

@@ -1,9 +1,10 @@
 import type { Clock } from '../../support/clock.ts';
 import type { Subject } from '../errors/api-error.ts';
 import { apiVersionOf, type ResourceDefinition, type VersionDefinition } from '../kinds/definition.ts';
-import type { Change, Versions } from '../ownership/ownership.ts';
+import { isPrintable } from '../kinds/validation.ts';
+import type { Change } from '../ownership/managers.ts';
+import type { Versions } from '../ownership/versions.ts';
 import type { ApiObject } from '../schema/api-object.ts';
-import { isPrintable } from '../schema/go-text.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import type { StoredObject } from '../storage/stored-objects.ts';
 import type { ResourceRequest } from './resource-request.ts';

@@ -1,8 +1,6 @@
 import { posix } from 'node:path';
-import { isJsonObject } from '../../support/json.ts';
+import { parseJsonObject } from '../../support/json.ts';
 import { badRequest } from '../errors/api-error.ts';
-import { jsonType } from '../patch/go-notation.ts';
-import { jsonProblem } from './json-problem.ts';
 
 /** Where a list that was cut off goes on. */
 export interface ContinueToken {
@@ -39,24 +37,10 @@ export function decodeContinue(text: string): ContinueToken {
 }
 
 function parse(text: string): { v?: unknown; rv?: unknown; start?: unknown } {
-  if (!/^[\w-]*$/.test(text)) {
-    const offset = text.search(/[^\w-]/);
-    throw invalidToken(`illegal base64 data at input byte ${offset}`);
-  }
-  const json = Buffer.from(text, 'base64url').toString('latin1');
-  const value = parsed(json);
-  if (value === undefined) throw invalidToken(jsonProblem(json));
-  if (isJsonObject(value)) return value;
-  throw invalidToken(`json: cannot unmarshal ${jsonType(value)} into Go value of type storage.continueToken`);
-}
-
-/** Undefined: it is no JSON. */
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json) as unknown;
-  } catch {
-    return undefined;
-  }
+  if (!/^[\w-]*$/.test(text)) throw invalidToken('not base64');
+  const value = parseJsonObject(Buffer.from(text, 'base64url').toString('latin1'));
+  if (value === undefined) throw invalidToken('not a JSON object');
+  return value;
 }
 
 function invalidToken(problem: string): Error {

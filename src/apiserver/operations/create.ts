@@ -1,4 +1,4 @@
-import { recordUpdate } from '../ownership/record-update.ts';
+import { recordUpdate } from '../ownership/ownership.ts';
 import { changeBy, type OperationsContext, settled, versionsOf, withMetadata } from './context.ts';
 import { decodeBody } from './object-body.ts';
 import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';

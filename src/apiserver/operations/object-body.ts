@@ -2,13 +2,9 @@ import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { badRequest } from '../errors/api-error.ts';
 import { unrecognizedBody } from '../errors/unrecognized-body.ts';
 import { apiVersionOf, type ResourceDefinition } from '../kinds/definition.ts';
-import { jsonType } from '../patch/go-notation.ts';
 import type { ApiObject } from '../schema/api-object.ts';
-import { DecodeError, decodeObject } from '../schema/decode.ts';
-import type { Decoded } from '../schema/decoded.ts';
-import { goQuote } from '../schema/go-text.ts';
+import { type Decoded, DecodeError, decodeObject } from '../schema/decode.ts';
 import type { OperationsContext } from './context.ts';
-import { untoldType } from './custom-type.ts';
 import type { FieldValidation } from './parameters.ts';
 import { duplicateKeysProblem, parseBody } from './parse-body.ts';
 import type { ResourceRequest } from './resource-request.ts';
@@ -35,9 +31,9 @@ export function decodeBody(
   const apiVersion = textOr(value['apiVersion'], expected);
   const refused = (why: string) =>
     badRequest(
-      `${kind} in version ${goQuote(versionIn(apiVersion))} cannot be handled as a ${definition.kind}: ${why}`,
+      `${kind} in version ${JSON.stringify(versionIn(apiVersion))} cannot be handled as a ${definition.kind}: ${why}`,
     );
-  const untold = definition.isCustom ? untoldType(value, body.toString('utf8')) : undefined;
+  const untold = definition.isCustom ? untoldType(value) : undefined;
   if (untold !== undefined) throw validation === 'Ignore' ? refused(untold) : unrecognized(untold);
   // What a custom resource calls itself is for validation to judge.
   const isTyped = !definition.isCustom;
@@ -66,24 +62,33 @@ export function decodeBody(
   return asObject(decoded.value, expected, kind);
 }
 
-/** What is wrong with what an object says it is; undefined: nothing. */
+/** What is wrong with the type that an object says it is of; undefined: nothing. */
 export function typeProblem({ apiVersion, kind }: JsonObject): string | undefined {
   for (const [field, given] of Object.entries({ apiVersion, kind })) {
-    if (given === undefined || given === null || typeof given === 'string') continue;
-    return `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(given)} into Go struct field .${field} of type string`;
+    if (given !== undefined && given !== null && typeof given !== 'string') return `${field} must be a string`;
   }
   const isGroupVersion = typeof apiVersion !== 'string' || apiVersion.split('/').length <= 2;
-  return isGroupVersion ? undefined : `unexpected GroupVersion string: ${String(apiVersion)}`;
+  return isGroupVersion ? undefined : `apiVersion must be group/version, not ${String(apiVersion)}`;
 }
 
-/** What the real server says of a body that is no object. */
+/** What is wrong with a body that is no object. */
 export function notAnObject(value: unknown): string {
-  return `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
+  return `expected an object, found ${Array.isArray(value) ? 'a list' : typeof value}`;
 }
 
-/** What the real server says of a kind that it does not know. */
+/** What is wrong with an unknown kind. */
 export function notRegistered(kind: string, apiVersion: string): string {
-  return `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`;
+  return `there is no kind ${JSON.stringify(kind)} in ${JSON.stringify(apiVersion)}`;
+}
+
+/** The field of its type that a custom resource lacks, as a problem; undefined: none. */
+export function untoldType({ apiVersion, kind }: JsonObject): string | undefined {
+  const untold = isText(kind) ? (isText(apiVersion) ? undefined : 'apiVersion') : 'kind';
+  return untold && `${untold} is missing`;
+}
+
+export function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
 }
 
 /** Versions that the real server can read, though it serves them no more, or not yet. */
@@ -127,5 +132,5 @@ export function asObject(value: JsonObject, apiVersion: string, kind: string): A
 }
 
 function textOr(value: unknown, fallback: string): string {
-  return typeof value === 'string' && value !== '' ? value : fallback;
+  return isText(value) ? value : fallback;
 }

@@ -1,7 +1,6 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import { messageOf } from '../../support/error-message.ts';
 import { readJson } from '../schema/read-json.ts';
-import { jsonProblem } from './json-problem.ts';
 import { aliasProblem } from './yaml-aliases.ts';
 
 /** A body as plain JSON, whatever it was written in. */
@@ -24,8 +23,8 @@ export function parseBody(body: Buffer, contentType: string): ParsedBody {
   if (contentType === 'application/yaml') return parseYaml(text);
   try {
     return { ok: true, value: readJson(text), duplicates: [] };
-  } catch {
-    return { ok: false, problem: `couldn't get version/kind; json parse error: ${jsonProblem(text)}` };
+  } catch (error) {
+    return { ok: false, problem: `not JSON: ${messageOf(error)}` };
   }
 }
 

@@ -1,6 +1,4 @@
-import { badRequest } from '../errors/api-error.ts';
-import { goQuote } from '../schema/go-text.ts';
-import { plainError } from './parameters.ts';
+import { badRequest, plainError } from '../errors/api-error.ts';
 
 /** Reads a resourceVersion of a list; '' and "0" are 0: any. @throws {ApiError} 400 */
 export function parseListVersion(text: string): number {
@@ -21,7 +19,7 @@ export function parseReadVersion(text: string): number {
 /** Reads the resourceVersion of an object that is to be stored; absent, '' and "0" are 0: none. @throws {ApiError} */
 export function parseObjectVersion(text = ''): number {
   const version = parse(text);
-  if (version === undefined) throw plainError(`strconv.ParseUint: parsing ${goQuote(text)}: invalid syntax`);
+  if (version === undefined) throw plainError(`strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
   return version;
 }
 
@@ -31,6 +29,6 @@ function parse(text: string): number | undefined {
 }
 
 function invalidVersion(text: string): string {
-  const quoted = goQuote(text);
+  const quoted = JSON.stringify(text);
   return `resourceVersion: Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: invalid syntax`;
 }

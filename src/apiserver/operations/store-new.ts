@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { forbidden } from '../access/access.ts';
-import { ApiError, alreadyExists, badRequest, invalidObject } from '../errors/api-error.ts';
+import { ApiError, alreadyExists, badRequest, invalidObject, plainError } from '../errors/api-error.ts';
 import { validateObject } from '../kinds/validation.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { admitToNamespace, creationOf } from './admission.ts';
@@ -13,7 +13,6 @@ import {
   withMetadata,
 } from './context.ts';
 import { generateName } from './generate-name.ts';
-import { plainError } from './parameters.ts';
 import type { ResourceRequest } from './resource-request.ts';
 import { parseObjectVersion } from './resource-version.ts';
 

@@ -1,5 +1,5 @@
 import { badRequest, conflict, notFound } from '../errors/api-error.ts';
-import { recordUpdate } from '../ownership/record-update.ts';
+import { recordUpdate } from '../ownership/ownership.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import type { StoredObject } from '../storage/stored-objects.ts';
 import { changeBy, liveObject, type OperationsContext, resourceOf, settled, versionsOf } from './context.ts';

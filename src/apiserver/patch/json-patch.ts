@@ -3,7 +3,6 @@ import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { ApiError, badRequest, invalidObject } from '../errors/api-error.ts';
 import { invalid } from '../errors/field-error.ts';
 import { Draft, memberOf, type OwnContainer, setMember } from './draft.ts';
-import { jsonType } from './go-notation.ts';
 
 /** The most operations of one patch. */
 const MAX_OPERATIONS = 10_000;
@@ -28,9 +27,7 @@ export function applyJsonPatch(document: JsonObject, patch: unknown): JsonObject
   for (const operation of readOperations(patch)) perform(draft, operation, copied);
   const root = draft.finish();
   if (isJsonObject(root)) return root;
-  const problem =
-    'couldn\'t get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
-  throw invalidObject({ group: '', name: '' }, '', [invalid('patch', JSON.stringify(root), problem)]);
+  throw invalidObject({ group: '', name: '' }, '', [invalid('patch', root, 'leads to a list')]);
 }
 
 /** The paths of the fields that no operation has, `[0].comment`, of a patch that {@link applyJsonPatch} takes. */
@@ -44,7 +41,7 @@ export function unknownOperationFields(patch: unknown): string[] {
 
 function readOperations(patch: unknown): readonly JsonObject[] {
   if (patch === null) return [];
-  if (!Array.isArray(patch)) throw unreadable(patch, 'value of type []handlers.jsonPatchOp');
+  if (!Array.isArray(patch)) throw badRequest('a JSON patch must be a list of operations');
   const operations = patch.map(readOperation);
   if (operations.length <= MAX_OPERATIONS) return operations;
   throw new ApiError(
@@ -56,16 +53,12 @@ function readOperations(patch: unknown): readonly JsonObject[] {
 
 function readOperation(value: unknown): JsonObject {
   if (value === null) return {};
-  if (!isJsonObject(value)) throw unreadable(value, 'value of type handlers.jsonPatchOp');
+  if (!isJsonObject(value)) throw badRequest('an operation of a JSON patch must be an object');
   for (const [field, given] of Object.entries(value)) {
     if (given === null || typeof given === 'string' || !TEXTS.includes(field)) continue;
-    throw unreadable(given, `struct field jsonPatchOp.${field} of type string`);
+    throw badRequest(`${field} of an operation of a JSON patch must be a string`);
   }
   return value;
-}
-
-function unreadable(value: unknown, into: string): ApiError {
-  return badRequest(`error decoding patch: json: cannot unmarshal ${jsonType(value)} into Go ${into}`);
 }
 
 /** Whatever is wrong with an operation, the real server says no more than this. */

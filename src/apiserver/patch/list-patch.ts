@@ -1,8 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import { plainError } from '../errors/api-error.ts';
 import type { ListSchema, TypeSchema } from '../schema/schema.ts';
-import { goKind, goText } from './go-notation.ts';
 import { withoutDirectives } from './patch-directives.ts';
-import { failed, noMergeKey, unexpectedType, unknownDirective } from './patch-problems.ts';
 
 type List = readonly unknown[];
 type MergeObjects = (original: JsonObject, patch: JsonObject, schema: TypeSchema) => JsonObject;
@@ -30,7 +29,7 @@ function combine(original: List, patch: List, list: ListSchema, merge: MergeObje
     return { merged, kept: original, added: patch, key: undefined };
   }
   const key = list.patchStrategy?.mergeKey;
-  if (key === undefined) throw failed('cannot merge lists without merge key for struct');
+  if (key === undefined) throw plainError('cannot merge lists without merge key for struct');
   const { kept, added } = obeyDirectives(original, patch, key);
   return { merged: mergeItems(kept, added, key, list.items, merge), kept, added, key };
 }
@@ -78,11 +77,13 @@ function toBeOrdered(
 
 /** @throws {ApiError} where items of different types are together. */
 function areObjects(...lists: readonly List[]): boolean {
-  const [first, ...others] = lists.flat(1).map(goKind);
-  if (first === undefined) throw failed('no elements in any of the given slices');
-  if (first === 'slice') throw failed('lists of lists are not supported');
-  if (others.every((kind) => kind === first)) return first === 'map';
-  throw failed(`list element types are not identical: ${goText(lists)}`);
+  const items = lists.flat(1);
+  const objects = items.filter(isJsonObject).length;
+  if (items.length === 0) throw plainError('there is nothing to merge');
+  if (items.some(Array.isArray)) throw plainError('lists of lists are not supported');
+  if (objects === 0 && new Set(items.map((item) => typeof item)).size === 1) return false;
+  if (objects === items.length) return true;
+  throw plainError('the items of the lists are of different types');
 }
 
 /** Carries out the items of a patch that say what to do with the list; the others are `added`. */
@@ -99,9 +100,9 @@ function obeyDirectives(original: List, patch: List, key: string): { kept: List;
     } else if (directive === 'replace') {
       isReplaced = true;
     } else if (directive === 'merge') {
-      throw failed('merging lists cannot yet be specified in the patch');
+      throw plainError('merging lists cannot yet be specified in the patch');
     } else {
-      throw unknownDirective(item);
+      throw plainError(`unknown $patch: ${JSON.stringify(directive)}`);
     }
   }
   if (isReplaced) return { kept: added, added: [] };
@@ -186,17 +187,15 @@ function checkOrder(patch: List, order: List, key: string | undefined): void {
     }
   }
   if (index === named.length) return;
-  throw failed(
-    `The order in patch list:\n${goText(patch)}\n doesn't match $setElementOrder list:\n${goText(order)}\n`,
-  );
+  throw plainError('the order of the items differs from $setElementOrder');
 }
 
 function keyOf(item: JsonObject, key: string): unknown {
-  if (!Object.hasOwn(item, key)) throw noMergeKey(item, key);
+  if (!Object.hasOwn(item, key)) throw plainError(`an item has no ${key}, which identifies it`);
   return item[key];
 }
 
 function asObject(item: unknown): JsonObject {
-  if (!isJsonObject(item)) throw unexpectedType('object', item);
+  if (!isJsonObject(item)) throw plainError('expected an object');
   return item;
 }

@@ -1,12 +1,8 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
-import { badRequest, invalidObject } from '../errors/api-error.ts';
-import { invalid } from '../errors/field-error.ts';
+import { badRequest, plainError } from '../errors/api-error.ts';
 import type { ListSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
-import { ConversionError, fromUnstructured } from './from-unstructured.ts';
-import { goText, jsonType } from './go-notation.ts';
 import { mergeList, orderList, removeItems } from './list-patch.ts';
 import { withoutDirectives } from './patch-directives.ts';
-import { failed, unexpectedType, unknownDirective } from './patch-problems.ts';
 
 const DELETE_ITEMS = '$deleteFromPrimitiveList';
 const ELEMENT_ORDER = '$setElementOrder';
@@ -15,26 +11,16 @@ const RETAIN_KEYS = '$retainKeys';
 /**
  * Applies a strategic merge patch: lists are merged where the schema says so, and directives ($patch, $retainKeys,
  * $setElementOrder, $deleteFromPrimitiveList) say what a merge alone cannot. Fields that the schema does not know stay.
- * @throws {ApiError} 400 for directives of the wrong form, 422 if the result has fields of the wrong type, and a 500
- * without a reason for what the real server does not expect either.
+ * @throws {ApiError} 400 for directives of the wrong form, and a 500 without a reason for what the real server does
+ * not expect either.
  */
 export function applyStrategicMergePatch(
   schema: StructSchema,
   document: JsonObject,
   patch: unknown,
 ): JsonObject {
-  if (patch !== null && !isJsonObject(patch)) {
-    throw badRequest(
-      `json: cannot unmarshal ${jsonType(patch)} into Go value of type map[string]interface {}`,
-    );
-  }
-  const patched = mergeObject(document, patch ?? {}, schema);
-  try {
-    return fromUnstructured(schema, patched);
-  } catch (error) {
-    if (!(error instanceof ConversionError)) throw error;
-    throw invalidObject({ group: '', name: '' }, '', [invalid('patch', goText(patch), error.message)]);
-  }
+  if (patch !== null && !isJsonObject(patch)) throw badRequest('a strategic merge patch must be an object');
+  return mergeObject(document, patch ?? {}, schema);
 }
 
 function mergeObject(original: JsonObject, patch: JsonObject, schema: TypeSchema): JsonObject {
@@ -73,7 +59,7 @@ function replaceObject(patch: JsonObject): JsonObject {
   const { $patch: directive, ...rest } = patch;
   if (directive === 'replace') return rest;
   if (directive === 'delete') return {};
-  throw unknownDirective(patch);
+  throw plainError(`unknown $patch: ${JSON.stringify(directive)}`);
 }
 
 /** The new value of a field; undefined if the patch takes it out. */
@@ -143,25 +129,21 @@ function asListIfPresent(object: JsonObject, field: string): readonly unknown[] 
 }
 
 function asList(value: unknown): readonly unknown[] {
-  if (!Array.isArray(value)) throw unexpectedType('list', value);
+  if (!Array.isArray(value)) throw plainError('expected a list');
   return value;
 }
 
 function structField(schema: TypeSchema, field: string): TypeSchema {
   if (schema.kind !== 'struct') {
-    throw failed(
-      `merging an object in json but data type is not struct, instead is: ${schema.kind === 'list' ? 'slice' : schema.kind}`,
-    );
+    throw plainError(`cannot merge an object into a ${schema.kind}`);
   }
   const found = Object.hasOwn(schema.fields, field) ? schema.fields[field] : undefined;
   if (found !== undefined) return found.type;
-  throw failed(
-    `unable to find api field in struct ${schema.name} for the json field ${JSON.stringify(field)}`,
-  );
+  throw plainError(`unknown field ${JSON.stringify(field)}`);
 }
 
 function listField(schema: TypeSchema, field: string): ListSchema {
   const type = structField(schema, field);
-  if (type.kind !== 'list') throw failed(`expected slice or array type, but got: ${schema.kind}`);
+  if (type.kind !== 'list') throw plainError(`${field} is not a list`);
   return type;
 }

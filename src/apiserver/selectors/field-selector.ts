@@ -1,7 +1,6 @@
 import type { Steps } from '../../support/slices.ts';
 import { sortInSteps } from '../../support/sort-in-steps.ts';
 import { badRequest } from '../errors/api-error.ts';
-import { goQuote } from '../schema/go-text.ts';
 
 /** What a field of an object has to be, or not to be. */
 export interface FieldRequirement {
@@ -85,7 +84,7 @@ function unsupported(field: string, supported: readonly string[]): string {
   const isDefault =
     supported.length === defaultFields.length && defaultFields.every((each) => supported.includes(each));
   if (!isDefault) return `field label not supported: ${field}`;
-  return `${goQuote(field)} is not a known field selector: only ${defaultFields.map(goQuote).join(', ')}`;
+  return `${JSON.stringify(field)} is not a known field selector: only ${defaultFields.map((each) => JSON.stringify(each)).join(', ')}`;
 }
 
 /** So many characters are looked at in one step. */

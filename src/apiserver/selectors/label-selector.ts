@@ -2,7 +2,7 @@ import type { Steps } from '../../support/slices.ts';
 import { sortInSteps } from '../../support/sort-in-steps.ts';
 import { badRequest } from '../errors/api-error.ts';
 import { type FieldError, invalid } from '../errors/field-error.ts';
-import { labelKeyProblems, labelValueProblems } from '../kinds/names.ts';
+import { labelKeyProblems, labelValueProblems } from '../kinds/validation.ts';
 import { labelSelectorTokens, type Token } from './label-selector-tokens.ts';
 
 type Labels = Readonly<Record<string, string>>;
