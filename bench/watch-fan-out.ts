@@ -1,7 +1,7 @@
 // What it costs to tell thousands of watchers of a write: `node bench/watch-fan-out.ts`.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { type ServerResponse, createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import type { ApiObject } from '../src/apiserver/schema/api-object.ts';
 import { ObjectStore } from '../src/apiserver/storage/object-store.ts';

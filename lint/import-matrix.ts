@@ -260,14 +260,14 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'apiserver/ownership': {
     does: 'keeps metadata.managedFields: server-side apply, conflicts, who owns which field',
-    rooms: ['apiserver/errors', 'apiserver/patch', 'apiserver/schema', 'support'],
+    rooms: ['apiserver/errors', 'apiserver/schema', 'support'],
     node: ['util'],
   },
   'apiserver/kinds': {
     does: 'says what Leases, LeaseCandidates, Events and namespaces are: fields, validation, columns, versions',
     rooms: ['apiserver/errors', 'apiserver/schema', 'coordination', 'support'],
-    packages: ['semver'],
-    node: ['util'],
+    packages: ['@marcbachmann/cel-js', 'semver', 'yaml'],
+    node: ['fs', 'util'],
   },
   'apiserver/access': {
     does: 'tells who asks and what they may do: tokens, certificates, access reviews',
@@ -282,7 +282,6 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'apiserver/errors': {
     does: 'has the refusals of an API server: Status objects and field errors',
-    rooms: ['apiserver/schema'],
   },
   'apiserver/schema': {
     does: 'describes fields as data, and reads objects by that description',

@@ -2,8 +2,7 @@ import { hash } from 'node:crypto';
 import type { JsonObject } from '../../support/json.ts';
 import { reviews } from '../access/reviews.ts';
 import { methodNotAllowed } from '../errors/api-error.ts';
-import type { Exchange, PathHandler } from '../http/answer.ts';
-import { type Answer, layoutFor, objectAnswer } from '../http/answer.ts';
+import { type Answer, type Exchange, layoutFor, objectAnswer, type PathHandler } from '../http/answer.ts';
 import {
   acceptedTypes,
   type Negotiated,

@@ -1,4 +1,3 @@
-import { goQuote } from '../schema/go-text.ts';
 import type { FieldError } from './field-error.ts';
 
 /** A Status of the API (metav1.Status): the body of every answer that is not an object. */
@@ -13,7 +12,7 @@ export interface Status {
   readonly code?: number;
 }
 
-export interface StatusDetails {
+interface StatusDetails {
   readonly name?: string;
   readonly group?: string;
   readonly kind?: string;
@@ -22,7 +21,7 @@ export interface StatusDetails {
   readonly retryAfterSeconds?: number;
 }
 
-export interface StatusCause {
+interface StatusCause {
   readonly reason?: string;
   readonly message?: string;
   readonly field?: string;
@@ -61,8 +60,13 @@ export class ApiError extends Error {
 }
 
 /** `leases.coordination.k8s.io`, or `namespaces` where the group is the core one. */
-export function qualified({ group, name }: Subject): string {
+function qualified({ group, name }: Subject): string {
   return group === '' ? name : `${name}.${group}`;
+}
+
+/** A refusal for which a real server has no better code. */
+export function plainError(message: string): ApiError {
+  return new ApiError(500, '', message);
 }
 
 export function badRequest(message: string): ApiError {
@@ -74,7 +78,7 @@ export function notFound(resource: Subject, name: string): ApiError {
   return new ApiError(
     404,
     'NotFound',
-    `${qualified(resource)} ${goQuote(name)} not found`,
+    `${qualified(resource)} ${JSON.stringify(name)} not found`,
     details(resource, name),
   );
 }
@@ -83,7 +87,7 @@ export function alreadyExists(resource: Subject, name: string): ApiError {
   return new ApiError(
     409,
     'AlreadyExists',
-    `${qualified(resource)} ${goQuote(name)} already exists`,
+    `${qualified(resource)} ${JSON.stringify(name)} already exists`,
     details(resource, name),
   );
 }
@@ -92,13 +96,13 @@ export function conflict(resource: Subject, name: string, problem: string): ApiE
   return new ApiError(
     409,
     'Conflict',
-    `Operation cannot be fulfilled on ${qualified(resource)} ${goQuote(name)}: ${problem}`,
+    `Operation cannot be fulfilled on ${qualified(resource)} ${JSON.stringify(name)}: ${problem}`,
     details(resource, name),
   );
 }
 
 export function forbiddenRequest(resource: Subject, name: string, problem: string): ApiError {
-  const what = name === '' ? qualified(resource) : `${qualified(resource)} ${goQuote(name)}`;
+  const what = name === '' ? qualified(resource) : `${qualified(resource)} ${JSON.stringify(name)}`;
   return new ApiError(403, 'Forbidden', `${what} is forbidden: ${problem}`, details(resource, name));
 }
 
@@ -112,7 +116,7 @@ export function invalidObject(kind: Subject, name: string, problems: readonly Fi
     ...new Set(problems.slice(0, MAX_CAUSES).map(({ field, message }) => `${field}: ${message}`)),
   ];
   const list = said.length === 1 ? said[0] : `[${said.join(', ')}]`;
-  return new ApiError(422, 'Invalid', `${qualified(kind)} ${goQuote(name)} is invalid: ${list}`, {
+  return new ApiError(422, 'Invalid', `${qualified(kind)} ${JSON.stringify(name)} is invalid: ${list}`, {
     ...details(kind, name),
     causes: problems.slice(0, MAX_CAUSES).map(({ reason, message, field }) => ({ reason, message, field })),
   });
@@ -132,4 +136,21 @@ export function methodNotAllowed(): ApiError {
 export function timedOut(): ApiError {
   const message = 'Timeout: request did not complete within requested timeout - context deadline exceeded';
   return new ApiError(504, 'Timeout', message, {});
+}
+
+/** How much of a body is shown, in bytes. */
+const SHOWN_BYTES = 30;
+
+/** The refusal of a body that is no object of `kind`; it shows how the body begins. */
+export function unrecognizedBody(kind: string, problem: string, body: Buffer): ApiError {
+  return badRequest(
+    `the object provided is unrecognized (must be of type ${kind}): ${problem} (${beginningOf(body)})`,
+  );
+}
+
+function beginningOf(body: Buffer): string {
+  if (body.length === 0) return '<empty>';
+  const shown = body.subarray(0, SHOWN_BYTES);
+  const text = shown.toString(shown[0] === 0x7b ? 'utf8' : 'hex');
+  return shown.length < body.length ? `${text} ...` : text;
 }

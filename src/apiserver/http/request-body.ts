@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { messageOf } from '../../support/error-message.ts';
-import { ApiError } from '../errors/api-error.ts';
-import { unrecognizedBody } from '../errors/unrecognized-body.ts';
+import { ApiError, unrecognizedBody } from '../errors/api-error.ts';
 import type { Verb } from '../operations/request.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { acceptedTypes, PROTOBUF } from './negotiation.ts';

@@ -7,7 +7,7 @@ import type { ApiObject } from '../schema/api-object.ts';
 import { DecodeError, decodeObject } from '../schema/decode.ts';
 import type { FieldSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
 import type { StoredObject } from '../storage/stored-objects.ts';
-import { notAnObject, notRegistered, typeProblem } from './object-body.ts';
+import { notAnObject, notRegistered, parseBody, typeProblem } from './body.ts';
 import {
   booleanParameter,
   dryRunProblems,
@@ -15,7 +15,6 @@ import {
   invalidOptions,
   listOptions,
 } from './parameters.ts';
-import { parseBody } from './parse-body.ts';
 import { listReply, readPage, selectionOf } from './read.ts';
 import {
   type ListReply,

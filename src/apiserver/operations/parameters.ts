@@ -1,7 +1,6 @@
-import { ApiError, badRequest, invalidObject } from '../errors/api-error.ts';
+import { type ApiError, badRequest, invalidObject } from '../errors/api-error.ts';
 import { type FieldError, forbidden, notSupported, required } from '../errors/field-error.ts';
 import { managerProblems } from '../kinds/validation.ts';
-import { goQuote } from '../schema/go-text.ts';
 import { type FieldRequirement, parseFieldRequirements } from '../selectors/field-selector.ts';
 import { type LabelMatcher, parseLabelSelector } from '../selectors/label-selector.ts';
 
@@ -197,16 +196,11 @@ const INT64 = 2n ** 63n;
 /** @throws {ApiError} 400 where `value` is no integer of 64 bits, in the words of the API server. */
 function parseInteger(value: string): bigint {
   if (!/^[+-]?\d+$/.test(value)) {
-    throw badRequest(`strconv.ParseInt: parsing ${goQuote(value)}: invalid syntax`);
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
   }
   const number = BigInt(value.replace('+', ''));
   if (number >= INT64 || number < -INT64) {
-    throw badRequest(`strconv.ParseInt: parsing ${goQuote(value)}: value out of range`);
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: value out of range`);
   }
   return number;
-}
-
-/** An error that the real server has no Status of its own for. */
-export function plainError(message: string): ApiError {
-  return new ApiError(500, '', message);
 }

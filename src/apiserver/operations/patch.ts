@@ -1,20 +1,27 @@
-import type { JsonObject } from '../../support/json.ts';
-import { ApiError, badRequest, invalidObject, notFound } from '../errors/api-error.ts';
+import { messageOf } from '../../support/error-message.ts';
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import { ApiError, badRequest, conflict, invalidObject, notFound } from '../errors/api-error.ts';
 import { invalid } from '../errors/field-error.ts';
 import { apiVersionOf } from '../kinds/definition.ts';
-import { recordUpdate } from '../ownership/record-update.ts';
-import { goText } from '../patch/go-notation.ts';
+import { applyConfiguration } from '../ownership/apply-configuration.ts';
+import { recordUpdate } from '../ownership/ownership.ts';
 import { applyJsonPatch, unknownOperationFields } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import { decodeObject } from '../schema/decode.ts';
-import { duplicateFields } from '../schema/duplicate-fields.ts';
-import { goQuote } from '../schema/go-text.ts';
-import { apply } from './apply.ts';
-import { patchedKind } from './custom-type.ts';
-import { jsonProblem } from './json-problem.ts';
-import { asObject, attempt, isRegistered, notRegistered } from './object-body.ts';
-import { patchOptions } from './parameters.ts';
+import { duplicateFields } from '../schema/read-json.ts';
+import {
+  asObject,
+  attempt,
+  duplicateKeysProblem,
+  isRegistered,
+  isText,
+  notAnObject,
+  notRegistered,
+  parseYaml,
+} from './body.ts';
+import { patchOptions, type WriteOptions } from './parameters.ts';
 import {
   asStored,
   changeBy,
@@ -28,12 +35,9 @@ import {
 import { inNamespaceOf, storeObject } from './store.ts';
 import { checkName, warnOfDuplicateOwners, withoutDuplicateOwners } from './write.ts';
 
-/** One kind of patch: how it changes an object, and what it is called where it cannot be read. */
+/** One kind of patch: how it changes an object. */
 interface PatchKind {
   readonly apply: (document: JsonObject, patch: unknown, request: ResourceRequest) => JsonObject;
-  readonly unreadable: (problem: string) => string;
-  /** What the value of a result that cannot be read is shown as. */
-  readonly shown: (patched: JsonObject, patch: unknown) => string;
   /** Whether the result is read anew, so that it has to be of a kind that can be. */
   readonly isTyped: boolean;
   /** What strict reading complains of in the patch itself, in which `duplicates` are given twice. */
@@ -41,30 +45,24 @@ interface PatchKind {
 }
 
 const duplicateProblems = (_: unknown, duplicates: readonly string[]) =>
-  duplicates.map((path) => `duplicate field ${goQuote(path)}`);
+  duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`);
 
 const kinds: Readonly<Record<string, PatchKind>> = {
   'application/json-patch+json': {
     apply: applyJsonPatch,
-    unreadable: (problem) => `error decoding patch: ${problem}`,
-    shown: (patched) => JSON.stringify(patched),
     isTyped: true,
     strictProblems: (patch, duplicates) => [
       ...duplicateProblems(patch, duplicates).map((problem) => `json patch ${problem}`),
-      ...unknownOperationFields(patch).map((path) => `json patch unknown field ${goQuote(path)}`),
+      ...unknownOperationFields(patch).map((path) => `json patch unknown field ${JSON.stringify(path)}`),
     ],
   },
   'application/merge-patch+json': {
     apply: applyMergePatch,
-    unreadable: (problem) => `error decoding patch: ${problem}`,
-    shown: (patched) => JSON.stringify(patched),
     isTyped: true,
     strictProblems: duplicateProblems,
   },
   'application/strategic-merge-patch+json': {
     apply: (document, patch, { version }) => applyStrategicMergePatch(version.schema, document, patch),
-    unreadable: (problem) => problem,
-    shown: (_, patch) => goText(patch),
     isTyped: false,
     strictProblems: duplicateProblems,
   },
@@ -83,10 +81,10 @@ export function patch(context: OperationsContext, request: ResourceRequest): Obj
   if (live === undefined) throw notFound(resourceOf(request), name);
 
   const shown = version.fromHub(live.object);
-  const { given, duplicates: repeated } = readPatch(request.body, kind);
+  const { given, duplicates: repeated } = readPatch(request.body);
   const patched = kind.apply(shown, given, request);
   const refused = (problem: string) =>
-    invalidObject({ group: '', name: '' }, '', [invalid('patch', kind.shown(patched, given), problem)]);
+    invalidObject({ group: '', name: '' }, '', [invalid('patch', given, problem)]);
   const patchedAs = kindAfter(context, request, patched, kind, refused);
   const decoded = attempt(() => decodeObject(version.schema, patched), refused);
   const unread = patchedAs === definition.kind ? decoded.strictProblems : [];
@@ -118,7 +116,7 @@ function kindAfter(
   refused: (problem: string) => Error,
 ): string {
   const expected = apiVersionOf(definition, version);
-  if (definition.isCustom) return patchedKind(patched, expected, refused);
+  if (definition.isCustom) return customKindAfter(patched, expected, refused);
   const { kind = definition.kind, apiVersion = expected } = patched;
   if (isTyped && !isRegistered(resources, String(kind), String(apiVersion))) {
     throw refused(notRegistered(String(kind), String(apiVersion)));
@@ -126,21 +124,95 @@ function kindAfter(
   return definition.kind;
 }
 
-function readPatch(body: Buffer, kind: PatchKind): { given: unknown; duplicates: readonly string[] } {
-  const text = body.toString('utf8');
-  const read = parseJson(text);
-  if (read === undefined) throw badRequest(kind.unreadable(jsonProblem(text)));
-  return read;
+/**
+ * The kind that a patch leaves a custom resource with, which validation judges.
+ * @throws {ApiError} 422 if it has none, or is of another version.
+ */
+function customKindAfter(patched: JsonObject, expected: string, refused: (problem: string) => Error): string {
+  const { kind, apiVersion, metadata } = patched;
+  if (!isText(kind)) throw refused('kind is missing');
+  if (!isText(apiVersion)) {
+    // As in a real server.
+    throw new ApiError(500, 'InternalError', 'the patch takes away the apiVersion', { causes: [{}] });
+  }
+  if (apiVersion !== expected) {
+    const [group = '', version] = apiVersion.split('/');
+    const { name } = metadata as { readonly name: string };
+    throw invalidObject({ group: version === undefined ? '' : group, name: kind }, name, [
+      invalid('apiVersion', apiVersion, `must be ${expected}`),
+    ]);
+  }
+  return kind;
 }
 
-function parseJson(text: string): ReturnType<typeof readPatch> | undefined {
+function readPatch(body: Buffer): { given: unknown; duplicates: readonly string[] } {
+  const text = body.toString('utf8');
   try {
     return { given: JSON.parse(text), duplicates: duplicateFields(text) };
-  } catch {
-    return undefined;
+  } catch (error) {
+    throw badRequest(`the patch is not JSON: ${messageOf(error)}`);
   }
 }
 
 function unsupported(): ApiError {
   return new ApiError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
+}
+
+/** Server-side apply: makes the object have what the configuration in the body says. @throws {ApiError} */
+function apply(
+  context: OperationsContext,
+  request: ResourceRequest,
+  options: WriteOptions & { readonly isForced: boolean },
+): ObjectReply {
+  const { definition, version, name = '' } = request;
+  const live = liveObject(context, request, name);
+  const { config, duplicates: repeated } = readConfiguration(request);
+  const applied = applyConfiguration({
+    live: live && version.fromHub(live.object),
+    config,
+    force: options.isForced,
+    change: changeBy(context, request, options.fieldManager),
+    versions: versionsOf(context, definition),
+  });
+  if (options.fieldValidation === 'Strict' && repeated.length > 0) {
+    throw badRequest(`the configuration cannot be read: ${duplicateKeysProblem(repeated)}`);
+  }
+  if (options.fieldValidation === 'Warn') for (const problem of repeated) request.warn(problem);
+  if (live === undefined) checkNotMeantForAnother(request, applied.object);
+  const placed = inNamespaceOf(request, applied.object);
+  checkName(placed, name);
+  const { object: next, duplicates } = withoutDuplicateOwners(placed);
+  warnOfDuplicateOwners(request, duplicates, true);
+  return storeObject(context, request, next, live, options.isDryRun);
+}
+
+function readConfiguration(request: ResourceRequest): { config: JsonObject; duplicates: readonly string[] } {
+  const { definition, version } = request;
+  const parsed = parseYaml(request.body.toString('utf8'));
+  if (!parsed.ok) throw badRequest(`the configuration cannot be read: ${parsed.problem}`);
+  const { duplicates } = parsed;
+  const config = parsed.value ?? {};
+  if (!isJsonObject(config)) {
+    throw badRequest(`the configuration cannot be read: ${notAnObject(config)}`);
+  }
+  checkType(config, apiVersionOf(definition, version), definition.kind);
+  return { config, duplicates };
+}
+
+/** A configuration has to say what it is, and in which version. */
+function checkType({ apiVersion, kind }: JsonObject, expected: string, expectedKind: string): void {
+  if (apiVersion === expected && kind === expectedKind) return;
+  throw badRequest(
+    `expected a ${expectedKind} of ${expected}, found ${String(kind)} of ${String(apiVersion)}`,
+  );
+}
+
+/** @throws {ApiError} 409 where an object is to be created that says which existing one it means. */
+function checkNotMeantForAnother(request: ResourceRequest, { metadata }: ApiObject): void {
+  if (metadata.uid === undefined) return;
+  throw conflict(
+    resourceOf(request),
+    request.name ?? '',
+    `uid mismatch: the provided object specified uid ${metadata.uid}, and no existing object was found`,
+  );
 }

@@ -11,7 +11,7 @@ import type { ObjectStore } from '../storage/object-store.ts';
 import type { StoredObject } from '../storage/stored-objects.ts';
 import { createEventEncoder } from '../watch/event-encoder.ts';
 import { startWatch, type WatchStart } from '../watch/served-watch.ts';
-import { asObject } from './object-body.ts';
+import { asObject } from './body.ts';
 import { type ListOptions, listOptions } from './parameters.ts';
 import {
   type ListReply,

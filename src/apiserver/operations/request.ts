@@ -1,15 +1,15 @@
 import type { Clock } from '../../support/clock.ts';
 import type { JsonObject } from '../../support/json.ts';
 import type { User } from '../access/access.ts';
-import { ApiError, badRequest, type Subject } from '../errors/api-error.ts';
+import { ApiError, badRequest, plainError, type Subject } from '../errors/api-error.ts';
 import { apiVersionOf, type ResourceDefinition, type VersionDefinition } from '../kinds/definition.ts';
-import type { Change, Versions } from '../ownership/ownership.ts';
+import { isPrintable } from '../kinds/validation.ts';
+import type { Change } from '../ownership/managers.ts';
+import type { Versions } from '../ownership/versions.ts';
 import type { ApiObject } from '../schema/api-object.ts';
-import { goQuote, isPrintable } from '../schema/go-text.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import type { StoredObject } from '../storage/stored-objects.ts';
 import type { StreamSink } from '../watch/served-watch.ts';
-import { plainError } from './parameters.ts';
 
 export type Verb =
   | 'get'
@@ -205,7 +205,8 @@ export function parseReadVersion(text: string): number {
 /** Parses the resourceVersion of an object in a request; absent, '' and "0" are 0: none. @throws {ApiError} */
 export function parseObjectVersion(text = ''): number {
   const version = parse(text);
-  if (version === undefined) throw plainError(`strconv.ParseUint: parsing ${goQuote(text)}: invalid syntax`);
+  if (version === undefined)
+    throw plainError(`strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
   return version;
 }
 
@@ -215,6 +216,6 @@ function parse(text: string): number | undefined {
 }
 
 function invalidVersion(text: string): string {
-  const quoted = goQuote(text);
+  const quoted = JSON.stringify(text);
   return `resourceVersion: Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: invalid syntax`;
 }

@@ -10,12 +10,12 @@ import {
   forbiddenRequest,
   invalidObject,
   notFound,
+  plainError,
 } from '../errors/api-error.ts';
 import { invalid } from '../errors/field-error.ts';
 import { validateObject } from '../kinds/validation.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../schema/api-object.ts';
 import type { StoredObject } from '../storage/stored-objects.ts';
-import { plainError } from './parameters.ts';
 import {
   checkSize,
   keyOf,

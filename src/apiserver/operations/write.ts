@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../support/json.ts';
 import { badRequest, conflict, notFound } from '../errors/api-error.ts';
-import { recordUpdate } from '../ownership/record-update.ts';
+import { recordUpdate } from '../ownership/ownership.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import type { StoredObject } from '../storage/stored-objects.ts';
-import { decodeBody } from './object-body.ts';
+import { decodeBody } from './body.ts';
 import { createOptions, updateOptions } from './parameters.ts';
 import {
   asStored,

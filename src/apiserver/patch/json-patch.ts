@@ -2,8 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { ApiError, badRequest, invalidObject } from '../errors/api-error.ts';
 import { invalid } from '../errors/field-error.ts';
-import { Draft, memberOf, type OwnContainer, setMember } from './draft.ts';
-import { jsonType } from './go-notation.ts';
 
 /** Limit for everything that one patch copies, in bytes of JSON. */
 const MAX_COPIED_BYTES = 256 * 1024;
@@ -28,9 +26,7 @@ export function applyJsonPatch(document: JsonObject, patch: unknown): JsonObject
     return draft.finish();
   });
   if (isJsonObject(root)) return root;
-  const problem =
-    'couldn\'t get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
-  throw invalidObject({ group: '', name: '' }, '', [invalid('patch', JSON.stringify(root), problem)]);
+  throw invalidObject({ group: '', name: '' }, '', [invalid('patch', root, 'leads to a list')]);
 }
 
 /** Refuses copies of copies that are nested more deeply than the stack allows. @throws {ApiError} 422 */
@@ -53,22 +49,18 @@ export function unknownOperationFields(patch: unknown): string[] {
 
 function readOperations(patch: unknown): readonly JsonObject[] {
   if (patch === null) return [];
-  if (!Array.isArray(patch)) throw unreadable(patch, 'value of type []handlers.jsonPatchOp');
+  if (!Array.isArray(patch)) throw badRequest('a JSON patch must be a list of operations');
   return patch.map(readOperation);
 }
 
 function readOperation(value: unknown): JsonObject {
   if (value === null) return {};
-  if (!isJsonObject(value)) throw unreadable(value, 'value of type handlers.jsonPatchOp');
+  if (!isJsonObject(value)) throw badRequest('an operation of a JSON patch must be an object');
   for (const [field, given] of Object.entries(value)) {
     if (given === null || typeof given === 'string' || !TEXTS.includes(field)) continue;
-    throw unreadable(given, `struct field jsonPatchOp.${field} of type string`);
+    throw badRequest(`${field} of an operation of a JSON patch must be a string`);
   }
   return value;
-}
-
-function unreadable(value: unknown, into: string): ApiError {
-  return badRequest(`error decoding patch: json: cannot unmarshal ${jsonType(value)} into Go ${into}`);
 }
 
 /** Whatever is wrong with an operation, the real server says no more than this. */
@@ -195,4 +187,81 @@ function itemIndex(token: string, places: number): number {
   const index = number < 0 ? number + places : number;
   if (index < 0 || index >= places) throw rejected();
   return index;
+}
+
+/** A container of a draft that may be changed: it is a copy that only the draft has. */
+type OwnContainer = Record<string, unknown> | unknown[];
+
+/**
+ * A JSON document that is being changed, which leaves the one that it was made of as it was: whatever is about to be changed
+ * is copied first, once. Many changes of one large object cost no more than one copy of it and the changes.
+ */
+class Draft {
+  #root: unknown;
+  readonly #own = new Set<object>();
+
+  constructor(root: JsonObject) {
+    this.#root = root;
+  }
+
+  /** What is there now. Not to be changed by the caller. */
+  get root(): unknown {
+    return this.#root;
+  }
+
+  set root(value: unknown) {
+    this.#root = value;
+  }
+
+  /** The root, ready to be changed; undefined: it is no container. */
+  ownRoot(): OwnContainer | undefined {
+    const own = this.#ownCopy(this.#root);
+    if (own !== undefined) this.#root = own;
+    return own;
+  }
+
+  /** The member or item at an existing place of a container, ready to be changed; undefined: it is no container. */
+  ownChild(container: OwnContainer, key: string | number): OwnContainer | undefined {
+    const child = Array.isArray(container) ? container[Number(key)] : memberOf(container, String(key));
+    const own = this.#ownCopy(child);
+    if (own === undefined || own === child) return own;
+    if (Array.isArray(container)) container[Number(key)] = own;
+    else setMember(container, String(key), own);
+    return own;
+  }
+
+  /** The document as it has become. Objects that were changed have their members in the order of their names. */
+  finish(): unknown {
+    return this.#finished(this.#root);
+  }
+
+  #ownCopy(value: unknown): OwnContainer | undefined {
+    if (typeof value !== 'object' || value === null) return undefined;
+    if (this.#own.has(value)) return value as OwnContainer;
+    const copy: OwnContainer = Array.isArray(value) ? [...value] : { ...value };
+    this.#own.add(copy);
+    return copy;
+  }
+
+  #finished(value: unknown): unknown {
+    if (typeof value !== 'object' || value === null || !this.#own.has(value)) return value;
+    if (!isJsonObject(value)) return (value as unknown[]).map((item) => this.#finished(item));
+    // The order in which the real server puts the members of what a patch touched, and complains of them.
+    const entries = Object.entries(value).map(([key, each]): [string, unknown] => [
+      key,
+      this.#finished(each),
+    ]);
+    return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+}
+
+/** Undefined: it is not there. */
+function memberOf(object: JsonObject, key: string): unknown {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+/** Sets a member of an object, whatever its name is. */
+function setMember(object: Record<string, unknown>, key: string, value: unknown): void {
+  if (key !== '__proto__') object[key] = value;
+  else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 }

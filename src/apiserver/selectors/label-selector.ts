@@ -1,5 +1,5 @@
 import { badRequest } from '../errors/api-error.ts';
-import { labelKeyProblems, labelValueProblems } from '../kinds/names.ts';
+import { labelKeyProblems, labelValueProblems } from '../kinds/validation.ts';
 
 /** Whether an object with these labels is selected. */
 export type LabelMatcher = (labels: Readonly<Record<string, string>>) => boolean;

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { dnsSubdomainName } from '../../../src/apiserver/kinds/names.ts';
-import { validateMetadataOf, validateObject } from '../../../src/apiserver/kinds/validation.ts';
+import {
+  dnsSubdomainName,
+  validateMetadataOf,
+  validateObject,
+} from '../../../src/apiserver/kinds/validation.ts';
 import type { ApiObject, ManagedFieldsEntry, ObjectMeta } from '../../../src/apiserver/schema/api-object.ts';
 import { definitionOf, linesOf, makeObject } from './make.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseYaml } from '../../../src/apiserver/operations/parse-body.ts';
+import { parseYaml } from '../../../src/apiserver/operations/body.ts';
 
 describe('YAML', () => {
   const levels = (count: number) =>

@@ -2,9 +2,6 @@ import { expect } from 'vitest';
 import { failure } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 
-const expiredToken =
-  'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
-
 /** What becomes of those who come too late. Last of all, as it makes the server forget for everybody. */
 export function describeHistory({ test }: Suite): void {
   test('is forgotten, and each is told how to go on', async ({ leases, target }) => {
@@ -21,7 +18,7 @@ export function describeHistory({ test }: Suite): void {
     expect({ code: expired.code, body: expired.json }).toEqual({
       code: 410,
       body: {
-        ...failure(410, 'Expired', expiredToken),
+        ...failure(410, 'Expired'),
         metadata: { continue: expect.any(String) },
       },
     });
@@ -39,18 +36,14 @@ export function describeHistory({ test }: Suite): void {
     const exact = await leases.list({ query: { resourceVersion, resourceVersionMatch: 'Exact' } });
     expect({ code: exact.code, body: exact.json }).toEqual({
       code: 410,
-      body: failure(410, 'Expired', 'The resourceVersion for the provided list is too old.'),
+      body: failure(410, 'Expired'),
     });
 
     const watch = await leases.watch({ query: { resourceVersion } });
     expect(await watch.end()).toEqual([
       {
         type: 'ERROR',
-        object: failure(
-          410,
-          'Expired',
-          expect.stringMatching(new RegExp(`^too old resource version: ${resourceVersion} \\(\\d+\\)$`)),
-        ),
+        object: failure(410, 'Expired'),
       },
     ]);
 

@@ -205,7 +205,7 @@ export function describeWatch({ test, minor }: Suite): void {
     expect(await watch.end()).toEqual([
       {
         type: 'ERROR',
-        object: failure(410, 'Expired', expect.stringMatching(/^too old resource version: 1 \(\d+\)$/)),
+        object: failure(410, 'Expired'),
       },
     ]);
   });
@@ -214,11 +214,7 @@ export function describeWatch({ test, minor }: Suite): void {
     expectAnswer(
       await leases.list({ query: { watch: true, resourceVersion: 'abc' } }),
       500,
-      failure(
-        500,
-        '',
-        'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax',
-      ),
+      failure(500, ''),
     );
   });
 
@@ -240,19 +236,10 @@ export function describeWatch({ test, minor }: Suite): void {
     }
   });
 
-  const requiresMatch = forbidden(
-    'resourceVersionMatch',
-    'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
-  );
-  const gateIsOff = forbidden(
-    'sendInitialEvents',
-    'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled',
-  );
-  const noMatch = forbidden(
-    'resourceVersionMatch',
-    'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
-  );
-  const wrongMatch = notSupported('resourceVersionMatch', '"Exact"', '"NotOlderThan"');
+  const requiresMatch = forbidden('resourceVersionMatch');
+  const gateIsOff = forbidden('sendInitialEvents');
+  const noMatch = forbidden('resourceVersionMatch');
+  const wrongMatch = notSupported('resourceVersionMatch');
   const unlessOn = streamsLists ? [] : [gateIsOff];
   const wrong: readonly (readonly [NonNullable<Asked['query']>, ReturnType<typeof forbidden>[]])[] = [
     [{ sendInitialEvents: 'true' }, [requiresMatch, ...unlessOn]],
