@@ -52,7 +52,7 @@ describe('a review of access', () => {
     {
       body: { spec: { resourceAttributes: { verb: 1 } } },
       code: 400,
-      want: 'SelfSubjectAccessReview in version "v1" cannot be handled as a SelfSubjectAccessReview: json: cannot unmarshal number into Go struct field',
+      want: 'SelfSubjectAccessReview in version "v1" cannot be handled as a SelfSubjectAccessReview: spec.resourceAttributes.verb: expected a string',
     },
     {
       body: { kind: 'Other' },

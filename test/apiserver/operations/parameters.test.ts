@@ -47,7 +47,7 @@ describe('the parameters of a write', () => {
     },
     {
       query: 'fieldManager=a%09',
-      want: 'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Invalid value: "a\\t": invalid character U+0009 (at position 1)',
+      want: 'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Invalid value: "a\\t": must have printable characters only',
     },
   ])('are refused with what is wrong: $query', ({ query, want }) => {
     expect(refusal(() => createOptions(new URLSearchParams(query)))).toMatchObject({

@@ -4,7 +4,7 @@ import { leases } from '../../../src/apiserver/kinds/leases.ts';
 import { applyJsonPatch, unknownOperationFields } from '../../../src/apiserver/patch/json-patch.ts';
 import { applyMergePatch } from '../../../src/apiserver/patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../../../src/apiserver/patch/strategic-merge-patch.ts';
-import { decodeObject } from '../../../src/apiserver/schema/decode.ts';
+import { DecodeError, decodeObject } from '../../../src/apiserver/schema/decode.ts';
 import type { StructSchema } from '../../../src/apiserver/schema/schema.ts';
 import type { JsonObject } from '../../../src/support/json.ts';
 import {
@@ -22,9 +22,9 @@ function outcomeOf(apply: (document: JsonObject, patch: unknown) => JsonObject, 
   try {
     return summaryOf(decodeObject(schema, apply(patched, patch)).value);
   } catch (error) {
+    if (error instanceof DecodeError) return { code: 422 };
     if (!(error instanceof ApiError)) throw error;
-    const { code, message } = error.status;
-    return { code, message };
+    return { code: error.status.code };
   }
 }
 

@@ -70,6 +70,7 @@ export function describeDeleteCollection({ test }: Suite): void {
   });
 
   test('asks each object for the preconditions', async ({ leases }) => {
+    await leases.make({ metadata: { name: 'a' } });
     expectAnswer(await leases.deleteAll({ preconditions: { uid: 'x' } }), 409, conflict(leaseKind, 'a'));
     expect(names((await leases.list()).json)).toEqual(['a']);
   });
