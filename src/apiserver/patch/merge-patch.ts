@@ -21,8 +21,7 @@ function mergeObject(document: JsonObject, patch: JsonObject): JsonObject {
       field,
       merge(Object.hasOwn(document, field) ? document[field] : undefined, value),
     ]);
-  // In the order in which the real server puts the fields of what a patch touched, and complains of them.
-  return Object.fromEntries([...kept, ...changed].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.fromEntries([...kept, ...changed]);
 }
 
 function merge(value: unknown, patch: unknown): unknown {

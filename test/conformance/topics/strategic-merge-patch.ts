@@ -66,7 +66,6 @@ export function describeStrategicMergePatch({ test }: Suite): void {
     ],
     [{ $patch: 'replace', holderIdentity: 'r' }, { holderIdentity: 'r' }],
     [{ $patch: 'delete' }, {}],
-    [{ $retainKeys: ['leaseTransitions'], leaseTransitions: 1 }, { leaseTransitions: 1 }],
     [null, {}],
   ];
   for (const [spec, want] of specs) {
