@@ -12,7 +12,7 @@ const LABEL = expect.stringContaining("lower case letters, digits and '-'");
 const SUBDOMAIN = expect.stringContaining("lower case letters, digits, '-' and '.'");
 const CONFIG_MAP_KEY = expect.stringContaining("letters, digits, '-', '_' and '.'");
 const KEY = expect.stringContaining("letters, digits, '-', '_' and '.'");
-const VALUE = expect.stringContaining('is empty, or must consist of letters');
+const VALUE = expect.stringContaining('must be empty, or consist of letters');
 
 const rules = { dnsLabelName, dnsSubdomainName, configMapKeyName, pathSegmentName };
 

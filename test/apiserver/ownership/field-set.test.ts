@@ -149,7 +149,7 @@ describe('the notation of a set', () => {
     {
       name: 'keys in another spelling',
       given: { 'k:{ "b" : 1, "a" : "x<y" }': {}, 'v:"\\u0061"': {}, 'i:+7': {} },
-      want: { 'k:{"a":"x\\u003cy","b":1}': {}, 'v:"a"': {}, 'i:7': {} },
+      want: { 'k:{"a":"x<y","b":1}': {}, 'v:"a"': {}, 'i:7': {} },
     },
     {
       name: 'keys of several fields',
@@ -157,7 +157,7 @@ describe('the notation of a set', () => {
       want: { 'k:{}': {}, 'k:{"a":1}': {}, 'k:{"a":1,"b":1}': {}, 'k:{"a":1,"b":2}': {}, 'k:{"b":0}': {} },
     },
   ])('of $name is understood', ({ given, want }) => {
-    expect(JSON.stringify(toFieldsV1(fromFieldsV1(given)))).toBe(JSON.stringify(want));
+    expect(toFieldsV1(fromFieldsV1(given))).toEqual(want);
   });
 
   test.each<{ name: string; given: JsonObject }>([
