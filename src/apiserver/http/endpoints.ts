@@ -1,13 +1,12 @@
 import type { Clock } from '../../support/clock.ts';
-import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import type { JsonObject } from '../../support/json.ts';
 import type { Slices } from '../../support/slices.ts';
 import { type Review, reviews } from '../access/reviews.ts';
 import { badRequest, methodNotAllowed } from '../errors/api-error.ts';
-import { parseBody } from '../operations/body.ts';
+import { decodedAs, parseBody } from '../operations/body.ts';
 import { deleteOptionsSchema } from '../operations/delete.ts';
 import type { ListReply, Reply, ResourceRequest, Verb } from '../operations/request.ts';
 import { creationOf } from '../operations/store.ts';
-import { DecodeError, decodeObject } from '../schema/decode.ts';
 import {
   answered,
   type Exchange,
@@ -130,27 +129,16 @@ export async function answerReview(
 }
 
 /** @throws {ApiError} 400 */
-function readQuestion({ kind, group, version, schema }: Review, readable: ReadableBody): JsonObject {
-  const given = parse(readable, kind);
-  const { kind: ownKind = kind, apiVersion = `${group}/${version}` } = given;
-  const refused = (problem: string) =>
-    badRequest(`${ownKind} in version "${version}" cannot be handled as a ${kind}: ${problem}`);
-  if (ownKind !== kind || apiVersion !== `${group}/${version}`) {
-    throw refused(
-      `no kind ${JSON.stringify(ownKind)} is registered for version ${JSON.stringify(apiVersion)}`,
-    );
+function readQuestion(
+  { kind, group, version, schema }: Review,
+  { body, contentType }: ReadableBody,
+): JsonObject {
+  const { object } = parseBody(body, contentType);
+  const apiVersion = `${group}/${version}`;
+  if ((object['kind'] ?? kind) !== kind || (object['apiVersion'] ?? apiVersion) !== apiVersion) {
+    throw badRequest(`expected a ${kind} of ${apiVersion}`);
   }
-  try {
-    return decodeObject(schema, given).value;
-  } catch (error) {
-    throw error instanceof DecodeError ? refused(error.message) : error;
-  }
-}
-
-function parse({ body, contentType }: ReadableBody, kind: string): JsonObject {
-  const parsed = parseBody(body, contentType);
-  if (parsed.ok && isJsonObject(parsed.value)) return parsed.value;
-  throw badRequest(`the object provided is unrecognized (must be of type ${kind})`);
+  return decodedAs(schema, object, badRequest).value;
 }
 
 /** A short list as one answer, a long one in chunks, written as fast as the client reads. */
