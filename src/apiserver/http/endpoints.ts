@@ -110,9 +110,9 @@ export function findReview({ group, version, parts }: ResourcePath): Review | un
 export async function answerReview(
   review: Review,
   { incoming, reader, principal }: Exchange,
-  { parts, namespace, isWatch }: ResourcePath,
+  { parts, namespace }: ResourcePath,
 ): Promise<ExchangeResult> {
-  if (parts.length > 1 || namespace !== undefined || isWatch) throw nothingThere();
+  if (parts.length > 1 || namespace !== undefined) throw nothingThere();
   if (incoming.method !== 'POST') throw methodNotAllowed();
   const negotiated = negotiate(reader.accept, plainOnly);
   if (negotiated === undefined) throw notAcceptable();

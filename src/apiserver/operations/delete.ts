@@ -73,18 +73,12 @@ function checkPreconditions(object: ApiObject, { preconditions }: DeleteOptions)
   const { metadata } = object;
   const { uid, resourceVersion } = preconditions;
   if (uid !== undefined && uid !== metadata.uid) {
-    throw conflict(
-      storedKindOf(object),
-      metadata.name,
-      `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`,
-    );
+    const problem = `the uid is ${metadata.uid}, and the precondition is ${uid}`;
+    throw conflict(storedKindOf(object), metadata.name, problem);
   }
   if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
-    throw conflict(
-      storedKindOf(object),
-      metadata.name,
-      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`,
-    );
+    const problem = `the resourceVersion is ${metadata.resourceVersion}, and the precondition is ${resourceVersion}`;
+    throw conflict(storedKindOf(object), metadata.name, problem);
   }
 }
 
