@@ -20,9 +20,9 @@ import {
   type Negotiated,
   namesOneOf,
   negotiate,
+  noForms,
   noRepresentation,
   notAcceptable,
-  plainOnly,
   resourceForms,
   streamedTypes,
 } from './negotiation.ts';
@@ -57,7 +57,7 @@ export function answerResource(
   if (!definition.isCustom) checkAccept(verb, reader.accept);
   if (version.deprecation !== undefined) warn(version.deprecation);
   const negotiated = negotiateFor(verb, reader.accept);
-  const representation = representationOf(negotiated.transform, reader.query, verb === 'watch', clock);
+  const representation = representationOf(negotiated.transform, reader.query, clock);
   const { user } = principal;
   const mayCreate = principal.may(creationOf(route));
   const show = (reply: Reply): ExchangeResult => {
@@ -114,7 +114,7 @@ export async function answerReview(
 ): Promise<ExchangeResult> {
   if (parts.length > 1 || namespace !== undefined) throw nothingThere();
   if (incoming.method !== 'POST') throw methodNotAllowed();
-  const negotiated = negotiate(reader.accept, plainOnly);
+  const negotiated = negotiate(reader.accept, noForms);
   if (negotiated === undefined) throw notAcceptable();
   const contentType = contentTypeOf(incoming.header('content-type'), 'create');
   const body = await incoming.readBody();
