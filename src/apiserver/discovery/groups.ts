@@ -5,13 +5,13 @@ import { methodNotAllowed } from '../errors/api-error.ts';
 import { type Answer, type Exchange, layoutFor, objectAnswer, type PathHandler } from '../http/answer.ts';
 import {
   acceptedTypes,
+  type Forms,
   type Negotiated,
   namesOneOf,
   negotiate,
+  noForms,
   noRepresentation,
   notAcceptable,
-  plainOnly,
-  type Restrictions,
 } from '../http/negotiation.ts';
 import type { ResourceDefinition } from '../kinds/definition.ts';
 
@@ -43,13 +43,10 @@ const ALL_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch
 const VERSIONS = ['v1', 'v1beta1', 'v1alpha2', 'v1alpha1'];
 
 /** Besides the plain form: everything in one list, as newer clients ask for it. */
-const discoveryForms: Restrictions = {
-  allowsTransform: ({ group, version, kind }) =>
-    group === 'apidiscovery.k8s.io' &&
-    kind === 'APIGroupDiscoveryList' &&
-    (version === 'v2' || version === 'v2beta1'),
-  allowsServerVersion: false,
-};
+const discoveryForms: Forms = ({ group, version, kind }) =>
+  group === 'apidiscovery.k8s.io' &&
+  kind === 'APIGroupDiscoveryList' &&
+  (version === 'v2' || version === 'v2beta1');
 
 /** /api, /apis and what is below them, by path. */
 export function groupHandlers(resources: readonly ResourceDefinition[]): ReadonlyMap<string, PathHandler> {
@@ -188,7 +185,7 @@ function otherNames({
 }
 
 function plainAnswer({ reader }: Exchange, body: object): Answer {
-  const negotiated = negotiate(reader.accept, plainOnly);
+  const negotiated = negotiate(reader.accept, noForms);
   if (negotiated === undefined) throw notAcceptable();
   return objectAnswer(200, body, layoutFor(reader, negotiated));
 }

@@ -2,7 +2,7 @@ import { stringify as yaml } from 'yaml';
 import type { Principal } from '../access/access.ts';
 import type { ApiError } from '../errors/api-error.ts';
 import type { StreamReply } from '../operations/request.ts';
-import { isPrettyWanted, type MediaType, type Negotiated, negotiate, plainOnly } from './negotiation.ts';
+import { isPrettyWanted, type MediaType, type Negotiated, negotiate, noForms } from './negotiation.ts';
 import type { RequestTarget } from './routes.ts';
 
 /** A request as it came in. */
@@ -107,7 +107,7 @@ export const pageNotFound: Answer = textAnswer(404, '404 page not found\n');
 
 /** A Status, in JSON if the client accepts no format of the server. */
 export function errorAnswer({ status }: ApiError, reader: Reader): Answer {
-  const negotiated = negotiate(reader.accept, plainOnly);
+  const negotiated = negotiate(reader.accept, noForms);
   const layout: Layout = negotiated
     ? layoutFor(reader, negotiated)
     : { mediaType: 'application/json', isPretty: true };

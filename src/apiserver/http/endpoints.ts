@@ -1,13 +1,12 @@
 import type { Clock } from '../../support/clock.ts';
-import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import type { JsonObject } from '../../support/json.ts';
 import type { Slices } from '../../support/slices.ts';
 import { type Review, reviews } from '../access/reviews.ts';
 import { badRequest, methodNotAllowed } from '../errors/api-error.ts';
-import { parseBody } from '../operations/body.ts';
+import { decodedAs, parseBody } from '../operations/body.ts';
 import { deleteOptionsSchema } from '../operations/delete.ts';
 import type { ListReply, Reply, ResourceRequest, Verb } from '../operations/request.ts';
 import { creationOf } from '../operations/store.ts';
-import { DecodeError, decodeObject } from '../schema/decode.ts';
 import {
   answered,
   type Exchange,
@@ -21,9 +20,9 @@ import {
   type Negotiated,
   namesOneOf,
   negotiate,
+  noForms,
   noRepresentation,
   notAcceptable,
-  plainOnly,
   resourceForms,
   streamedTypes,
 } from './negotiation.ts';
@@ -58,7 +57,7 @@ export function answerResource(
   if (!definition.isCustom) checkAccept(verb, reader.accept);
   if (version.deprecation !== undefined) warn(version.deprecation);
   const negotiated = negotiateFor(verb, reader.accept);
-  const representation = representationOf(negotiated.transform, reader.query, verb === 'watch', clock);
+  const representation = representationOf(negotiated.transform, reader.query, clock);
   const { user } = principal;
   const mayCreate = principal.may(creationOf(route));
   const show = (reply: Reply): ExchangeResult => {
@@ -111,11 +110,11 @@ export function findReview({ group, version, parts }: ResourcePath): Review | un
 export async function answerReview(
   review: Review,
   { incoming, reader, principal }: Exchange,
-  { parts, namespace, isWatch }: ResourcePath,
+  { parts, namespace }: ResourcePath,
 ): Promise<ExchangeResult> {
-  if (parts.length > 1 || namespace !== undefined || isWatch) throw nothingThere();
+  if (parts.length > 1 || namespace !== undefined) throw nothingThere();
   if (incoming.method !== 'POST') throw methodNotAllowed();
-  const negotiated = negotiate(reader.accept, plainOnly);
+  const negotiated = negotiate(reader.accept, noForms);
   if (negotiated === undefined) throw notAcceptable();
   const contentType = contentTypeOf(incoming.header('content-type'), 'create');
   const body = await incoming.readBody();
@@ -130,27 +129,16 @@ export async function answerReview(
 }
 
 /** @throws {ApiError} 400 */
-function readQuestion({ kind, group, version, schema }: Review, readable: ReadableBody): JsonObject {
-  const given = parse(readable, kind);
-  const { kind: ownKind = kind, apiVersion = `${group}/${version}` } = given;
-  const refused = (problem: string) =>
-    badRequest(`${ownKind} in version "${version}" cannot be handled as a ${kind}: ${problem}`);
-  if (ownKind !== kind || apiVersion !== `${group}/${version}`) {
-    throw refused(
-      `no kind ${JSON.stringify(ownKind)} is registered for version ${JSON.stringify(apiVersion)}`,
-    );
+function readQuestion(
+  { kind, group, version, schema }: Review,
+  { body, contentType }: ReadableBody,
+): JsonObject {
+  const { object } = parseBody(body, contentType);
+  const apiVersion = `${group}/${version}`;
+  if ((object['kind'] ?? kind) !== kind || (object['apiVersion'] ?? apiVersion) !== apiVersion) {
+    throw badRequest(`expected a ${kind} of ${apiVersion}`);
   }
-  try {
-    return decodeObject(schema, given).value;
-  } catch (error) {
-    throw error instanceof DecodeError ? refused(error.message) : error;
-  }
-}
-
-function parse({ body, contentType }: ReadableBody, kind: string): JsonObject {
-  const parsed = parseBody(body, contentType);
-  if (parsed.ok && isJsonObject(parsed.value)) return parsed.value;
-  throw badRequest(`the object provided is unrecognized (must be of type ${kind})`);
+  return decodedAs(schema, object, badRequest).value;
 }
 
 /** A short list as one answer, a long one in chunks, written as fast as the client reads. */

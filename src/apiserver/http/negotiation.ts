@@ -21,34 +21,28 @@ export interface Negotiated {
   readonly transform: Transform | undefined;
 }
 
-export interface Restrictions {
-  allowsTransform(transform: Transform): boolean;
-  /** Whether the parameter `sv=v1` is allowed. */
-  readonly allowsServerVersion: boolean;
-}
-
 /** In the order of preference of the server. */
 export const acceptedTypes: readonly string[] = ['application/json', 'application/yaml', PROTOBUF];
 export const streamedTypes: readonly string[] = ['application/json;stream=watch', `${PROTOBUF};stream=watch`];
 
-export const plainOnly: Restrictions = { allowsTransform: () => false, allowsServerVersion: false };
+/** The other forms of an endpoint. */
+export type Forms = (transform: Transform) => boolean;
 
-export const resourceForms: Restrictions = {
-  allowsTransform: ({ group, version, kind }) =>
-    group === 'meta.k8s.io' &&
-    version === 'v1' &&
-    (kind === 'Table' || kind === 'PartialObjectMetadata' || kind === 'PartialObjectMetadataList'),
-  allowsServerVersion: true,
-};
+export const noForms: Forms = () => false;
+
+export const resourceForms: Forms = ({ group, version, kind }) =>
+  group === 'meta.k8s.io' &&
+  version === 'v1' &&
+  (kind === 'Table' || kind === 'PartialObjectMetadata' || kind === 'PartialObjectMetadataList');
 
 /** The first clause of an Accept header that the endpoint can serve. '' accepts anything. */
-export function negotiate(accept: string, restrictions: Restrictions): Negotiated | undefined {
+export function negotiate(accept: string, hasForm: Forms): Negotiated | undefined {
   if (accept === '') return { mediaType: 'application/json', isPretty: false, transform: undefined };
   for (const { type, subtype, parameters } of parseAccept(accept)) {
     for (const accepted of acceptedTypes) {
       const isMeant =
         accepted === `${type}/${subtype}` || (subtype === '*' && (type === '*' || type === 'application'));
-      const agreed = isMeant ? agree(accepted, parameters, restrictions) : undefined;
+      const agreed = isMeant ? agree(accepted, parameters, hasForm) : undefined;
       if (agreed) return agreed;
     }
   }
@@ -58,7 +52,7 @@ export function negotiate(accept: string, restrictions: Restrictions): Negotiate
 function agree(
   accepted: string,
   parameters: readonly (readonly [string, string])[],
-  restrictions: Restrictions,
+  hasForm: Forms,
 ): Negotiated | undefined {
   // A client that accepts protobuf reads JSON too, by the Content-Type of the answer.
   const mediaType = accepted === 'application/yaml' ? accepted : 'application/json';
@@ -69,14 +63,13 @@ function agree(
     else if (name === 'g') wanted.group = value;
     else if (name === 'v') wanted.version = value;
     else if (name === 'stream' && (value !== 'watch' || mediaType === 'application/yaml')) return undefined;
-    else if (name === 'sv' && (value !== 'v1' || !restrictions.allowsServerVersion)) return undefined;
     else if (name === 'pretty') isPretty = value === '1';
   }
   if (Object.keys(wanted).length === 0) return { mediaType, isPretty, transform: undefined };
   const transform = { group: '', version: '', kind: '', ...wanted };
   // kube-apiserver has no tables in protobuf.
   if (accepted === PROTOBUF && transform.kind === 'Table') return undefined;
-  return restrictions.allowsTransform(transform) ? { mediaType, isPretty, transform } : undefined;
+  return hasForm(transform) ? { mediaType, isPretty, transform } : undefined;
 }
 
 /** 406: the endpoint knows the media types, but not with these parameters. */

@@ -28,15 +28,10 @@ const plain: Representation = {
   }),
 };
 
-/**
- * The form of the answer. An invalid `includeObject` is refused when the answer is made, as kube-apiserver does it: a write is
- * still carried out. A watch is refused at once.
- * @throws {ApiError} 400
- */
+/** The form of the answer. @throws {ApiError} 400 for an invalid `includeObject` */
 export function representationOf(
   transform: Transform | undefined,
   query: URLSearchParams,
-  isWatch: boolean,
   clock: Clock,
 ): Representation {
   if (transform === undefined) return plain;
@@ -44,14 +39,9 @@ export function representationOf(
   const given = query.get('includeObject') || 'Metadata';
   const included = INCLUDED.find((each) => each === given);
   if (included !== undefined) return tableRepresentation(included, clock);
-  const problem = badRequest(
+  throw badRequest(
     `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(given)}: must be 'Metadata', 'Object', 'None', or empty`,
   );
-  if (isWatch) throw problem;
-  const refuse = () => {
-    throw problem;
-  };
-  return { id: 'refused', show: refuse, listForm: refuse };
 }
 
 /** The metadata of objects only, as metadata clients and informers want it. */

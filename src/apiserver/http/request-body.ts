@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { messageOf } from '../../support/error-message.ts';
-import { ApiError, unrecognizedBody } from '../errors/api-error.ts';
+import { ApiError, badRequest } from '../errors/api-error.ts';
 import type { Verb } from '../operations/request.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { acceptedTypes, PROTOBUF } from './negotiation.ts';
@@ -106,6 +106,6 @@ export function readableBody({ body, contentType }: ReadableBody, schema: Struct
     const object = objectFromProtobuf(body, schema);
     return { body: Buffer.from(JSON.stringify(object)), contentType: 'application/json' };
   } catch (error) {
-    throw unrecognizedBody(schema.name, messageOf(error), body);
+    throw badRequest(`the body is not a ${schema.name} in protobuf: ${messageOf(error)}`);
   }
 }

@@ -1,6 +1,7 @@
 import type { Attributes } from '../access/access.ts';
 import { ApiError, badRequest, methodNotAllowed } from '../errors/api-error.ts';
 import type { ResourceDefinition, VersionDefinition } from '../kinds/definition.ts';
+import { booleanParameter } from '../operations/parameters.ts';
 import type { Verb } from '../operations/request.ts';
 
 /** The request line, parsed. */
@@ -19,8 +20,6 @@ export interface ResourcePath {
   /** '' for the core group. */
   readonly group: string;
   readonly version: string;
-  /** The deprecated `/watch/` after the version. */
-  readonly isWatch: boolean;
   /** '' for an empty segment: every namespace. */
   readonly namespace: string | undefined;
   /** The resource, optionally a name, a subresource, and further segments. */
@@ -43,12 +42,6 @@ export function parseTarget(method: string, url: string): RequestTarget | undefi
   return { path, query, attributes, resource };
 }
 
-/** Whether a boolean parameter is set: any value but `0` and `false` sets it, the empty one too. */
-export function isSet(query: URLSearchParams, name: string): boolean {
-  const value = query.get(name);
-  return value !== null && value !== '0' && value.toLowerCase() !== 'false';
-}
-
 function decoded(path: string): string | undefined {
   if (!path.includes('%')) return path;
   try {
@@ -63,16 +56,13 @@ function parseResourcePath(path: string): ResourcePath | undefined {
   const segments = withoutTrailingSlashes(path).replace(/^\//, '').split('/');
   const isCore = segments[0] === 'api';
   const group = isCore ? '' : (segments[1] ?? '');
-  const [version, ...rest] = segments.slice(isCore ? 1 : 2);
-  if ((!isCore && segments[0] !== 'apis') || version === undefined || rest.length === 0) return undefined;
-  const isWatch = rest[0] === 'watch';
-  const parts = isWatch ? rest.slice(1) : rest;
+  const [version, ...parts] = segments.slice(isCore ? 1 : 2);
+  if ((!isCore && segments[0] !== 'apis') || version === undefined || parts.length === 0) return undefined;
   const hasNamespace =
     parts[0] === 'namespaces' && parts.length > 2 && !NAMESPACE_SUBRESOURCES.includes(parts[2]);
   return {
     group,
     version,
-    isWatch,
     namespace: hasNamespace ? parts[1] : undefined,
     parts: hasNamespace ? parts.slice(2) : parts,
   };
@@ -86,16 +76,16 @@ function withoutTrailingSlashes(path: string): string {
 }
 
 function resourceAttributes(method: string, path: ResourcePath, query: URLSearchParams): Attributes {
-  const { group, isWatch, parts } = path;
+  const { group, parts } = path;
   const [resource = '', name, subresource] = parts;
   // A Namespace object is authorized as a part of its own namespace.
   const namespace = path.namespace ?? (resource === 'namespaces' ? name : undefined);
   return {
     kind: 'resource',
-    verb: isWatch ? 'watch' : verbOf(method, name !== undefined, query),
+    verb: verbOf(method, name !== undefined, query),
     group,
     resource,
-    ...(subresource !== undefined && !isWatch && { subresource }),
+    ...(subresource !== undefined && { subresource }),
     ...(namespace && { namespace }),
     ...(name !== undefined && { name }),
   };
@@ -106,7 +96,7 @@ function verbOf(method: string, isNamed: boolean, query: URLSearchParams): strin
     case 'GET':
     case 'HEAD':
       if (isNamed) return 'get';
-      return isSet(query, 'watch') ? 'watch' : 'list';
+      return booleanParameter(query, 'watch') ? 'watch' : 'list';
     case 'POST':
       return 'create';
     case 'PUT':
@@ -159,8 +149,6 @@ export function createRouter(resources: readonly ResourceDefinition[]): Router {
       const verb = verbAt(method, path, found.definition, query);
       if (verb === undefined) throw methodNotAllowed();
       if (name !== undefined) checkName(name);
-      if (path.isWatch) query.set('watch', 'true');
-      if (verb === 'watch' && name !== undefined) selectOnly(name, query);
       return { ...found, verb, namespace: path.namespace || undefined, name };
     },
   };
@@ -182,10 +170,8 @@ function isPlace(path: ResourcePath, { isNamespaced }: ResourceDefinition): bool
 }
 
 /** `/api/v1/namespaces/NAME/finalize`: the only served subresource. */
-function isFinalize({ group, isWatch, parts: [resource, , subresource, ...beyond] }: ResourcePath): boolean {
-  return (
-    group === '' && resource === 'namespaces' && subresource === 'finalize' && beyond.length === 0 && !isWatch
-  );
+function isFinalize({ group, parts: [resource, , subresource, ...beyond] }: ResourcePath): boolean {
+  return group === '' && resource === 'namespaces' && subresource === 'finalize' && beyond.length === 0;
 }
 
 function verbAt(
@@ -194,11 +180,10 @@ function verbAt(
   { isNamespaced }: ResourceDefinition,
   query: URLSearchParams,
 ): Verb | undefined {
-  const { isWatch, namespace, parts } = path;
-  if (isWatch) return method === 'GET' ? 'watch' : undefined;
+  const { namespace, parts } = path;
   if (isFinalize(path)) return method === 'PUT' ? 'finalize' : undefined;
   if (parts.length > 1) return objectVerbs[method];
-  if (method === 'GET') return isSet(query, 'watch') ? 'watch' : 'list';
+  if (method === 'GET') return booleanParameter(query, 'watch') ? 'watch' : 'list';
   if (isNamespaced && !namespace) return undefined;
   if (method === 'POST') return 'create';
   // As in a cluster, namespaces cannot be deleted as a collection.
@@ -216,17 +201,6 @@ function checkName(name: string): void {
   const problem =
     name === '.' || name === '..' ? `may not be '${name}'` : name.includes('%') ? "may not contain '%'" : '';
   if (problem !== '') throw badRequest(`Name parameter invalid: ${JSON.stringify(name)}: ${problem}`);
-}
-
-/** A deprecated watch of one object is a watch with a field selector. */
-function selectOnly(name: string, query: URLSearchParams): void {
-  const selector = query.get('fieldSelector');
-  if (!selector) query.set('fieldSelector', `metadata.name=${name}`);
-  else if (
-    !selector.split(',').some((each) => /^metadata\.name==?/.test(each) && each.endsWith(`=${name}`))
-  ) {
-    throw badRequest("fieldSelector metadata.name doesn't match requested name");
-  }
 }
 
 function keyOf(group: string, version: string, resource: string): string {

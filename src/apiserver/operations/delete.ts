@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import type { JsonObject } from '../../support/json.ts';
 import type { Steps } from '../../support/slices.ts';
 import { badRequest, conflict, forbiddenRequest, notFound, timedOut } from '../errors/api-error.ts';
 import { type FieldError, invalid, notSupported } from '../errors/field-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';
-import { DecodeError, decodeObject } from '../schema/decode.ts';
 import type { FieldSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
 import type { StoredObject } from '../storage/stored-objects.ts';
-import { notAnObject, notRegistered, parseBody, typeProblem } from './body.ts';
+import { decodedAs, parseBody } from './body.ts';
 import {
   booleanParameter,
   dryRunProblems,
@@ -74,18 +73,12 @@ function checkPreconditions(object: ApiObject, { preconditions }: DeleteOptions)
   const { metadata } = object;
   const { uid, resourceVersion } = preconditions;
   if (uid !== undefined && uid !== metadata.uid) {
-    throw conflict(
-      storedKindOf(object),
-      metadata.name,
-      `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`,
-    );
+    const problem = `the uid is ${metadata.uid}, and the precondition is ${uid}`;
+    throw conflict(storedKindOf(object), metadata.name, problem);
   }
   if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
-    throw conflict(
-      storedKindOf(object),
-      metadata.name,
-      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`,
-    );
+    const problem = `the resourceVersion is ${metadata.resourceVersion}, and the precondition is ${resourceVersion}`;
+    throw conflict(storedKindOf(object), metadata.name, problem);
   }
 }
 
@@ -171,7 +164,7 @@ interface DeleteOptions {
 export const ORPHAN = 'orphan';
 export const FOREGROUND = 'foregroundDeletion';
 
-const POLICIES = ['Foreground', 'Background', 'Orphan', 'nil'] as const;
+const POLICIES = ['Foreground', 'Background', 'Orphan'] as const;
 
 const optional = (type: TypeSchema): FieldSchema => ({ type, description: '', zero: 'keep' });
 const preconditions: StructSchema = {
@@ -209,7 +202,7 @@ function deleteOptions({ query, body, contentType }: ResourceRequest): DeleteOpt
       invalid('propagationPolicy', policy, 'orphanDependents and deletionPropagation cannot be both set'),
     );
   }
-  const propagation = POLICIES.find((each) => each === policy && each !== 'nil');
+  const propagation = POLICIES.find((each) => each === policy);
   if (policy !== undefined && propagation === undefined) {
     problems.push(notSupported('propagationPolicy', policy, POLICIES));
   }
@@ -217,12 +210,7 @@ function deleteOptions({ query, body, contentType }: ResourceRequest): DeleteOpt
   if (problems.length > 0) throw invalidOptions('DeleteOptions', problems);
   return {
     isDryRun: dryRun.length > 0,
-    propagation:
-      orphanDependents === undefined
-        ? (propagation as DeleteOptions['propagation'])
-        : orphanDependents
-          ? 'Orphan'
-          : 'Background',
+    propagation: orphanDependents === undefined ? propagation : orphanDependents ? 'Orphan' : 'Background',
     orphanDependents,
     preconditions: given.preconditions,
   };
@@ -255,28 +243,14 @@ function fromQuery(query: URLSearchParams): Given {
 }
 
 function fromBody(body: Buffer, contentType: string): Given {
-  const parsed = parseBody(body, contentType);
-  if (!parsed.ok) throw badRequest(parsed.problem);
-  const given = parsed.value ?? {};
-  if (!isJsonObject(given)) throw badRequest(notAnObject(given));
-  const problem = typeProblem(given);
-  if (problem !== undefined) throw badRequest(problem);
-  const { kind = 'DeleteOptions', apiVersion = 'meta.k8s.io/v1' } = given;
-  if (kind !== 'DeleteOptions') throw badRequest(notRegistered(String(kind), String(apiVersion)));
-  const value = decoded(given);
+  const { object } = parseBody(body, contentType);
+  const kind = object['kind'] ?? 'DeleteOptions';
+  if (kind !== 'DeleteOptions') throw badRequest(`expected DeleteOptions, found ${String(kind)}`);
+  const { value } = decodedAs(deleteOptionsSchema, object, badRequest);
   return {
     orphanDependents: value['orphanDependents'] as boolean | undefined,
     propagationPolicy: value['propagationPolicy'] as string | undefined,
     dryRun: (value['dryRun'] ?? []) as readonly string[],
     preconditions: (value['preconditions'] ?? {}) as DeleteOptions['preconditions'],
   };
-}
-
-function decoded(value: unknown): JsonObject {
-  try {
-    return decodeObject(deleteOptionsSchema, value).value;
-  } catch (error) {
-    if (error instanceof DecodeError) throw badRequest(error.message);
-    throw error;
-  }
 }

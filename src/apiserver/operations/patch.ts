@@ -1,5 +1,5 @@
 import { messageOf } from '../../support/error-message.ts';
-import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import type { JsonObject } from '../../support/json.ts';
 import { ApiError, badRequest, conflict, invalidObject, notFound } from '../errors/api-error.ts';
 import { invalid } from '../errors/field-error.ts';
 import { apiVersionOf } from '../kinds/definition.ts';
@@ -9,18 +9,8 @@ import { applyJsonPatch, unknownOperationFields } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
 import type { ApiObject } from '../schema/api-object.ts';
-import { decodeObject } from '../schema/decode.ts';
 import { duplicateFields } from '../schema/read-json.ts';
-import {
-  asObject,
-  attempt,
-  duplicateKeysProblem,
-  isRegistered,
-  isText,
-  notAnObject,
-  notRegistered,
-  parseYaml,
-} from './body.ts';
+import { asObject, decodedAs, isText, parseBody } from './body.ts';
 import { patchOptions, type WriteOptions } from './parameters.ts';
 import {
   asStored,
@@ -33,14 +23,14 @@ import {
   versionsOf,
 } from './request.ts';
 import { inNamespaceOf, storeObject } from './store.ts';
-import { checkName, warnOfDuplicateOwners, withoutDuplicateOwners } from './write.ts';
+import { checkName, withoutDuplicateOwners } from './write.ts';
 
-/** One kind of patch: how it changes an object. */
+/** One type of patch. */
 interface PatchKind {
   readonly apply: (document: JsonObject, patch: unknown, request: ResourceRequest) => JsonObject;
-  /** Whether the result is read anew, so that it has to be of a kind that can be. */
+  /** Whether the patch must not change the type of the object. */
   readonly isTyped: boolean;
-  /** What strict reading complains of in the patch itself, in which `duplicates` are given twice. */
+  /** The problems of strict validation in the patch itself. */
   readonly strictProblems: (patch: unknown, duplicates: readonly string[]) => readonly string[];
 }
 
@@ -70,11 +60,11 @@ const kinds: Readonly<Record<string, PatchKind>> = {
 
 const APPLY = 'application/apply-patch+yaml';
 
-/** Changes the object that the request names by the patch in its body. @throws {ApiError} */
+/** Patches an object. @throws {ApiError} */
 export function patch(context: OperationsContext, request: ResourceRequest): ObjectReply {
   if (request.contentType === APPLY) return apply(context, request, patchOptions(request.query, true));
   const kind = kinds[request.contentType];
-  if (kind === undefined) throw unsupported();
+  if (kind === undefined) throw new Error(`no patch has the type ${request.contentType}`);
   const options = patchOptions(request.query, false);
   const { definition, version, name = '' } = request;
   const live = liveObject(context, request, name);
@@ -85,8 +75,8 @@ export function patch(context: OperationsContext, request: ResourceRequest): Obj
   const patched = kind.apply(shown, given, request);
   const refused = (problem: string) =>
     invalidObject({ group: '', name: '' }, '', [invalid('patch', given, problem)]);
-  const patchedAs = kindAfter(context, request, patched, kind, refused);
-  const decoded = attempt(() => decodeObject(version.schema, patched), refused);
+  const patchedAs = kindAfter(request, patched, kind, refused);
+  const decoded = decodedAs(version.schema, patched, refused);
   const unread = patchedAs === definition.kind ? decoded.strictProblems : [];
   const strictProblems = [...kind.strictProblems(given, repeated), ...unread];
   if (options.fieldValidation === 'Strict' && strictProblems.length > 0) {
@@ -102,24 +92,22 @@ export function patch(context: OperationsContext, request: ResourceRequest): Obj
   });
   const placed = inNamespaceOf(request, recorded);
   checkName(placed, name);
-  const { object: next, duplicates } = withoutDuplicateOwners(placed);
-  warnOfDuplicateOwners(request, duplicates, true);
+  const next = withoutDuplicateOwners(placed, request);
   return storeObject(context, request, next, live, options.isDryRun);
 }
 
-/** The kind of what a patch leads to. @throws {ApiError} where there is no such kind. */
+/** The kind of the patched object. @throws {ApiError} 422 if it is of another type. */
 function kindAfter(
-  { resources }: OperationsContext,
   { definition, version }: ResourceRequest,
   patched: JsonObject,
   { isTyped }: PatchKind,
-  refused: (problem: string) => Error,
+  refused: (problem: string) => ApiError,
 ): string {
   const expected = apiVersionOf(definition, version);
   if (definition.isCustom) return customKindAfter(patched, expected, refused);
   const { kind = definition.kind, apiVersion = expected } = patched;
-  if (isTyped && !isRegistered(resources, String(kind), String(apiVersion))) {
-    throw refused(notRegistered(String(kind), String(apiVersion)));
+  if (isTyped && (kind !== definition.kind || apiVersion !== expected)) {
+    throw refused('it changes the apiVersion or the kind');
   }
   return definition.kind;
 }
@@ -128,11 +116,15 @@ function kindAfter(
  * The kind that a patch leaves a custom resource with, which validation judges.
  * @throws {ApiError} 422 if it has none, or is of another version.
  */
-function customKindAfter(patched: JsonObject, expected: string, refused: (problem: string) => Error): string {
+function customKindAfter(
+  patched: JsonObject,
+  expected: string,
+  refused: (problem: string) => ApiError,
+): string {
   const { kind, apiVersion, metadata } = patched;
   if (!isText(kind)) throw refused('kind is missing');
   if (!isText(apiVersion)) {
-    // As in a real server.
+    // As in kube-apiserver.
     throw new ApiError(500, 'InternalError', 'the patch takes away the apiVersion', { causes: [{}] });
   }
   if (apiVersion !== expected) {
@@ -154,11 +146,7 @@ function readPatch(body: Buffer): { given: unknown; duplicates: readonly string[
   }
 }
 
-function unsupported(): ApiError {
-  return new ApiError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
-}
-
-/** Server-side apply: makes the object have what the configuration in the body says. @throws {ApiError} */
+/** Applies the configuration in the body (server-side apply). @throws {ApiError} */
 function apply(
   context: OperationsContext,
   request: ResourceRequest,
@@ -166,7 +154,11 @@ function apply(
 ): ObjectReply {
   const { definition, version, name = '' } = request;
   const live = liveObject(context, request, name);
-  const { config, duplicates: repeated } = readConfiguration(request);
+  const { object: config, duplicates } = parseBody(request.body, request.contentType);
+  const [apiVersion, kind] = [apiVersionOf(definition, version), definition.kind];
+  if (config['apiVersion'] !== apiVersion || config['kind'] !== kind) {
+    throw badRequest(`the configuration must have apiVersion: ${apiVersion} and kind: ${kind}`);
+  }
   const applied = applyConfiguration({
     live: live && version.fromHub(live.object),
     config,
@@ -174,40 +166,16 @@ function apply(
     change: changeBy(context, request, options.fieldManager),
     versions: versionsOf(context, definition),
   });
-  if (options.fieldValidation === 'Strict' && repeated.length > 0) {
-    throw badRequest(`the configuration cannot be read: ${duplicateKeysProblem(repeated)}`);
-  }
-  if (options.fieldValidation === 'Warn') for (const problem of repeated) request.warn(problem);
+  if (options.fieldValidation === 'Strict' && duplicates.length > 0) throw badRequest(duplicates.join(', '));
+  if (options.fieldValidation === 'Warn') for (const problem of duplicates) request.warn(problem);
   if (live === undefined) checkNotMeantForAnother(request, applied.object);
   const placed = inNamespaceOf(request, applied.object);
   checkName(placed, name);
-  const { object: next, duplicates } = withoutDuplicateOwners(placed);
-  warnOfDuplicateOwners(request, duplicates, true);
+  const next = withoutDuplicateOwners(placed, request);
   return storeObject(context, request, next, live, options.isDryRun);
 }
 
-function readConfiguration(request: ResourceRequest): { config: JsonObject; duplicates: readonly string[] } {
-  const { definition, version } = request;
-  const parsed = parseYaml(request.body.toString('utf8'));
-  if (!parsed.ok) throw badRequest(`the configuration cannot be read: ${parsed.problem}`);
-  const { duplicates } = parsed;
-  const config = parsed.value ?? {};
-  if (!isJsonObject(config)) {
-    throw badRequest(`the configuration cannot be read: ${notAnObject(config)}`);
-  }
-  checkType(config, apiVersionOf(definition, version), definition.kind);
-  return { config, duplicates };
-}
-
-/** A configuration has to say what it is, and in which version. */
-function checkType({ apiVersion, kind }: JsonObject, expected: string, expectedKind: string): void {
-  if (apiVersion === expected && kind === expectedKind) return;
-  throw badRequest(
-    `expected a ${expectedKind} of ${expected}, found ${String(kind)} of ${String(apiVersion)}`,
-  );
-}
-
-/** @throws {ApiError} 409 where an object is to be created that says which existing one it means. */
+/** @throws {ApiError} 409 if the configuration of an absent object has a uid. */
 function checkNotMeantForAnother(request: ResourceRequest, { metadata }: ApiObject): void {
   if (metadata.uid === undefined) return;
   throw conflict(

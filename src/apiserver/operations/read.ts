@@ -161,7 +161,7 @@ const SHORTEST_WATCH_MS = 1_800_000;
 /** Watches the selected objects. @throws {ApiError} before the head of the answer is sent */
 export function watch({ store, clock }: OperationsContext, request: ResourceRequest): StreamReply {
   const { definition, version, representation } = request;
-  const options = listOptions(request.query, true);
+  const options = listOptions(request.query);
   const selection = selectionOf(request, options);
   const from = startOf(options, store.revision);
   const timeoutMs = options.timeoutSeconds

@@ -99,8 +99,6 @@ export interface OperationsContext {
 
 const MAX_OBJECT_CHARACTERS = 64 * 1024;
 const LONGEST_MANAGER = 128;
-/** In characters. */
-const LONGEST_AGENT = 4096;
 
 /** The resource of a request, for errors. */
 export function resourceOf({ definition }: Pick<ResourceRequest, 'definition'>): Subject {
@@ -138,13 +136,8 @@ export function changeBy(context: OperationsContext, request: ResourceRequest, f
 }
 
 function programOf(userAgent: string): string {
-  let program = '';
-  for (const character of userAgent.slice(0, LONGEST_AGENT).split('/', 1)[0] ?? '') {
-    if (!isPrintable(character)) continue;
-    if (Buffer.byteLength(program) + Buffer.byteLength(character) > LONGEST_MANAGER) break;
-    program += character;
-  }
-  return program;
+  const [program = ''] = userAgent.split('/', 1);
+  return [...program].filter(isPrintable).join('').slice(0, LONGEST_MANAGER);
 }
 
 /** The object as it will be stored, with defaults, in the version of the request. Ownership is recorded in this form. */

@@ -105,16 +105,11 @@ function storeNamed(
 }
 
 function taken(request: ResourceRequest, { metadata }: ApiObject, existing: ApiObject): ApiError {
-  const { name, generateName: prefix } = metadata;
-  const { message = '', details } = alreadyExists(resourceOf(request), name).status;
+  const { message = '', details } = alreadyExists(resourceOf(request), metadata.name).status;
   const state = existing.metadata.deletionTimestamp === undefined ? '' : 'object is being deleted: ';
-  if (prefix === undefined) return new ApiError(409, 'AlreadyExists', `${state}${message}`, details);
-  return new ApiError(
-    409,
-    'AlreadyExists',
-    `${state}${message}, the server was not able to generate a unique name for the object`,
-    { ...details, retryAfterSeconds: 1 },
-  );
+  const isGenerated = metadata.generateName !== undefined;
+  const retry = { ...details, ...(isGenerated && { retryAfterSeconds: 1 }) };
+  return new ApiError(409, 'AlreadyExists', `${state}${message}`, retry);
 }
 
 /** The object in the namespace of the request. @throws {ApiError} 400 if it has another one. */

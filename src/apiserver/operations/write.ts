@@ -21,7 +21,7 @@ import { inNamespaceOf, storeNew, storeObject } from './store.ts';
 /** Creates an object. @throws {ApiError} */
 export function create(context: OperationsContext, request: ResourceRequest): ObjectReply {
   const options = createOptions(request.query);
-  const decoded = decodeBody(context, request, options.fieldValidation);
+  const decoded = decodeBody(request, options.fieldValidation);
   const wiped = withMetadata(decoded, {
     uid: undefined,
     creationTimestamp: undefined,
@@ -29,8 +29,7 @@ export function create(context: OperationsContext, request: ResourceRequest): Ob
     deletionGracePeriodSeconds: undefined,
     selfLink: undefined,
   });
-  const { object: given, duplicates } = withoutDuplicateOwners(inNamespaceOf(request, wiped));
-  warnOfDuplicateOwners(request, duplicates, false);
+  const given = withoutDuplicateOwners(inNamespaceOf(request, wiped), request);
   const owned = recordUpdate({
     live: undefined,
     next: asStored(request, given),
@@ -49,11 +48,10 @@ export function create(context: OperationsContext, request: ResourceRequest): Ob
 export function update(context: OperationsContext, request: ResourceRequest): ObjectReply {
   const { definition, version, name = '' } = request;
   const options = updateOptions(request.query);
-  const decoded = decodeBody(context, request, options.fieldValidation);
+  const decoded = decodeBody(request, options.fieldValidation);
   const placed = inNamespaceOf(request, decoded);
   checkName(placed, name);
-  const { object: given, duplicates } = withoutDuplicateOwners(placed);
-  warnOfDuplicateOwners(request, duplicates, false);
+  const given = withoutDuplicateOwners(placed, request);
   const live = liveObject(context, request, name);
   if (live === undefined && !definition.createsOnUpdate) throw notFound(resourceOf(request), name);
   checkUid(request, given, live);
@@ -88,37 +86,26 @@ function checkUid(request: ResourceRequest, given: ApiObject, live: StoredObject
   throw conflict(resourceOf(request), request.name ?? '', problem);
 }
 
-/** Removes duplicate owner references. */
-export function withoutDuplicateOwners(object: ApiObject): {
-  readonly object: ApiObject;
-  readonly duplicates: readonly string[];
-} {
+/** Removes duplicate owner references, with a warning. */
+export function withoutDuplicateOwners(
+  object: ApiObject,
+  { warn }: Pick<ResourceRequest, 'warn'>,
+): ApiObject {
   const references = object.metadata.ownerReferences ?? [];
-  const kept = new Map<string, JsonObject>();
-  const duplicates: string[] = [];
+  const seen = new Set<string>();
+  const unique: JsonObject[] = [];
+  const duplicates: JsonObject[] = [];
   for (const reference of references) {
-    const content = contentOf(reference);
-    if (kept.has(content)) duplicates.push(String(reference['uid']));
-    else kept.set(content, reference);
+    const known = seen.size;
+    (seen.add(contentOf(reference)).size > known ? unique : duplicates).push(reference);
   }
-  if (duplicates.length === 0) return { object, duplicates };
-  return { object: withMetadata(object, { ownerReferences: [...kept.values()] }), duplicates };
+  if (duplicates.length === 0) return object;
+  const uids = duplicates.map(({ uid }) => String(uid)).join(', ');
+  warn(`.metadata.ownerReferences contains duplicate entries, which were removed: ${uids}`);
+  return withMetadata(object, { ownerReferences: unique });
 }
 
 /** Independent of the order of the fields. */
 function contentOf(reference: JsonObject): string {
   return JSON.stringify(Object.entries(reference).sort(([one], [other]) => (one < other ? -1 : 1)));
-}
-
-/** Warns of the references that {@link withoutDuplicateOwners} has removed. */
-export function warnOfDuplicateOwners(
-  request: ResourceRequest,
-  duplicates: readonly string[],
-  isPatched: boolean,
-): void {
-  if (duplicates.length === 0) return;
-  const when = isPatched ? ' after mutating admission happens' : '';
-  request.warn(
-    `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${duplicates.join(', ')}`,
-  );
 }

@@ -111,7 +111,7 @@ describe('a request for a resource', () => {
     const { code, text } = await front.ask('POST', LEASES, { body: 'abc', headers });
     expect(code).toBe(400);
     expect(JSON.parse(text).message).toBe(
-      'the object provided is unrecognized (must be of type Lease): provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] (616263)',
+      'the body is not a Lease in protobuf: provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]',
     );
   });
 

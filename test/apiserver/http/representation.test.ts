@@ -32,7 +32,7 @@ function found<T>(value: T | undefined): T {
 
 function shownAs(kind: string, query = ''): Representation {
   const transform = { group: 'meta.k8s.io', version: 'v1', kind };
-  return representationOf(transform, new URLSearchParams(query), false, clock);
+  return representationOf(transform, new URLSearchParams(query), clock);
 }
 
 function columnNames(shown: { readonly [field: string]: unknown }): unknown {
@@ -51,7 +51,7 @@ function list(
 }
 
 describe('objects as they are', () => {
-  const plain = representationOf(undefined, new URLSearchParams(), false, clock);
+  const plain = representationOf(undefined, new URLSearchParams(), clock);
 
   test('are shown unchanged', () => {
     expect(plain.show(lease, version)).toBe(lease);
@@ -147,8 +147,7 @@ describe('a table', () => {
   });
 
   test('includes nothing that there is not', () => {
-    const table = shownAs('Table', 'includeObject=Nope');
-    expect(refusal(() => table.show(lease, version))).toMatchObject({
+    expect(refusal(() => shownAs('Table', 'includeObject=Nope'))).toMatchObject({
       code: 400,
       message: `Unable to convert to Table as requested: includeObject: Invalid value: "Nope": must be 'Metadata', 'Object', 'None', or empty`,
     });

@@ -207,7 +207,7 @@ export function describeReplace({ test }: Suite): void {
       metadata: { ...made.metadata, ownerReferences: [owner, owner] },
     });
     expect(answer.warnings).toEqual([
-      '.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: 1',
+      expect.stringMatching(/^\.metadata\.ownerReferences contains duplicate entries/),
     ]);
     expect(answer.json.metadata['ownerReferences']).toEqual([owner]);
   });

@@ -216,24 +216,6 @@ export function describeWatch({ test, minor }: Suite): void {
     );
   });
 
-  test('has paths of its own, from before there was a parameter', async ({ namespace, leases, target }) => {
-    const made = await leases.make({ metadata: { name: 'a' } });
-    await leases.make({ metadata: { name: 'b' } });
-    const root = '/apis/coordination.k8s.io/v1/watch';
-    for (const [path, names] of [
-      [`${root}/namespaces/${namespace}/leases`, ['a', 'b']],
-      [`${root}/namespaces/${namespace}/leases/a`, ['a']],
-      [`${root}/leases?fieldSelector=metadata.namespace%3D${namespace}`, ['a', 'b']],
-    ] as const) {
-      const watch = await target.watch(path);
-      const events = [];
-      for (const _ of names) events.push(await watch.next());
-      watch.close();
-      expect(events).toContainEqual({ type: 'ADDED', object: made });
-      expect(events.map(({ object }) => object.metadata.name).sort()).toEqual(names);
-    }
-  });
-
   const requiresMatch = forbidden('resourceVersionMatch');
   const gateIsOff = forbidden('sendInitialEvents');
   const noMatch = forbidden('resourceVersionMatch');
