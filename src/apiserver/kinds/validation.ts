@@ -34,7 +34,8 @@ const labelKey: Pattern = {
 };
 const labelValue: Pattern = {
   expression: /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/,
-  problem: "must be empty, or consist of letters, digits, '-', '_' and '.', starting and ending with a letter or digit",
+  problem:
+    "must be empty, or consist of letters, digits, '-', '_' and '.', starting and ending with a letter or digit",
 };
 const configMapKey: Pattern = {
   expression: /^[-._a-zA-Z0-9]+$/,

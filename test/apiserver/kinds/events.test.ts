@@ -8,8 +8,7 @@ const core = versionOf(coreEvents, 'v1');
 const v1 = versionOf(events, 'v1');
 
 const lease = { kind: 'Lease', namespace: 'default', name: 'l', apiVersion: 'coordination.k8s.io/v1' };
-const KEY =
-  "must consist of letters, digits, '-', '_' and '.', and start and end with a letter or digit";
+const KEY = "must consist of letters, digits, '-', '_' and '.', and start and end with a letter or digit";
 
 /** As client-go's old recorder writes them. */
 const oldFields = {
@@ -191,10 +190,7 @@ describe('an Event of events.k8s.io', () => {
     [
       'names who reports it as it is called there',
       makeNew({ reportingController: '' }),
-      [
-        'reportingController: Required value',
-        `reportingController: Invalid value: "": ${KEY}`,
-      ],
+      ['reportingController: Required value', `reportingController: Invalid value: "": ${KEY}`],
     ],
   ])('%s', (_, hub, want) => {
     expect(check(hub)).toEqual(want);

@@ -52,7 +52,7 @@ describe('the spec of a Lease', () => {
       'has a strategy that is a qualified name',
       { strategy: '/y<' },
       [
-        'spec.strategy.strategy: Invalid value: "/y<": before the slash: must consist of lower case letters, digits, \'-\' and \'.\', each part starting and ending with a letter or digit',
+        "spec.strategy.strategy: Invalid value: \"/y<\": before the slash: must consist of lower case letters, digits, '-' and '.', each part starting and ending with a letter or digit",
         "spec.strategy.strategy: Invalid value: \"/y<\": must consist of letters, digits, '-', '_' and '.', and start and end with a letter or digit",
       ],
     ],

@@ -64,7 +64,9 @@ test('a Namespace is created by POST only, may be replaced from an unknown state
     updatesUnconditionally: true,
     isNamespaced: false,
   });
-  expect(namespaces.nameProblems('a.b')).toEqual(['must consist of lower case letters, digits and \'-\', and start and end with a letter or digit']);
+  expect(namespaces.nameProblems('a.b')).toEqual([
+    "must consist of lower case letters, digits and '-', and start and end with a letter or digit",
+  ]);
 });
 
 test('finalizers without a domain have to be known', () => {

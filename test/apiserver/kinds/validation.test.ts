@@ -14,8 +14,7 @@ const withMetadata = (metadata: ObjectMeta): ApiObject => ({ apiVersion: 'v1', k
 const check = (changes: Partial<ObjectMeta>) =>
   linesOf(validateMetadataOf(withMetadata({ ...good, ...changes }), undefined, definition));
 
-const KEY =
-  "must consist of letters, digits, '-', '_' and '.', and start and end with a letter or digit";
+const KEY = "must consist of letters, digits, '-', '_' and '.', and start and end with a letter or digit";
 const SUBDOMAIN = String(dnsSubdomainName('A')[0]);
 
 describe('metadata', () => {
@@ -46,7 +45,9 @@ describe('metadata', () => {
     [
       'in a namespace that cannot be',
       { namespace: 'a.b' },
-      ['metadata.namespace: Invalid value: "a.b": must consist of lower case letters, digits and \'-\', and start and end with a letter or digit'],
+      [
+        'metadata.namespace: Invalid value: "a.b": must consist of lower case letters, digits and \'-\', and start and end with a letter or digit',
+      ],
     ],
     [
       'with a negative generation',
@@ -167,9 +168,7 @@ describe('metadata beside that which it replaces', () => {
       'may not gain any then',
       deleted,
       { finalizers: ['a/b', 'x/z', 'e/f', 'x/z'] },
-      [
-        'metadata.finalizers: Forbidden: cannot be added to an object that is being deleted: x/z, e/f, x/z',
-      ],
+      ['metadata.finalizers: Forbidden: cannot be added to an object that is being deleted: x/z, e/f, x/z'],
     ],
     [
       'has to say which state it was made from',
@@ -256,7 +255,7 @@ describe('of a new object is told', () => {
       candidates,
       makeObject('coordination.k8s.io/v1beta1', 'LeaseCandidate', { spec: {} }, { ...inDefault, name: '..' }),
       [
-        'metadata.name: Invalid value: "..": must not be \'..\'',
+        "metadata.name: Invalid value: \"..\": must not be '.' or start with '..'",
         'spec.leaseName: Required value',
         'spec.binaryVersion: Required value',
         'spec.strategy: Required value',
