@@ -267,7 +267,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     does: 'says what Leases, LeaseCandidates, Events and namespaces are: fields, validation, columns, versions',
     rooms: ['apiserver/errors', 'apiserver/schema', 'coordination', 'support'],
     packages: ['@marcbachmann/cel-js', 'semver', 'yaml'],
-    node: ['fs', 'util'],
+    node: ['fs', 'module', 'util'],
   },
   'apiserver/access': {
     does: 'tells who asks and what they may do: tokens, certificates, access reviews',

@@ -21,6 +21,23 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
   ...customResourceDifferences,
   {
+    title: 'Whole numbers that are written as 1.0 or 1e2',
+    reason: 'The embedded server takes them, as JSON makes no difference. A real server refuses them.',
+  },
+  {
+    title: 'A struct that a body has twice',
+    reason: 'The embedded server keeps the second one. A real server merges both.',
+  },
+  {
+    title: 'kubectl apply --server-side after kubectl apply without it',
+    reason:
+      'A real server lets kubectl take the fields of its last-applied annotation, and updates the annotation. The embedded one reports conflicts: use --force-conflicts.',
+  },
+  {
+    title: 'The order of managedFields, of conflicts and of problems',
+    reason: 'The embedded server sorts fields by their text. The facts are the same.',
+  },
+  {
     title: 'Answers in protobuf',
     reason:
       'The embedded server reads protobuf, in which typed clients of client-go 0.32 and later write, and answers in JSON, which they accept as well.',

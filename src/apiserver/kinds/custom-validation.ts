@@ -1,4 +1,5 @@
-import { Environment } from '@marcbachmann/cel-js';
+import { createRequire } from 'node:module';
+import type { Environment } from '@marcbachmann/cel-js';
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { type FieldError, invalid, required, tooLong, typeInvalid } from '../errors/field-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';
@@ -114,9 +115,10 @@ export function compileRules(schema: RuledProperty): Rules {
   };
 }
 
-/** The functions that Kubernetes has beside those of the library. */
+/** CEL with the functions that Kubernetes has beside those of the library. Loaded late: it takes some 20 ms. */
 function celEnvironment(): Environment {
-  return new Environment({ unlistedVariablesAreDyn: true })
+  const cel = createRequire(import.meta.url)('@marcbachmann/cel-js') as typeof import('@marcbachmann/cel-js');
+  return new cel.Environment({ unlistedVariablesAreDyn: true })
     .registerFunction('string.find(string): string', (text: string, pattern: string) => {
       return new RegExp(pattern, 'u').exec(text)?.[0] ?? '';
     })

@@ -255,7 +255,7 @@ describe('of a new object is told', () => {
       candidates,
       makeObject('coordination.k8s.io/v1beta1', 'LeaseCandidate', { spec: {} }, { ...inDefault, name: '..' }),
       [
-        'metadata.name: Invalid value: "..": must not be \'..\'',
+        "metadata.name: Invalid value: \"..\": must not be '.' or start with '..'",
         'spec.leaseName: Required value',
         'spec.binaryVersion: Required value',
         'spec.strategy: Required value',
