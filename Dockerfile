@@ -39,6 +39,8 @@ COPY LICENSE /app/LICENSE
 COPY --from=build /build/package.json /app/package.json
 COPY --from=build /build/node_modules /app/node_modules
 COPY --from=build /build/dist /app/dist
+# The embedded API server reads it.
+COPY deploy/crd.yaml /app/deploy/crd.yaml
 # Left to itself, glibc has up to eight heaps for memory outside of V8's on each CPU, and each keeps what was freed in it.
 ENV NODE_ENV=production MALLOC_ARENA_MAX=2 PATH=/usr/local/bin:/usr/bin:/bin
 # By number: Kubernetes cannot tell of a name that it is not root.

@@ -39,6 +39,9 @@ function send(
           if (path.includes('watch=1') && chunk.includes('initial-events-end')) outgoing.destroy();
         });
         const done = () => resolve({ code: incoming.statusCode ?? 0, bytes });
+        outgoing.off('error', reject);
+        // A refused body is not read to its end.
+        outgoing.on('error', () => {});
         incoming.once('end', done);
         incoming.once('error', done);
       },

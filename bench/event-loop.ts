@@ -37,45 +37,162 @@ async function ask(asked: Asked): Promise<LargeAnswer> {
 }
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
-const manyLabels = Object.fromEntries(Array.from({ length: 65_000 }, (_, n) => [`l${n}`, 'v']));
+/** The limits of the server, see docs/embedded-server.md. */
+const BODY = 32 * 1024;
+const YAML_BODY = 8 * 1024;
+const QUERY = 63 * 1024;
 const table = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
 const gzip = { 'accept-encoding': 'gzip' };
-const patch = { 'content-type': 'application/merge-patch+json' };
+const yaml = { 'content-type': 'application/yaml' };
+const asYaml = { accept: 'application/yaml' };
+const mergePatch = { 'content-type': 'application/merge-patch+json' };
+const jsonPatch = { 'content-type': 'application/json-patch+json' };
+const strategicPatch = { 'content-type': 'application/strategic-merge-patch+json' };
+const apply = { 'content-type': 'application/apply-patch+yaml' };
 
-/** A parameter of about 900 kB: not much more is a request line that is taken. */
-function selector(parameter: string, term: (n: number) => string): string {
-  const terms: string[] = [];
-  let bytes = 0;
-  for (let n = 0; bytes < 900_000; n += 1) {
-    const next = term(n);
-    terms.push(next);
-    bytes += next.length + 1;
+/** As many of these pieces as fit into so many bytes. */
+function pieces(bytes: number, separator: string, piece: (n: number) => string): string {
+  const found: string[] = [];
+  for (let n = 0, left = bytes; ; n += 1) {
+    const next = piece(n);
+    left -= next.length + separator.length;
+    if (left < 0) return found.join(separator);
+    found.push(next);
   }
-  // Not encoded, so that it has as many terms as can be.
-  return `${parameter}=${terms.join(',')}`;
 }
 
-function lease(name: string, labels?: object): string {
-  return JSON.stringify({ metadata: { name, ...(labels && { labels }) }, spec: { holderIdentity: name } });
+/** A request line as long as it may be. Not encoded, so that it has as many terms as possible. */
+function selector(parameter: string, term: (n: number) => string): string {
+  return `${parameter}=${pieces(QUERY, ',', term)}`;
 }
+
+/** A Lease with many labels. With the managedFields for them, 24 KiB of labels become nearly the largest object there may be. */
+function labelled(name: string, prefix: string, value = '', bytes = 24 * 1024): string {
+  const labels = pieces(bytes, ',', (n) => `"${prefix}${n}":"${value}"`);
+  return `{"metadata":{"name":"${name}","labels":{${labels}}}}`;
+}
+
+const owners = (name: string) =>
+  `{"metadata":{"name":"${name}","ownerReferences":[${pieces(BODY - 100, ',', (n) => `{"apiVersion":"v1","kind":"A","name":"a","uid":"${n}"}`)}]}}`;
 
 interface Case extends Asked {
   readonly name: string;
 }
 
 const first = `${LEASES}/lease-000000`;
+const create = { method: 'POST', path: LEASES };
+const change = { method: 'PATCH', path: `${LEASES}/labels` };
 /** In this order: the last ones delete what the others need. */
 const cases: readonly Case[] = [
-  { name: 'create 65,000 labels', method: 'POST', path: LEASES, body: lease('labels', manyLabels) },
+  { name: 'create labels', ...create, body: labelled('labels', 'l') },
+  { name: 'create wrong labels', ...create, body: labelled('wrong', '$', '$', BODY - 100) },
   {
-    name: 'patch 65,000 labels',
-    method: 'PATCH',
-    path: `${LEASES}/labels`,
-    headers: patch,
+    name: 'create finalizers',
+    ...create,
+    body: `{"metadata":{"name":"f","finalizers":[${pieces(BODY - 100, ',', (n) => `"a/${n}"`)}]}}`,
+  },
+  { name: 'create owners', ...create, body: owners('owners') },
+  {
+    name: 'create unknown fields',
+    ...create,
+    body: `{"metadata":{"name":"u"},${pieces(BODY - 100, ',', (n) => `"${n}":1`)}}`,
+  },
+  {
+    name: 'create fields twice',
+    ...create,
+    body: `{"metadata":{"name":"d"},${pieces(BODY - 100, ',', () => '"a":1')}}`,
+  },
+  {
+    name: 'create a thousand levels',
+    ...create,
+    body: `{"metadata":{"name":"deep"},"a":${'['.repeat(999)}${']'.repeat(999)}}`,
+  },
+  { name: 'create too many levels', ...create, body: '['.repeat(BODY) },
+  { name: 'merge patch of labels', ...change, headers: mergePatch, body: labelled('labels', 'l', 'w') },
+  {
+    name: 'one field of a large object',
+    ...change,
+    headers: mergePatch,
     body: '{"spec":{"leaseTransitions":1}}',
   },
-  { name: 'get 65,000 labels', method: 'GET', path: `${LEASES}/labels` },
-  { name: 'delete 65,000 labels', method: 'DELETE', path: `${LEASES}/labels` },
+  { name: 'merge patch beyond the limit', ...change, headers: mergePatch, body: labelled('labels', 'n') },
+  {
+    name: 'strategic merge patch of labels',
+    ...change,
+    headers: strategicPatch,
+    body: labelled('labels', 'l', 'v', BODY - 100),
+  },
+  {
+    name: 'strategic merge patch of owners',
+    method: 'PATCH',
+    path: `${LEASES}/owners`,
+    headers: strategicPatch,
+    body: owners('owners'),
+  },
+  {
+    name: 'json patch, adds',
+    ...change,
+    headers: jsonPatch,
+    body: `[${pieces(BODY - 100, ',', (n) => `{"op":"add","path":"/metadata/labels/j${n}","value":""}`)}]`,
+  },
+  {
+    name: 'json patch, copies',
+    ...change,
+    headers: jsonPatch,
+    body: `[${pieces(BODY - 100, ',', (n) => `{"op":"copy","from":"/metadata/labels","path":"/a${n}"}`)}]`,
+  },
+  {
+    name: 'json patch, tests',
+    ...change,
+    headers: jsonPatch,
+    body: `[${pieces(BODY - 100, ',', () => '{"op":"test","path":"/metadata/labels/l0","value":""}')}]`,
+  },
+  {
+    name: 'apply of labels',
+    ...change,
+    path: `${LEASES}/applied?fieldManager=a`,
+    headers: apply,
+    body: `apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata:\n  name: applied\n  labels:\n${pieces(YAML_BODY - 200, '\n', (n) => `    l${n}: ""`)}`,
+  },
+  {
+    name: 'the same apply again',
+    ...change,
+    path: `${LEASES}/applied?fieldManager=b&force=true`,
+    headers: apply,
+    body: `apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata:\n  name: applied\n  labels:\n${pieces(YAML_BODY - 200, '\n', (n) => `    l${n}: ""`)}`,
+  },
+  { name: 'YAML, flow', ...create, headers: yaml, body: `a: [${pieces(YAML_BODY - 20, ',', () => '1')}]` },
+  {
+    name: 'YAML, aliases',
+    ...create,
+    headers: yaml,
+    body: `a: [${pieces(YAML_BODY - 20, ',', (n) => `&${n.toString(36)} 1,*${n.toString(36)}`)}]`,
+  },
+  {
+    name: 'YAML, one alias often',
+    ...create,
+    headers: yaml,
+    body: `a: &a [1,1]\nb: [${pieces(YAML_BODY - 40, ',', () => '*a')}]`,
+  },
+  {
+    name: 'YAML, merges',
+    ...create,
+    headers: yaml,
+    body: `a: &a {b: 1}\nc: [${pieces(YAML_BODY - 40, ',', () => '{<<: *a}')}]`,
+  },
+  { name: 'YAML, levels', ...create, headers: yaml, body: '['.repeat(YAML_BODY) },
+  { name: 'YAML, keys', ...create, headers: yaml, body: pieces(YAML_BODY - 20, '\n', (n) => `a${n}: 1`) },
+  { name: 'get a large object', method: 'GET', path: `${LEASES}/labels` },
+  { name: 'get a large object in YAML', method: 'GET', path: `${LEASES}/labels`, headers: asYaml },
+  { name: 'get an object of 8 KiB in YAML', method: 'GET', path: `${LEASES}/applied`, headers: asYaml },
+  { name: 'delete a large object', method: 'DELETE', path: `${LEASES}/labels` },
+  { name: 'a body of 30 MB', ...create, body: 'x'.repeat(30_000_000) },
+  {
+    name: '60 kB of Accept',
+    method: 'GET',
+    path: first,
+    headers: { accept: pieces(60_000, ',', (n) => `a/b;q=0.${n}`) },
+  },
   {
     name: 'labelSelector a0,a1,...',
     method: 'GET',
@@ -91,11 +208,11 @@ const cases: readonly Case[] = [
     method: 'GET',
     path: `${LEASES}?${selector('labelSelector', (n) => (n === 0 ? 'a+in+(0' : `${n}`))})`,
   },
-  { name: 'labelSelector ,,,', method: 'GET', path: `${LEASES}?labelSelector=${','.repeat(900_000)}` },
+  { name: 'labelSelector ,,,', method: 'GET', path: `${LEASES}?labelSelector=${','.repeat(QUERY)}` },
   {
     name: 'labelSelector with a wrong key',
     method: 'GET',
-    path: `${LEASES}?labelSelector=${'a'.repeat(900_000)}`,
+    path: `${LEASES}?labelSelector=${'a'.repeat(QUERY)}`,
   },
   {
     name: 'fieldSelector name!=0,...',
@@ -105,11 +222,11 @@ const cases: readonly Case[] = [
   {
     name: 'fieldSelector with escapes',
     method: 'GET',
-    path: `${LEASES}?fieldSelector=metadata.name!=${'\\,'.repeat(450_000)}`,
+    path: `${LEASES}?fieldSelector=metadata.name!=${'\\,'.repeat(QUERY / 2)}`,
   },
-  { name: 'fieldSelector ,,,', method: 'GET', path: `${LEASES}?fieldSelector=${','.repeat(900_000)}` },
-  { name: '900 kB of unknown parameters', method: 'GET', path: `${first}?${'a&'.repeat(450_000)}` },
-  { name: 'continue of 900 kB', method: 'GET', path: `${LEASES}?continue=${'a'.repeat(900_000)}` },
+  { name: 'fieldSelector ,,,', method: 'GET', path: `${LEASES}?fieldSelector=${','.repeat(QUERY)}` },
+  { name: '63 KiB of unknown parameters', method: 'GET', path: `${first}?${'a&'.repeat(QUERY / 2)}` },
+  { name: 'continue of 63 KiB', method: 'GET', path: `${LEASES}?continue=${'a'.repeat(QUERY)}` },
   { name: 'list', method: 'GET', path: LEASES },
   { name: 'list, gzip', method: 'GET', path: LEASES, headers: gzip },
   { name: 'list, pretty', method: 'GET', path: `${LEASES}?pretty=1` },

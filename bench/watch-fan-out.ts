@@ -6,8 +6,7 @@ import { type AddressInfo, connect } from 'node:net';
 import type { ApiObject } from '../src/apiserver/schema/api-object.ts';
 import { ObjectStore } from '../src/apiserver/storage/object-store.ts';
 import { createEventEncoder } from '../src/apiserver/watch/event-encoder.ts';
-import { startWatch } from '../src/apiserver/watch/served-watch.ts';
-import type { StreamSink } from '../src/apiserver/watch/sink.ts';
+import { type StreamSink, startWatch } from '../src/apiserver/watch/served-watch.ts';
 import { systemClock } from '../src/support/system-clock.ts';
 
 const LEASES = 1000;

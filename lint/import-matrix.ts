@@ -198,14 +198,20 @@ export const importMatrix: Readonly<Record<string, Room>> = {
       'apiserver/operations',
       'apiserver/schema',
       'apiserver/storage',
-      'apiserver/worker',
       'coordination',
       'support',
     ],
   },
   'apiserver/discovery': {
     does: 'answers what the server is and has: API groups, OpenAPI, health, version',
-    rooms: ['apiserver/access', 'apiserver/http', 'apiserver/kinds', 'apiserver/schema', 'support'],
+    rooms: [
+      'apiserver/access',
+      'apiserver/errors',
+      'apiserver/http',
+      'apiserver/kinds',
+      'apiserver/schema',
+      'support',
+    ],
     node: ['crypto'],
   },
   'apiserver/http': {
@@ -221,22 +227,6 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     ],
     packages: ['yaml'],
     node: ['crypto', 'http', 'https', 'net', 'stream', 'zlib'],
-  },
-  'apiserver/worker': {
-    does: 'works out what large requests lead to in a thread of its own, so that nobody waits for them',
-    rooms: [
-      'apiserver/access',
-      'apiserver/errors',
-      'apiserver/http',
-      'apiserver/kinds',
-      'apiserver/operations',
-      'apiserver/schema',
-      'apiserver/storage',
-      'coordination',
-      'support',
-    ],
-    packages: ['yaml'],
-    node: ['path', 'worker_threads'],
   },
   'apiserver/operations': {
     does: 'answers one request about a resource; one file for each verb',
@@ -266,18 +256,18 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'apiserver/selectors': {
     does: 'reads label and field selectors',
-    rooms: ['apiserver/errors', 'apiserver/kinds', 'apiserver/schema', 'support'],
+    rooms: ['apiserver/errors', 'apiserver/kinds'],
   },
   'apiserver/ownership': {
     does: 'keeps metadata.managedFields: server-side apply, conflicts, who owns which field',
-    rooms: ['apiserver/errors', 'apiserver/patch', 'apiserver/schema', 'support'],
+    rooms: ['apiserver/errors', 'apiserver/schema', 'support'],
     node: ['util'],
   },
   'apiserver/kinds': {
     does: 'says what Leases, LeaseCandidates, Events and namespaces are: fields, validation, columns, versions',
     rooms: ['apiserver/errors', 'apiserver/schema', 'coordination', 'support'],
-    packages: ['semver'],
-    node: ['util'],
+    packages: ['@marcbachmann/cel-js', 'semver', 'yaml'],
+    node: ['fs', 'module', 'util'],
   },
   'apiserver/access': {
     does: 'tells who asks and what they may do: tokens, certificates, access reviews',
@@ -292,7 +282,6 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'apiserver/errors': {
     does: 'has the refusals of an API server: Status objects and field errors',
-    rooms: ['apiserver/schema'],
   },
   'apiserver/schema': {
     does: 'describes fields as data, and reads objects by that description',

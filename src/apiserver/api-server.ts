@@ -4,15 +4,13 @@ import type { Clock } from '../support/clock.ts';
 import { Slices } from '../support/slices.ts';
 import { type Access, createAccess, type TokenGrant } from './access/access.ts';
 import { createPathHandlers } from './discovery/path-handlers.ts';
-import { startHttpFront } from './http/http-front.ts';
+import { type RequestLine, startHttpFront } from './http/server.ts';
 import { createResources } from './kinds/registry.ts';
-import { timestamp } from './operations/context.ts';
+import { answer } from './operations/operations.ts';
+import { timestamp } from './operations/request.ts';
 import { startStandIns } from './stand-ins.ts';
 import { openSqliteJournal } from './storage/journal.ts';
 import { ObjectStore } from './storage/object-store.ts';
-import { createLargeBodies } from './worker/large-bodies.ts';
-import { answerAnySize } from './worker/large-requests.ts';
-import { createTaskWorker } from './worker/worker.ts';
 
 /** How the embedded coordination API server is started. */
 export interface ApiServerOptions {
@@ -38,15 +36,6 @@ export interface ApiServerOptions {
   readonly onRequest?: (line: RequestLine) => void;
   /** Called with what should never happen; the client got a 500. */
   readonly onError?: (error: unknown) => void;
-}
-
-/** One answered request. */
-export interface RequestLine {
-  readonly method: string;
-  readonly path: string;
-  readonly code: number;
-  readonly durationMs: number;
-  readonly user?: string;
 }
 
 /** A server that answers until it is closed. */
@@ -75,7 +64,6 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     ...(dataDirectory !== undefined && { journal: openSqliteJournal(dataDirectory) }),
     ...(historyLimit !== undefined && { historyLimit }),
   });
-  const worker = createTaskWorker({ leaseCandidateVersions }, clock);
   const slices = new Slices(clock);
   try {
     createNamespaces(store, clock, resources);
@@ -91,8 +79,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
         resources,
         gitVersion: options.gitVersion ?? defaultGitVersion,
       }),
-      handle: (request) => answerAnySize(context, { worker, slices }, request),
-      largeBodies: createLargeBodies(worker),
+      handle: (request) => slices.run(answer(context, request)),
       slices,
       ...(options.onRequest && { onRequest: options.onRequest }),
       onError,
@@ -106,7 +93,6 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       async close() {
         standIns?.stop();
         await front.close();
-        await worker.close();
         store.close();
       },
     };

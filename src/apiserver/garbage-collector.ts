@@ -2,9 +2,8 @@ import type { Clock } from '../support/clock.ts';
 import type { JsonObject } from '../support/json.ts';
 import type { Steps } from '../support/slices.ts';
 import { apiVersionOf, type ResourceDefinition } from './kinds/definition.ts';
-import { withMetadata } from './operations/context.ts';
-import { removeStored } from './operations/delete.ts';
-import { FOREGROUND, ORPHAN } from './operations/delete-options.ts';
+import { FOREGROUND, ORPHAN, removeStored } from './operations/delete.ts';
+import { withMetadata } from './operations/request.ts';
 import type { ApiObject } from './schema/api-object.ts';
 import type { ObjectStore } from './storage/object-store.ts';
 

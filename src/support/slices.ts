@@ -6,14 +6,6 @@ export type Steps<T> = Generator<'rest' | undefined, T, void>;
 /** How long work goes on before others are let in. In milliseconds. */
 const SLICE_MS = 5;
 
-/** Does all of it, now. */
-export function atOnce<T>(steps: Steps<T>): T {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-  }
-}
-
 /**
  * Does long work in slices, between which others are let in. However many wait, each turn of the event loop has one slice of
  * one of them.

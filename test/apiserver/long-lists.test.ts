@@ -1,7 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { answer } from '../../src/apiserver/operations/operations.ts';
+import type { ResourceRequest } from '../../src/apiserver/operations/request.ts';
 import { startStandIns } from '../../src/apiserver/stand-ins.ts';
 import { ObjectStore } from '../../src/apiserver/storage/object-store.ts';
-import { answerAnySize } from '../../src/apiserver/worker/large-requests.ts';
 import { Slices } from '../../src/support/slices.ts';
 import { systemClock as clock } from '../../src/support/system-clock.ts';
 import { makeFront, resources } from './http/make-front.ts';
@@ -14,10 +15,6 @@ const FULL = '/apis/coordination.k8s.io/v1/namespaces/full/leases';
 async function makeServer() {
   const store = new ObjectStore();
   const slices = new Slices(clock);
-  const worker = {
-    perform: () => Promise.reject(new Error('nothing here has a large body')),
-    close: async () => {},
-  };
   const context = { store, clock, resources };
   const errors: unknown[] = [];
   for (const name of ['full', 'default']) {
@@ -25,8 +22,7 @@ async function makeServer() {
   }
   for (let index = 0; index < COUNT; index += 1) store.put('leases', lease(index));
   const onError = (error: unknown) => errors.push(error);
-  const handle = (request: Parameters<typeof answerAnySize>[2]) =>
-    answerAnySize(context, { worker, slices }, request);
+  const handle = (request: ResourceRequest) => slices.run(answer(context, request));
   const front = await makeFront({ clock, slices, handle, onError });
   const standIns = startStandIns({ store, clock, slices, resources, onError });
   onTestFinished(() => {
@@ -125,15 +121,6 @@ describe('a list of thousands of objects', () => {
     controller.abort();
     expect(JSON.parse((await read('GET', FULL)).text).items).toHaveLength(COUNT);
   });
-});
-
-test('others are answered while a selector of half a megabyte is read', async () => {
-  const { read } = await makeServer();
-  const selector = Array.from({ length: 60_000 }, (_, index) => `a!=v${index}`).join();
-  const large = read('GET', `${FULL}?limit=1&labelSelector=${selector}`);
-  const answered = await beside(large, () => read('GET', `${FULL}/l00000`));
-  expect((await large).code).toBe(200);
-  expect(answered).toBeGreaterThan(2);
 });
 
 test.each([

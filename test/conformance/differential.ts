@@ -210,7 +210,7 @@ function eventPair(
   const asAnswer = (all: readonly WatchedEvent[], names: Names): NormalAnswer => ({
     code: 200,
     type: undefined,
-    warnings: [],
+    unknownFields: [],
     body: all.map((event) => normalEvent(event, names)),
   });
   const request: Request = { method: 'GET', path: '', options: {}, resource: '', isCached: false };

@@ -30,30 +30,6 @@ export function onBoth(rewrite: Rewriting): Reconciliation {
   return ({ real, embedded }) => ({ real: rewrite(real), embedded: rewrite(embedded) });
 }
 
-/** Rewrites every text of an answer. */
-export function texts(rewrite: (text: string) => string): Rewriting {
-  const rewritten = (value: unknown): unknown => {
-    if (typeof value === 'string') return rewrite(value);
-    if (Array.isArray(value)) return value.map(rewritten);
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([field, each]) => [field, rewritten(each)]));
-  };
-  return (answer) => ({
-    ...answer,
-    warnings: answer.warnings.map(rewrite),
-    body: rewritten(answer.body),
-  });
-}
-
 export function isFailure(answer: NormalAnswer, code: number): boolean {
   return answer.code === code && (answer.body as { readonly kind?: unknown } | null)?.kind === 'Status';
-}
-
-/** A Status with its causes in an order of our own. */
-export function sorted(answer: NormalAnswer): NormalAnswer {
-  const body = answer.body as { readonly details?: { readonly causes?: readonly unknown[] } };
-  const causes = body.details?.causes;
-  if (causes === undefined) return answer;
-  const inOrder = causes.map((cause) => JSON.stringify(cause)).sort();
-  return { ...answer, body: { ...body, details: { ...body.details, causes: inOrder } } };
 }

@@ -49,7 +49,13 @@ describe('the package', () => {
       expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md', 'dist/index.d.ts']),
     );
     const others = paths.filter((path) => !path.startsWith('dist/'));
-    expect(others.toSorted()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']);
+    expect(others.toSorted()).toEqual([
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'deploy/crd.yaml',
+      'package.json',
+    ]);
     expect(paths.filter((path) => /test|(?<!\.d)\.ts$|\.map$/.test(path))).toEqual([]);
   });
 

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { atOnce, Slices, type Steps } from '../../src/support/slices.ts';
-import { sortInSteps } from '../../src/support/sort-in-steps.ts';
-import { seededRandom } from './seeded-random.ts';
+import { Slices, type Steps } from '../../src/support/slices.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 /** Every look at it takes a millisecond, so that work takes time that can be counted. */
@@ -24,7 +22,6 @@ function* steps(count: number, onStep: (step: number) => void = () => {}): Steps
 describe('work in slices', () => {
   test('is done at once where it is little', () => {
     expect(new Slices(new TickingClock()).run(steps(3))).toBe(3);
-    expect(atOnce(steps(1000))).toBe(1000);
   });
 
   test('lets others in after some steps each', async () => {
@@ -76,12 +73,4 @@ describe('work in slices', () => {
     await clock.advance(1);
     await rejection;
   });
-});
-
-test('texts are sorted in steps as they are sorted at once', () => {
-  const random = seededRandom(7);
-  for (const count of [0, 1, 2, 2047, 2048, 2049, 10_000]) {
-    const texts = Array.from({ length: count }, () => String(Math.floor(random() * 5000)));
-    expect(atOnce(sortInSteps(texts))).toEqual(texts.toSorted());
-  }
 });

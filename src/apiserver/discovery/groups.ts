@@ -1,20 +1,18 @@
 import { hash } from 'node:crypto';
 import type { JsonObject } from '../../support/json.ts';
 import { reviews } from '../access/reviews.ts';
-import { namesOneOf } from '../http/accept.ts';
-import { type Answer, layoutFor, objectAnswer } from '../http/answer.ts';
-import type { Exchange } from '../http/exchange.ts';
+import { methodNotAllowed } from '../errors/api-error.ts';
+import { type Answer, type Exchange, layoutFor, objectAnswer, type PathHandler } from '../http/answer.ts';
 import {
   acceptedTypes,
+  type Forms,
   type Negotiated,
+  namesOneOf,
   negotiate,
+  noForms,
   noRepresentation,
   notAcceptable,
-  plainOnly,
-  type Restrictions,
 } from '../http/negotiation.ts';
-import type { PathHandler } from '../http/path-handler.ts';
-import { methodNotAllowed } from '../http/router.ts';
 import type { ResourceDefinition } from '../kinds/definition.ts';
 
 /** A resource, as discovery tells of it in each version. */
@@ -45,13 +43,10 @@ const ALL_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch
 const VERSIONS = ['v1', 'v1beta1', 'v1alpha2', 'v1alpha1'];
 
 /** Besides the plain form: everything in one list, as newer clients ask for it. */
-const discoveryForms: Restrictions = {
-  allowsTransform: ({ group, version, kind }) =>
-    group === 'apidiscovery.k8s.io' &&
-    kind === 'APIGroupDiscoveryList' &&
-    (version === 'v2' || version === 'v2beta1'),
-  allowsServerVersion: false,
-};
+const discoveryForms: Forms = ({ group, version, kind }) =>
+  group === 'apidiscovery.k8s.io' &&
+  kind === 'APIGroupDiscoveryList' &&
+  (version === 'v2' || version === 'v2beta1');
 
 /** /api, /apis and what is below them, by path. */
 export function groupHandlers(resources: readonly ResourceDefinition[]): ReadonlyMap<string, PathHandler> {
@@ -190,7 +185,7 @@ function otherNames({
 }
 
 function plainAnswer({ reader }: Exchange, body: object): Answer {
-  const negotiated = negotiate(reader.accept, plainOnly);
+  const negotiated = negotiate(reader.accept, noForms);
   if (negotiated === undefined) throw notAcceptable();
   return objectAnswer(200, body, layoutFor(reader, negotiated));
 }

@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto';
 import type { JsonObject } from '../../support/json.ts';
-import { namesOneOf } from '../http/accept.ts';
-import type { Answer } from '../http/answer.ts';
-import type { Exchange } from '../http/exchange.ts';
-import type { PathHandler } from '../http/path-handler.ts';
+import type { Answer, Exchange, PathHandler } from '../http/answer.ts';
+import { namesOneOf } from '../http/negotiation.ts';
 import type { ResourceDefinition } from '../kinds/definition.ts';
 import type { FieldSchema, ListSchema, ScalarSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
 

@@ -1,5 +1,5 @@
+import type { PathHandler } from '../http/answer.ts';
 import { textAnswer } from '../http/answer.ts';
-import type { PathHandler } from '../http/path-handler.ts';
 import type { ResourceDefinition } from '../kinds/definition.ts';
 import { groupHandlers, onlyGet } from './groups.ts';
 import { openApiDocuments, openApiHandlers } from './open-api.ts';

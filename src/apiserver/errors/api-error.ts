@@ -1,4 +1,3 @@
-import { goQuote } from '../schema/go-text.ts';
 import type { FieldError } from './field-error.ts';
 
 /** A Status of the API (metav1.Status): the body of every answer that is not an object. */
@@ -13,7 +12,7 @@ export interface Status {
   readonly code?: number;
 }
 
-export interface StatusDetails {
+interface StatusDetails {
   readonly name?: string;
   readonly group?: string;
   readonly kind?: string;
@@ -22,7 +21,7 @@ export interface StatusDetails {
   readonly retryAfterSeconds?: number;
 }
 
-export interface StatusCause {
+interface StatusCause {
   readonly reason?: string;
   readonly message?: string;
   readonly field?: string;
@@ -61,8 +60,13 @@ export class ApiError extends Error {
 }
 
 /** `leases.coordination.k8s.io`, or `namespaces` where the group is the core one. */
-export function qualified({ group, name }: Subject): string {
+function qualified({ group, name }: Subject): string {
   return group === '' ? name : `${name}.${group}`;
+}
+
+/** A refusal for which a real server has no better code. */
+export function plainError(message: string): ApiError {
+  return new ApiError(500, '', message);
 }
 
 export function badRequest(message: string): ApiError {
@@ -74,7 +78,7 @@ export function notFound(resource: Subject, name: string): ApiError {
   return new ApiError(
     404,
     'NotFound',
-    `${qualified(resource)} ${goQuote(name)} not found`,
+    `${qualified(resource)} ${JSON.stringify(name)} not found`,
     details(resource, name),
   );
 }
@@ -83,7 +87,7 @@ export function alreadyExists(resource: Subject, name: string): ApiError {
   return new ApiError(
     409,
     'AlreadyExists',
-    `${qualified(resource)} ${goQuote(name)} already exists`,
+    `${qualified(resource)} ${JSON.stringify(name)} already exists`,
     details(resource, name),
   );
 }
@@ -92,29 +96,40 @@ export function conflict(resource: Subject, name: string, problem: string): ApiE
   return new ApiError(
     409,
     'Conflict',
-    `Operation cannot be fulfilled on ${qualified(resource)} ${goQuote(name)}: ${problem}`,
+    `Operation cannot be fulfilled on ${qualified(resource)} ${JSON.stringify(name)}: ${problem}`,
     details(resource, name),
   );
 }
 
 export function forbiddenRequest(resource: Subject, name: string, problem: string): ApiError {
-  const what = name === '' ? qualified(resource) : `${qualified(resource)} ${goQuote(name)}`;
+  const what = name === '' ? qualified(resource) : `${qualified(resource)} ${JSON.stringify(name)}`;
   return new ApiError(403, 'Forbidden', `${what} is forbidden: ${problem}`, details(resource, name));
 }
+
+/** How many problems of one object a refusal tells. */
+const MAX_CAUSES = 100;
 
 /** An object with fields that cannot be stored. `kind` is a Kind with its group. */
 export function invalidObject(kind: Subject, name: string, problems: readonly FieldError[]): ApiError {
   // The same problem may be found by two checks: told once in words, but as often as found among the causes.
-  const said = [...new Set(problems.map(({ field, message }) => `${field}: ${message}`))];
+  const said = [
+    ...new Set(problems.slice(0, MAX_CAUSES).map(({ field, message }) => `${field}: ${message}`)),
+  ];
   const list = said.length === 1 ? said[0] : `[${said.join(', ')}]`;
-  return new ApiError(422, 'Invalid', `${qualified(kind)} ${goQuote(name)} is invalid: ${list}`, {
+  return new ApiError(422, 'Invalid', `${qualified(kind)} ${JSON.stringify(name)} is invalid: ${list}`, {
     ...details(kind, name),
-    causes: problems.map(({ reason, message, field }) => ({ reason, message, field })),
+    causes: problems.slice(0, MAX_CAUSES).map(({ reason, message, field }) => ({ reason, message, field })),
   });
 }
 
 function details({ group, name: kind }: Subject, name: string): StatusDetails {
   return { ...(name !== '' && { name }), ...(group !== '' && { group }), ...(kind !== '' && { kind }) };
+}
+
+/** 405 */
+export function methodNotAllowed(): ApiError {
+  const message = 'the server does not allow this method on the requested resource';
+  return new ApiError(405, 'MethodNotAllowed', message, {});
 }
 
 /** A request that takes longer than a real server lets it take. */

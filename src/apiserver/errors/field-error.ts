@@ -1,5 +1,3 @@
-import { goJson, goQuote } from '../schema/go-text.ts';
-
 /** One thing that is wrong with one field, and how the API server calls that. */
 export interface FieldError {
   readonly reason:
@@ -17,16 +15,16 @@ export interface FieldError {
   readonly message: string;
 }
 
-/** How a value is written in a message. */
-type Show = (value: unknown) => string;
-
 export function required(field: string, detail = ''): FieldError {
   return { reason: 'FieldValueRequired', field, message: withDetail('Required value', detail) };
 }
 
-/** `value` is shown as Go would: text quoted, anything else as JSON; text of a named type too, by `goJson` for `show`. */
-export function invalid(field: string, value: unknown, detail: string, show: Show = shown): FieldError {
-  return { reason: 'FieldValueInvalid', field, message: `Invalid value: ${show(value)}: ${detail}` };
+export function invalid(field: string, value: unknown, detail: string): FieldError {
+  return {
+    reason: 'FieldValueInvalid',
+    field,
+    message: `Invalid value: ${JSON.stringify(value)}: ${detail}`,
+  };
 }
 
 export function forbidden(field: string, detail: string): FieldError {
@@ -34,26 +32,21 @@ export function forbidden(field: string, detail: string): FieldError {
 }
 
 export function duplicate(field: string, value: unknown): FieldError {
-  return { reason: 'FieldValueDuplicate', field, message: `Duplicate value: ${shown(value)}` };
+  return { reason: 'FieldValueDuplicate', field, message: `Duplicate value: ${JSON.stringify(value)}` };
 }
 
-export function notSupported(
-  field: string,
-  value: unknown,
-  supported: readonly string[],
-  show: Show = shown,
-): FieldError {
-  const list = supported.map(goQuote).join(', ');
+export function notSupported(field: string, value: unknown, supported: readonly string[]): FieldError {
+  const list = supported.map((each) => JSON.stringify(each)).join(', ');
   return {
     reason: 'FieldValueNotSupported',
     field,
-    message: `Unsupported value: ${show(value)}: supported values: ${list}`,
+    message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${list}`,
   };
 }
 
-/** A value of another type than `wanted`; `found` is what its own is called. */
+/** A value of another type than `wanted`; `found` is the type that it has. */
 export function typeInvalid(field: string, found: string, wanted: string): FieldError {
-  const message = `Invalid value: "${found}": ${field} in body must be of type ${wanted}: "${found}"`;
+  const message = `Invalid value: ${found}: must be of type ${wanted}`;
   return { reason: 'FieldValueTypeInvalid', field, message };
 }
 
@@ -63,8 +56,4 @@ export function tooLong(field: string, mostBytes: number): FieldError {
 
 function withDetail(message: string, detail: string): string {
   return detail === '' ? message : `${message}: ${detail}`;
-}
-
-function shown(value: unknown): string {
-  return typeof value === 'string' ? goQuote(value) : goJson(value);
 }

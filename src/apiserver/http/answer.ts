@@ -1,42 +1,90 @@
 import { stringify as yaml } from 'yaml';
+import type { Principal } from '../access/access.ts';
 import type { ApiError } from '../errors/api-error.ts';
-import { isPrettyWanted, type MediaType, type Negotiated, negotiate, plainOnly } from './negotiation.ts';
+import type { StreamReply } from '../operations/request.ts';
+import { isPrettyWanted, type MediaType, type Negotiated, negotiate, noForms } from './negotiation.ts';
+import type { RequestTarget } from './routes.ts';
 
-/** An answer, ready to be written. */
-export interface Answer {
-  readonly code: number;
-  /** '' where there is no body. */
-  readonly contentType: string;
-  readonly body: string;
-  /** Absent: to be asked for anew each time, and kept by nobody but the client. */
-  readonly cacheControl?: string;
-  /** Names and values in turn, beside those that every answer has. */
-  readonly headers?: readonly string[];
+/** A request as it came in. */
+export interface Incoming {
+  readonly method: string;
+  /** Path and query of the request line. */
+  readonly url: string;
+  /** The value of a header, '' where it is absent. */
+  header(name: string): string;
+  /** The names of all headers, in lower case. */
+  headerNames(): readonly string[];
+  /** Reads the complete body. Undefined: the client closed the connection first. @throws {ApiError} 413 */
+  readBody(): Promise<Buffer | undefined>;
 }
 
-/** What a request says about whoever is going to read the answer. */
+/** An authorized request. */
+export interface Exchange {
+  readonly incoming: Incoming;
+  readonly target: RequestTarget;
+  readonly reader: Reader;
+  readonly principal: Principal;
+  /** Adds a Warning header to the answer, whatever that is. */
+  warn(text: string): void;
+}
+
+/** Serves a path that is not one of a resource. @throws {ApiError} */
+export type PathHandler = (exchange: Exchange) => Answer;
+
+/** What the client says about the answer that it wants. */
 export interface Reader {
   readonly accept: string;
   readonly userAgent: string;
   readonly query: URLSearchParams;
 }
 
-/** How an object is written down. */
+/** The result of a request. `headers`: names and values in turn. */
+export type ExchangeResult =
+  | { readonly kind: 'answer'; readonly answer: Answer }
+  | { readonly kind: 'stream'; readonly reply: StreamReply; readonly headers?: readonly string[] }
+  /** A long answer, written as fast as its client reads. */
+  | {
+      readonly kind: 'chunks';
+      readonly contentType: string;
+      readonly chunks: AsyncIterable<string>;
+      readonly headers?: readonly string[];
+    }
+  /** The client closed the connection. */
+  | { readonly kind: 'gone' };
+
+/** A complete answer. */
+export interface Answer {
+  readonly code: number;
+  /** '' where there is no body. */
+  readonly contentType: string;
+  readonly body: string;
+  /** Default: `no-cache, private`. */
+  readonly cacheControl?: string;
+  /** Names and values in turn, beside those of every answer. */
+  readonly headers?: readonly string[];
+}
+
+/** How an object is serialized. */
 export interface Layout {
   readonly mediaType: MediaType;
   readonly isPretty: boolean;
 }
 
-/** YAML 1.1 is what most of its readers go by: there, `yes` and `on` have to be quoted to stay text. */
-export const yamlForm = {
+/** Most readers of YAML follow YAML 1.1, where a text `yes` or `on` needs quotes. */
+const yamlForm = {
   version: '1.1',
   sortMapEntries: true,
   aliasDuplicateObjects: false,
   indentSeq: false,
 } as const;
+/** In characters of JSON. Longer answers are JSON, which is YAML too: block style takes a hundred times as long. */
+const MAX_BLOCK_YAML = 8 * 1024;
 const NO_SNIFFING = ['X-Content-Type-Options', 'nosniff'];
 
-/** The layout of an answer that was agreed on. */
+export function answered(answer: Answer): ExchangeResult {
+  return { kind: 'answer', answer };
+}
+
 export function layoutFor(reader: Reader, { mediaType, isPretty }: Negotiated): Layout {
   return { mediaType, isPretty: isPretty || isPrettyWanted(reader.query, reader.userAgent) };
 }
@@ -47,19 +95,19 @@ export function objectAnswer(
   layout: Layout,
   headers: readonly string[] = [],
 ): Answer {
-  return { code, contentType: layout.mediaType, body: write(body, layout), headers };
+  return { code, contentType: layout.mediaType, body: serialize(body, layout), headers };
 }
 
 export function textAnswer(code: number, text: string): Answer {
   return { code, contentType: 'text/plain; charset=utf-8', body: text, headers: NO_SNIFFING };
 }
 
-/** 404 for a path that nothing is served under. */
+/** 404 for a path outside of every served group. */
 export const pageNotFound: Answer = textAnswer(404, '404 page not found\n');
 
-/** A refusal, in a form that the reader accepts, or else in JSON: an error is never hidden behind another. */
+/** A Status, in JSON if the client accepts no format of the server. */
 export function errorAnswer({ status }: ApiError, reader: Reader): Answer {
-  const negotiated = negotiate(reader.accept, plainOnly);
+  const negotiated = negotiate(reader.accept, noForms);
   const layout: Layout = negotiated
     ? layoutFor(reader, negotiated)
     : { mediaType: 'application/json', isPretty: true };
@@ -71,9 +119,8 @@ export function errorAnswer({ status }: ApiError, reader: Reader): Answer {
   return objectAnswer(status.code, status, layout, headers);
 }
 
-function write(body: object, { mediaType, isPretty }: Layout): string {
-  if (mediaType === 'application/yaml') {
-    return yaml(body, yamlForm);
-  }
-  return isPretty ? JSON.stringify(body, undefined, 2) : `${JSON.stringify(body)}\n`;
+function serialize(body: object, { mediaType, isPretty }: Layout): string {
+  const json = JSON.stringify(body);
+  if (mediaType === 'application/yaml' && json.length <= MAX_BLOCK_YAML) return yaml(body, yamlForm);
+  return isPretty && mediaType === 'application/json' ? JSON.stringify(body, undefined, 2) : `${json}\n`;
 }

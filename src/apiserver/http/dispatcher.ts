@@ -1,32 +1,32 @@
-import {
-  type Access,
-  forbidden,
-  impersonationRefused,
-  type Principal,
-  unauthorized,
-} from '../access/access.ts';
+import { type Access, forbidden, impersonationRefused, unauthorized } from '../access/access.ts';
 import { ApiError } from '../errors/api-error.ts';
-import { errorAnswer, pageNotFound, type Reader, textAnswer } from './answer.ts';
-import { answered, type Exchange, type ExchangeResult, type Incoming } from './exchange.ts';
-import type { PathHandler } from './path-handler.ts';
-import { parseTarget, type RequestTarget, type ResourcePath } from './request-target.ts';
-import { checkTimeout } from './request-timeout.ts';
-import { nothingThere } from './router.ts';
-import { warningHeaders } from './warnings.ts';
+import {
+  answered,
+  type Exchange,
+  type ExchangeResult,
+  errorAnswer,
+  type Incoming,
+  type PathHandler,
+  pageNotFound,
+  type Reader,
+  textAnswer,
+} from './answer.ts';
+import { nothingThere, parseTarget, type RequestTarget, type ResourcePath } from './routes.ts';
+import { warningHeaders } from './write-answer.ts';
 
-export interface DispatcherParts {
+interface DispatcherParts {
   readonly access: Access;
   /** By their paths. */
   readonly pathHandlers: ReadonlyMap<string, PathHandler>;
   /** Answers for one resource. @throws {ApiError} at once or as a rejection */
   readonly resource: (exchange: Exchange, path: ResourcePath) => ExchangeResult | Promise<ExchangeResult>;
-  /** Whether anything is served in this group. */
+  /** Whether the server has resources of this group. */
   readonly hasGroup: (group: string) => boolean;
-  /** Called with what is no refusal: something that should not have happened. */
+  /** Receives unexpected errors. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Lets a request in, or not, and answers it. Never throws, never rejects. `noteUser` is told who it is. */
+/** Authenticates, authorizes and answers a request. Never throws, never rejects. `noteUser` gets the name of the user. */
 export type Dispatcher = (
   incoming: Incoming,
   noteUser: (name: string) => void,
@@ -37,24 +37,26 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   return (incoming, noteUser) => {
     const target = parseTarget(incoming.method, incoming.url);
     if (target === undefined) return answered(textAnswer(400, '400 Bad Request'));
+    const { query, attributes } = target;
     const reader: Reader = {
       accept: incoming.header('accept'),
       userAgent: incoming.header('user-agent'),
-      query: target.query,
+      query,
     };
     const warnings: string[] = [];
     const done = (result: ExchangeResult): ExchangeResult => withWarnings(result, warnings);
     const refuse = (error: unknown): ExchangeResult => {
-      if (error instanceof ApiError) return done(answered(errorAnswer(error, reader)));
-      onError(error);
-      return done(answered(errorAnswer(internalError(), reader)));
+      if (!(error instanceof ApiError)) onError(error);
+      return done(answered(errorAnswer(error instanceof ApiError ? error : internalError(), reader)));
     };
     try {
-      if (target.attributes.verb !== 'watch') checkTimeout(target.query);
-      const principal = authenticated(access, incoming);
+      const principal = access.authenticate(incoming.header('authorization'));
+      if (principal === undefined) throw unauthorized();
       noteUser(principal.user.name);
-      refuseImpersonation(incoming);
-      if (!principal.may(target.attributes)) throw forbidden(principal.user, target.attributes);
+      // Ignoring the header would grant more rights than those of the impersonated user.
+      const impersonation = incoming.headerNames().find((name) => name.startsWith('impersonate-'));
+      if (impersonation !== undefined) throw impersonationRefused(impersonation);
+      if (!principal.may(attributes)) throw forbidden(principal.user, attributes);
       const warn = (text: string) => {
         warnings.push(text);
       };
@@ -76,7 +78,6 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     return pageNotFound;
   }
 
-  /** Whether a path that stands for nothing is at least below something that is served. */
   function isBelowGroup({ path }: RequestTarget): boolean {
     const [prefix, group, version] = path.slice(1).split('/');
     if (prefix === 'api') return group !== undefined;
@@ -92,23 +93,7 @@ function withWarnings(result: ExchangeResult, warnings: readonly string[]): Exch
   return answered({ ...result.answer, headers: [...headers, ...told] });
 }
 
-/** @throws {ApiError} 401 */
-function authenticated(access: Access, incoming: Incoming): Principal {
-  const principal = access.authenticate(incoming.header('authorization'));
-  if (principal === undefined) throw unauthorized();
-  return principal;
-}
-
-/**
- * Whoever impersonates a user counts on having the rights of that user alone: ignoring the header would grant more.
- * @throws {ApiError} 403
- */
-function refuseImpersonation(incoming: Incoming): void {
-  const header = incoming.headerNames().find((name) => name.startsWith('impersonate-'));
-  if (header !== undefined) throw impersonationRefused(header);
-}
-
-/** The error itself is for the log: it may have paths and lines of code in it. */
+/** The error itself is for the log: it may contain paths and lines of code. */
 function internalError(): ApiError {
   const problem = 'the log of the server says what';
   return new ApiError(500, 'InternalError', `Internal error occurred: ${problem}`, {

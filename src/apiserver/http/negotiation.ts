@@ -1,59 +1,48 @@
 import { ApiError } from '../errors/api-error.ts';
-import { parseAccept } from './accept.ts';
 
-/** What answers are written in. */
+/** The formats of answers. */
 export type MediaType = 'application/json' | 'application/yaml';
 
-/** What client-go's typed clients send since 0.32, and prefer to be answered in. */
+/** The format of typed clients of client-go since 0.32. */
 export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 
-/** Another kind of object that the client wants instead: `as=Table;g=meta.k8s.io;v=v1`. */
+/** Another form of the object: `as=Table;g=meta.k8s.io;v=v1`. */
 export interface Transform {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
 }
 
-/** What client and server agree on for an answer. */
+/** The agreed format of an answer. */
 export interface Negotiated {
   readonly mediaType: MediaType;
-  /** By a parameter of the media type; the query and the User-Agent may ask for it too. */
+  /** Set by a parameter of the media type. See also {@link isPrettyWanted}. */
   readonly isPretty: boolean;
   readonly transform: Transform | undefined;
 }
 
-/** What an endpoint can do beyond showing its object as it is. */
-export interface Restrictions {
-  allowsTransform(transform: Transform): boolean;
-  /** Whether the parameter `sv=v1` may be given. */
-  readonly allowsServerVersion: boolean;
-}
-
-/** What may be asked for, in the order in which it is given to those who take anything. */
+/** In the order of preference of the server. */
 export const acceptedTypes: readonly string[] = ['application/json', 'application/yaml', PROTOBUF];
-/** The same for watches. */
 export const streamedTypes: readonly string[] = ['application/json;stream=watch', `${PROTOBUF};stream=watch`];
 
-/** For what has no other form, like errors. */
-export const plainOnly: Restrictions = { allowsTransform: () => false, allowsServerVersion: false };
+/** The other forms of an endpoint. */
+export type Forms = (transform: Transform) => boolean;
 
-/** Objects, their tables and their metadata. */
-export const resourceForms: Restrictions = {
-  allowsTransform: ({ group, version, kind }) =>
-    group === 'meta.k8s.io' &&
-    (version === 'v1' || version === 'v1beta1') &&
-    (kind === 'Table' || kind === 'PartialObjectMetadata' || kind === 'PartialObjectMetadataList'),
-  allowsServerVersion: true,
-};
+export const noForms: Forms = () => false;
 
-/** The first thing a client accepts that the endpoint can do; undefined: there is none. '' accepts anything. */
-export function negotiate(accept: string, restrictions: Restrictions): Negotiated | undefined {
+export const resourceForms: Forms = ({ group, version, kind }) =>
+  group === 'meta.k8s.io' &&
+  version === 'v1' &&
+  (kind === 'Table' || kind === 'PartialObjectMetadata' || kind === 'PartialObjectMetadataList');
+
+/** The first clause of an Accept header that the endpoint can serve. '' accepts anything. */
+export function negotiate(accept: string, hasForm: Forms): Negotiated | undefined {
   if (accept === '') return { mediaType: 'application/json', isPretty: false, transform: undefined };
   for (const { type, subtype, parameters } of parseAccept(accept)) {
     for (const accepted of acceptedTypes) {
       const isMeant =
         accepted === `${type}/${subtype}` || (subtype === '*' && (type === '*' || type === 'application'));
-      const agreed = isMeant ? agree(accepted, parameters, restrictions) : undefined;
+      const agreed = isMeant ? agree(accepted, parameters, hasForm) : undefined;
       if (agreed) return agreed;
     }
   }
@@ -63,9 +52,9 @@ export function negotiate(accept: string, restrictions: Restrictions): Negotiate
 function agree(
   accepted: string,
   parameters: readonly (readonly [string, string])[],
-  restrictions: Restrictions,
+  hasForm: Forms,
 ): Negotiated | undefined {
-  // Whoever reads protobuf reads JSON too, and goes by what the answer says it is.
+  // A client that accepts protobuf reads JSON too, by the Content-Type of the answer.
   const mediaType = accepted === 'application/yaml' ? accepted : 'application/json';
   const wanted: { group?: string; version?: string; kind?: string } = {};
   let isPretty = false;
@@ -74,17 +63,16 @@ function agree(
     else if (name === 'g') wanted.group = value;
     else if (name === 'v') wanted.version = value;
     else if (name === 'stream' && (value !== 'watch' || mediaType === 'application/yaml')) return undefined;
-    else if (name === 'sv' && (value !== 'v1' || !restrictions.allowsServerVersion)) return undefined;
     else if (name === 'pretty') isPretty = value === '1';
   }
   if (Object.keys(wanted).length === 0) return { mediaType, isPretty, transform: undefined };
   const transform = { group: '', version: '', kind: '', ...wanted };
-  // There never were tables in protobuf: those who ask for them go on to the next they accept.
+  // kube-apiserver has no tables in protobuf.
   if (accepted === PROTOBUF && transform.kind === 'Table') return undefined;
-  return restrictions.allowsTransform(transform) ? { mediaType, isPretty, transform } : undefined;
+  return hasForm(transform) ? { mediaType, isPretty, transform } : undefined;
 }
 
-/** 406 for an endpoint that knows the media types asked for, but not what is asked of them. */
+/** 406: the endpoint knows the media types, but not with these parameters. */
 export function notAcceptable(accepted: readonly string[] = acceptedTypes): ApiError {
   return new ApiError(
     406,
@@ -93,7 +81,7 @@ export function notAcceptable(accepted: readonly string[] = acceptedTypes): ApiE
   );
 }
 
-/** 406 for an endpoint that writes none of the media types asked for. */
+/** 406: the endpoint knows none of the media types. */
 export function noRepresentation(available: readonly string[]): ApiError {
   return new ApiError(
     406,
@@ -103,9 +91,66 @@ export function noRepresentation(available: readonly string[]): ApiError {
   );
 }
 
-/** Whether an answer is laid out for people: said in the query, or because the client is one of those that people use. */
+/** Whether JSON is indented: by the query, or because the client is curl, Wget or a browser. */
 export function isPrettyWanted(query: URLSearchParams, userAgent: string): boolean {
   const pretty = query.get('pretty');
   if (pretty) return ['1', 't', 'T', 'TRUE', 'true', 'True'].includes(pretty);
   return /^(?:curl|Wget|Mozilla\/5\.0)/.test(userAgent);
+}
+
+/** One clause of an Accept header: `application/json;as=Table;v=v1;q=0.9`. */
+interface AcceptClause {
+  readonly type: string;
+  readonly subtype: string;
+  readonly quality: number;
+  /** All parameters but `q`. */
+  readonly parameters: readonly (readonly [name: string, value: string])[];
+}
+
+/** Sorting is quadratic. */
+const MAX_CLAUSES = 100;
+
+/** The clauses of an Accept header by precedence, without malformed ones. */
+export function parseAccept(header: string): readonly AcceptClause[] {
+  const clauses: AcceptClause[] = [];
+  for (const part of header.split(',', MAX_CLAUSES)) {
+    const clause = parseClause(part);
+    if (clause === undefined) continue;
+    // Sorted by insertion: `precedes` is no strict order, as in kube-apiserver.
+    let index = clauses.length;
+    for (let before = clauses[index - 1]; before && precedes(clause, before); before = clauses[index - 1]) {
+      index -= 1;
+    }
+    clauses.splice(index, 0, clause);
+  }
+  return clauses;
+}
+
+/** Whether a header has one of `types` or a wildcard, whatever their parameters. */
+export function namesOneOf(header: string, types: readonly string[]): boolean {
+  return header.split(',', MAX_CLAUSES).some((part) => {
+    const type = (part.split(';', 1)[0] ?? '').trim();
+    return type === '*/*' || types.includes(type);
+  });
+}
+
+function parseClause(text: string): AcceptClause | undefined {
+  const [range = '', ...rest] = text.split(';');
+  const [type = '', subtype = type === '*' ? '*' : '', ...more] = range.split('/').map((each) => each.trim());
+  if (subtype === '' || more.length > 0) return undefined;
+  const parameters: (readonly [string, string])[] = [];
+  let quality = 1;
+  for (const parameter of rest) {
+    const [name = '', value = '', ...excess] = parameter.split('=').map((each) => each.trim());
+    if (value === '' || excess.length > 0) continue;
+    if (name === 'q') quality = Number(value) || 0;
+    else parameters.push([name, value]);
+  }
+  return { type, subtype, quality, parameters };
+}
+
+function precedes(one: AcceptClause, other: AcceptClause): boolean {
+  if (one.quality > other.quality) return true;
+  if (one.type !== '*' && other.type === '*') return true;
+  return one.subtype !== '*' && other.subtype === '*';
 }

@@ -1,7 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import type { FieldSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
-import { fieldNames } from './protobuf-fields.ts';
-import { readFields } from './protobuf-reader.ts';
 
 /** What every body in protobuf begins with: `k8s` and a zero. */
 const MAGIC = Buffer.from('k8s\0', 'latin1');
@@ -125,4 +123,119 @@ function jsonFrom(message: Buffer): unknown {
     }
   }
   return undefined;
+}
+
+/** One field of a message: a number for what is a varint, else its bytes. */
+interface WireField {
+  readonly number: number;
+  readonly value: number | Buffer;
+}
+
+const VARINT = 0;
+const FIXED_64 = 1;
+const BYTES = 2;
+const FIXED_32 = 5;
+
+/**
+ * The fields of a protobuf message, in the order in which they were written. Varints are read as signed.
+ * @throws {RangeError} when they end too early, or are not of a kind that there is
+ */
+export function* readFields(message: Buffer): Generator<WireField> {
+  let offset = 0;
+  const varint = (): bigint => {
+    let value = 0n;
+    for (let shift = 0n; shift < 70n; shift += 7n) {
+      const byte = message[offset];
+      if (byte === undefined) throw new RangeError('unexpected EOF');
+      offset += 1;
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+    throw new RangeError('proto: integer overflow');
+  };
+  const bytes = (length: number): Buffer => {
+    const end = offset + length;
+    if (end > message.length) throw new RangeError('unexpected EOF');
+    const read = message.subarray(offset, end);
+    offset = end;
+    return read;
+  };
+  while (offset < message.length) {
+    const tag = Number(varint());
+    const number = Math.floor(tag / 8);
+    switch (tag % 8) {
+      case VARINT:
+        yield { number, value: Number(BigInt.asIntN(64, varint())) };
+        break;
+      case BYTES:
+        yield { number, value: bytes(Number(varint())) };
+        break;
+      case FIXED_64:
+        yield { number, value: bytes(8) };
+        break;
+      case FIXED_32:
+        yield { number, value: bytes(4) };
+        break;
+      default:
+        throw new RangeError(`proto: illegal wireType ${tag % 8}`);
+    }
+  }
+}
+
+/** The names of the fields by their numbers in protobuf, from 1; `-` for a number without a field. */
+const fieldsByModel: Readonly<Record<string, string>> = {
+  'coordination.v1.Lease': 'metadata spec',
+  'coordination.v1.LeaseSpec':
+    'holderIdentity leaseDurationSeconds acquireTime renewTime leaseTransitions strategy ' +
+    'preferredHolder',
+  'coordination.v1beta1.LeaseCandidate': 'metadata spec',
+  'coordination.v1beta1.LeaseCandidateSpec':
+    'leaseName pingTime renewTime binaryVersion emulationVersion strategy',
+  'coordination.v1alpha2.LeaseCandidate': 'metadata spec',
+  'coordination.v1alpha2.LeaseCandidateSpec':
+    'leaseName pingTime renewTime binaryVersion emulationVersion strategy',
+  'coordination.v1alpha1.LeaseCandidate': 'metadata spec',
+  'coordination.v1alpha1.LeaseCandidateSpec':
+    'leaseName pingTime renewTime binaryVersion emulationVersion preferredStrategies',
+  'core.v1.Namespace': 'metadata spec status',
+  'core.v1.NamespaceSpec': 'finalizers',
+  'core.v1.NamespaceStatus': 'phase conditions',
+  'core.v1.NamespaceCondition': 'type status - lastTransitionTime reason message',
+  'core.v1.Event':
+    'metadata involvedObject reason message source firstTimestamp lastTimestamp count type eventTime ' +
+    'series action related reportingComponent reportingInstance',
+  'core.v1.EventSeries': 'count lastObservedTime',
+  'core.v1.EventSource': 'component host',
+  'core.v1.ObjectReference': 'kind namespace name uid apiVersion resourceVersion fieldPath',
+  'events.v1.Event':
+    'metadata eventTime series reportingController reportingInstance action reason regarding related ' +
+    'note type deprecatedSource deprecatedFirstTimestamp deprecatedLastTimestamp deprecatedCount',
+  'events.v1.EventSeries': 'count lastObservedTime',
+  'meta.v1.ObjectMeta':
+    'name generateName namespace selfLink uid resourceVersion generation creationTimestamp ' +
+    'deletionTimestamp deletionGracePeriodSeconds labels annotations ownerReferences finalizers - - ' +
+    'managedFields',
+  'meta.v1.OwnerReference': 'kind - name uid apiVersion controller blockOwnerDeletion',
+  'meta.v1.ManagedFieldsEntry': 'manager operation apiVersion time - fieldsType fieldsV1 subresource',
+  'meta.v1.DeleteOptions':
+    'gracePeriodSeconds preconditions orphanDependents propagationPolicy dryRun ' +
+    'ignoreStoreReadErrorWithClusterBreakingPotential',
+  'meta.v1.Preconditions': 'uid resourceVersion',
+  'authorization.v1.SelfSubjectAccessReview': 'metadata spec',
+  'authorization.v1.SelfSubjectAccessReviewSpec': 'resourceAttributes nonResourceAttributes',
+  'authorization.v1.ResourceAttributes': 'namespace verb group version resource subresource name',
+  'authorization.v1.NonResourceAttributes': 'path verb',
+  'authentication.v1.SelfSubjectReview': 'metadata',
+};
+
+const namesByModel = new Map<string, ReadonlyMap<number, string>>(
+  Object.entries(fieldsByModel).map(([model, fields]) => [
+    model,
+    new Map(fields.split(' ').flatMap((name, index) => (name === '-' ? [] : [[index + 1, name] as const]))),
+  ]),
+);
+
+/** The names of the fields of a type by their numbers; empty for a type without protobuf. */
+export function fieldNames({ model }: StructSchema): ReadonlyMap<number, string> {
+  return namesByModel.get(model.split('.').slice(-3).join('.')) ?? new Map();
 }

@@ -1,10 +1,15 @@
 import type { Clock } from '../../support/clock.ts';
-import { ApiError, badRequest } from '../errors/api-error.ts';
-import { apiVersionOf } from '../kinds/definition.ts';
-import type { Representation } from '../operations/resource-request.ts';
+import type { JsonObject } from '../../support/json.ts';
+import { badRequest } from '../errors/api-error.ts';
+import { apiVersionOf, type ColumnDefinition, type VersionDefinition } from '../kinds/definition.ts';
+import type { ListForm, Representation } from '../operations/request.ts';
+import type { ApiObject } from '../schema/api-object.ts';
 import type { Transform } from './negotiation.ts';
-import { partialMetadata } from './partial-metadata.ts';
-import { type IncludedObject, tableRepresentation } from './table.ts';
+
+/** What a row of a table has beside its cells. */
+type IncludedObject = 'None' | 'Metadata' | 'Object';
+const INCLUDED: readonly IncludedObject[] = ['None', 'Metadata', 'Object'];
+const META_VERSION = 'meta.k8s.io/v1';
 
 /** Objects as they are. */
 const plain: Representation = {
@@ -14,102 +19,106 @@ const plain: Representation = {
     head: {
       kind: `${definition.kind}List`,
       apiVersion: apiVersionOf(definition, version),
-      // Lists of custom resources say even where they end.
+      // The last page of custom resources has an empty token.
       metadata: definition.isCustom ? { continue: '', ...metadata } : metadata,
     },
     field: 'items',
-    none: [],
-    // What every item would repeat is said once, but for custom resources.
+    // The items of a list do not repeat its type, except for custom resources.
     show: definition.isCustom ? (item) => item : ({ apiVersion: _, kind: __, ...item }) => item,
   }),
 };
 
-/**
- * How objects are to be shown. Where the query asks for what a table cannot include, showing them is refused, but not what
- * the request does; a watch does nothing else.
- * @throws {ApiError} 400 for such a watch
- */
+/** The form of the answer. @throws {ApiError} 400 for an invalid `includeObject` */
 export function representationOf(
   transform: Transform | undefined,
   query: URLSearchParams,
-  isWatch: boolean,
   clock: Clock,
 ): Representation {
   if (transform === undefined) return plain;
-  const { kind, version } = transform;
-  if (kind === 'Table') {
-    const given = query.get('includeObject') ?? '';
-    const included = includedObject(given);
-    if (included !== undefined) return tableRepresentation(version, included, clock);
-    if (isWatch) throw cannotInclude(given);
-    return refusing(() => cannotInclude(given));
-  }
-  // The events of a watch are objects, whatever was asked for.
-  return metadataRepresentation(version, kind === 'PartialObjectMetadataList' && !isWatch);
-}
-
-/** `ofList`: which of the two forms the client named; the other it cannot read. */
-function metadataRepresentation(version: string, ofList: boolean): Representation {
-  const apiVersion = `meta.k8s.io/${version}`;
-  const refused = (problem: string) => new ApiError(406, 'NotAcceptable', problem);
-  return {
-    id: `metadata/${version}`,
-    show(object, { schema }) {
-      if (object.kind === 'Status') return object;
-      if (!ofList) return partialMetadata(object, version);
-      if (schema.isStructural) throw new ApiError(500, '', 'content is not a list');
-      const type = goType(object.apiVersion, object.kind);
-      throw refused(
-        `you requested PartialObjectMetadataList, but the requested object is not a list (${type})`,
-      );
-    },
-    listForm(metadata, definition, { version: own }) {
-      if (ofList) {
-        return {
-          head: { kind: 'PartialObjectMetadataList', apiVersion, metadata },
-          field: 'items',
-          // As the real server does.
-          none: null,
-          show: (item) => partialMetadata(item, version),
-        };
-      }
-      const type = definition.isCustom
-        ? '*unstructured.UnstructuredList'
-        : goType(`${definition.group}/${own}`, `${definition.kind}List`);
-      throw refused(`you requested PartialObjectMetadata, but the requested object is a list (${type})`);
-    },
-  };
-}
-
-function refusing(refusal: () => ApiError): Representation {
-  const refuse = () => {
-    throw refusal();
-  };
-  return { id: 'refused', show: refuse, listForm: refuse };
-}
-
-/** Undefined: there is no such thing. */
-function includedObject(given: string): IncludedObject | undefined {
-  switch (given) {
-    case '':
-    case 'Metadata':
-      return 'Metadata';
-    case 'None':
-    case 'Object':
-      return given;
-    default:
-      return undefined;
-  }
-}
-
-function cannotInclude(given: string): ApiError {
-  return badRequest(
+  if (transform.kind !== 'Table') return metadataOnly;
+  const given = query.get('includeObject') || 'Metadata';
+  const included = INCLUDED.find((each) => each === given);
+  if (included !== undefined) return tableRepresentation(included, clock);
+  throw badRequest(
     `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(given)}: must be 'Metadata', 'Object', 'None', or empty`,
   );
 }
 
-/** How the server that clients know names a type. */
-function goType(apiVersion: string, kind: string): string {
-  const [group = ''] = apiVersion.split('/');
-  return `*${group.startsWith('coordination.') ? 'coordination' : 'core'}.${kind}`;
+/** The metadata of objects only, as metadata clients and informers want it. */
+const metadataOnly: Representation = {
+  id: 'metadata',
+  show: (object) => (object.kind === 'Status' ? object : partialMetadata(object)),
+  listForm: (metadata) => ({
+    head: { kind: 'PartialObjectMetadataList', apiVersion: META_VERSION, metadata },
+    field: 'items',
+    show: partialMetadata,
+  }),
+};
+
+const nameColumn: ColumnDefinition = {
+  name: 'Name',
+  isName: true,
+  type: 'string',
+  description: 'The name of the object, unique for its kind in its namespace.',
+  priority: 0,
+  cell: ({ metadata }) => metadata.name ?? '',
+};
+
+/** Objects as rows, which kubectl prints. */
+function tableRepresentation(included: IncludedObject, clock: Clock): Representation {
+  const id = `table/${included}`;
+  const rowOf = (version: VersionDefinition): ListForm['show'] => {
+    const nowSeconds = Number(clock.wallTime() / 1_000_000n);
+    const columns = columnsOf(version);
+    return (object) => ({
+      cells: columns.map(({ cell }) => cell(object, nowSeconds)),
+      object: includedIn(object, included),
+    });
+  };
+  const head = (metadata: JsonObject, columnDefinitions: unknown): JsonObject => ({
+    kind: 'Table',
+    apiVersion: META_VERSION,
+    metadata,
+    columnDefinitions,
+  });
+  const showWith =
+    (definitionsOf: (version: VersionDefinition) => unknown): Representation['show'] =>
+    (object, version) => {
+      if (object.kind === 'Status') return object;
+      const { resourceVersion } = object.metadata;
+      return { ...head({ resourceVersion }, definitionsOf(version)), rows: [rowOf(version)(object)] };
+    };
+  const listForm: Representation['listForm'] = (metadata, _, version) => ({
+    head: head(metadata, columnDefinitions(version)),
+    field: 'rows',
+    show: rowOf(version),
+  });
+  return {
+    id,
+    show: showWith(columnDefinitions),
+    listForm,
+    following: { id: `${id}/rows`, show: showWith(() => null), listForm },
+  };
+}
+
+/** The name is the first column, unless the resource places it itself. */
+function columnsOf({ columns }: VersionDefinition): readonly ColumnDefinition[] {
+  return columns.some(({ isName }) => isName) ? columns : [nameColumn, ...columns];
+}
+
+function columnDefinitions(version: VersionDefinition): readonly JsonObject[] {
+  return columnsOf(version).map(columnDefinition);
+}
+
+function columnDefinition({ name, type, isName, description, priority }: ColumnDefinition): JsonObject {
+  return { name, type, format: isName ? 'name' : '', description, priority };
+}
+
+function includedIn(object: ApiObject, included: IncludedObject): JsonObject | null {
+  if (included === 'None') return null;
+  return included === 'Object' ? object : partialMetadata(object);
+}
+
+function partialMetadata({ metadata }: ApiObject): JsonObject {
+  return { kind: 'PartialObjectMetadata', apiVersion: META_VERSION, metadata };
 }

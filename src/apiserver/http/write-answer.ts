@@ -2,16 +2,17 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
 import { constants, createGzip, gzip } from 'node:zlib';
-import type { Answer } from './answer.ts';
-import type { ExchangeResult } from './exchange.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { StreamSink } from '../watch/served-watch.ts';
+import type { Answer, ExchangeResult } from './answer.ts';
 
-/** Answers that are longer are compressed, if the client can read that. */
+/** Longer answers are compressed if the client accepts gzip. */
 const MIN_GZIP_BYTES = 128 * 1024;
-/** No client names more; a header may have a million. */
-const MOST_ENCODINGS = 100;
 const COMPRESSED = ['Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding'];
+/** How long a client has to read the refusal of its body. */
+const LINGER_MS = 500;
 
-/** What the head of every answer tells. */
+/** The headers that depend on more than the answer. */
 export interface HeadFacts {
   /** The connection is not used again. */
   readonly isLast: boolean;
@@ -22,32 +23,49 @@ export interface HeadFacts {
 export function writeAnswer(
   request: IncomingMessage,
   response: ServerResponse,
-  { code, contentType, body, headers = [], cacheControl }: Answer,
+  answer: Answer,
   facts: HeadFacts,
 ): void {
-  const all = [...commonHeaders(request, facts, cacheControl), ...headers];
+  const { code, contentType, body } = answer;
   if (contentType === '') {
-    response.writeHead(code, all).end();
+    response.writeHead(code, headOf(request, answer, facts)).end();
     return;
   }
-  all.push('Content-Type', contentType);
-  const bytes = Buffer.byteLength(body);
-  if (bytes <= MIN_GZIP_BYTES || !acceptsGzip(request)) {
-    response.writeHead(code, [...all, 'Content-Length', String(bytes)]).end(body);
+  const plain = () => response.writeHead(code, headWithBody(request, answer, facts)).end(body);
+  if (Buffer.byteLength(body) <= MIN_GZIP_BYTES || !acceptsGzip(request)) {
+    plain();
     return;
   }
   gzip(body, { level: constants.Z_BEST_SPEED }, (error, compressed) => {
     if (error !== null) {
-      response.writeHead(code, [...all, 'Content-Length', String(bytes)]).end(body);
+      plain();
       return;
     }
-    response
-      .writeHead(code, [...all, ...COMPRESSED, 'Content-Length', String(compressed.length)])
-      .end(compressed);
+    const head = [...headOf(request, answer, facts), 'Content-Type', contentType, ...COMPRESSED];
+    response.writeHead(code, [...head, 'Content-Length', String(compressed.length)]).end(compressed);
   });
 }
 
-/** Writes a long answer, chunk by chunk, each once the client has taken those before it. */
+/**
+ * Answers a request whose body is not read to its end, and ends the connection. It stays open for a moment: a client that
+ * is still sending would otherwise see a reset instead of the answer.
+ */
+export function refuseBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: Answer,
+  { wallTime }: HeadFacts,
+  clock: Clock,
+): void {
+  const head = headWithBody(request, answer, { isLast: true, wallTime });
+  response.writeHead(answer.code, head).write(answer.body);
+  response.once(
+    'close',
+    clock.setTimer(() => response.end(), LINGER_MS),
+  );
+}
+
+/** Writes a long answer, chunk by chunk, each after the client has read those before it. */
 export function writeChunks(
   request: IncomingMessage,
   response: ServerResponse,
@@ -57,40 +75,87 @@ export function writeChunks(
 ): void {
   const isCompressed = acceptsGzip(request);
   const more = isCompressed ? COMPRESSED : [];
-  response.writeHead(200, [
-    ...commonHeaders(request, facts),
-    ...headers,
-    'Content-Type',
-    contentType,
-    ...more,
-  ]);
+  response.writeHead(200, [...headOf(request, { headers }, facts), 'Content-Type', contentType, ...more]);
   const source = Readable.from(chunks, { highWaterMark: 1 });
   const done = (error?: NodeJS.ErrnoException | null) => {
-    // Whoever leaves early has a reason.
+    // The client has closed the connection.
     if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') onError(error);
   };
   if (isCompressed) pipeline(source, createGzip({ level: constants.Z_BEST_SPEED }), response, done);
   else pipeline(source, response, done);
 }
 
-/** Sends the head of a stream right away: its first line may be long in coming. */
+/** Sends the head of a stream at once: the first line may be long in coming. */
 export function writeStreamHead(
   request: IncomingMessage,
   response: ServerResponse,
   headers: readonly string[],
   facts: HeadFacts,
 ): void {
-  const type = ['Content-Type', 'application/json'];
-  response.writeHead(200, [...commonHeaders(request, facts), ...type, ...headers]);
+  response.writeHead(200, [...headOf(request, { headers }, facts), 'Content-Type', 'application/json']);
   response.flushHeaders();
 }
 
-function commonHeaders(
-  { headers }: IncomingMessage,
+/** The sink of a stream whose head has been sent. */
+export function streamSink(response: ServerResponse): StreamSink {
+  return {
+    // A server that closes ends its streams. Their writers learn of it a moment later.
+    write: (chunk) => !response.writableEnded && response.write(chunk),
+    end: () => {
+      response.end();
+    },
+    destroy: () => {
+      response.destroy();
+    },
+    onDrain: (callback) => {
+      response.on('drain', callback);
+    },
+    onClose: (callback) => {
+      if (response.closed) callback();
+      else response.once('close', callback);
+    },
+  };
+}
+
+const MAX_WARNING_CHARACTERS = 4096;
+const MAX_CHARACTERS_EACH = 256;
+
+/**
+ * Warning headers, names and values in turn. Duplicates are dropped. If all texts together are too long, each is cut, and
+ * those beyond the limit are dropped.
+ */
+export function warningHeaders(texts: readonly string[]): string[] {
+  // A header cannot have control characters.
+  const told = [...new Set(texts)].filter((text) => text !== '' && !/\p{Cc}/u.test(text));
+  const total = told.reduce((sum, text) => sum + [...text].length, 0);
+  if (total <= MAX_WARNING_CHARACTERS) return told.flatMap(warningHeader);
+  const headers: string[] = [];
+  let written = 0;
+  for (const text of told) {
+    if (written >= MAX_WARNING_CHARACTERS) break;
+    const characters = [...text].slice(0, MAX_CHARACTERS_EACH);
+    written += characters.length;
+    headers.push(...warningHeader(characters.join('')));
+  }
+  return headers;
+}
+
+function warningHeader(text: string): string[] {
+  const quoted = `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+  // Node writes headers as Latin-1: this makes them the bytes of UTF-8.
+  return ['Warning', Buffer.from(`299 - ${quoted}`, 'utf8').toString('latin1')];
+}
+
+function headWithBody(request: IncomingMessage, answer: Answer, facts: HeadFacts): string[] {
+  const length = String(Buffer.byteLength(answer.body));
+  return [...headOf(request, answer, facts), 'Content-Type', answer.contentType, 'Content-Length', length];
+}
+
+function headOf(
+  { headers: { 'audit-id': auditId } }: IncomingMessage,
+  { cacheControl = 'no-cache, private', headers = [] }: Pick<Answer, 'cacheControl' | 'headers'>,
   { isLast, wallTime }: HeadFacts,
-  cacheControl = 'no-cache, private',
 ): string[] {
-  const auditId = headers['audit-id'];
   return [
     'Audit-Id',
     typeof auditId === 'string' && auditId !== '' ? auditId : randomUUID(),
@@ -99,12 +164,10 @@ function commonHeaders(
     'Date',
     new Date(Number(wallTime / 1000n)).toUTCString(),
     ...(isLast ? ['Connection', 'close'] : []),
+    ...headers,
   ];
 }
 
-function acceptsGzip({ headers }: IncomingMessage): boolean {
-  const accepted = headers['accept-encoding'];
-  return (
-    typeof accepted === 'string' && accepted.split(',', MOST_ENCODINGS).some((each) => each.trim() === 'gzip')
-  );
+function acceptsGzip({ headers: { 'accept-encoding': accepted } }: IncomingMessage): boolean {
+  return typeof accepted === 'string' && accepted.split(',').some((each) => each.trim() === 'gzip');
 }

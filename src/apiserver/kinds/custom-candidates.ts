@@ -1,96 +1,191 @@
+import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import { CUSTOM_API_VERSION } from '../../coordination/candidate-sources.ts';
-import { type FieldError, invalid } from '../errors/field-error.ts';
-import type { ApiObject } from '../schema/api-object.ts';
-import { customCandidateProblems } from './custom-candidate-rules.ts';
-import { customCandidateSchema } from './custom-candidate-schema.ts';
-import { ageColumn, type ColumnDefinition, type ResourceDefinition } from './definition.ts';
-import { candidateNames } from './lease-candidates.ts';
-import { dnsSubdomainName } from './names.ts';
-import { selectableMetadata, settled, structIn, textIn } from './object-fields.ts';
-import { validateStructure, withRules } from './structural-validation.ts';
-import { type MetadataRules, validateMetadataOf } from './validation.ts';
+import { parse } from 'yaml';
+import type { JsonObject } from '../../support/json.ts';
+import { invalid } from '../errors/field-error.ts';
+import { type ApiObject, metadataField, text } from '../schema/api-object.ts';
+import type { FieldSchema, StructSchema } from '../schema/schema.ts';
+import { compileRules, type RuledProperty, validateStructure, withRules } from './custom-validation.ts';
+import {
+  type ColumnDefinition,
+  type ResourceDefinition,
+  selectableMetadata,
+  settled,
+  structIn,
+  textIn,
+  timeSince,
+  type VersionDefinition,
+} from './definition.ts';
+import { dnsSubdomainName, type MetadataRules, validateMetadataOf } from './validation.ts';
 
-const [GROUP = '', VERSION = ''] = CUSTOM_API_VERSION.split('/');
+/** The part of a custom resource definition that this server uses. */
+export interface CustomDefinition {
+  readonly group: string;
+  readonly names: {
+    readonly kind: string;
+    readonly plural: string;
+    readonly singular: string;
+    readonly shortNames: readonly string[];
+    readonly categories: readonly string[];
+  };
+  readonly versions: readonly [CustomVersion];
+}
 
-const rules: MetadataRules = { isNamespaced: true, nameProblems: dnsSubdomainName };
+export interface CustomVersion {
+  readonly name: string;
+  readonly selectableFields: readonly { readonly jsonPath: string }[];
+  readonly additionalPrinterColumns: readonly {
+    readonly name: string;
+    readonly type: ColumnDefinition['type'];
+    readonly description: string;
+    readonly jsonPath: string;
+  }[];
+  readonly schema: { readonly openAPIV3Schema: Property };
+}
 
-/** LeaseCandidates of this project's own group, as a server has them on which its custom resource definition is installed. */
-export const customCandidates: ResourceDefinition = {
-  group: GROUP,
-  ...candidateNames,
-  ...rules,
-  shortNames: ['lcand'],
-  categories: ['leader-election'],
-  isCustom: true,
-  storage: `${candidateNames.resource}.${GROUP}`,
-  createsOnUpdate: false,
-  updatesUnconditionally: false,
-  prepareForCreate: (candidate) => withGeneration(candidate, 1),
-  prepareForUpdate: (candidate, old) => {
-    const { generation = 1 } = old.metadata;
-    const isSame = isDeepStrictEqual(candidate['spec'], old['spec']);
-    return withGeneration(candidate, isSame ? generation : generation + 1);
-  },
-  validate,
-  versions: [
-    {
-      version: VERSION,
-      schema: customCandidateSchema,
-      toHub: (candidate) => settled(customCandidateSchema, candidate, CUSTOM_API_VERSION),
-      fromHub: (candidate) => candidate,
-      selectableFields: (candidate) => ({
-        ...selectableMetadata(candidate),
-        'spec.leaseName': textIn(structIn(candidate, 'spec'), 'leaseName'),
-      }),
-      columns: [
-        column('LeaseName', 'leaseName', 'string', 'The Lease that the candidate stands for.'),
-        column('BinaryVersion', 'binaryVersion', 'string', "The version of the candidate's program."),
-        column(
-          'EmulationVersion',
-          'emulationVersion',
-          'string',
-          'The version that the program behaves like; none means its binary version.',
-        ),
-        column('Priority', 'priority', 'integer', 'Higher leads first; none means 0.'),
-        {
-          ...ageColumn,
-          type: 'date',
-          description: 'How long ago the candidate was created.',
-          cell: (candidate, nowSeconds) =>
-            candidate.metadata.creationTimestamp === undefined ? null : ageColumn.cell(candidate, nowSeconds),
-        },
-      ],
+/** A property of the schema. */
+export interface Property extends RuledProperty {
+  readonly type: 'object' | 'string' | 'integer';
+  readonly description: string;
+  readonly default?: string;
+  readonly maxLength?: number;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, Property>>;
+}
+
+const DEFINITION_FILE = new URL('../../../deploy/crd.yaml', import.meta.url);
+const metadataRules: MetadataRules = { isNamespaced: true, nameProblems: dnsSubdomainName };
+
+/** LeaseCandidates of this project's own group, as deploy/crd.yaml defines them. */
+export function customCandidates(): ResourceDefinition {
+  const { spec } = parse(readFileSync(DEFINITION_FILE, 'utf8')) as { readonly spec: CustomDefinition };
+  return customResource(spec);
+}
+
+/** A resource as a custom resource definition with one version has it. */
+export function customResource({ group, names, versions: [served] }: CustomDefinition): ResourceDefinition {
+  const { kind, plural, singular, shortNames, categories } = names;
+  const root = served.schema.openAPIV3Schema;
+  const schema = rootSchema(group, kind, served);
+  const rules = compileRules(root);
+  return {
+    group,
+    resource: plural,
+    singular,
+    kind,
+    shortNames,
+    categories,
+    ...metadataRules,
+    isCustom: true,
+    storage: `${plural}.${group}`,
+    createsOnUpdate: false,
+    updatesUnconditionally: false,
+    prepareForCreate: (object) => withGeneration(object, 1),
+    prepareForUpdate: (object, old) => {
+      const { generation = 1 } = old.metadata;
+      const isSame = isDeepStrictEqual(object['spec'], old['spec']);
+      return withGeneration(object, isSame ? generation : generation + 1);
     },
-  ],
-};
+    validate: (object, old) => {
+      const problems = [
+        ...(object.kind === kind ? [] : [invalid('kind', object.kind, `must be ${kind}`)]),
+        ...validateMetadataOf(object, old, metadataRules),
+        ...validateStructure(schema, object),
+      ];
+      return withRules(problems, () => rules(object, old));
+    },
+    versions: [servedVersion(group, schema, served)],
+  };
+}
+
+function servedVersion(group: string, schema: StructSchema, served: CustomVersion): VersionDefinition {
+  const { name: version, selectableFields, additionalPrinterColumns } = served;
+  return {
+    version,
+    schema,
+    toHub: (object) => settled(schema, object, `${group}/${version}`),
+    fromHub: (object) => object,
+    selectableFields: (object) => ({
+      ...selectableMetadata(object),
+      ...Object.fromEntries(
+        selectableFields.map(({ jsonPath }) => {
+          const [path, field] = stepsOf(jsonPath);
+          return [jsonPath.slice(1), textIn(structAt(object, path), field)];
+        }),
+      ),
+    }),
+    columns: additionalPrinterColumns.map(({ name, type, description, jsonPath }) => {
+      const [path, field] = stepsOf(jsonPath);
+      return {
+        ...{ name, type, description, priority: 0 },
+        cell: (object, nowSeconds) => {
+          const value = structAt(object, path)[field];
+          if (typeof value !== 'string' && typeof value !== 'number') return null;
+          return type === 'date' ? timeSince(value, nowSeconds) : value;
+        },
+      };
+    }),
+  };
+}
+
+/** The steps to the struct that has a field, and the field: of `.spec.leaseName`, `spec` and `leaseName`. */
+function stepsOf(jsonPath: string): readonly [path: readonly string[], field: string] {
+  const steps = jsonPath.split('.').slice(1);
+  return [steps.slice(0, -1), steps.at(-1) ?? ''];
+}
+
+function structAt(object: JsonObject, path: readonly string[]): JsonObject {
+  return path.reduce<JsonObject>(structIn, object);
+}
 
 /** Counts the states of the spec, as Kubernetes does for custom resources. */
-function withGeneration(candidate: ApiObject, generation: number): ApiObject {
-  return { ...candidate, metadata: { ...candidate.metadata, generation } };
+function withGeneration(object: ApiObject, generation: number): ApiObject {
+  return { ...object, metadata: { ...object.metadata, generation } };
 }
 
-function validate(candidate: ApiObject, old?: ApiObject): readonly FieldError[] {
-  const { kind } = candidateNames;
-  const problems = [
-    ...(candidate.kind === kind ? [] : [invalid('kind', candidate.kind, `must be ${kind}`)]),
-    ...validateMetadataOf(candidate, old, rules),
-    ...validateStructure(customCandidateSchema, candidate),
-  ];
-  return withRules(problems, () =>
-    customCandidateProblems(structIn(candidate, 'spec'), old && structIn(old, 'spec')),
-  );
-}
-
-function column(
-  name: string,
-  field: string,
-  type: ColumnDefinition['type'],
-  description: string,
-): ColumnDefinition {
-  const cell: ColumnDefinition['cell'] = (candidate) => {
-    const value = structIn(candidate, 'spec')[field];
-    return typeof value === 'string' || typeof value === 'number' ? value : null;
+function rootSchema(group: string, kind: string, { name, schema }: CustomVersion): StructSchema {
+  const model = [...group.split('.').reverse(), name, kind].join('.');
+  const { fields, ...root } = structSchema(schema.openAPIV3Schema, kind, model);
+  const { apiVersion, kind: ofKind, ...others } = fields;
+  // The API server knows of the first three what every object has.
+  return {
+    ...root,
+    fields: {
+      ...(apiVersion && { apiVersion: { ...apiVersion, zero: 'omit' } }),
+      ...(ofKind && { kind: { ...ofKind, zero: 'omit' } }),
+      metadata: metadataField,
+      ...others,
+    },
   };
-  return { name, type, description, priority: 0, cell };
+}
+
+function structSchema(property: Property, name: string, model: string): StructSchema {
+  const { description, properties = {}, required = [] } = property;
+  // Custom resources are written in alphabetical order.
+  const names = Object.keys(properties).sort();
+  const fields = names.flatMap((each) => {
+    const child = properties[each];
+    return child === undefined
+      ? []
+      : [[each, fieldSchema(child, each, model, required.includes(each))] as const];
+  });
+  return { kind: 'struct', name, model, description, isStructural: true, fields: Object.fromEntries(fields) };
+}
+
+function fieldSchema(property: Property, name: string, model: string, isRequired: boolean): FieldSchema {
+  const suffix = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+  const { type, description, default: fallback, maxLength } = property;
+  return {
+    type:
+      type === 'object'
+        ? structSchema(property, `${model.split('.').at(-1)}${suffix}`, `${model}${suffix}`)
+        : type === 'integer'
+          ? { kind: 'int32' }
+          : text,
+    description,
+    zero: 'keep',
+    ...(isRequired && { isRequired: true }),
+    ...(fallback !== undefined && { default: fallback }),
+    ...(maxLength !== undefined && { maxLength }),
+  };
 }

@@ -1,19 +1,28 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, invalid, required } from '../errors/field-error.ts';
-import type { ApiObject } from '../schema/api-object.ts';
-import { metadataField, text, typeFields, uid } from '../schema/object-meta.ts';
+import { type ApiObject, metadataField, text, typeFields } from '../schema/api-object.ts';
 import type { FieldSchema, StructSchema } from '../schema/schema.ts';
 import {
   type ColumnDefinition,
   column,
   field,
+  numberIn,
   type ResourceDefinition,
+  selectableMetadata,
+  settled,
   struct,
+  structIn,
+  textIn,
   timeSince,
 } from './definition.ts';
-import { dnsSubdomainName, labelKeyProblems, pathSegmentName, subdomainProblems } from './names.ts';
-import { numberIn, selectableMetadata, settled, structIn, textIn } from './object-fields.ts';
-import { immutable, validateStandardFinalizers } from './validation.ts';
+import {
+  dnsSubdomainName,
+  immutable,
+  labelKeyProblems,
+  pathSegmentName,
+  subdomainProblems,
+  validateStandardFinalizers,
+} from './validation.ts';
 
 const CORE = 'io.k8s.api.core.v1';
 const EVENTS = 'io.k8s.api.events.v1';
@@ -26,7 +35,7 @@ const objectReferenceSchema: StructSchema = struct(
     kind: field(text, 'omit', 'Its kind.'),
     namespace: field(text, 'omit', 'Its namespace.'),
     name: field(text, 'omit', 'Its name.'),
-    uid: field(uid, 'omit', 'Its UID.'),
+    uid: field(text, 'omit', 'Its UID.'),
     apiVersion: field(text, 'omit', 'The group and version of its API.'),
     resourceVersion: field(text, 'omit', 'The state of it that is meant, if one is.'),
     fieldPath: field(text, 'omit', 'The part of it that is meant, if one is.'),
@@ -284,7 +293,7 @@ function validateEither(event: ApiObject, controllerField: string): readonly Fie
     problems.push(invalid('involvedObject.namespace', involved, 'does not match event.namespace'));
   }
   if (isNew) problems.push(...validateWords(event, controllerField));
-  for (const problem of subdomainProblems(namespace, 'characters')) {
+  for (const problem of subdomainProblems(namespace)) {
     problems.push(invalid('namespace', namespace, problem));
   }
   return problems;

@@ -1,23 +1,102 @@
+import { parse, SemVer } from 'semver';
 import type { LeaseCandidateVersion } from '../../coordination/lease-candidate-version.ts';
-import type { ApiObject } from '../schema/api-object.ts';
-import type { StructSchema } from '../schema/schema.ts';
+import type { JsonObject } from '../../support/json.ts';
+import { type FieldError, invalid, required } from '../errors/field-error.ts';
+import { type ApiObject, metadataField, text, typeFields } from '../schema/api-object.ts';
+import type { FieldSchema, StructSchema } from '../schema/schema.ts';
 import {
   ageColumn,
+  asVersion,
   type ColumnDefinition,
   column,
+  field,
   type ResourceDefinition,
+  selectableMetadata,
+  settled,
+  struct,
+  structIn,
+  textIn,
+  textsIn,
   type VersionDefinition,
 } from './definition.ts';
-import { v1alpha1Schema, v1alpha2Schema, v1beta1Schema } from './lease-candidate-schemas.ts';
-import { validateCandidateSpec } from './lease-candidate-validation.ts';
-import { configMapKeyName } from './names.ts';
-import { asVersion, selectableMetadata, settled, structIn, textIn, textsIn } from './object-fields.ts';
+import { OLDEST_EMULATION_VERSION, validateStrategy } from './leases.ts';
+import { configMapKeyName, immutable } from './validation.ts';
+
+const NEEDED_BY_OLDEST = `must be specified when \`strategy\` is '${OLDEST_EMULATION_VERSION}'`;
+
+/** What a version that is missing or malformed counts as. */
+const NO_VERSION = new SemVer('0.0.0');
+
+const GROUP_MODEL = 'io.k8s.api.coordination';
+const isRequired = { isRequired: true } as const;
+
+const commonFields = {
+  leaseName: field(text, 'fill', 'The Lease of the candidate. It cannot be changed.', isRequired),
+  pingTime: field(
+    { kind: 'microTime' },
+    'keep',
+    'When the candidate was last asked whether it is alive. It answers with a later renewTime.',
+  ),
+  renewTime: field({ kind: 'microTime' }, 'keep', 'When the candidate last wrote that it is alive.'),
+};
+const binaryVersion = field(
+  text,
+  'omit',
+  'The version of the program: a semantic version without a leading v.',
+);
+const emulationVersion = field(
+  text,
+  'omit',
+  'The version that the program behaves like: a semantic version without a leading v, not above binaryVersion. Required for OldestEmulationVersion.',
+);
+const strategy = field(
+  text,
+  'omit',
+  'How the leader is elected. The strategy of the candidate with the highest binaryVersion counts.',
+  isRequired,
+);
+const preferredStrategies = field(
+  { kind: 'list', items: text, listType: 'atomic' },
+  'omit',
+  'How the leader is elected, the best way first. The lists of all candidates are merged into one order.',
+  isRequired,
+);
+
+/** Of v1beta1 and v1alpha2, which have the same fields. */
+const oneStrategy = {
+  ...commonFields,
+  binaryVersion: { ...binaryVersion, zero: 'fill', isRequired: true },
+  emulationVersion,
+  strategy,
+} as const;
+const v1beta1Schema = candidateSchema('v1beta1', oneStrategy);
+const v1alpha2Schema = candidateSchema('v1alpha2', oneStrategy);
+const v1alpha1Schema = candidateSchema('v1alpha1', {
+  ...commonFields,
+  binaryVersion,
+  emulationVersion,
+  preferredStrategies,
+});
+
+function candidateSchema(version: string, fields: Readonly<Record<string, FieldSchema>>): StructSchema {
+  const model = `${GROUP_MODEL}.${version}`;
+  const spec = struct(`${model}.LeaseCandidateSpec`, 'The Lease and the versions of a candidate.', fields);
+  return struct(`${model}.LeaseCandidate`, 'A LeaseCandidate may be elected to hold a Lease.', {
+    ...typeFields,
+    metadata: metadataField,
+    spec: field(
+      spec,
+      'fill',
+      'The Lease and the versions of the candidate.',
+      version === 'v1alpha1' ? {} : isRequired,
+    ),
+  });
+}
 
 const GROUP = 'coordination.k8s.io';
 const HUB = `${GROUP}/v1beta1`;
 
-/** What LeaseCandidates are called, in whatever group. */
-export const candidateNames = {
+const candidateNames = {
   resource: 'leasecandidates',
   singular: 'leasecandidate',
   kind: 'LeaseCandidate',
@@ -117,4 +196,71 @@ function toListed(hub: ApiObject): ApiObject {
 
 function specColumn(name: string, field: string, description: string): ColumnDefinition {
   return column(name, description, (candidate) => textIn(structIn(candidate, 'spec'), field));
+}
+
+/** What is wrong with the spec of a LeaseCandidate in hub form: by the rules of v1alpha1 if it was written as that. */
+function validateCandidateSpec(candidate: ApiObject, old?: ApiObject): readonly FieldError[] {
+  const spec = structIn(candidate, 'spec');
+  const leaseName = textIn(spec, 'leaseName');
+  return [
+    ...(leaseName === '' ? [required('spec.leaseName')] : []),
+    ...validateVersions(spec),
+    ...(spec['preferredStrategies'] === undefined ? validateOnlyStrategy(spec) : validateStrategies(spec)),
+    ...(old === undefined
+      ? []
+      : immutable('spec.leaseName', leaseName, textIn(structIn(old, 'spec'), 'leaseName'))),
+  ];
+}
+
+function validateVersions(spec: JsonObject): readonly FieldError[] {
+  const binary = textIn(spec, 'binaryVersion');
+  const emulation = textIn(spec, 'emulationVersion');
+  const isListed = spec['preferredStrategies'] !== undefined;
+  const problems: FieldError[] = [];
+  const malformed = 'must be a valid semantic version';
+  if (emulation !== '' && readVersion(emulation) === undefined) {
+    problems.push(invalid('spec.emulationVersion', emulation, malformed));
+  }
+  if (binary === '' && !isListed) problems.push(required('spec.binaryVersion'));
+  if (binary !== '' && readVersion(binary) === undefined) {
+    problems.push(invalid('spec.binaryVersion', binary, malformed));
+  }
+  if (binary !== '' && emulation !== '' && versionOf(binary).compare(versionOf(emulation)) < 0) {
+    const problem = 'must be greater than or equal to `emulationVersion`';
+    problems.push(invalid('spec.binaryVersion', binary, problem));
+  }
+  return problems;
+}
+
+function validateOnlyStrategy(spec: JsonObject): readonly FieldError[] {
+  const strategy = textIn(spec, 'strategy');
+  if (strategy === '') return [required('spec.strategy')];
+  const problems = validateStrategy(strategy, 'spec.strategy');
+  if (strategy !== OLDEST_EMULATION_VERSION) return problems;
+  return [...neededVersions(spec, ['emulationVersion']), ...problems];
+}
+
+function validateStrategies(spec: JsonObject): readonly FieldError[] {
+  return textsIn(spec, 'preferredStrategies').flatMap((strategy, index) => [
+    ...(strategy === OLDEST_EMULATION_VERSION
+      ? neededVersions(spec, ['binaryVersion', 'emulationVersion'])
+      : []),
+    ...validateStrategy(strategy, `spec.preferredStrategies[${index}]`),
+  ]);
+}
+
+/** OldestEmulationVersion compares versions, so that there must be some. */
+function neededVersions(spec: JsonObject, fields: readonly string[]): readonly FieldError[] {
+  return fields
+    .filter((field) => versionOf(textIn(spec, field)).compare(NO_VERSION) === 0)
+    .map((field) => required(`spec.${field}`, NEEDED_BY_OLDEST));
+}
+
+function versionOf(text: string): SemVer {
+  return readVersion(text) ?? NO_VERSION;
+}
+
+/** A strict semantic version; `v1.2.3`, which node-semver lets pass, is none. */
+function readVersion(text: string): SemVer | undefined {
+  return /^\d\S*$/.test(text) ? (parse(text) ?? undefined) : undefined;
 }

@@ -1,20 +1,26 @@
 import type { JsonObject } from '../../support/json.ts';
 import { type FieldError, forbidden, invalid, notSupported } from '../errors/field-error.ts';
-import type { ApiObject } from '../schema/api-object.ts';
-import { goJson } from '../schema/go-text.ts';
-import { metadataField, text, typeFields } from '../schema/object-meta.ts';
-import type { ScalarSchema, StructSchema } from '../schema/schema.ts';
-import { ageColumn, column, field, type ResourceDefinition, struct } from './definition.ts';
-import { dnsSubdomainName, labelKeyProblems } from './names.ts';
-import { numberIn, selectableMetadata, settled, structIn, textIn } from './object-fields.ts';
+import { type ApiObject, metadataField, text, typeFields } from '../schema/api-object.ts';
+import type { StructSchema } from '../schema/schema.ts';
+import {
+  ageColumn,
+  column,
+  field,
+  numberIn,
+  type ResourceDefinition,
+  selectableMetadata,
+  settled,
+  struct,
+  structIn,
+  textIn,
+} from './definition.ts';
+import { dnsSubdomainName, labelKeyProblems } from './validation.ts';
 
 const MODEL = 'io.k8s.api.coordination.v1';
 const HUB = 'coordination.k8s.io/v1';
 
 /** The only strategy that Kubernetes itself has. Those of others have a domain: `example.com/theirs`. */
 export const OLDEST_EMULATION_VERSION = 'OldestEmulationVersion';
-
-export const strategySchema: ScalarSchema = { kind: 'string', goType: 'v1.CoordinatedLeaseStrategy' };
 
 const leaseSpecSchema: StructSchema = struct(`${MODEL}.LeaseSpec`, 'Who holds the Lease, and for how long.', {
   holderIdentity: field(
@@ -30,7 +36,7 @@ const leaseSpecSchema: StructSchema = struct(`${MODEL}.LeaseSpec`, 'Who holds th
   acquireTime: field({ kind: 'microTime' }, 'keep', 'When its holder got it.'),
   renewTime: field({ kind: 'microTime' }, 'keep', 'When its holder last renewed it.'),
   leaseTransitions: field({ kind: 'int32' }, 'keep', 'How often it has passed from one holder to another.'),
-  strategy: field(strategySchema, 'keep', 'How its holder is elected. Nobody elects one where it is absent.'),
+  strategy: field(text, 'keep', 'How its holder is elected. Nobody elects one where it is absent.'),
   preferredHolder: field(
     text,
     'keep',
@@ -120,7 +126,7 @@ export function validateStrategy(strategy: string, parent: string): readonly Fie
   const field = `${parent}.strategy`;
   if (!strategy.includes('/')) {
     const supported = [OLDEST_EMULATION_VERSION];
-    return supported.includes(strategy) ? [] : [notSupported(field, strategy, supported, goJson)];
+    return supported.includes(strategy) ? [] : [notSupported(field, strategy, supported)];
   }
-  return labelKeyProblems(strategy).map((problem) => invalid(field, strategy, problem, goJson));
+  return labelKeyProblems(strategy).map((problem) => invalid(field, strategy, problem));
 }

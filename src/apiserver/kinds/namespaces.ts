@@ -1,11 +1,23 @@
 import { type FieldError, invalid } from '../errors/field-error.ts';
-import type { ApiObject } from '../schema/api-object.ts';
-import { metadataField, text, typeFields } from '../schema/object-meta.ts';
-import type { ScalarSchema, StructSchema } from '../schema/schema.ts';
-import { ageColumn, column, field, type ResourceDefinition, struct } from './definition.ts';
-import { dnsLabelName, labelKeyProblems } from './names.ts';
-import { settled, structIn, textIn, textsIn } from './object-fields.ts';
-import { standardFinalizerProblems, validateStandardFinalizers } from './validation.ts';
+import { type ApiObject, metadataField, text, typeFields } from '../schema/api-object.ts';
+import type { StructSchema } from '../schema/schema.ts';
+import {
+  ageColumn,
+  column,
+  field,
+  type ResourceDefinition,
+  settled,
+  struct,
+  structIn,
+  textIn,
+  textsIn,
+} from './definition.ts';
+import {
+  dnsLabelName,
+  labelKeyProblems,
+  standardFinalizerProblems,
+  validateStandardFinalizers,
+} from './validation.ts';
 
 const MODEL = 'io.k8s.api.core.v1';
 
@@ -19,8 +31,8 @@ const conditionSchema: StructSchema = struct(
   `${MODEL}.NamespaceCondition`,
   'One thing that is known of the deletion of a namespace.',
   {
-    type: field(textAs('v1.NamespaceConditionType'), 'fill', 'What is told.', { isRequired: true }),
-    status: field(textAs('v1.ConditionStatus'), 'fill', 'Whether it is so: True, False or Unknown.', {
+    type: field(text, 'fill', 'What is told.', { isRequired: true }),
+    status: field(text, 'fill', 'Whether it is so: True, False or Unknown.', {
       isRequired: true,
     }),
     lastTransitionTime: field({ kind: 'time' }, 'fill', 'When that last changed.'),
@@ -34,7 +46,7 @@ const specSchema: StructSchema = struct(
   'What has yet to be done before a namespace goes.',
   {
     finalizers: field(
-      { kind: 'list', items: textAs('v1.FinalizerName'), listType: 'atomic' },
+      { kind: 'list', items: text, listType: 'atomic' },
       'omit',
       'Who has yet to remove things from the namespace when it is deleted.',
     ),
@@ -45,7 +57,7 @@ const statusSchema: StructSchema = struct(
   `${MODEL}.NamespaceStatus`,
   'How far the life of a namespace has got.',
   {
-    phase: field(textAs('v1.NamespacePhase'), 'omit', 'Active, or Terminating while it is being deleted.'),
+    phase: field(text, 'omit', 'Active, or Terminating while it is being deleted.'),
     conditions: field(
       {
         kind: 'list',
@@ -156,9 +168,4 @@ function validateFinalizers(
       invalid(fieldAt(index), finalizer, problem),
     ),
   );
-}
-
-/** A text of which messages name the type. */
-function textAs(goType: string): ScalarSchema {
-  return { kind: 'string', goType };
 }

@@ -23,6 +23,6 @@ export function createResources(options: {
     events,
     leases({ coordinated }),
     ...(coordinated ? [leaseCandidates(nativeVersions)] : []),
-    ...(leaseCandidateVersions.includes(CUSTOM_API_VERSION) ? [customCandidates] : []),
+    ...(leaseCandidateVersions.includes(CUSTOM_API_VERSION) ? [customCandidates()] : []),
   ];
 }

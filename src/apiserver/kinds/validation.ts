@@ -2,21 +2,45 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../support/json.ts';
 import { type FieldError, forbidden, invalid, required, tooLong } from '../errors/field-error.ts';
 import type { ApiObject, ManagedFieldsEntry, ObjectMeta } from '../schema/api-object.ts';
-import { goJson, goQuote, isPrintable } from '../schema/go-text.ts';
-import type { ResourceDefinition } from './definition.ts';
-import {
-  dnsLabelName,
-  labelKeyProblems,
-  labelValueProblems,
-  type NameRule,
-  pathSegmentName,
-} from './names.ts';
+import type { NameRule, ResourceDefinition } from './definition.ts';
 
 const MOST_ANNOTATION_BYTES = 256 * 1024;
 const LONGEST_MANAGER = 128;
 const LONGEST_SUBRESOURCE = 256;
+const LONGEST_LABEL = 63;
+const LONGEST_SUBDOMAIN = 253;
+const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u;
 const ORPHAN = 'orphan';
 const FOREGROUND = 'foregroundDeletion';
+
+/** The form of a text, and the problem of a text in another form. */
+interface Pattern {
+  readonly expression: RegExp;
+  readonly problem: string;
+}
+
+const label: Pattern = {
+  expression: /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
+  problem: "must consist of lower case letters, digits and '-', and start and end with a letter or digit",
+};
+const subdomain: Pattern = {
+  expression: /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
+  problem:
+    "must consist of lower case letters, digits, '-' and '.', each part starting and ending with a letter or digit",
+};
+const labelKey: Pattern = {
+  expression: /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/,
+  problem: "must consist of letters, digits, '-', '_' and '.', and start and end with a letter or digit",
+};
+const labelValue: Pattern = {
+  expression: /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/,
+  problem:
+    "must be empty, or consist of letters, digits, '-', '_' and '.', starting and ending with a letter or digit",
+};
+const configMapKey: Pattern = {
+  expression: /^[-._a-zA-Z0-9]+$/,
+  problem: "must consist of letters, digits, '-', '_' and '.'",
+};
 
 /** What differs from resource to resource in metadata. */
 export type MetadataRules = Pick<ResourceDefinition, 'isNamespaced' | 'nameProblems'>;
@@ -59,7 +83,7 @@ function validateChange(metadata: ObjectMeta, old: ObjectMeta): readonly FieldEr
     ...validateVersions(metadata, old),
     ...immutable('metadata.name', metadata.name, old.name),
     ...immutable('metadata.namespace', metadata.namespace ?? '', old.namespace ?? ''),
-    ...immutable('metadata.uid', metadata.uid ?? '', old.uid ?? '', goJson),
+    ...immutable('metadata.uid', metadata.uid ?? '', old.uid ?? ''),
     ...(['creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const).flatMap((field) =>
       immutable(`metadata.${field}`, metadata[field], old[field]),
     ),
@@ -75,14 +99,9 @@ export function validateStandardFinalizers({ finalizers = [] }: ObjectMeta): rea
   );
 }
 
-/** A field that keeps its value. `show` says how the new one is written. */
-export function immutable(
-  field: string,
-  value: unknown,
-  old: unknown,
-  show?: (value: unknown) => string,
-): readonly FieldError[] {
-  return isDeepStrictEqual(value, old) ? [] : [invalid(field, value, 'field is immutable', show)];
+/** A field that keeps its value. */
+export function immutable(field: string, value: unknown, old: unknown): readonly FieldError[] {
+  return isDeepStrictEqual(value, old) ? [] : [invalid(field, value, 'field is immutable')];
 }
 
 /** What is wrong with names of finalizers where those without a domain have to be ones that the server knows. */
@@ -137,20 +156,10 @@ function validateAnnotations({ annotations = {} }: ObjectMeta): FieldError[] {
 
 function validateOwnerReferences({ ownerReferences = [] }: ObjectMeta): FieldError[] {
   const field = 'metadata.ownerReferences';
-  const problems: FieldError[] = [];
-  let firstController: string | undefined;
-  for (const reference of ownerReferences) {
-    problems.push(...validateOwnerReference(field, reference));
-    if (reference['controller'] !== true) continue;
-    const controller = `${reference['kind']}/${reference['name']}`;
-    if (firstController === undefined) {
-      firstController = controller;
-      continue;
-    }
-    const problem = `Only one reference can have Controller set to true. Found "true" in references for ${firstController} and ${controller}`;
-    problems.push(invalid(field, ownerReferences, problem));
-  }
-  return problems;
+  const problems = ownerReferences.flatMap((reference) => validateOwnerReference(field, reference));
+  const controllers = ownerReferences.filter(({ controller }) => controller === true);
+  if (controllers.length < 2) return problems;
+  return [...problems, invalid(field, ownerReferences, 'only one owner can be the controller')];
 }
 
 function validateOwnerReference(field: string, reference: JsonObject): FieldError[] {
@@ -162,7 +171,7 @@ function validateOwnerReference(field: string, reference: JsonObject): FieldErro
     if (value === '') problems.push(invalid(`${field}.${key}`, value, 'must not be empty'));
   }
   if (apiVersion === 'v1' && kind === 'Event') {
-    problems.push(invalid(field, reference, '/v1, Kind=Event is disallowed from being an owner'));
+    problems.push(invalid(field, reference, 'an Event cannot be an owner'));
   }
   return problems;
 }
@@ -186,11 +195,14 @@ function validateFinalizers({ finalizers = [] }: ObjectMeta): FieldError[] {
 function validateNoNewFinalizers({ finalizers = [] }: ObjectMeta, old: ObjectMeta): FieldError[] {
   if (old.deletionTimestamp === undefined) return [];
   const before = new Set(old.finalizers);
-  const added = [...new Set(finalizers)].filter((each) => !before.has(each)).sort();
+  const added = finalizers.filter((each) => !before.has(each));
   if (added.length === 0) return [];
-  const list = added.map(goQuote).join(', ');
-  const problem = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`;
-  return [forbidden('metadata.finalizers', problem)];
+  return [
+    forbidden(
+      'metadata.finalizers',
+      `cannot be added to an object that is being deleted: ${added.join(', ')}`,
+    ),
+  ];
 }
 
 function validateVersions(metadata: ObjectMeta, old: ObjectMeta): FieldError[] {
@@ -213,7 +225,7 @@ function validateManager(entry: ManagedFieldsEntry, field: string): FieldError[]
   const { operation = '', fieldsType = '', manager = '', subresource = '' } = entry;
   const problems: FieldError[] = [];
   if (operation !== 'Apply' && operation !== 'Update') {
-    problems.push(invalid(`${field}.operation`, operation, 'must be `Apply` or `Update`', goJson));
+    problems.push(invalid(`${field}.operation`, operation, 'must be `Apply` or `Update`'));
   }
   if (fieldsType !== '' && fieldsType !== 'FieldsV1') {
     problems.push(invalid(`${field}.fieldsType`, fieldsType, 'must be `FieldsV1`'));
@@ -227,15 +239,72 @@ function validateManager(entry: ManagedFieldsEntry, field: string): FieldError[]
 
 /** What is wrong with the name of a field manager. */
 export function managerProblems(manager: string, field: string): readonly FieldError[] {
-  const problems: FieldError[] = [];
-  if (Buffer.byteLength(manager) > LONGEST_MANAGER) problems.push(tooLong(field, LONGEST_MANAGER));
-  let position = 0;
-  for (const character of manager) {
-    if (!isPrintable(character)) {
-      const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
-      problems.push(invalid(field, manager, `invalid character U+${code} (at position ${position})`));
-    }
-    position += Buffer.byteLength(character);
-  }
-  return problems;
+  return [
+    ...(Buffer.byteLength(manager) > LONGEST_MANAGER ? [tooLong(field, LONGEST_MANAGER)] : []),
+    ...(isPrintable(manager) ? [] : [invalid(field, manager, 'must have printable characters only')]),
+  ];
+}
+
+/** Whether a text has nothing but printable characters; of all kinds of space, only the plain one is. */
+export function isPrintable(text: string): boolean {
+  return PRINTABLE.test(text);
+}
+
+/** Namespaces. */
+export const dnsLabelName: NameRule = (name, isPrefix) => {
+  const given = isPrefix ? withoutTrailingDash(name) : name;
+  return [...lengthProblems(given, LONGEST_LABEL), ...patternProblems(given, label)];
+};
+
+/** Leases, and Events of events.k8s.io. */
+export const dnsSubdomainName: NameRule = (name, isPrefix) =>
+  subdomainProblems(isPrefix ? withoutTrailingDash(name) : name);
+
+/** LeaseCandidates. */
+export const configMapKeyName: NameRule = (name) => [
+  ...lengthProblems(name, LONGEST_SUBDOMAIN),
+  ...patternProblems(name, configMapKey),
+  ...(name === '.' || name.startsWith('..') ? ["must not be '.' or start with '..'"] : []),
+];
+
+/** What every name has to obey, and nothing more: Events of the core group. */
+export const pathSegmentName: NameRule = (name, isPrefix) => {
+  if (!isPrefix && (name === '.' || name === '..')) return [`may not be '${name}'`];
+  return ['/', '%'].filter((each) => name.includes(each)).map((each) => `may not contain '${each}'`);
+};
+
+/** What is wrong with the key of a label, which is also a qualified name: `app`, `example.com/app`. */
+export function labelKeyProblems(key: string): readonly string[] {
+  const [prefix, name, ...more] = key.includes('/') ? key.split('/') : [undefined, key];
+  if (more.length > 0) return ['may have one slash, after a DNS subdomain'];
+  return [
+    ...(prefix === undefined ? [] : subdomainProblems(prefix)).map(
+      (problem) => `before the slash: ${problem}`,
+    ),
+    ...lengthProblems(name ?? '', LONGEST_LABEL),
+    ...patternProblems(name ?? '', labelKey),
+  ];
+}
+
+/** What is wrong with the value of a label. */
+export function labelValueProblems(value: string): readonly string[] {
+  return [...lengthProblems(value, LONGEST_LABEL), ...patternProblems(value, labelValue)];
+}
+
+/** What is wrong with a DNS-1123 subdomain. */
+export function subdomainProblems(text: string): readonly string[] {
+  return [...lengthProblems(text, LONGEST_SUBDOMAIN), ...patternProblems(text, subdomain)];
+}
+
+/** A prefix may end in a dash: a real server replaces its last two characters by an `a` before it checks the prefix. */
+function withoutTrailingDash(prefix: string): string {
+  return prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -2)}a` : prefix;
+}
+
+function lengthProblems(text: string, most: number): readonly string[] {
+  return Buffer.byteLength(text) > most ? [`must be no more than ${most} bytes`] : [];
+}
+
+function patternProblems(text: string, { expression, problem }: Pattern): readonly string[] {
+  return expression.test(text) ? [] : [problem];
 }

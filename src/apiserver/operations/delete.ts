@@ -1,21 +1,33 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../support/json.ts';
-import { ApiError, conflict, notFound } from '../errors/api-error.ts';
+import type { Steps } from '../../support/slices.ts';
+import { badRequest, conflict, forbiddenRequest, notFound, timedOut } from '../errors/api-error.ts';
+import { type FieldError, invalid, notSupported } from '../errors/field-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';
+import type { FieldSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
 import type { StoredObject } from '../storage/stored-objects.ts';
+import { decodedAs, parseBody } from './body.ts';
 import {
+  booleanParameter,
+  dryRunProblems,
+  integerParameter,
+  invalidOptions,
+  listOptions,
+} from './parameters.ts';
+import { listReply, readPage, selectionOf } from './read.ts';
+import {
+  type ListReply,
   liveObject,
+  type ObjectReply,
   type OperationsContext,
+  type ResourceRequest,
   resourceOf,
   storedKindOf,
   timestamp,
   withMetadata,
-} from './context.ts';
-import { deleteNamespace } from './delete-namespace.ts';
-import { type DeleteOptions, deleteOptions, finalizersFor } from './delete-options.ts';
-import type { ObjectReply, ResourceRequest } from './resource-request.ts';
+} from './request.ts';
 
-/** Deletes the object that the request names, or marks it as being deleted where it has finalizers. @throws {ApiError} */
+/** Deletes an object, or marks it as being deleted if it has finalizers. @throws {ApiError} */
 export function remove(context: OperationsContext, request: ResourceRequest): ObjectReply {
   const { definition, version, name = '', representation } = request;
   const options = deleteOptions(request);
@@ -28,11 +40,11 @@ export function remove(context: OperationsContext, request: ResourceRequest): Ob
   }
   const marked = removeStored(context, definition.storage, live, options);
   if (marked === undefined) return { kind: 'object', code: 200, body: deleted(request, live.object) };
-  // Asked in the outdated way, the server tells that the deletion is not complete.
+  // As kube-apiserver answers the deprecated option.
   return { kind: 'object', code: options.orphanDependents === false ? 202 : 200, body: show(marked) };
 }
 
-/** Deletes an object for good, or returns it as it is now that it waits for its finalizers. */
+/** Deletes an object, or returns it marked as being deleted if it has finalizers. */
 export function removeStored(
   context: Pick<OperationsContext, 'store' | 'clock'>,
   storage: string,
@@ -56,23 +68,17 @@ export function removeStored(
   return isDryRun ? marked : context.store.put(storage, marked).object;
 }
 
-/** @throws {ApiError} 409 where the object is not the one, or not in the state, that the client means. */
-export function checkPreconditions(object: ApiObject, { preconditions }: DeleteOptions): void {
+/** @throws {ApiError} 409 for another uid or resourceVersion. */
+function checkPreconditions(object: ApiObject, { preconditions }: DeleteOptions): void {
   const { metadata } = object;
   const { uid, resourceVersion } = preconditions;
   if (uid !== undefined && uid !== metadata.uid) {
-    throw conflict(
-      storedKindOf(object),
-      metadata.name,
-      `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`,
-    );
+    const problem = `the uid is ${metadata.uid}, and the precondition is ${uid}`;
+    throw conflict(storedKindOf(object), metadata.name, problem);
   }
   if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
-    throw conflict(
-      storedKindOf(object),
-      metadata.name,
-      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`,
-    );
+    const problem = `the resourceVersion is ${metadata.resourceVersion}, and the precondition is ${resourceVersion}`;
+    throw conflict(storedKindOf(object), metadata.name, problem);
   }
 }
 
@@ -91,11 +97,160 @@ function deleted({ definition }: ResourceRequest, { metadata }: ApiObject): Json
   };
 }
 
-/** A request that a resource has no such operation for. */
-export function methodNotAllowed(): ApiError {
-  return new ApiError(
-    405,
-    'MethodNotAllowed',
-    'the server does not allow this method on the requested resource',
-  );
+/** How many objects are deleted before a pause, so that watchers keep up. */
+const MOST_IN_A_ROW = 50;
+/** As in kube-apiserver. Deleted objects remain deleted. */
+const MOST_MS = 34_000;
+
+/** Deletes the selected objects, and answers with them. @throws {ApiError} */
+export function* removeCollection(context: OperationsContext, request: ResourceRequest): Steps<ListReply> {
+  const { store, clock } = context;
+  const { definition, query } = request;
+  const until = clock.now() + MOST_MS;
+  const lists = listOptions(query);
+  const selection = selectionOf(request, lists);
+  const options = deleteOptions(request);
+  const page = yield* readPage(store, definition, lists, selection);
+  for (const [index, { key }] of page.items.entries()) {
+    yield index % MOST_IN_A_ROW === MOST_IN_A_ROW - 1 ? 'rest' : undefined;
+    if (clock.now() > until) throw timedOut();
+    const live = store.get(definition.storage, key);
+    if (live === undefined) continue;
+    checkPreconditions(live.object, options);
+    removeStored(context, definition.storage, live, options);
+  }
+  return listReply(request, page);
+}
+
+/** Namespaces that cannot be deleted. */
+const IMMORTAL: readonly string[] = ['default', 'kube-system', 'kube-public'];
+
+/** Marks a namespace as being deleted. It is removed when it is empty. @throws {ApiError} 403 */
+function deleteNamespace(
+  context: OperationsContext,
+  request: ResourceRequest,
+  live: StoredObject,
+  { isDryRun, propagation }: DeleteOptions,
+): ApiObject {
+  const { name, deletionTimestamp, generation } = live.object.metadata;
+  if (IMMORTAL.includes(name)) {
+    throw forbiddenRequest(resourceOf(request), name, 'this namespace may not be deleted');
+  }
+  if (deletionTimestamp !== undefined) return live.object;
+  const finalizers = finalizersFor(live.object, propagation);
+  const status = live.object['status'] as object | undefined;
+  const marked: ApiObject = {
+    ...withMetadata(live.object, {
+      deletionTimestamp: timestamp(context.clock),
+      ...(propagation !== undefined && { finalizers: finalizers.length > 0 ? finalizers : undefined }),
+      ...(generation !== undefined && { generation: generation + 1 }),
+    }),
+    status: { ...status, phase: 'Terminating' },
+  };
+  return isDryRun ? marked : context.store.put('namespaces', marked).object;
+}
+
+/** The validated options of a deletion. */
+interface DeleteOptions {
+  readonly isDryRun: boolean;
+  /** Undefined: the default of the resource. */
+  readonly propagation: 'Background' | 'Foreground' | 'Orphan' | undefined;
+  /** The deprecated option. */
+  readonly orphanDependents: boolean | undefined;
+  readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string };
+}
+
+/** The finalizers for the garbage collector. */
+export const ORPHAN = 'orphan';
+export const FOREGROUND = 'foregroundDeletion';
+
+const POLICIES = ['Foreground', 'Background', 'Orphan'] as const;
+
+const optional = (type: TypeSchema): FieldSchema => ({ type, description: '', zero: 'keep' });
+const preconditions: StructSchema = {
+  kind: 'struct',
+  name: 'Preconditions',
+  model: 'io.k8s.apimachinery.pkg.apis.meta.v1.Preconditions',
+  description: 'What must hold for the object that is to be deleted.',
+  fields: { uid: optional({ kind: 'string' }), resourceVersion: optional({ kind: 'string' }) },
+};
+
+export const deleteOptionsSchema: StructSchema = {
+  kind: 'struct',
+  name: 'DeleteOptions',
+  model: 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions',
+  description: 'How an object is to be deleted.',
+  fields: {
+    apiVersion: optional({ kind: 'string' }),
+    kind: optional({ kind: 'string' }),
+    gracePeriodSeconds: optional({ kind: 'int64' }),
+    preconditions: optional(preconditions),
+    orphanDependents: optional({ kind: 'boolean' }),
+    propagationPolicy: optional({ kind: 'string' }),
+    dryRun: optional({ kind: 'list', items: { kind: 'string' }, listType: 'atomic' }),
+    ignoreStoreReadErrorWithClusterBreakingPotential: optional({ kind: 'boolean' }),
+  },
+};
+
+/** Reads the options from the body, or else from the query. @throws {ApiError} 400 or 422. */
+function deleteOptions({ query, body, contentType }: ResourceRequest): DeleteOptions {
+  const given = body.length > 0 ? fromBody(body, contentType) : fromQuery(query);
+  const problems: FieldError[] = [];
+  const { orphanDependents, propagationPolicy: policy, dryRun } = given;
+  if (orphanDependents !== undefined && policy !== undefined) {
+    problems.push(
+      invalid('propagationPolicy', policy, 'orphanDependents and deletionPropagation cannot be both set'),
+    );
+  }
+  const propagation = POLICIES.find((each) => each === policy);
+  if (policy !== undefined && propagation === undefined) {
+    problems.push(notSupported('propagationPolicy', policy, POLICIES));
+  }
+  problems.push(...dryRunProblems(dryRun));
+  if (problems.length > 0) throw invalidOptions('DeleteOptions', problems);
+  return {
+    isDryRun: dryRun.length > 0,
+    propagation: orphanDependents === undefined ? propagation : orphanDependents ? 'Orphan' : 'Background',
+    orphanDependents,
+    preconditions: given.preconditions,
+  };
+}
+
+/** The finalizers of an object that is deleted with this propagation. */
+function finalizersFor({ metadata }: ApiObject, propagation: DeleteOptions['propagation']): string[] {
+  const given = metadata.finalizers ?? [];
+  if (propagation === undefined) return [...given];
+  const others = given.filter((each) => each !== ORPHAN && each !== FOREGROUND);
+  if (propagation === 'Orphan') return [...others, ORPHAN];
+  return propagation === 'Foreground' ? [...others, FOREGROUND] : others;
+}
+
+interface Given {
+  readonly orphanDependents: boolean | undefined;
+  readonly propagationPolicy: string | undefined;
+  readonly dryRun: readonly string[];
+  readonly preconditions: DeleteOptions['preconditions'];
+}
+
+function fromQuery(query: URLSearchParams): Given {
+  integerParameter(query, 'gracePeriodSeconds');
+  return {
+    orphanDependents: booleanParameter(query, 'orphanDependents'),
+    propagationPolicy: query.get('propagationPolicy') ?? undefined,
+    dryRun: query.getAll('dryRun'),
+    preconditions: {},
+  };
+}
+
+function fromBody(body: Buffer, contentType: string): Given {
+  const { object } = parseBody(body, contentType);
+  const kind = object['kind'] ?? 'DeleteOptions';
+  if (kind !== 'DeleteOptions') throw badRequest(`expected DeleteOptions, found ${String(kind)}`);
+  const { value } = decodedAs(deleteOptionsSchema, object, badRequest);
+  return {
+    orphanDependents: value['orphanDependents'] as boolean | undefined,
+    propagationPolicy: value['propagationPolicy'] as string | undefined,
+    dryRun: (value['dryRun'] ?? []) as readonly string[],
+    preconditions: (value['preconditions'] ?? {}) as DeleteOptions['preconditions'],
+  };
 }

@@ -1,15 +1,10 @@
 import type { Steps } from '../../support/slices.ts';
 import { finalizedNamespaces } from '../kinds/namespaces.ts';
-import type { OperationsContext } from './context.ts';
-import { create } from './create.ts';
-import { remove } from './delete.ts';
-import { removeCollection } from './delete-collection.ts';
-import { get } from './get.ts';
-import { list } from './list.ts';
+import { remove, removeCollection } from './delete.ts';
 import { patch } from './patch.ts';
-import type { Reply, ResourceRequest, Verb } from './resource-request.ts';
-import { update } from './update.ts';
-import { watch } from './watch.ts';
+import { get, list, watch } from './read.ts';
+import type { OperationsContext, Reply, ResourceRequest, Verb } from './request.ts';
+import { create, update } from './write.ts';
 
 type Operation = (context: OperationsContext, request: ResourceRequest) => Reply | Steps<Reply>;
 

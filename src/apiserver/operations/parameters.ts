@@ -1,33 +1,28 @@
-import type { Steps } from '../../support/slices.ts';
-import { ApiError, badRequest, invalidObject } from '../errors/api-error.ts';
+import { type ApiError, badRequest, invalidObject } from '../errors/api-error.ts';
 import { type FieldError, forbidden, notSupported, required } from '../errors/field-error.ts';
 import { managerProblems } from '../kinds/validation.ts';
-import { goQuote } from '../schema/go-text.ts';
 import { type FieldRequirement, parseFieldRequirements } from '../selectors/field-selector.ts';
-import { parseLabelSelector } from '../selectors/label-selector.ts';
+import { type LabelMatcher, parseLabelSelector } from '../selectors/label-selector.ts';
 
-/** What every write can be told, validated. */
+/** The validated parameters of a write. */
 export interface WriteOptions {
   readonly isDryRun: boolean;
-  /** '' where the client gave none. */
+  /** '' if absent. */
   readonly fieldManager: string;
   readonly fieldValidation: FieldValidation;
 }
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
-/** Whether an object has the labels that are asked for. */
-export type LabelMatcher = (labels: Readonly<Record<string, string>>) => boolean;
-
-/** What a list or a watch can be told, validated. */
+/** The validated parameters of a list or a watch. */
 export interface ListOptions {
-  /** Undefined: all of them. */
+  /** Undefined: all objects. */
   readonly matchesLabels: LabelMatcher | undefined;
-  /** Perhaps of fields that the resource does not have. */
+  /** May have fields that the resource does not have. */
   readonly fieldRequirements: readonly FieldRequirement[];
   readonly isWatch: boolean;
   readonly allowsBookmarks: boolean;
-  /** As given; '' where it was not. */
+  /** '' if absent. */
   readonly resourceVersion: string;
   readonly resourceVersionMatch: '' | 'Exact' | 'NotOlderThan';
   readonly sendInitialEvents: boolean | undefined;
@@ -68,15 +63,14 @@ export function patchOptions(
 }
 
 /** @throws {ApiError} 400 or 422 that names the parameter. */
-export function* listOptions(query: URLSearchParams, isWatchPath = false): Steps<ListOptions> {
-  // Numbers are read first of all.
+export function listOptions(query: URLSearchParams): ListOptions {
   const timeoutSeconds = integerParameter(query, 'timeoutSeconds');
   const limit = integerParameter(query, 'limit') ?? 0;
   const labelSelector = text(query, 'labelSelector');
-  const matchesLabels = labelSelector === '' ? undefined : yield* parseLabelSelector(labelSelector);
+  const matchesLabels = labelSelector === '' ? undefined : parseLabelSelector(labelSelector);
   const given = {
     matchesLabels,
-    fieldRequirements: yield* parseFieldRequirements(text(query, 'fieldSelector')),
+    fieldRequirements: parseFieldRequirements(text(query, 'fieldSelector')),
     isWatch: booleanParameter(query, 'watch') ?? false,
     allowsBookmarks: booleanParameter(query, 'allowWatchBookmarks') ?? false,
     resourceVersion: text(query, 'resourceVersion'),
@@ -91,7 +85,6 @@ export function* listOptions(query: URLSearchParams, isWatchPath = false): Steps
   if (problems.length > 0) throw invalidOptions('ListOptions', problems);
   return {
     ...given,
-    isWatch: given.isWatch || isWatchPath,
     sendInitialEvents: withDefaults.sendInitialEvents,
     resourceVersionMatch: MATCHES.find((each) => each === withDefaults.match) ?? '',
   };
@@ -105,7 +98,7 @@ interface Versioning {
   readonly continueToken: string;
 }
 
-/** A watch from no version in particular begins with the present state. */
+/** A watch without a version begins with the present state. */
 function defaultsOfWatch<T extends Versioning>(options: T): T {
   const { isWatch, sendInitialEvents, match, resourceVersion } = options;
   const isFromAnywhere = resourceVersion === '' || resourceVersion === '0';
@@ -184,33 +177,16 @@ function text(query: URLSearchParams, name: string): string {
   return query.get(name) ?? '';
 }
 
-/** Anything but absence, `0` and `false` is true, the empty text too. */
+/** Any value but `0` and `false` is true, the empty one too. */
 export function booleanParameter(query: URLSearchParams, name: string): boolean | undefined {
   const value = query.get(name);
   return value === null ? undefined : value !== '0' && value.toLowerCase() !== 'false';
 }
 
-/** @throws {ApiError} 400 where it is no integer of 64 bits. */
+/** @throws {ApiError} 400 */
 export function integerParameter(query: URLSearchParams, name: string): number | undefined {
   const value = query.get(name);
-  return value === null ? undefined : Number(parseInteger(value));
-}
-
-const INT64 = 2n ** 63n;
-
-/** @throws {ApiError} 400 where `value` is no integer of 64 bits, in the words of the API server. */
-function parseInteger(value: string): bigint {
-  if (!/^[+-]?\d+$/.test(value)) {
-    throw badRequest(`strconv.ParseInt: parsing ${goQuote(value)}: invalid syntax`);
-  }
-  const number = BigInt(value.replace('+', ''));
-  if (number >= INT64 || number < -INT64) {
-    throw badRequest(`strconv.ParseInt: parsing ${goQuote(value)}: value out of range`);
-  }
-  return number;
-}
-
-/** An error that the real server has no Status of its own for. */
-export function plainError(message: string): ApiError {
-  return new ApiError(500, '', message);
+  if (value === null) return undefined;
+  if (/^[+-]?\d{1,18}$/.test(value)) return Number(value);
+  throw badRequest(`${name} must be an integer, not ${JSON.stringify(value)}`);
 }

@@ -1,64 +1,58 @@
+import { messageOf } from '../../support/error-message.ts';
 import type { JsonObject } from '../../support/json.ts';
-import { ApiError, badRequest, invalidObject, notFound } from '../errors/api-error.ts';
+import { ApiError, badRequest, conflict, invalidObject, notFound } from '../errors/api-error.ts';
 import { invalid } from '../errors/field-error.ts';
 import { apiVersionOf } from '../kinds/definition.ts';
-import { recordUpdate } from '../ownership/record-update.ts';
-import { goText } from '../patch/go-notation.ts';
+import { applyConfiguration } from '../ownership/apply-configuration.ts';
+import { recordUpdate } from '../ownership/ownership.ts';
 import { applyJsonPatch, unknownOperationFields } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
-import { decodeObject } from '../schema/decode.ts';
-import { duplicateFields } from '../schema/duplicate-fields.ts';
-import { goQuote } from '../schema/go-text.ts';
-import { apply } from './apply.ts';
-import { changeBy, liveObject, type OperationsContext, resourceOf, settled, versionsOf } from './context.ts';
-import { patchedKind } from './custom-type.ts';
-import { jsonProblem } from './json-problem.ts';
-import { asObject, attempt, isRegistered, notRegistered } from './object-body.ts';
-import { warnOfDuplicateOwners, withoutDuplicateOwners } from './owner-references.ts';
-import { patchOptions } from './parameters.ts';
-import type { ObjectReply, ResourceRequest } from './resource-request.ts';
-import { inNamespaceOf } from './store-new.ts';
-import { storeObject } from './store-object.ts';
-import { checkName } from './update.ts';
+import type { ApiObject } from '../schema/api-object.ts';
+import { duplicateFields } from '../schema/read-json.ts';
+import { asObject, decodedAs, isText, parseBody } from './body.ts';
+import { patchOptions, type WriteOptions } from './parameters.ts';
+import {
+  asStored,
+  changeBy,
+  liveObject,
+  type ObjectReply,
+  type OperationsContext,
+  type ResourceRequest,
+  resourceOf,
+  versionsOf,
+} from './request.ts';
+import { inNamespaceOf, storeObject } from './store.ts';
+import { checkName, withoutDuplicateOwners } from './write.ts';
 
-/** One kind of patch: how it changes an object, and what it is called where it cannot be read. */
+/** One type of patch. */
 interface PatchKind {
   readonly apply: (document: JsonObject, patch: unknown, request: ResourceRequest) => JsonObject;
-  readonly unreadable: (problem: string) => string;
-  /** What the value of a result that cannot be read is shown as. */
-  readonly shown: (patched: JsonObject, patch: unknown) => string;
-  /** Whether the result is read anew, so that it has to be of a kind that can be. */
+  /** Whether the patch must not change the type of the object. */
   readonly isTyped: boolean;
-  /** What strict reading complains of in the patch itself, in which `duplicates` are given twice. */
+  /** The problems of strict validation in the patch itself. */
   readonly strictProblems: (patch: unknown, duplicates: readonly string[]) => readonly string[];
 }
 
 const duplicateProblems = (_: unknown, duplicates: readonly string[]) =>
-  duplicates.map((path) => `duplicate field ${goQuote(path)}`);
+  duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`);
 
 const kinds: Readonly<Record<string, PatchKind>> = {
   'application/json-patch+json': {
     apply: applyJsonPatch,
-    unreadable: (problem) => `error decoding patch: ${problem}`,
-    shown: (patched) => JSON.stringify(patched),
     isTyped: true,
     strictProblems: (patch, duplicates) => [
       ...duplicateProblems(patch, duplicates).map((problem) => `json patch ${problem}`),
-      ...unknownOperationFields(patch).map((path) => `json patch unknown field ${goQuote(path)}`),
+      ...unknownOperationFields(patch).map((path) => `json patch unknown field ${JSON.stringify(path)}`),
     ],
   },
   'application/merge-patch+json': {
     apply: applyMergePatch,
-    unreadable: (problem) => `error decoding patch: ${problem}`,
-    shown: (patched) => JSON.stringify(patched),
     isTyped: true,
     strictProblems: duplicateProblems,
   },
   'application/strategic-merge-patch+json': {
     apply: (document, patch, { version }) => applyStrategicMergePatch(version.schema, document, patch),
-    unreadable: (problem) => problem,
-    shown: (_, patch) => goText(patch),
     isTyped: false,
     strictProblems: duplicateProblems,
   },
@@ -66,23 +60,23 @@ const kinds: Readonly<Record<string, PatchKind>> = {
 
 const APPLY = 'application/apply-patch+yaml';
 
-/** Changes the object that the request names by the patch in its body. @throws {ApiError} */
+/** Patches an object. @throws {ApiError} */
 export function patch(context: OperationsContext, request: ResourceRequest): ObjectReply {
   if (request.contentType === APPLY) return apply(context, request, patchOptions(request.query, true));
   const kind = kinds[request.contentType];
-  if (kind === undefined) throw unsupported();
+  if (kind === undefined) throw new Error(`no patch has the type ${request.contentType}`);
   const options = patchOptions(request.query, false);
   const { definition, version, name = '' } = request;
   const live = liveObject(context, request, name);
   if (live === undefined) throw notFound(resourceOf(request), name);
 
   const shown = version.fromHub(live.object);
-  const { given, duplicates: repeated } = readPatch(request.body, kind);
+  const { given, duplicates: repeated } = readPatch(request.body);
   const patched = kind.apply(shown, given, request);
   const refused = (problem: string) =>
-    invalidObject({ group: '', name: '' }, '', [invalid('patch', kind.shown(patched, given), problem)]);
-  const patchedAs = kindAfter(context, request, patched, kind, refused);
-  const decoded = attempt(() => decodeObject(version.schema, patched), refused);
+    invalidObject({ group: '', name: '' }, '', [invalid('patch', given, problem)]);
+  const patchedAs = kindAfter(request, patched, kind, refused);
+  const decoded = decodedAs(version.schema, patched, refused);
   const unread = patchedAs === definition.kind ? decoded.strictProblems : [];
   const strictProblems = [...kind.strictProblems(given, repeated), ...unread];
   if (options.fieldValidation === 'Strict' && strictProblems.length > 0) {
@@ -92,49 +86,101 @@ export function patch(context: OperationsContext, request: ResourceRequest): Obj
   const object = asObject(decoded.value, apiVersionOf(definition, version), patchedAs);
   const recorded = recordUpdate({
     live: shown,
-    next: settled(request, object, live),
+    next: asStored(request, object, live),
     change: changeBy(context, request, options.fieldManager),
     versions: versionsOf(context, definition),
   });
   const placed = inNamespaceOf(request, recorded);
   checkName(placed, name);
-  const { object: next, duplicates } = withoutDuplicateOwners(placed);
-  warnOfDuplicateOwners(request, duplicates, true);
+  const next = withoutDuplicateOwners(placed, request);
   return storeObject(context, request, next, live, options.isDryRun);
 }
 
-/** The kind of what a patch leads to. @throws {ApiError} where there is no such kind. */
+/** The kind of the patched object. @throws {ApiError} 422 if it is of another type. */
 function kindAfter(
-  { resources }: OperationsContext,
   { definition, version }: ResourceRequest,
   patched: JsonObject,
   { isTyped }: PatchKind,
-  refused: (problem: string) => Error,
+  refused: (problem: string) => ApiError,
 ): string {
   const expected = apiVersionOf(definition, version);
-  if (definition.isCustom) return patchedKind(patched, expected, refused);
+  if (definition.isCustom) return customKindAfter(patched, expected, refused);
   const { kind = definition.kind, apiVersion = expected } = patched;
-  if (isTyped && !isRegistered(resources, String(kind), String(apiVersion))) {
-    throw refused(notRegistered(String(kind), String(apiVersion)));
+  if (isTyped && (kind !== definition.kind || apiVersion !== expected)) {
+    throw refused('it changes the apiVersion or the kind');
   }
   return definition.kind;
 }
 
-function readPatch(body: Buffer, kind: PatchKind): { given: unknown; duplicates: readonly string[] } {
-  const text = body.toString('utf8');
-  const read = parseJson(text);
-  if (read === undefined) throw badRequest(kind.unreadable(jsonProblem(text)));
-  return read;
+/**
+ * The kind that a patch leaves a custom resource with, which validation judges.
+ * @throws {ApiError} 422 if it has none, or is of another version.
+ */
+function customKindAfter(
+  patched: JsonObject,
+  expected: string,
+  refused: (problem: string) => ApiError,
+): string {
+  const { kind, apiVersion, metadata } = patched;
+  if (!isText(kind)) throw refused('kind is missing');
+  if (!isText(apiVersion)) {
+    // As in kube-apiserver.
+    throw new ApiError(500, 'InternalError', 'the patch takes away the apiVersion', { causes: [{}] });
+  }
+  if (apiVersion !== expected) {
+    const [group = '', version] = apiVersion.split('/');
+    const { name } = metadata as { readonly name: string };
+    throw invalidObject({ group: version === undefined ? '' : group, name: kind }, name, [
+      invalid('apiVersion', apiVersion, `must be ${expected}`),
+    ]);
+  }
+  return kind;
 }
 
-function parseJson(text: string): ReturnType<typeof readPatch> | undefined {
+function readPatch(body: Buffer): { given: unknown; duplicates: readonly string[] } {
+  const text = body.toString('utf8');
   try {
     return { given: JSON.parse(text), duplicates: duplicateFields(text) };
-  } catch {
-    return undefined;
+  } catch (error) {
+    throw badRequest(`the patch is not JSON: ${messageOf(error)}`);
   }
 }
 
-function unsupported(): ApiError {
-  return new ApiError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
+/** Applies the configuration in the body (server-side apply). @throws {ApiError} */
+function apply(
+  context: OperationsContext,
+  request: ResourceRequest,
+  options: WriteOptions & { readonly isForced: boolean },
+): ObjectReply {
+  const { definition, version, name = '' } = request;
+  const live = liveObject(context, request, name);
+  const { object: config, duplicates } = parseBody(request.body, request.contentType);
+  const [apiVersion, kind] = [apiVersionOf(definition, version), definition.kind];
+  if (config['apiVersion'] !== apiVersion || config['kind'] !== kind) {
+    throw badRequest(`the configuration must have apiVersion: ${apiVersion} and kind: ${kind}`);
+  }
+  const applied = applyConfiguration({
+    live: live && version.fromHub(live.object),
+    config,
+    force: options.isForced,
+    change: changeBy(context, request, options.fieldManager),
+    versions: versionsOf(context, definition),
+  });
+  if (options.fieldValidation === 'Strict' && duplicates.length > 0) throw badRequest(duplicates.join(', '));
+  if (options.fieldValidation === 'Warn') for (const problem of duplicates) request.warn(problem);
+  if (live === undefined) checkNotMeantForAnother(request, applied.object);
+  const placed = inNamespaceOf(request, applied.object);
+  checkName(placed, name);
+  const next = withoutDuplicateOwners(placed, request);
+  return storeObject(context, request, next, live, options.isDryRun);
+}
+
+/** @throws {ApiError} 409 if the configuration of an absent object has a uid. */
+function checkNotMeantForAnother(request: ResourceRequest, { metadata }: ApiObject): void {
+  if (metadata.uid === undefined) return;
+  throw conflict(
+    resourceOf(request),
+    request.name ?? '',
+    `uid mismatch: the provided object specified uid ${metadata.uid}, and no existing object was found`,
+  );
 }

@@ -1,39 +1,52 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
-import { type ApiError, badRequest } from '../errors/api-error.ts';
-import { ConversionError } from '../patch/from-unstructured.ts';
-import { failed } from '../patch/patch-problems.ts';
+import { ApiError, badRequest, plainError } from '../errors/api-error.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../schema/api-object.ts';
 import { DecodeError } from '../schema/decode.ts';
 import type { StructSchema } from '../schema/schema.ts';
-import { applyConflict, type Conflict, conflictsOf } from './apply-conflicts.ts';
-import { emptyFieldSet, type FieldSet, hasPath, isEmptySet } from './field-set.ts';
-import { lastAppliedFields, withLastApplied } from './last-applied.ts';
 import {
-  afterChange,
-  afterUpdate,
-  objectChange,
-  reconcileManagers,
-  takenFrom,
-  withoutNeverOwned,
-  withoutReset,
-} from './manager-changes.ts';
+  difference,
+  emptyFieldSet,
+  type FieldSet,
+  intersection,
+  isEmptySet,
+  pathsOf,
+  pathText,
+  union,
+} from './field-set.ts';
 import {
+  type Change,
   type Manager,
   type Managers,
   managerId,
   managerOf,
   readManagers,
+  withManagedFields,
   writeManagers,
 } from './managers.ts';
-import { mergeObjects } from './merged-objects.ts';
-import { type Change, type Versions, withManagedFields } from './ownership.ts';
-import { prune } from './pruning.ts';
-import { checkConfiguration } from './typed-check.ts';
-import { fieldSetOf } from './typed-fields.ts';
-import { blankObject, schemaOf, typedObject, VersionError, withinGroup } from './version-views.ts';
+import {
+  afterChange,
+  afterUpdate,
+  objectChange,
+  reconcileManagers,
+  type Taken,
+  takenFrom,
+  withoutNeverOwned,
+  withoutReset,
+} from './ownership.ts';
+import { fieldSetOf, mergeObjects, removeFields, withNamedFields } from './typed-objects.ts';
+import {
+  blankObject,
+  checkConfiguration,
+  inVersion,
+  schemaOf,
+  typedObject,
+  VersionError,
+  type Versions,
+  withinGroup,
+} from './versions.ts';
 
-/** What somebody wants to be in an object. */
+/** A configuration to apply to an object. */
 export interface Application {
   /** The object before, in the version of the configuration; undefined: it is created. */
   readonly live: ApiObject | undefined;
@@ -55,9 +68,6 @@ export interface Applied {
   readonly hasChanged: boolean;
 }
 
-/** `kubectl apply --server-side` is known by this name. */
-const KUBECTL = 'kubectl';
-
 /**
  * Makes an object have what a configuration says, and no longer what it said the last time and nobody else wants.
  * @throws {ApiError} 409 with every field that others own and `force` would take; 400 for managedFields in the
@@ -67,7 +77,7 @@ export function applyConfiguration(application: Application): Applied {
   try {
     return apply(application);
   } catch (error) {
-    throw refusalOf(error, application.config) ?? error;
+    throw refusalOf(error) ?? error;
   }
 }
 
@@ -87,14 +97,13 @@ function apply({ live, config, force, change, versions: served }: Application): 
   const all = new Map(managers).set(id, { ...last, ...applier, fields });
   const next = prune(mergeObjects(schema, before, config), last, all, versions);
   const changes = objectChange(before, next, apiVersion, versions);
-  const conflicts = force ? [] : conflictsOf(takenFrom(all, changes, id), all);
-  checkConflicts(conflicts, change.manager === KUBECTL ? lastAppliedFields(schema, before) : emptyFieldSet());
+  if (!force) checkConflicts(takenFrom(all, changes, id), all);
 
   const isSame = live !== undefined && isDeepStrictEqual(next, before);
   const after = new Map(afterChange(all, changes, id));
   settleApplier(after, id, isSame ? undefined : change.time);
   const typed = isSame ? before : typedObject(schema, next);
-  return withOwners(live, change.manager === KUBECTL ? withLastApplied(typed, config) : typed, after);
+  return withOwners(live, typed, after);
 }
 
 function typeOf(config: JsonObject): { apiVersion: string; kind: string } {
@@ -108,14 +117,27 @@ function checkApplied(schema: StructSchema, config: JsonObject): void {
     throw badRequest('metadata.managedFields must be nil');
   }
   const problem = checkConfiguration(schema, config);
-  if (problem === undefined) return;
-  throw failed(`failed to create typed patch object (${nameOf(config)}): ${problem}`);
+  if (problem !== undefined) throw failed(problem);
 }
 
-/** @throws {ApiError} where fields are taken from others that may not be. */
-function checkConflicts(conflicts: readonly Conflict[], allowed: FieldSet): void {
-  const refused = conflicts.filter(({ path }) => !hasPath(allowed, path));
-  if (refused.length > 0) throw applyConflict(refused);
+/** @throws {ApiError} 409 if fields would be taken from other managers. */
+function checkConflicts(taken: readonly Taken[], managers: Managers): void {
+  const causes = taken.flatMap(({ id, fields }) => {
+    const owner = ownerText(managers.get(id));
+    return pathsOf(fields).map((path) => ({
+      reason: 'FieldManagerConflict',
+      message: `conflict with ${owner}`,
+      field: pathText(path),
+    }));
+  });
+  if (causes.length === 0) return;
+  const list = causes.map(({ message, field }) => `${message}: ${field}`).join(', ');
+  throw new ApiError(409, 'Conflict', `Apply failed with ${causes.length} conflicts: ${list}`, { causes });
+}
+
+function ownerText(manager: Manager | undefined): string {
+  const { manager: name = '', operation, apiVersion = '' } = manager ?? {};
+  return `${JSON.stringify(name)}${operation === 'Update' ? ` using ${apiVersion}` : ''}`;
 }
 
 /** An object of which nobody has said who owns what is somebody's that comes before the first applier. */
@@ -142,27 +164,13 @@ function settleApplier(managers: Map<string, Manager>, id: string, time: string 
   else managers.set(id, { ...applier, ...(time !== undefined && { time }), fields });
 }
 
-/** What is answered to an error that is about the configuration, or about who owns what. */
-function refusalOf(error: unknown, config: JsonObject): ApiError | undefined {
-  if (error instanceof VersionError) return failed(error.message);
-  if (!(error instanceof ConversionError || error instanceof DecodeError)) return undefined;
-  return failed(
-    `failed to convert new object (${nameOf(config)}) to proper version: unable to convert unstructured object to ${typeName(config)}: ${error.message}`,
-  );
+/** The answer to an error that is about the configuration, or about the owners of fields. */
+function refusalOf(error: unknown): ApiError | undefined {
+  return error instanceof VersionError || error instanceof DecodeError ? failed(error.message) : undefined;
 }
 
-/** `default/some-lease; coordination.k8s.io/v1, Kind=Lease`, by what the configuration itself says. */
-function nameOf(config: JsonObject): string {
-  const metadata = isJsonObject(config['metadata']) ? config['metadata'] : {};
-  const [namespace, name] = [metadata['namespace'], metadata['name']].map((each) =>
-    typeof each === 'string' ? each : '',
-  );
-  return `${namespace}/${name}; ${typeName(config)}`;
-}
-
-function typeName(config: JsonObject): string {
-  const { apiVersion, kind } = typeOf(config);
-  return `${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${kind}`;
+function failed(problem: string): ApiError {
+  return plainError(`the configuration cannot be applied: ${problem}`);
 }
 
 function withOwners(live: ApiObject | undefined, object: ApiObject, managers: Managers): Applied {
@@ -174,4 +182,59 @@ function withOwners(live: ApiObject | undefined, object: ApiObject, managers: Ma
 function withoutTimes(object: ApiObject): ApiObject {
   const timeless = ({ time: _, ...entry }: ManagedFieldsEntry) => entry;
   return withManagedFields(object, object.metadata.managedFields?.map(timeless));
+}
+
+/**
+ * Takes out of a merged object what an applier applied the last time, and nobody wants any more: neither that applier,
+ * whose new fields are among the `managers`, nor another.
+ */
+function prune(
+  merged: JsonObject,
+  last: Manager | undefined,
+  managers: Managers,
+  versions: Versions,
+): JsonObject {
+  const schema = last && versions.schema(last.apiVersion);
+  if (last === undefined || schema === undefined) return merged;
+  const apiVersion = String(merged['apiVersion']);
+  const whole = inVersion(merged, last.apiVersion, versions);
+  const bare = removeFields(schema, whole, withNamedFields(schema, last.fields));
+  const owned = withOwnedFields(whole, bare, ownedByVersion(managers, last.apiVersion), versions);
+  const kept = inVersion(owned, last.apiVersion, versions);
+  // Only what this applier owned may go: not what nobody owned, nor what lies below but was never applied.
+  const gone = difference(allFields(schema, whole), allFields(schema, kept));
+  const pruned = removeFields(schema, whole, intersection(gone, withNamedFields(schema, last.fields)));
+  return inVersion(pruned, apiVersion, versions);
+}
+
+/** What is owned in each version, this one first: what it lacks might be needed to convert to others. */
+function ownedByVersion(managers: Managers, first: string): ReadonlyMap<string, FieldSet> {
+  const owned = new Map<string, FieldSet>([[first, emptyFieldSet()]]);
+  for (const { apiVersion, fields } of managers.values()) {
+    owned.set(apiVersion, union(owned.get(apiVersion) ?? emptyFieldSet(), fields));
+  }
+  return owned;
+}
+
+/** Puts back what was taken out although somebody owns it, version by version. */
+function withOwnedFields(
+  whole: JsonObject,
+  bare: JsonObject,
+  owned: ReadonlyMap<string, FieldSet>,
+  versions: Versions,
+): JsonObject {
+  let result = bare;
+  for (const [apiVersion, fields] of owned) {
+    const schema = versions.schema(apiVersion);
+    if (schema === undefined) continue;
+    const all = inVersion(whole, apiVersion, versions);
+    const left = inVersion(result, apiVersion, versions);
+    const kept = union(allFields(schema, left), withNamedFields(schema, fields));
+    result = removeFields(schema, all, difference(allFields(schema, all), kept));
+  }
+  return result;
+}
+
+function allFields(schema: StructSchema, object: JsonObject): FieldSet {
+  return withNamedFields(schema, fieldSetOf(schema, object));
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
-import { compareElements, type PathElement, PathElementError, parseElement } from './path-element.ts';
+import type { ListSchema } from '../schema/schema.ts';
 
-/** A set of fields, each named by its path. That a field is in the set says nothing of the fields below it. */
+/** A set of fields, each named by its path. A field in the set says nothing about the fields below it. */
 export interface FieldSet {
   /** The fields right here. */
   readonly members: ReadonlySet<PathElement>;
@@ -9,7 +9,7 @@ export interface FieldSet {
   readonly children: ReadonlyMap<PathElement, FieldSet>;
 }
 
-/** A {@link FieldSet} that is being put together. */
+/** A {@link FieldSet} under construction. */
 export interface FieldSetDraft extends FieldSet {
   readonly members: Set<PathElement>;
   readonly children: Map<PathElement, FieldSetDraft>;
@@ -21,7 +21,7 @@ export function emptyFieldSet(): FieldSetDraft {
   return { members: new Set(), children: new Map() };
 }
 
-/** Adds a field. The empty path is that of the whole object, which nobody owns. */
+/** Adds a field. The empty path is that of the whole object, which has no owner. */
 export function insertPath(set: FieldSetDraft, path: Path): void {
   const [element, ...below] = path;
   if (element === undefined) return;
@@ -93,16 +93,16 @@ function keepChildren(
   return children;
 }
 
-/** Every path of the set in the order of messages: the fields of one place before those below them. */
+/** Every path of the set, sorted: the fields of one place before those below them. */
 export function pathsOf(set: FieldSet, prefix: Path = []): Path[] {
-  const members = [...set.members].sort(compareElements).map((element) => [...prefix, element]);
-  const below = [...set.children].sort(([one], [other]) => compareElements(one, other));
+  const members = [...set.members].sort().map((element) => [...prefix, element]);
+  const below = [...set.children].sort(([one], [other]) => (one < other ? -1 : 1));
   return [...members, ...below.flatMap(([element, child]) => pathsOf(child, [...prefix, element]))];
 }
 
-/** The notation of managedFields: `{"f:spec":{".":{},"f:holderIdentity":{}}}`, in the real server's order. */
+/** The notation of managedFields: `{"f:spec":{".":{},"f:holderIdentity":{}}}`. */
 export function toFieldsV1({ members, children }: FieldSet): JsonObject {
-  const elements = [...new Set([...members, ...children.keys()])].sort(compareElements);
+  const elements = [...new Set([...members, ...children.keys()])].sort();
   return Object.fromEntries(
     elements.map((element) => {
       const child = children.get(element);
@@ -112,11 +112,11 @@ export function toFieldsV1({ members, children }: FieldSet): JsonObject {
   );
 }
 
-/** No type of the API has fields below so many others; what is nested more deeply would exhaust the stack of who walks it. */
+/** No type of the API is nested as deeply. More would exhaust the stack of recursive code. */
 const MOST_LEVELS = 100;
 
 /**
- * Reads {@link toFieldsV1}'s notation. Elements of a kind that nobody knows are left out.
+ * Reads {@link toFieldsV1}'s notation. Unknown kinds of elements are left out.
  * @throws {PathElementError} where it is something else.
  */
 export function fromFieldsV1(fields: JsonObject, level = 1): FieldSet {
@@ -132,4 +132,96 @@ export function fromFieldsV1(fields: JsonObject, level = 1): FieldSet {
     if (!isEmptySet(child)) set.children.set(element, child as FieldSetDraft);
   }
   return set;
+}
+
+/**
+ * One step of the way to a field, in the notation of FieldsV1, in which there is only one way to write each:
+ * `f:name` a field or a key of a map, `k:{"uid":"x"}` the item with that key, `v:"x"` the item of a set, `i:0` an index.
+ */
+export type PathElement = string;
+
+/** A text is no element of a path. */
+export class PathElementError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'PathElementError';
+  }
+}
+
+export function fieldElement(name: string): PathElement {
+  return `f:${name}`;
+}
+
+/** The name of a field or the key of a map; undefined for an item of a list. */
+export function fieldName(element: PathElement): string | undefined {
+  return element.startsWith('f:') ? element.slice(2) : undefined;
+}
+
+/** The element for an item of a list that is a set or has keys; a key that the item lacks has its default. */
+export function itemElement(list: ListSchema, item: unknown): PathElement {
+  if (list.listType !== 'map' || !isJsonObject(item)) return `v:${JSON.stringify(item)}`;
+  const key: Record<string, unknown> = {};
+  for (const name of list.keys ?? []) {
+    const value = Object.hasOwn(item, name) ? item[name] : defaultOf(list, name);
+    if (value !== undefined) key[name] = value;
+  }
+  return keyElement(key);
+}
+
+function defaultOf({ items }: ListSchema, name: string): unknown {
+  const isText = items.kind === 'struct' && items.fields[name]?.zero === 'fill';
+  return isText ? '' : undefined;
+}
+
+function keyElement(key: JsonObject): PathElement {
+  const names = Object.keys(key).sort();
+  return `k:${JSON.stringify(Object.fromEntries(names.map((name) => [name, key[name]])))}`;
+}
+
+/**
+ * Reads an element in whatever way it is written; undefined if it is of a kind that is not known.
+ * @throws {PathElementError}
+ */
+export function parseElement(text: string): PathElement | undefined {
+  if (text.length < 2 || text[1] !== ':') throw new PathElementError(`missing colon: ${text}`);
+  const content = text.slice(2);
+  switch (text[0]) {
+    case 'f':
+      return text;
+    case 'v':
+      return `v:${JSON.stringify(parseJson(content))}`;
+    case 'k': {
+      const key = parseJson(content);
+      if (!isJsonObject(key)) throw new PathElementError(`not a key: ${text}`);
+      return keyElement(key);
+    }
+    case 'i':
+      if (!/^[+-]?\d+$/.test(content)) throw new PathElementError(`not an index: ${text}`);
+      return `i:${Number(content)}`;
+    default:
+      return undefined;
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new PathElementError(`not JSON: ${text}`, { cause });
+  }
+}
+
+/** A path as messages show it: `.metadata.ownerReferences[uid="x"].name`. */
+export function pathText(path: Path): string {
+  return path.map(elementText).join('');
+}
+
+function elementText(element: PathElement): string {
+  const content = element.slice(2);
+  if (element.startsWith('f:')) return `.${content}`;
+  if (element.startsWith('i:')) return `[${content}]`;
+  const value: unknown = JSON.parse(content);
+  if (!element.startsWith('k:') || !isJsonObject(value)) return `[=${content}]`;
+  const fields = Object.entries(value).map(([name, each]) => `${name}=${JSON.stringify(each)}`);
+  return `[${fields.join(',')}]`;
 }

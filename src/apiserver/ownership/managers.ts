@@ -1,10 +1,17 @@
-import type { ManagedFieldsEntry } from '../schema/api-object.ts';
-import { goJson } from '../schema/go-text.ts';
-import { type FieldSet, fromFieldsV1, toFieldsV1 } from './field-set.ts';
-import type { Change } from './ownership.ts';
-import { PathElementError } from './path-element.ts';
+import type { ApiObject, ManagedFieldsEntry } from '../schema/api-object.ts';
+import { type FieldSet, fromFieldsV1, PathElementError, toFieldsV1, union } from './field-set.ts';
 
-/** Who owns fields: one entry of managedFields, read. */
+/** Who changes an object, and when. */
+export interface Change {
+  /** The field manager: the fieldManager parameter, or the first part of the User-Agent. */
+  readonly manager: string;
+  /** RFC 3339, to the second. */
+  readonly time: string;
+  /** Absent for the main resource. */
+  readonly subresource?: string;
+}
+
+/** An owner of fields: one entry of managedFields, read. */
 export interface Manager {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
@@ -12,7 +19,7 @@ export interface Manager {
   readonly apiVersion: string;
   /** '' for the main resource. */
   readonly subresource: string;
-  /** Absent where it has never changed a value, but only said that it wants what is there. */
+  /** Absent for an applier that has never changed a value. */
   readonly time?: string;
   readonly fields: FieldSet;
 }
@@ -21,11 +28,11 @@ export interface Manager {
 export type Managers = ReadonlyMap<string, Manager>;
 
 /**
- * What makes two entries those of the same manager; the real server sorts by it, too. An applier is one, whatever the
+ * What makes two entries those of the same manager; managers are sorted by it. An applier is one, whatever the
  * version that it applies.
  */
 export function managerId({ manager, operation, apiVersion, subresource }: Omit<Manager, 'fields'>): string {
-  return goJson({
+  return JSON.stringify({
     ...(manager !== '' && { manager }),
     operation,
     ...(operation === 'Update' && { apiVersion }),
@@ -66,7 +73,7 @@ function readManager(entry: ManagedFieldsEntry): Manager | undefined {
   }
 }
 
-/** Writes managedFields in the real server's order; undefined where nobody owns anything. */
+/** Writes managedFields sorted as in a real server; undefined if no field has an owner. */
 export function writeManagers(managers: Managers): readonly ManagedFieldsEntry[] | undefined {
   if (managers.size === 0) return undefined;
   return [...managers.values()].sort(compareManagers).map((each) => ({
@@ -98,4 +105,51 @@ export function secondsOf({ time }: Manager): number {
 export function compareText(one: string, other: string): number {
   if (one === other) return 0;
   return one < other ? -1 : 1;
+}
+
+/** The most managers that update and are kept by name. */
+const MOST_UPDATERS = 10;
+
+/** Merges the oldest managers that update into one for each version, if there are too many. */
+export function mergeAncient(managers: Managers): Managers {
+  const result = new Map(managers);
+  const updaters = [...managers].filter(([, { operation }]) => operation === 'Update');
+  updaters.sort(
+    ([id, one], [otherId, other]) => secondsOf(one) - secondsOf(other) || compareText(id, otherId),
+  );
+  /** The first one of each version. It is merged if there is a second. */
+  const firsts = new Map<string, string>();
+  let left = updaters.length;
+  for (const [id, updater] of updaters) {
+    if (left <= MOST_UPDATERS) break;
+    const first = firsts.get(updater.apiVersion);
+    if (first === undefined) {
+      firsts.set(updater.apiVersion, id);
+    } else {
+      mergeInto(result, first, id, updater);
+      left -= 1;
+    }
+  }
+  return result;
+}
+
+function mergeInto(managers: Map<string, Manager>, first: string, id: string, updater: Manager): void {
+  const { apiVersion, operation, time } = updater;
+  const ancient = { manager: 'ancient-changes', operation, apiVersion, subresource: '' };
+  const ancientId = managerId(ancient);
+  const merged = managers.get(ancientId) ?? managers.get(first);
+  if (merged === undefined) return;
+  if (!managers.has(ancientId)) managers.delete(first);
+  const fields = union(updater.fields, merged.fields);
+  managers.set(ancientId, { ...ancient, ...(time !== undefined && { time }), fields });
+  managers.delete(id);
+}
+
+/** The object with these managedFields, or with none. */
+export function withManagedFields(
+  object: ApiObject,
+  managedFields: readonly ManagedFieldsEntry[] | undefined,
+): ApiObject {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata: { ...metadata, ...(managedFields && { managedFields }) } };
 }

@@ -1,31 +1,219 @@
+import type { JsonObject } from '../../support/json.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../schema/api-object.ts';
 import type { StructSchema } from '../schema/schema.ts';
+import {
+  difference,
+  type FieldSet,
+  fieldElement,
+  fieldSetOfPaths,
+  intersection,
+  isEmptySet,
+  union,
+} from './field-set.ts';
+import {
+  type Change,
+  compareText,
+  type Manager,
+  type Managers,
+  managerId,
+  managerOf,
+  mergeAncient,
+  readManagers,
+  withManagedFields,
+  writeManagers,
+} from './managers.ts';
+import { type Comparison, compareObjects, withAtomicFields } from './typed-objects.ts';
+import { blankObject, inVersion, schemaOf, VersionError, type Versions, withinGroup } from './versions.ts';
 
-/** The version of an object that field sets are about, and the way to the others. */
-export interface Versions {
-  /** The schema of an apiVersion (`coordination.k8s.io/v1beta1`); undefined: not served any more. */
-  schema(apiVersion: string): StructSchema | undefined;
-  /** An object of one version in another; only called for versions that have a schema. */
-  convert(object: ApiObject, apiVersion: string): ApiObject;
-  /** Fields at the top that these writes never set, so that nobody owns them: `status`. */
-  readonly resetFields?: readonly string[];
+/** A write that is no apply: a create, a PUT or a patch of another kind. */
+export interface Update {
+  /** The object before, in the version of `next`; undefined: it is created. */
+  readonly live: ApiObject | undefined;
+  /** The object that the client wants, decoded; with the managedFields that it sent, `[]` included. */
+  readonly next: ApiObject;
+  readonly change: Change;
+  readonly versions: Versions;
 }
 
-/** Who changes an object, and when. */
-export interface Change {
-  /** The field manager: the fieldManager parameter, or the first part of the User-Agent. */
-  readonly manager: string;
-  /** RFC 3339, to the second. */
-  readonly time: string;
-  /** Absent for the main resource. */
-  readonly subresource?: string;
+/**
+ * The object with the managedFields that come of a write: who makes it owns what it changed, and others lose that. An
+ * object that has none when it is changed gets none; nor does one of which the owned fields cannot be told any more.
+ */
+export function recordUpdate({ live, next, change, versions: served }: Update): ApiObject {
+  const managers = managersOf(next, live, change);
+  if (managers.size === 0 && live !== undefined) return withManagedFields(next, undefined);
+  const versions = withinGroup(served, next.apiVersion);
+  const before = live ?? blankObject(schemaOf(versions, next.apiVersion), next);
+  const [from, to] = [withManagedFields(before, undefined), withManagedFields(next, undefined)];
+  try {
+    return withManagedFields(next, writeManagers(afterUpdate(from, to, managers, change, versions)));
+  } catch (error) {
+    if (error instanceof VersionError) return withManagedFields(next, undefined);
+    throw error;
+  }
 }
 
-/** The object with these managedFields, or with none. */
-export function withManagedFields(
-  object: ApiObject,
-  managedFields: readonly ManagedFieldsEntry[] | undefined,
-): ApiObject {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata: { ...metadata, ...(managedFields && { managedFields }) } };
+/** Clients may send managedFields. Those that are not valid, or not there, are as if the old ones had been sent. */
+function managersOf(next: ApiObject, live: ApiObject | undefined, { subresource = '' }: Change): Managers {
+  const sent = next.metadata.managedFields ?? [];
+  const old = readManagers(live?.metadata.managedFields ?? []) ?? new Map();
+  if (subresource !== '') return old;
+  if (isReset(next.metadata.managedFields)) return new Map();
+  const managers = readManagers(sent);
+  return managers === undefined || managers.size === 0 ? old : managers;
+}
+
+/** An empty list, or one with an empty entry, forgets all ownership. */
+function isReset(sent: readonly ManagedFieldsEntry[] | undefined): boolean {
+  if (sent === undefined || sent.length > 1) return false;
+  return sent.every((entry) => Object.keys(entry).length === 0);
+}
+
+/** What the server sets, or what says which object it is, belongs to nobody. */
+const NEVER_OWNED = fieldSetOfPaths(
+  [
+    ['apiVersion'],
+    ['kind'],
+    ['metadata'],
+    ['metadata', 'name'],
+    ['metadata', 'namespace'],
+    ['metadata', 'creationTimestamp'],
+    ['metadata', 'selfLink'],
+    ['metadata', 'uid'],
+    ['metadata', 'clusterName'],
+    ['metadata', 'generation'],
+    ['metadata', 'managedFields'],
+    ['metadata', 'resourceVersion'],
+  ].map((path) => path.map(fieldElement)),
+);
+
+/** What a write changes, as each version shows it. */
+export interface ObjectChange {
+  /** In the version of the write itself. */
+  readonly own: Comparison;
+  /** Undefined for a version that is not served any more. */
+  comparison(apiVersion: string): Comparison | undefined;
+}
+
+/** What a write would take from a manager. */
+export interface Taken {
+  readonly id: string;
+  readonly fields: FieldSet;
+}
+
+/** How an object changes, both states being of the same version. */
+export function objectChange(
+  live: JsonObject,
+  next: JsonObject,
+  apiVersion: string,
+  versions: Versions,
+): ObjectChange {
+  const found = new Map<string, Comparison>();
+  const compareIn = (version: string, schema: StructSchema) => {
+    const [from, to] = [inVersion(live, version, versions), inVersion(next, version, versions)];
+    const comparison = withoutResetFields(compareObjects(schema, from, to), versions);
+    found.set(version, comparison);
+    return comparison;
+  };
+  return {
+    own: compareIn(apiVersion, schemaOf(versions, apiVersion)),
+    comparison(version) {
+      const schema = versions.schema(version);
+      return found.get(version) ?? (schema && compareIn(version, schema));
+    },
+  };
+}
+
+function withoutResetFields(comparison: Comparison, versions: Versions): Comparison {
+  return {
+    added: withoutReset(comparison.added, versions),
+    modified: withoutReset(comparison.modified, versions),
+    removed: withoutReset(comparison.removed, versions),
+  };
+}
+
+/** The set without the fields that these writes never set, and what is below them. */
+export function withoutReset(set: FieldSet, { resetFields = [] }: Versions): FieldSet {
+  const reset = new Set(resetFields.map(fieldElement));
+  return {
+    members: new Set([...set.members].filter((element) => !reset.has(element))),
+    children: new Map([...set.children].filter(([element]) => !reset.has(element))),
+  };
+}
+
+/** The set without what nobody owns. */
+export function withoutNeverOwned(set: FieldSet): FieldSet {
+  return difference(set, NEVER_OWNED);
+}
+
+/**
+ * The managers whose version is still served, with their fields as its schema has them.
+ * @throws {VersionError} where the object cannot be shown in one of these versions.
+ */
+export function reconcileManagers(managers: Managers, live: ApiObject, versions: Versions): Managers {
+  const reconciled = new Map<string, Manager>();
+  for (const [id, manager] of managers) {
+    const { apiVersion, fields } = manager;
+    if (apiVersion.split('/').length > 2) {
+      throw new VersionError(`unexpected GroupVersion string: ${apiVersion}`);
+    }
+    const schema = versions.schema(apiVersion);
+    if (schema === undefined) continue;
+    inVersion(live, apiVersion, versions);
+    reconciled.set(id, { ...manager, fields: withAtomicFields(schema, fields) });
+  }
+  return reconciled;
+}
+
+/** Which fields a change takes from all but the manager with this id, in the order of their ids. */
+export function takenFrom(managers: Managers, change: ObjectChange, id: string): readonly Taken[] {
+  const taken: Taken[] = [];
+  for (const [each, { apiVersion, fields }] of managers) {
+    const comparison = change.comparison(apiVersion);
+    if (each === id || comparison === undefined) continue;
+    const set = intersection(fields, union(comparison.modified, comparison.added));
+    if (!isEmptySet(set)) taken.push({ id: each, fields: set });
+  }
+  return taken.sort((one, other) => compareText(one.id, other.id));
+}
+
+/** The managers after a change: all but the one with this id lose what it set or removed. Who owns nothing goes. */
+export function afterChange(managers: Managers, change: ObjectChange, id?: string): Managers {
+  const left = new Map<string, Manager>();
+  for (const [each, manager] of managers) {
+    const comparison = change.comparison(manager.apiVersion);
+    if (comparison === undefined) continue;
+    const { added, modified, removed } = comparison;
+    const lost = union(union(added, modified), removed);
+    const fields = each === id ? manager.fields : difference(manager.fields, lost);
+    if (!isEmptySet(fields)) left.set(each, { ...manager, fields });
+  }
+  return left;
+}
+
+/**
+ * The managers after a write that is no apply: who makes it owns what it changed.
+ * @throws {VersionError}
+ */
+export function afterUpdate(
+  live: ApiObject,
+  next: ApiObject,
+  managers: Managers,
+  by: Change,
+  versions: Versions,
+): Managers {
+  const change = objectChange(live, next, next.apiVersion, versions);
+  const fields = withoutNeverOwned(union(change.own.modified, change.own.added));
+  const result = new Map(afterChange(reconcileManagers(managers, live, versions), change));
+  if (!isEmptySet(fields)) {
+    const updater = managerOf(by, 'Update', next.apiVersion);
+    const id = managerId(updater);
+    const before = result.get(id)?.fields;
+    result.set(id, {
+      ...updater,
+      time: by.time,
+      fields: before === undefined ? fields : union(fields, before),
+    });
+  }
+  return mergeAncient(result);
 }

@@ -1,17 +1,13 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { badRequest } from '../errors/api-error.ts';
-import { jsonType } from './go-notation.ts';
 
 /**
  * Applies a merge patch (RFC 7386). Unlike the standard, the real server takes nulls out of objects in lists, too.
  * @throws {ApiError} 400 if it is no object.
  */
 export function applyMergePatch(document: JsonObject, patch: unknown): JsonObject {
-  if (patch === null) throw badRequest('Invalid JSON Patch');
-  if (isJsonObject(patch)) return mergeObject(document, patch);
-  throw badRequest(
-    `error decoding patch: json: cannot unmarshal ${jsonType(patch)} into Go value of type map[string]interface {}`,
-  );
+  if (!isJsonObject(patch)) throw badRequest('a merge patch must be an object');
+  return mergeObject(document, patch);
 }
 
 function mergeObject(document: JsonObject, patch: JsonObject): JsonObject {
@@ -25,8 +21,7 @@ function mergeObject(document: JsonObject, patch: JsonObject): JsonObject {
       field,
       merge(Object.hasOwn(document, field) ? document[field] : undefined, value),
     ]);
-  // In the order in which the real server puts the fields of what a patch touched, and complains of them.
-  return Object.fromEntries([...kept, ...changed].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.fromEntries([...kept, ...changed]);
 }
 
 function merge(value: unknown, patch: unknown): unknown {

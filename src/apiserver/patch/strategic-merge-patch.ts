@@ -1,167 +1,189 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
-import { badRequest, invalidObject } from '../errors/api-error.ts';
-import { invalid } from '../errors/field-error.ts';
+import { badRequest, plainError } from '../errors/api-error.ts';
 import type { ListSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
-import { ConversionError, fromUnstructured } from './from-unstructured.ts';
-import { goText, jsonType } from './go-notation.ts';
-import { mergeList, orderList, removeItems } from './list-patch.ts';
-import { withoutDirectives } from './patch-directives.ts';
-import { failed, unexpectedType, unknownDirective } from './patch-problems.ts';
+
+type List = readonly unknown[];
 
 const DELETE_ITEMS = '$deleteFromPrimitiveList';
 const ELEMENT_ORDER = '$setElementOrder';
 const RETAIN_KEYS = '$retainKeys';
 
 /**
- * Applies a strategic merge patch: lists are merged where the schema says so, and directives ($patch, $retainKeys,
- * $setElementOrder, $deleteFromPrimitiveList) say what a merge alone cannot. Fields that the schema does not know stay.
- * @throws {ApiError} 400 for directives of the wrong form, 422 if the result has fields of the wrong type, and a 500
- * without a reason for what the real server does not expect either.
+ * Applies a strategic merge patch: lists are merged if the schema says so, and the directives $patch, $setElementOrder and
+ * $deleteFromPrimitiveList, which kubectl sends, replace, delete and order objects and items. Unknown fields stay.
+ * @throws {ApiError} 400 for a malformed or unsupported directive, 500 for a value of the wrong type, as in kube-apiserver.
  */
 export function applyStrategicMergePatch(
   schema: StructSchema,
   document: JsonObject,
   patch: unknown,
 ): JsonObject {
-  if (patch !== null && !isJsonObject(patch)) {
-    throw badRequest(
-      `json: cannot unmarshal ${jsonType(patch)} into Go value of type map[string]interface {}`,
-    );
-  }
-  const patched = mergeObject(document, patch ?? {}, schema);
-  try {
-    return fromUnstructured(schema, patched);
-  } catch (error) {
-    if (!(error instanceof ConversionError)) throw error;
-    throw invalidObject({ group: '', name: '' }, '', [invalid('patch', goText(patch), error.message)]);
-  }
+  if (patch !== null && !isJsonObject(patch)) throw badRequest('a strategic merge patch must be an object');
+  return mergeObject(document, patch ?? {}, schema);
 }
 
 function mergeObject(original: JsonObject, patch: JsonObject, schema: TypeSchema): JsonObject {
   if (Object.hasOwn(patch, '$patch')) return replaceObject(patch);
-  const retained = retainKeys(original, patch);
-  const { merged, rest } = orderLists(retained, patch, schema);
-  const result = new Map(Object.entries(merged));
-  for (const [key, value] of inOrder(rest)) {
-    const isDeletion = key.startsWith(DELETE_ITEMS);
-    const field = isDeletion ? listOf(key, DELETE_ITEMS) : key;
-    if (value === null) {
-      result.delete(field);
-    } else if (isDeletion) {
-      const found = result.get(field);
-      if (!Array.isArray(found) || !Array.isArray(value)) continue;
-      result.set(field, removeItems(found, value, listField(schema, field), mergeObject));
-    } else {
-      const next = mergeField(result.get(field), value, field, schema);
-      if (next === undefined) result.delete(field);
-      else result.set(field, next);
+  if (Object.hasOwn(patch, RETAIN_KEYS)) throw badRequest(`${RETAIN_KEYS} is not supported`);
+  const entries = Object.entries(patch);
+  const directives = (name: string) =>
+    entries
+      .filter(([key]) => key.startsWith(name))
+      .map(([key, value]) => [listOf(key, name), value] as const);
+  const result = new Map(Object.entries(original));
+  for (const [field, value] of directives(DELETE_ITEMS)) {
+    const found = result.get(field);
+    if (value === null) result.delete(field);
+    else if (Array.isArray(found) && Array.isArray(value)) {
+      const removed = new Set<unknown>(value);
+      result.set(
+        field,
+        found.filter((item) => !removed.has(item)),
+      );
     }
+  }
+  for (const [field, value] of entries) {
+    if (field.startsWith(DELETE_ITEMS) || field.startsWith(ELEMENT_ORDER)) continue;
+    const next = value === null ? undefined : mergeField(result.get(field), value, field, schema);
+    if (next === undefined) result.delete(field);
+    else result.set(field, next);
+  }
+  for (const [field, order] of directives(ELEMENT_ORDER)) {
+    if (!Array.isArray(order)) throw plainError(`${ELEMENT_ORDER}/${field} must be a list`);
+    const list = result.get(field);
+    const { patchStrategy } = listField(schema, field);
+    if (Array.isArray(list)) result.set(field, ordered(list, order, patchStrategy?.mergeKey));
   }
   return Object.fromEntries(result);
 }
 
-/** Items are deleted from a list before others are added to it; the real server does both in no certain order. */
-function inOrder(patch: JsonObject): readonly (readonly [string, unknown])[] {
-  const entries = Object.entries(patch);
-  return [
-    ...entries.filter(([key]) => key.startsWith(DELETE_ITEMS)),
-    ...entries.filter(([key]) => !key.startsWith(DELETE_ITEMS)),
-  ];
-}
-
-function replaceObject(patch: JsonObject): JsonObject {
-  const { $patch: directive, ...rest } = patch;
-  if (directive === 'replace') return rest;
+function replaceObject({ $patch: directive, ...fields }: JsonObject): JsonObject {
+  if (directive === 'replace') return fields;
   if (directive === 'delete') return {};
-  throw unknownDirective(patch);
+  throw plainError(`unknown $patch: ${JSON.stringify(directive)}`);
 }
 
-/** The new value of a field; undefined if the patch takes it out. */
+/** The list of a directive: `$setElementOrder/finalizers`. */
+function listOf(key: string, directive: string): string {
+  if (key[directive.length] === '/') return key.slice(directive.length + 1);
+  throw badRequest(`${directive} needs the name of a list, as in ${directive}/finalizers`);
+}
+
+/** The new value of a field; undefined if the patch removes it. */
 function mergeField(original: unknown, patch: unknown, field: string, schema: TypeSchema): unknown {
   if (isJsonObject(original) && isJsonObject(patch)) {
     return mergeObject(original, patch, structField(schema, field));
   }
   if (Array.isArray(original) && Array.isArray(patch)) {
     const list = listField(schema, field);
-    return list.patchStrategy === undefined ? patch : mergeList(original, patch, list, mergeObject);
+    return list.patchStrategy === undefined ? patch : mergeList(original, patch, list);
   }
   return withoutDirectives(patch);
 }
 
-function retainKeys(original: JsonObject, patch: JsonObject): JsonObject {
-  if (!Object.hasOwn(patch, RETAIN_KEYS)) return original;
-  const keys = patch[RETAIN_KEYS];
-  const set = Object.keys(patch).filter(
-    (key) =>
-      patch[key] !== null &&
-      key !== RETAIN_KEYS &&
-      !key.startsWith(DELETE_ITEMS) &&
-      !key.startsWith(ELEMENT_ORDER),
-  );
-  if (!Array.isArray(keys) || !set.every((key) => keys.includes(key))) {
-    throw badRequest('invalid patch format of retainKeys');
-  }
-  return Object.fromEntries(Object.entries(original).filter(([key]) => keys.includes(key)));
-}
-
-/** Merges the lists that the patch gives an order to; what is left of the patch is `rest`. */
-function orderLists(
-  original: JsonObject,
-  patch: JsonObject,
-  schema: TypeSchema,
-): { merged: JsonObject; rest: JsonObject } {
-  const { [RETAIN_KEYS]: _, ...rest }: Record<string, unknown> = patch;
-  const merged: Record<string, unknown> = { ...original };
-  for (const [key, order] of Object.entries(patch)) {
-    if (!key.startsWith(ELEMENT_ORDER)) continue;
-    delete rest[key];
-    const wanted = asList(order);
-    const field = listOf(key, ELEMENT_ORDER);
-    const found = asListIfPresent(original, field);
-    const given = asListIfPresent(rest, field);
-    const ordered = orderList(found, given, wanted, listField(schema, field), mergeObject);
-    if (ordered === undefined) continue;
-    merged[field] = ordered;
-    delete rest[field];
-  }
-  return { merged, rest };
-}
-
-/** The name of the list that a directive is about: `$setElementOrder/finalizers`. */
-function listOf(key: string, directive: string): string {
-  const slash = key.indexOf('/');
-  if (slash === directive.length) return key.slice(slash + 1);
-  throw badRequest(
-    directive === DELETE_ITEMS
-      ? 'invalid patch format of primitive list'
-      : 'invalid patch format of setElementOrder list',
+/**
+ * The value of a patch for an absent field: without nulls and without objects that have a directive. Undefined if nothing
+ * remains.
+ */
+function withoutDirectives(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
+  if (!isJsonObject(value)) return value;
+  if (value['$patch'] !== undefined && value['$patch'] !== null) return undefined;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([key, each]) => [key, each === null ? undefined : withoutDirectives(each)] as const)
+      .filter(([, each]) => each !== undefined),
   );
 }
 
-function asListIfPresent(object: JsonObject, field: string): readonly unknown[] | undefined {
-  return Object.hasOwn(object, field) ? asList(object[field]) : undefined;
+/** Merges the items of a patch into a list. */
+function mergeList(original: List, patch: List, list: ListSchema): List {
+  if (original.length === 0 && patch.length === 0) return original;
+  if (areObjects([...original, ...patch])) return mergeItems(original, patch, list);
+  return joined(
+    original,
+    patch,
+    (item) => item,
+    (item) => item,
+  );
 }
 
-function asList(value: unknown): readonly unknown[] {
-  if (!Array.isArray(value)) throw unexpectedType('list', value);
-  return value;
+/** The items of both lists. A new item follows the one that precedes it in `patch`; a first one comes first. */
+function joined<T>(
+  original: readonly T[],
+  patch: readonly T[],
+  keyOf: (item: T) => unknown,
+  merge: (item: T, patch: T) => T,
+): T[] {
+  const result = [...original];
+  let place = 0;
+  for (const item of patch) {
+    const index = result.findIndex((each) => keyOf(each) === keyOf(item));
+    const found = result[index];
+    if (found === undefined) result.splice(place, 0, item);
+    else result[index] = merge(found, item);
+    place = index === -1 ? place + 1 : index + 1;
+  }
+  return result;
+}
+
+/** @throws {ApiError} 500 for lists in the list, and for items of different types. */
+function areObjects(items: List): boolean {
+  const [type, ...others] = new Set(items.map((item) => (Array.isArray(item) ? 'list' : typeof item)));
+  if (others.length > 0 || type === 'list') throw plainError('the items of a list cannot be merged');
+  return type === 'object';
+}
+
+function mergeItems(original: List, patch: List, { patchStrategy, items }: ListSchema): List {
+  const key = patchStrategy?.mergeKey;
+  if (key === undefined) throw plainError('the objects of a list without a merge key cannot be merged');
+  const directives = patch.map(asObject).filter((item) => Object.hasOwn(item, '$patch'));
+  const isReplaced = directives.some((item) => item['$patch'] === 'replace');
+  const deleted = new Set(
+    directives.filter((item) => item['$patch'] === 'delete').map((item) => keyOf(item, key)),
+  );
+  const unknown = directives.find(({ $patch }) => $patch !== 'delete' && $patch !== 'replace');
+  if (unknown) throw plainError(`unknown $patch: ${JSON.stringify(unknown['$patch'])}`);
+  const kept = original.map(asObject).filter((item) => !isReplaced && !deleted.has(item[key]));
+  const given = patch.map(asObject).filter((item) => !Object.hasOwn(item, '$patch'));
+  for (const item of given) keyOf(item, key);
+  return joined(
+    kept,
+    given,
+    (item) => item[key],
+    (item, change) => mergeObject(item, change, items),
+  );
+}
+
+/** Puts the items that `order` names into its order. The other items keep their places. */
+function ordered(list: List, order: List, key: string | undefined): List {
+  const identify = (item: unknown) => (isJsonObject(item) && key !== undefined ? keyOf(item, key) : item);
+  const places = new Map(order.map((item, index) => [identify(item), index]));
+  const placeOf = (item: unknown) => places.get(identify(item));
+  const named = list.filter((item) => placeOf(item) !== undefined);
+  const sorted = named.toSorted((one, other) => (placeOf(one) ?? 0) - (placeOf(other) ?? 0)).values();
+  return list.map((item) => (placeOf(item) === undefined ? item : sorted.next().value));
+}
+
+function keyOf(item: JsonObject, key: string): unknown {
+  if (!Object.hasOwn(item, key)) throw plainError(`an item has no ${key}, which identifies it`);
+  return item[key];
+}
+
+function asObject(item: unknown): JsonObject {
+  if (!isJsonObject(item)) throw plainError('an item of a list must be an object');
+  return item;
 }
 
 function structField(schema: TypeSchema, field: string): TypeSchema {
-  if (schema.kind !== 'struct') {
-    throw failed(
-      `merging an object in json but data type is not struct, instead is: ${schema.kind === 'list' ? 'slice' : schema.kind}`,
-    );
-  }
+  if (schema.kind !== 'struct') throw plainError(`cannot merge an object into a ${schema.kind}`);
   const found = Object.hasOwn(schema.fields, field) ? schema.fields[field] : undefined;
-  if (found !== undefined) return found.type;
-  throw failed(
-    `unable to find api field in struct ${schema.name} for the json field ${JSON.stringify(field)}`,
-  );
+  if (found === undefined) throw plainError(`unknown field ${JSON.stringify(field)}`);
+  return found.type;
 }
 
 function listField(schema: TypeSchema, field: string): ListSchema {
   const type = structField(schema, field);
-  if (type.kind !== 'list') throw failed(`expected slice or array type, but got: ${schema.kind}`);
+  if (type.kind !== 'list') throw plainError(`${field} is not a list`);
   return type;
 }

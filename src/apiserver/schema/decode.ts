@@ -1,13 +1,28 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
-import { type Decoded, MOST_STRICT_PROBLEMS } from './decoded.ts';
-import { goQuote } from './go-text.ts';
-import { joined, membersOf } from './read-json.ts';
-import type { ListSchema, MapSchema, ScalarSchema, StructSchema, TypeSchema } from './schema.ts';
-import { settleField, sortedMap, zeroOf } from './settle.ts';
-import { decodeStructural } from './structural.ts';
+import { objectMetaSchema } from './api-object.ts';
+import { duplicatesOf } from './read-json.ts';
+import {
+  type ListSchema,
+  type MapSchema,
+  type ScalarSchema,
+  type StructSchema,
+  settle,
+  settleField,
+  sortedMap,
+  type TypeSchema,
+  zeroOf,
+} from './schema.ts';
 import { formatTime, parseTime } from './time-text.ts';
 
-/** A value is not of the type that its field has. The message is Go's. */
+/** A decoded object. */
+export interface Decoded {
+  /** Its fields in the order of its schema, keys of maps sorted: as the API server writes it. */
+  readonly value: JsonObject;
+  /** What strict reading refuses: `duplicate field "spec.bar"` (only for values of readJson), `unknown field "spec.foo"`. */
+  readonly strictProblems: readonly string[];
+}
+
+/** A value is not of the type of its field. */
 export class DecodeError extends Error {
   constructor(message: string) {
     super(message);
@@ -15,193 +30,152 @@ export class DecodeError extends Error {
   }
 }
 
-/** Where something was found. */
-interface Place {
-  /** `spec.items[0].name`; '' at the root. */
-  readonly path: string;
-  /** The Go type that has the field. */
-  readonly owner: string;
-  /** The text of a number that was not written as a plain integer. */
-  readonly literal?: string | undefined;
-}
-
-/** What is gathered on the way. */
-interface Findings {
-  readonly unknownFields: Set<string>;
-  readonly strictProblems: Set<string>;
-  /** The first wrong type: Go reads on, as a time that it cannot read is told rather. */
-  mismatch: DecodeError | undefined;
-}
-
+/** The most strict problems that are reported, as in a real server. */
+const MOST_STRICT_PROBLEMS = 100;
 const INT32_LIMIT = 2 ** 31;
 const INT64_LIMIT = 2 ** 63;
 
 /**
- * Reads a JSON value as an object of a type of the API, the way the API server does.
- * @throws {DecodeError} when a field has another type, or holds no valid time.
+ * Reads a JSON value as an object of a type of the API. Unknown fields are left out, null counts as absent.
+ * @throws {DecodeError} if a field has another type, or holds no valid time.
  */
 export function decodeObject(schema: StructSchema, value: unknown): Decoded {
-  return schema.isStructural && isJsonObject(value)
-    ? decodeStructural(schema, value, decodeTyped)
-    : decodeTyped(schema, value);
+  if (!isJsonObject(value)) throw mismatch('an object', value, '');
+  const unknownFields: string[] = [];
+  const decoded = schema.isStructural
+    ? decodeStructural(schema, value, unknownFields)
+    : decodeStruct(schema, value, '', unknownFields);
+  const problems = [
+    ...duplicatesOf(value).map((path) => `duplicate field ${JSON.stringify(path)}`),
+    ...unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`),
+  ];
+  return { value: decoded, strictProblems: problems.slice(0, MOST_STRICT_PROBLEMS) };
 }
 
-function decodeTyped(schema: StructSchema, value: unknown): Decoded {
-  const findings: Findings = { unknownFields: new Set(), strictProblems: new Set(), mismatch: undefined };
-  const decoded = isJsonObject(value)
-    ? decodeStruct(schema, value, { path: '', owner: '' }, findings)
-    : mismatch(schema, value, { path: '', owner: '' }, findings);
-  if (findings.mismatch) throw findings.mismatch;
-  const { unknownFields, strictProblems } = findings;
-  return {
-    value: decoded as JsonObject,
-    unknownFields: [...unknownFields],
-    strictProblems: [...strictProblems],
-  };
-}
-
-/** Undefined: it is of another type, which has been noted. */
-function decodeValue(type: TypeSchema, value: unknown, place: Place, findings: Findings): unknown {
-  switch (type.kind) {
-    case 'struct':
-      return isJsonObject(value)
-        ? decodeStruct(type, value, place, findings)
-        : mismatch(type, value, place, findings);
-    case 'map':
-      return isJsonObject(value)
-        ? decodeMap(type, value, place, findings)
-        : mismatch(type, value, place, findings);
-    case 'list':
-      return Array.isArray(value)
-        ? decodeList(type, value, place, findings)
-        : mismatch(type, value, place, findings);
-    case 'time':
-    case 'microTime':
-      return decodeTime(type.kind, value, place);
-    case 'opaque':
-      return value;
-    default:
-      return isOf(type.kind, value, place) ? asGoHasIt(value) : mismatch(type, value, place, findings);
-  }
-}
-
+/** Decodes a typed struct; the paths of its unknown fields are added to `unknownFields`. */
 function decodeStruct(
   schema: StructSchema,
   value: JsonObject,
-  { path }: Place,
-  findings: Findings,
+  path: string,
+  unknownFields: string[],
 ): JsonObject {
-  const found = new Map<string, unknown>();
-  const earlier = new Map<string, unknown>();
-  for (const { key, value: last, literal } of membersOf(value)) {
-    const field = Object.hasOwn(schema.fields, key) ? schema.fields[key] : undefined;
-    const fieldPath = path === '' ? key : `${path}.${key}`;
-    if (field === undefined) {
-      findings.unknownFields.add(fieldPath);
-      noteProblem('unknown', fieldPath, findings);
-      continue;
-    }
-    if (found.has(key)) noteProblem('duplicate', fieldPath, findings);
-    const place: Place = { path: fieldPath, owner: schema.name, literal };
-    const before = earlier.get(key);
-    // What is given again is read into what was there before.
-    const given = isJsonObject(before) && isJsonObject(last) ? joined(before, last) : last;
-    earlier.set(key, given);
-    found.set(key, given === null ? undefined : decodeValue(field.type, given, place, findings));
+  for (const name of Object.keys(value)) {
+    if (!Object.hasOwn(schema.fields, name)) unknownFields.push(below(path, name));
   }
   const decoded: Record<string, unknown> = {};
-  for (const name of Object.keys(schema.fields)) {
-    const field = schema.fields[name];
-    const settled = field && settleField(field, found.get(name));
+  for (const [name, field] of Object.entries(schema.fields)) {
+    const given = Object.hasOwn(value, name) ? (value[name] ?? undefined) : undefined;
+    const read =
+      given === undefined ? undefined : decodeValue(field.type, given, below(path, name), unknownFields);
+    const settled = settleField(field, read);
     if (settled !== undefined) decoded[name] = settled;
   }
   return decoded;
 }
 
-function decodeMap(type: MapSchema, value: JsonObject, place: Place, findings: Findings): JsonObject {
-  const found = new Map<string, unknown>();
-  for (const { key, value: given } of membersOf(value)) {
-    if (found.has(key)) noteProblem('duplicate', `${place.path}.${key}`, findings);
-    const decoded = given === null ? zeroOf(type.values) : decodeValue(type.values, given, place, findings);
-    found.set(key.toWellFormed(), decoded);
+function decodeValue(type: TypeSchema, value: unknown, path: string, unknownFields: string[]): unknown {
+  switch (type.kind) {
+    case 'struct':
+      if (!isJsonObject(value)) throw mismatch('an object', value, path);
+      return decodeStruct(type, value, path, unknownFields);
+    case 'map':
+      if (!isJsonObject(value)) throw mismatch('an object', value, path);
+      return decodeMap(type, value, path, unknownFields);
+    case 'list':
+      if (!Array.isArray(value)) throw mismatch('a list', value, path);
+      return decodeList(type, value, path, unknownFields);
+    case 'opaque':
+      return value;
+    default:
+      return decodeScalar(type.kind, value, path);
   }
-  return sortedMap(found);
 }
 
-function decodeList(type: ListSchema, value: unknown[], place: Place, findings: Findings): unknown[] {
-  return membersOf(value).map(({ key, value: item, literal }) => {
-    if (item === null) return zeroOf(type.items);
-    return decodeValue(type.items, item, { ...place, path: `${place.path}[${key}]`, literal }, findings);
-  });
+function decodeMap(
+  { values }: MapSchema,
+  value: JsonObject,
+  path: string,
+  unknownFields: string[],
+): JsonObject {
+  return sortedMap(
+    Object.entries(value).map(([key, each]) => [
+      key.toWellFormed(),
+      each === null ? zeroOf(values) : decodeValue(values, each, below(path, key), unknownFields),
+    ]),
+  );
 }
 
-function decodeTime(kind: 'time' | 'microTime', value: unknown, place: Place): string | null {
-  // Times are read by a reader of their own, which gives up at once and calls numbers by no name.
-  if (typeof value !== 'string') throw new DecodeError(mismatchText(described(value), 'string', place));
-  const moment = parseTime(value, kind);
-  if ('problem' in moment) throw new DecodeError(moment.problem);
-  return formatTime(moment, kind) ?? null;
+function decodeList(
+  { items }: ListSchema,
+  value: unknown[],
+  path: string,
+  unknownFields: string[],
+): unknown[] {
+  return value.map((item, index) =>
+    item === null ? zeroOf(items) : decodeValue(items, item, `${path}[${index}]`, unknownFields),
+  );
 }
 
-/** JSON has a negative zero and halves of surrogate pairs; Go's integers and texts have not. */
-function asGoHasIt(value: unknown): unknown {
-  if (typeof value === 'string') return value.toWellFormed();
-  return value === 0 ? 0 : value;
-}
-
-function isOf(kind: ScalarSchema['kind'], value: unknown, { literal }: Place): boolean {
+function decodeScalar(kind: ScalarSchema['kind'], value: unknown, path: string): unknown {
   switch (kind) {
     case 'string':
-      return typeof value === 'string';
+      // JSON can hold halves of surrogate pairs, which UTF-8 cannot.
+      if (typeof value === 'string') return value.toWellFormed();
+      throw mismatch('a string', value, path);
     case 'boolean':
-      return typeof value === 'boolean';
+      if (typeof value === 'boolean') return value;
+      throw mismatch('true or false', value, path);
+    case 'time':
+    case 'microTime': {
+      const moment = typeof value === 'string' ? parseTime(value, kind) : undefined;
+      if (moment === undefined)
+        throw mismatch(`a time in RFC 3339${kind === 'time' ? '' : ' with six decimals'}`, value, path);
+      return formatTime(moment, kind) ?? null;
+    }
     default: {
-      if (typeof value !== 'number' || !Number.isInteger(value)) return false;
-      if (literal !== undefined && !/^-?\d+$/.test(literal)) return false;
       const limit = kind === 'int32' ? INT32_LIMIT : INT64_LIMIT;
-      return value >= -limit && value < limit;
+      const fits = typeof value === 'number' && Number.isInteger(value) && value >= -limit && value < limit;
+      if (!fits) throw mismatch(`a whole number of ${kind === 'int32' ? 32 : 64} bits`, value, path);
+      // Not the negative zero of JSON.
+      return value === 0 ? 0 : value;
     }
   }
 }
 
-function noteProblem(what: 'unknown' | 'duplicate', path: string, { strictProblems }: Findings): void {
-  if (strictProblems.size < MOST_STRICT_PROBLEMS) strictProblems.add(`${what} field ${goQuote(path)}`);
+/**
+ * Decodes a custom resource: unknown fields are pruned, null counts as absent, defaults are set. Values of any type are
+ * read, as validation judges them. Only metadata is typed.
+ */
+function decodeStructural(schema: StructSchema, value: JsonObject, unknownFields: string[]): JsonObject {
+  const given = value['metadata'] ?? {};
+  if (!isJsonObject(given)) throw mismatch('an object', given, 'metadata');
+  const { managedFields, ...metadata } = decodeStruct(objectMetaSchema, given, 'metadata', unknownFields);
+  // Empty managedFields do not make the server forget the owners of a custom resource.
+  const isOwned = Array.isArray(managedFields) && managedFields.length > 0;
+  const kept = prune(schema, { ...value, metadata: undefined }, '', unknownFields) as JsonObject;
+  return settle(schema, { ...kept, metadata: isOwned ? { ...metadata, managedFields } : metadata });
 }
 
-function mismatch(type: TypeSchema, value: unknown, place: Place, findings: Findings): undefined {
-  const isInteger = type.kind === 'int32' || type.kind === 'int64';
-  const what =
-    isInteger && typeof value === 'number' ? `number ${place.literal ?? String(value)}` : described(value);
-  findings.mismatch ??= new DecodeError(mismatchText(what, goType(type), place));
-  return undefined;
-}
-
-function mismatchText(what: string, wanted: string, { path, owner }: Place): string {
-  const target = path === '' ? 'value' : `struct field ${owner}.${path.replaceAll(/\[\d+\]/g, '')}`;
-  return `json: cannot unmarshal ${what} into Go ${target} of type ${wanted}`;
-}
-
-function described(value: unknown): string {
-  if (typeof value === 'boolean') return 'bool';
-  return Array.isArray(value) ? 'array' : typeof value;
-}
-
-function goType(type: TypeSchema): string {
-  switch (type.kind) {
-    case 'struct':
-      return `${type.model.split('.').at(-2)}.${type.name}`;
-    case 'map':
-      return `map[string]${goType(type.values)}`;
-    case 'list':
-      return `[]${goType(type.items)}`;
-    case 'boolean':
-      return 'bool';
-    case 'opaque':
-    case 'time':
-    case 'microTime':
-      // These read themselves; they are named only as what a list or a map is of.
-      return 'string';
-    default:
-      return type.goType ?? type.kind;
+/** The value without the fields that its type does not have. */
+function prune(type: TypeSchema, value: unknown, path: string, unknownFields: string[]): unknown {
+  if (!isJsonObject(value)) return value;
+  const fields = type.kind === 'struct' ? type.fields : {};
+  const kept: Record<string, unknown> = {};
+  for (const [name, each] of Object.entries(value)) {
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (field === undefined) unknownFields.push(below(path, name));
+    else if (each !== null && each !== undefined)
+      kept[name] = prune(field.type, each, below(path, name), unknownFields);
   }
+  return kept;
+}
+
+function below(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
+}
+
+function mismatch(expected: string, value: unknown, path: string): DecodeError {
+  const shown = JSON.stringify(value) ?? 'nothing';
+  const found = shown.length > 100 ? `${shown.slice(0, 100)}...` : shown;
+  return new DecodeError(`${path === '' ? 'the object' : path}: expected ${expected}, found ${found}`);
 }

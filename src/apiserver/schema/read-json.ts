@@ -1,103 +1,107 @@
-import type { JsonObject } from '../../support/json.ts';
-import { endOfNumber, endOfString, isOddNumber, keyOf, surveyJson } from './json-survey.ts';
-
-/** One member of an object, or one item of a list, as it was written. */
-export interface WrittenMember {
-  readonly key: string;
-  readonly value: unknown;
-  /** The text of a number that is not written as a plain integer. */
-  readonly literal?: string;
+/** An object or a list that the scan is in. */
+interface Container {
+  /** The keys of an object so far; undefined for a list. */
+  readonly keys: Set<string> | undefined;
+  /** The current key or index. */
+  place: string | number;
 }
 
-/** Where a container does not tell all that was written, what was. The values themselves stay plain JSON. */
-const written = new WeakMap<object, readonly WrittenMember[]>();
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+
+/** The most duplicates that are reported, as in a real server. */
+const MOST_DUPLICATES = 100;
+
+/** No object of the API comes near. Deeper values would exhaust the stack of recursive code. */
+export const MAX_JSON_DEPTH = 1000;
+
+/** The duplicate fields of a document, under its root value. The value itself stays plain JSON. */
+const duplicates = new WeakMap<object, readonly string[]>();
 
 /**
- * Parses JSON as JSON.parse does, and remembers what that loses: fields that were given twice and how numbers were
- * written, both of which Go's decoder looks at.
- * @throws {SyntaxError}
+ * Parses JSON as JSON.parse does, and remembers the fields that were given twice.
+ * @throws {SyntaxError} also if the text is nested too deeply.
  */
 export function readJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  const { duplicates, hasOddNumbers } = surveyJson(text);
-  return duplicates.length === 0 && !hasOddNumbers ? value : readAsWritten(text);
+  const found = duplicateFields(text);
+  if (typeof value === 'object' && value !== null && found.length > 0) duplicates.set(value, found);
+  return value;
 }
 
-/** The members of an object or the items of a list in the order in which they were written, duplicates included. */
-export function membersOf(container: object): readonly WrittenMember[] {
-  return written.get(container) ?? Object.entries(container).map(([key, value]) => ({ key, value }));
+/** The fields that a value of {@link readJson} had twice. */
+export function duplicatesOf(value: object): readonly string[] {
+  return duplicates.get(value) ?? [];
 }
 
-/** One object of the members of both, as Go reads an object that is given twice. */
-export function joined(one: object, other: object): JsonObject {
-  const members = [...membersOf(one), ...membersOf(other)];
-  const result = Object.fromEntries(members.map(({ key, value }) => [key, value]));
-  written.set(result, members);
-  return result;
-}
-
-function readAsWritten(text: string): unknown {
+/**
+ * The paths (`metadata.labels.app`, `spec.items[0].name`) of fields that one object of a JSON text has more than once.
+ * JSON.parse keeps the last one. Scans the characters once; the text must be valid JSON.
+ * @throws {SyntaxError} if the text is nested too deeply.
+ */
+export function duplicateFields(text: string): readonly string[] {
+  const found = new Set<string>();
+  const containers: Container[] = [];
+  let awaitsKey = false;
   let at = 0;
-
-  function member(key: string): WrittenMember {
-    skipSpace();
-    const first = text.charAt(at);
-    if (first === '{') return { key, value: object() };
-    if (first === '[') return { key, value: array() };
-    const start = at;
-    if (first === '"') at = endOfString(text, at);
-    else if (/[-\d]/.test(first)) at = endOfNumber(text, at);
-    else at += first === 'f' ? 5 : 4;
-    const source = text.slice(start, at);
-    const value: unknown = JSON.parse(source);
-    return typeof value === 'number' && isOddNumber(source)
-      ? { key, value, literal: source }
-      : { key, value };
-  }
-
-  function object(): object {
-    const members: WrittenMember[] = [];
-    at += 1;
-    skipSpace();
-    while (text.charAt(at) !== '}') {
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
       const end = endOfString(text, at);
-      const key = keyOf(text.slice(at, end));
+      const container = awaitsKey ? containers.at(-1) : undefined;
+      if (container?.keys !== undefined) {
+        container.place = keyOf(text.slice(at, end));
+        if (container.keys.has(container.place) && found.size < MOST_DUPLICATES)
+          found.add(pathText(containers));
+        container.keys.add(container.place);
+      }
       at = end;
-      skipSpace();
-      at += 1; // the colon
-      members.push(member(key));
-      skipPunctuation();
+      continue;
     }
-    at += 1;
-    const result = Object.fromEntries(members.map(({ key, value }) => [key, value]));
-    written.set(result, members);
-    return result;
-  }
-
-  function array(): unknown[] {
-    const items: WrittenMember[] = [];
-    at += 1;
-    skipSpace();
-    while (text.charAt(at) !== ']') {
-      items.push(member(String(items.length)));
-      skipPunctuation();
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      awaitsKey = code === OPEN_BRACE;
+      containers.push({ keys: awaitsKey ? new Set() : undefined, place: awaitsKey ? '' : 0 });
+      if (containers.length > MAX_JSON_DEPTH)
+        throw new SyntaxError(`nested more than ${MAX_JSON_DEPTH} levels deep`);
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+      containers.pop();
+    } else if (code === COLON) {
+      awaitsKey = false;
+    } else if (code === COMMA) {
+      const container = containers.at(-1);
+      awaitsKey = container?.keys !== undefined;
+      if (typeof container?.place === 'number') container.place += 1;
     }
+    // Anything else is space or part of a literal.
     at += 1;
-    const result = items.map(({ value }) => value);
-    written.set(result, items);
-    return result;
   }
+  return [...found];
+}
 
-  /** The space around a comma, and the comma. */
-  function skipPunctuation(): void {
-    skipSpace();
-    if (text.charAt(at) === ',') at += 1;
-    skipSpace();
+/** The text of an object's key, without its quotes. */
+function keyOf(quoted: string): string {
+  return quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
+}
+
+/** The index after the string that begins at `start`. */
+function endOfString(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
+  return at + 1;
+}
+
+/** `spec.items[0].name` */
+function pathText(containers: readonly Container[]): string {
+  let shown = '';
+  for (const { place } of containers) {
+    if (typeof place === 'number') shown += `[${place}]`;
+    else shown += shown === '' ? place : `.${place}`;
   }
-
-  function skipSpace(): void {
-    while (at < text.length && text.charCodeAt(at) <= 0x20) at += 1;
-  }
-
-  return member('').value;
+  return shown;
 }

@@ -1,3 +1,5 @@
+import { isJsonObject, type JsonObject } from '../../support/json.ts';
+
 /**
  * A type of the API, as data. What is decoded, pruned, defaulted, merged, owned and documented all follows from it, so that
  * a field is described in one place.
@@ -7,8 +9,6 @@ export type TypeSchema = ScalarSchema | MapSchema | ListSchema | StructSchema | 
 export interface ScalarSchema {
   /** `time` is RFC 3339 to the second, `microTime` with exactly six decimals; both are strings in JSON. */
   readonly kind: 'string' | 'boolean' | 'int32' | 'int64' | 'time' | 'microTime';
-  /** The name of Go's type where it has one of its own, which error messages give: `types.UID`. */
-  readonly goType?: string;
 }
 
 /** A map from text to values of one type; each key is owned on its own. */
@@ -30,7 +30,7 @@ export interface ListSchema {
 
 export interface StructSchema {
   readonly kind: 'struct';
-  /** The Go type's name, which error messages give: `LeaseSpec`. */
+  /** The name of the type: `LeaseSpec`. */
   readonly name: string;
   /** The name of its OpenAPI model: `io.k8s.api.coordination.v1.LeaseSpec`. */
   readonly model: string;
@@ -69,4 +69,83 @@ export interface FieldSchema {
   readonly default?: string;
   /** Of a custom resource: the most characters that a text may have. */
   readonly maxLength?: number;
+}
+
+/**
+ * An object whose fields are of the types that its schema says, as the API server writes it: fields in the order of the
+ * schema, keys of maps sorted, each zero value left out, kept or filled in, whatever the schema does not have left out.
+ */
+export function settle(schema: StructSchema, object: JsonObject): JsonObject {
+  const settled: Record<string, unknown> = {};
+  for (const name of Object.keys(schema.fields)) {
+    const field = schema.fields[name];
+    if (field === undefined) continue;
+    const value = schema.isStructural
+      ? settleStructural(field, object[name])
+      : settleField(field, settleValue(field.type, object[name]));
+    if (value !== undefined) settled[name] = value;
+  }
+  return settled;
+}
+
+/** What becomes of a field by its value, which is settled itself; undefined: it is left out. */
+export function settleField(field: FieldSchema, value: unknown): unknown {
+  switch (field.zero) {
+    case 'keep':
+      return value;
+    case 'fill':
+      return value ?? zeroOf(field.type);
+    default:
+      return isZero(value) ? undefined : value;
+  }
+}
+
+/** The value of a field that nobody has set. */
+export function zeroOf(type: TypeSchema): unknown {
+  switch (type.kind) {
+    case 'string':
+      return '';
+    case 'boolean':
+      return false;
+    case 'int32':
+    case 'int64':
+      return 0;
+    case 'struct':
+      return settle(type, {});
+    default:
+      return null;
+  }
+}
+
+/** A map with its keys in the order in which Go writes them. */
+export function sortedMap(entries: Iterable<readonly [string, unknown]>): JsonObject {
+  // Unlike an assignment, this takes __proto__ for a key like any other.
+  return Object.fromEntries([...entries].sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** A field of a custom resource: as it was given, whatever its type, or else its default. */
+function settleStructural({ type, default: fallback }: FieldSchema, value: unknown): unknown {
+  if (type.kind === 'struct' && isJsonObject(value)) return settle(type, value);
+  return value ?? fallback ?? value;
+}
+
+function settleValue(type: TypeSchema, value: unknown): unknown {
+  switch (type.kind) {
+    case 'struct':
+      return isJsonObject(value) ? settle(type, value) : undefined;
+    case 'map':
+      return isJsonObject(value) ? sortedMap(Object.entries(value)) : undefined;
+    case 'list':
+      return Array.isArray(value) ? value.map((item) => settleValue(type.items, item)) : undefined;
+    case 'time':
+    case 'microTime':
+      return value;
+    default:
+      return value ?? undefined;
+  }
+}
+
+function isZero(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
+  return value === undefined || value === null || value === '' || value === 0 || value === false;
 }

@@ -4,56 +4,52 @@ import type { ApiObject } from '../schema/api-object.ts';
 import { type History, revisionTooLarge, revisionTooOld } from '../storage/history.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { eachObject, type StoredObject } from '../storage/stored-objects.ts';
-import { type EventEncoder, encodeError } from './event-encoder.ts';
-import { watchEventType } from './event-type.ts';
-import type { StreamSink } from './sink.ts';
+import { type EventEncoder, encodeError, watchEventType } from './event-encoder.ts';
 import { type Watcher, type WatchRounds, watchRounds } from './watch-rounds.ts';
 
 /** Where a watch begins. */
 export type WatchStart =
-  /** With the events after a revision, which may lie in the future. */
+  /** With the events after a revision, which may be in the future. */
   | { readonly kind: 'revision'; readonly revision: number }
   | {
       /**
-       * With the objects that are there, as ADDED events, followed by a bookmark that marks their end where `sendBookmark`
-       * says so; then the events.
+       * With the present objects as ADDED events, then a bookmark if `sendBookmark` is set, then the events.
        */
       readonly kind: 'state';
       readonly sendBookmark: boolean;
-      /** The revision that the state must have come to; without it, any will do. */
+      /** The oldest allowed revision of the state. */
       readonly minimum?: number;
     };
 
-/** What a watch is about, and whom it is for. */
 export interface WatchOptions {
   readonly store: ObjectStore;
   readonly storage: string;
   readonly clock: Clock;
   readonly sink: StreamSink;
   readonly from: WatchStart;
-  /** Namespace, name, labels and fields, all in one. Takes the hub form. */
+  /** Takes the hub form. */
   readonly selects: (object: ApiObject) => boolean;
   readonly encode: EventEncoder;
-  /** For the first line, where that is another: a table tells its columns only there. */
+  /** For the first line, if it differs: a table has its columns only there. */
   readonly encodeFirst?: EventEncoder;
-  /** Whether the client wants to be told now and then how far it has come. */
+  /** Whether the client wants bookmarks. */
   readonly bookmarks: boolean;
   readonly timeoutMs: number;
 }
 
-/** What is sent in one go, in bytes: enough that many small events are one write, little enough to be no burden. */
+/** The bytes of one write: many small events. */
 const BATCH_BYTES = 64 * 1024;
-/** How many objects and events are looked at for that, as a selector may select none of them. */
+/** How many objects and events are examined for one write: a selector may select none of them. */
 const BATCH_LOOKS = 1000;
 const BOOKMARK_INTERVAL_MS = 60_000;
-/** Watches that began together need not be told together. */
+/** Spreads the bookmarks of watches that began together. */
 const BOOKMARK_JITTER_MS = 1250;
-/** A watch that is about to time out is told where to go on. */
+/** The last bookmark comes so long before the timeout. */
 const BOOKMARK_BEFORE_TIMEOUT_MS = 2000;
 
 /**
- * Serves a watch until either side ends it, it times out, or its client is so slow that the history has forgotten what it
- * was not sent yet. A start that cannot be had is answered with an ERROR event, and the end.
+ * Serves a watch until either side ends it, it times out, or the history no longer has the next event of a slow client. Sends an
+ * ERROR event if the start is not available.
  */
 export function startWatch(options: WatchOptions): void {
   const { store, storage, from, sink } = options;
@@ -74,14 +70,14 @@ function refuse(sink: StreamSink, { status }: ApiError): void {
   sink.end();
 }
 
-/** A position in the history, and a client that is as far as that. */
+/** A client, and its position in the history. */
 class WatchStream implements Watcher {
   readonly #options: WatchOptions;
   readonly #history: History;
   readonly #rounds: WatchRounds;
   readonly #since: number;
   readonly #endsAt: Instant;
-  /** What is still to be sent of the state at the revision `since`. */
+  /** The objects of the initial state that were not sent yet. */
   #initial: Iterator<StoredObject, void> | undefined;
   #position: number;
   #hasWritten = false;
@@ -91,7 +87,7 @@ class WatchStream implements Watcher {
   #cancelTimeout = () => {};
   #cancelBookmark = () => {};
 
-  /** The client knows of everything up to the revision `since`, or gets it as initial state. */
+  /** The client knows everything up to the revision `since`, or gets it as initial state. */
   constructor(options: WatchOptions, position: number, since: number) {
     const { store, storage, clock, from, timeoutMs } = options;
     this.#options = options;
@@ -188,7 +184,7 @@ class WatchStream implements Watcher {
     if (delay > 0) this.#cancelBookmark = clock.setTimer(() => this.#sendBookmark(), delay);
   }
 
-  /** A client that is behind gets none: it would claim that nothing is missing. */
+  /** A client that is behind gets no bookmark. */
   #sendBookmark(): void {
     const { revision } = this.#options.store;
     this.#rounds.advance(this);
@@ -197,7 +193,7 @@ class WatchStream implements Watcher {
     if (!this.#isEnded) this.#setBookmark();
   }
 
-  /** A client that is slow gets what it was sent before the end; what it was not sent, it can watch for again. */
+  /** A slow client first gets what was already written. */
   #timeOut(): void {
     this.#isTimedOut = true;
     if (!this.#isBlocked) this.#end();
@@ -214,4 +210,18 @@ class WatchStream implements Watcher {
     this.#cancelTimeout();
     this.#cancelBookmark();
   }
+}
+
+/** The output of a stream. It buffers at most one write beyond the buffer of the socket. */
+export interface StreamSink {
+  /** False if the client is slow: then write again only after the callback of `onDrain`. */
+  write(chunk: Buffer): boolean;
+  /** Ends the answer. */
+  end(): void;
+  /** Closes the connection. */
+  destroy(): void;
+  /** Calls back each time that the client can take more. */
+  onDrain(callback: () => void): void;
+  /** Calls back once, after the end of the stream. */
+  onClose(callback: () => void): void;
 }

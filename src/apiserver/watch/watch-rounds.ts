@@ -1,22 +1,21 @@
 import type { Clock } from '../../support/clock.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
-import { LineBatches } from './line-batches.ts';
 
-/** Somebody who is told when there may be something to send. */
+/** A watcher that takes part in rounds. */
 export interface Watcher {
-  /** Sends some of what there is, so little that it holds up nobody. Returns whether it wants to go on at once. */
+  /** Sends one batch. Returns whether there is more to send. */
   advance(): boolean;
 }
 
-/** How long a round may take, in milliseconds: then others have their turn. */
+/** How long a round may take, in ms. */
 const ROUND_MS = 10;
 
 /**
- * Goes through the watchers of one kind of object, so that many writes in one turn of the event loop cost one round and
- * not one each, and so that nobody's long list keeps the others waiting.
+ * Advances the watchers of one kind of object in rounds: many writes in one turn of the event loop cost one round, and no long
+ * initial state delays the other watchers.
  */
 export class WatchRounds {
-  /** What the watchers of one round have in common. */
+  /** The shared batches of one round. */
   readonly batches = new LineBatches();
   readonly #clock: Clock;
   readonly #watchers = new Set<Watcher>();
@@ -37,14 +36,14 @@ export class WatchRounds {
     this.#due.delete(watcher);
   }
 
-  /** Something was written. */
+  /** Called after a write. */
   wakeAll(): void {
     if (this.#watchers.size === 0) return;
     this.#isEveryoneDue = true;
     this.#setRound();
   }
 
-  /** Gives one watcher its turn at once. */
+  /** Advances one watcher at once. */
   advance(watcher: Watcher): void {
     if (watcher.advance()) this.wake(watcher);
     this.batches.forget();
@@ -63,7 +62,7 @@ export class WatchRounds {
 
   #goRound(): void {
     const until = this.#clock.now() + ROUND_MS;
-    // Those that the last round did not come to are the first of this one.
+    // The watchers that the last round did not reach come first.
     if (this.#isEveryoneDue) for (const watcher of this.#watchers) this.#due.add(watcher);
     this.#isEveryoneDue = false;
     this.#isRoundSet = false;
@@ -79,7 +78,7 @@ export class WatchRounds {
 
 const roundsByStore = new WeakMap<ObjectStore, Map<string, WatchRounds>>();
 
-/** The one instance for this kind of object in this store, which lives as long as the store. */
+/** The instance for this kind of object in this store. */
 export function watchRounds(store: ObjectStore, storage: string, clock: Clock): WatchRounds {
   let rounds = roundsByStore.get(store);
   if (rounds === undefined) {
@@ -92,4 +91,27 @@ export function watchRounds(store: ObjectStore, storage: string, clock: Clock): 
   rounds.set(storage, created);
   store.onChange(storage, () => created.wakeAll());
   return created;
+}
+
+/**
+ * Joins lines into batches. Watchers of one view that get the same events share the bytes: with thousands of watchers, copying
+ * would cost more than everything else.
+ */
+export class LineBatches {
+  readonly #byFirstLine = new Map<Buffer, { readonly lines: readonly Buffer[]; readonly joined: Buffer }>();
+
+  join(lines: readonly [Buffer, ...Buffer[]]): Buffer {
+    if (lines.length === 1) return lines[0];
+    const known = this.#byFirstLine.get(lines[0]);
+    if (known?.lines.length === lines.length && known.lines.every((line, index) => line === lines[index])) {
+      return known.joined;
+    }
+    const joined = Buffer.concat(lines);
+    this.#byFirstLine.set(lines[0], { lines, joined });
+    return joined;
+  }
+
+  forget(): void {
+    this.#byFirstLine.clear();
+  }
 }

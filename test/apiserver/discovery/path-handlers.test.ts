@@ -2,9 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { createAccess } from '../../../src/apiserver/access/access.ts';
 import { createPathHandlers } from '../../../src/apiserver/discovery/path-handlers.ts';
 import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
-import type { Answer } from '../../../src/apiserver/http/answer.ts';
-import type { Exchange } from '../../../src/apiserver/http/exchange.ts';
-import { parseTarget } from '../../../src/apiserver/http/request-target.ts';
+import type { Answer, Exchange } from '../../../src/apiserver/http/answer.ts';
+import { parseTarget } from '../../../src/apiserver/http/routes.ts';
 import { createResources } from '../../../src/apiserver/kinds/registry.ts';
 
 const pages = createPathHandlers({

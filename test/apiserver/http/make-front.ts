@@ -3,9 +3,9 @@ import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { createAccess } from '../../../src/apiserver/access/access.ts';
 import { createPathHandlers } from '../../../src/apiserver/discovery/path-handlers.ts';
-import { type HttpFrontOptions, startHttpFront } from '../../../src/apiserver/http/http-front.ts';
+import { type HttpFrontOptions, startHttpFront } from '../../../src/apiserver/http/server.ts';
 import { createResources } from '../../../src/apiserver/kinds/registry.ts';
-import type { ResourceRequest } from '../../../src/apiserver/operations/resource-request.ts';
+import type { ResourceRequest } from '../../../src/apiserver/operations/request.ts';
 import { Slices } from '../../../src/support/slices.ts';
 import { systemClock } from '../../../src/support/system-clock.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -56,10 +56,6 @@ export async function makeFront(options: Partial<HttpFrontOptions> = {}): Promis
     ]),
     clock,
     pathHandlers: createPathHandlers({ resources, gitVersion: 'v1.36.3' }),
-    largeBodies: {
-      question: () => Promise.reject(new Error('no question here is large')),
-      yaml: (json) => Promise.resolve(json),
-    },
     slices: new Slices(systemClock),
     ...options,
     handle(request) {
@@ -104,7 +100,9 @@ export function ask(
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const authorization = token === '' ? {} : { authorization: `Bearer ${token}` };
-    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const isChunked = 'transfer-encoding' in headers;
+    const length =
+      body === undefined || isChunked ? {} : { 'content-length': String(Buffer.byteLength(body)) };
     const outgoing = httpRequest({
       host: '127.0.0.1',
       port,

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { accessReviewSchema } from '../../../src/apiserver/access/reviews.ts';
-import { objectFromProtobuf } from '../../../src/apiserver/http/protobuf.ts';
-import { fieldNames } from '../../../src/apiserver/http/protobuf-fields.ts';
-import { readFields } from '../../../src/apiserver/http/protobuf-reader.ts';
-import { deleteOptionsSchema } from '../../../src/apiserver/operations/delete-options.ts';
+import { fieldNames, objectFromProtobuf, readFields } from '../../../src/apiserver/http/protobuf.ts';
+import { deleteOptionsSchema } from '../../../src/apiserver/operations/delete.ts';
 import type { StructSchema, TypeSchema } from '../../../src/apiserver/schema/schema.ts';
 import { resources } from './make-front.ts';
 import { protobufBodies } from './protobuf-bodies.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
-import { contentTypeOf } from '../../../src/apiserver/http/read-body.ts';
-import type { Verb } from '../../../src/apiserver/operations/resource-request.ts';
+import { contentTypeOf } from '../../../src/apiserver/http/request-body.ts';
+import type { Verb } from '../../../src/apiserver/operations/request.ts';
 
 function refusal(header: string, verb: Verb): ApiError['status'] {
   try {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ApiError } from '../../../src/apiserver/errors/api-error.ts';
 import { representationOf } from '../../../src/apiserver/http/representation.ts';
 import type { ResourceDefinition, VersionDefinition } from '../../../src/apiserver/kinds/definition.ts';
-import type { Representation } from '../../../src/apiserver/operations/resource-request.ts';
+import type { Representation } from '../../../src/apiserver/operations/request.ts';
 import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { resources } from './make-front.ts';
@@ -30,9 +30,9 @@ function found<T>(value: T | undefined): T {
   return value;
 }
 
-function shownAs(kind: string, query = '', apiVersion = 'v1', isWatch = false): Representation {
-  const transform = { group: 'meta.k8s.io', version: apiVersion, kind };
-  return representationOf(transform, new URLSearchParams(query), isWatch, clock);
+function shownAs(kind: string, query = ''): Representation {
+  const transform = { group: 'meta.k8s.io', version: 'v1', kind };
+  return representationOf(transform, new URLSearchParams(query), clock);
 }
 
 function columnNames(shown: { readonly [field: string]: unknown }): unknown {
@@ -46,12 +46,12 @@ function list(
   of: ResourceDefinition = definition,
   as: VersionDefinition = version,
 ) {
-  const { head, field, none, show } = representation.listForm(metadata, of, as);
-  return { ...head, [field]: items.length === 0 ? none : items.map(show) };
+  const { head, field, show } = representation.listForm(metadata, of, as);
+  return { ...head, [field]: items.map(show) };
 }
 
 describe('objects as they are', () => {
-  const plain = representationOf(undefined, new URLSearchParams(), false, clock);
+  const plain = representationOf(undefined, new URLSearchParams(), clock);
 
   test('are shown unchanged', () => {
     expect(plain.show(lease, version)).toBe(lease);
@@ -93,34 +93,6 @@ describe('metadata alone', () => {
       metadata,
       items: [partial],
     });
-  });
-
-  test('has no items at all where there are none', () => {
-    expect(list(shownAs('PartialObjectMetadataList'), [])['items']).toBeNull();
-  });
-
-  test('comes in the version that was asked for', () => {
-    const older = shownAs('PartialObjectMetadata', '', 'v1beta1');
-    expect(older.show(lease, version)['apiVersion']).toBe('meta.k8s.io/v1beta1');
-    expect(older.id).not.toBe(shownAs('PartialObjectMetadata').id);
-  });
-
-  test('of an object is none of a list', () => {
-    expect(refusal(() => list(shownAs('PartialObjectMetadata'), []))).toMatchObject({
-      code: 406,
-      reason: 'NotAcceptable',
-      message:
-        'you requested PartialObjectMetadata, but the requested object is a list (*coordination.LeaseList)',
-    });
-  });
-
-  test('of a list is none of an object, unless it is watched', () => {
-    expect(refusal(() => shownAs('PartialObjectMetadataList').show(lease, version))).toMatchObject({
-      code: 406,
-      message:
-        'you requested PartialObjectMetadataList, but the requested object is not a list (*coordination.Lease)',
-    });
-    expect(shownAs('PartialObjectMetadataList', '', 'v1', true).show(lease, version)).toEqual(partial);
   });
 
   test('is not all that is shown of a Status', () => {
@@ -175,8 +147,7 @@ describe('a table', () => {
   });
 
   test('includes nothing that there is not', () => {
-    const table = shownAs('Table', 'includeObject=Nope');
-    expect(refusal(() => table.show(lease, version))).toMatchObject({
+    expect(refusal(() => shownAs('Table', 'includeObject=Nope'))).toMatchObject({
       code: 400,
       message: `Unable to convert to Table as requested: includeObject: Invalid value: "Nope": must be 'Metadata', 'Object', 'None', or empty`,
     });
@@ -189,12 +160,7 @@ describe('a table', () => {
   });
 
   test('of each sort can be told from the others', () => {
-    const tables = [
-      shownAs('Table'),
-      shownAs('Table', 'includeObject=None'),
-      shownAs('Table', '', 'v1beta1'),
-      shownAs('Table').following,
-    ];
+    const tables = [shownAs('Table'), shownAs('Table', 'includeObject=None'), shownAs('Table').following];
     expect(new Set(tables.map((table) => table?.id)).size).toBe(tables.length);
     expect(shownAs('Table', 'includeObject=Metadata').id).toBe(shownAs('Table').id);
   });

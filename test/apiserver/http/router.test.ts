@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
-import { parseTarget } from '../../../src/apiserver/http/request-target.ts';
-import { createRouter, type ResourceRoute } from '../../../src/apiserver/http/router.ts';
+import { createRouter, parseTarget, type ResourceRoute } from '../../../src/apiserver/http/routes.ts';
 import { resources } from './make-front.ts';
 
 const router = createRouter(resources);
@@ -37,8 +36,6 @@ describe('a router', () => {
     { line: `PUT ${inDefault}/a`, want: ['update', 'default', 'a'] },
     { line: `PATCH ${inDefault}/a`, want: ['patch', 'default', 'a'] },
     { line: `DELETE ${inDefault}/a`, want: ['delete', 'default', 'a'] },
-    { line: `GET ${root}/watch/leases`, want: ['watch', undefined, undefined] },
-    { line: `GET ${root}/watch/namespaces/default/leases`, want: ['watch', 'default', undefined] },
     { line: 'GET /api/v1/namespaces', want: ['list', undefined, undefined] },
     { line: 'POST /api/v1/namespaces', want: ['create', undefined, undefined] },
     { line: 'GET /api/v1/namespaces/default', want: ['get', undefined, 'default'] },
@@ -64,13 +61,9 @@ describe('a router', () => {
     `GET ${root}//leases`,
     `GET ${inDefault}/a/status`,
     `GET ${inDefault}/a/b/c/d`,
-    `GET ${root}/watch`,
-    `GET ${root}/watch/foo`,
-    `GET ${root}/watch/namespaces/default/leases/a/b`,
     'GET /api/v1/namespaces/default/namespaces/x',
     'GET /api/v1/namespaces/default/status',
     'PUT /api/v1/namespaces/default/finalize/x',
-    'GET /api/v1/watch/namespaces/default/finalize',
     `PUT ${root}/namespaces/default/finalize`,
   ])('finds nothing at %s', (line) => {
     expect(refusal(line).status).toMatchObject({
@@ -92,7 +85,6 @@ describe('a router', () => {
     `OPTIONS ${inDefault}`,
     `POST ${inDefault}/a`,
     `HEAD ${inDefault}/a`,
-    `POST ${root}/watch/namespaces/default/leases/a`,
     'DELETE /api/v1/namespaces',
   ])('does not allow %s', (line) => {
     expect(refusal(line).status).toMatchObject({
@@ -113,23 +105,6 @@ describe('a router', () => {
       reason: 'BadRequest',
       message: want,
     });
-  });
-
-  test.each([
-    { query: '', want: 'metadata.name=a' },
-    { query: '?fieldSelector=metadata.name%3D%3Da', want: 'metadata.name==a' },
-    {
-      query: '?fieldSelector=spec.leaseName%3Dl,metadata.name%3Da',
-      want: 'spec.leaseName=l,metadata.name=a',
-    },
-  ])('makes an outdated watch of one object$query one that selects $want', ({ query, want }) => {
-    const watched = routed(`GET ${root}/watch/namespaces/default/leases/a${query}`);
-    expect([watched.query.get('fieldSelector'), watched.query.get('watch')]).toEqual([want, 'true']);
-  });
-
-  test('refuses an outdated watch of one object that selects another', () => {
-    const line = `GET ${root}/watch/namespaces/default/leases/a?fieldSelector=metadata.name%3Db`;
-    expect(refusal(line).message).toBe("fieldSelector metadata.name doesn't match requested name");
   });
 
   test.each([

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, get, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { streamSink } from '../../../src/apiserver/http/stream-sink.ts';
+import { streamSink } from '../../../src/apiserver/http/write-answer.ts';
 
 test('a stream that the server has ended, as it closes, takes nothing more and fails nobody', async () => {
   const answered = Promise.withResolvers<ServerResponse>();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { warningHeaders } from '../../../src/apiserver/http/warnings.ts';
+import { warningHeaders } from '../../../src/apiserver/http/write-answer.ts';
 
 describe('warningHeaders', () => {
   test('quotes each text', () => {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { customCandidates } from '../../../src/apiserver/kinds/custom-candidates.ts';
+import { customCandidates as define } from '../../../src/apiserver/kinds/custom-candidates.ts';
 import { decodeObject } from '../../../src/apiserver/schema/decode.ts';
 import type { StructSchema } from '../../../src/apiserver/schema/schema.ts';
 import type { JsonObject } from '../../../src/support/json.ts';
@@ -34,6 +34,7 @@ const text = await readFile(new URL('../../../deploy/crd.yaml', import.meta.url)
 const definition = (parse(text) as { readonly spec: Definition }).spec;
 const [installed] = definition.versions;
 const root = installed?.schema.openAPIV3Schema as Property;
+const customCandidates = define();
 const version = versionOf(customCandidates, 'v1alpha1');
 
 const make = (spec: unknown, metadata = {}) =>
@@ -149,25 +150,16 @@ describe('the generation of a LeaseCandidate of our own group', () => {
 });
 
 describe('a LeaseCandidate of our own group', () => {
-  const NOT_CHECKED = expect.stringContaining(
-    '<nil>: Invalid value: null: some validation rules were not checked',
-  );
+  const NOT_CHECKED = expect.stringContaining('<nil>: Invalid value: null: the rules were not checked');
 
   test.each<[string, unknown, readonly unknown[]]>([
     ['that has what it needs', { leaseName: 'a' }, []],
     ['without a spec', undefined, ['spec: Required value', NOT_CHECKED]],
-    [
-      'with a spec of another type',
-      [],
-      ['spec: Invalid value: "array": spec in body must be of type object: "array"', NOT_CHECKED],
-    ],
+    ['with a spec of another type', [], ['spec: Invalid value: array: must be of type object', NOT_CHECKED]],
     [
       'with a text of another type',
       { leaseName: 1.5 },
-      [
-        'spec.leaseName: Invalid value: "number": spec.leaseName in body must be of type string: "number"',
-        NOT_CHECKED,
-      ],
+      ['spec.leaseName: Invalid value: number: must be of type string', NOT_CHECKED],
     ],
     [
       'with a text that is too long, counted in characters',
@@ -183,15 +175,15 @@ describe('a LeaseCandidate of our own group', () => {
       'with half a priority',
       { leaseName: 'a', priority: 0.5 },
       [
-        'spec.priority: Invalid value: "float64": spec.priority in body must be of type int32: "float64"',
-        '<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec.priority',
+        'spec.priority: Invalid value: number: must be of type integer',
+        '<nil>: Invalid value: 0.5: spec.priority must be a whole number of 32 bits',
         NOT_CHECKED,
       ],
     ],
     [
       'with a priority that is no number',
       { leaseName: 'a', priority: true },
-      ['spec.priority: Invalid value: "": spec.priority in body must be of type int32: ""', NOT_CHECKED],
+      ['spec.priority: Invalid value: boolean: must be of type integer', NOT_CHECKED],
     ],
     [
       'with a version of a number that JavaScript does not hold exactly',
@@ -213,14 +205,18 @@ describe('a custom resource that is read', () => {
 
   test('has defaults, nothing that is unknown, and no null', () => {
     const spec = { leaseName: 'a', strategy: null, renewTime: null, deep: { x: 1 }, pingTime: { y: 1 } };
-    const { value, unknownFields } = decode(spec);
+    const { value, strictProblems } = decode(spec);
     expect(value['spec']).toEqual({
       binaryVersion: '0.0.0',
       leaseName: 'a',
       pingTime: {},
       strategy: 'OldestEmulationVersion',
     });
-    expect(unknownFields).toEqual(['metadata.other', 'spec.deep', 'spec.pingTime.y']);
+    expect(strictProblems).toEqual([
+      'unknown field "metadata.other"',
+      'unknown field "spec.deep"',
+      'unknown field "spec.pingTime.y"',
+    ]);
   });
 
   test('is read whatever the types of its fields are', () => {
@@ -230,7 +226,7 @@ describe('a custom resource that is read', () => {
 
   test('has metadata of the types that all metadata is of', () => {
     expect(() => decodeObject(version.schema, make({}, { labels: { a: 1 } }))).toThrow(
-      'json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string',
+      'metadata.labels.a: expected a string, found 1',
     );
   });
 });

@@ -109,7 +109,9 @@ describe('a LeaseCandidate of v1beta1', () => {
     [
       'has a strategy without a domain before its slash',
       { ...good, strategy: '/b' },
-      ['spec.strategy.strategy: Invalid value: "/b": prefix part must be non-empty'],
+      [
+        "spec.strategy.strategy: Invalid value: \"/b\": before the slash: must consist of lower case letters, digits, '-' and '.', each part starting and ending with a letter or digit",
+      ],
     ],
   ])('%s', (_, spec, want) => {
     expect(check(spec)).toEqual(want);

@@ -17,7 +17,7 @@ test('a Lease is a name that fits into DNS', () => {
 });
 
 describe('the spec of a Lease', () => {
-  const unsupported = 'Unsupported value: "x\\u003cy": supported values: "OldestEmulationVersion"';
+  const unsupported = 'Unsupported value: "x<y": supported values: "OldestEmulationVersion"';
   test.each<[string, JsonObject, readonly string[]]>([
     ['may be empty', {}, []],
     [
@@ -52,8 +52,8 @@ describe('the spec of a Lease', () => {
       'has a strategy that is a qualified name',
       { strategy: '/y<' },
       [
-        'spec.strategy.strategy: Invalid value: "/y\\u003c": prefix part must be non-empty',
-        "spec.strategy.strategy: Invalid value: \"/y\\u003c\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+        "spec.strategy.strategy: Invalid value: \"/y<\": before the slash: must consist of lower case letters, digits, '-' and '.', each part starting and ending with a letter or digit",
+        "spec.strategy.strategy: Invalid value: \"/y<\": must consist of letters, digits, '-', '_' and '.', and start and end with a letter or digit",
       ],
     ],
     [

@@ -6,18 +6,13 @@ import {
   labelKeyProblems,
   labelValueProblems,
   pathSegmentName,
-} from '../../../src/apiserver/kinds/names.ts';
+} from '../../../src/apiserver/kinds/validation.ts';
 
-const LABEL =
-  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
-const SUBDOMAIN =
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-const CONFIG_MAP_KEY =
-  "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
-const KEY =
-  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-const VALUE =
-  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+const LABEL = expect.stringContaining("lower case letters, digits and '-'");
+const SUBDOMAIN = expect.stringContaining("lower case letters, digits, '-' and '.'");
+const CONFIG_MAP_KEY = expect.stringContaining("letters, digits, '-', '_' and '.'");
+const KEY = expect.stringContaining("letters, digits, '-', '_' and '.'");
+const VALUE = expect.stringContaining('must be empty, or consist of letters');
 
 const rules = { dnsLabelName, dnsSubdomainName, configMapKeyName, pathSegmentName };
 
@@ -25,23 +20,23 @@ describe.each([
   { rule: 'dnsLabelName', name: 'a', want: [] },
   { rule: 'dnsLabelName', name: '0-9', want: [] },
   { rule: 'dnsLabelName', name: 'x'.repeat(63), want: [] },
-  { rule: 'dnsLabelName', name: 'x'.repeat(64), want: ['must be no more than 63 characters'] },
-  { rule: 'dnsLabelName', name: 'a.b', want: ['must not contain dots'] },
+  { rule: 'dnsLabelName', name: 'x'.repeat(64), want: ['must be no more than 63 bytes'] },
+  { rule: 'dnsLabelName', name: 'a.b', want: [LABEL] },
   { rule: 'dnsLabelName', name: '-a', want: [LABEL] },
   { rule: 'dnsLabelName', name: 'a\n', want: [LABEL] },
-  { rule: 'dnsLabelName', name: `${'é'.repeat(32)}`, want: ['must be no more than 63 characters', LABEL] },
+  { rule: 'dnsLabelName', name: `${'é'.repeat(32)}`, want: ['must be no more than 63 bytes', LABEL] },
   { rule: 'dnsSubdomainName', name: 'a.b-c.0', want: [] },
   { rule: 'dnsSubdomainName', name: 'x'.repeat(253), want: [] },
-  { rule: 'dnsSubdomainName', name: 'x'.repeat(254), want: ['must be no more than 253 characters'] },
+  { rule: 'dnsSubdomainName', name: 'x'.repeat(254), want: ['must be no more than 253 bytes'] },
   { rule: 'dnsSubdomainName', name: 'A_b', want: [SUBDOMAIN] },
   { rule: 'dnsSubdomainName', name: 'a..b', want: [SUBDOMAIN] },
   { rule: 'dnsSubdomainName', name: 'a-', want: [SUBDOMAIN] },
   { rule: 'configMapKeyName', name: 'A_b.-', want: [] },
   { rule: 'configMapKeyName', name: 'a b', want: [CONFIG_MAP_KEY] },
-  { rule: 'configMapKeyName', name: '.', want: ["must not be '.'"] },
-  { rule: 'configMapKeyName', name: '..', want: ["must not be '..'"] },
-  { rule: 'configMapKeyName', name: '..a', want: ["must not start with '..'"] },
-  { rule: 'configMapKeyName', name: 'x'.repeat(254), want: ['must be no more than 253 characters'] },
+  { rule: 'configMapKeyName', name: '.', want: ["must not be '.' or start with '..'"] },
+  { rule: 'configMapKeyName', name: '..', want: ["must not be '.' or start with '..'"] },
+  { rule: 'configMapKeyName', name: '..a', want: ["must not be '.' or start with '..'"] },
+  { rule: 'configMapKeyName', name: 'x'.repeat(254), want: ['must be no more than 253 bytes'] },
   { rule: 'pathSegmentName', name: 'A b', want: [] },
   { rule: 'pathSegmentName', name: '..', want: ["may not be '..'"] },
   { rule: 'pathSegmentName', name: 'a/b%c', want: ["may not contain '/'", "may not contain '%'"] },
@@ -70,17 +65,14 @@ describe('the key of a label', () => {
     ['app', []],
     ['example.com/App_1.x', []],
     [`${'p'.repeat(253)}/${'n'.repeat(63)}`, []],
-    ['', ['name part must be non-empty', `name part ${KEY}`]],
-    ['/x', ['prefix part must be non-empty']],
-    ['x/', ['name part must be non-empty', `name part ${KEY}`]],
-    ['Example.com/x', [`prefix part ${SUBDOMAIN}`]],
-    ['a b', [`name part ${KEY}`]],
-    ['k'.repeat(64), ['name part must be no more than 63 bytes']],
-    [`${'p'.repeat(254)}/x`, ['prefix part must be no more than 253 bytes']],
-    [
-      'a/b/c',
-      [`a valid label key ${KEY} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`],
-    ],
+    ['', [KEY]],
+    ['/x', [SUBDOMAIN]],
+    ['x/', [KEY]],
+    ['Example.com/x', [SUBDOMAIN]],
+    ['a b', [KEY]],
+    ['k'.repeat(64), ['must be no more than 63 bytes']],
+    [`${'p'.repeat(254)}/x`, ['before the slash: must be no more than 253 bytes']],
+    ['a/b/c', ['may have one slash, after a DNS subdomain']],
   ])('%j', (key, want) => {
     expect(labelKeyProblems(key)).toEqual(want);
   });

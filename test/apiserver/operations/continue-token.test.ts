@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeContinue, encodeContinue } from '../../../src/apiserver/operations/continue-token.ts';
+import { decodeContinue, encodeContinue } from '../../../src/apiserver/operations/read.ts';
 
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const key = fc.stringMatching(/^[a-z0-9][a-z0-9.-]*$/);
@@ -17,34 +17,14 @@ describe('a continue token', () => {
   });
 
   test.each([
-    { name: 'no base64', token: 'not a token', want: 'illegal base64 data at input byte 3' },
-    { name: 'no JSON', token: 'bm8gdG9rZW4', want: 'continue key is not valid' },
-    {
-      name: 'another version',
-      token: encoded({ v: 'v2', rv: 1, start: 'a' }),
-      want: 'does not recognize this encoded version v2',
-    },
-    {
-      name: 'no revision',
-      token: encoded({ v: 'meta.k8s.io/v1', start: 'a' }),
-      want: 'incorrect encoded start resourceVersion',
-    },
-    {
-      name: 'revision 0',
-      token: encoded({ v: 'meta.k8s.io/v1', rv: 0, start: 'a' }),
-      want: 'incorrect encoded start resourceVersion',
-    },
-    {
-      name: 'no start',
-      token: encoded({ v: 'meta.k8s.io/v1', rv: 1, start: '' }),
-      want: 'encoded start key empty',
-    },
-    {
-      name: 'a way out',
-      token: encoded({ v: 'meta.k8s.io/v1', rv: 1, start: '../secrets' }),
-      want: '../secrets',
-    },
-  ])('is refused with $name', ({ token, want }) => {
-    expect(() => decodeContinue(token)).toThrow(want);
+    { name: 'no base64', token: 'not a token' },
+    { name: 'no JSON', token: 'bm8gdG9rZW4' },
+    { name: 'another version', token: encoded({ v: 'v2', rv: 1, start: 'a' }) },
+    { name: 'no revision', token: encoded({ v: 'meta.k8s.io/v1', start: 'a' }) },
+    { name: 'revision 0', token: encoded({ v: 'meta.k8s.io/v1', rv: 0, start: 'a' }) },
+    { name: 'no start', token: encoded({ v: 'meta.k8s.io/v1', rv: 1, start: '' }) },
+    { name: 'a way out', token: encoded({ v: 'meta.k8s.io/v1', rv: 1, start: '../secrets' }) },
+  ])('is refused with $name', ({ token }) => {
+    expect(() => decodeContinue(token)).toThrow('the continue token is not valid');
   });
 });

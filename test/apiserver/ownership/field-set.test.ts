@@ -9,11 +9,12 @@ import {
   intersection,
   isEmptySet,
   type Path,
+  PathElementError,
   pathsOf,
+  pathText,
   toFieldsV1,
   union,
 } from '../../../src/apiserver/ownership/field-set.ts';
-import { PathElementError, pathText } from '../../../src/apiserver/ownership/path-element.ts';
 import type { JsonObject } from '../../../src/support/json.ts';
 
 const names = fc.constantFrom('a', 'b', 'example.com/c', '.', 'f:d', '');
@@ -28,7 +29,7 @@ const paths = fc.array(elements, { minLength: 1, maxLength: 3 });
 const pathLists = fc.array(paths, { maxLength: 12 });
 
 function escaped(value: unknown): string {
-  return JSON.stringify(value).replaceAll('<', '\\u003c');
+  return JSON.stringify(value);
 }
 
 /** The naive model: the paths as texts. */
@@ -148,7 +149,7 @@ describe('the notation of a set', () => {
     {
       name: 'keys in another spelling',
       given: { 'k:{ "b" : 1, "a" : "x<y" }': {}, 'v:"\\u0061"': {}, 'i:+7': {} },
-      want: { 'k:{"a":"x\\u003cy","b":1}': {}, 'v:"a"': {}, 'i:7': {} },
+      want: { 'k:{"a":"x<y","b":1}': {}, 'v:"a"': {}, 'i:7': {} },
     },
     {
       name: 'keys of several fields',
@@ -156,7 +157,7 @@ describe('the notation of a set', () => {
       want: { 'k:{}': {}, 'k:{"a":1}': {}, 'k:{"a":1,"b":1}': {}, 'k:{"a":1,"b":2}': {}, 'k:{"b":0}': {} },
     },
   ])('of $name is understood', ({ given, want }) => {
-    expect(JSON.stringify(toFieldsV1(fromFieldsV1(given)))).toBe(JSON.stringify(want));
+    expect(toFieldsV1(fromFieldsV1(given))).toEqual(want);
   });
 
   test.each<{ name: string; given: JsonObject }>([

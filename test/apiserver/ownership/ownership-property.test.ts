@@ -2,20 +2,24 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
 import { applyConfiguration } from '../../../src/apiserver/ownership/apply-configuration.ts';
-import { compareObjects } from '../../../src/apiserver/ownership/comparison.ts';
 import {
   difference,
   type FieldSet,
   fromFieldsV1,
   isEmptySet,
   pathsOf,
+  pathText,
   union,
 } from '../../../src/apiserver/ownership/field-set.ts';
-import { mergeObjects, removeFields } from '../../../src/apiserver/ownership/merged-objects.ts';
-import { withManagedFields } from '../../../src/apiserver/ownership/ownership.ts';
-import { pathText } from '../../../src/apiserver/ownership/path-element.ts';
-import { recordUpdate } from '../../../src/apiserver/ownership/record-update.ts';
-import { fieldSetOf, withNamedFields } from '../../../src/apiserver/ownership/typed-fields.ts';
+import { withManagedFields } from '../../../src/apiserver/ownership/managers.ts';
+import { recordUpdate } from '../../../src/apiserver/ownership/ownership.ts';
+import {
+  compareObjects,
+  fieldSetOf,
+  mergeObjects,
+  removeFields,
+  withNamedFields,
+} from '../../../src/apiserver/ownership/typed-objects.ts';
 import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
 import { isJsonObject, type JsonObject } from '../../../src/support/json.ts';
 import { leaseContents } from './arbitrary-objects.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { recordUpdate } from '../../../src/apiserver/ownership/record-update.ts';
+import { recordUpdate } from '../../../src/apiserver/ownership/ownership.ts';
 import type { JsonObject } from '../../../src/support/json.ts';
 import { decoded, versionsOf } from './story-teller.ts';
 

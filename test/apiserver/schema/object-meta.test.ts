@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { metadataField, objectMetaSchema } from '../../../src/apiserver/schema/object-meta.ts';
+import { metadataField, objectMetaSchema } from '../../../src/apiserver/schema/api-object.ts';
 import type { ListSchema } from '../../../src/apiserver/schema/schema.ts';
 
 function listOf(field: string): ListSchema {

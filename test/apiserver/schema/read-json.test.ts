@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { membersOf, readJson } from '../../../src/apiserver/schema/read-json.ts';
+import {
+  duplicateFields,
+  duplicatesOf,
+  MAX_JSON_DEPTH,
+  readJson,
+} from '../../../src/apiserver/schema/read-json.ts';
 
 test('reads what JSON.parse reads, and refuses what it refuses', () => {
   const anyJson = fc.oneof(fc.json(), fc.json({ depthSize: 'large' }));
@@ -22,47 +27,44 @@ test('keeps the last of a field that is given twice', () => {
   expect(readJson('{"a":1,"b":{"x":1,"x":"\\u0041"},"a":2}')).toEqual({ a: 2, b: { x: 'A' } });
 });
 
-describe('what was written', () => {
+test('remembers the fields that were given twice', () => {
+  const value = readJson('{"a":1,"b":{"x":1,"x":2},"a":3}') as object;
+  expect(duplicatesOf(value)).toEqual(['b.x', 'a']);
+  expect(duplicatesOf(readJson('{"a":1}') as object)).toEqual([]);
+});
+
+describe('fields that are given twice', () => {
   test.each([
-    [
-      'is what is there',
-      '{"a":1,"b":"x"}',
-      [
-        ['a', 1],
-        ['b', 'x'],
-      ],
-    ],
-    [
-      'has the fields that came twice',
-      '{"a":1,"b":2,"a":3}',
-      [
-        ['a', 1],
-        ['b', 2],
-        ['a', 3],
-      ],
-    ],
-    [
-      'has the text of odd numbers',
-      '{"a":1.0,"b":2}',
-      [
-        ['a', 1, '1.0'],
-        ['b', 2],
-      ],
-    ],
-    ['has that of long numbers', '{"a":9007199254740993}', [['a', 9007199254740992, '9007199254740993']]],
-    [
-      'has the items of a list',
-      '[1e1,2,{}]',
-      [
-        ['0', 10, '1e1'],
-        ['1', 2],
-        ['2', {}],
-      ],
-    ],
-  ])('%s', (_, json, want) => {
-    const members = membersOf(readJson(json) as object).map(({ key, value, literal }) =>
-      literal === undefined ? [key, value] : [key, value, literal],
-    );
-    expect(members).toEqual(want);
+    ['nothing at all', 'null', []],
+    ['an object without any', '{"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}]}', []],
+    ['one at the root', '{"a":1,"b":2,"a":3}', ['a']],
+    ['one that is given three times', '{"a":1,"a":2,"a":3}', ['a']],
+    ['one below another', '{"spec":{"x":1,"x":2}}', ['spec.x']],
+    ['one in a list', '{"items":[{"a":1},{"a":1,"a":2}]}', ['items[1].a']],
+    ['one in a list of lists', '[[{"a":1}],[0,{"a":1,"a":2}]]', ['[1][1].a']],
+    ['several, in the order in which they come again', '{"b":1,"a":1,"a":2,"b":2}', ['a', 'b']],
+    ['objects, each of which has its own fields', '{"a":{"x":1},"a":{"x":1,"x":2}}', ['a', 'a.x']],
+    ['one that is written in two ways', '{"ab":1,"\\u0061b":2}', ['ab']],
+    ['names with quotes, braces and commas', '{"a\\"{,:":1,"b":"}\\\\","a\\"{,:":2}', ['a"{,:']],
+    ['space anywhere', ' { "a" : [ 1 , { } , [ ] ] ,\n\t"a" : -1.5e3 } ', ['a']],
+    ['values that look like fields', '{"a":"a","b":"a","c":["a","a"]}', []],
+    ['empty names', '{"":1,"":{"":1,"":2}}', ['', '']],
+  ])('are found in %s', (_, json, want) => {
+    JSON.parse(json);
+    expect(duplicateFields(json)).toEqual([...new Set(want)]);
   });
+
+  test('are never found in what JSON.stringify has written', () => {
+    fc.assert(
+      fc.property(fc.json(), (json) => {
+        expect(duplicateFields(json)).toEqual([]);
+      }),
+    );
+  });
+});
+
+test('a text that is nested too deeply is refused', () => {
+  const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+  expect(duplicateFields(deep(MAX_JSON_DEPTH))).toEqual([]);
+  expect(() => duplicateFields(deep(MAX_JSON_DEPTH + 1))).toThrow(SyntaxError);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createResources } from '../../../src/apiserver/kinds/registry.ts';
-import { settle } from '../../../src/apiserver/schema/settle.ts';
+import { settle } from '../../../src/apiserver/schema/schema.ts';
 
 const resources = createResources({ leaseCandidateVersions: ['v1beta1'] });
 

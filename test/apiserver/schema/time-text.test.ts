@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { formatTime, parseTime, type TimeLayout } from '../../../src/apiserver/schema/time-text.ts';
 
-/** The text that the server would write for it, null for the zero time, or what is wrong with it. */
-function reread(text: string, layout: TimeLayout): string | null {
+/** The text that the server would write for it, null for the zero time, undefined for a text that is no time. */
+function reread(text: string, layout: TimeLayout): string | null | undefined {
   const moment = parseTime(text, layout);
-  return 'problem' in moment ? moment.problem : (formatTime(moment, layout) ?? null);
+  return moment && (formatTime(moment, layout) ?? null);
 }
 
 describe('a MicroTime', () => {
@@ -18,10 +18,8 @@ describe('a MicroTime', () => {
     ['with a zone of 60 minutes', '2024-01-01T00:00:00.000000+23:60', '2023-12-31T00:00:00.000000Z'],
     ['with an hour of one digit', '2024-01-01T0:00:00.000000Z', '2024-01-01T00:00:00.000000Z'],
     ['with a comma', '2024-01-01T00:00:00,000001Z', '2024-01-01T00:00:00.000001Z'],
-    ['with a plus in its fraction', '2024-01-01T00:00:00.+12345Z', '2024-01-01T00:00:00.012345Z'],
     ['of the epoch', '1970-01-01T00:00:00.000000Z', '1970-01-01T00:00:00.000000Z'],
     ['before the epoch', '1969-12-31T23:59:59.999999Z', '1969-12-31T23:59:59.999999Z'],
-    ['of a year of five digits', '9999-12-31T23:59:59.999999-01:00', '10000-01-01T00:59:59.999999Z'],
     ['of the year 0', '0000-01-01T00:00:00.000000Z', '0000-01-01T00:00:00.000000Z'],
     ['of a leap day', '2000-02-29T00:00:00.000000Z', '2000-02-29T00:00:00.000000Z'],
     ['of an early leap day', '0004-02-29T00:00:00.000000Z', '0004-02-29T00:00:00.000000Z'],
@@ -31,43 +29,39 @@ describe('a MicroTime', () => {
     expect(reread(text, 'microTime')).toBe(want);
   });
 
-  const as = '"2006-01-02T15:04:05.000000Z07:00"';
   test.each([
-    ['', `as ${as}: cannot parse "" as "2006"`],
-    ['x', `as ${as}: cannot parse "x" as "2006"`],
-    ['2024', `as ${as}: cannot parse "" as "-"`],
-    ['99999-01-01', `as ${as}: cannot parse "9-01-01" as "-"`],
-    ['2024-1-01T00:00:00.000000Z', `as ${as}: cannot parse "1-01T00:00:00.000000Z" as "01"`],
-    ['2024-01-01', `as ${as}: cannot parse "" as "T"`],
-    ['2024-01-01t00:00:00.000000z', `as ${as}: cannot parse "t00:00:00.000000z" as "T"`],
-    ['2024-01-01T00:00:0', `as ${as}: cannot parse "0" as "05"`],
-    ['2024-01-01T00:00:00Z', `as ${as}: cannot parse "Z" as ".000000"`],
-    ['2024-01-01T00:00:00.000Z', `as ${as}: cannot parse ".000Z" as ".000000"`],
-    ['2024-01-01T00:00:00.12a456Z', `as ${as}: cannot parse ".12a456Z" as ".000000"`],
-    ['2024-01-01T00:00:00.0000000Z', `as ${as}: cannot parse "0Z" as "Z07:00"`],
-    ['2024-01-01T00:00:00.000000', `as ${as}: cannot parse "" as "Z07:00"`],
-    ['2024-01-01T00:00:00.000000z', `as ${as}: cannot parse "z" as "Z07:00"`],
-    ['2024-01-01T00:00:00.123456+0200', `as ${as}: cannot parse "+0200" as "Z07:00"`],
-  ])('%j is not: it does not look like one', (text, want) => {
-    expect(reread(text, 'microTime')).toBe(`parsing time ${JSON.stringify(text)} ${want}`);
-  });
-
-  test.each([
-    ['2024-13-01T00:00:00.000000Z', 'month out of range'],
-    ['2024-00-01T00:00:00.000000Z', 'month out of range'],
-    ['2024-02-30T00:00:00.000000Z', 'day out of range'],
-    ['2023-02-29T00:00:00.000000Z', 'day out of range'],
-    ['1900-02-29T00:00:00.000000Z', 'day out of range'],
-    ['2024-01-00T00:00:00.000000Z', 'day out of range'],
-    ['2024-01-01T24:00:00.000000Z', 'hour out of range'],
-    ['2024-01-01T23:60:00.000000Z', 'minute out of range'],
-    ['2024-01-01T23:00:60.000000Z', 'second out of range'],
-    ['2024-01-01T00:00:00.-12345Z', 'fractional second out of range'],
-    ['2024-01-01T00:00:00.123456+25:00', 'time zone offset hour out of range'],
-    ['2024-01-01T00:00:00.123456+01:61', 'time zone offset minute out of range'],
-    ['2024-01-01T00:00:00.000000Zjunk', 'extra text: "junk"'],
-  ])('%s is not: there is no such time', (text, want) => {
-    expect(reread(text, 'microTime')).toBe(`parsing time "${text}": ${want}`);
+    '',
+    'x',
+    '2024',
+    '99999-01-01',
+    '2024-1-01T00:00:00.000000Z',
+    '2024-01-01',
+    '2024-01-01t00:00:00.000000z',
+    '2024-01-01T00:00:0',
+    '2024-01-01T00:00:00Z',
+    '2024-01-01T00:00:00.000Z',
+    '2024-01-01T00:00:00.12a456Z',
+    '2024-01-01T00:00:00.0000000Z',
+    '2024-01-01T00:00:00.000000',
+    '2024-01-01T00:00:00.000000z',
+    '2024-01-01T00:00:00.123456+0200',
+    '2024-13-01T00:00:00.000000Z',
+    '2024-00-01T00:00:00.000000Z',
+    '2024-02-30T00:00:00.000000Z',
+    '2023-02-29T00:00:00.000000Z',
+    '1900-02-29T00:00:00.000000Z',
+    '2024-01-00T00:00:00.000000Z',
+    '2024-01-01T24:00:00.000000Z',
+    '2024-01-01T23:60:00.000000Z',
+    '2024-01-01T23:00:60.000000Z',
+    '2024-01-01T00:00:00.-12345Z',
+    '2024-01-01T00:00:00.123456+25:00',
+    '2024-01-01T00:00:00.123456+01:61',
+    '2024-01-01T00:00:00.000000Zjunk',
+    '2024-01-01T00:00:00.+12345Z',
+    '9999-12-31T23:59:59.999999-01:00',
+  ])('%j is none', (text) => {
+    expect(reread(text, 'microTime')).toBeUndefined();
   });
 });
 
@@ -82,12 +76,6 @@ describe('a Time', () => {
   ])('%s is read', (_, text, want) => {
     expect(reread(text, 'time')).toBe(want);
   });
-
-  test('has its own layout in errors', () => {
-    expect(reread('2024-01-01T00:00:00.Z', 'time')).toBe(
-      'parsing time "2024-01-01T00:00:00.Z" as "2006-01-02T15:04:05Z07:00": cannot parse ".Z" as "Z07:00"',
-    );
-  });
 });
 
 test('what a Date writes is read as it was', () => {
@@ -101,5 +89,5 @@ test('what a Date writes is read as it was', () => {
 });
 
 test('whatever the text, reading it does not throw', () => {
-  fc.assert(fc.property(fc.string(), (text) => typeof parseTime(text, 'time') === 'object'));
+  fc.assert(fc.property(fc.string(), (text) => parseTime(text, 'time') === undefined));
 });

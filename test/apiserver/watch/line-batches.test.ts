@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LineBatches } from '../../../src/apiserver/watch/line-batches.ts';
+import { LineBatches } from '../../../src/apiserver/watch/watch-rounds.ts';
 
 const [a, b, c] = [Buffer.from('a\n'), Buffer.from('b\n'), Buffer.from('c\n')];
 

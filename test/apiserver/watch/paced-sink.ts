@@ -1,4 +1,4 @@
-import type { StreamSink } from '../../../src/apiserver/watch/sink.ts';
+import type { StreamSink } from '../../../src/apiserver/watch/served-watch.ts';
 
 /** A line of a watch, parsed. */
 export interface WatchLine {

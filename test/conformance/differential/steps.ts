@@ -257,11 +257,7 @@ const writeQuery = query({
 
 const accept = mostly<string | undefined>(
   fc.constant(undefined),
-  fc.constantFrom(
-    'application/json;as=Table;v=v1;g=meta.k8s.io,application/json',
-    'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io',
-    'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json',
-  ),
+  fc.constantFrom('application/json;as=Table;v=v1;g=meta.k8s.io,application/json'),
 );
 const resource = fc.oneof(
   { arbitrary: fc.constant('leases' as const), weight: 3 },

@@ -3,16 +3,10 @@ import { expectAnswer, failure } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 
 /** What somebody without a token is told who lists Leases. */
-const mayNotList = (namespace: string) =>
-  failure(
-    403,
-    'Forbidden',
-    `leases.coordination.k8s.io is forbidden: User "system:anonymous" cannot list resource "leases" in API group "coordination.k8s.io" in the namespace "${namespace}"`,
-    { group: 'coordination.k8s.io', kind: 'leases' },
-  );
+const mayNotList = failure(403, 'Forbidden', { group: 'coordination.k8s.io', kind: 'leases' });
 
-export function describeAccess({ test, minor }: Suite): void {
-  const unauthorized = failure(401, 'Unauthorized', 'Unauthorized');
+export function describeAccess({ test }: Suite): void {
+  const unauthorized = failure(401, 'Unauthorized');
 
   test('knows nobody with a wrong token', async ({ leases, request }) => {
     const token = 'not-a-token';
@@ -22,23 +16,19 @@ export function describeAccess({ test, minor }: Suite): void {
     expectAnswer(await leases.create({ metadata: { name: 'a' } }, { token }), 401, unauthorized);
   });
 
-  test('takes whoever shows something else than a bearer token for anybody', async ({
-    namespace,
-    leases,
-  }) => {
+  test('takes whoever shows something else than a bearer token for anybody', async ({ leases }) => {
     const answer = await leases.list({ token: '', headers: { authorization: 'Basic YTpi' } });
-    expectAnswer(answer, 403, mayNotList(namespace));
+    expectAnswer(answer, 403, mayNotList);
   });
 
-  test('tells anybody its version and health, and nothing else', async ({ namespace, leases, request }) => {
+  test('tells anybody its version and health, and nothing else', async ({ leases, request }) => {
     for (const path of ['/version', '/livez', '/readyz', '/healthz']) {
       expect((await request('GET', path, { token: '' })).code).toBe(200);
     }
     for (const path of ['/api', '/apis', '/apis/coordination.k8s.io/v1', '/openapi/v3']) {
-      const message = `forbidden: User "system:anonymous" cannot get path "${path}"`;
-      expectAnswer(await request('GET', path, { token: '' }), 403, failure(403, 'Forbidden', message, {}));
+      expectAnswer(await request('GET', path, { token: '' }), 403, failure(403, 'Forbidden', {}));
     }
-    expectAnswer(await leases.list({ token: '' }), 403, mayNotList(namespace));
+    expectAnswer(await leases.list({ token: '' }), 403, mayNotList);
   });
 
   test('lets a reader read', async ({ leases, request, target }) => {
@@ -60,56 +50,38 @@ export function describeAccess({ test, minor }: Suite): void {
     watch.close();
   });
 
-  test('lets a reader change nothing, and says what was not allowed', async ({
-    namespace,
-    leases,
-    target,
-  }) => {
-    const { token, user } = target.reader;
+  test('lets a reader change nothing, and says what was not allowed', async ({ leases, target }) => {
+    const { token } = target.reader;
     const made = await leases.make({ metadata: { name: 'a' } });
-    const refused = (verb: string, name = '') => {
-      const what = name === '' ? '' : ` "${name}"`;
-      return failure(
-        403,
-        'Forbidden',
-        `leases.coordination.k8s.io${what} is forbidden: User "${user}" cannot ${verb} resource "leases" in API group "coordination.k8s.io" in the namespace "${namespace}"`,
-        { ...(name !== '' && { name }), group: 'coordination.k8s.io', kind: 'leases' },
-      );
+    const refused = (name = '') => {
+      return failure(403, 'Forbidden', {
+        ...(name !== '' && { name }),
+        group: 'coordination.k8s.io',
+        kind: 'leases',
+      });
     };
-    expectAnswer(await leases.create({ metadata: { name: 'b' } }, { token }), 403, refused('create'));
-    expectAnswer(await leases.replace('a', made, { token }), 403, refused('update', 'a'));
-    expectAnswer(await leases.mergePatch('a', {}, { token }), 403, refused('patch', 'a'));
-    expectAnswer(await leases.apply('a', 'm', {}, { token }), 403, refused('patch', 'a'));
-    expectAnswer(await leases.delete('a', undefined, { token }), 403, refused('delete', 'a'));
-    expectAnswer(await leases.deleteAll(undefined, { token }), 403, refused('deletecollection'));
+    expectAnswer(await leases.create({ metadata: { name: 'b' } }, { token }), 403, refused());
+    expectAnswer(await leases.replace('a', made, { token }), 403, refused('a'));
+    expectAnswer(await leases.mergePatch('a', {}, { token }), 403, refused('a'));
+    expectAnswer(await leases.apply('a', 'm', {}, { token }), 403, refused('a'));
+    expectAnswer(await leases.delete('a', undefined, { token }), 403, refused('a'));
+    expectAnswer(await leases.deleteAll(undefined, { token }), 403, refused());
     expect((await leases.get('a')).json).toEqual(made);
   });
 
   test('lets an update or an apply create nothing without the right to create', async ({
-    namespace,
     leases,
     target,
   }) => {
-    const { token, user } = target.changer;
-    const reason = `User "${user}" cannot create resource "leases" in API group "coordination.k8s.io" in the namespace "${namespace}"`;
-    const refused = failure(
-      403,
-      'Forbidden',
-      `leases.coordination.k8s.io "a" is forbidden: ${minor >= 32 ? reason : ''}`,
-      { name: 'a', group: 'coordination.k8s.io', kind: 'leases' },
-    );
+    const { token } = target.changer;
+
+    const refused = failure(403, 'Forbidden', { name: 'a', group: 'coordination.k8s.io', kind: 'leases' });
     const query = { dryRun: 'All' };
     const object = { metadata: { name: 'a' } };
     expectAnswer(await leases.replace('a', object, { token }), 403, refused);
     expectAnswer(await leases.replace('a', object, { token, query }), 403, refused);
     expectAnswer(await leases.apply('a', 'm', object, { token }), 403, refused);
     expectAnswer(await leases.apply('a', 'm', object, { token, query }), 403, refused);
-    const annotations = { large: 'x'.repeat(100_000) };
-    expectAnswer(
-      await leases.apply('a', 'm', { metadata: { name: 'a', annotations } }, { token }),
-      403,
-      refused,
-    );
     // What is wrong with the object comes first.
     const wrong = { ...object, spec: { leaseDurationSeconds: -1 } };
     expect((await leases.replace('a', wrong, { token })).code).toBe(422);
@@ -129,16 +101,11 @@ export function describeAccess({ test, minor }: Suite): void {
   });
 
   test('says what was not allowed where there is no namespace', async ({ request, target }) => {
-    const { token, user } = target.reader;
+    const { token } = target.reader;
     expectAnswer(
       await request('POST', '/api/v1/namespaces', { token, body: { metadata: { name: 'not-made' } } }),
       403,
-      failure(
-        403,
-        'Forbidden',
-        `namespaces is forbidden: User "${user}" cannot create resource "namespaces" in API group "" at the cluster scope`,
-        { kind: 'namespaces' },
-      ),
+      failure(403, 'Forbidden', { kind: 'namespaces' }),
     );
   });
 

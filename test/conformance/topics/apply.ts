@@ -13,23 +13,15 @@ import {
   leases as leaseResource,
   namespaces,
   notFound,
-  staleUpdate,
   updated,
 } from '../expected.ts';
 import type { Suite } from '../suite.ts';
-import { subdomainCharacters } from '../wording.ts';
 import { expectGone, mediaTypes } from '../workspace.ts';
 
 const named = { metadata: { name: 'a' } };
 const holder = { 'f:spec': { 'f:holderIdentity': {} } };
-const asUpdater = 'using coordination.k8s.io/v1';
 
-const untypable = (problem: string) =>
-  failure(
-    500,
-    '',
-    `failed to create typed patch object (/a; coordination.k8s.io/v1, Kind=Lease): ${problem}`,
-  );
+const untypable = failure(500, '');
 
 export function describeApply({ test }: Suite): void {
   test('creates what does not exist', async ({ namespace, leases }) => {
@@ -68,11 +60,7 @@ export function describeApply({ test }: Suite): void {
 
   test('needs a name to create, but none to change', async ({ leases }) => {
     const spec = { holderIdentity: 'h' };
-    expectAnswer(
-      await leases.apply('a', 'm1', { spec }),
-      400,
-      badRequest('the name of the object (a based on URL) was undeterminable: name must be provided'),
-    );
+    expectAnswer(await leases.apply('a', 'm1', { spec }), 400, badRequest());
     await leases.make(named);
     const { code, json } = await leases.apply('a', 'm1', { spec });
     expect({ code, spec: json.spec }).toEqual({ code: 200, spec });
@@ -92,10 +80,7 @@ export function describeApply({ test }: Suite): void {
   test('refuses to change what another manager applied', async ({ leases }) => {
     const first = await leases.apply('a', 'm1', { ...named, spec: { holderIdentity: 'h' } });
     const answer = await leases.apply('a', 'm2', { ...named, spec: { holderIdentity: 'other' } });
-    expectAnswer(answer, 409, applyConflict([['"m1"', '.spec.holderIdentity']]));
-    expect(answer.json['message']).toBe(
-      'Apply failed with 1 conflict: conflict with "m1": .spec.holderIdentity',
-    );
+    expectAnswer(answer, 409, applyConflict(['.spec.holderIdentity']));
     expect((await leases.get('a')).json).toEqual(first.json);
   });
 
@@ -109,19 +94,13 @@ export function describeApply({ test }: Suite): void {
       spec: { holderIdentity: 'q', leaseTransitions: 4 },
     });
     const fields = ['.metadata.labels.a', '.spec.holderIdentity', '.spec.leaseTransitions'];
-    expectAnswer(answer, 409, applyConflict(fields.map((field) => ['"m1"', field])));
-    expect(answer.json['message']).toBe(
-      `Apply failed with 3 conflicts: conflicts with "m1":\n- ${fields.join('\n- ')}`,
-    );
+    expectAnswer(answer, 409, applyConflict(fields));
   });
 
   test('refuses to change what somebody updated', async ({ leases }) => {
     await leases.make({ ...named, spec: { holderIdentity: 'h' } });
     const answer = await leases.apply('a', 'conformance', { ...named, spec: { holderIdentity: 'q' } });
-    expectAnswer(answer, 409, applyConflict([[`"conformance" ${asUpdater}`, '.spec.holderIdentity']]));
-    expect(answer.json['message']).toBe(
-      `Apply failed with 1 conflict: conflict with "conformance" ${asUpdater}: .spec.holderIdentity`,
-    );
+    expectAnswer(answer, 409, applyConflict(['.spec.holderIdentity']));
   });
 
   test('takes the fields over when it is forced', async ({ leases }) => {
@@ -189,24 +168,17 @@ export function describeApply({ test }: Suite): void {
     expectAnswer(
       await leases.apply('a', 'm2', { metadata: { name: 'a', ownerReferences: [{ ...owner, name: 'z' }] } }),
       409,
-      applyConflict([['"m1"', '.metadata.ownerReferences[uid="1"]']]),
+      applyConflict(['.metadata.ownerReferences[uid="1"]']),
     );
   });
 
   test('cannot take the same finalizer or owner twice', async ({ leases }) => {
     const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: '1' };
-    for (const [metadata, problem] of [
-      [{ finalizers: ['a/b', 'a/b'] }, '.metadata.finalizers: duplicate entries for key [="a/b"]'],
-      [
-        { ownerReferences: [owner, { ...owner, name: 'y' }] },
-        '.metadata.ownerReferences: duplicate entries for key [uid="1"]',
-      ],
-    ] as const) {
-      expectAnswer(
-        await leases.apply('a', 'm1', { metadata: { name: 'a', ...metadata } }),
-        500,
-        untypable(problem),
-      );
+    for (const metadata of [
+      { finalizers: ['a/b', 'a/b'] },
+      { ownerReferences: [owner, { ...owner, name: 'y' }] },
+    ]) {
+      expectAnswer(await leases.apply('a', 'm1', { metadata: { name: 'a', ...metadata } }), 500, untypable);
     }
   });
 
@@ -214,11 +186,7 @@ export function describeApply({ test }: Suite): void {
     const made = await leases.make({ ...named, spec: { holderIdentity: 'h', leaseTransitions: 1 } });
     await leases.replace('a', { ...made, metadata: { ...made.metadata, managedFields: [] } });
     const object = { ...named, spec: { holderIdentity: 'q' } };
-    expectAnswer(
-      await leases.apply('a', 'm1', object),
-      409,
-      applyConflict([[`"before-first-apply" ${asUpdater}`, '.spec.holderIdentity']]),
-    );
+    expectAnswer(await leases.apply('a', 'm1', object), 409, applyConflict(['.spec.holderIdentity']));
     const forced = await leases.apply('a', 'm1', object, { query: { force: 'true' } });
     expect(forced.json.metadata.managedFields).toEqual([
       applied('m1', holder),
@@ -226,38 +194,30 @@ export function describeApply({ test }: Suite): void {
     ]);
   });
 
-  const typeless: readonly (readonly [object, string])[] = [
-    [{}, '/, Kind='],
-    [{ kind: 'Lease' }, '/, Kind=Lease'],
-    [{ apiVersion: 'coordination.k8s.io/v1', kind: 'Other' }, 'coordination.k8s.io/v1, Kind=Other'],
-    [{ apiVersion: 'coordination.k8s.io/v2', kind: 'Lease' }, 'coordination.k8s.io/v2, Kind=Lease'],
-    [{ apiVersion: 'v1', kind: 'Namespace' }, '/v1, Kind=Namespace'],
+  const typeless: readonly object[] = [
+    {},
+    { kind: 'Lease' },
+    { apiVersion: 'coordination.k8s.io/v1', kind: 'Other' },
+    { apiVersion: 'coordination.k8s.io/v2', kind: 'Lease' },
+    { apiVersion: 'v1', kind: 'Namespace' },
   ];
-  for (const [type, shown] of typeless) {
+  for (const type of typeless) {
     test(`needs the kind and the version of the path, not ${JSON.stringify(type)}`, async ({
       leases,
       request,
     }) => {
       const body = { ...type, ...named };
       const asked = { body, contentType: mediaTypes.apply, query: { fieldManager: 'm' } };
-      expectAnswer(
-        await request('PATCH', `${leases.path}/a`, asked),
-        400,
-        badRequest(`invalid object type: ${shown}`),
-      );
+      expectAnswer(await request('PATCH', `${leases.path}/a`, asked), 400, badRequest());
     });
   }
 
   const refused: readonly (readonly [metadata: object, code: number, body: object])[] = [
-    [{ name: 'b' }, 400, badRequest('the name of the object (b) does not match the name on the URL (a)')],
-    [
-      { name: 'a', namespace: 'other' },
-      400,
-      badRequest('the namespace of the provided object does not match the namespace sent on the request'),
-    ],
-    [{ name: 'a', managedFields: [] }, 400, badRequest('metadata.managedFields must be nil')],
-    [{ name: 'a', managedFields: [{}] }, 400, badRequest('metadata.managedFields must be nil')],
-    [{ name: 'a', resourceVersion: '1' }, 409, staleUpdate(leaseResource, 'a')],
+    [{ name: 'b' }, 400, badRequest()],
+    [{ name: 'a', namespace: 'other' }, 400, badRequest()],
+    [{ name: 'a', managedFields: [] }, 400, badRequest()],
+    [{ name: 'a', managedFields: [{}] }, 400, badRequest()],
+    [{ name: 'a', resourceVersion: '1' }, 409, conflict(leaseResource, 'a')],
   ];
   for (const [metadata, code, body] of refused) {
     test(`refuses the metadata ${JSON.stringify(metadata)}`, async ({ leases }) => {
@@ -271,11 +231,7 @@ export function describeApply({ test }: Suite): void {
     expectAnswer(
       await leases.apply('a', 'm', { metadata: { name: 'a', uid: 'abc' } }),
       409,
-      conflict(
-        leaseResource,
-        'a',
-        'uid mismatch: the provided object specified uid abc, and no existing object was found',
-      ),
+      conflict(leaseResource, 'a'),
     );
   });
 
@@ -285,23 +241,10 @@ export function describeApply({ test }: Suite): void {
   });
 
   const wrongFields: readonly (readonly [object, object])[] = [
-    [{ other: 1 }, untypable('.spec.other: field not declared in schema')],
-    [
-      { leaseTransitions: 'x' },
-      untypable('.spec.leaseTransitions: expected numeric (int or float), got string'),
-    ],
-    [
-      { holderIdentity: true },
-      untypable('.spec.holderIdentity: expected string, got &value.valueUnstructured{Value:true}'),
-    ],
-    [
-      { renewTime: '2020-01-01T00:00:00Z' },
-      failure(
-        500,
-        '',
-        'failed to convert new object (/a; coordination.k8s.io/v1, Kind=Lease) to proper version: unable to convert unstructured object to coordination.k8s.io/v1, Kind=Lease: parsing time "2020-01-01T00:00:00Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "Z" as ".000000"',
-      ),
-    ],
+    [{ other: 1 }, untypable],
+    [{ leaseTransitions: 'x' }, untypable],
+    [{ holderIdentity: true }, untypable],
+    [{ renewTime: '2020-01-01T00:00:00Z' }, failure(500, '')],
   ];
   for (const [spec, body] of wrongFields) {
     test(`refuses the spec ${JSON.stringify(spec)}`, async ({ leases }) => {
@@ -314,12 +257,12 @@ export function describeApply({ test }: Suite): void {
     expectAnswer(
       await leases.apply('a', 'm', { ...named, spec: { leaseDurationSeconds: 0 } }),
       422,
-      invalidObject(leaseKind, 'a', [invalid('spec.leaseDurationSeconds', '0', 'must be greater than 0')]),
+      invalidObject(leaseKind, 'a', [invalid('spec.leaseDurationSeconds')]),
     );
     expectAnswer(
       await leases.apply('Bad_Name', 'm', { metadata: { name: 'Bad_Name' } }),
       422,
-      invalidObject(leaseKind, 'Bad_Name', [invalid('metadata.name', '"Bad_Name"', subdomainCharacters)]),
+      invalidObject(leaseKind, 'Bad_Name', [invalid('metadata.name')]),
     );
     const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', ...named };
     const path = '/apis/coordination.k8s.io/v1/namespaces/does-not-exist/leases/a';
@@ -346,20 +289,9 @@ export function describeApply({ test }: Suite): void {
   });
 
   test('refuses what is not YAML, or no object', async ({ leases, request }) => {
-    for (const [rawBody, message] of [
-      ['{', /^error decoding YAML: error converting YAML to JSON: yaml: /],
-      [
-        '[]',
-        /^error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map\[string\]interface \{\}$/,
-      ],
-      ['', /^invalid object type: \/, Kind=$/],
-    ] as const) {
+    for (const rawBody of ['{', '[]', ''] as const) {
       const asked = { rawBody, contentType: mediaTypes.apply, query: { fieldManager: 'm' } };
-      expectAnswer(
-        await request('PATCH', `${leases.path}/a`, asked),
-        400,
-        badRequest(expect.stringMatching(message)),
-      );
+      expectAnswer(await request('PATCH', `${leases.path}/a`, asked), 400, badRequest());
     }
   });
 }

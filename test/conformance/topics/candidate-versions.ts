@@ -47,14 +47,10 @@ export function describeCandidateVersions({ test, candidateVersions }: Suite): v
 
   test('takes no body of another version', async ({ candidatesIn }) => {
     const body = { apiVersion: versionOf(newer), kind: 'LeaseCandidate', metadata: { name: 'a' }, spec };
-    const message = `the API version in the data (${versionOf(newer)}) does not match the expected API version (${versionOf(older)})`;
-    expectAnswer(await candidatesIn(older).create(body), 400, badRequest(message));
-    expectAnswer(await candidatesIn(older).replace('a', body), 400, badRequest(message));
-    expectAnswer(
-      await candidatesIn(older).apply('a', 'm', body),
-      400,
-      badRequest(`invalid object type: ${versionOf(newer)}, Kind=LeaseCandidate`),
-    );
+
+    expectAnswer(await candidatesIn(older).create(body), 400, badRequest());
+    expectAnswer(await candidatesIn(older).replace('a', body), 400, badRequest());
+    expectAnswer(await candidatesIn(older).apply('a', 'm', body), 400, badRequest());
   });
 
   test('remembers in which version a field was set', async ({ candidatesIn }) => {
@@ -75,7 +71,7 @@ export function describeCandidateVersions({ test, candidateVersions }: Suite): v
         spec: { binaryVersion: '1.41.0' },
       }),
       409,
-      applyConflict([[`"other" using ${versionOf(older)}`, '.spec.binaryVersion']]),
+      applyConflict(['.spec.binaryVersion']),
     );
   });
 

@@ -6,6 +6,7 @@ import {
   aTime,
   badRequest,
   type Cause,
+  conflict,
   deletedStatus,
   expectAnswer,
   invalid,
@@ -15,16 +16,10 @@ import {
   notFound,
   notSupported,
   required,
-  staleUpdate,
   updated,
 } from '../expected.ts';
 import type { Suite } from '../suite.ts';
-import { configKeyCharacters, notAQualifiedName, shownNoRevision } from '../wording.ts';
 import { expectGone } from '../workspace.ts';
-
-const mustBeSemver = 'must be a valid semantic version';
-const binaryTooOld = 'must be greater than or equal to `emulationVersion`';
-const forTheStrategy = "must be specified when `strategy` is 'OldestEmulationVersion'";
 
 /** What a server says of the age of a version of LeaseCandidate, with every answer. */
 export function deprecations(minor: number, version: string): readonly string[] {
@@ -107,34 +102,21 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
     });
   }
 
-  const names: readonly (readonly [string, readonly string[]])[] = [
-    ['a/b', [configKeyCharacters]],
-    ['a b', [configKeyCharacters]],
-    ['.', ["must not be '.'"]],
-    ['..', ["must not be '..'"]],
-    ['..a', ["must not start with '..'"]],
-    ['x'.repeat(254), ['must be no more than 253 characters']],
-  ];
-  for (const [name, problems] of names) {
+  for (const name of ['a/b', 'a b', '.', '..', '..a', 'x'.repeat(254)]) {
     test(`refuses the name ${name.slice(0, 10)}`, async ({ candidates }) => {
       expectAnswer(
         await candidates.create({ ...candidate(), metadata: { name } }),
         422,
-        invalidObject(
-          leaseCandidateKind,
-          name,
-          problems.map((problem) => invalid('metadata.name', JSON.stringify(name), problem)),
-        ),
+        invalidObject(leaseCandidateKind, name, [invalid('metadata.name')]),
       );
     });
   }
 
   // v1alpha1 needs a binary version only for the strategy that compares them, and says so.
-  const binaryRequired = required('spec.binaryVersion', isPlural ? forTheStrategy : '');
-  const emulationRequired = required('spec.emulationVersion', forTheStrategy);
-  const semver = (field: string, text: string) =>
-    invalid(`spec.${field}`, JSON.stringify(text), mustBeSemver);
-  const tooOld = (text: string) => invalid('spec.binaryVersion', JSON.stringify(text), binaryTooOld);
+  const binaryRequired = required('spec.binaryVersion');
+  const emulationRequired = required('spec.emulationVersion');
+  const semver = (field: string) => invalid(`spec.${field}`);
+  const tooOld = invalid('spec.binaryVersion');
   const alsoRequired = isPlural ? [binaryRequired] : [];
   const strategyPath = isPlural ? 'spec.preferredStrategies[0].strategy' : 'spec.strategy.strategy';
   const wrong: readonly (readonly [string, object, readonly Cause[]])[] = [
@@ -144,44 +126,31 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
     [
       'a binary version of two numbers',
       { binaryVersion: '1.36' },
-      [semver('binaryVersion', '1.36'), tooOld('1.36'), ...alsoRequired],
+      [semver('binaryVersion'), tooOld, ...alsoRequired],
     ],
     [
       'a binary version with a letter in front',
       { binaryVersion: 'v1.36.0' },
-      [semver('binaryVersion', 'v1.36.0'), tooOld('v1.36.0'), ...alsoRequired],
+      [semver('binaryVersion'), tooOld, ...alsoRequired],
     ],
     [
       'an emulation version of two numbers',
       { emulationVersion: '1.36' },
-      [semver('emulationVersion', '1.36'), emulationRequired],
+      [semver('emulationVersion'), emulationRequired],
     ],
     [
       'two versions that are none',
       { binaryVersion: '1.36', emulationVersion: '1.37' },
-      [
-        semver('emulationVersion', '1.37'),
-        semver('binaryVersion', '1.36'),
-        ...alsoRequired,
-        emulationRequired,
-      ],
+      [semver('emulationVersion'), semver('binaryVersion'), ...alsoRequired, emulationRequired],
     ],
-    ['an emulation version above the binary version', { emulationVersion: '1.37.0' }, [tooOld('1.36.0')]],
+    ['an emulation version above the binary version', { emulationVersion: '1.37.0' }, [tooOld]],
     [
       'an emulation version that is released later',
       { binaryVersion: '1.36.0-alpha.0', emulationVersion: '1.36.0-alpha.1' },
-      [tooOld('1.36.0-alpha.0')],
+      [tooOld],
     ],
-    [
-      'a strategy that nobody knows',
-      strategyField(version, 'Other'),
-      [notSupported(strategyPath, '"Other"', '"OldestEmulationVersion"')],
-    ],
-    [
-      'a strategy that is no name',
-      strategyField(version, 'a/b/c'),
-      [invalid(strategyPath, '"a/b/c"', notAQualifiedName(minor))],
-    ],
+    ['a strategy that nobody knows', strategyField(version, 'Other'), [notSupported(strategyPath)]],
+    ['a strategy that is no name', strategyField(version, 'a/b/c'), [invalid(strategyPath)]],
     ...(isPlural
       ? []
       : ([
@@ -235,22 +204,11 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
   }
 
   test('refuses wrong types', async ({ candidates }) => {
-    const problem = isPlural
-      ? 'spec.preferredStrategies of type []v1.CoordinatedLeaseStrategy'
-      : 'spec.strategy of type v1.CoordinatedLeaseStrategy';
-    expectAnswer(
-      await candidates.create(candidate({ [strategyName]: 5 })),
-      400,
-      badRequest(
-        `LeaseCandidate in version "${version}" cannot be handled as a LeaseCandidate: json: cannot unmarshal number into Go struct field LeaseCandidateSpec.${problem}`,
-      ),
-    );
+    expectAnswer(await candidates.create(candidate({ [strategyName]: 5 })), 400, badRequest());
     expectAnswer(
       await candidates.create({ ...candidate(), apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }),
       400,
-      badRequest(
-        'Lease in version "v1" cannot be handled as a LeaseCandidate: converting (v1.Lease) to (coordination.LeaseCandidate): unknown conversion',
-      ),
+      badRequest(),
     );
     expectAnswer(
       await candidates.create({
@@ -259,9 +217,7 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
         kind: 'LeaseCandidate',
       }),
       400,
-      badRequest(
-        `LeaseCandidate in version "v1" cannot be handled as a LeaseCandidate: no kind "LeaseCandidate" is registered for version "coordination.k8s.io/v1" in its scheme`,
-      ),
+      badRequest(),
     );
   });
 
@@ -272,17 +228,16 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
 
   test('never lets go of a lease', async ({ candidates }) => {
     const made = await candidates.make(candidate());
-    const immutable = (value: string) =>
-      invalid('spec.leaseName', JSON.stringify(value), 'field is immutable');
+    const immutable = invalid('spec.leaseName');
     expectAnswer(
       await candidates.replace('a', { ...made, spec: { ...made.spec, leaseName: 'm' } }),
       422,
-      invalidObject(leaseCandidateKind, 'a', [immutable('m')]),
+      invalidObject(leaseCandidateKind, 'a', [immutable]),
     );
     expectAnswer(
       await candidates.mergePatch('a', { spec: { leaseName: null } }),
       422,
-      invalidObject(leaseCandidateKind, 'a', [required('spec.leaseName'), immutable('')]),
+      invalidObject(leaseCandidateKind, 'a', [required('spec.leaseName'), immutable]),
     );
   });
 
@@ -294,7 +249,7 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
       code: 200,
       spec: { ...made.spec, renewTime },
     });
-    expectAnswer(await candidates.replace('a', made), 409, staleUpdate(leaseCandidates, 'a'));
+    expectAnswer(await candidates.replace('a', made), 409, conflict(leaseCandidates, 'a'));
     const pingTime = '2026-01-01T00:00:00.000003Z';
     const pinged = await candidates.mergePatch('a', { spec: { pingTime } });
     expect(pinged.json.spec).toEqual({ ...made.spec, renewTime, pingTime });
@@ -307,9 +262,7 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
     expectAnswer(
       await candidates.replace('a', candidate()),
       422,
-      invalidObject(leaseCandidates, 'a', [
-        invalid('metadata.resourceVersion', shownNoRevision(minor), 'must be specified for an update'),
-      ]),
+      invalidObject(leaseCandidates, 'a', [invalid('metadata.resourceVersion')]),
     );
   });
 
@@ -318,13 +271,7 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
     await candidates.make({ ...candidate(), metadata: { name: 'b' } });
     const { json } = await candidates.list({ query: { fieldSelector: 'metadata.name=b' } });
     expect(json.items.map(({ metadata }) => metadata.name)).toEqual(['b']);
-    expectAnswer(
-      await candidates.list({ query: { fieldSelector: 'spec.leaseName=l' } }),
-      400,
-      badRequest(
-        '"spec.leaseName" is not a known field selector: only "metadata.name", "metadata.namespace"',
-      ),
-    );
+    expectAnswer(await candidates.list({ query: { fieldSelector: 'spec.leaseName=l' } }), 400, badRequest());
   });
 
   test('is deleted, alone and with others', async ({ candidates }) => {

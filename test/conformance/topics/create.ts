@@ -80,11 +80,7 @@ export function describeCreate({ test }: Suite): void {
   });
 
   test('refuses an object of another namespace', async ({ leases }) => {
-    expectAnswer(
-      await leases.create({ metadata: { name: 'a', namespace: 'other' } }),
-      400,
-      badRequest('the namespace of the provided object does not match the namespace sent on the request'),
-    );
+    expectAnswer(await leases.create({ metadata: { name: 'a', namespace: 'other' } }), 400, badRequest());
   });
 
   test('takes an object that names its namespace', async ({ namespace, leases }) => {
@@ -95,7 +91,7 @@ export function describeCreate({ test }: Suite): void {
     expectAnswer(
       await leases.create({ metadata: { name: 'a', resourceVersion: '5' } }),
       500,
-      failure(500, '', 'resourceVersion should not be set on objects to be created'),
+      failure(500, ''),
     );
   });
 

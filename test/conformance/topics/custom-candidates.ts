@@ -9,6 +9,7 @@ import {
   aTime,
   badRequest,
   type Cause,
+  conflict,
   deletedStatus,
   expectAnswer,
   failure,
@@ -17,7 +18,7 @@ import {
   notFound,
   required,
   type Subject,
-  staleUpdate,
+  tooLong,
   updated,
 } from '../expected.ts';
 import type { Suite } from '../suite.ts';
@@ -33,17 +34,8 @@ const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDisco
 const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 
 /** What is added where something keeps a server from looking at rules. */
-const notChecked: Cause = [
-  '<nil>',
-  'FieldValueInvalid',
-  'Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
-];
-const wrongType = (field: string, found: string, wanted: string): Cause => [
-  field,
-  'FieldValueTypeInvalid',
-  `Invalid value: "${found}": ${field} in body must be of type ${wanted}: "${found}"`,
-];
-const immutable = 'it cannot be changed: delete this candidate, and create one for the other Lease';
+const notChecked: Cause = ['<nil>', 'FieldValueInvalid'];
+const wrongType = (field: string): Cause => [field, 'FieldValueTypeInvalid'];
 
 function candidate(name: string, spec: unknown = { leaseName: 'web' }) {
   return { ...type, metadata: { name }, spec };
@@ -157,61 +149,26 @@ export function describeCustomCandidates({ test: testIn, hasCustomCandidates }: 
   const wrong: readonly (readonly [string, unknown, readonly Cause[]])[] = [
     ['no spec', undefined, [required('spec'), notChecked]],
     ['a spec of null', null, [required('spec'), notChecked]],
-    ['a spec that is a text', 'x', [wrongType('spec', 'string', 'object'), notChecked]],
+    ['a spec that is a text', 'x', [wrongType('spec'), notChecked]],
     ['no leaseName', { binaryVersion: 'x' }, [required('spec.leaseName'), notChecked]],
-    [
-      'a leaseName that is a number',
-      { leaseName: 1 },
-      [wrongType('spec.leaseName', 'integer', 'string'), notChecked],
-    ],
-    [
-      'a leaseName that is a list',
-      { leaseName: [] },
-      [wrongType('spec.leaseName', 'array', 'string'), notChecked],
-    ],
-    [
-      'a leaseName that is too long',
-      { leaseName: 'x'.repeat(254) },
-      [['spec.leaseName', 'FieldValueTooLong', 'Too long: may not be more than 253 bytes'], notChecked],
-    ],
+    ['a leaseName that is a number', { leaseName: 1 }, [wrongType('spec.leaseName'), notChecked]],
+    ['a leaseName that is a list', { leaseName: [] }, [wrongType('spec.leaseName'), notChecked]],
+    ['a leaseName that is too long', { leaseName: 'x'.repeat(254) }, [tooLong('spec.leaseName'), notChecked]],
     [
       'a priority that is a text',
       { leaseName: 'web', priority: '1' },
-      [wrongType('spec.priority', 'string', 'integer'), notChecked],
+      [wrongType('spec.priority'), notChecked],
     ],
     [
       'a priority that is too high',
       { leaseName: 'web', priority: 2 ** 31 },
-      [
-        [
-          '<nil>',
-          'FieldValueInvalid',
-          'Invalid value: "": Checked value must be of type integer with format int32 in spec.priority',
-        ],
-        invalid('spec.priority', '2147483648', 'set it to a whole number from -2147483648 to 2147483647'),
-      ],
+      [['<nil>', 'FieldValueInvalid'], invalid('spec.priority')],
     ],
-    [
-      'a strategy that nobody knows',
-      { leaseName: 'web', strategy: 'Other' },
-      [
-        invalid(
-          'spec.strategy',
-          '"Other"',
-          'set it to OldestEmulationVersion, or to a strategy with a domain in its name, such as example.com/nearest: at most 253 characters before the slash, 63 after it',
-        ),
-      ],
-    ],
+    ['a strategy that nobody knows', { leaseName: 'web', strategy: 'Other' }, [invalid('spec.strategy')]],
     [
       'an emulationVersion above the binaryVersion',
       { leaseName: 'web', emulationVersion: '1.0.0' },
-      [
-        [
-          'spec.emulationVersion',
-          'FieldValueInvalid',
-          'Invalid value: it must not be higher than binaryVersion: lower it, raise binaryVersion, or leave it out if the program emulates no older version',
-        ],
-      ],
+      [invalid('spec.emulationVersion')],
     ],
   ];
   for (const [what, spec, causes] of wrong) {
@@ -225,14 +182,11 @@ export function describeCustomCandidates({ test: testIn, hasCustomCandidates }: 
   }
 
   test('have to say what they are', async (own) => {
-    const { code, json } = await own.create({ metadata: { name: 'a' }, spec: {} });
-    expect([code, json['message']]).toEqual([400, expect.stringContaining("Object 'Kind' is missing in '")]);
+    expectAnswer(await own.create({ metadata: { name: 'a' }, spec: {} }), 400, badRequest());
     expectAnswer(
       await own.create({ ...candidate('a'), kind: 'Lease' }),
       422,
-      invalidObject({ group: GROUP, kind: 'Lease' }, 'a', [
-        invalid('kind', '"Lease"', 'must be LeaseCandidate'),
-      ]),
+      invalidObject({ group: GROUP, kind: 'Lease' }, 'a', [invalid('kind')]),
     );
   });
 
@@ -253,9 +207,7 @@ export function describeCustomCandidates({ test: testIn, hasCustomCandidates }: 
     expectAnswer(
       await own.create({ ...body, metadata }, { query: { fieldValidation: 'Strict' } }),
       400,
-      badRequest(
-        `LeaseCandidate in version "v1alpha1" cannot be handled as a LeaseCandidate: strict decoding error: ${unknown.join(', ')}`,
-      ),
+      badRequest(),
     );
   });
 
@@ -266,11 +218,11 @@ export function describeCustomCandidates({ test: testIn, hasCustomCandidates }: 
     expectAnswer(
       await own.replace('a', changed),
       422,
-      invalidObject(candidateKind, 'a', [invalid('spec.leaseName', '"other"', immutable)]),
+      invalidObject(candidateKind, 'a', [invalid('spec.leaseName')]),
     );
     const { json } = await own.replace('a', { ...made, spec: { leaseName: 'web', priority: 2 } });
     expect(json.spec).toEqual({ leaseName: 'web', priority: 2, ...defaults });
-    expectAnswer(await own.replace('a', made), 409, staleUpdate(candidates, 'a'));
+    expectAnswer(await own.replace('a', made), 409, conflict(candidates, 'a'));
   });
 
   test('are changed by every kind of patch but the strategic merge patch', async (own) => {
@@ -279,11 +231,7 @@ export function describeCustomCandidates({ test: testIn, hasCustomCandidates }: 
     expect(added.json.spec).toEqual({ leaseName: 'web', priority: 3, ...defaults });
     const merged = await own.mergePatch('a', { spec: { priority: null, strategy: null } });
     expect(merged.json.spec).toEqual({ leaseName: 'web', ...defaults });
-    const refusal = failure(
-      415,
-      'UnsupportedMediaType',
-      'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml',
-    );
+    const refusal = failure(415, 'UnsupportedMediaType');
     expectAnswer(await own.strategicPatch('a', { spec: { priority: 1 } }), 415, refusal);
     expectAnswer(
       await own.mergePatch('a', { spec: { leaseName: null } }),
@@ -300,16 +248,13 @@ export function describeCustomCandidates({ test: testIn, hasCustomCandidates }: 
       applied('first', { 'f:spec': { 'f:leaseName': {}, 'f:priority': {} } }, apiVersion),
     ]);
     const other = { ...config, spec: { priority: 2 } };
-    expectAnswer(await own.apply('a', 'second', other), 409, applyConflict([['"first"', '.spec.priority']]));
+    expectAnswer(await own.apply('a', 'second', other), 409, applyConflict(['.spec.priority']));
     const unknown = { ...config, spec: { other: 1 } };
-    expect((await own.apply('a', 'second', unknown)).json).toMatchObject({
-      code: 500,
-      message: expect.stringContaining('.spec.other: field not declared in schema'),
-    });
+    expectAnswer(await own.apply('a', 'second', unknown), 500, failure(500, ''));
     expectAnswer(
       await own.apply('a', 'first', { ...config, spec: { ...config.spec, renewTime: null } }),
       422,
-      invalidObject(candidateKind, 'a', [wrongType('spec.renewTime', 'null', 'string'), notChecked]),
+      invalidObject(candidateKind, 'a', [wrongType('spec.renewTime'), notChecked]),
     );
   });
 
@@ -353,11 +298,7 @@ export function describeCustomCandidates({ test: testIn, hasCustomCandidates }: 
     expect(await watch.next()).toEqual({ type: 'MODIFIED', object: changed.json });
     expect(await watch.next()).toMatchObject({ type: 'DELETED', object: { metadata: { name: 'web-0' } } });
     watch.close();
-    expectAnswer(
-      await own.list({ query: { fieldSelector: 'spec.priority=1' } }),
-      400,
-      badRequest('field label not supported: spec.priority'),
-    );
+    expectAnswer(await own.list({ query: { fieldSelector: 'spec.priority=1' } }), 400, badRequest());
   });
 
   test('are deleted by options in protobuf, which typed clients send', async (own) => {

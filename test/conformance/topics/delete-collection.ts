@@ -70,16 +70,8 @@ export function describeDeleteCollection({ test }: Suite): void {
   });
 
   test('asks each object for the preconditions', async ({ leases }) => {
-    const made = await leases.make({ metadata: { name: 'a' } });
-    expectAnswer(
-      await leases.deleteAll({ preconditions: { uid: 'x' } }),
-      409,
-      conflict(
-        leaseKind,
-        'a',
-        `the UID in the precondition (x) does not match the UID in record (${made.metadata.uid}). The object might have been deleted and then recreated`,
-      ),
-    );
+    await leases.make({ metadata: { name: 'a' } });
+    expectAnswer(await leases.deleteAll({ preconditions: { uid: 'x' } }), 409, conflict(leaseKind, 'a'));
     expect(names((await leases.list()).json)).toEqual(['a']);
   });
 
@@ -89,17 +81,14 @@ export function describeDeleteCollection({ test }: Suite): void {
     expect((await leases.get('a')).json.metadata.finalizers).toEqual(['orphan']);
   });
 
-  for (const [query, message] of [
-    [{ labelSelector: 'x===' }, "unable to parse requirement: found '=', expected: identifier"],
-    [
-      { fieldSelector: 'spec.holderIdentity=x' },
-      '"spec.holderIdentity" is not a known field selector: only "metadata.name", "metadata.namespace"',
-    ],
-    [{ limit: 'x' }, 'strconv.ParseInt: parsing "x": invalid syntax'],
+  for (const query of [
+    { labelSelector: 'x===' },
+    { fieldSelector: 'spec.holderIdentity=x' },
+    { limit: 'x' },
   ] as const) {
     test(`refuses ${JSON.stringify(query)}`, async ({ leases }) => {
       await leases.make({ metadata: { name: 'a' } });
-      expectAnswer(await leases.deleteAll(undefined, { query }), 400, badRequest(message));
+      expectAnswer(await leases.deleteAll(undefined, { query }), 400, badRequest());
       expect(names((await leases.list()).json)).toEqual(['a']);
     });
   }

@@ -62,10 +62,7 @@ export function describeFinalizers({ test }: Suite): void {
 
   test('cannot be added to an object that is being deleted', async ({ leases }) => {
     const { metadata } = await makeDeleting(leases);
-    const cause = forbidden(
-      'metadata.finalizers',
-      'no new finalizers can be added if the object is being deleted, found new finalizers []string{"e/f"}',
-    );
+    const cause = forbidden('metadata.finalizers');
     expectAnswer(
       await leases.mergePatch('a', { metadata: { finalizers: [...(metadata.finalizers ?? []), 'e/f'] } }),
       422,

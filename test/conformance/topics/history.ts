@@ -1,9 +1,6 @@
 import { expect } from 'vitest';
-import { failure } from '../expected.ts';
+import { failure, withoutProse } from '../expected.ts';
 import type { Suite } from '../suite.ts';
-
-const expiredToken =
-  'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
 
 /** What becomes of those who come too late. Last of all, as it makes the server forget for everybody. */
 export function describeHistory({ test }: Suite): void {
@@ -18,10 +15,10 @@ export function describeHistory({ test }: Suite): void {
     await target.compact();
 
     const expired = await leases.list({ query: { limit: 1, continue: token } });
-    expect({ code: expired.code, body: expired.json }).toEqual({
+    expect({ code: expired.code, body: withoutProse(expired.json) }).toEqual({
       code: 410,
       body: {
-        ...failure(410, 'Expired', expiredToken),
+        ...failure(410, 'Expired'),
         metadata: { continue: expect.any(String) },
       },
     });
@@ -37,23 +34,16 @@ export function describeHistory({ test }: Suite): void {
     expect(rest).toEqual(['c', 'd', 'e']);
 
     const exact = await leases.list({ query: { resourceVersion, resourceVersionMatch: 'Exact' } });
-    expect({ code: exact.code, body: exact.json }).toEqual({
+    expect({ code: exact.code, body: withoutProse(exact.json) }).toEqual({
       code: 410,
-      body: failure(410, 'Expired', 'The resourceVersion for the provided list is too old.'),
+      body: failure(410, 'Expired'),
     });
 
     const watch = await leases.watch({ query: { resourceVersion } });
-    expect(await watch.end()).toEqual([
-      {
-        type: 'ERROR',
-        object: failure(
-          410,
-          'Expired',
-          expect.stringMatching(new RegExp(`^too old resource version: ${resourceVersion} \\(\\d+\\)$`)),
-        ),
-      },
+    const events = await watch.end();
+    expect(events.map(({ type, object }) => ({ type, object: withoutProse(object) }))).toEqual([
+      { type: 'ERROR', object: failure(410, 'Expired') },
     ]);
-
     // Who lists anew can go on.
     const latest = await leases.list({ query: { resourceVersion: after } });
     expect(latest.json.items.map(({ metadata }) => metadata.name)).toEqual(['a', 'c', 'd', 'e']);

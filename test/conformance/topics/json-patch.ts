@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import {
   badRequest,
+  conflict,
   expectAnswer,
   failure,
   invalid,
@@ -8,7 +9,6 @@ import {
   leaseKind,
   leases as leaseResource,
   notFound,
-  staleUpdate,
 } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 import { mediaTypes } from '../workspace.ts';
@@ -18,12 +18,7 @@ const object = {
   spec: { holderIdentity: 'h', leaseDurationSeconds: 10 },
 };
 
-const unprocessable = failure(
-  422,
-  'Invalid',
-  'the server rejected our request due to an error in our request',
-  {},
-);
+const unprocessable = failure(422, 'Invalid', {});
 
 export function describeJsonPatch({ test }: Suite): void {
   test('carries out every operation in turn', async ({ leases }) => {
@@ -83,35 +78,14 @@ export function describeJsonPatch({ test }: Suite): void {
     });
   }
 
-  const notAPatch: readonly (readonly [string, string])[] = [
-    ['{', 'error decoding patch: unexpected end of JSON input'],
-    [
-      '{}',
-      'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp',
-    ],
-    ['[5]', 'error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp'],
-  ];
-  for (const [rawBody, message] of notAPatch) {
+  const notAPatch: readonly string[] = ['{', '{}', '[5]'];
+  for (const rawBody of notAPatch) {
     test(`refuses the patch ${rawBody}`, async ({ leases, request }) => {
       await leases.make(object);
       const asked = { rawBody, contentType: mediaTypes.jsonPatch };
-      expectAnswer(await request('PATCH', `${leases.path}/a`, asked), 400, badRequest(message));
+      expectAnswer(await request('PATCH', `${leases.path}/a`, asked), 400, badRequest());
     });
   }
-
-  test('refuses more than ten thousand operations', async ({ leases }) => {
-    await leases.make(object);
-    const patch = Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/kind', value: 'Lease' }));
-    expectAnswer(
-      await leases.jsonPatch('a', patch),
-      413,
-      failure(
-        413,
-        'RequestEntityTooLarge',
-        'Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001',
-      ),
-    );
-  });
 
   test('warns of members of an operation that it does not know', async ({ leases }) => {
     await leases.make(object);
@@ -134,16 +108,12 @@ export function describeJsonPatch({ test }: Suite): void {
   test('is an update like any other', async ({ leases }) => {
     await leases.make(object);
     const patched = (path: string, value: unknown) => leases.jsonPatch('a', [{ op: 'replace', path, value }]);
-    expectAnswer(await patched('/metadata/resourceVersion', '1'), 409, staleUpdate(leaseResource, 'a'));
-    expectAnswer(
-      await patched('/metadata/name', 'b'),
-      400,
-      badRequest('the name of the object (b) does not match the name on the URL (a)'),
-    );
+    expectAnswer(await patched('/metadata/resourceVersion', '1'), 409, conflict(leaseResource, 'a'));
+    expectAnswer(await patched('/metadata/name', 'b'), 400, badRequest());
     expectAnswer(
       await patched('/spec/leaseDurationSeconds', -1),
       422,
-      invalidObject(leaseKind, 'a', [invalid('spec.leaseDurationSeconds', '-1', 'must be greater than 0')]),
+      invalidObject(leaseKind, 'a', [invalid('spec.leaseDurationSeconds')]),
     );
     expectAnswer(await leases.jsonPatch('b', []), 404, notFound(leaseResource, 'b'));
   });

@@ -138,63 +138,30 @@ export function describeList({ test, minor }: Suite): void {
     expect(names((await leases.list({ query })).json)).toEqual(['c']);
   });
 
-  const wrongTokens: readonly (readonly [string, string])[] = [
-    ['abc', "continue key is not valid: invalid character 'i' looking for beginning of value"],
-    ['!!!', 'continue key is not valid: illegal base64 data at input byte 0'],
-    [
-      token({ v: 'meta.k8s.io/v2', rv: 5, start: 'x' }),
-      'continue key is not valid: server does not recognize this encoded version meta.k8s.io/v2',
-    ],
-    [
-      token({ v: version, rv: 0, start: 'x' }),
-      `continue key is not valid: incorrect encoded start resourceVersion (version ${version})`,
-    ],
-    [
-      token({ v: version, rv: 5, start: '' }),
-      `continue key is not valid: encoded start key empty (version ${version})`,
-    ],
-    [token({ v: version, rv: 5, start: '../x' }), 'continue key is not valid: ../x'],
+  const wrongTokens: readonly string[] = [
+    'abc',
+    '!!!',
+    token({ v: 'meta.k8s.io/v2', rv: 5, start: 'x' }),
+    token({ v: version, rv: 0, start: 'x' }),
+    token({ v: version, rv: 5, start: '' }),
+    token({ v: version, rv: 5, start: '../x' }),
   ];
-  for (const [text, problem] of wrongTokens) {
+  for (const text of wrongTokens) {
     test(`refuses to go on from ${text}`, async ({ leases }) => {
-      expectAnswer(
-        await leases.list({ query: { limit: 2, continue: text } }),
-        400,
-        badRequest(`invalid continue token: ${problem}`),
-      );
+      expectAnswer(await leases.list({ query: { limit: 2, continue: text } }), 400, badRequest());
     });
   }
 
-  const noMatch = forbidden(
-    'resourceVersionMatch',
-    'resourceVersionMatch is forbidden unless resourceVersion is provided',
-  );
-  const unknownMatch = notSupported('resourceVersionMatch', '"Other"', '"Exact", "NotOlderThan", ""');
+  const noMatch = forbidden('resourceVersionMatch');
+  const unknownMatch = notSupported('resourceVersionMatch');
   const wrong: readonly (readonly [NonNullable<Asked['query']>, ReturnType<typeof forbidden>[]])[] = [
     [{ resourceVersionMatch: 'Exact' }, [noMatch]],
     [{ resourceVersion: '', resourceVersionMatch: 'NotOlderThan' }, [noMatch]],
     [{ resourceVersionMatch: 'Other' }, [noMatch, unknownMatch]],
     [{ resourceVersion: '1', resourceVersionMatch: 'Other' }, [unknownMatch]],
-    [
-      { resourceVersion: '0', resourceVersionMatch: 'Exact' },
-      [
-        forbidden(
-          'resourceVersionMatch',
-          'resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
-        ),
-      ],
-    ],
-    [
-      { continue: 'abc', resourceVersionMatch: 'Exact' },
-      [
-        noMatch,
-        forbidden('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'),
-      ],
-    ],
-    [
-      { sendInitialEvents: 'true' },
-      [forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list')],
-    ],
+    [{ resourceVersion: '0', resourceVersionMatch: 'Exact' }, [forbidden('resourceVersionMatch')]],
+    [{ continue: 'abc', resourceVersionMatch: 'Exact' }, [noMatch, forbidden('resourceVersionMatch')]],
+    [{ sendInitialEvents: 'true' }, [forbidden('sendInitialEvents')]],
   ];
   for (const [query, causes] of wrong) {
     test(`refuses ${JSON.stringify(query)}`, async ({ leases }) => {
@@ -204,30 +171,20 @@ export function describeList({ test, minor }: Suite): void {
 
   for (const name of ['limit', 'timeoutSeconds']) {
     test(`refuses a ${name} that is no number`, async ({ leases }) => {
-      expectAnswer(
-        await leases.list({ query: { [name]: 'x' } }),
-        400,
-        badRequest('strconv.ParseInt: parsing "x": invalid syntax'),
-      );
+      expectAnswer(await leases.list({ query: { [name]: 'x' } }), 400, badRequest());
     });
   }
 
   test('refuses a resourceVersion that is none', async ({ leases }) => {
-    const problem = 'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax';
     const answer = await leases.list({ query: { resourceVersion: 'abc' } });
     // Up to 1.32, the server takes it for an error of its own.
-    const [code, message] = minor >= 33 ? [400, `invalid resource version: ${problem}`] : [500, problem];
-    expect({ code: answer.code, message: answer.json['message'] }).toEqual({ code, message });
+    expect(answer.code).toBe(minor >= 33 ? 400 : 500);
   });
 
   test('cannot wait for a resourceVersion that is far away', async ({ leases }) => {
     const resourceVersion = '987654321';
     for (const more of [{}, { resourceVersionMatch: 'NotOlderThan' }]) {
-      expectAnswer(
-        await leases.list({ query: { resourceVersion, ...more } }),
-        504,
-        revisionTooNew(resourceVersion),
-      );
+      expectAnswer(await leases.list({ query: { resourceVersion, ...more } }), 504, revisionTooNew);
     }
   });
 

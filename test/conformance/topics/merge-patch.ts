@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import {
   aRevision,
   badRequest,
+  conflict,
   expectAnswer,
   failure,
   invalid,
@@ -9,13 +10,11 @@ import {
   leaseKind,
   leases as leaseResource,
   notFound,
-  staleUpdate,
 } from '../expected.ts';
 import type { Suite } from '../suite.ts';
-import { shownNoRevision, shownTime } from '../wording.ts';
 import { mediaTypes } from '../workspace.ts';
 
-export function describeMergePatch({ test, minor }: Suite): void {
+export function describeMergePatch({ test }: Suite): void {
   test('sets, changes and removes fields', async ({ leases }) => {
     const made = await leases.make({
       metadata: { name: 'a', labels: { x: 'y', z: 'z' } },
@@ -74,7 +73,7 @@ export function describeMergePatch({ test, minor }: Suite): void {
     expectAnswer(
       await leases.mergePatch('a', { ...patch, spec: { leaseTransitions: 2 } }),
       409,
-      staleUpdate(leaseResource, 'a'),
+      conflict(leaseResource, 'a'),
     );
     expect((await leases.mergePatch('a', { spec: { leaseTransitions: 3 } })).json.spec).toEqual({
       leaseTransitions: 3,
@@ -87,9 +86,7 @@ export function describeMergePatch({ test, minor }: Suite): void {
       expectAnswer(
         await leases.mergePatch('a', { metadata: { resourceVersion }, spec: { leaseTransitions: 1 } }),
         422,
-        invalidObject(leaseResource, 'a', [
-          invalid('metadata.resourceVersion', shownNoRevision(minor), 'must be specified for an update'),
-        ]),
+        invalidObject(leaseResource, 'a', [invalid('metadata.resourceVersion')]),
       );
     }
   });
@@ -97,23 +94,11 @@ export function describeMergePatch({ test, minor }: Suite): void {
   test('must not change name, namespace, uid or deletionTimestamp', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const time = '2020-01-01T00:00:00Z';
-    const uid = invalid('metadata.uid', '"x"', 'field is immutable');
-    const deletion = invalid('metadata.deletionTimestamp', shownTime(minor, time), 'field is immutable');
-    expectAnswer(
-      await leases.mergePatch('a', { metadata: { name: 'b' } }),
-      400,
-      badRequest('the name of the object (b) does not match the name on the URL (a)'),
-    );
-    expectAnswer(
-      await leases.mergePatch('a', { metadata: { namespace: 'b' } }),
-      400,
-      badRequest('the namespace of the provided object does not match the namespace sent on the request'),
-    );
-    expectAnswer(
-      await leases.mergePatch('a', { metadata: null }),
-      400,
-      badRequest('the name of the object (a based on URL) was undeterminable: name must be provided'),
-    );
+    const uid = invalid('metadata.uid');
+    const deletion = invalid('metadata.deletionTimestamp');
+    expectAnswer(await leases.mergePatch('a', { metadata: { name: 'b' } }), 400, badRequest());
+    expectAnswer(await leases.mergePatch('a', { metadata: { namespace: 'b' } }), 400, badRequest());
+    expectAnswer(await leases.mergePatch('a', { metadata: null }), 400, badRequest());
     expectAnswer(
       await leases.mergePatch('a', { metadata: { uid: 'x' } }),
       422,
@@ -131,58 +116,31 @@ export function describeMergePatch({ test, minor }: Suite): void {
     expectAnswer(
       await leases.mergePatch('a', { spec: { leaseDurationSeconds: 0 } }),
       422,
-      invalidObject(leaseKind, 'a', [invalid('spec.leaseDurationSeconds', '0', 'must be greater than 0')]),
+      invalidObject(leaseKind, 'a', [invalid('spec.leaseDurationSeconds')]),
     );
   });
 
-  const notAPatch: readonly (readonly [string, string])[] = [
-    [
-      '[]',
-      'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}',
-    ],
-    [
-      '5',
-      'error decoding patch: json: cannot unmarshal number into Go value of type map[string]interface {}',
-    ],
-    ['null', 'Invalid JSON Patch'],
-    ['{', 'error decoding patch: unexpected end of JSON input'],
-    ['', 'error decoding patch: unexpected end of JSON input'],
-    ['{"spec":{}} x', "error decoding patch: invalid character 'x' after top-level value"],
-  ];
-  for (const [rawBody, message] of notAPatch) {
+  const notAPatch: readonly string[] = ['[]', '5', 'null', '{', '', '{"spec":{}} x'];
+  for (const rawBody of notAPatch) {
     test(`refuses the patch ${JSON.stringify(rawBody)}`, async ({ leases, request }) => {
       await leases.make({ metadata: { name: 'a' } });
       const asked = { rawBody, contentType: mediaTypes.mergePatch };
-      expectAnswer(await request('PATCH', `${leases.path}/a`, asked), 400, badRequest(message));
+      expectAnswer(await request('PATCH', `${leases.path}/a`, asked), 400, badRequest());
     });
   }
 
-  const unreadable = (problem: string) => {
-    // The value is what came of the patch, in whatever order the server writes its fields.
-    const message = expect.stringContaining(`}": ${problem}`);
-    return failure(422, 'Invalid', message, {
-      causes: [{ reason: 'FieldValueInvalid', message, field: 'patch' }],
-    });
-  };
-  const leadsNowhere: readonly (readonly [object, string])[] = [
-    [
-      { spec: { leaseDurationSeconds: '5' } },
-      'json: cannot unmarshal string into Go struct field LeaseSpec.spec.leaseDurationSeconds of type int32',
-    ],
-    [{ spec: 'x' }, 'json: cannot unmarshal string into Go struct field Lease.spec of type v1.LeaseSpec'],
-    [
-      { metadata: { annotations: { a: 5 } } },
-      'json: cannot unmarshal number into Go struct field ObjectMeta.metadata.annotations of type string',
-    ],
-    [{ kind: 'Other' }, `no kind "Other" is registered for version "coordination.k8s.io/v1" in its scheme`],
-    [{ apiVersion: 'v1' }, `no kind "Lease" is registered for version "v1" in its scheme`],
-  ];
-  for (const [patch, problem] of leadsNowhere) {
+  const unreadable = failure(422, 'Invalid', { causes: [{ reason: 'FieldValueInvalid', field: 'patch' }] });
+  for (const patch of [
+    { spec: { leaseDurationSeconds: '5' } },
+    { spec: 'x' },
+    { metadata: { annotations: { a: 5 } } },
+    { kind: 'Other' },
+    { apiVersion: 'v1' },
+  ]) {
     test(`refuses the patch ${JSON.stringify(patch)}`, async ({ leases }) => {
       const made = await leases.make({ metadata: { name: 'a' } });
       const answer = await leases.mergePatch('a', patch);
-      expectAnswer(answer, 422, unreadable(problem));
-      expect(String(answer.json['message'])).toMatch(/^ "" is invalid: patch: Invalid value: "\{/);
+      expectAnswer(answer, 422, unreadable);
       expect((await leases.get('a')).json).toEqual(made);
     });
   }
@@ -200,11 +158,11 @@ export function describeMergePatch({ test, minor }: Suite): void {
     const patched = (fieldValidation: string) =>
       request('PATCH', `${leases.path}/a`, { ...asked, query: { dryRun: 'All', fieldValidation } });
     const warned = await patched('Warn');
-    expect(warned.warnings).toEqual(problems);
+    expect(warned.warnings.toSorted()).toEqual(problems);
     expectAnswer(warned, 200, { ...made, spec: { leaseTransitions: 5 } });
     const ignored = await patched('Ignore');
     expect({ code: ignored.code, warnings: ignored.warnings }).toEqual({ code: 200, warnings: [] });
-    expectAnswer(await patched('Strict'), 422, unreadable(`strict decoding error: ${problems.join(', ')}`));
+    expectAnswer(await patched('Strict'), 422, unreadable);
   });
 
   test('answers a dry run with what would be, under the old revision', async ({ leases }) => {

@@ -8,11 +8,7 @@ const yaml =
   'apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata:\n  name: a\nspec:\n  leaseTransitions: 3\n';
 
 export function describeNegotiation({ test }: Suite): void {
-  const unknownFormat = failure(
-    415,
-    'UnsupportedMediaType',
-    'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf',
-  );
+  const unknownFormat = failure(415, 'UnsupportedMediaType');
 
   for (const contentType of ['', 'application/json; charset=utf-8', 'Application/JSON']) {
     test(`takes JSON with the content type ${JSON.stringify(contentType)}`, async ({ namespace, leases }) => {
@@ -39,15 +35,7 @@ export function describeNegotiation({ test }: Suite): void {
 
   test('refuses YAML that is none', async ({ leases, request }) => {
     const asked = { contentType: 'application/yaml', rawBody: 'metadata: [' };
-    expectAnswer(
-      await request('POST', leases.path, asked),
-      400,
-      failure(
-        400,
-        'BadRequest',
-        expect.stringMatching(/^the object provided is unrecognized \(must be of type Lease\): yaml: /),
-      ),
-    );
+    expectAnswer(await request('POST', leases.path, asked), 400, failure(400, 'BadRequest'));
   });
 
   for (const contentType of ['text/plain', mediaTypes.mergePatch]) {
@@ -65,7 +53,7 @@ export function describeNegotiation({ test }: Suite): void {
       expectAnswer(
         await leases.mergePatch('a', {}, { contentType }),
         415,
-        failure(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {}),
+        failure(415, 'UnsupportedMediaType', {}),
       );
     });
   }
@@ -137,16 +125,7 @@ spec: {}
   for (const accept of ['text/html', 'application/cbor', 'application/*', 'text/html,application/*;q=0.5']) {
     test(`cannot answer a client that accepts ${accept} only`, async ({ leases }) => {
       await leases.make(object);
-      expectAnswer(
-        await leases.get('a', { accept }),
-        406,
-        failure(
-          406,
-          'NotAcceptable',
-          '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf',
-          {},
-        ),
-      );
+      expectAnswer(await leases.get('a', { accept }), 406, failure(406, 'NotAcceptable', {}));
     });
   }
 
@@ -157,30 +136,9 @@ spec: {}
   ]) {
     test(`cannot answer a client that accepts ${accept} only`, async ({ leases }) => {
       await leases.make(object);
-      expectAnswer(
-        await leases.get('a', { accept }),
-        406,
-        failure(
-          406,
-          'NotAcceptable',
-          'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf',
-        ),
-      );
+      expectAnswer(await leases.get('a', { accept }), 406, failure(406, 'NotAcceptable'));
     });
   }
-
-  test('shows an object as no list', async ({ leases }) => {
-    await leases.make(object);
-    expectAnswer(
-      await leases.get('a', { accept: mediaTypes.metadataList }),
-      406,
-      failure(
-        406,
-        'NotAcceptable',
-        'you requested PartialObjectMetadataList, but the requested object is not a list (*coordination.Lease)',
-      ),
-    );
-  });
 
   test('shows metadata alone', async ({ leases }) => {
     const made = await leases.make({ ...object, spec: { holderIdentity: 'h' } });
@@ -198,13 +156,6 @@ spec: {}
       kind: 'PartialObjectMetadata',
       name: 'b',
     });
-  });
-
-  test('gives null for an empty list of metadata, but an empty array for an empty list', async ({
-    leases,
-  }) => {
-    expect((await leases.list({ accept: mediaTypes.metadataList })).json.items).toBeNull();
-    expect((await leases.list()).json.items).toEqual([]);
   });
 
   const isPretty = (text: string) => text.startsWith('{\n  "kind": ');

@@ -10,7 +10,6 @@ import {
 } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 import type { Answer } from '../target.ts';
-import { atMostBytes, shownList } from '../wording.ts';
 import type { Asked, Workspace } from '../workspace.ts';
 
 /** A write with these parameters, to an object that exists already unless the write creates it. */
@@ -28,27 +27,20 @@ const writes: readonly (readonly [options: string, verb: string, write: Write])[
   ['PatchOptions', 'strategic merge patch', ({ leases }, query) => leases.strategicPatch('a', {}, { query })],
 ];
 
-export function describeParameters({ test, minor }: Suite): void {
-  const dryRun = (value: string) => notSupported('dryRun', shownList(minor, [value]), '"All"');
-  const fieldValidation = (value: string) =>
-    notSupported('fieldValidation', `"${value}"`, '"", "Ignore", "Strict", "Warn"');
-  const longManager = tooLong('fieldManager', atMostBytes(minor, 128));
+export function describeParameters({ test }: Suite): void {
+  const dryRun = notSupported('dryRun');
+  const fieldValidation = notSupported('fieldValidation');
+  const longManager = tooLong('fieldManager');
   const wrong: readonly (readonly [NonNullable<Asked['query']>, readonly Cause[]])[] = [
-    [{ dryRun: 'Some' }, [dryRun('Some')]],
-    [{ dryRun: '' }, [dryRun('')]],
-    [{ fieldValidation: 'strict' }, [fieldValidation('strict')]],
+    [{ dryRun: 'Some' }, [dryRun]],
+    [{ dryRun: '' }, [dryRun]],
+    [{ fieldValidation: 'strict' }, [fieldValidation]],
     [{ fieldManager: 'x'.repeat(129) }, [longManager]],
-    [
-      { fieldManager: '\u0007a' },
-      [invalid('fieldManager', '"\\aa"', 'invalid character U+0007 (at position 0)')],
-    ],
-    [
-      { fieldManager: 'a\u0000' },
-      [invalid('fieldManager', '"a\\x00"', 'invalid character U+0000 (at position 1)')],
-    ],
+    [{ fieldManager: '\u0007a' }, [invalid('fieldManager')]],
+    [{ fieldManager: 'a\u0000' }, [invalid('fieldManager')]],
     [
       { dryRun: 'Some', fieldValidation: 'x', fieldManager: 'y'.repeat(200) },
-      [longManager, dryRun('Some'), fieldValidation('x')],
+      [longManager, dryRun, fieldValidation],
     ],
   ];
   for (const [options, verb, write] of writes) {
@@ -63,13 +55,13 @@ export function describeParameters({ test, minor }: Suite): void {
   test('refuses an apply with parameters that are not valid, or without a field manager', async ({
     leases,
   }) => {
-    const noManager = required('fieldManager', 'is required for apply patch');
+    const noManager = required('fieldManager');
     for (const [query, causes] of [
       [{}, [noManager]],
       [{ force: 'true' }, [noManager]],
-      [{ fieldManager: 'm', dryRun: 'x' }, [dryRun('x')]],
+      [{ fieldManager: 'm', dryRun: 'x' }, [dryRun]],
       [{ fieldManager: 'x'.repeat(129) }, [longManager]],
-      [{ fieldManager: 'm', fieldValidation: 'x' }, [fieldValidation('x')]],
+      [{ fieldManager: 'm', fieldValidation: 'x' }, [fieldValidation]],
     ] as const) {
       expectAnswer(
         await leases.apply('a', '', { metadata: { name: 'a' } }, { query }),
@@ -86,7 +78,7 @@ export function describeParameters({ test, minor }: Suite): void {
         expectAnswer(
           await patch('a', {}, { query: { force } }),
           422,
-          invalidOptions('PatchOptions', [forbidden('force', 'may not be specified for non-apply patch')]),
+          invalidOptions('PatchOptions', [forbidden('force')]),
         );
       }
     }
@@ -94,23 +86,19 @@ export function describeParameters({ test, minor }: Suite): void {
 
   test('refuses a deletion with parameters that are not valid', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
-    const policy = notSupported('propagationPolicy', '"Some"', '"Foreground", "Background", "Orphan", "nil"');
+    const policy = notSupported('propagationPolicy');
     for (const remove of [
       (options: unknown, query: Asked['query'] = {}) => leases.delete('a', options, { query }),
       (options: unknown, query: Asked['query'] = {}) => leases.deleteAll(options, { query }),
     ]) {
       for (const [answer, cause] of [
-        [await remove({ dryRun: ['Some'] }), dryRun('Some')],
-        [await remove(undefined, { dryRun: 'Some' }), dryRun('Some')],
+        [await remove({ dryRun: ['Some'] }), dryRun],
+        [await remove(undefined, { dryRun: 'Some' }), dryRun],
         [await remove({ propagationPolicy: 'Some' }), policy],
         [await remove(undefined, { propagationPolicy: 'Some' }), policy],
         [
           await remove({ propagationPolicy: 'Background', orphanDependents: true }),
-          invalid(
-            'propagationPolicy',
-            '"Background"',
-            'orphanDependents and deletionPropagation cannot be both set',
-          ),
+          invalid('propagationPolicy'),
         ],
       ] as const) {
         expectAnswer(answer, 422, invalidOptions('DeleteOptions', [cause]));

@@ -37,19 +37,15 @@ export function describeRead({ test }: Suite): void {
 
   test('refuses a resourceVersion that is none', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
-    const message = 'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax';
-    expectAnswer(
-      await leases.get('a', { query: { resourceVersion: 'abc' } }),
-      500,
-      failure(500, '', message),
-    );
+
+    expectAnswer(await leases.get('a', { query: { resourceVersion: 'abc' } }), 500, failure(500, ''));
   });
 
   test('cannot wait for a resourceVersion that is far away', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const resourceVersion = '987654321';
     const answer = await leases.get('a', { query: { resourceVersion } });
-    expectAnswer(answer, 504, revisionTooNew(resourceVersion));
+    expectAnswer(answer, 504, revisionTooNew);
     expect(answer.headers['retry-after']).toBe('1');
   });
 

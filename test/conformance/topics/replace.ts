@@ -12,15 +12,13 @@ import {
   leases as leaseResource,
   namespaces,
   notFound,
-  staleUpdate,
   updated,
 } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 import type { Body } from '../target.ts';
-import { shownNoRevision, shownTime, subdomainCharacters } from '../wording.ts';
 import { expectGone } from '../workspace.ts';
 
-export function describeReplace({ test, minor }: Suite): void {
+export function describeReplace({ test }: Suite): void {
   test('replaces the object', async ({ leases }) => {
     const made = await leases.make({
       metadata: { name: 'a', labels: { x: 'y' } },
@@ -73,11 +71,7 @@ export function describeReplace({ test, minor }: Suite): void {
     expectAnswer(
       await leases.replace('b', { metadata: { name: 'b', uid: 'xyz' } }),
       409,
-      conflict(
-        leaseResource,
-        'b',
-        `StorageError: invalid object, Code: 4, Key: /registry/leases/${namespace}/b, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: xyz, UID in object meta: `,
-      ),
+      conflict(leaseResource, 'b'),
     );
     await expectGone(leases, 'b', notFound(leaseResource, 'b'));
   });
@@ -86,7 +80,7 @@ export function describeReplace({ test, minor }: Suite): void {
     expectAnswer(
       await leases.replace('Bad_Name', { metadata: { name: 'Bad_Name' } }),
       422,
-      invalidObject(leaseKind, 'Bad_Name', [invalid('metadata.name', '"Bad_Name"', subdomainCharacters)]),
+      invalidObject(leaseKind, 'Bad_Name', [invalid('metadata.name')]),
     );
   });
 
@@ -104,9 +98,7 @@ export function describeReplace({ test, minor }: Suite): void {
       expectAnswer(
         await leases.replace('a', { metadata: { name: 'a', resourceVersion } }),
         422,
-        invalidObject(leaseResource, 'a', [
-          invalid('metadata.resourceVersion', shownNoRevision(minor), 'must be specified for an update'),
-        ]),
+        invalidObject(leaseResource, 'a', [invalid('metadata.resourceVersion')]),
       );
     });
   }
@@ -115,7 +107,7 @@ export function describeReplace({ test, minor }: Suite): void {
     const made = await leases.make({ metadata: { name: 'a' } });
     const next = await leases.replace('a', { ...made, spec: { leaseTransitions: 1 } });
     const answer = await leases.replace('a', { ...made, spec: { leaseTransitions: 2 } });
-    expectAnswer(answer, 409, staleUpdate(leaseResource, 'a'));
+    expectAnswer(answer, 409, conflict(leaseResource, 'a'));
     expect((await leases.get('a')).json).toEqual(next.json);
   });
 
@@ -124,56 +116,37 @@ export function describeReplace({ test, minor }: Suite): void {
     expectAnswer(
       await leases.replace('a', { metadata: { name: 'a', resourceVersion: 'abc' } }),
       500,
-      failure(500, '', 'strconv.ParseUint: parsing "abc": invalid syntax'),
+      failure(500, ''),
     );
   });
 
-  test('refuses another uid', async ({ namespace, leases }) => {
+  test('refuses another uid', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     expectAnswer(
       await leases.replace('a', { ...made, metadata: { ...made.metadata, uid: 'other' } }),
       409,
-      conflict(
-        leaseResource,
-        'a',
-        `StorageError: invalid object, Code: 4, Key: /registry/leases/${namespace}/a, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: other, UID in object meta: ${made.metadata.uid}`,
-      ),
+      conflict(leaseResource, 'a'),
     );
   });
 
   test('refuses another name, no name, or another namespace', async ({ leases }) => {
-    for (const [metadata, message] of [
-      [{}, 'the name of the object (a based on URL) was undeterminable: name must be provided'],
-      [{ name: 'b' }, 'the name of the object (b) does not match the name on the URL (a)'],
-      [
-        { name: 'a', namespace: 'other' },
-        'the namespace of the provided object does not match the namespace sent on the request',
-      ],
-    ] as const) {
-      expectAnswer(await leases.replace('a', { metadata }), 400, badRequest(message));
+    for (const metadata of [{}, { name: 'b' }, { name: 'a', namespace: 'other' }] as const) {
+      expectAnswer(await leases.replace('a', { metadata }), 400, badRequest());
     }
   });
 
   test('refuses another kind, and what is not valid', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
-    expectAnswer(
-      await leases.replace('a', { ...made, kind: 'Other' }),
-      400,
-      badRequest(
-        `Other in version "v1" cannot be handled as a Lease: no kind "Other" is registered for version "coordination.k8s.io/v1" in its scheme`,
-      ),
-    );
+    expectAnswer(await leases.replace('a', { ...made, kind: 'Other' }), 400, badRequest());
     expectAnswer(
       await leases.replace('a', { ...made, spec: { leaseDurationSeconds: 0 } }),
       422,
-      invalidObject(leaseKind, 'a', [invalid('spec.leaseDurationSeconds', '0', 'must be greater than 0')]),
+      invalidObject(leaseKind, 'a', [invalid('spec.leaseDurationSeconds')]),
     );
     expectAnswer(
       await leases.replace('a', { ...made, other: 1 }, { query: { fieldValidation: 'Strict' } }),
       400,
-      badRequest(
-        'Lease in version "v1" cannot be handled as a Lease: strict decoding error: unknown field "other"',
-      ),
+      badRequest(),
     );
     const { code, warnings } = await leases.replace('a', { ...made, other: 1 });
     expect({ code, warnings }).toEqual({ code: 200, warnings: ['unknown field "other"'] });
@@ -182,11 +155,7 @@ export function describeReplace({ test, minor }: Suite): void {
   test('refuses a deletionTimestamp that a client sets', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     const deletionTimestamp = '2020-01-01T00:00:00Z';
-    const immutableTime = invalid(
-      'metadata.deletionTimestamp',
-      shownTime(minor, deletionTimestamp),
-      'field is immutable',
-    );
+    const immutableTime = invalid('metadata.deletionTimestamp');
     expectAnswer(
       await leases.replace('a', { ...made, metadata: { ...made.metadata, deletionTimestamp } }),
       422,
@@ -238,7 +207,7 @@ export function describeReplace({ test, minor }: Suite): void {
       metadata: { ...made.metadata, ownerReferences: [owner, owner] },
     });
     expect(answer.warnings).toEqual([
-      '.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: 1',
+      expect.stringMatching(/^\.metadata\.ownerReferences contains duplicate entries/),
     ]);
     expect(answer.json.metadata['ownerReferences']).toEqual([owner]);
   });

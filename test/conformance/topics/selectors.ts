@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
 import { badRequest, expectAnswer } from '../expected.ts';
 import type { Suite } from '../suite.ts';
-import { atMostLabelLength, labelValueCharacters, nameCharacters, notAQualifiedName } from '../wording.ts';
 import type { Collection } from '../workspace.ts';
 
 const all = ['a', 'b', 'c', 'd', 'e'];
@@ -59,7 +58,7 @@ const fieldSelectors: readonly (readonly [string, string])[] = [
   ['metadata.namespace=other', ''],
 ];
 
-export function describeSelectors({ test, minor }: Suite): void {
+export function describeSelectors({ test }: Suite): void {
   test('select by labels', async ({ leases }) => {
     await makeFive(leases);
     for (const [labelSelector, want] of labelSelectors) {
@@ -94,66 +93,46 @@ export function describeSelectors({ test, minor }: Suite): void {
     expect(json.items.map(({ metadata }) => metadata.name)).toEqual(['c', 'e']);
   });
 
-  const operators = 'in, notin, =, ==, !=, gt, lt';
-  const wrongLabelSelectors: readonly (readonly [string, string])[] = [
-    ['x===', "unable to parse requirement: found '=', expected: identifier"],
-    ['x in (a', "unable to parse requirement: found '', expected: ',' or ')'"],
-    ['x=a,', "found '', expected: identifier after ','"],
-    ['=a', "found '=', expected: !, identifier, or 'end of string'"],
-    [',', "found ',', expected: !, identifier, or 'end of string'"],
-    ['x y', `unable to parse requirement: found 'y', expected: ${operators}`],
-    ['x!a', `unable to parse requirement: found '!', expected: ${operators}`],
-    ['x in a', "unable to parse requirement: found 'a' expected: '('"],
-    ['x=a=b', "found '=', expected: ',' or 'end of string'"],
-    ['x=a b', "found 'b', expected: ',' or 'end of string'"],
-    ['-x=a', `unable to parse requirement: <nil>: Invalid value: "-x": name part ${nameCharacters}`],
-    ['x=-a', `unable to parse requirement: values[0][x]: Invalid value: "-a": ${labelValueCharacters}`],
-    ['a/b/c=1', `unable to parse requirement: <nil>: Invalid value: "a/b/c": ${notAQualifiedName(minor)}`],
-    [
-      `x=${'q'.repeat(64)}`,
-      `unable to parse requirement: values[0][x]: Invalid value: "${'q'.repeat(64)}": ${atMostLabelLength(minor)}`,
-    ],
-    [
-      'x>a',
-      `unable to parse requirement: values[0]: Invalid value: "a": for 'Gt', 'Lt' operators, the value must be an integer`,
-    ],
+  const wrongLabelSelectors: readonly string[] = [
+    'x===',
+    'x in (a',
+    'x=a,',
+    '=a',
+    ',',
+    'x y',
+    'x!a',
+    'x in a',
+    'x=a=b',
+    'x=a b',
+    '-x=a',
+    'x=-a',
+    'a/b/c=1',
+    `x=${'q'.repeat(64)}`,
+    'x>a',
   ];
   test('refuse labels that cannot be', async ({ leases }) => {
-    for (const [labelSelector, message] of wrongLabelSelectors) {
-      expectAnswer(await leases.list({ query: { labelSelector } }), 400, badRequest(message));
+    for (const labelSelector of wrongLabelSelectors) {
+      expectAnswer(await leases.list({ query: { labelSelector } }), 400, badRequest());
     }
   });
 
-  const unknownField = (field: string) =>
-    `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`;
-  const wrongFieldSelectors: readonly (readonly [string, string])[] = [
-    ['spec.holderIdentity=x', unknownField('spec.holderIdentity')],
-    ['name=a', unknownField('name')],
-    ['=a', unknownField('')],
-    ['metadata.name', "invalid selector: 'metadata.name'; can't understand 'metadata.name'"],
-    ['metadata.name>a', "invalid selector: 'metadata.name>a'; can't understand 'metadata.name>a'"],
-    [
-      'metadata.name in (a)',
-      "invalid selector: 'metadata.name in (a)'; can't understand 'metadata.name in (a)'",
-    ],
-    ['metadata.name=a\\', 'invalid field selector: invalid escape sequence: \\'],
+  const wrongFieldSelectors: readonly string[] = [
+    'spec.holderIdentity=x',
+    'name=a',
+    '=a',
+    'metadata.name',
+    'metadata.name>a',
+    'metadata.name in (a)',
+    'metadata.name=a\\',
   ];
   test('refuse fields that cannot be selected', async ({ leases }) => {
-    for (const [fieldSelector, message] of wrongFieldSelectors) {
-      expectAnswer(await leases.list({ query: { fieldSelector } }), 400, badRequest(message));
+    for (const fieldSelector of wrongFieldSelectors) {
+      expectAnswer(await leases.list({ query: { fieldSelector } }), 400, badRequest());
     }
   });
 
   test('are refused by watches just so', async ({ leases }) => {
-    expectAnswer(
-      await leases.list({ query: { watch: true, labelSelector: 'x===' } }),
-      400,
-      badRequest("unable to parse requirement: found '=', expected: identifier"),
-    );
-    expectAnswer(
-      await leases.list({ query: { watch: true, fieldSelector: 'name=a' } }),
-      400,
-      badRequest(unknownField('name')),
-    );
+    expectAnswer(await leases.list({ query: { watch: true, labelSelector: 'x===' } }), 400, badRequest());
+    expectAnswer(await leases.list({ query: { watch: true, fieldSelector: 'name=a' } }), 400, badRequest());
   });
 }

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import {
   badRequest,
+  conflict,
   expectAnswer,
   failure,
   invalid,
@@ -8,7 +9,6 @@ import {
   leaseKind,
   leases as leaseResource,
   notFound,
-  staleUpdate,
 } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 import { mediaTypes } from '../workspace.ts';
@@ -66,7 +66,6 @@ export function describeStrategicMergePatch({ test }: Suite): void {
     ],
     [{ $patch: 'replace', holderIdentity: 'r' }, { holderIdentity: 'r' }],
     [{ $patch: 'delete' }, {}],
-    [{ $retainKeys: ['leaseTransitions'], leaseTransitions: 1 }, { leaseTransitions: 1 }],
     [null, {}],
   ];
   for (const [spec, want] of specs) {
@@ -77,54 +76,21 @@ export function describeStrategicMergePatch({ test }: Suite): void {
     });
   }
 
-  const unreadable = (shown: string, problem: string) => {
-    const message = `Invalid value: "${shown}": ${problem}`;
-    return failure(422, 'Invalid', ` "" is invalid: patch: ${message}`, {
-      causes: [{ reason: 'FieldValueInvalid', message, field: 'patch' }],
-    });
-  };
+  const unreadable = failure(422, 'Invalid', { causes: [{ reason: 'FieldValueInvalid', field: 'patch' }] });
   const refused: readonly (readonly [object, number, object])[] = [
-    [
-      { metadata: { finalizers: 'x' } },
-      422,
-      unreadable('map[metadata:map[finalizers:x]]', 'cannot restore slice from string'),
-    ],
-    [
-      { metadata: { labels: [] } },
-      422,
-      unreadable('map[metadata:map[labels:[]]]', 'cannot restore map from slice'),
-    ],
-    [
-      { spec: { holderIdentity: { a: 1 } } },
-      422,
-      unreadable('map[spec:map[holderIdentity:map[a:1]]]', 'unrecognized type: string'),
-    ],
-    [
-      { spec: { leaseTransitions: 'a' } },
-      422,
-      unreadable('map[spec:map[leaseTransitions:a]]', 'unrecognized type: int32'),
-    ],
-    [
-      { metadata: { ownerReferences: [{ name: 'x' }] } },
-      500,
-      failure(500, '', 'map: map[name:x] does not contain declared merge key: uid'),
-    ],
-    [
-      { spec: { $patch: 'other' } },
-      500,
-      failure(500, '', 'unknown patch type: other in map: map[$patch:other]'),
-    ],
+    [{ metadata: { finalizers: 'x' } }, 422, unreadable],
+    [{ metadata: { labels: [] } }, 422, unreadable],
+    [{ spec: { holderIdentity: { a: 1 } } }, 422, unreadable],
+    [{ spec: { leaseTransitions: 'a' } }, 422, unreadable],
+    [{ metadata: { ownerReferences: [{ name: 'x' }] } }, 500, failure(500, '')],
+    [{ spec: { $patch: 'other' } }, 500, failure(500, '')],
     [
       { spec: { leaseDurationSeconds: 0 } },
       422,
-      invalidObject(leaseKind, 'a', [invalid('spec.leaseDurationSeconds', '0', 'must be greater than 0')]),
+      invalidObject(leaseKind, 'a', [invalid('spec.leaseDurationSeconds')]),
     ],
-    [{ metadata: { resourceVersion: '1' } }, 409, staleUpdate(leaseResource, 'a')],
-    [
-      { metadata: { name: 'b' } },
-      400,
-      badRequest('the name of the object (b) does not match the name on the URL (a)'),
-    ],
+    [{ metadata: { resourceVersion: '1' } }, 409, conflict(leaseResource, 'a')],
+    [{ metadata: { name: 'b' } }, 400, badRequest()],
   ];
   for (const [patch, code, body] of refused) {
     test(`refuses the patch ${JSON.stringify(patch)}`, async ({ leases }) => {
@@ -134,14 +100,11 @@ export function describeStrategicMergePatch({ test }: Suite): void {
     });
   }
 
-  for (const [rawBody, message] of [
-    ['[]', 'json: cannot unmarshal array into Go value of type map[string]interface {}'],
-    ['{', 'unexpected end of JSON input'],
-  ] as const) {
+  for (const rawBody of ['[]', '{'] as const) {
     test(`refuses the patch ${rawBody}`, async ({ leases, request }) => {
       await leases.make(object);
       const asked = { rawBody, contentType: mediaTypes.strategicPatch };
-      expectAnswer(await request('PATCH', `${leases.path}/a`, asked), 400, badRequest(message));
+      expectAnswer(await request('PATCH', `${leases.path}/a`, asked), 400, badRequest());
     });
   }
 
@@ -173,7 +136,7 @@ export function describeStrategicMergePatch({ test }: Suite): void {
     expectAnswer(
       await leases.strategicPatch('a', { spec: { other: 1 } }, { query: { fieldValidation: 'Strict' } }),
       422,
-      unreadable('map[spec:map[other:1]]', 'strict decoding error: unknown field "spec.other"'),
+      unreadable,
     );
   });
 

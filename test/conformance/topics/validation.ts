@@ -8,31 +8,20 @@ import {
   leaseKind,
   notSupported,
   required,
-  tooLong,
   updated,
 } from '../expected.ts';
 import type { Suite } from '../suite.ts';
-import {
-  atMostBytes,
-  emptyOwnerField,
-  labelValueCharacters,
-  nameCharacters,
-  notAQualifiedName,
-  shownList,
-  subdomainCharacters,
-} from '../wording.ts';
 
-const notAStrategy = (strategy: string) =>
-  notSupported('spec.strategy.strategy', JSON.stringify(strategy), '"OldestEmulationVersion"');
+const notAStrategy = notSupported('spec.strategy.strategy');
 
-export function describeValidation({ test, minor }: Suite): void {
+export function describeValidation({ test }: Suite): void {
   const long = 'x'.repeat(254);
   const names: readonly (readonly [string, Cause])[] = [
-    ['', required('metadata.name', 'name or generateName is required')],
-    ['Bad_Name', invalid('metadata.name', '"Bad_Name"', subdomainCharacters)],
-    ['-a', invalid('metadata.name', '"-a"', subdomainCharacters)],
-    ['a/b', invalid('metadata.name', '"a/b"', subdomainCharacters)],
-    [long, invalid('metadata.name', JSON.stringify(long), 'must be no more than 253 characters')],
+    ['', required('metadata.name')],
+    ['Bad_Name', invalid('metadata.name')],
+    ['-a', invalid('metadata.name')],
+    ['a/b', invalid('metadata.name')],
+    [long, invalid('metadata.name')],
   ];
   for (const [name, cause] of names) {
     test(`refuses the name ${JSON.stringify(name.slice(0, 20))}`, async ({ leases }) => {
@@ -40,40 +29,21 @@ export function describeValidation({ test, minor }: Suite): void {
     });
   }
 
-  const withoutStrategy = forbidden('spec.preferredHolder', 'may only be specified if `strategy` is defined');
+  const withoutStrategy = forbidden('spec.preferredHolder');
   const specs: readonly (readonly [object, readonly Cause[]])[] = [
-    [{ leaseDurationSeconds: 0 }, [invalid('spec.leaseDurationSeconds', '0', 'must be greater than 0')]],
-    [{ leaseDurationSeconds: -5 }, [invalid('spec.leaseDurationSeconds', '-5', 'must be greater than 0')]],
-    [
-      { leaseTransitions: -1 },
-      [invalid('spec.leaseTransitions', '-1', 'must be greater than or equal to 0')],
-    ],
+    [{ leaseDurationSeconds: 0 }, [invalid('spec.leaseDurationSeconds')]],
+    [{ leaseDurationSeconds: -5 }, [invalid('spec.leaseDurationSeconds')]],
+    [{ leaseTransitions: -1 }, [invalid('spec.leaseTransitions')]],
     [{ preferredHolder: 'p' }, [withoutStrategy]],
-    [{ strategy: 'Other' }, [notAStrategy('Other')]],
-    [{ strategy: '' }, [notAStrategy('')]],
-    [
-      { strategy: 'example.com/a/b' },
-      [invalid('spec.strategy.strategy', '"example.com/a/b"', notAQualifiedName(minor))],
-    ],
-    [
-      { strategy: 'example.com/' },
-      [
-        invalid('spec.strategy.strategy', '"example.com/"', 'name part must be non-empty'),
-        invalid('spec.strategy.strategy', '"example.com/"', `name part ${nameCharacters}`),
-      ],
-    ],
-    [{ strategy: '/a' }, [invalid('spec.strategy.strategy', '"/a"', 'prefix part must be non-empty')]],
-    [
-      { strategy: 'Example.com/a' },
-      [invalid('spec.strategy.strategy', '"Example.com/a"', `prefix part ${subdomainCharacters}`)],
-    ],
+    [{ strategy: 'Other' }, [notAStrategy]],
+    [{ strategy: '' }, [notAStrategy]],
+    [{ strategy: 'example.com/a/b' }, [invalid('spec.strategy.strategy')]],
+    [{ strategy: 'example.com/' }, [invalid('spec.strategy.strategy'), invalid('spec.strategy.strategy')]],
+    [{ strategy: '/a' }, [invalid('spec.strategy.strategy')]],
+    [{ strategy: 'Example.com/a' }, [invalid('spec.strategy.strategy')]],
     [
       { leaseDurationSeconds: 0, leaseTransitions: -1, preferredHolder: 'p' },
-      [
-        invalid('spec.leaseDurationSeconds', '0', 'must be greater than 0'),
-        invalid('spec.leaseTransitions', '-1', 'must be greater than or equal to 0'),
-        withoutStrategy,
-      ],
+      [invalid('spec.leaseDurationSeconds'), invalid('spec.leaseTransitions'), withoutStrategy],
     ],
   ];
   for (const [spec, causes] of specs) {
@@ -108,64 +78,33 @@ export function describeValidation({ test, minor }: Suite): void {
 
   const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: '1' };
   const metadatas: readonly (readonly [string, object, readonly Cause[]])[] = [
-    [
-      'a label with a key that is no name',
-      { labels: { 'a b': 'c' } },
-      [invalid('metadata.labels', '"a b"', `name part ${nameCharacters}`)],
-    ],
-    [
-      'a label with a value that is none',
-      { labels: { a: 'b c' } },
-      [invalid('metadata.labels', '"b c"', labelValueCharacters)],
-    ],
+    ['a label with a key that is no name', { labels: { 'a b': 'c' } }, [invalid('metadata.labels')]],
+    ['a label with a value that is none', { labels: { a: 'b c' } }, [invalid('metadata.labels')]],
     [
       'an annotation with a key that is no name',
       { annotations: { 'a b': 'c' } },
-      [invalid('metadata.annotations', '"a b"', `name part ${nameCharacters}`)],
+      [invalid('metadata.annotations')],
     ],
-    [
-      'annotations that are too big together',
-      { annotations: { a: 'x'.repeat(262_144) } },
-      [tooLong('metadata.annotations', atMostBytes(minor, 262_144))],
-    ],
-    [
-      'a finalizer that is no name',
-      { finalizers: ['a b/c'] },
-      [invalid('metadata.finalizers', '"a b/c"', `prefix part ${subdomainCharacters}`)],
-    ],
+    ['a finalizer that is no name', { finalizers: ['a b/c'] }, [invalid('metadata.finalizers')]],
     [
       'finalizers that contradict each other',
       { finalizers: ['orphan', 'foregroundDeletion'] },
-      [
-        invalid(
-          'metadata.finalizers',
-          shownList(minor, ['orphan', 'foregroundDeletion']),
-          'finalizer orphan and foregroundDeletion cannot be both set',
-        ),
-      ],
+      [invalid('metadata.finalizers')],
     ],
     [
       'an owner that nothing is known of',
       { ownerReferences: [{}] },
       [
-        invalid('metadata.ownerReferences.apiVersion', '""', 'version must not be empty'),
-        invalid('metadata.ownerReferences.kind', '""', emptyOwnerField(minor, 'kind')),
-        invalid('metadata.ownerReferences.name', '""', emptyOwnerField(minor, 'name')),
-        invalid('metadata.ownerReferences.uid', '""', emptyOwnerField(minor, 'uid')),
+        invalid('metadata.ownerReferences.apiVersion'),
+        invalid('metadata.ownerReferences.kind'),
+        invalid('metadata.ownerReferences.name'),
+        invalid('metadata.ownerReferences.uid'),
       ],
     ],
     [
       'an Event as an owner',
       { ownerReferences: [{ ...owner, kind: 'Event' }] },
-      [
-        invalid(
-          'metadata.ownerReferences',
-          minor >= 36
-            ? '{"apiVersion":"v1","kind":"Event","name":"x","uid":"1"}'
-            : 'v1.OwnerReference{APIVersion:"v1", Kind:"Event", Name:"x", UID:"1", Controller:(*bool)(nil), BlockOwnerDeletion:(*bool)(nil)}',
-          '/v1, Kind=Event is disallowed from being an owner',
-        ),
-      ],
+      [invalid('metadata.ownerReferences')],
     ],
   ];
   for (const [name, metadata, causes] of metadatas) {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { expectAnswer, failure, forbidden, invalidOptions, notSupported } from '../expected.ts';
+import { expectAnswer, failure, forbidden, invalidOptions, notSupported, withoutProse } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 import type { WatchedEvent, WatchedStream } from '../watched-stream.ts';
 import type { Asked, Collection } from '../workspace.ts';
@@ -202,11 +202,9 @@ export function describeWatch({ test, minor }: Suite): void {
 
   test('answers with one error where the history is not known any more', async ({ leases }) => {
     const watch = await leases.watch({ query: { resourceVersion: '1' } });
-    expect(await watch.end()).toEqual([
-      {
-        type: 'ERROR',
-        object: failure(410, 'Expired', expect.stringMatching(/^too old resource version: 1 \(\d+\)$/)),
-      },
+    const events = await watch.end();
+    expect(events.map(({ type, object }) => ({ type, object: withoutProse(object) }))).toEqual([
+      { type: 'ERROR', object: failure(410, 'Expired') },
     ]);
   });
 
@@ -214,45 +212,14 @@ export function describeWatch({ test, minor }: Suite): void {
     expectAnswer(
       await leases.list({ query: { watch: true, resourceVersion: 'abc' } }),
       500,
-      failure(
-        500,
-        '',
-        'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax',
-      ),
+      failure(500, ''),
     );
   });
 
-  test('has paths of its own, from before there was a parameter', async ({ namespace, leases, target }) => {
-    const made = await leases.make({ metadata: { name: 'a' } });
-    await leases.make({ metadata: { name: 'b' } });
-    const root = '/apis/coordination.k8s.io/v1/watch';
-    for (const [path, names] of [
-      [`${root}/namespaces/${namespace}/leases`, ['a', 'b']],
-      [`${root}/namespaces/${namespace}/leases/a`, ['a']],
-      [`${root}/leases?fieldSelector=metadata.namespace%3D${namespace}`, ['a', 'b']],
-    ] as const) {
-      const watch = await target.watch(path);
-      const events = [];
-      for (const _ of names) events.push(await watch.next());
-      watch.close();
-      expect(events).toContainEqual({ type: 'ADDED', object: made });
-      expect(events.map(({ object }) => object.metadata.name).sort()).toEqual(names);
-    }
-  });
-
-  const requiresMatch = forbidden(
-    'resourceVersionMatch',
-    'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
-  );
-  const gateIsOff = forbidden(
-    'sendInitialEvents',
-    'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled',
-  );
-  const noMatch = forbidden(
-    'resourceVersionMatch',
-    'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
-  );
-  const wrongMatch = notSupported('resourceVersionMatch', '"Exact"', '"NotOlderThan"');
+  const requiresMatch = forbidden('resourceVersionMatch');
+  const gateIsOff = forbidden('sendInitialEvents');
+  const noMatch = forbidden('resourceVersionMatch');
+  const wrongMatch = notSupported('resourceVersionMatch');
   const unlessOn = streamsLists ? [] : [gateIsOff];
   const wrong: readonly (readonly [NonNullable<Asked['query']>, ReturnType<typeof forbidden>[]])[] = [
     [{ sendInitialEvents: 'true' }, [requiresMatch, ...unlessOn]],

@@ -1,0 +1,214 @@
+import type { Clock } from '../../support/clock.ts';
+import type { JsonObject } from '../../support/json.ts';
+import type { User } from '../access/access.ts';
+import { ApiError, badRequest, plainError, type Subject } from '../errors/api-error.ts';
+import { apiVersionOf, type ResourceDefinition, type VersionDefinition } from '../kinds/definition.ts';
+import { isPrintable } from '../kinds/validation.ts';
+import type { Change } from '../ownership/managers.ts';
+import type { Versions } from '../ownership/versions.ts';
+import type { ApiObject } from '../schema/api-object.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+import type { StoredObject } from '../storage/stored-objects.ts';
+import type { StreamSink } from '../watch/served-watch.ts';
+
+export type Verb =
+  | 'get'
+  | 'list'
+  | 'watch'
+  | 'create'
+  | 'update'
+  /** An update of `namespaces/NAME/finalize`. */
+  | 'finalize'
+  | 'patch'
+  | 'delete'
+  | 'deletecollection';
+
+/** A request for a resource: authenticated, authorized, its body read. */
+export interface ResourceRequest {
+  readonly verb: Verb;
+  readonly definition: ResourceDefinition;
+  readonly version: VersionDefinition;
+  /** Undefined: every namespace, or a resource that is in none. */
+  readonly namespace: string | undefined;
+  /** Undefined for the collection. */
+  readonly name: string | undefined;
+  readonly query: URLSearchParams;
+  readonly user: User;
+  /** Whether the user may create the object: an update or an apply creates an absent one. */
+  readonly mayCreate: boolean;
+  /** '' if absent. */
+  readonly userAgent: string;
+  /** Media type of the body, lower case, without parameters; '' if absent. */
+  readonly contentType: string;
+  readonly body: Buffer;
+  readonly representation: Representation;
+  /** Adds a Warning header to the answer, also to a refusal. */
+  warn(text: string): void;
+}
+
+/** The form of the answer, by the Accept header. */
+export interface Representation {
+  /** Identifies the representation in caches: `object`, `table/Metadata`, ... */
+  readonly id: string;
+  /** The form of the later events of a watch: a table has its columns in the first one only. */
+  readonly following?: Representation;
+  show(object: ApiObject, version: VersionDefinition): JsonObject;
+  /** `metadata` is the one of the list. @throws {ApiError} for an invalid `includeObject` */
+  listForm(metadata: JsonObject, definition: ResourceDefinition, version: VersionDefinition): ListForm;
+}
+
+/** The form of a list, which is written object by object. */
+export interface ListForm {
+  /** The fields before the objects. */
+  readonly head: JsonObject;
+  readonly field: 'items' | 'rows';
+  /** Takes an object in the version of the request. */
+  show(object: ApiObject): JsonObject;
+}
+
+/** The result of an operation. Refusals are thrown, as {@link ApiError}. */
+export type Reply = ObjectReply | ListReply | StreamReply;
+
+export interface ObjectReply {
+  readonly kind: 'object';
+  readonly code: number;
+  /** In its representation. */
+  readonly body: JsonObject;
+}
+
+/** Objects at one revision. */
+export interface ListReply {
+  readonly kind: 'list';
+  readonly form: Omit<ListForm, 'show'>;
+  readonly objects: readonly StoredObject[];
+  show(stored: StoredObject): JsonObject;
+}
+
+/** A watch: lines of JSON until either side ends it. */
+export interface StreamReply {
+  readonly kind: 'stream';
+  /** Called once, after the head of the answer has been sent. */
+  start(sink: StreamSink): void;
+}
+
+export interface OperationsContext {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+  readonly resources: readonly ResourceDefinition[];
+}
+
+const MAX_OBJECT_CHARACTERS = 64 * 1024;
+const LONGEST_MANAGER = 128;
+
+/** The resource of a request, for errors. */
+export function resourceOf({ definition }: Pick<ResourceRequest, 'definition'>): Subject {
+  return { group: definition.group, name: definition.resource };
+}
+
+/** The kind of a stored object, for errors of validation: with the group of the stored form. */
+export function storedKindOf({ apiVersion, kind }: ApiObject): Subject {
+  const [group = '', version] = apiVersion.split('/');
+  return { group: version === undefined ? '' : group, name: kind };
+}
+
+export function keyOf(namespace: string | undefined, name: string): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
+/** The stored object of a request. */
+export function liveObject({ store }: OperationsContext, request: ResourceRequest, name: string) {
+  return store.get(request.definition.storage, keyOf(request.namespace, name));
+}
+
+/** Now, as the API writes it: RFC 3339 to the second. */
+export function timestamp(clock: Clock): string {
+  return `${new Date(Number(clock.wallTime() / 1000n)).toISOString().slice(0, 19)}Z`;
+}
+
+/** The manager of a change: the given one, or the first part of the User-Agent. */
+export function changeBy(context: OperationsContext, request: ResourceRequest, fieldManager: string): Change {
+  const { subresource } = request.definition;
+  return {
+    manager: fieldManager || programOf(request.userAgent),
+    time: timestamp(context.clock),
+    ...(subresource && { subresource }),
+  };
+}
+
+function programOf(userAgent: string): string {
+  const [program = ''] = userAgent.split('/', 1);
+  return [...program].filter(isPrintable).join('').slice(0, LONGEST_MANAGER);
+}
+
+/** The object as it will be stored, with defaults, in the version of the request. Ownership is recorded in this form. */
+export function asStored({ version }: ResourceRequest, object: ApiObject, live?: StoredObject): ApiObject {
+  return version.fromHub(version.toHub(object, live?.object));
+}
+
+/** @throws {ApiError} 413 for an object that is too large, with its managedFields. */
+export function checkSize(object: ApiObject): void {
+  const { length } = JSON.stringify(object);
+  if (length <= MAX_OBJECT_CHARACTERS) return;
+  const problem = `the object would have ${length} characters of JSON, and may have at most ${MAX_OBJECT_CHARACTERS}`;
+  throw new ApiError(413, 'RequestEntityTooLarge', problem);
+}
+
+/** All versions of the objects of a resource, in all of its groups. */
+export function versionsOf({ resources }: OperationsContext, definition: ResourceDefinition): Versions {
+  const views = new Map<string, VersionDefinition>();
+  for (const each of resources) {
+    if (each.storage !== definition.storage) continue;
+    for (const version of each.versions) views.set(apiVersionOf(each, version), version);
+  }
+  return {
+    ...(definition.resetFields && { resetFields: definition.resetFields }),
+    schema: (apiVersion) => views.get(apiVersion)?.schema,
+    convert(object, apiVersion) {
+      const from = views.get(object.apiVersion);
+      const to = views.get(apiVersion);
+      if (object.apiVersion === apiVersion || from === undefined || to === undefined) return object;
+      return to.fromHub(from.toHub(object));
+    },
+  };
+}
+
+/** A copy of the object with other metadata. Removes undefined fields. */
+export function withMetadata(object: ApiObject, changes: Readonly<Record<string, unknown>>): ApiObject {
+  const metadata: Record<string, unknown> = { ...object.metadata, ...changes };
+  for (const [field, value] of Object.entries(changes)) if (value === undefined) delete metadata[field];
+  return { ...object, metadata: metadata as unknown as ApiObject['metadata'] };
+}
+
+/** Parses the resourceVersion of a list; '' and "0" are 0: any. @throws {ApiError} 400 */
+export function parseListVersion(text: string): number {
+  const version = parse(text);
+  if (version === undefined) {
+    throw badRequest(`invalid resource version: ${invalidVersion(text)}`);
+  }
+  return version;
+}
+
+/** Parses the resourceVersion of a get or a watch; '' and "0" are 0: any. @throws {ApiError} */
+export function parseReadVersion(text: string): number {
+  const version = parse(text);
+  if (version === undefined) throw plainError(invalidVersion(text));
+  return version;
+}
+
+/** Parses the resourceVersion of an object in a request; absent, '' and "0" are 0: none. @throws {ApiError} */
+export function parseObjectVersion(text = ''): number {
+  const version = parse(text);
+  if (version === undefined)
+    throw plainError(`strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
+  return version;
+}
+
+function parse(text: string): number | undefined {
+  if (text === '') return 0;
+  return /^\d{1,19}$/.test(text) ? Number(text) : undefined;
+}
+
+function invalidVersion(text: string): string {
+  const quoted = JSON.stringify(text);
+  return `resourceVersion: Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: invalid syntax`;
+}
