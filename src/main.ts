@@ -1,10 +1,8 @@
 #!/usr/bin/env node
 import { basename } from 'node:path';
 import { exitCode } from './cli/exit-code.ts';
-import type { Host } from './support/host.ts';
-import { version } from './support/package-version.ts';
+import { boundYoungGeneration, type Host, version } from './support/host.ts';
 import { systemClock } from './support/system-clock.ts';
-import { boundYoungGeneration } from './support/young-generation.ts';
 
 /** With the exit codes of whom they end. */
 const ENDING_SIGNALS = { SIGTERM: 143, SIGINT: 130 } as const;

@@ -1,6 +1,6 @@
 import type { Clock } from '../support/clock.ts';
+import type { Steps } from '../support/event-loop.ts';
 import type { JsonObject } from '../support/json.ts';
-import type { Steps } from '../support/slices.ts';
 import { apiVersionOf, type ResourceDefinition } from './kinds/definition.ts';
 import { withMetadata } from './operations/context.ts';
 import { removeStored } from './operations/delete.ts';

@@ -4,7 +4,7 @@ import { listed } from '../inspection/lease-status.ts';
 import type { LockHolder } from '../inspection/lock-holder.ts';
 import { describePriority, isPrioritySet } from '../inspection/priority-text.ts';
 import type { Rehearsal } from '../inspection/rehearsal.ts';
-import { humanDuration } from '../support/human-duration.ts';
+import { humanDuration } from '../support/text.ts';
 import type { Paint, Style } from './paint.ts';
 import { stepLines } from './step-lines.ts';
 import { type Cell, type Layout, tableLines, wrapped } from './text-table.ts';

@@ -4,8 +4,7 @@ import { namespaceOf } from '../kubernetes/cluster-config.ts';
 import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
 import type { InspectionSettings } from '../settings/inspection-settings.ts';
-import type { Host } from '../support/host.ts';
-import { version } from '../support/package-version.ts';
+import { type Host, version } from '../support/host.ts';
 
 /** A cluster to look at. */
 export interface ClusterConnection {

@@ -9,7 +9,7 @@ import type {
   UndrainSettings,
 } from '../settings/moving-settings.ts';
 import type { Host } from '../support/host.ts';
-import { printableLines } from '../support/printable.ts';
+import { printableLines } from '../support/text.ts';
 import { type ClusterConnection, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { structured } from './structured-output.ts';

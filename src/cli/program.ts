@@ -12,7 +12,7 @@ import type { RunSettings } from '../settings/run-settings.ts';
 import type { ServeSettings } from '../settings/serve-settings.ts';
 import { SettingsError } from '../settings/settings-table.ts';
 import type { Environment } from '../support/host.ts';
-import { printableLines } from '../support/printable.ts';
+import { printableLines } from '../support/text.ts';
 import { COMPLETE, completionCommand } from './completion.ts';
 import { completionLines } from './completion-lines.ts';
 import { demoCommand } from './demo.ts';

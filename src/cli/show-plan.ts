@@ -4,7 +4,7 @@ import { rehearse } from '../inspection/rehearsal.ts';
 import { forecastRollout } from '../inspection/rollout.ts';
 import type { PlanSettings } from '../settings/inspection-settings.ts';
 import type { Host } from '../support/host.ts';
-import { printable, shortened } from '../support/printable.ts';
+import { printable, shortened } from '../support/text.ts';
 import { tellOfSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { findElection } from './find-election.ts';

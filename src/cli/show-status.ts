@@ -3,10 +3,9 @@ import { lookAtElections, type ObservedElections, servedCandidateApis } from '..
 import { type LeaseStatus, statusOf } from '../inspection/lease-status.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import type { StatusSettings } from '../settings/inspection-settings.ts';
-import { messageOf } from '../support/error-message.ts';
+import { createThrottle } from '../support/backoff.ts';
 import type { Host } from '../support/host.ts';
-import { printableLines } from '../support/printable.ts';
-import { createThrottle } from '../support/throttle.ts';
+import { messageOf, printableLines } from '../support/text.ts';
 import { type ClusterConnection, tellOfSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { NOT_SERVED } from './find-election.ts';

@@ -1,6 +1,6 @@
 import type { LeaseStatus } from '../inspection/lease-status.ts';
 import { describePriority } from '../inspection/priority-text.ts';
-import { humanDuration } from '../support/human-duration.ts';
+import { humanDuration } from '../support/text.ts';
 import type { Style } from './paint.ts';
 import type { Cell } from './text-table.ts';
 

@@ -1,6 +1,5 @@
 import type { Rehearsal } from '../inspection/rehearsal.ts';
-import { humanDuration } from '../support/human-duration.ts';
-import { printable, shortened } from '../support/printable.ts';
+import { humanDuration, printable, shortened } from '../support/text.ts';
 import type { Paint } from './paint.ts';
 import { tableLines } from './text-table.ts';
 

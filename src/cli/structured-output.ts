@@ -1,5 +1,5 @@
 import { Document, isScalar, Scalar, visit } from 'yaml';
-import { printableJson } from '../support/printable.ts';
+import { printableJson } from '../support/text.ts';
 
 /**
  * A value as JSON or YAML; what is undefined is left out. Text that others wrote is whole, but written so that a terminal

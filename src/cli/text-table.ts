@@ -1,4 +1,4 @@
-import { printable, shortened } from '../support/printable.ts';
+import { printable, shortened } from '../support/text.ts';
 import type { Paint, Style } from './paint.ts';
 
 /** A cell; text alone, or text that is to stand out. */

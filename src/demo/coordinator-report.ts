@@ -5,7 +5,7 @@ import type { Decision } from '../election/decision.ts';
 import { changesCluster } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import type { Reason } from '../election/reason.ts';
-import { messageOf } from '../support/error-message.ts';
+import { messageOf } from '../support/text.ts';
 import { isTrouble } from '../telemetry/reason-table.ts';
 import { describeDecision } from './decision-text.ts';
 import type { Tell } from './happening.ts';

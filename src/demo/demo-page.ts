@@ -1,7 +1,6 @@
 import { createServer } from 'node:http';
 import type { StatusPage } from '../status-page/status-page.ts';
-import { hostAndPort, type ListenAddress } from '../support/address.ts';
-import { listenOn } from '../support/listen.ts';
+import { hostAndPort, type ListenAddress, listenOn } from '../support/address.ts';
 
 /** The status page of the demo, served. */
 export interface DemoPage {

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { generateCertificate } from '../apiserver/access/certificates.ts';
 import { generateToken, kubeconfigText } from '../apiserver/access/client-credentials.ts';
 import { startApiServer } from '../apiserver/api-server.ts';
+import { withContext } from '../support/files.ts';
 import type { Host } from '../support/host.ts';
-import { withContext } from '../support/with-context.ts';
 
 /** The server of the demo, with a way in. */
 export interface DemoServer {

@@ -1,5 +1,5 @@
 import type { LogFormat } from '../settings/setting-values.ts';
-import { printable, shortened } from '../support/printable.ts';
+import { printable, shortened } from '../support/text.ts';
 import type { Happening } from './happening.ts';
 import { describeHappening, timeOfDay } from './wording.ts';
 

@@ -1,7 +1,7 @@
 import { parseVersion } from '../election/version.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { Clock } from '../support/clock.ts';
-import { messageOf } from '../support/error-message.ts';
+import { messageOf } from '../support/text.ts';
 import type { Tell } from './happening.ts';
 import { SampleCandidate } from './sample-candidate.ts';
 import type { SampleIdentity, SampleTiming } from './sample-identity.ts';

@@ -1,5 +1,5 @@
 import { type Clock, sleep } from '../support/clock.ts';
-import { messageOf } from '../support/error-message.ts';
+import { messageOf } from '../support/text.ts';
 import type { DemoState } from './demo-state.ts';
 import type { DemoCommands } from './sample-cast.ts';
 import type { TourScene, TourStep } from './tour-script.ts';

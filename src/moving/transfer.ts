@@ -8,7 +8,7 @@ import { statusOf } from '../inspection/lease-status.ts';
 import { lookAtLock } from '../inspection/lock-holder.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { type Clock, sleep } from '../support/clock.ts';
-import { humanDuration } from '../support/human-duration.ts';
+import { humanDuration } from '../support/text.ts';
 import type { TransferOutcome } from './outcome.ts';
 import { leaderOf, obstacleAbove, obstacleTo, priorityAbove } from './prospects.ts';
 import { selectCandidates } from './selected-candidates.ts';

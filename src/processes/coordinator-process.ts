@@ -6,9 +6,8 @@ import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
 import { readOtlpSettings } from '../settings/otlp-settings.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
 import { type Clock, within } from '../support/clock.ts';
-import { unhurried } from '../support/event-loop-share.ts';
-import { type Host, untilAborted } from '../support/host.ts';
-import { version } from '../support/package-version.ts';
+import { unhurried } from '../support/event-loop.ts';
+import { type Host, untilAborted, version } from '../support/host.ts';
 import {
   createControllerReport,
   createEventFailureReport,

@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { ListenAddress } from '../support/address.ts';
+import { type ListenAddress, listenOn } from '../support/address.ts';
 import type { Clock } from '../support/clock.ts';
-import { listenOn } from '../support/listen.ts';
 
 /** A server that accepts requests until it is closed. */
 export interface HttpServer {

@@ -12,8 +12,7 @@ import {
 import { generateToken, parseTokenFile } from '../apiserver/access/client-credentials.ts';
 import type { ServeSettings } from '../settings/serve-settings.ts';
 import type { Clock } from '../support/clock.ts';
-import { makePrivateDirectory, writePrivateFile } from '../support/private-file.ts';
-import { withContext } from '../support/with-context.ts';
+import { makePrivateDirectory, withContext, writePrivateFile } from '../support/files.ts';
 
 /** What a server shows its clients, and whom it lets in. */
 export interface ServerCredentials {

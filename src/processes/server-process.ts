@@ -5,12 +5,9 @@ import type { TokenGrant } from '../apiserver/access/access.ts';
 import { kubeconfigText } from '../apiserver/access/client-credentials.ts';
 import { type ApiServer, startApiServer } from '../apiserver/api-server.ts';
 import type { ServeSettings } from '../settings/serve-settings.ts';
-import { hostAndPort } from '../support/address.ts';
-import { type Host, untilAborted } from '../support/host.ts';
-import { listenError } from '../support/listen.ts';
-import { version } from '../support/package-version.ts';
-import { writePrivateFile } from '../support/private-file.ts';
-import { withContext } from '../support/with-context.ts';
+import { hostAndPort, listenError } from '../support/address.ts';
+import { withContext, writePrivateFile } from '../support/files.ts';
+import { type Host, untilAborted, version } from '../support/host.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { obtainCredentials, type ServerCredentials } from './server-credentials.ts';
 

@@ -1,8 +1,8 @@
 import { parseInt32 } from '../coordination/candidate-priority.ts';
 import { parseVersion } from '../election/version.ts';
 import type { ListenAddress } from '../support/address.ts';
-import { SAFE_SHARE } from '../support/clock-drift.ts';
-import { formatDurationMs } from '../support/duration.ts';
+import { SAFE_SHARE } from '../support/clock.ts';
+import { formatDurationMs } from '../support/text.ts';
 import { type CandidateLabels, candidateLabels } from './candidate-labels.ts';
 import { inspectionRows } from './inspection-settings.ts';
 import { runSettings } from './run-settings.ts';

@@ -1,7 +1,7 @@
 import { coordinatorLease } from '../election/coordinator-lease.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { ListenAddress } from '../support/address.ts';
-import { formatDurationMs } from '../support/duration.ts';
+import { formatDurationMs } from '../support/text.ts';
 import {
   boolean,
   duration,

@@ -1,5 +1,5 @@
 import type { ListenAddress } from '../support/address.ts';
-import { formatDurationMs, parseDurationMs } from '../support/duration.ts';
+import { formatDurationMs, parseDurationMs } from '../support/text.ts';
 
 /** How much is logged: the named level and everything more severe. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';

@@ -1,5 +1,4 @@
-import { bounded } from '../support/bounded.ts';
-import { printable, printableJson } from '../support/printable.ts';
+import { bounded, printable, printableJson } from '../support/text.ts';
 
 /** Above, it is looked at whether some text is longer than anybody reads. In characters. */
 const LARGE = 4 * 1024;

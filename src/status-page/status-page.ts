@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { LockState } from '../controller/lock/lock-state.ts';
 import type { ControllerObserver, WatchedResource } from '../controller/observers.ts';
-import { isAllowedHost } from '../support/allowed-host.ts';
+import { isAllowedHost } from '../support/address.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import { ASSETS_PATH, type Asset, loadAssets } from './assets.ts';
 import { Board, type LeaseSource } from './board.ts';

@@ -5,7 +5,7 @@ import { GROUP } from '../election/group.ts';
 import type { Instant } from '../election/time.ts';
 import { kindOfFailure } from '../kubernetes/errors.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
-import { createThrottle } from '../support/throttle.ts';
+import { createThrottle } from '../support/backoff.ts';
 import { DecisionReport } from './decision-report.ts';
 import type { ElectionTraces } from './election-traces.ts';
 import type { LeaseEvent } from './lease-event.ts';

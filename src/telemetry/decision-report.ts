@@ -7,7 +7,7 @@ import type { ElectionInput } from '../election/election-input.ts';
 import type { Lease } from '../election/model.ts';
 import type { Instant } from '../election/time.ts';
 import { isConflict, kindOfFailure } from '../kubernetes/errors.ts';
-import { createRepeatCounter } from '../support/throttle.ts';
+import { createRepeatCounter } from '../support/backoff.ts';
 import { describeAction } from './action-text.ts';
 import type { ElectionMetrics } from './election-metrics.ts';
 import { isSkewPrevention, isUndecided, resultOf } from './election-result.ts';

@@ -6,7 +6,7 @@ import type { ElectionInput } from '../election/election-input.ts';
 import { surveyTenure } from '../election/tenure.ts';
 import type { Instant } from '../election/time.ts';
 import { ApiError, isConflict } from '../kubernetes/errors.ts';
-import { messageOf } from '../support/error-message.ts';
+import { messageOf } from '../support/text.ts';
 import { describeAction } from './action-text.ts';
 import { formerHolderOf } from './election-result.ts';
 import { nameCandidates } from './named-candidates.ts';

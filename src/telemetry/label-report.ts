@@ -1,7 +1,7 @@
 import type { LabelObserver } from '../controller/leader-label/leader-labels.ts';
 import type { Instant } from '../election/time.ts';
 import { kindOfFailure } from '../kubernetes/errors.ts';
-import { createThrottle } from '../support/throttle.ts';
+import { createThrottle } from '../support/backoff.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 

@@ -1,10 +1,9 @@
 import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino';
 import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
 import type { LogLevel } from '../settings/setting-values.ts';
-import { bounded, boundedFields } from '../support/bounded.ts';
 import type { Clock } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
-import { printableJson } from '../support/printable.ts';
+import { bounded, boundedFields, printableJson } from '../support/text.ts';
 import { type LimitedLevel, LogBudget } from './log-budget.ts';
 
 /**

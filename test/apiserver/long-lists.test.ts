@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { startStandIns } from '../../src/apiserver/stand-ins.ts';
 import { ObjectStore } from '../../src/apiserver/storage/object-store.ts';
 import { answerAnySize } from '../../src/apiserver/worker/large-requests.ts';
-import { Slices } from '../../src/support/slices.ts';
+import { Slices } from '../../src/support/event-loop.ts';
 import { systemClock as clock } from '../../src/support/system-clock.ts';
 import { makeFront, resources } from './http/make-front.ts';
 import { makeObject } from './storage/make-object.ts';

@@ -9,7 +9,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { ListenAddress } from '../../support/address.ts';
 import type { Clock } from '../../support/clock.ts';
-import type { Slices } from '../../support/slices.ts';
+import type { Slices } from '../../support/event-loop.ts';
 import type { Access } from '../access/access.ts';
 import type { ResourceDefinition } from '../kinds/definition.ts';
 import type { Reply, ResourceRequest } from '../operations/resource-request.ts';

@@ -1,4 +1,4 @@
-import { messageOf } from '../../support/error-message.ts';
+import { messageOf } from '../../support/text.ts';
 import { unrecognizedBody } from '../errors/unrecognized-body.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { PROTOBUF } from './negotiation.ts';

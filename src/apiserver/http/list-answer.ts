@@ -1,5 +1,5 @@
 import { stringify as yaml } from 'yaml';
-import type { Slices } from '../../support/slices.ts';
+import type { Slices } from '../../support/event-loop.ts';
 import type { ListReply } from '../operations/resource-request.ts';
 import { type Layout, yamlForm } from './answer.ts';
 import { answered, type ExchangeResult } from './exchange.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../support/clock.ts';
-import type { Slices } from '../../support/slices.ts';
+import type { Slices } from '../../support/event-loop.ts';
 import { creationOf } from '../operations/admission.ts';
 import { deleteOptionsSchema } from '../operations/delete-options.ts';
 import { isLargeRequest } from '../operations/request-size.ts';

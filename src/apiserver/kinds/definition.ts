@@ -1,4 +1,4 @@
-import { humanDuration } from '../../support/human-duration.ts';
+import { humanDuration } from '../../support/text.ts';
 import type { FieldError } from '../errors/field-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import type { FieldSchema, StructSchema, TypeSchema } from '../schema/schema.ts';

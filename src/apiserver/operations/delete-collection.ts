@@ -1,4 +1,4 @@
-import type { Steps } from '../../support/slices.ts';
+import type { Steps } from '../../support/event-loop.ts';
 import { timedOut } from '../errors/api-error.ts';
 import type { OperationsContext } from './context.ts';
 import { checkPreconditions, methodNotAllowed, removeStored } from './delete.ts';

@@ -1,5 +1,5 @@
+import type { Steps } from '../../support/event-loop.ts';
 import type { JsonObject } from '../../support/json.ts';
-import type { Steps } from '../../support/slices.ts';
 import { ApiError, badRequest } from '../errors/api-error.ts';
 import type { ResourceDefinition } from '../kinds/definition.ts';
 import { revisionTooLarge } from '../storage/history.ts';

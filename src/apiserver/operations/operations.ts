@@ -1,4 +1,4 @@
-import type { Steps } from '../../support/slices.ts';
+import type { Steps } from '../../support/event-loop.ts';
 import { finalizedNamespaces } from '../kinds/namespaces.ts';
 import type { OperationsContext } from './context.ts';
 import { create } from './create.ts';

@@ -1,4 +1,4 @@
-import type { Steps } from '../../support/slices.ts';
+import type { Steps } from '../../support/event-loop.ts';
 import { ApiError, badRequest, invalidObject } from '../errors/api-error.ts';
 import { type FieldError, forbidden, notSupported, required } from '../errors/field-error.ts';
 import { managerProblems } from '../kinds/validation.ts';

@@ -1,5 +1,5 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import { messageOf } from '../../support/error-message.ts';
+import { messageOf } from '../../support/text.ts';
 import { readJson } from '../schema/read-json.ts';
 import { jsonProblem } from './json-problem.ts';
 import { aliasProblem } from './yaml-aliases.ts';

@@ -1,4 +1,4 @@
-import type { Steps } from '../../support/slices.ts';
+import type { Steps } from '../../support/event-loop.ts';
 import { apiVersionOf, type ResourceDefinition, type VersionDefinition } from '../kinds/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { decodeObject } from '../schema/decode.ts';

@@ -1,5 +1,4 @@
-import type { Steps } from '../../support/slices.ts';
-import { sortInSteps } from '../../support/sort-in-steps.ts';
+import { type Steps, sortInSteps } from '../../support/event-loop.ts';
 import { badRequest } from '../errors/api-error.ts';
 import { goQuote } from '../schema/go-text.ts';
 

@@ -1,5 +1,4 @@
-import type { Steps } from '../../support/slices.ts';
-import { sortInSteps } from '../../support/sort-in-steps.ts';
+import { type Steps, sortInSteps } from '../../support/event-loop.ts';
 import { badRequest } from '../errors/api-error.ts';
 import { type FieldError, invalid } from '../errors/field-error.ts';
 import { labelKeyProblems, labelValueProblems } from '../kinds/names.ts';

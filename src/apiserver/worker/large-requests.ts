@@ -1,5 +1,5 @@
 import type { Clock } from '../../support/clock.ts';
-import type { Slices } from '../../support/slices.ts';
+import type { Slices } from '../../support/event-loop.ts';
 import { conflict } from '../errors/api-error.ts';
 import { keyOf, type OperationsContext, resourceOf } from '../operations/context.ts';
 import { answer } from '../operations/operations.ts';

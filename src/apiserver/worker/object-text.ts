@@ -1,4 +1,4 @@
-import type { Slices } from '../../support/slices.ts';
+import type { Slices } from '../../support/event-loop.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 
 /** An object on its way from the thread: in JSON, with each field of its metadata by itself, none of which takes long to read. */

@@ -1,6 +1,6 @@
 import { stringify as yaml } from 'yaml';
-import { shortened } from '../../support/printable.ts';
-import { atOnce } from '../../support/slices.ts';
+import { atOnce } from '../../support/event-loop.ts';
+import { shortened } from '../../support/text.ts';
 import { reviews } from '../access/reviews.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { yamlForm } from '../http/answer.ts';

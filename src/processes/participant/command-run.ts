@@ -2,10 +2,9 @@ import type { Participant } from '../../participant/participant.ts';
 import type { Term } from '../../participant/term.ts';
 import { killTimes } from '../../settings/participate-settings.ts';
 import { Backoff, type BackoffOptions } from '../../support/backoff.ts';
-import { sleep } from '../../support/clock.ts';
-import { SAFE_SHARE } from '../../support/clock-drift.ts';
-import { messageOf } from '../../support/error-message.ts';
+import { SAFE_SHARE, sleep } from '../../support/clock.ts';
 import type { Host } from '../../support/host.ts';
+import { messageOf } from '../../support/text.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import {
   type CommandAction,

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ListenAddress } from '../../support/address.ts';
-import { isAllowedHost } from '../../support/allowed-host.ts';
+import { isAllowedHost, type ListenAddress } from '../../support/address.ts';
 import type { Clock } from '../../support/clock.ts';
 import { type Answer, type HttpServer, isReading, pathOf, serveAnswers } from '../http-answers.ts';
 import type { Leadership } from './leadership.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../support/clock.ts';
-import { writeWholeFile } from '../../support/whole-file.ts';
+import { writeWholeFile } from '../../support/files.ts';
 import type { Leadership } from './leadership.ts';
 
 /** What a {@link keepLeaderFile} needs. */

@@ -4,8 +4,8 @@ import { connectParticipant } from '../../participant/participant-client.ts';
 import type { ParticipateOptions } from '../../participant/participate-options.ts';
 import { type CandidateLabels, labelsInFile } from '../../settings/candidate-labels.ts';
 import type { ParticipateSettings } from '../../settings/participate-settings.ts';
+import { withContext } from '../../support/files.ts';
 import type { Environment, Host } from '../../support/host.ts';
-import { withContext } from '../../support/with-context.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 
 /** How a command takes part: what its participant is given, cluster included. */

@@ -1,6 +1,5 @@
 import { get } from 'node:http';
-import type { Clock } from '../../support/clock.ts';
-import { sleep } from '../../support/clock.ts';
+import { type Clock, sleep } from '../../support/clock.ts';
 
 /** Whether a program is well, by what it has answered so far. */
 export interface Readiness {

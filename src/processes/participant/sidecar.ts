@@ -1,8 +1,8 @@
 import { Registry } from 'prom-client';
 import { Participant } from '../../participant/participant.ts';
 import type { ParticipateSettings } from '../../settings/participate-settings.ts';
+import { withContext } from '../../support/files.ts';
 import type { Host } from '../../support/host.ts';
-import { withContext } from '../../support/with-context.ts';
 import { startLeaderEndpoints } from './leader-endpoints.ts';
 import { keepLeaderFile } from './leader-file.ts';
 import { Leadership } from './leadership.ts';

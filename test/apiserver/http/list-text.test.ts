@@ -4,7 +4,7 @@ import { yamlForm } from '../../../src/apiserver/http/answer.ts';
 import { listAnswer } from '../../../src/apiserver/http/list-answer.ts';
 import { listPieces } from '../../../src/apiserver/http/list-text.ts';
 import type { ListReply } from '../../../src/apiserver/operations/resource-request.ts';
-import { Slices } from '../../../src/support/slices.ts';
+import { Slices } from '../../../src/support/event-loop.ts';
 import { systemClock } from '../../../src/support/system-clock.ts';
 import { makeObject } from '../storage/make-object.ts';
 

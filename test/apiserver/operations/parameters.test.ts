@@ -6,7 +6,7 @@ import {
   patchOptions,
   updateOptions,
 } from '../../../src/apiserver/operations/parameters.ts';
-import { atOnce } from '../../../src/support/slices.ts';
+import { atOnce } from '../../../src/support/event-loop.ts';
 
 function refusal(read: () => unknown): ApiError['status'] | undefined {
   try {

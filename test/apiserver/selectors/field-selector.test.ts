@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { fieldSelector, parseFieldRequirements } from '../../../src/apiserver/selectors/field-selector.ts';
-import { atOnce } from '../../../src/support/slices.ts';
+import { atOnce } from '../../../src/support/event-loop.ts';
 import { refusal } from './refusal.ts';
 
 function parseFieldSelector(text: string, supported: readonly string[]) {

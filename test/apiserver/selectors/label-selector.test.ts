@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseLabelSelector as parseInSteps } from '../../../src/apiserver/selectors/label-selector.ts';
-import { atOnce } from '../../../src/support/slices.ts';
+import { atOnce } from '../../../src/support/event-loop.ts';
 import { refusal } from './refusal.ts';
 
 function parseLabelSelector(text: string) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
 import { objectText, readObject } from '../../../src/apiserver/worker/object-text.ts';
-import { Slices } from '../../../src/support/slices.ts';
+import { Slices } from '../../../src/support/event-loop.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 test('an object is the same after its way from the thread, fields in their order, and no part of it is large twice', async () => {

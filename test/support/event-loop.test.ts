@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { atOnce, Slices, type Steps } from '../../src/support/slices.ts';
-import { sortInSteps } from '../../src/support/sort-in-steps.ts';
+import { atOnce, Slices, type Steps, sortInSteps } from '../../src/support/event-loop.ts';
 import { seededRandom } from './seeded-random.ts';
 import { VirtualClock } from './virtual-clock.ts';
 

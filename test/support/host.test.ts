@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 
-const MODULE = new URL('../../src/support/young-generation.ts', import.meta.url).href;
+const MODULE = new URL('../../src/support/host.ts', import.meta.url).href;
 
 /** The most that V8's space for new objects has while a process keeps some of a great many objects, in MiB. */
 function mostMebibytes(before: string): number {

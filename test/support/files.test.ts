@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createPrivateFile, writePrivateFile } from '../../src/support/private-file.ts';
+import { createPrivateFile, writePrivateFile } from '../../src/support/files.ts';
 
 function makeDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'private-file-'));
