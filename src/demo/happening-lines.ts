@@ -1,4 +1,4 @@
-import type { LogFormat } from '../settings/setting-values.ts';
+import type { LogFormat } from '../settings/settings-table.ts';
 import { printable, shortened } from '../support/text.ts';
 import type { Happening } from './happening.ts';
 import { describeHappening, timeOfDay } from './wording.ts';

@@ -3,8 +3,7 @@ import { assembleCoordinator, type Coordinator, QUIET_AFTER_MS } from '../contro
 import { refusalOfLock } from '../controller/lock-namespace.ts';
 import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
-import { readOtlpSettings } from '../settings/otlp-settings.ts';
-import type { RunSettings } from '../settings/run-settings.ts';
+import { type RunSettings, readOtlpSettings } from '../settings/run-settings.ts';
 import { type Clock, within } from '../support/clock.ts';
 import { unhurried } from '../support/event-loop.ts';
 import { type Host, untilAborted, version } from '../support/host.ts';

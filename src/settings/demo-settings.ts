@@ -1,6 +1,5 @@
 import type { ListenAddress } from '../support/address.ts';
-import { boolean, boundAddress, type LogFormat, logFormat } from './setting-values.ts';
-import type { SettingsTable } from './settings-table.ts';
+import { boolean, boundAddress, type LogFormat, logFormat, type SettingsTable } from './settings-table.ts';
 
 /** Everything the `demo` command can be told, validated. */
 export interface DemoSettings {

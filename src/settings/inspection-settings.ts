@@ -1,7 +1,6 @@
 import type { ElectionSettings } from '../election/model.ts';
 import { runSettings } from './run-settings.ts';
-import { boolean, oneNamespace, type Parser } from './setting-values.ts';
-import type { Setting, SettingsTable } from './settings-table.ts';
+import { boolean, oneNamespace, type Parser, type Setting, type SettingsTable } from './settings-table.ts';
 
 /** How what was found is written. */
 export type OutputFormat = 'table' | 'wide' | 'json' | 'yaml';

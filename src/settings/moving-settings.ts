@@ -6,8 +6,7 @@ import {
   outputRow,
   statusSettings,
 } from './inspection-settings.ts';
-import { boolean, duration, text } from './setting-values.ts';
-import type { Setting, SettingsTable } from './settings-table.ts';
+import { boolean, duration, type Setting, type SettingsTable, text } from './settings-table.ts';
 
 /** What the commands that move leaders have in common, validated. */
 export interface MovingSettings extends InspectionSettings {

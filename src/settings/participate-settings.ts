@@ -3,7 +3,6 @@ import { parseVersion } from '../election/version.ts';
 import type { ListenAddress } from '../support/address.ts';
 import { SAFE_SHARE } from '../support/clock.ts';
 import { formatDurationMs } from '../support/text.ts';
-import { type CandidateLabels, candidateLabels } from './candidate-labels.ts';
 import { inspectionRows } from './inspection-settings.ts';
 import { runSettings } from './run-settings.ts';
 import {
@@ -12,10 +11,48 @@ import {
   type LogLevel,
   listenAddress,
   type Parser,
+  type SettingsTable,
   text,
   wholeSeconds,
-} from './setting-values.ts';
-import type { SettingsTable } from './settings-table.ts';
+} from './settings-table.ts';
+
+/** Labels as they were given, or the path of a file that has them. */
+export type CandidateLabels =
+  | { readonly given: Readonly<Record<string, string>> }
+  | { readonly file: string };
+
+// As Kubernetes has them: an optional domain before the key, and a value that may be empty.
+const KEY = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+
+const VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+
+/** `key=value` pairs separated by commas, or `@` and the path of a file. */
+const candidateLabels: Parser<CandidateLabels> = (given) => {
+  if (given.startsWith('@'))
+    return given === '@' ? { problem: 'names no file after the @' } : { value: { file: given.slice(1) } };
+  const labels: Record<string, string> = {};
+  for (const pair of given.split(',').filter((each) => each.trim() !== '')) {
+    const label = labelIn(pair);
+    if (label === undefined) return { problem: `has ${pair}, which is no label; give key=value` };
+    labels[label.key] = label.value;
+  }
+  return { value: { given: labels } };
+};
+
+/**
+ * The labels in a file of the downward API: a line `key="value"` each.
+ *
+ * @throws {Error} that quotes the first line that is none.
+ */
+export function labelsInFile(text: string): Readonly<Record<string, string>> {
+  const labels: Record<string, string> = {};
+  for (const line of text.split('\n').filter((each) => each.trim() !== '')) {
+    const label = labelIn(line.replace(/="(.*)"$/, '=$1'));
+    if (label === undefined) throw new Error(`no label, which is key="value": ${line}`);
+    labels[label.key] = label.value;
+  }
+  return labels;
+}
 
 /** Everything the `participate` command can be told, validated. */
 export interface ParticipateSettings {
@@ -53,6 +90,7 @@ export interface ParticipateSettings {
 }
 
 const CANDIDATE = 'Candidate:';
+
 const SIDECAR = 'Sidecar, without a command:';
 
 const version: Parser<string> = (given) =>
@@ -230,6 +268,7 @@ export function contradictionsWith(
 
 /** A SIGKILL takes a moment, and the guard is to leave it to the wrapper. In milliseconds. */
 const KILL_LEAD_MS = 250;
+
 const LEAST_MARGIN_MS = 1000;
 
 /**
@@ -239,6 +278,13 @@ const LEAST_MARGIN_MS = 1000;
 export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number; readonly guardMs: number } {
   const wrapperMs = Math.min(leaseDurationMs * SAFE_SHARE - KILL_LEAD_MS, leaseDurationMs - LEAST_MARGIN_MS);
   return { wrapperMs, guardMs: wrapperMs + KILL_LEAD_MS };
+}
+
+function labelIn(pair: string): { key: string; value: string } | undefined {
+  const sign = pair.indexOf('=');
+  const key = pair.slice(0, sign).trim();
+  const value = pair.slice(sign + 1).trim();
+  return sign > 0 && KEY.test(key) && VALUE.test(value) ? { key, value } : undefined;
 }
 
 /** A renewal may come so much later than asked for: client-go has this factor. */

@@ -1,7 +1,13 @@
 import { type ServedCandidates, servedCandidates } from '../coordination/candidate-sources.ts';
 import type { ListenAddress } from '../support/address.ts';
-import { boundAddress, type LogLevel, logLevel, noneOrSome, text } from './setting-values.ts';
-import type { SettingsTable } from './settings-table.ts';
+import {
+  boundAddress,
+  type LogLevel,
+  logLevel,
+  noneOrSome,
+  type SettingsTable,
+  text,
+} from './settings-table.ts';
 
 /** Everything the `serve` command can be told, validated. */
 export interface ServeSettings {

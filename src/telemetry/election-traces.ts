@@ -2,7 +2,7 @@ import type { DecisionObserver } from '../controller/observers.ts';
 import type { Action, Decision } from '../election/decision.ts';
 import { grantOf, isLeaseWrite, preferredBy } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/election-input.ts';
-import type { Instant } from '../election/time.ts';
+import type { Instant } from '../support/clock.ts';
 import { isUndecided, resultOf } from './election-result.ts';
 import { needSince, type Rest, restAt } from './election-times.ts';
 import {

@@ -1,4 +1,4 @@
-import type { OtlpSettings } from '../settings/otlp-settings.ts';
+import type { OtlpSettings } from '../settings/run-settings.ts';
 import type { Clock } from '../support/clock.ts';
 import { createTraceFailureReport } from './controller-report.ts';
 import { createElectionTraces, type ElectionTraces } from './election-traces.ts';

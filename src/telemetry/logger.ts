@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino';
 import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
-import type { LogLevel } from '../settings/setting-values.ts';
+import type { LogLevel } from '../settings/settings-table.ts';
 import type { Clock } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
 import { bounded, boundedFields, printableJson } from '../support/text.ts';

@@ -13,7 +13,7 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
-import type { OtlpSettings } from '../settings/otlp-settings.ts';
+import type { OtlpSettings } from '../settings/run-settings.ts';
 import { type Clock, type Instant, within } from '../support/clock.ts';
 import type { TraceAttributes, TraceSpan } from './trace-span.ts';
 

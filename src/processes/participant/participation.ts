@@ -2,8 +2,11 @@ import { readFileSync } from 'node:fs';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { connectParticipant } from '../../participant/participant-client.ts';
 import type { ParticipateOptions } from '../../participant/participate-options.ts';
-import { type CandidateLabels, labelsInFile } from '../../settings/candidate-labels.ts';
-import type { ParticipateSettings } from '../../settings/participate-settings.ts';
+import {
+  type CandidateLabels,
+  labelsInFile,
+  type ParticipateSettings,
+} from '../../settings/participate-settings.ts';
 import { withContext } from '../../support/files.ts';
 import type { Environment, Host } from '../../support/host.ts';
 import type { Logger } from '../../telemetry/logger.ts';
