@@ -6,7 +6,7 @@ import { changesCluster } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import type { Reason } from '../election/reason.ts';
 import { messageOf } from '../support/text.ts';
-import { isTrouble } from '../telemetry/reason-table.ts';
+import { isTrouble } from '../telemetry/election-result.ts';
 import { describeDecision } from './decision-text.ts';
 import type { Tell } from './happening.ts';
 

@@ -2,7 +2,7 @@ import type { CandidateAccount } from '../election/candidate-accounts.ts';
 import type { Action, Decision } from '../election/decision.ts';
 import { grantIn, grantOf, preferredBy } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/election-input.ts';
-import { nameCandidates, nameSome } from '../telemetry/named-candidates.ts';
+import { nameCandidates, nameSome } from '../telemetry/lease-event.ts';
 
 /** What a decision does, and why the others were not chosen, in words that follow its reason. */
 export function describeDecision(decision: Decision, { lease }: ElectionInput): string {

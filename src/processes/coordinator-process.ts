@@ -10,13 +10,13 @@ import { type Host, untilAborted, version } from '../support/host.ts';
 import {
   createControllerReport,
   createEventFailureReport,
+  createLabelReport,
   createLockReport,
   NOT_SERVED_ADVICE,
 } from '../telemetry/controller-report.ts';
+import { registerLeaseMetrics } from '../telemetry/election-metrics.ts';
 import { createEventRecorder } from '../telemetry/event-recorder.ts';
 import { startExportedTraces } from '../telemetry/exported-traces.ts';
-import { createLabelReport } from '../telemetry/label-report.ts';
-import { registerLeaseMetrics } from '../telemetry/lease-metrics.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { type HealthCheck, startHttpServer } from './http-endpoints.ts';

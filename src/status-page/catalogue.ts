@@ -1,7 +1,7 @@
 import { REASONS, type Reason, reasons } from '../election/reason.ts';
 import { lossTexts, stateTexts } from '../inspection/candidate-text.ts';
 import { reasonTexts } from '../inspection/reason-text.ts';
-import { isStep, troubleLevel } from '../telemetry/reason-table.ts';
+import { isStep, troubleLevel } from '../telemetry/election-result.ts';
 import type { HelloMessage, ReasonEntry } from './wire.ts';
 
 /** What every word means that the page shows. */

@@ -4,10 +4,15 @@ import { changesCluster, grantOf } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import type { Lease } from '../election/model.ts';
 import type { Clock } from '../support/clock.ts';
-import { resultOf } from '../telemetry/election-result.ts';
-import { changeEvents, type LeaseEvent, resolutionEvent, troubleEvent } from '../telemetry/lease-event.ts';
-import { MOST_NAMED, nameCandidates } from '../telemetry/named-candidates.ts';
-import { TroubleWatch } from '../telemetry/trouble-watch.ts';
+import { resultOf, TroubleWatch } from '../telemetry/election-result.ts';
+import {
+  changeEvents,
+  type LeaseEvent,
+  MOST_NAMED,
+  nameCandidates,
+  resolutionEvent,
+  troubleEvent,
+} from '../telemetry/lease-event.ts';
 import type { ElectionEntry, PassedOver } from './wire.ts';
 
 /** How much is remembered. */

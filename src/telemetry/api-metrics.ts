@@ -4,7 +4,7 @@ import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/
 import type { Clock, Instant } from '../support/clock.ts';
 
 /** One call to the API server that ended; a watch counts as ended once its answer has begun. */
-export interface ApiCall {
+interface ApiCall {
   readonly method: string;
   /** Kubernetes' own: get, list, watch, create, ... */
   readonly verb: string;
@@ -16,6 +16,7 @@ export interface ApiCall {
 type FailingStep = ReflectorErrorContext['during'] | 'discovery';
 
 const RESOURCES: readonly WatchedResource[] = ['leases', 'leasecandidates'];
+
 const FAILING_STEPS: Readonly<Record<FailingStep, true>> = {
   discovery: true,
   list: true,
@@ -23,6 +24,7 @@ const FAILING_STEPS: Readonly<Record<FailingStep, true>> = {
   decode: true,
   callback: true,
 };
+
 const WATCH_ENDS: Readonly<Record<Extract<ReflectorObservation, { type: 'watchEnded' }>['how'], true>> = {
   closed: true,
   aborted: true,
@@ -114,4 +116,48 @@ export function createApiMetrics(registry: Registry, clock: Clock): ApiMetrics {
       lastHeard = ask;
     },
   };
+}
+
+/** What became of an Event: written, not taken by the server, or left out as there were too many. */
+export type EventResult = 'written' | 'failed' | 'dropped';
+
+export interface EventMetrics {
+  ended(result: EventResult): void;
+}
+
+const EVENT_RESULTS: readonly EventResult[] = ['written', 'failed', 'dropped'];
+
+/** Registers the metrics of Events in `registry`. */
+export function createEventMetrics(registry: Registry): EventMetrics {
+  const events = new Counter({
+    name: 'cle_events_total',
+    help: 'Events on Leases: written (repeats of an earlier one counted up among them), failed, or dropped by a rate limit',
+    labelNames: ['result'],
+    registers: [registry],
+  });
+  for (const result of EVENT_RESULTS) events.inc({ result }, 0);
+  return { ended: (result) => events.inc({ result }) };
+}
+
+type LabelCall = 'list' | 'add' | 'remove';
+
+/** What becomes of leader labels. */
+export interface LabelMetrics {
+  called(call: LabelCall, isSuccess: boolean): void;
+}
+
+const CALLS: readonly LabelCall[] = ['list', 'add', 'remove'];
+
+const LABEL_RESULTS = ['success', 'error'] as const;
+
+/** Registers the metrics of leader labels in `registry`. */
+export function createLabelMetrics(registry: Registry): LabelMetrics {
+  const calls = new Counter({
+    name: 'cle_leader_label_calls_total',
+    help: 'Leader labels put on Pods (add) and taken off (remove), and lists of Pods for labels that are left over; what failed is tried again with backoff',
+    labelNames: ['call', 'result'],
+    registers: [registry],
+  });
+  for (const call of CALLS) for (const result of LABEL_RESULTS) calls.inc({ call, result }, 0);
+  return { called: (call, isSuccess) => calls.inc({ call, result: isSuccess ? 'success' : 'error' }) };
 }

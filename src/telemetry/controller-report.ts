@@ -1,3 +1,4 @@
+import type { LabelObserver } from '../controller/leader-label/leader-labels.ts';
 import type { LockEvent } from '../controller/lock/lock-settings.ts';
 import type { LockState } from '../controller/lock/lock-state.ts';
 import type { ControllerObserver } from '../controller/observers.ts';
@@ -28,7 +29,7 @@ export const UNREADABLE_PRIORITY =
   'priority-until, if there is to be an end, to a time such as 2026-01-01T12:00:00Z';
 
 /** The observer of a controller. */
-export interface ControllerReport extends ControllerObserver {
+interface ControllerReport extends ControllerObserver {
   /** This process decides no longer, for now or for ever: what it has begun, others end. */
   standDown(): void;
 }
@@ -152,5 +153,37 @@ export function createTraceFailureReport({ logger, now }: { logger: Logger; now:
   return (error: unknown): void => {
     const kind = String(error).replaceAll(/\d+/g, 'n');
     if (isNew('traces', kind)) logger.warn({ err: error }, 'Exporting traces failed');
+  };
+}
+
+/** Logs and measures what becomes of leader labels. */
+export function createLabelReport({
+  logger,
+  metrics,
+  now,
+}: {
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics, 'labels'>;
+  readonly now: () => Instant;
+}): LabelObserver {
+  const isNew = createThrottle(now);
+  return {
+    labelWritten(lease, { kind, pod }, error) {
+      metrics.labels.called(kind, error === undefined);
+      const fields = { lease, pod: pod.name, action: kind };
+      if (error === undefined) logger.info(fields, 'Wrote a leader label');
+      else if (isNew(kind, kindOfFailure(error)))
+        logger.warn({ ...fields, err: error }, 'Writing a leader label failed');
+    },
+    labelsListed(error) {
+      metrics.labels.called('list', error === undefined);
+      if (error !== undefined && isNew('list', kindOfFailure(error)))
+        logger.warn({ err: error }, 'Listing Pods for leader labels failed: none is written before that');
+    },
+    unlabelable: (lease) =>
+      logger.warn(
+        { lease },
+        'The name of the Lease is longer than the 63 characters of a label: its leader gets no label',
+      ),
   };
 }

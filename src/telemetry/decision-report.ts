@@ -8,14 +8,24 @@ import type { Lease } from '../election/model.ts';
 import type { Instant } from '../election/time.ts';
 import { isConflict, kindOfFailure } from '../kubernetes/errors.ts';
 import { createRepeatCounter } from '../support/backoff.ts';
-import { describeAction } from './action-text.ts';
 import type { ElectionMetrics } from './election-metrics.ts';
-import { isSkewPrevention, isUndecided, resultOf } from './election-result.ts';
-import { createElectionTimer } from './election-times.ts';
-import { changeEvents, type LeaseEvent, resolutionEvent, troubleEvent } from './lease-event.ts';
+import {
+  createElectionTimer,
+  describeAction,
+  isSkewPrevention,
+  isUndecided,
+  resultOf,
+  TroubleWatch,
+} from './election-result.ts';
+import {
+  changeEvents,
+  type LeaseEvent,
+  MOST_NAMED,
+  nameCandidates,
+  resolutionEvent,
+  troubleEvent,
+} from './lease-event.ts';
 import type { Logger } from './logger.ts';
-import { MOST_NAMED, nameCandidates } from './named-candidates.ts';
-import { TroubleWatch } from './trouble-watch.ts';
 
 interface ReportParts {
   readonly logger: Logger;

@@ -3,15 +3,13 @@ import { formatMicroTime } from '../coordination/micro-time.ts';
 import type { MicroTime } from '../election/time.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
-import { type Clock, sleep, within } from '../support/clock.ts';
-import { EventBacklog } from './event-backlog.ts';
-import { type CorrelatedEvent, createEventCorrelator } from './event-correlator.ts';
-import type { EventMetrics } from './event-metrics.ts';
+import { type Clock, type Instant, sleep, within } from '../support/clock.ts';
+import type { EventMetrics } from './api-metrics.ts';
 import type { LeaseEvent } from './lease-event.ts';
-import { fullBucket, takeToken } from './token-bucket.ts';
+import { createRecentMap, fullBucket, type TokenBucket, takeToken } from './log-budget.ts';
 
 /** What an {@link EventRecorder} needs. */
-export interface EventRecorderParts {
+interface EventRecorderParts {
   /** With connections of its own, so that Events never keep an election waiting. */
   readonly client: Pick<KubernetesClient, 'request'>;
   readonly clock: Clock;
@@ -23,7 +21,7 @@ export interface EventRecorderParts {
 }
 
 /** Writes Events on Leases, namespaces in turn and each in its order, one at a time, beside everything else and without ever holding it up. */
-export interface EventRecorder {
+interface EventRecorder {
   /** Neither throws nor waits. */
   record(event: LeaseEvent): void;
   /** Takes no more, and goes on with those that wait for 2 s at most. */
@@ -37,13 +35,18 @@ interface Recorded {
 
 /** Events that wait to be written; what comes on top of them costs one of the namespace that has the most. */
 const MAX_WAITING = 1000;
+
 /** For all Leases together: the elections of a whole cluster at once show soon, and a storm leaves the server its peace. */
 const RATE = { burst: 100, perSecond: 20 };
+
 /** Events wait so long, in milliseconds: the elections that they tell of come in crowds, and the server has those to see to first. */
 const LINGER_MS = 1000;
+
 const DEADLINE_MS = 5000;
+
 /** Nobody waits for this but whoever stops the program; what led to that may be among the Events that wait. */
 const DRAIN_MS = 2000;
+
 /** As long as an object's name may be. */
 const MAX_NAME = 253;
 
@@ -139,6 +142,84 @@ export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
   };
 }
 
+/** An Event that was written, so that its repeats can be counted up in it. */
+interface WrittenEvent {
+  readonly name: string;
+  readonly count: number;
+}
+
+/** How an Event is to be written. */
+interface CorrelatedEvent {
+  /** To hand back to {@link EventCorrelator.written}. */
+  readonly key: string;
+  readonly message: string;
+  /** Set when it repeats one that was written. */
+  readonly repeated: WrittenEvent | undefined;
+}
+
+/**
+ * Keeps a Lease that a lot happens to from flooding the cluster with Events, by the rules that client-go's recorder has:
+ * what is the same is counted up in one Event, of what is alike only so many are kept apart, and each Lease may have only
+ * so many at all.
+ */
+export interface EventCorrelator {
+  /** Whether the Lease may have one more Event now. */
+  admits(event: LeaseEvent, at: Instant): boolean;
+  correlate(event: LeaseEvent, at: Instant): CorrelatedEvent;
+  written(key: string, written: WrittenEvent): void;
+  /** The Event is not there any more: by default the server keeps them for an hour. */
+  gone(key: string): void;
+}
+
+/** Of each kind; what is forgotten is merely written as something new. */
+const REMEMBERED = 4096;
+
+/** 25 at once, then one every five minutes. */
+const LEASE_RATE = { burst: 25, perSecond: 1 / 300 };
+
+/** So many messages of one reason are told apart, within so many milliseconds of each other. */
+const MAX_SIMILAR = 10;
+
+const SIMILAR_WITHIN_MS = 10 * 60_000;
+
+interface Similar {
+  readonly messages: ReadonlySet<string>;
+  readonly lastAt: Instant;
+}
+
+/** Makes a correlator that has seen nothing yet. */
+export function createEventCorrelator(): EventCorrelator {
+  const buckets = createRecentMap<TokenBucket>(REMEMBERED);
+  const similarities = createRecentMap<Similar>(REMEMBERED);
+  const events = createRecentMap<WrittenEvent>(REMEMBERED);
+  return {
+    admits({ lease }, at) {
+      const key = `${lease.namespace}/${lease.name}`;
+      const { bucket, waitMs } = takeToken(buckets.get(key) ?? fullBucket(LEASE_RATE, at), LEASE_RATE, at);
+      buckets.set(key, bucket);
+      return waitMs === 0;
+    },
+    correlate({ lease, type, reason, message }, at) {
+      const group = [lease.namespace, lease.name, lease.uid, type, reason].join('\n');
+      const known = similarities.get(group);
+      const isRecent = known !== undefined && at - known.lastAt <= SIMILAR_WITHIN_MS;
+      const messages = new Set(isRecent ? known.messages : []);
+      const isNew = !messages.has(message);
+      const isCombined = isNew && messages.size >= MAX_SIMILAR;
+      if (!isCombined) messages.add(message);
+      similarities.set(group, { messages, lastAt: at });
+      const key = isCombined ? group : `${group}\n${message}`;
+      return {
+        key,
+        message: isCombined ? `(combined from similar events): ${message}` : message,
+        repeated: events.get(key),
+      };
+    },
+    written: (key, written) => events.set(key, written),
+    gone: (key) => events.delete(key),
+  };
+}
+
 function create({ event, time }: Recorded, message: string, name: string, host: string): ApiRequest {
   const { lease, type, reason } = event;
   const { namespace } = lease;
@@ -196,4 +277,57 @@ function wholeSeconds(time: MicroTime): string {
 function isNamespaceGoing(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false;
   return error.status === 404 || (error.status === 403 && error.message.includes('is being terminated'));
+}
+
+/**
+ * What waits to be written, by namespaces in turn, and in each in the order in which it came. When it is full, whoever has
+ * the most waiting is the one to lose something.
+ */
+class EventBacklog<T> {
+  readonly #most: number;
+  /** The namespace whose turn it is comes first; none is empty. */
+  readonly #byNamespace = new Map<string, T[]>();
+  #size = 0;
+
+  /** @param most how much may wait */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** How much waits. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Takes one in; returns whether that cost another one, or this one, its place. */
+  push(namespace: string, item: T): 'kept' | 'dropped' {
+    const items = this.#byNamespace.get(namespace) ?? [];
+    items.push(item);
+    this.#byNamespace.set(namespace, items);
+    this.#size++;
+    if (this.#size <= this.#most) return 'kept';
+    this.#dropLatestOfLongest();
+    return 'dropped';
+  }
+
+  /** Removes and returns the next one. */
+  shift(): T | undefined {
+    for (const [namespace, items] of this.#byNamespace) {
+      this.#byNamespace.delete(namespace);
+      const item = items.shift();
+      if (items.length > 0) this.#byNamespace.set(namespace, items);
+      this.#size--;
+      return item;
+    }
+    return undefined;
+  }
+
+  #dropLatestOfLongest(): void {
+    let [longest = ['', []]] = this.#byNamespace;
+    for (const entry of this.#byNamespace) if (entry[1].length > longest[1].length) longest = entry;
+    const [namespace, items] = longest;
+    items.pop();
+    if (items.length === 0) this.#byNamespace.delete(namespace);
+    this.#size--;
+  }
 }

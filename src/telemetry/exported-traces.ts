@@ -5,7 +5,7 @@ import { createElectionTraces, type ElectionTraces } from './election-traces.ts'
 import type { Logger } from './logger.ts';
 
 /** Traces of elections that go to an OTLP receiver. */
-export interface ExportedTraces extends ElectionTraces {
+interface ExportedTraces extends ElectionTraces {
   /** Ends the traces of elections under way and hands over all there are, for about a second at most. */
   stop(): Promise<void>;
 }

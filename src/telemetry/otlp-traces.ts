@@ -15,12 +15,12 @@ import { defaultResource, resourceFromAttributes } from '@opentelemetry/resource
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { OtlpSettings } from '../settings/run-settings.ts';
 import { type Clock, type Instant, within } from '../support/clock.ts';
-import type { TraceAttributes, TraceSpan } from './trace-span.ts';
+import type { TraceAttributes, TraceSpan } from './election-traces.ts';
 
 // Nothing but this file knows OpenTelemetry, and it is loaded only where traces have somewhere to go.
 
 /** Hands traces over to an OTLP receiver, a few seconds after they have ended. */
-export interface OtlpTraces {
+interface OtlpTraces {
   /** Neither throws nor waits. */
   emit(trace: TraceSpan): void;
   /** Hands over what there still is, for about a second at most. */
@@ -41,8 +41,10 @@ export interface OtlpTracesParts {
 }
 
 const NAME = 'coordinated-leader-election';
+
 /** Spans that wait to be handed over; what is beyond that is dropped. A mass expiry of a thousand Leases fits. */
 const MAX_WAITING = 8192;
+
 const FLUSH_MS = 1000;
 
 /** Starts to hand traces over to `settings.url`. */

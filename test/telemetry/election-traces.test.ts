@@ -1,10 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
-import { MOST_OF_A_KIND, tracedResults } from '../../src/telemetry/election-trace.ts';
-import { createElectionTraces } from '../../src/telemetry/election-traces.ts';
-import { MOST_NAMED } from '../../src/telemetry/named-candidates.ts';
-import type { TraceSpan } from '../../src/telemetry/trace-span.ts';
+import {
+  createElectionTraces,
+  MOST_OF_A_KIND,
+  type TraceSpan,
+  tracedResults,
+} from '../../src/telemetry/election-traces.ts';
+import { MOST_NAMED } from '../../src/telemetry/lease-event.ts';
 import { isLeaseWrite, isPing } from '../controller/make-controller.ts';
 import { makeCandidateObject } from '../controller/make-objects.ts';
 import { blocksIn } from '../support/command-blocks.ts';
