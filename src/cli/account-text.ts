@@ -1,9 +1,8 @@
-import type { RankedCandidate } from '../inspection/candidate-ranking.ts';
+import type { LockHolder } from '../inspection/evidence.ts';
 import type { LeaseAccount, StrategyAccount } from '../inspection/lease-account.ts';
-import { listed } from '../inspection/lease-status.ts';
-import type { LockHolder } from '../inspection/lock-holder.ts';
-import { describePriority, isPrioritySet } from '../inspection/priority-text.ts';
+import type { RankedCandidate } from '../inspection/lease-status.ts';
 import type { Rehearsal } from '../inspection/rehearsal.ts';
+import { describePriority, isPrioritySet, listed } from '../inspection/wording.ts';
 import { humanDuration } from '../support/text.ts';
 import type { Paint, Style } from './paint.ts';
 import { stepLines } from './step-lines.ts';

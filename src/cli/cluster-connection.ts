@@ -1,4 +1,4 @@
-import { ClusterClock, skewOf } from '../inspection/cluster-clock.ts';
+import { ClusterClock, skewOf } from '../inspection/elections.ts';
 import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
 import { namespaceOf } from '../kubernetes/cluster-config.ts';
 import { ApiError, ConnectionError } from '../kubernetes/errors.ts';

@@ -1,5 +1,9 @@
-import type { ClusterClock } from '../inspection/cluster-clock.ts';
-import { lookAtElections, type ObservedElection, type ObservedElections } from '../inspection/elections.ts';
+import {
+  type ClusterClock,
+  lookAtElections,
+  type ObservedElection,
+  type ObservedElections,
+} from '../inspection/elections.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { InspectionSettings } from '../settings/inspection-settings.ts';
 import type { ClusterConnection } from './cluster-connection.ts';

@@ -1,7 +1,7 @@
 import { diagnose } from '../inspection/diagnosis.ts';
 import { gatherEvidence } from '../inspection/evidence.ts';
-import type { Finding, Severity } from '../inspection/finding.ts';
-import { counted } from '../inspection/lease-status.ts';
+import type { Finding, Severity } from '../inspection/findings.ts';
+import { counted } from '../inspection/wording.ts';
 import type { DoctorSettings } from '../settings/inspection-settings.ts';
 import type { Host } from '../support/host.ts';
 import { withCluster } from './cluster-connection.ts';

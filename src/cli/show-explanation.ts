@@ -1,5 +1,5 @@
+import { lookAtLock } from '../inspection/evidence.ts';
 import { accountFor } from '../inspection/lease-account.ts';
-import { lookAtLock } from '../inspection/lock-holder.ts';
 import type { ExplainSettings } from '../settings/inspection-settings.ts';
 import type { Host } from '../support/host.ts';
 import { accountText } from './account-text.ts';

@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { type Manifest, plannedChanges, plannedRollout } from '../inspection/planned-changes.ts';
+import {
+  forecastRollout,
+  type Manifest,
+  plannedChanges,
+  plannedRollout,
+} from '../inspection/planned-changes.ts';
 import { rehearse } from '../inspection/rehearsal.ts';
-import { forecastRollout } from '../inspection/rollout.ts';
 import type { PlanSettings } from '../settings/inspection-settings.ts';
 import type { Host } from '../support/host.ts';
 import { printable, shortened } from '../support/text.ts';

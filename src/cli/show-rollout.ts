@@ -1,5 +1,5 @@
-import { counted } from '../inspection/lease-status.ts';
-import type { Rollout, RolloutForecast } from '../inspection/rollout.ts';
+import type { Rollout, RolloutForecast } from '../inspection/planned-changes.ts';
+import { counted } from '../inspection/wording.ts';
 import type { OutputFormat } from '../settings/inspection-settings.ts';
 import type { Host } from '../support/host.ts';
 import { layoutFor } from './layout.ts';

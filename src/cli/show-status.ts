@@ -1,5 +1,9 @@
-import { watchElections } from '../inspection/election-watch.ts';
-import { lookAtElections, type ObservedElections, servedCandidateApis } from '../inspection/elections.ts';
+import {
+  lookAtElections,
+  type ObservedElections,
+  servedCandidateApis,
+  watchElections,
+} from '../inspection/elections.ts';
 import { type LeaseStatus, statusOf } from '../inspection/lease-status.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import type { StatusSettings } from '../settings/inspection-settings.ts';

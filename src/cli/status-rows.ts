@@ -1,5 +1,5 @@
 import type { LeaseStatus } from '../inspection/lease-status.ts';
-import { describePriority } from '../inspection/priority-text.ts';
+import { describePriority } from '../inspection/wording.ts';
 import { humanDuration } from '../support/text.ts';
 import type { Style } from './paint.ts';
 import type { Cell } from './text-table.ts';

@@ -2,17 +2,18 @@ import { coordinatorLease } from '../election/coordinator-lease.ts';
 import { REASONS, type Reason } from '../election/reason.ts';
 import type { MicroTime } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
-import { stateTexts } from './candidate-text.ts';
-import { type ServerAhead, SKEW_TOLERATED_MS, skewOf } from './cluster-clock.ts';
-import type { ObservedElections } from './elections.ts';
-import type { Evidence } from './evidence.ts';
-import type { Finding } from './finding.ts';
-import { counted, type LeaseStatus, listed, statusOf } from './lease-status.ts';
-import { checkLock } from './lock-findings.ts';
-import { checkPriorities } from './priority-findings.ts';
-import { reasonTexts } from './reason-text.ts';
-import { describeRight } from './rights.ts';
-import { runbookForMissing, runbookForReason, runbookPath } from './runbook.ts';
+import { type ObservedElections, type ServerAhead, SKEW_TOLERATED_MS, skewOf } from './elections.ts';
+import { describeRight, type Evidence } from './evidence.ts';
+import {
+  checkLock,
+  checkPriorities,
+  type Finding,
+  runbookForMissing,
+  runbookForReason,
+  runbookPath,
+} from './findings.ts';
+import { type LeaseStatus, statusOf } from './lease-status.ts';
+import { counted, listed, reasonTexts, stateTexts } from './wording.ts';
 
 /** What is part of any election and passes, if somebody coordinates: one look cannot tell how long it has been so. */
 const PASSING: ReadonlySet<Reason> = new Set<Reason>([

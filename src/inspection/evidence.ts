@@ -1,15 +1,17 @@
+import { isForeign, readLockRecord } from '../controller/lock/lock-record.ts';
 import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
+import { decodeLease } from '../coordination/lease.ts';
 import { specOf } from '../coordination/raw-object.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
+import { coordinatorLease } from '../election/coordinator-lease.ts';
+import { GROUP } from '../election/group.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
-import { isKubernetesObject } from '../kubernetes/objects.ts';
+import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
+import type { Clock } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
-import type { ClusterClock, ServerAhead } from './cluster-clock.ts';
-import { lookAtElections, type ObservedElections } from './elections.ts';
-import { type LockHolder, lookAtLock, lookAtOtherLocks, type OtherLock } from './lock-holder.ts';
-import { labelRights, type Right, rightsFor } from './rights.ts';
+import { type ClusterClock, lookAtElections, type ObservedElections, type ServerAhead } from './elections.ts';
 
 /** All that a diagnosis rests on. */
 export interface Evidence {
@@ -32,12 +34,12 @@ export interface Evidence {
 }
 
 /** What became of a Lease that was created for trial: as a dry run, so that nothing of it was kept. */
-export type TrialLease =
+type TrialLease =
   | { readonly kind: 'created'; readonly keepsStrategy: boolean }
   | { readonly kind: 'refused'; readonly message: string };
 
 /** What to examine. */
-export interface ExaminationRequest {
+interface ExaminationRequest {
   readonly client: KubernetesClient;
   readonly clock: ClusterClock;
   readonly settings: ElectionSettings;
@@ -50,6 +52,7 @@ export interface ExaminationRequest {
 }
 
 const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+
 const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 
 /** Examines a cluster without changing anything. Rejects as the client does when the server cannot be talked to. */
@@ -85,6 +88,78 @@ export async function gatherEvidence(request: ExaminationRequest): Promise<Evide
     missingRights: neededFor(elections?.candidateApis, hasMoreHere ? missingHere : missingEverywhere),
     serverAheadMs: clock.serverAheadMs,
   };
+}
+
+/** One thing that a coordinator must be allowed to do. */
+export interface Right {
+  /** '' is the core group's. */
+  readonly group: 'coordination.k8s.io' | typeof GROUP | '';
+  readonly resource: 'leases' | 'leasecandidates' | 'events' | 'pods';
+  readonly verb: string;
+  /** Undefined: in every namespace. */
+  readonly namespace?: string;
+  /** Undefined: whatever it is called. */
+  readonly name?: string;
+}
+
+const NATIVE = 'coordination.k8s.io';
+
+/** What deploy/rbac.yaml grants, and a coordinator needs that has its lock in `lockNamespace`. */
+export const rightsFor = (lockNamespace: string): readonly Right[] => [
+  ...['list', 'watch', 'create', 'patch'].map((verb): Right => ({ group: NATIVE, resource: 'leases', verb })),
+  ...([NATIVE, GROUP] as const).flatMap((group) =>
+    ['list', 'watch', 'patch', 'delete'].map((verb): Right => ({ group, resource: 'leasecandidates', verb })),
+  ),
+  ...['get', 'list', 'watch', 'update'].map(
+    (verb): Right => ({
+      group: NATIVE,
+      resource: 'leases',
+      verb,
+      ...coordinatorLease,
+      namespace: lockNamespace,
+    }),
+  ),
+  { group: NATIVE, resource: 'leases', verb: 'create', namespace: lockNamespace },
+  ...['create', 'patch'].map((verb): Right => ({ group: '', resource: 'events', verb })),
+];
+
+/** What the chart grants besides to a coordinator that labels the Pods of leaders. */
+export const labelRights: readonly Right[] = ['list', 'patch'].map((verb) => ({
+  group: '',
+  resource: 'pods',
+  verb,
+}));
+
+/** `patch leases`, `update leases/leader-election-controller in kube-system`; a group of ours is named. */
+export function describeRight({ group, resource, verb, namespace, name }: Right): string {
+  return `${verb} ${resource}${group === GROUP ? `.${group}` : ''}${name === undefined ? '' : `/${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
+}
+
+/** Who holds the coordinator's lock, and thus decides the elections of the cluster. */
+export type LockHolder =
+  | { readonly kind: 'ours' | 'builtIn'; readonly holder: string; readonly renewedSecondsAgo: number }
+  /** Nobody, or somebody whose time is over. */
+  | { readonly kind: 'nobody'; readonly formerHolder: string }
+  /** It may not be read with these credentials. */
+  | { readonly kind: 'unknown' };
+
+/** Reads the lock in `namespace`. Rejects as the client does, but for a refusal: whoever asks may not be entitled to know. */
+export async function lookAtLock(
+  client: KubernetesClient,
+  clock: Clock,
+  namespace: string,
+  signal?: AbortSignal,
+): Promise<LockHolder> {
+  const path = resourcePaths.lease(namespace, coordinatorLease.name);
+  try {
+    const lease = await client.request({ method: 'GET', path, ...(signal && { signal }) });
+    return isKubernetesObject(lease) ? lockHolderOf(lease, clock.wallTime()) : { kind: 'unknown' };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.status === 404) return { kind: 'nobody', formerHolder: '' };
+    if (error.status === 403) return { kind: 'unknown' };
+    throw error;
+  }
 }
 
 /** Rights on candidates are needed where these are served. Unknown: all of them. */
@@ -168,4 +243,45 @@ async function isAllowed(client: KubernetesClient, right: Right): Promise<boolea
   const review = await unlessForbidden(client.request({ method: 'POST', path: ACCESS_REVIEWS, body }));
   const status = review?.['status'];
   return isJsonObject(status) && status['allowed'] === true;
+}
+
+/** A lock that another coordinator holds. */
+interface OtherLock {
+  readonly namespace: string;
+  readonly holder: string;
+}
+
+/** The locks in other namespaces than `namespace` whose holders renew them; none where Leases may not be listed. */
+async function lookAtOtherLocks(
+  client: KubernetesClient,
+  clock: Clock,
+  namespace: string,
+): Promise<readonly OtherLock[]> {
+  try {
+    const { items } = await client.request({
+      method: 'GET',
+      path: resourcePaths.leases(''),
+      query: { fieldSelector: `metadata.name=${coordinatorLease.name}` },
+    });
+    const locks = Array.isArray(items) ? items.filter(isKubernetesObject) : [];
+    return locks.flatMap((lease) => {
+      const { namespace: found } = decodeLease(lease);
+      const lock = lockHolderOf(lease, clock.wallTime());
+      const isLock =
+        lock.kind === 'ours' || (lock.kind === 'builtIn' && found === coordinatorLease.namespace);
+      return isLock && found !== namespace ? [{ namespace: found, holder: lock.holder }] : [];
+    });
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return [];
+    throw error;
+  }
+}
+
+/** Judged by the holder's renewTime and our clock: whoever looks once has nothing else. */
+function lockHolderOf(lease: KubernetesObject, wallTime: bigint): LockHolder {
+  const { holder, leaseDurationMs = 0 } = readLockRecord(lease);
+  const { renewTime } = decodeLease(lease);
+  const agoMs = renewTime === undefined ? Number.POSITIVE_INFINITY : Number(wallTime - renewTime) / 1000;
+  if (holder === '' || agoMs > leaseDurationMs) return { kind: 'nobody', formerHolder: holder };
+  return { kind: isForeign(holder) ? 'builtIn' : 'ours', holder, renewedSecondsAgo: agoMs / 1000 };
 }

@@ -6,14 +6,19 @@ import { REASONS, type Reason } from '../election/reason.ts';
 import { resolveStrategy } from '../election/resolve-strategy.ts';
 import type { Now } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
-import { type RankedCandidate, rank, supposeAnswers, verdictOn } from './candidate-ranking.ts';
-import { describeLoss, stateTexts } from './candidate-text.ts';
 import type { ObservedElection } from './elections.ts';
-import { describeStatus, type LeaseStatus, listed } from './lease-status.ts';
-import type { LockHolder } from './lock-holder.ts';
-import { UNREADABLE_ADVICE } from './priority-findings.ts';
-import { reasonTexts } from './reason-text.ts';
+import type { LockHolder } from './evidence.ts';
+import { UNREADABLE_ADVICE } from './findings.ts';
+import {
+  describeStatus,
+  type LeaseStatus,
+  type RankedCandidate,
+  rank,
+  supposeAnswers,
+  verdictOn,
+} from './lease-status.ts';
 import { type Rehearsal, rehearse } from './rehearsal.ts';
+import { describeLoss, listed, reasonTexts, stateTexts } from './wording.ts';
 
 /** Something that stands in the way of an election, and what to do about it. */
 export interface Blocker {

@@ -2,17 +2,17 @@ import { parseAllDocuments } from 'yaml';
 import { parseInt32 } from '../coordination/candidate-priority.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
 import type { ElectionInput } from '../election/election-input.ts';
-import type { LeaseCandidate, StrategyPreference } from '../election/model.ts';
-import { NO_PRIORITY } from '../election/model.ts';
+import { type LeaseCandidate, NO_PRIORITY, type StrategyPreference } from '../election/model.ts';
+import { strategies } from '../election/strategies.ts';
+import type { Now } from '../election/time.ts';
 import { parseVersion } from '../election/version.ts';
 import { isKubernetesObject } from '../kubernetes/objects.ts';
 import { SettingsError } from '../settings/settings-table.ts';
 import { isJsonObject } from '../support/json.ts';
-import type { Change } from './change.ts';
-import type { Rollout } from './rollout.ts';
+import { type Change, rehearse } from './rehearsal.ts';
 
 /** What is to be planned, as it was given. */
-export interface PlanRequest {
+interface PlanRequest {
   /** `name=binaryVersion/emulationVersion` each. */
   readonly add: readonly string[];
   readonly remove: readonly string[];
@@ -29,10 +29,14 @@ export interface Manifest {
 }
 
 const DEFAULT_STRATEGY = 'OldestEmulationVersion';
+
 const DEFAULT_PREFERENCE: StrategyPreference = { kind: 'strategy', strategy: DEFAULT_STRATEGY };
+
 // As the API server has it for LeaseCandidates.
 const CANDIDATE_NAME = /^[-._a-zA-Z0-9]+$/;
+
 const PRIORITY = /^([^=]+)=([^=]*)$/s;
+
 const ADDED = /^([^=]*)=([^/]*)(?:\/(.*))?$/s;
 
 /**
@@ -74,6 +78,73 @@ export function plannedChanges(request: PlanRequest, input: ElectionInput): read
   ];
 }
 
+/**
+ * The rolling update that `text`, as `name=binary/emulation`, asks for: of the candidate of that name, and of those whose names
+ * begin with it and a dash.
+ *
+ * @throws {SettingsError} where it is none.
+ */
+export function plannedRollout(text: string, { namespace, name: lease, candidates }: ElectionInput): Rollout {
+  const [, name = '', binaryVersion = '', emulationVersion = binaryVersion] = ADDED.exec(text) ?? ['', text];
+  const problem = (what: string) =>
+    new SettingsError([`--rollout: "${text}" ${what}; give e.g. scheduler=1.37.0/1.36.0`]);
+  const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
+  if (!binary || !emulation) throw problem('has no two semantic versions');
+  if (emulation.compare(binary) > 0) throw problem('emulates a version newer than its binary');
+  const present = candidates.map(({ candidate }) => candidate.name).sort();
+  const names = present.filter((one) => one === name || one.startsWith(`${name}-`));
+  if (names.length === 0) {
+    throw problem(`begins the name of no candidate of ${namespace}/${lease}${known(new Set(present))}`);
+  }
+  return { names, binaryVersion, emulationVersion };
+}
+
+/** A rolling update: each of these candidates is replaced by one of this version, one after the other. */
+export interface Rollout {
+  readonly names: readonly string[];
+  readonly binaryVersion: string;
+  readonly emulationVersion: string;
+}
+
+/** What a rolling update costs under one strategy. */
+export interface RolloutForecast {
+  readonly strategy: string;
+  /** How often the leader changes: where the leader is always replaced last, and where it is always next. */
+  readonly fewestHandOvers: number;
+  readonly mostHandOvers: number;
+  /** Who leads in the end, in the second case; '' for nobody. */
+  readonly leader: string;
+  /** False where it was still going on when it was broken off. */
+  readonly isSettled: boolean;
+}
+
+/** Plays a rolling update through under each strategy that is carried out here, as if all candidates asked for it. */
+export function forecastRollout(
+  input: ElectionInput,
+  now: Now,
+  rollout: Rollout,
+): readonly RolloutForecast[] {
+  return [...strategies.keys()].map((strategy) => {
+    const asking: ElectionInput = {
+      ...input,
+      candidates: input.candidates.map(({ candidate, observation }) => ({
+        candidate: { ...candidate, preference: { kind: 'strategy', strategy } },
+        observation,
+      })),
+    };
+    const [last, next] = (['last', 'next'] as const).map((leaderIs) =>
+      rehearse(asking, now, changesOf(asking, rollout, leaderIs)),
+    );
+    return {
+      strategy,
+      fewestHandOvers: last?.handOvers ?? 0,
+      mostHandOvers: next?.handOvers ?? 0,
+      leader: next?.holder ?? '',
+      isSettled: Boolean(last?.isSettled && next?.isSettled),
+    };
+  });
+}
+
 function known(names: ReadonlySet<string>): string {
   return names.size === 0 ? ', which has none' : `; there are ${[...names].sort().join(', ')}`;
 }
@@ -95,27 +166,6 @@ function givenPriority(text: string): { readonly name: string; readonly priority
   throw new SettingsError([
     `--priority: "${text}" is no candidate with a whole number of 32 bits; give e.g. scheduler-c=100`,
   ]);
-}
-
-/**
- * The rolling update that `text`, as `name=binary/emulation`, asks for: of the candidate of that name, and of those whose names
- * begin with it and a dash.
- *
- * @throws {SettingsError} where it is none.
- */
-export function plannedRollout(text: string, { namespace, name: lease, candidates }: ElectionInput): Rollout {
-  const [, name = '', binaryVersion = '', emulationVersion = binaryVersion] = ADDED.exec(text) ?? ['', text];
-  const problem = (what: string) =>
-    new SettingsError([`--rollout: "${text}" ${what}; give e.g. scheduler=1.37.0/1.36.0`]);
-  const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
-  if (!binary || !emulation) throw problem('has no two semantic versions');
-  if (emulation.compare(binary) > 0) throw problem('emulates a version newer than its binary');
-  const present = candidates.map(({ candidate }) => candidate.name).sort();
-  const names = present.filter((one) => one === name || one.startsWith(`${name}-`));
-  if (names.length === 0) {
-    throw problem(`begins the name of no candidate of ${namespace}/${lease}${known(new Set(present))}`);
-  }
-  return { names, binaryVersion, emulationVersion };
 }
 
 function addedCandidate(text: string, input: ElectionInput): LeaseCandidate {
@@ -191,4 +241,22 @@ function flawOf({ name, binaryVersion, emulationVersion, preference }: LeaseCand
   if (binary && emulation && emulation.compare(binary) > 0)
     return 'it emulates a version newer than its binary';
   return undefined;
+}
+
+function changesOf(
+  { candidates }: ElectionInput,
+  { names, binaryVersion, emulationVersion }: Rollout,
+  leaderIs: 'last' | 'next',
+): readonly Change[] {
+  const replaced = candidates.filter(({ candidate }) => names.includes(candidate.name));
+  const successors = replaced.map(
+    ({ candidate }): LeaseCandidate => ({
+      ...candidate,
+      name: `${candidate.name}-new`,
+      uid: `planned-${candidate.name}-new`,
+      binaryVersion,
+      emulationVersion,
+    }),
+  );
+  return successors.map((successor): Change => ({ kind: 'replace', names, leaderIs, successor }));
 }

@@ -1,18 +1,16 @@
-import type { Decision } from '../election/decision.ts';
+import type { Action, Decision } from '../election/decision.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import { isGrantUnrenewed } from '../election/lease-memory.ts';
-import { NO_PRIORITY } from '../election/model.ts';
+import { type LeaseCandidate, NO_PRIORITY } from '../election/model.ts';
 import { REASONS, type Reason } from '../election/reason.ts';
 import { surveyTenure } from '../election/tenure.ts';
 import type { Instant, Now } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
-import { stepOf } from './action-steps.ts';
-import { describeVersions } from './candidate-text.ts';
-import type { Change } from './change.ts';
 import { InMemoryElection } from './in-memory-election.ts';
+import { describeVersions } from './wording.ts';
 
 /** One thing that would happen. */
-export interface Step {
+interface Step {
   /** From the beginning, in milliseconds of virtual time. */
   readonly atMs: number;
   readonly text: string;
@@ -36,13 +34,19 @@ export interface Rehearsal {
 
 // As usual with client-go's elector: it looks every 2 s while it leads, before that every 2 to 4.4 s, and renews for 15 s.
 const LOOK_PERIOD_MS = 2000;
+
 const RENEWED_LEASE_SECONDS = 15;
+
 const ANSWER_MS = 50;
+
 /** Without a holder nothing is over for good: a candidate may come back. So long without news counts as settled. */
 const QUIET_MS = 20_000;
+
 const HORIZON_MS = 180_000;
+
 /** A Lease that nobody renews is waited for beyond the horizon, as some last for minutes; but not for ever. */
 const LONGEST_WAIT_MS = 3_600_000;
+
 const DECISIONS_AT_ONE_INSTANT = 20;
 
 /**
@@ -61,6 +65,24 @@ export function rehearse(input: ElectionInput, start: Now, changes: readonly Cha
   }
   return rehearsal.result();
 }
+
+/** Something that is done to the candidates of a Lease. */
+export type Change =
+  /** A candidate appears, or comes back with other versions. */
+  | { readonly kind: 'add'; readonly candidate: LeaseCandidate }
+  /** Its program is stopped: it releases what it holds, and its candidate is deleted. */
+  | { readonly kind: 'remove'; readonly name: string }
+  /** Its program dies: it renews and answers nothing any more. */
+  | { readonly kind: 'crash'; readonly name: string }
+  /** Somebody gives it a priority, for good. */
+  | { readonly kind: 'priority'; readonly name: string; readonly priority: number }
+  /** `successor` appears, and then one of `names` is stopped: the leader, or the leader last. */
+  | {
+      readonly kind: 'replace';
+      readonly names: readonly string[];
+      readonly leaderIs: 'next' | 'last';
+      readonly successor: LeaseCandidate;
+    };
 
 class Rehearsing {
   readonly #election: InMemoryElection;
@@ -290,5 +312,27 @@ class Rehearsing {
     const atMs = this.#at - this.#start.monotonic;
     this.#steps.push({ atMs, text, reason });
     this.#newsAt = this.#at;
+  }
+}
+
+/** What a write to the Lease, or the deletion of a candidate, looks like to whoever watches; undefined for a ping. */
+function stepOf(action: Action): string | undefined {
+  switch (action.kind) {
+    case 'CreateLease':
+      return action.grant
+        ? `the Lease is created for ${action.grant.holder}`
+        : `the Lease is created without a holder, for ${action.strategy}`;
+    case 'UpdateLease': {
+      const { change } = action;
+      if (change.kind === 'grant') return `${change.grant.holder} is given the Lease`;
+      if (change.kind === 'prefer') return `${change.preferredHolder} becomes preferredHolder`;
+      if (change.kind === 'clearPreferredHolder') return 'preferredHolder is removed';
+      if (change.kind === 'fence') return 'a fence takes the place of the holder';
+      return `the Lease names the strategy ${change.strategy}`;
+    }
+    case 'DeleteCandidate':
+      return `the candidate ${action.name} is deleted, as it is not heard of any more`;
+    case 'PingCandidate':
+      return undefined;
   }
 }

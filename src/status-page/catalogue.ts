@@ -1,6 +1,5 @@
 import { REASONS, type Reason, reasons } from '../election/reason.ts';
-import { lossTexts, stateTexts } from '../inspection/candidate-text.ts';
-import { reasonTexts } from '../inspection/reason-text.ts';
+import { lossTexts, reasonTexts, stateTexts } from '../inspection/wording.ts';
 import { isStep, troubleLevel } from '../telemetry/election-result.ts';
 import type { HelloMessage, ReasonEntry } from './wire.ts';
 

@@ -9,8 +9,13 @@ import { showsElection } from '../election/tenure.ts';
 import { earliestAfter, type Instant, type Now } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
 import { livenessExpiry } from '../election/waiting.ts';
-import { type RankedCandidate, rank, supposeAnswers, verdictOn } from '../inspection/candidate-ranking.ts';
-import { describeStatus } from '../inspection/lease-status.ts';
+import {
+  describeStatus,
+  type RankedCandidate,
+  rank,
+  supposeAnswers,
+  verdictOn,
+} from '../inspection/lease-status.ts';
 import type { CandidateEntry, LeaseEntry } from './wire.ts';
 
 /** A Lease as the page shows it, and until when that holds if nothing is seen to change. */

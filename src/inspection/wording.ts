@@ -1,7 +1,10 @@
+import { formatMicroTime } from '../coordination/micro-time.ts';
+import type { LeaseCandidate, Priority } from '../election/model.ts';
 import type { Reason } from '../election/reason.ts';
+import type { CandidateState, Standing } from '../election/standing.ts';
 
 /** What follows from a reason for whoever has to act on it; `REASONS` says what it means. */
-export interface ReasonText {
+interface ReasonText {
   /** Completes "the Lease waits for ..."; undefined where it waits for nothing. */
   readonly waitsFor: string | undefined;
   /** What to do about it; undefined where nothing needs doing. */
@@ -133,3 +136,95 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
     advice: undefined,
   },
 };
+
+/** What each state means for whoever has to act on it. */
+export const stateTexts: Readonly<Record<CandidateState, string>> = {
+  Live: 'takes part',
+  Awaiting: 'was pinged and has not answered yet',
+  Idle: 'valid; pinged before it is trusted',
+  Lapsed: 'was given the Lease and did not take it up; only if nobody else can lead',
+  Withdrawn: 'has just released the Lease; only if nobody else can lead',
+  Unresponsive: 'did not answer its ping; takes no part until it renews',
+  Expired: 'has not renewed for too long; takes no part until it renews',
+  Deleting: 'is being deleted',
+};
+
+const LOSSES: Readonly<Record<string, string>> = {
+  LowerPriority: 'its priority is lower',
+  HigherEmulationVersion: 'its emulationVersion is higher',
+  HigherBinaryVersion: 'its binaryVersion is higher',
+  LowerEmulationVersion: 'its emulationVersion is lower',
+  LowerBinaryVersion: 'its binaryVersion is lower',
+  CreatedLater: 'it was created later',
+  LaterName: 'its name comes later',
+  NotElectable: 'a version is missing or cannot be read',
+  AsGoodAsHolder: 'no better than the holder in what a leader gives way for',
+  NotChosen: 'another was chosen',
+  conflict: 'the candidates disagree on the strategy',
+  thirdParty: 'another controller decides under this strategy',
+  noneElectable: 'a version is missing or cannot be read',
+};
+
+/** Every word that `CandidateAccount.lostBy` can be, with what it means. */
+export const lossTexts: Readonly<Record<string, string>> = { ...stateTexts, ...LOSSES };
+
+/** Why a candidate lost, in words; see `CandidateAccount.lostBy`. */
+export function describeLoss(lostBy: string): string {
+  return lossTexts[lostBy] ?? lostBy;
+}
+
+/** `binary 1.36.0, emulation 1.35.0` */
+export function describeVersions({ binaryVersion, emulationVersion }: LeaseCandidate): string {
+  return `binary ${binaryVersion ?? 'none'}, emulation ${emulationVersion ?? 'none'}`;
+}
+
+/** A priority that has been set, and for how many of a Lease's candidates. */
+export interface PriorityCount {
+  readonly value: number;
+  /** When it ends, in RFC 3339; undefined: it lasts. */
+  readonly until: string | undefined;
+  readonly candidates: number;
+}
+
+/** When a priority ends, in RFC 3339 to the second; undefined: it lasts. */
+export function endOf({ end }: Priority): string | undefined {
+  return end && formatMicroTime(end.at).replace(/\.\d+Z$/, 'Z');
+}
+
+/** `5`, `-1000 until 2026-11-22T23:10:00Z` */
+export function describePriority(value: number, until: string | undefined): string {
+  return until === undefined ? String(value) : `${value} until ${until}`;
+}
+
+/** Whether anything but 0 for good counts. */
+export function isPrioritySet({
+  value,
+  until,
+}: {
+  readonly value: number;
+  readonly until?: string | undefined;
+}) {
+  return value !== 0 || until !== undefined;
+}
+
+/** The priorities that are set, the highest first. */
+export function countPriorities(standings: readonly Standing[]): readonly PriorityCount[] {
+  const set = standings
+    .map(({ candidate: { priority } }) => ({ value: priority.value, until: endOf(priority) }))
+    .filter(isPrioritySet);
+  const groups = Map.groupBy(set, ({ value, until }) => describePriority(value, until));
+  return [...groups.values()]
+    .flatMap((those) => those.slice(0, 1).map((one) => ({ ...one, candidates: those.length })))
+    .sort((a, b) => b.value - a.value);
+}
+
+/** `1 Lease`, `2 Leases` */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** `a`, `a and b`, `a, b and 3 more` */
+export function listed(names: readonly string[]): string {
+  if (names.length > 3) return `${names.slice(0, 2).join(', ')} and ${names.length - 2} more`;
+  return names.join(', ').replace(/, (?=[^,]*$)/, ' and ');
+}

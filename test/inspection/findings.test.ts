@@ -2,11 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { runbookPath, runbooks } from '../../src/inspection/runbook.ts';
+import { runbookPath, runbooks } from '../../src/inspection/findings.ts';
 import { procedures } from '../support/procedures.ts';
 
-const root = new URL('../../', import.meta.url).pathname;
+const root = new URL('./', import.meta.url).pathname;
+
 const folder = `${root}docs/runbooks`;
+
 const rulesPath = 'charts/coordinated-leader-election/files/alerts.yaml';
 
 interface Rule {
@@ -51,6 +53,7 @@ function brokenLinksIn(path: string): readonly string[] {
 }
 
 const procedurePath = (name: string) => `docs/runbooks/${name}.md`;
+
 const PARTS = ['## Meaning', '## Impact', '## Diagnosis', '## Mitigation'];
 
 /** The titles that divide a runbook, its own first. */
