@@ -19,7 +19,7 @@ import { createEventRecorder } from '../telemetry/event-recorder.ts';
 import { startExportedTraces } from '../telemetry/exported-traces.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../telemetry/metrics.ts';
-import { type HealthCheck, startHttpServer } from './http-endpoints.ts';
+import { type HealthCheck, startHttpServer } from './http-server.ts';
 import { practise } from './practice/practise.ts';
 
 /** Events are written one after the other; they share no connection with elections or with the lock. */

@@ -1,7 +1,7 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { createGunzip, gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { HttpServer } from '../../src/processes/http-answers.ts';
+import type { HttpServer } from '../../src/processes/http-server.ts';
 import { MOST_VIEWERS } from '../../src/status-page/broadcast.ts';
 import { keepIdleConnections } from '../support/idle-connections.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

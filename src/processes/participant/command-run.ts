@@ -8,15 +8,21 @@ import { messageOf } from '../../support/text.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import {
   type CommandAction,
+  type CommandEnd,
   type CommandEvent,
   type CommandState,
   decideCommand,
+  exitCodeOf,
   noCommandYet,
+  startProblem,
 } from './command-decision.ts';
-import { type CommandEnd, exitCodeOf, startProblem } from './command-end.ts';
-import { type GroupGuard, startGroupGuard } from './group-guard.ts';
-import { type HeldCommand, spawnHeld } from './held-command.ts';
-import { ProcessGroup } from './process-group.ts';
+import {
+  type GroupGuard,
+  type HeldCommand,
+  ProcessGroup,
+  spawnHeld,
+  startGroupGuard,
+} from './process-group.ts';
 
 /** What a command runs with. */
 export interface CommandRunParts {

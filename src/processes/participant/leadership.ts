@@ -1,10 +1,71 @@
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import type { KubernetesClient } from '../../kubernetes/client.ts';
+import { connectParticipant } from '../../participant/participant-client.ts';
 import type { ParticipantState } from '../../participant/participant-state.ts';
+import type { ParticipateOptions } from '../../participant/participate-options.ts';
 import type { Term } from '../../participant/term.ts';
+import {
+  type CandidateLabels,
+  labelsInFile,
+  type ParticipateSettings,
+} from '../../settings/participate-settings.ts';
 import { type Clock, type Instant, sleep } from '../../support/clock.ts';
-import { untilAborted } from '../../support/host.ts';
+import { withContext } from '../../support/files.ts';
+import { type Environment, type Host, untilAborted } from '../../support/host.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+
+/** How a command takes part: what its participant is given, cluster included. */
+export interface Participation extends ParticipateOptions {
+  readonly namespace: string;
+  /** To be closed when all is over. */
+  readonly client: KubernetesClient;
+  readonly logger: Logger;
+}
+
+/**
+ * What the settings and the environment make of it.
+ *
+ * @throws {Error} when there is no cluster to talk to, or the file of labels cannot be used.
+ */
+export function participationOf(
+  lease: string,
+  settings: ParticipateSettings,
+  host: Host,
+  logger: Logger,
+): Participation {
+  const { identity, binaryVersion, emulationVersion, strategy, priority } = settings;
+  const { leaseDurationSeconds, renewDeadlineMs, retryPeriodMs, candidateOnly } = settings;
+  const { client, namespace, podNamespace } = clusterOf(settings, host);
+  const pod = podIn(host.env, podNamespace);
+  const labels = labelsOf(settings.labels);
+  return {
+    client,
+    namespace,
+    lease,
+    binaryVersion,
+    priority,
+    labels,
+    leaseDurationMs: leaseDurationSeconds * 1000,
+    renewDeadlineMs,
+    retryPeriodMs,
+    candidateOnly,
+    clock: host.clock,
+    logger,
+    ...(identity !== undefined && { identity }),
+    ...(emulationVersion !== undefined && { emulationVersion }),
+    ...(strategy !== undefined && { strategy }),
+    ...(pod && { pod }),
+  };
+}
+
+/** As logs and answers have it. */
+export function leaseOf({ namespace, lease }: Participation): string {
+  return `${namespace}/${lease}`;
+}
 
 /** Who leads, as a program beside this one is told it. */
-export interface LeaderAccount {
+interface LeaderAccount {
   /** `namespace/name`. */
   readonly lease: string;
   /** Of the candidate that this process stands for. */
@@ -20,7 +81,7 @@ export interface LeaderAccount {
 }
 
 /** What a {@link Leadership} is about. */
-export interface LeadershipParts {
+interface LeadershipParts {
   readonly clock: Clock;
   readonly lease: string;
   readonly identity: () => string;
@@ -105,4 +166,103 @@ export class Leadership {
   #tell(): void {
     for (const listener of this.#listeners) listener();
   }
+}
+
+/** So many may watch at once; whoever comes later is told to wait. */
+const MOST_STREAMS = 64;
+
+/** In milliseconds: what a reader was told must not run out as long as it is so. */
+const BEAT_MS = 2000;
+
+/** In bytes: a reader that takes nothing for longer is gone. */
+const MOST_UNREAD = 65_536;
+
+/** Tells everybody who watches of each change, and between changes that it is still so: server-sent events. */
+export class LeadershipStreams {
+  readonly #clock: Clock;
+  readonly #leadership: Leadership;
+  readonly #readers = new Set<ServerResponse>();
+  #cancelBeat: (() => void) | undefined;
+  #forget: (() => void) | undefined;
+
+  constructor({ clock, leadership }: { clock: Clock; leadership: Leadership }) {
+    this.#clock = clock;
+    this.#leadership = leadership;
+  }
+
+  /** Tells `response` how it is, and all that comes, until it is closed. */
+  join(response: ServerResponse): void {
+    if (this.#readers.size >= MOST_STREAMS) {
+      response
+        .writeHead(503, { 'Content-Type': 'text/plain', 'Retry-After': '10' })
+        .end('too many watch already\n');
+      return;
+    }
+    response.writeHead(200, {
+      'Content-Type': 'text/event-stream',
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+    });
+    this.#readers.add(response);
+    response.on('close', () => this.#leave(response));
+    response.on('error', () => this.#leave(response));
+    this.#write(response, 'change');
+    this.#forget ??= this.#leadership.onChange(() => this.#tell('change'));
+    this.#cancelBeat ??= this.#clock.setTimer(() => this.#beat(), BEAT_MS);
+  }
+
+  /** Ends all of them. */
+  close(): void {
+    for (const reader of this.#readers) reader.end();
+    this.#rest();
+  }
+
+  #beat(): void {
+    this.#cancelBeat = this.#clock.setTimer(() => this.#beat(), BEAT_MS);
+    this.#tell('heartbeat');
+  }
+
+  #tell(event: 'change' | 'heartbeat'): void {
+    for (const reader of this.#readers) {
+      if (reader.writableLength > MOST_UNREAD) reader.destroy();
+      else this.#write(reader, event);
+    }
+  }
+
+  #write(reader: ServerResponse, event: 'change' | 'heartbeat'): void {
+    reader.write(`event: ${event}\ndata: ${JSON.stringify(this.#leadership.account())}\n\n`);
+  }
+
+  #leave(reader: ServerResponse): void {
+    this.#readers.delete(reader);
+    if (this.#readers.size === 0) this.#rest();
+  }
+
+  #rest(): void {
+    this.#cancelBeat?.();
+    this.#forget?.();
+    this.#cancelBeat = undefined;
+    this.#forget = undefined;
+  }
+}
+
+function clusterOf({ kubeconfig, context, namespace }: ParticipateSettings, { clock, env }: Host) {
+  const userAgent = 'coordinated-leader-election-participate';
+  const connected = connectParticipant({ kubeconfig, context, env, clock, userAgent });
+  return { ...connected, namespace: namespace ?? connected.namespace };
+}
+
+/** As the downward API tells it, under the names that are customary; the service account tells the namespace, too. */
+function podIn(
+  { POD_NAME: name, POD_UID: uid, POD_NAMESPACE }: Environment,
+  podNamespace: string | undefined,
+): ParticipateOptions['pod'] {
+  if (!name || !uid) return undefined;
+  const namespace = POD_NAMESPACE || podNamespace;
+  return { name, uid, ...(namespace !== undefined && { namespace }) };
+}
+
+function labelsOf(labels: CandidateLabels): Readonly<Record<string, string>> {
+  if ('given' in labels) return labels.given;
+  return withContext(`--labels @${labels.file}`, () => labelsInFile(readFileSync(labels.file, 'utf8')));
 }

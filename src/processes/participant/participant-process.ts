@@ -4,10 +4,10 @@ import type { ParticipateSettings } from '../../settings/participate-settings.ts
 import type { ListenAddress } from '../../support/address.ts';
 import type { Host } from '../../support/host.ts';
 import { createLogger } from '../../telemetry/logger.ts';
-import type { HttpServer } from '../http-answers.ts';
+import type { HttpServer } from '../http-server.ts';
 import { CommandRun } from './command-run.ts';
-import type { ParticipantHealthParts } from './participant-health.ts';
-import { leaseOf, type Participation, participationOf } from './participation.ts';
+import { leaseOf, type Participation, participationOf } from './leadership.ts';
+import type { ParticipantHealthParts } from './sidecar.ts';
 
 /** The ones that a program may expect: what they mean is the command's business. */
 const SIGNALS: readonly NodeJS.Signals[] = [
@@ -73,6 +73,6 @@ async function runWrapper(
 }
 
 async function healthOn(listen: ListenAddress, parts: ParticipantHealthParts): Promise<HttpServer> {
-  const { serveHealth } = await import('./participant-health.ts');
+  const { serveHealth } = await import('./sidecar.ts');
   return serveHealth(listen, parts);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Leadership, LONGEST_PROMISE_MS } from '../../../src/processes/participant/leadership.ts';
-import { judge, notReadyYet } from '../../../src/processes/participant/readiness.ts';
+import { judge, notReadyYet } from '../../../src/processes/participant/sidecar.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { FakeTerm } from './fake-term.ts';
 

@@ -2,16 +2,17 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { HttpServer } from '../../src/processes/http-answers.ts';
 import {
   type HealthCheck,
+  type HttpServer,
   type HttpServerParts,
   startHttpServer,
-} from '../../src/processes/http-endpoints.ts';
+} from '../../src/processes/http-server.ts';
 import { keepIdleConnections } from '../support/idle-connections.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const anyPort = { host: '127.0.0.1', port: 0 };
+
 const started: HttpServer[] = [];
 
 /** By a clock that stands still, unless another is given: nothing is cut because it takes too long. */

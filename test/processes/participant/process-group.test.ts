@@ -5,15 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { spawnHeld } from '../../../src/processes/participant/held-command.ts';
+import { spawnHeld } from '../../../src/processes/participant/process-group.ts';
 
-const MODULE = new URL('../../../src/processes/participant/held-command.ts', import.meta.url);
+const MODULE = new URL('../../../src/processes/participant/process-group.ts', import.meta.url);
+
 const env = { PATH: process.env['PATH'] };
 
 let folder: string;
+
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'held-'));
 });
+
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('a command that is held', () => {
