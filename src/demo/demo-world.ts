@@ -1,19 +1,36 @@
-import { assembleCoordinator, type Coordinator } from '../controller/coordinator.ts';
-import { leaseKey } from '../coordination/lease-key.ts';
+import { assembleCoordinator, type Coordinator, type LockObserver } from '../controller/coordinator.ts';
+import type { ControllerObserver } from '../controller/observers.ts';
+import { decodeLease } from '../coordination/lease.ts';
+import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
+import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
+import type { Decision } from '../election/decision.ts';
+import { changesCluster } from '../election/decision-queries.ts';
+import type { ElectionInput } from '../election/election-input.ts';
+import type { Lease, LeaseCandidate } from '../election/model.ts';
+import type { Reason } from '../election/reason.ts';
+import { strategies } from '../election/strategies.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
+import { Reflector } from '../kubernetes/reflector.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
 import type { StatusPage } from '../status-page/status-page.ts';
-import type { Clock } from '../support/clock.ts';
-import { candidateRow, compareForElection } from './candidate-row.ts';
-import { CoordinatorReport } from './coordinator-report.ts';
-import type { CandidateRow, DemoState, LeaseState } from './demo-state.ts';
-import { ElectionView } from './election-view.ts';
-import type { Happening, Tell } from './happening.ts';
+import type { Clock, Instant } from '../support/clock.ts';
+import { messageOf } from '../support/text.ts';
+import { isTrouble } from '../telemetry/election-result.ts';
+import {
+  type CandidateRow,
+  type Condition,
+  type DemoState,
+  describeDecision,
+  type Happening,
+  type LeaseState,
+  type Tell,
+} from './demo-state.ts';
+import type { SampleLife, SampleTiming } from './sample-candidate.ts';
 import { type DemoCommands, SampleCast } from './sample-cast.ts';
-import type { SampleTiming } from './sample-identity.ts';
 
 /** What a {@link DemoWorld} is made of. */
-export interface DemoWorldParts {
+interface DemoWorldParts {
   readonly clock: Clock;
   /** Makes a client with so many connections; the world closes it. */
   readonly connect: (connections: number) => KubernetesClient;
@@ -25,9 +42,12 @@ export interface DemoWorldParts {
 
 /** The one Lease that the demo is about. */
 const NAMESPACE = 'default';
+
 const LEASE_NAME = 'demo';
+
 /** How many happenings are remembered: more than any terminal has lines. */
 const REMEMBERED = 200;
+
 /** Each candidate watches, renews and looks at the Lease. */
 const CONNECTIONS = 8;
 
@@ -123,4 +143,227 @@ export class DemoWorld {
         candidateRow(candidate, this.#cast.member(candidate.name), lease, renewedAt > freshSince),
       );
   }
+}
+
+/** What is known of the program behind a candidate. */
+export interface SampleProgram {
+  readonly life: SampleLife;
+  readonly isLeading: boolean;
+}
+
+/**
+ * What to show of a candidate.
+ *
+ * @param program undefined for a candidate that is none of the demo's own.
+ * @param isFresh whether it has renewed within the time that an election waits for answers.
+ */
+export function candidateRow(
+  candidate: LeaseCandidate,
+  program: SampleProgram | undefined,
+  lease: LeaseState | undefined,
+  isFresh: boolean,
+): CandidateRow {
+  const { name, binaryVersion = '', emulationVersion = '', preference } = candidate;
+  return {
+    name,
+    binaryVersion,
+    emulationVersion,
+    strategy: preference.kind === 'strategy' ? preference.strategy : preference.strategies.join(' > '),
+    condition: conditionOf(candidate, program, lease, isFresh),
+    isHolder: lease?.holder === name,
+    isPreferred: lease?.preferredHolder === name,
+  };
+}
+
+/** The order of the election: the best first, and last those that could never lead. */
+export function compareForElection(a: LeaseCandidate, b: LeaseCandidate): number {
+  const order = strategies.get('OldestEmulationVersion');
+  const [isElectableA, isElectableB] = [order?.isElectable(a) ?? false, order?.isElectable(b) ?? false];
+  if (order && isElectableA && isElectableB) return order.compare(a, b);
+  if (isElectableA !== isElectableB) return isElectableA ? -1 : 1;
+  return a.name < b.name ? -1 : 1;
+}
+
+/** A candidate, and when it was last seen to renew. */
+interface SeenCandidate {
+  readonly candidate: LeaseCandidate;
+  readonly renewedAt: Instant;
+}
+
+/** What an {@link ElectionView} needs. Callbacks must not throw. */
+interface ElectionViewParts {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  readonly namespace: string;
+  readonly leaseName: string;
+  readonly onChange: () => void;
+}
+
+/** One Lease and its candidates as the API server has them, whoever wrote them. */
+class ElectionView {
+  readonly #parts: ElectionViewParts;
+  readonly #leases: Reflector<Lease>;
+  readonly #candidates: Reflector<LeaseCandidate>;
+  readonly #seen = new Map<string, SeenCandidate>();
+  #lease: Lease | undefined;
+  /** Since when this process has seen the Lease's record as it is. */
+  #since: Instant = 0;
+
+  constructor(parts: ElectionViewParts) {
+    const { client, clock, namespace, leaseName } = parts;
+    this.#parts = parts;
+    this.#leases = new Reflector({
+      client,
+      clock,
+      path: resourcePaths.leases(namespace),
+      query: { fieldSelector: `metadata.name=${leaseName}` },
+      decode: decodeLease,
+      handler: ({ type, object }) => this.#seeLease(type === 'deleted' ? undefined : object),
+    });
+    this.#candidates = new Reflector({
+      client,
+      clock,
+      path: resourcePaths.candidates('coordination.k8s.io/v1beta1', namespace),
+      decode: decodeLeaseCandidate,
+      handler: ({ type, object }) => this.#seeCandidate(object, type === 'deleted'),
+    });
+  }
+
+  start(): void {
+    this.#leases.start();
+    this.#candidates.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#leases.stop(), this.#candidates.stop()]);
+  }
+
+  get lease(): LeaseState | undefined {
+    if (!this.#lease) return undefined;
+    const { holderIdentity, preferredHolder, strategy, leaseTransitions, leaseDurationSeconds } = this.#lease;
+    const durationMs = (leaseDurationSeconds ?? 0) * 1000;
+    const holder = holderIdentity ?? '';
+    const leftMs = this.#since + durationMs - this.#parts.clock.now();
+    return {
+      holder,
+      preferredHolder: preferredHolder ?? '',
+      strategy: strategy ?? '',
+      transitions: leaseTransitions,
+      durationMs,
+      remainingMs: holder === '' ? 0 : Math.max(0, leftMs),
+    };
+  }
+
+  get candidates(): readonly SeenCandidate[] {
+    return [...this.#seen.values()];
+  }
+
+  #seeLease(lease: Lease | undefined): void {
+    const before = this.#lease;
+    const isSame =
+      before?.uid === lease?.uid &&
+      before?.holderIdentity === lease?.holderIdentity &&
+      before?.renewTime === lease?.renewTime &&
+      before?.leaseDurationSeconds === lease?.leaseDurationSeconds;
+    if (!isSame) this.#since = this.#parts.clock.now();
+    this.#lease = lease;
+    this.#parts.onChange();
+  }
+
+  #seeCandidate(candidate: LeaseCandidate, isDeleted: boolean): void {
+    const { leaseName, clock, onChange } = this.#parts;
+    const { name } = candidate;
+    if (isDeleted || candidate.leaseName !== leaseName) this.#seen.delete(name);
+    else {
+      const before = this.#seen.get(name);
+      const hasRenewed = before?.candidate.renewTime !== candidate.renewTime;
+      this.#seen.set(name, { candidate, renewedAt: hasRenewed ? clock.now() : (before?.renewedAt ?? 0) });
+    }
+    onChange();
+  }
+}
+
+const WHO = 'coordinator';
+
+/** Tells what the coordinator decides and does, each decision once: not what it repeats. */
+class CoordinatorReport {
+  readonly observer: ControllerObserver;
+  readonly lockObserver: LockObserver;
+  readonly #tell: Tell;
+  /** Lease that goes without being named. */
+  readonly #ownLease: LeaseKey;
+  readonly #reasons = new Map<LeaseKey, Reason>();
+
+  constructor(tell: Tell, ownLease: LeaseKey) {
+    this.#tell = tell;
+    this.#ownLease = ownLease;
+    this.observer = {
+      // What is about to be written is told once it is.
+      decided: (key, decision, input) => {
+        if (!changesCluster(decision)) this.#decided(key, decision, input);
+      },
+      heldBack: () => {},
+      written: () => {},
+      applied: (key, decision, input) => this.#decided(key, decision, input),
+      forgotten: (key) => this.#reasons.delete(key),
+      synced: () => {},
+      gone: (apiVersion) => this.#trouble(`the API server serves no ${apiVersion} LeaseCandidates any more`),
+      twinSeen: (key, name) => this.#trouble(`two candidates for ${key} are named ${name}`),
+      priorityUnreadable: (_key, name, annotation) =>
+        this.#trouble(`the priority of ${name} cannot be read: ${annotation}`),
+      notServed: () => this.#trouble('the API server does not serve LeaseCandidates'),
+      discoveryFailed: (error) => this.#trouble('cannot ask what the API server serves', error),
+      reflectorFailed: (error) => this.#trouble('cannot watch', error),
+      reflectorObserver: () => () => {},
+      reconcileFailed: (key, error) => this.#trouble(`cannot decide about ${key}`, error),
+    };
+    this.lockObserver = {
+      changed: ({ kind, holder }) => {
+        const by = holder === undefined ? '' : `, held by ${holder}`;
+        const text =
+          kind === 'active' ? 'holds its lock, and decides' : `does not have its lock: ${kind}${by}`;
+        tell({ who: WHO, text, isTrouble: kind !== 'active' });
+      },
+      happened: () => {},
+      watchFailed: (error) => this.#trouble('cannot watch its lock', error),
+      refused: (reason) => this.#trouble(reason),
+    };
+  }
+
+  /** The reason of the last decision about a Lease; undefined when there was none. */
+  lastReason(key: LeaseKey): Reason | undefined {
+    return this.#reasons.get(key);
+  }
+
+  #decided(key: LeaseKey, decision: Decision, input: ElectionInput): void {
+    const { reason } = decision;
+    const isNews = this.#reasons.get(key) !== reason || changesCluster(decision);
+    this.#reasons.set(key, reason);
+    if (!isNews) return;
+    const about = key === this.#ownLease ? '' : `${key}: `;
+    const text = `${about}${describeDecision(decision, input)}`;
+    this.#tell({ who: WHO, reason, text, isTrouble: isTrouble(reason) });
+  }
+
+  #trouble(what: string, error?: unknown): void {
+    const why = error === undefined ? '' : `: ${messageOf(error)}`;
+    this.#tell({ who: WHO, text: `${what}${why}`, isTrouble: true });
+  }
+}
+
+function conditionOf(
+  { name, pingTime, renewTime }: LeaseCandidate,
+  program: SampleProgram | undefined,
+  lease: LeaseState | undefined,
+  isFresh: boolean,
+): Condition {
+  if (program?.life === 'crashed' || program?.life === 'paused') return program.life;
+  const isHolding = lease?.holder === name && lease.remainingMs > 0;
+  // Of a program that is not ours, all that can be said is what the Lease says.
+  const isLeading = program?.isLeading ?? isHolding;
+  if (isLeading) return isHolding && lease.preferredHolder !== '' ? 'yielding' : 'leading';
+  if (isHolding) return 'elected';
+  if (lease?.preferredHolder === name) return 'preferred';
+  if (pingTime !== undefined && pingTime > (renewTime ?? 0n)) return 'pinged';
+  return isFresh ? 'fresh' : 'idle';
 }

@@ -1,7 +1,54 @@
+import { emitKeypressEvents, type Key } from 'node:readline';
+import type { ReadStream } from 'node:tty';
 import { styleText } from 'node:util';
 import type { Clock } from '../support/clock.ts';
-import type { FrameSize } from './frame.ts';
-import { type Span, type Style, type StyledLine, textOf } from './styled-line.ts';
+import { type Host, untilAborted } from '../support/host.ts';
+import type { DemoWorld } from './demo-world.ts';
+import {
+  type FrameSize,
+  type FrameSurroundings,
+  renderFrame,
+  type Span,
+  type Style,
+  type StyledLine,
+  textOf,
+} from './frame.ts';
+import type { DemoCommands } from './sample-cast.ts';
+
+/** What is shown, where, and until when. */
+interface LiveParts {
+  readonly world: DemoWorld;
+  readonly host: Host;
+  readonly surroundings: FrameSurroundings;
+  readonly stop: AbortSignal;
+}
+
+/** Starts the world and shows it in the terminal until somebody quits or `stop` aborts. */
+export async function showLive({ world, host, surroundings, stop }: LiveParts): Promise<void> {
+  const { stdin, stdout, clock, env } = host;
+  const over = Promise.withResolvers<void>();
+
+  const screen = new LiveScreen({
+    output: stdout,
+    clock,
+    hasColors: !env['NO_COLOR'] && stdout.hasColors(),
+    render: (size) => renderFrame(world.state(), surroundings, size),
+  });
+  const forgetKeys = readKeys(stdin, (meaning) => obey(world, meaning, over));
+  const leaveTerminal = () => {
+    forgetKeys();
+    screen.close();
+  };
+  const forgetExit = host.beforeExit(leaveTerminal);
+  try {
+    screen.open();
+    const end = Promise.race([over.promise, untilAborted(stop)]);
+    await Promise.race([end, world.start().then(() => end)]);
+  } finally {
+    leaveTerminal();
+    forgetExit();
+  }
+}
 
 /** A terminal that is written to. */
 export interface ScreenOutput {
@@ -14,7 +61,7 @@ export interface ScreenOutput {
 }
 
 /** What a {@link LiveScreen} needs. */
-export interface LiveScreenParts {
+interface LiveScreenParts {
   readonly output: ScreenOutput;
   readonly clock: Clock;
   readonly hasColors: boolean;
@@ -23,9 +70,12 @@ export interface LiveScreenParts {
 
 /** How often the screen is drawn anew at the most, in milliseconds; a bar that runs out moves evenly with it. */
 const FRAME_MS = 100;
+
 const ESC = '\x1b[';
+
 // Another screen, so that what was there before is there again afterwards; no cursor that jumps about.
 const ENTER = `${ESC}?1049h${ESC}?25l${ESC}2J`;
+
 const LEAVE = `${ESC}0m${ESC}?25h${ESC}?1049l`;
 
 const FORMATS: Readonly<Record<Style, Parameters<typeof styleText>[0]>> = {
@@ -92,6 +142,44 @@ export class LiveScreen {
   }
 }
 
+/** What a key asks for. */
+export type KeyMeaning = keyof DemoCommands | 'quit';
+
+const MEANINGS: Readonly<Record<string, KeyMeaning>> = {
+  k: 'killLeader',
+  p: 'pauseOrResume',
+  o: 'addOlder',
+  c: 'conflictOrResolve',
+  r: 'restartCrashed',
+  q: 'quit',
+};
+
+/** Calls back for each key that means something, until the returned function is called. */
+export function readKeys(input: ReadStream, onKey: (meaning: KeyMeaning) => void): () => void {
+  const onKeypress = (_text: string | undefined, key: Key) => {
+    const meaning = meaningOf(key);
+    if (meaning) onKey(meaning);
+  };
+  emitKeypressEvents(input);
+  input.setRawMode(true);
+  input.on('keypress', onKeypress);
+  input.resume();
+  return () => {
+    input.off('keypress', onKeypress);
+    input.setRawMode(false);
+    input.pause();
+  };
+}
+
+function obey(
+  { commands }: DemoWorld,
+  meaning: KeyMeaning,
+  over: Pick<PromiseWithResolvers<void>, 'resolve' | 'reject'>,
+): void {
+  if (meaning === 'quit') over.resolve();
+  else commands[meaning]().catch(over.reject);
+}
+
 function paint(line: StyledLine): string {
   return line.map(paintSpan).join('');
 }
@@ -99,4 +187,11 @@ function paint(line: StyledLine): string {
 function paintSpan({ text, style }: Span): string {
   // Whether the terminal has colours was asked before: of the one that is drawn on, which need not be the process's own.
   return style === undefined ? text : styleText(FORMATS[style], text, { validateStream: false });
+}
+
+/** What a key asks for; undefined for all those that mean nothing. */
+function meaningOf({ name, ctrl, meta }: Key): KeyMeaning | undefined {
+  // In raw mode the terminal makes no signals of these any more.
+  if (ctrl) return name === 'c' || name === 'd' ? 'quit' : undefined;
+  return meta || name === undefined ? undefined : MEANINGS[name];
 }

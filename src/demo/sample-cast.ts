@@ -2,9 +2,8 @@ import { parseVersion } from '../election/version.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { Clock } from '../support/clock.ts';
 import { messageOf } from '../support/text.ts';
-import type { Tell } from './happening.ts';
-import { SampleCandidate } from './sample-candidate.ts';
-import type { SampleIdentity, SampleTiming } from './sample-identity.ts';
+import type { Tell } from './demo-state.ts';
+import { SampleCandidate, type SampleIdentity, type SampleTiming } from './sample-candidate.ts';
 
 /** What can be done to the candidates of the demo. None rejects: what goes wrong is told. */
 export interface DemoCommands {
@@ -19,7 +18,7 @@ export interface DemoCommands {
 }
 
 /** What a {@link SampleCast} needs. */
-export interface SampleCastParts {
+interface SampleCastParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly namespace: string;
@@ -31,6 +30,7 @@ export interface SampleCastParts {
 }
 
 const STRATEGY = 'OldestEmulationVersion';
+
 /** Anybody's but this coordinator's. */
 const OTHER_STRATEGY = 'example.com/NewestFirst';
 

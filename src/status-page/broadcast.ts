@@ -1,9 +1,7 @@
 import type { Clock, Instant } from '../support/clock.ts';
 import type { Board } from './board.ts';
-import { pageJson } from './page-json.ts';
-import type { StreamEncoding } from './stream-encoding.ts';
-import { type Encode, type Sink, Viewer } from './viewer.ts';
-import type { HelloMessage, Messages, StateMessage } from './wire.ts';
+import { type Encode, type Sink, type StreamEncoding, Viewer } from './viewer.ts';
+import { type HelloMessage, type Messages, pageJson, type StateMessage } from './wire.ts';
 
 /** What a {@link Broadcast} tells of. */
 export interface BroadcastParts {

@@ -1,18 +1,22 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { extname } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import type { LockState } from '../controller/lock/lock-state.ts';
 import type { ControllerObserver, WatchedResource } from '../controller/observers.ts';
+import { REASONS, type Reason, reasons } from '../election/reason.ts';
+import { lossTexts, reasonTexts, stateTexts } from '../inspection/wording.ts';
 import { isAllowedHost } from '../support/address.ts';
 import type { Clock, Instant } from '../support/clock.ts';
-import { ASSETS_PATH, type Asset, loadAssets } from './assets.ts';
+import { isStep, troubleLevel } from '../telemetry/election-result.ts';
 import { Board, type LeaseSource } from './board.ts';
 import { Broadcast, MOST_VIEWERS } from './broadcast.ts';
-import { catalogue } from './catalogue.ts';
-import { acceptsGzip, streamEncodingFor } from './stream-encoding.ts';
 import { Timeline } from './timeline.ts';
-import type { HelloMessage, StateMessage } from './wire.ts';
+import { acceptsGzip, streamEncodingFor } from './viewer.ts';
+import type { HelloMessage, ReasonEntry, StateMessage } from './wire.ts';
 
 /** What the page tells of: the parts of a coordinator, as far as it asks them. */
-export interface WatchedCoordinator {
+interface WatchedCoordinator {
   readonly controller: LeaseSource & {
     hasSynced(resource: WatchedResource): boolean;
     unwatchedSince(): Instant | undefined;
@@ -22,7 +26,7 @@ export interface WatchedCoordinator {
 }
 
 /** What a {@link StatusPage} is made of. */
-export interface StatusPageParts {
+interface StatusPageParts {
   readonly clock: Clock;
   readonly version: string;
   readonly namespaces: readonly string[];
@@ -32,6 +36,9 @@ export interface StatusPageParts {
   readonly onError: (error: unknown) => void;
 }
 
+/** The path of the page. All its other files are below `/status/`. */
+const PAGE_PATH = '/';
+const ASSETS_PATH = '/status/';
 const EVENTS_PATH = `${ASSETS_PATH}events`;
 
 /** A watch that ends is begun anew in less than this; longer, what it has seen may be wrong by now. */
@@ -200,6 +207,16 @@ export class StatusPage {
   }
 }
 
+/** What every word means that the page shows. */
+export const catalogue: Pick<HelloMessage, 'reasons' | 'states' | 'losses'> = {
+  reasons: Object.fromEntries(reasons.map((reason) => [reason, reasonEntry(reason)])) as Record<
+    Reason,
+    ReasonEntry
+  >,
+  states: stateTexts,
+  losses: lossTexts,
+};
+
 function sendAsset(request: IncomingMessage, response: ServerResponse, asset: Asset): void {
   const isGzipped = acceptsGzip(request.headers['accept-encoding']);
   const body = isGzipped ? asset.gzipped : asset.body;
@@ -214,4 +231,43 @@ function refuse(response: ServerResponse, status: number, why: string): void {
   response.statusCode = status;
   response.setHeader('Content-Type', 'text/plain; charset=utf-8');
   response.end(`${why}\n`);
+}
+
+/** A file of the page. */
+interface Asset {
+  readonly contentType: string;
+  readonly body: Buffer;
+  readonly gzipped: Buffer;
+}
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** The page's files, by the path that each is served under. */
+function loadAssets(): ReadonlyMap<string, Asset> {
+  const folder = new URL('./page/', import.meta.url);
+  return new Map(
+    readdirSync(folder).flatMap((file): [string, Asset][] => {
+      const contentType = CONTENT_TYPES[extname(file)];
+      if (contentType === undefined) return [];
+      const body = readFileSync(new URL(file, folder));
+      const path = file === 'index.html' ? PAGE_PATH : `${ASSETS_PATH}${file}`;
+      return [[path, { contentType, body, gzipped: gzipSync(body) }]];
+    }),
+  );
+}
+
+function reasonEntry(reason: Reason): ReasonEntry {
+  const { advice } = reasonTexts[reason];
+  const trouble = troubleLevel(reason);
+  return {
+    meaning: REASONS[reason],
+    ...(advice !== undefined && { advice }),
+    ...(trouble !== undefined && { trouble }),
+    ...(isStep(reason) && { isStep: true }),
+  };
 }

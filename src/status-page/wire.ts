@@ -1,5 +1,6 @@
 import type { Reason } from '../election/reason.ts';
 import type { CandidateState } from '../election/standing.ts';
+import { bounded, printable, printableJson } from '../support/text.ts';
 import type { LeaseEvent } from '../telemetry/lease-event.ts';
 
 /** One candidate of a Lease, as the page shows it. */
@@ -116,12 +117,12 @@ export interface LeasesMessage {
 }
 
 /** Told once the connection has caught up: what was not told of by then is not there. */
-export interface CompleteMessage {
+interface CompleteMessage {
   readonly leases: number;
 }
 
 /** Told at the start, and when there is nothing else to tell. */
-export interface BeatMessage {
+interface BeatMessage {
   /** The replica's wall clock, in milliseconds since the Unix epoch. */
   readonly now: number;
 }
@@ -134,4 +135,21 @@ export interface Messages {
   readonly elections: readonly ElectionEntry[];
   readonly complete: CompleteMessage;
   readonly beat: BeatMessage;
+}
+
+/** Above, it is looked at whether some text is longer than anybody reads. In characters. */
+const LARGE = 4 * 1024;
+
+/**
+ * What the page gets, in JSON. The page takes text for text; here it is seen to that none of it is endless, and that none of
+ * it hides or turns around what stands beside it: of that, the page shows the numbers.
+ */
+export function pageJson(value: object): string {
+  const json = JSON.stringify(value);
+  const isHarmless = json.length <= LARGE && printableJson(json) === json;
+  return isHarmless ? json : JSON.stringify(bounded(value), (_, each) => shown(each));
+}
+
+function shown(value: unknown): unknown {
+  return typeof value === 'string' ? printable(value) : value;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeDecision } from '../../src/demo/decision-text.ts';
+import { describeDecision } from '../../src/demo/demo-state.ts';
 import type { Action, Decision, LeaseChange } from '../../src/election/decision.ts';
 import type { CandidateState, Standing } from '../../src/election/standing.ts';
 import { makeCandidate, makeInput, makeLease, OLDEST } from '../support/election-builders.ts';
@@ -37,6 +37,7 @@ const grant = {
   isPreemption: false,
   leaseDurationSeconds: 4,
 };
+
 const ping: Action = {
   kind: 'PingCandidate',
   source: 'native',

@@ -1,7 +1,83 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, statSync } from 'node:fs';
-import { describe, type TestContext, test } from 'vitest';
+import { describe, expect, type TestContext, test } from 'vitest';
+import { openerFor, openLines } from '../../src/demo/run-demo.ts';
+import { makeHappening } from './make-state.ts';
+
+const decision = makeHappening(250, {
+  who: 'coordinator',
+  reason: 'StrategyConflict',
+  text: 'some want A, others B',
+  isTrouble: true,
+});
+
+test('what happens is told line by line, for people to read', async () => {
+  let text = '';
+  const lines = await openLines('text', { write: (more) => (text += more) }, '  ');
+  lines.say('The demo begins.');
+  lines.happened(decision);
+  lines.happened(makeHappening(1000));
+  expect(text).toBe(
+    'The demo begins.\n' +
+      '  13:24:05.373Z coordinator StrategyConflict: some want A, others B\n' +
+      '  13:24:06.123Z sample-3 leads\n',
+  );
+});
+
+test('what happens is told as JSON where that is wanted', async () => {
+  let text = '';
+  const lines = await openLines('json', { write: (more) => (text += more) });
+  lines.say('The demo begins.');
+  lines.happened(decision);
+  lines.happened(makeHappening(1000));
+  const logged = text
+    .trim()
+    .split('\n')
+    .map((line): unknown => JSON.parse(line));
+  expect(logged).toMatchObject([
+    { level: 'info', msg: 'The demo says', text: 'The demo begins.' },
+    {
+      level: 'warn',
+      msg: 'Happened',
+      who: 'coordinator',
+      reason: 'StrategyConflict',
+      text: 'some want A, others B',
+    },
+    { level: 'info', msg: 'Happened', who: 'sample-3', text: 'leads' },
+  ]);
+});
+
+const PAGE_URL = 'http://127.0.0.1:1/';
+
+test.each<{
+  name: string;
+  env: Record<string, string>;
+  system: NodeJS.Platform;
+  want: readonly string[] | undefined;
+}>([
+  { name: 'a Linux desktop', env: { DISPLAY: ':0' }, system: 'linux', want: ['xdg-open', PAGE_URL] },
+  {
+    name: 'one with Wayland',
+    env: { WAYLAND_DISPLAY: 'wayland-0' },
+    system: 'linux',
+    want: ['xdg-open', PAGE_URL],
+  },
+  { name: 'a Linux without a screen', env: {}, system: 'linux', want: undefined },
+  { name: 'a Mac', env: {}, system: 'darwin', want: ['open', PAGE_URL] },
+  { name: 'Windows', env: {}, system: 'win32', want: ['cmd', '/c', 'start', '', PAGE_URL] },
+  {
+    name: 'a machine at the other end of SSH',
+    env: { SSH_CONNECTION: '1', DISPLAY: ':0' },
+    system: 'linux',
+    want: undefined,
+  },
+  { name: 'a CI', env: { CI: 'true' }, system: 'darwin', want: undefined },
+  { name: 'one who wants no browser', env: { BROWSER: 'none' }, system: 'darwin', want: undefined },
+  { name: 'another system', env: {}, system: 'aix', want: undefined },
+])('on $name a browser is opened by $want', ({ env, system, want }) => {
+  expect(openerFor(PAGE_URL, env, system)).toEqual(want);
+});
 
 /** The program as a process of its own, whose output is no terminal, with nothing in its environment. */
 function startProgram(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pageJson } from '../../src/status-page/page-json.ts';
+import { pageJson } from '../../src/status-page/wire.ts';
 
 test('what is harmless reaches the page as it is', () => {
   const entry = { key: 'a/b', holder: 'pod-ä', transitions: 1, candidates: [{ name: 'c' }] };

@@ -1,6 +1,6 @@
 import { createGunzip } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { acceptsGzip, streamEncodingFor } from '../../src/status-page/stream-encoding.ts';
+import { acceptsGzip, streamEncodingFor } from '../../src/status-page/viewer.ts';
 
 describe('a compressed stream', () => {
   test('can be read as it comes, piece by piece, whatever other stream a piece was made for', async () => {
