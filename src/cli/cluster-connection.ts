@@ -1,4 +1,10 @@
-import { ClusterClock, skewOf } from '../inspection/elections.ts';
+import {
+  ClusterClock,
+  lookAtElections,
+  type ObservedElection,
+  type ObservedElections,
+  skewOf,
+} from '../inspection/elections.ts';
 import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
 import { namespaceOf } from '../kubernetes/cluster-config.ts';
 import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
@@ -48,6 +54,36 @@ export function tellOfSkew({ serverAheadMs }: ClusterClock, { stderr }: Host): v
   if (skew) stderr.write(`warning: ${skew.text}, by which times are judged here\n`);
 }
 
+/** The message for a server without the API; what else could be said of elections there would mislead. */
+export const NOT_SERVED =
+  'the server serves no LeaseCandidates, so nothing is coordinated: doctor says how to turn them on';
+
+/** An election, and when it was looked at. */
+interface FoundElection {
+  readonly election: ObservedElection;
+  readonly now: ObservedElections['now'];
+}
+
+/**
+ * One election by its Lease's name.
+ *
+ * @throws {Error} that names other places where there is one of that name.
+ */
+export async function findElection(
+  leaseName: string,
+  settings: InspectionSettings,
+  { client, clock, namespace }: ClusterConnection,
+): Promise<FoundElection> {
+  const look = { client, clock, settings, namespace, leaseName };
+  const { candidateApis, elections, now } = await lookAtElections(look);
+  if (candidateApis.length === 0) throw new Error(NOT_SERVED);
+  const election = elections.find(({ input }) => input.lease !== undefined || input.candidates.length > 0);
+  if (election) return { election, now };
+  throw new Error(
+    `there is no Lease ${leaseName} in ${namespace} namespace, and no candidate for it${await elsewhere(leaseName, settings, client, clock)}`,
+  );
+}
+
 function withNextStep(error: unknown, server: string): unknown {
   if (error instanceof ConnectionError) {
     return new Error(
@@ -66,4 +102,23 @@ function withNextStep(error: unknown, server: string): unknown {
     );
   }
   return error;
+}
+
+async function elsewhere(
+  leaseName: string,
+  settings: InspectionSettings,
+  client: KubernetesClient,
+  clock: ClusterClock,
+): Promise<string> {
+  const hint = '; status -A shows all there are';
+  try {
+    const { elections } = await lookAtElections({ client, clock, settings, namespace: '' });
+    const places = elections
+      .filter(({ input }) => input.name === leaseName)
+      .map(({ input }) => input.namespace);
+    return places.length === 0 ? hint : `; there is one with -n ${places.join(', or -n ')}`;
+  } catch {
+    // Not everybody may look into all namespaces; the first error is the one to tell.
+    return hint;
+  }
 }

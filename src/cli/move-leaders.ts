@@ -12,7 +12,7 @@ import type { Host } from '../support/host.ts';
 import { printableLines } from '../support/text.ts';
 import { type ClusterConnection, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
-import { structured } from './structured-output.ts';
+import { structured } from './output.ts';
 
 /** In characters. */
 const LONGEST_LINE = 1000;

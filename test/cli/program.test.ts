@@ -38,28 +38,31 @@ async function execute(
     env,
     stdout: { write: (text) => (stdout += text) },
     stderr: { write: (text) => (stderr += text) },
-    commands: {
-      run: (settings) => {
-        ran.push(settings);
-        return run(settings);
-      },
-      serve: async (settings) => {
-        served.push(settings);
-        return 0;
-      },
-      demo: async (settings) => {
-        demonstrated.push(settings);
-        return 0;
-      },
-      status: async (settings) => looked.push({ status: settings }) - 1,
-      explain: async (lease, settings) => looked.push({ explain: lease, settings }) - 1,
-      plan: async (lease, settings) => looked.push({ plan: lease, settings }) - 1,
-      doctor: async (settings) => looked.push({ doctor: settings }) + 3,
-      transfer: async (lease, settings) => looked.push({ transfer: lease, settings }) + 4,
-      drain: async (settings) => looked.push({ drain: settings }) + 4,
-      undrain: async (settings) => looked.push({ undrain: settings }) - 1,
-      participate: async (lease, command, settings) =>
-        looked.push({ participate: lease, command, settings }) + 142,
+    dispatch: async ({ name }, { lease, program: command, settings }) => {
+      switch (name) {
+        case 'run':
+          ran.push(settings as RunSettings);
+          return await run(settings as RunSettings);
+        case 'serve':
+          served.push(settings as ServeSettings);
+          return 0;
+        case 'demo':
+          demonstrated.push(settings as DemoSettings);
+          return 0;
+        case 'explain':
+        case 'plan':
+          return looked.push({ [name]: lease, settings }) - 1;
+        case 'doctor':
+          return looked.push({ doctor: settings }) + 3;
+        case 'transfer':
+          return looked.push({ transfer: lease, settings }) + 4;
+        case 'drain':
+          return looked.push({ drain: settings }) + 4;
+        case 'participate':
+          return looked.push({ participate: lease, command, settings }) + 142;
+        default:
+          return looked.push({ [name]: settings }) - 1;
+      }
     },
   });
   const exitCode = await program.execute(args);

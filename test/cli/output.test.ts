@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { plain } from '../../src/cli/paint.ts';
-import { statusHeader, statusRow } from '../../src/cli/status-rows.ts';
-import { structured } from '../../src/cli/structured-output.ts';
-import { tableLines, wrapped } from '../../src/cli/text-table.ts';
+import { plain, structured, tableLines, wrapped } from '../../src/cli/output.ts';
+import { statusHeader, statusRow } from '../../src/cli/status.ts';
 import type { LeaseStatus } from '../../src/inspection/lease-status.ts';
 
 const columns = { hasNamespace: true, isWide: true, hasPriorities: true };

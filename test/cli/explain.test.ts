@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { plain } from '../../src/cli/paint.ts';
-import { stepLines } from '../../src/cli/step-lines.ts';
+import { stepLines } from '../../src/cli/explain.ts';
+import { plain } from '../../src/cli/output.ts';
 import type { Rehearsal } from '../../src/inspection/rehearsal.ts';
 
 const over: Rehearsal = {

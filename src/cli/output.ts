@@ -1,5 +1,36 @@
-import { printable, shortened } from '../support/text.ts';
-import type { Paint, Style } from './paint.ts';
+import { styleText } from 'node:util';
+import { Document, isScalar, Scalar, visit } from 'yaml';
+import type { Environment, Host } from '../support/host.ts';
+import { printable, printableJson, shortened } from '../support/text.ts';
+
+/** Where the program writes; a terminal's width and colours are used where it has them. */
+export interface TextOutput {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+/** How a piece of text is to stand out. */
+export type Style = 'strong' | 'dim' | 'good' | 'warning' | 'bad';
+
+/** Makes text stand out, or leaves it as it is where there are no colours. */
+export type Paint = (style: Style, text: string) => string;
+
+const FORMATS: Readonly<Record<Style, Parameters<typeof styleText>[0]>> = {
+  strong: 'bold',
+  dim: 'dim',
+  good: 'green',
+  warning: 'yellow',
+  bad: 'red',
+};
+
+export const plain: Paint = (_style, text) => text;
+
+/** Sentences are broken for a terminal only: whoever reads them from a pipe searches for them. */
+export function layoutFor({ stdout, env }: Host): Layout {
+  // A terminal that does not know its width has 0 columns.
+  return { columns: (stdout.isTTY && stdout.columns) || undefined, paint: paintFor(stdout, env) };
+}
 
 /** A cell; text alone, or text that is to stand out. */
 export type Cell = string | { readonly text: string; readonly style: Style };
@@ -12,8 +43,10 @@ export interface Layout {
 }
 
 const GAP = '   ';
+
 /** The names of a pod and of its process fit; what is longer would push the other columns off the screen. */
 const WIDEST_CELL = 100;
+
 /** More than any sentence has to say. */
 const LONGEST_SENTENCE = 2000;
 
@@ -66,6 +99,36 @@ export function wrapped(text: string, columns: number | undefined, indent: strin
   return start + [...lines, line].join(`\n${' '.repeat(start.length)}`);
 }
 
+/**
+ * A value as JSON or YAML; what is undefined is left out. Text that others wrote is whole, but written so that a terminal
+ * may show it.
+ */
+export function structured(value: object, format: 'json' | 'yaml'): string {
+  const json = JSON.stringify(value, undefined, 2);
+  return format === 'json' ? `${printableJson(json)}\n` : yaml(JSON.parse(json));
+}
+
+const coloured: Paint = (style, text) => styleText(FORMATS[style], text, { validateStream: false });
+
+/** Colours for a terminal, unless NO_COLOR is set or the terminal is a dumb one. */
+function paintFor(output: TextOutput, env: Environment): Paint {
+  const hasColours = output.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
+  return hasColours ? coloured : plain;
+}
+
 function textOf(cell: Cell, most: number): string {
   return shortened(printable(typeof cell === 'string' ? cell : cell.text), most);
+}
+
+function yaml(value: unknown): string {
+  const document = new Document(value, { aliasDuplicateObjects: false });
+  visit(document, {
+    Scalar(_, node) {
+      // Between these quotes, the escapes of JSON are understood.
+      if (isScalar(node) && typeof node.value === 'string' && printableJson(node.value) !== node.value) {
+        node.type = Scalar.QUOTE_DOUBLE;
+      }
+    },
+  });
+  return printableJson(document.toString({ lineWidth: 0 }));
 }
