@@ -49,7 +49,6 @@ export function completionLines(words: readonly string[], program: Command): str
 
 /** The shells that there is a script for. */
 const shells = ['bash', 'zsh', 'fish'] as const;
-
 type Shell = (typeof shells)[number];
 
 /** The first argument with which the scripts ask the program what could follow; kubectl asks its plugins the same way. */

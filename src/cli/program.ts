@@ -29,7 +29,6 @@ interface Program {
 }
 
 const GLOBAL_FLAGS = ['-h', '--help', '-V', '--version'];
-
 const HELP_WIDTH = 110;
 
 const EXIT_CODES = `

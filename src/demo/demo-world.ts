@@ -42,7 +42,6 @@ interface DemoWorldParts {
 
 /** The one Lease that the demo is about. */
 const NAMESPACE = 'default';
-
 const LEASE_NAME = 'demo';
 
 /** How many happenings are remembered: more than any terminal has lines. */

@@ -46,9 +46,7 @@ const CONDITION_STYLES: Readonly<Record<Condition, Style | undefined>> = {
 
 /** Under so many lines of what happened, everything else makes room. */
 const WANTED_LOG_LINES = 6;
-
 const LONGEST_BAR = 40;
-
 const NAME_COLUMNS = 24;
 
 /** The screen for a state: at most `rows` lines of at most `columns`. What matters least goes first where room is short. */

@@ -70,12 +70,10 @@ interface LiveScreenParts {
 
 /** How often the screen is drawn anew at the most, in milliseconds; a bar that runs out moves evenly with it. */
 const FRAME_MS = 100;
-
 const ESC = '\x1b[';
 
 // Another screen, so that what was there before is there again afterwards; no cursor that jumps about.
 const ENTER = `${ESC}?1049h${ESC}?25l${ESC}2J`;
-
 const LEAVE = `${ESC}0m${ESC}?25h${ESC}?1049l`;
 
 const FORMATS: Readonly<Record<Style, Parameters<typeof styleText>[0]>> = {

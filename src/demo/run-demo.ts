@@ -25,7 +25,6 @@ import { runTour, tourScript } from './tour.ts';
 
 /** Quicker than any real one, so that a failover takes seconds; about in the proportions of the real ones. */
 const LEASE_SECONDS = 4;
-
 const ELECTION_MS = 1000;
 
 const TIMING: SampleTiming = {

@@ -52,7 +52,6 @@ interface ExaminationRequest {
 }
 
 const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
-
 const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 
 /** Examines a cluster without changing anything. Rejects as the client does when the server cannot be talked to. */

@@ -29,14 +29,11 @@ export interface Manifest {
 }
 
 const DEFAULT_STRATEGY = 'OldestEmulationVersion';
-
 const DEFAULT_PREFERENCE: StrategyPreference = { kind: 'strategy', strategy: DEFAULT_STRATEGY };
 
 // As the API server has it for LeaseCandidates.
 const CANDIDATE_NAME = /^[-._a-zA-Z0-9]+$/;
-
 const PRIORITY = /^([^=]+)=([^=]*)$/s;
-
 const ADDED = /^([^=]*)=([^/]*)(?:\/(.*))?$/s;
 
 /**

@@ -34,19 +34,15 @@ export interface Rehearsal {
 
 // As usual with client-go's elector: it looks every 2 s while it leads, before that every 2 to 4.4 s, and renews for 15 s.
 const LOOK_PERIOD_MS = 2000;
-
 const RENEWED_LEASE_SECONDS = 15;
-
 const ANSWER_MS = 50;
 
 /** Without a holder nothing is over for good: a candidate may come back. So long without news counts as settled. */
 const QUIET_MS = 20_000;
-
 const HORIZON_MS = 180_000;
 
 /** A Lease that nobody renews is waited for beyond the horizon, as some last for minutes; but not for ever. */
 const LONGEST_WAIT_MS = 3_600_000;
-
 const DECISIONS_AT_ONE_INSTANT = 20;
 
 /**

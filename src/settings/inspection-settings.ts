@@ -53,7 +53,6 @@ export interface DoctorSettings extends InspectionSettings {
 }
 
 const { kubeconfig, context, lockNamespace, leaderLabel } = runSettings.settings;
-
 const JUDGEMENT = 'Judgement, as the coordinator was started:';
 
 const names: Parser<readonly string[]> = (given) => ({

@@ -23,7 +23,6 @@ export type CandidateLabels =
 
 // As Kubernetes has them: an optional domain before the key, and a value that may be empty.
 const KEY = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-
 const VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
 /** `key=value` pairs separated by commas, or `@` and the path of a file. */
@@ -90,7 +89,6 @@ export interface ParticipateSettings {
 }
 
 const CANDIDATE = 'Candidate:';
-
 const SIDECAR = 'Sidecar, without a command:';
 
 const version: Parser<string> = (given) =>
@@ -268,7 +266,6 @@ export function contradictionsWith(
 
 /** A SIGKILL takes a moment, and the guard is to leave it to the wrapper. In milliseconds. */
 const KILL_LEAD_MS = 250;
-
 const LEAST_MARGIN_MS = 1000;
 
 /**

@@ -207,13 +207,9 @@ export interface OtlpSettings {
  * wait for an endpoint that is down.
  */
 const TIMEOUT_MS = 2000;
-
 const MAX_TIMEOUT_MS = 600_000;
-
 const TRACES_PATH = 'v1/traces';
-
 const PROTOCOL = 'http/protobuf';
-
 const DISABLED = 'OTEL_SDK_DISABLED';
 
 /**

@@ -104,9 +104,7 @@ const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 
 // A namespace's name is a DNS label (RFC 1123).
 const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-
 const LOG_FORMATS: readonly LogFormat[] = ['text', 'json'];
-
 const ADDRESS = /^(?:\[(?<v6>[0-9a-fA-F:.]+)\]|(?<host>[^:[\]\s]*)):(?<port>\d{1,5})$/;
 
 /** Any text but none. */

@@ -158,7 +158,6 @@ interface LookedAtLease {
 
 /** What these wait for is told with the seconds that are left. */
 const COUNTING_DOWN: ReadonlySet<Reason> = new Set(['PreemptionPending', 'HolderLate']);
-
 const COUNTDOWN_MS = 1000;
 
 /** Whoever looks for one among more has the command line. */

@@ -146,7 +146,6 @@ const LEVEL = 3;
 
 /** RFC 1952: the magic number, deflate, no flags, no time, no extra flags, an unknown system. */
 const GZIP_HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
-
 const plain: StreamEncoding = { name: undefined, head: Buffer.alloc(0), encode: (text) => Buffer.from(text) };
 
 /**

@@ -14,7 +14,6 @@ interface ApiCall {
 }
 
 type FailingStep = ReflectorErrorContext['during'] | 'discovery';
-
 const RESOURCES: readonly WatchedResource[] = ['leases', 'leasecandidates'];
 
 const FAILING_STEPS: Readonly<Record<FailingStep, true>> = {
@@ -147,7 +146,6 @@ export interface LabelMetrics {
 }
 
 const CALLS: readonly LabelCall[] = ['list', 'add', 'remove'];
-
 const LABEL_RESULTS = ['success', 'error'] as const;
 
 /** Registers the metrics of leader labels in `registry`. */

@@ -41,7 +41,6 @@ const RATE = { burst: 100, perSecond: 20 };
 
 /** Events wait so long, in milliseconds: the elections that they tell of come in crowds, and the server has those to see to first. */
 const LINGER_MS = 1000;
-
 const DEADLINE_MS = 5000;
 
 /** Nobody waits for this but whoever stops the program; what led to that may be among the Events that wait. */
@@ -179,7 +178,6 @@ const LEASE_RATE = { burst: 25, perSecond: 1 / 300 };
 
 /** So many messages of one reason are told apart, within so many milliseconds of each other. */
 const MAX_SIMILAR = 10;
-
 const SIMILAR_WITHIN_MS = 10 * 60_000;
 
 interface Similar {

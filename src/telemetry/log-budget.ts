@@ -23,9 +23,7 @@ const TELL_EVERY_MS = 10_000;
 
 /** Messages are constant, and fewer. Should some not be, they cannot get around this all the same. */
 const MOST_MESSAGES = 100;
-
 const OTHERS = 'other messages';
-
 const BY_SEVERITY: readonly LimitedLevel[] = ['info', 'warn', 'error', 'fatal'];
 
 /**

@@ -44,7 +44,6 @@ const NAME = 'coordinated-leader-election';
 
 /** Spans that wait to be handed over; what is beyond that is dropped. A mass expiry of a thousand Leases fits. */
 const MAX_WAITING = 8192;
-
 const FLUSH_MS = 1000;
 
 /** Starts to hand traces over to `settings.url`. */

@@ -99,7 +99,6 @@ export type CommandEnd =
   | { readonly kind: 'notStarted'; readonly code: string };
 
 const NOT_FOUND = 127;
-
 const NOT_EXECUTABLE = 126;
 
 /** The exit code that tells it, as shells have them. */

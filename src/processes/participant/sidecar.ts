@@ -200,7 +200,6 @@ export const notReadyYet: Readiness = { isReady: false, failures: 0 };
 
 /** So many in a row, as with the probes of a kubelet, and a program that was well is not. */
 const FAILURES = 3;
-
 const PERIOD_MS = 2000;
 
 /** For one answer, in milliseconds. */

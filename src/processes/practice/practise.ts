@@ -13,7 +13,6 @@ import { createLogger } from '../../telemetry/logger.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 
 const NAMESPACE = 'practice';
-
 const LEASES = 40;
 
 /** Of each Lease, by the version that they emulate; the best one comes second. */
