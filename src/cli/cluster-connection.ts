@@ -12,18 +12,18 @@ import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
 import type { InspectionSettings } from '../settings/inspection-settings.ts';
 import { type Host, version } from '../support/host.ts';
 
-/** A cluster to look at. */
+/** A connection to the cluster that a command inspects. */
 export interface ClusterConnection {
   readonly client: KubernetesClient;
   readonly clock: ClusterClock;
-  /** The one asked for, else the context's, else `default`. */
+  /** The namespace of `--namespace`, else of the context, else `default`. */
   readonly namespace: string;
 }
 
 /**
- * Looks at a cluster, and lets go of it however that ends.
+ * Calls `look` with a connection to the cluster, and closes the connection afterwards.
  *
- * @throws {Error} whose message says what to do next, when the cluster cannot be looked at.
+ * @throws {Error} with advice, if the cluster cannot be reached or read.
  */
 export async function withCluster<T>(
   settings: InspectionSettings,
@@ -48,26 +48,26 @@ export async function withCluster<T>(
   }
 }
 
-/** Says so where times are not judged by this machine's clock. */
+/** Warns if the clock of this machine differs from the server's. Times are then judged by the server's clock. */
 export function tellOfSkew({ serverAheadMs }: ClusterClock, { stderr }: Host): void {
   const skew = skewOf(serverAheadMs);
   if (skew) stderr.write(`warning: ${skew.text}, by which times are judged here\n`);
 }
 
-/** The message for a server without the API; what else could be said of elections there would mislead. */
+/** The message for a server without the API. Any other output about elections would mislead. */
 export const NOT_SERVED =
   'the server serves no LeaseCandidates, so nothing is coordinated: doctor says how to turn them on';
 
-/** An election, and when it was looked at. */
+/** An election, and the time of the observation. */
 interface FoundElection {
   readonly election: ObservedElection;
   readonly now: ObservedElections['now'];
 }
 
 /**
- * One election by its Lease's name.
+ * Finds an election by the name of its Lease.
  *
- * @throws {Error} that names other places where there is one of that name.
+ * @throws {Error} that names the other namespaces with a Lease of that name.
  */
 export async function findElection(
   leaseName: string,
@@ -118,7 +118,7 @@ async function elsewhere(
       .map(({ input }) => input.namespace);
     return places.length === 0 ? hint : `; there is one with -n ${places.join(', or -n ')}`;
   } catch {
-    // Not everybody may look into all namespaces; the first error is the one to tell.
+    // The user may not be allowed to list all namespaces. Report the first error only.
     return hint;
   }
 }

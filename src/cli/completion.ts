@@ -1,8 +1,7 @@
 import { Argument, Command, type Option } from 'commander';
 import type { TextOutput } from './output.ts';
 
-
-/** The `completion` command: writes a script for a shell. */
+/** The `completion` command. It writes a completion script for a shell. */
 export function completionCommand(stdout: TextOutput): Command {
   return new Command('completion')
     .summary('write a script that completes commands and options in a shell')
@@ -27,8 +26,8 @@ interface Suggestion {
 }
 
 /**
- * What could follow `words`, of which the last one is still being typed: a line each, with a description after a tab, and
- * at last what kubectl expects of its plugins, whether file names would do (`:0`) or not (`:4`).
+ * Returns the completions of `words`, whose last word is still being typed: one per line, with a description after a
+ * tab. The last line follows kubectl's protocol for plugins: `:0` if file names fit as well, else `:4`.
  */
 export function completionLines(words: readonly string[], program: Command): string {
   const typed = words.at(-1) ?? '';
@@ -47,17 +46,17 @@ export function completionLines(words: readonly string[], program: Command): str
   );
 }
 
-/** The shells that there is a script for. */
+/** The supported shells. */
 const shells = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof shells)[number];
 
-/** The first argument with which the scripts ask the program what could follow; kubectl asks its plugins the same way. */
+/** The first argument with which the scripts request completions. kubectl calls its plugins in the same way. */
 export const COMPLETE = '__complete';
 
-/** The program's own name. */
+/** The name of the program. */
 export const NAME = 'coordinated-leader-election';
 
-/** Its name as a plugin of kubectl, which then is `kubectl cle`. */
+/** The name of the program as a kubectl plugin: `kubectl cle`. */
 export const PLUGIN = 'kubectl-cle';
 
 function commandsOf({ commands }: Command): readonly Suggestion[] {
@@ -85,7 +84,7 @@ function lines(typed: string, suggestions: readonly Suggestion[], mayBeFiles = f
   return `${[...fitting, mayBeFiles ? ':0' : ':4'].join('\n')}\n`;
 }
 
-/** What each shell reads; the program itself knows what could follow, so that a script never goes out of date. */
+/** The scripts. They request completions from the program, so they never go out of date. */
 const completionScripts: Readonly<Record<Shell, string>> = {
   bash: `_cle_complete() {
   local line

@@ -10,7 +10,7 @@ import { type Layout, layoutFor, type Style, structured, wrapped } from './outpu
 
 const STYLES: Readonly<Record<Severity, Style>> = { ok: 'good', warning: 'warning', error: 'bad' };
 
-/** Examines a cluster and shows what was found; resolves to an exit code that tells the worst of it. */
+/** Examines a cluster and prints the findings. Resolves to an exit code for the most severe finding. */
 export function showDiagnosis(settings: DoctorSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async ({ client, clock, namespace }) => {
     const evidence = await gatherEvidence({
@@ -32,13 +32,12 @@ export function showDiagnosis(settings: DoctorSettings, host: Host): Promise<num
   });
 }
 
-/** Errors weigh more than warnings, whatever their number. */
 function exitCodeOf(findings: readonly Finding[]): number {
   if (findings.some(({ severity }) => severity === 'error')) return exitCode.errorsFound;
   return findings.some(({ severity }) => severity === 'warning') ? exitCode.warningsFound : exitCode.ok;
 }
 
-/** Each finding, with what it means and what to do, and a count of them in the end. */
+/** Formats the findings, each with its meaning and advice, and their counts at the end. */
 function findingsText(findings: readonly Finding[], { paint, columns }: Layout): string {
   const indent = ' '.repeat(9);
   const lines = findings.flatMap(({ check, severity, what, meaning, advice, runbook }) => [

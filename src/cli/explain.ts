@@ -19,7 +19,7 @@ import {
   wrapped,
 } from './output.ts';
 
-/** Shows why a Lease is led by whom it is led; resolves to an exit code. */
+/** Explains the leader of a Lease. Resolves to an exit code. */
 export function showExplanation(leaseName: string, settings: ExplainSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
     const [{ election, now }, lock] = await Promise.all([
@@ -38,7 +38,7 @@ export function showExplanation(leaseName: string, settings: ExplainSettings, ho
   });
 }
 
-/** What would happen, a line each, and where it ends. */
+/** Formats the steps of a rehearsal, one per line, and its end. */
 export function stepLines(rehearsal: Rehearsal, paint: Paint): readonly string[] {
   const lines = tableLines(
     rehearsal.steps.map(({ atMs, text, reason: why }) => [
@@ -53,7 +53,7 @@ export function stepLines(rehearsal: Rehearsal, paint: Paint): readonly string[]
 
 const INDENT = '  ';
 
-/** All that is to be said of one Lease, for people to read. */
+/** Formats the explanation of a Lease. */
 function accountText(account: LeaseAccount, layout: Layout): string {
   const { status, strategy, coordinator, blockers, candidates, ifLeaderDied } = account;
   const { paint, columns } = layout;
@@ -123,7 +123,7 @@ function coordinatorText(lock: LockHolder): string {
   }
 }
 
-/** What follows is what this program would do: whether it is the one that does it is another question. */
+/** Says whether this coordinator is the one that acts on the Lease. The steps are those of this coordinator. */
 function reservation({ kind }: LockHolder, { holder }: Rehearsal): readonly string[] {
   if (holder === '') return [];
   if (kind === 'nobody') return ['Nothing at all, as nobody coordinates. With a coordinator:'];

@@ -3,17 +3,17 @@ import { Document, isScalar, Scalar, visit } from 'yaml';
 import type { Environment, Host } from '../support/host.ts';
 import { printable, printableJson, shortened } from '../support/text.ts';
 
-/** Where the program writes; a terminal's width and colours are used where it has them. */
+/** An output of the program. A terminal also has a width and colours. */
 export interface TextOutput {
   write(text: string): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
 }
 
-/** How a piece of text is to stand out. */
+/** The role of a piece of text, shown by its colour. */
 export type Style = 'strong' | 'dim' | 'good' | 'warning' | 'bad';
 
-/** Makes text stand out, or leaves it as it is where there are no colours. */
+/** Colours text. Without colours, it returns the text unchanged. */
 export type Paint = (style: Style, text: string) => string;
 
 const FORMATS: Readonly<Record<Style, Parameters<typeof styleText>[0]>> = {
@@ -26,33 +26,35 @@ const FORMATS: Readonly<Record<Style, Parameters<typeof styleText>[0]>> = {
 
 export const plain: Paint = (_style, text) => text;
 
-/** Sentences are broken for a terminal only: whoever reads them from a pipe searches for them. */
+/**
+ * Returns the layout of an output. Sentences are wrapped for a terminal only, so that they can be searched in a pipe.
+ */
 export function layoutFor({ stdout, env }: Host): Layout {
-  // A terminal that does not know its width has 0 columns.
+  // An unknown width is reported as 0.
   return { columns: (stdout.isTTY && stdout.columns) || undefined, paint: paintFor(stdout, env) };
 }
 
-/** A cell; text alone, or text that is to stand out. */
+/** A cell of a table: plain or coloured text. */
 export type Cell = string | { readonly text: string; readonly style: Style };
 
-/** How text is laid out. */
+/** The layout of an output. */
 export interface Layout {
-  /** Where sentences are broken; undefined: nowhere. Tables are as wide as they get, as kubectl's are. */
+  /** Width at which sentences are wrapped; undefined to not wrap them. Tables are not limited, as in kubectl. */
   readonly columns: number | undefined;
   readonly paint: Paint;
 }
 
 const GAP = '   ';
 
-/** The names of a pod and of its process fit; what is longer would push the other columns off the screen. */
+/** Longest cell, in characters: fits an identity made of a pod name and a process. */
 const WIDEST_CELL = 100;
 
-/** More than any sentence has to say. */
+/** Longest sentence, in characters. */
 const LONGEST_SENTENCE = 2000;
 
 /**
- * Lines of left-aligned columns, the last one not padded; each is at least as wide as `widths` says. What a cell has too
- * much, it loses; the last one may be a sentence.
+ * Formats a table of left-aligned columns, each at least as wide as `widths` says. Long cells are cut. The last column
+ * is not padded and may hold a sentence.
  */
 export function tableLines(
   rows: readonly (readonly Cell[])[],
@@ -74,7 +76,7 @@ export function tableLines(
   );
 }
 
-/** How wide each column has to be. */
+/** Returns the width of each column. */
 export function widthsOf(rows: readonly (readonly Cell[])[]): readonly number[] {
   const count = Math.max(0, ...rows.map(({ length }) => length));
   return Array.from({ length: count }, (_, index) =>
@@ -82,7 +84,7 @@ export function widthsOf(rows: readonly (readonly Cell[])[]): readonly number[] 
   );
 }
 
-/** Breaks text between words into lines of at most `columns`, indented alike; a longer word stands alone. */
+/** Wraps text at `columns` and indents all lines alike. A word that is too long gets its own line. */
 export function wrapped(text: string, columns: number | undefined, indent: string, bullet = ''): string {
   const start = `${indent}${bullet}`;
   const said = shortened(printable(text), LONGEST_SENTENCE);
@@ -99,10 +101,7 @@ export function wrapped(text: string, columns: number | undefined, indent: strin
   return start + [...lines, line].join(`\n${' '.repeat(start.length)}`);
 }
 
-/**
- * A value as JSON or YAML; what is undefined is left out. Text that others wrote is whole, but written so that a terminal
- * may show it.
- */
+/** Formats a value as JSON or YAML, without undefined fields. Characters that could harm a terminal are escaped. */
 export function structured(value: object, format: 'json' | 'yaml'): string {
   const json = JSON.stringify(value, undefined, 2);
   return format === 'json' ? `${printableJson(json)}\n` : yaml(JSON.parse(json));
@@ -110,7 +109,7 @@ export function structured(value: object, format: 'json' | 'yaml'): string {
 
 const coloured: Paint = (style, text) => styleText(FORMATS[style], text, { validateStream: false });
 
-/** Colours for a terminal, unless NO_COLOR is set or the terminal is a dumb one. */
+/** Colours are used on a terminal, unless NO_COLOR is set or TERM is `dumb`. */
 function paintFor(output: TextOutput, env: Environment): Paint {
   const hasColours = output.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
   return hasColours ? coloured : plain;
@@ -124,7 +123,7 @@ function yaml(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: false });
   visit(document, {
     Scalar(_, node) {
-      // Between these quotes, the escapes of JSON are understood.
+      // YAML understands JSON's escapes in double quotes only.
       if (isScalar(node) && typeof node.value === 'string' && printableJson(node.value) !== node.value) {
         node.type = Scalar.QUOTE_DOUBLE;
       }

@@ -17,10 +17,10 @@ import { exitCode } from './exit-code.ts';
 import { stepLines } from './explain.ts';
 import { layoutFor, structured, tableLines } from './output.ts';
 
-/** Shows what changes of the candidates would come to, step by step, without making any; resolves to an exit code. */
+/** Prints the effect of changes to the candidates, step by step, without making them. Resolves to an exit code. */
 export async function showPlan(leaseName: string, settings: PlanSettings, host: Host): Promise<number> {
   const { file, add, remove, priority, rollout, output } = settings;
-  // One after the other: the standard input is read once, however often it is named.
+  // In sequence: the standard input can be read only once.
   const manifests: Manifest[] = [];
   for (const path of new Set(file)) manifests.push({ path, text: await readManifest(path, host) });
   return await withCluster(settings, host, async (connection) => {
@@ -60,7 +60,7 @@ async function readManifest(file: string, { stdin }: Host): Promise<string> {
   return text;
 }
 
-/** Shows what a rolling update of a Lease's candidates costs under each strategy, so that one can choose. */
+/** Prints the cost of a rolling update of a Lease's candidates under each strategy. */
 function showRollout(
   lease: string,
   { names, binaryVersion }: Rollout,

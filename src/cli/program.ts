@@ -158,11 +158,11 @@ function messageWithCauses(error: Error): string {
 }
 
 /**
- * The command that is meant where none is named. Options tell, as long as they are those of one command; without any,
- * only an environment made for `run` means to have a cluster coordinated: what KUBECONFIG and ~/.kube/config name is
- * whichever cluster somebody looked at last.
+ * Returns the command that is meant if none is named. The options decide if they belong to one command. Without options
+ * it is `run` only if the environment is made for it, in a pod or by a variable of `run`. A kubeconfig is not enough:
+ * it may name any cluster that the user worked with last.
  *
- * @throws {SettingsError} when the options given belong to different commands, or to one that has to be named.
+ * @throws {SettingsError} if the options belong to different commands, or to a command that must be named.
  */
 function impliedCommand(args: readonly string[], env: Environment): 'run' | 'demo' {
   if (args.length === 0) return isMadeForRun(env) ? 'run' : 'demo';
@@ -184,7 +184,7 @@ function isMadeForRun(env: Environment): boolean {
   return ['KUBERNETES_SERVICE_HOST', ...names].some((name) => Boolean(env[name]));
 }
 
-/** The long options, and the short ones, as they are spelled in the help. */
+/** Returns the options among the arguments, spelled as in the help. */
 function optionsAmong(args: readonly string[]): readonly string[] {
   return args
     .filter((arg) => arg.startsWith('-'))

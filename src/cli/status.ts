@@ -15,7 +15,7 @@ import { type ClusterConnection, NOT_SERVED, tellOfSkew, withCluster } from './c
 import { exitCode } from './exit-code.ts';
 import { type Cell, layoutFor, type Style, structured, tableLines, widthsOf } from './output.ts';
 
-/** Shows how each Lease stands, once or until it is told to stop; resolves to an exit code. */
+/** Prints the state of each Lease, once or until a signal. Resolves to an exit code. */
 export function showStatus(settings: StatusSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async ({ client, clock, namespace }) => {
     const place = settings.allNamespaces ? '' : namespace;
@@ -31,7 +31,7 @@ export function showStatus(settings: StatusSettings, host: Host): Promise<number
   });
 }
 
-/** Which columns a table of Leases has. */
+/** The columns of a table of Leases. */
 interface StatusColumns {
   readonly hasNamespace: boolean;
   readonly isWide: boolean;
@@ -41,10 +41,9 @@ interface StatusColumns {
 
 const NONE = '<none>';
 
-/** In one line. */
+/** Most priorities in one cell. */
 const MOST_PRIORITIES = 3;
 
-/** The titles of the columns. */
 export function statusHeader({ hasNamespace, isWide, hasPriorities }: StatusColumns): readonly string[] {
   return [
     ...(hasNamespace ? ['NAMESPACE'] : []),
@@ -56,7 +55,7 @@ export function statusHeader({ hasNamespace, isWide, hasPriorities }: StatusColu
   ];
 }
 
-/** One Lease as a row; what time alone changes can be left out, to tell whether anything else has. */
+/** Formats a Lease as a row. Without times, equal rows mean that nothing but time has changed. */
 export function statusRow(
   status: LeaseStatus,
   { hasNamespace, isWide, hasPriorities }: StatusColumns,
@@ -70,7 +69,7 @@ export function statusRow(
   return [
     ...(hasNamespace ? [status.namespace] : []),
     status.name,
-    // A name without validity leads nobody.
+    // The holder of an expired Lease does not lead.
     { text: holder === '' ? NONE : isHeld ? holder : `${holder} (expired)`, style },
     status.preferredHolder || NONE,
     status.strategy || NONE,
@@ -106,7 +105,9 @@ function sayWhatIsMissing(
   else stderr.write(`No coordinated Leases found in ${namespace} namespace; -A looks into all of them.\n`);
 }
 
-/** As kubectl: the table first, then a line for each Lease that changes. Ages alone are no change. */
+/**
+ * Prints the table, then one row for each Lease that changes, as kubectl does. A change of an age alone is not printed.
+ */
 async function followStatus(
   settings: StatusSettings,
   host: Host,
@@ -127,7 +128,7 @@ async function followStatus(
     ...{ client, clock, settings, namespace },
     signal: AbortSignal.any([host.stopOn('SIGTERM', 'SIGINT'), refused.signal]),
     onError: (error: unknown) => {
-      // Once something was shown, a server that refuses is one that has just been started.
+      // Once a table was printed, the credentials are good: a server that refuses them has just been started.
       if (widths === undefined && isRefusal(error)) refused.abort(error);
       else warn(error);
     },
@@ -137,7 +138,7 @@ async function followStatus(
     const present = new Set<string>();
     const statuses = elections.map((election) => statusOf(election, now));
     if (!columns.hasPriorities && columnsOf(settings, statuses).hasPriorities) {
-      // The table begins anew, with the column that it lacks.
+      // Print the table again, with the new column.
       columns = columnsOf(settings, statuses);
       shown.clear();
       widths = undefined;
@@ -161,14 +162,13 @@ async function followStatus(
   return exitCode.ok;
 }
 
-/** In characters. */
 const LONGEST_WARNING = 1000;
 
 function isRefusal(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 401 || error.status === 403);
 }
 
-/** What goes wrong again and again is said once a minute. */
+/** Returns a function that prints warnings. A warning that repeats is printed once a minute. */
 function warningsTo({ stderr, clock }: Host): (error: unknown) => void {
   const isNew = createThrottle(() => clock.now());
   return (error) => {

@@ -3,12 +3,12 @@ import type { WatchedResource } from '../controller/observers.ts';
 import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/reflector.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 
-/** One call to the API server that ended; a watch counts as ended once its answer has begun. */
+/** A completed call to the API server. A watch is completed when its answer begins. */
 interface ApiCall {
   readonly method: string;
-  /** Kubernetes' own: get, list, watch, create, ... */
+  /** The Kubernetes verb: get, list, watch, create, ... */
   readonly verb: string;
-  /** `error` where there was no complete answer. */
+  /** `error` if there was no complete answer. */
   readonly status: number | 'error';
   readonly durationMs: number;
 }
@@ -37,7 +37,7 @@ export interface ApiMetrics {
   /** The observer for the reflector of `resource`. */
   reflectorObserver(resource: WatchedResource): (observation: ReflectorObservation) => void;
   reflectorFailed(context: Pick<ReflectorErrorContext, 'path'> & { readonly during: FailingStep }): void;
-  /** Asks, whenever metrics are collected, when the server last sent anything about `resource`. */
+  /** Sets the function that returns when the server last sent anything about `resource`. Called for each scrape. */
   watchStaleness(lastHeard: (resource: WatchedResource) => Instant | undefined): void;
 }
 
@@ -100,7 +100,7 @@ export function createApiMetrics(registry: Registry, clock: Clock): ApiMetrics {
   });
   return {
     called({ method, verb, status, durationMs }) {
-      // What client-go calls an answer that never came.
+      // client-go uses this code for a request without an answer.
       requests.inc({ code: status === 'error' ? '<error>' : status, method });
       requestSeconds.observe({ verb }, durationMs / 1000);
     },
@@ -117,7 +117,7 @@ export function createApiMetrics(registry: Registry, clock: Clock): ApiMetrics {
   };
 }
 
-/** What became of an Event: written, not taken by the server, or left out as there were too many. */
+/** The result of an Event: written, refused by the server, or dropped because there were too many. */
 export type EventResult = 'written' | 'failed' | 'dropped';
 
 export interface EventMetrics {
@@ -140,7 +140,7 @@ export function createEventMetrics(registry: Registry): EventMetrics {
 
 type LabelCall = 'list' | 'add' | 'remove';
 
-/** What becomes of leader labels. */
+/** Metrics of leader labels. */
 export interface LabelMetrics {
   called(call: LabelCall, isSuccess: boolean): void;
 }

@@ -5,38 +5,38 @@ import { type Reason, reasons } from '../election/reason.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import { type ElectionResult, electionResults } from './election-result.ts';
 
-/** How a write to the cluster ended; `conflict`: somebody else had written in the meantime. */
+/** The result of a write. `conflict`: another client has changed the object. */
 type WriteResult = 'ok' | 'conflict' | 'error';
 
 /**
- * What elections come to. No Lease's or candidate's name is a label anywhere, so that the number of series does not grow
- * with the cluster; every label has a closed set of values, and each of them shows from the start, with zero.
+ * Metrics of elections. No label holds the name of a Lease or candidate, so the number of series does not grow with the
+ * cluster. Each label has a closed set of values, and each value starts at zero.
  */
 export interface ElectionMetrics {
   decided(reason: Reason): void;
-  /** A look at a Lease was put off, as it was decided on so often. */
+  /** A decision was delayed because the Lease was decided on too often. */
   heldBack(): void;
   ended(result: ElectionResult, reason: Reason): void;
   leaderChanged(): void;
   preempted(): void;
-  /** A preferredHolder was taken off as its candidate had failed. */
+  /** A preferredHolder was removed because its candidate had failed. */
   preemptionFailed(reason: Reason): void;
   preventedSkew(): void;
   pinged(): void;
-  /** A candidate let electionDuration pass without an ack. */
+  /** A candidate did not answer a ping within electionDuration. */
   pingUnanswered(): void;
-  /** An action was applied to the cluster, or could not be. */
+  /** An action was applied, or failed. */
   wrote(action: Action['kind'], result: WriteResult): void;
-  /** The candidates of a Lease came to disagree about its strategy. */
+  /** A strategy conflict of a Lease has begun. */
   strategyConflicted(): void;
-  /** A candidate that had long gone was deleted. */
+  /** A dead candidate was deleted. */
   candidateCollected(): void;
   filledAfterExpiry(durationMs: number): void;
   decidedAfterNeed(durationMs: number): void;
   reconcileFailed(): void;
 }
 
-/** From a decision within the process to one that took all of a minute. */
+/** From a decision without a wait to an election of a minute. */
 export const ELECTION_BUCKETS_SECONDS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60,
 ];
@@ -50,7 +50,7 @@ const ACTIONS: Readonly<Record<Action['kind'], true>> = {
 
 const WRITE_RESULTS: readonly WriteResult[] = ['ok', 'conflict', 'error'];
 
-/** Reasons for which a preferredHolder is taken off again before it leads, to be preferred anew only with backoff. */
+/** Reasons for which a preferredHolder is removed before it leads. It is preferred again only with backoff. */
 const PREEMPTION_FAILURES: readonly Reason[] = [
   'PreferredHolderGone',
   'PreferredHolderSilent',
@@ -147,13 +147,16 @@ export function createElectionMetrics(registry: Registry): ElectionMetrics {
   };
 }
 
-/** How all Leases stand, asked for whenever metrics are collected. */
+/** Gauges over all Leases, surveyed for each scrape. */
 export interface SurveyMetrics {
-  /** Says whom to ask; `survey` is told what the one before found of the Leases' redundancy. */
+  /** Sets the function that surveys the Leases. It gets the redundancy that the last survey found. */
   watch(survey: (known: ElectionsSurvey['redundancy'] | undefined) => Promise<ElectionsSurvey>): void;
 }
 
-/** Several gauges are collected at once: one survey serves them all, and no crowd of scrapers can ask for more. */
+/**
+ * Age up to which a survey is reused, in milliseconds: it serves all gauges of a scrape, and limits the cost of many
+ * scrapers.
+ */
 const SURVEY_AGE_MS = 1000;
 
 /** Registers the gauges over all Leases in `registry`. */
@@ -161,7 +164,7 @@ export function createSurveyMetrics(registry: Registry, clock: Clock): SurveyMet
   const registers = [registry];
   let ask: Parameters<SurveyMetrics['watch']>[0] | undefined;
   let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;
-  /** Leases without leader that nobody saw lose one, by when they were first found so. */
+  /** Leases without a leader, whose loss was not observed, by the time at which they were found. */
   let foundUnled = new Map<string, Instant>();
 
   let asking: Promise<typeof last> | undefined;
@@ -246,8 +249,8 @@ export function createSurveyMetrics(registry: Registry, clock: Clock): SurveyMet
 }
 
 /**
- * Registers, in `registry`, gauges with series for each single Lease; only for those who ask for them, as their number
- * grows with the cluster. A Lease without candidates has none.
+ * Registers gauges with one series per Lease. They are off by default, as the number of series grows with the cluster.
+ * A Lease without candidates has no series.
  */
 export function registerLeaseMetrics(
   registry: Registry,
@@ -255,7 +258,7 @@ export function registerLeaseMetrics(
 ): void {
   const registers = [registry];
   let looking: Promise<void> | undefined;
-  // All three gauges are set by one look at all Leases, and so are those of scrapes that come while it is under way.
+  // One survey sets all three gauges. Concurrent scrapes share it.
   const collect = (): Promise<void> => {
     looking ??= lookAtAll().finally(() => {
       looking = undefined;
@@ -298,7 +301,7 @@ export function registerLeaseMetrics(
   });
 }
 
-/** Not `namespace`: that is a label of scraped pods, and Prometheus would rename ours. */
+/** Not `namespace`: Prometheus adds that label for the scraped pod, and would rename ours. */
 function nameOf({ namespace, name }: SurveyedElection['input']) {
   return { lease_namespace: namespace, lease: name };
 }

@@ -9,12 +9,14 @@ import type { Instant } from '../election/time.ts';
 import { parseVersion } from '../election/version.ts';
 
 /**
- * How an election ended, each with the reasons that a decision can have then.
+ * The results of elections, each with the reasons of its decisions.
  *
- * granted: the Lease was given to somebody. revised: it was given to somebody else before its new holder had taken it up,
- * as that one was gone or a better candidate had come. preferred: its valid holder was asked to yield to a better candidate.
- * delegated: the strategy is somebody else's, and the Lease says so. undecided: nobody can be elected; counted when it
- * begins. failed: somebody was elected, but the Lease could not be written; it is tried again.
+ * - granted: the Lease was granted to a candidate.
+ * - revised: the Lease was granted to another candidate before its new holder had taken it up.
+ * - preferred: the valid holder was asked to yield to a better candidate.
+ * - delegated: the strategy belongs to another controller, and the Lease says so.
+ * - undecided: no candidate can be elected. Counted when this begins.
+ * - failed: a candidate was elected, but the write of the Lease failed and is retried.
  */
 export const electionResults = {
   granted: ['LeaseMissing', 'LeaseExpired', 'LeaseReleased', 'FormerHolderAnswered'],
@@ -35,7 +37,7 @@ export const electionResults = {
 
 export type ElectionResult = keyof typeof electionResults;
 
-/** What has come of an election once the decision's writes have succeeded; undefined when it elected nobody. */
+/** Returns the result of an election after its writes have succeeded; undefined if no candidate was elected. */
 export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided' | 'failed'> | undefined {
   const grant = grantOf(decision);
   if (grant) return grant.revises ? 'revised' : 'granted';
@@ -44,13 +46,16 @@ export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided
   return isDelegation ? 'delegated' : undefined;
 }
 
-/** Whether a Lease that is left as it is for this reason is one that an election found nobody for. */
+/** Whether this reason means that an election found no candidate. */
 export function isUndecided(reason: Reason): boolean {
   const undecided: readonly Reason[] = electionResults.undecided;
   return undecided.includes(reason);
 }
 
-/** Whom a decision that grants a Lease gives it away from, where that is known; undefined when it grants none. */
+/**
+ * Returns the former holder of a Lease that is granted; undefined if the decision grants none, or the holder is not
+ * known.
+ */
 export function formerHolderOf(decision: Decision, { memory }: ElectionInput): string | undefined {
   const grant = grantOf(decision);
   const released = decision.reason === 'LeaseReleased' ? [...memory.withdrawals.keys()].at(-1) : undefined;
@@ -58,8 +63,8 @@ export function formerHolderOf(decision: Decision, { memory }: ElectionInput): s
 }
 
 /**
- * Whether an election kept a Lease from going to a newer version too early: under OldestEmulationVersion somebody was
- * elected, or preferred, though an electable candidate with a higher binaryVersion, and no lower priority, took part.
+ * Whether an election prevented version skew: under OldestEmulationVersion a candidate was elected or preferred
+ * although a candidate with a higher binaryVersion, and at least its priority, could have been elected.
  */
 export function isSkewPrevention(decision: Decision): boolean {
   const { outcome, standings } = decision;
@@ -77,18 +82,21 @@ export function isSkewPrevention(decision: Decision): boolean {
   });
 }
 
-/** How long the election that was just applied took, in milliseconds. */
+/** Durations of the election that was just applied, in milliseconds. */
 interface ElectionTimes {
-  /** From when it was needed, and anybody could be elected, to the decision. */
+  /** From the time at which an election was needed and possible, to the decision. */
   readonly needToDecisionMs: number;
-  /** From the expiry of the Lease, or from when anybody could be elected after it; undefined when it did not expire. */
+  /**
+   * From the expiry of the Lease, or from the first electable candidate after it; undefined if the Lease did not
+   * expire.
+   */
   readonly expiryToHolderMs: number | undefined;
 }
 
-/** When it was last found that no election was needed, or none possible. */
+/** The last time at which no election was needed or possible. */
 export interface Rest {
   readonly at: Instant;
-  /** True when nobody could have been elected then, had there been a need. */
+  /** Whether no candidate could have been elected. */
   readonly isFruitless: boolean;
 }
 
@@ -98,7 +106,7 @@ interface Course {
   readonly decidedAt: Instant;
 }
 
-/** Follows elections from the need for them to their end, one course for each Lease. */
+/** Measures elections from the need for them to their end, one at a time for each Lease. */
 export function createElectionTimer() {
   const courses = new Map<string, Course>();
   return {
@@ -113,7 +121,7 @@ export function createElectionTimer() {
           : { rest: restAt(decision, input, at), neededSince: undefined, decidedAt: at },
       );
     },
-    /** Undefined when the decision elected nobody. */
+    /** Undefined if no candidate was elected. */
     applied(key: string, decision: Decision, input: ElectionInput, at: Instant): ElectionTimes | undefined {
       const course = courses.get(key);
       if (!elects(decision) || !course) return undefined;
@@ -122,7 +130,7 @@ export function createElectionTimer() {
       const expiredAt = decision.reason === 'LeaseExpired' ? vacantSince(input, decidedAt) : undefined;
       return {
         needToDecisionMs: decidedAt - neededSince,
-        // Before the expiry it may have been needed for another reason, as somebody better was there.
+        // Before the expiry, an election may have been needed because of a better candidate.
         expiryToHolderMs:
           expiredAt === undefined ? undefined : at - Math.max(expiredAt, rest ? neededSince : expiredAt),
       };
@@ -130,34 +138,31 @@ export function createElectionTimer() {
     forgotten(key: string): void {
       courses.delete(key);
     },
-    /** Somebody else decides from now on: what was on ends unseen. */
+    /** Another coordinator decides from now on: forget elections in progress. */
     standDown(): void {
       courses.clear();
     },
   };
 }
 
-/** How a Lease rests, once it was found at `at` that no election is needed, or none possible. */
+/** Returns the state of a Lease for which no election is needed or possible at `at`. */
 export function restAt({ reason }: Decision, input: ElectionInput, at: Instant): Rest {
   return { at, isFruitless: reason === 'NoCandidates' || surveyTenure(input, at).kind === 'vacant' };
 }
 
 /**
- * Since when the election that is found at `at` to be needed has been needed, and possible. A Lease that this process has
- * not decided on before may have been without candidates for hours, as may one that nobody could be elected for.
+ * Returns the time since which an election has been needed and possible. A Lease without an earlier decision may have
+ * been without candidates for hours.
  */
 export function needSince(rest: Rest | undefined, input: ElectionInput, at: Instant): Instant {
   return rest === undefined || rest.isFruitless ? at : Math.max(rest.at, vacantSince(input, at) ?? at);
 }
 
-/** What a decision means to whoever watches over its Lease. */
+/** How a reason is reported. */
 interface ReasonTraits {
-  /**
-   * Set where a Lease is left in a state that its users must know of, though nothing was written; a warning where
-   * somebody has to do something about it.
-   */
+  /** Set if users must know that the Lease stays in this state; a warning if somebody must act. */
   readonly trouble?: 'info' | 'warn';
-  /** A step on the way, another attempt at what was in vain so far among them; it neither begins nor ends a trouble. */
+  /** A step of an election, such as a retry. It neither begins nor ends a trouble. */
   readonly isStep?: true;
 }
 
@@ -194,36 +199,36 @@ const TABLE: Readonly<Record<Reason, ReasonTraits>> = {
   CoordinatorLease: {},
 };
 
-/** How loud to tell of a Lease that is left as it is for this reason; undefined when there is nothing to tell. */
+/** Returns the log level for this reason; undefined if there is nothing to report. */
 export function troubleLevel(reason: Reason): 'info' | 'warn' | undefined {
   return TABLE[reason].trouble;
 }
 
-/** Whether a decision for this reason leaves a Lease in a state that somebody has to do something about. */
+/** Whether somebody must act on a Lease with this reason. */
 export function isTrouble(reason: Reason): boolean {
   return TABLE[reason].trouble === 'warn';
 }
 
-/** Whether a decision for this reason is one step of something that goes on. */
+/** Whether this reason is one step of an election. */
 export function isStep(reason: Reason): boolean {
   return TABLE[reason].isStep === true;
 }
 
-/** What a decision begins or ends; undefined where it does neither. */
+/** The trouble that a decision begins or ends; undefined for neither. */
 interface TroubleChange {
-  /** The strategy that candidates agree on which disagreed before. */
+  /** The strategy on which the candidates agree again. */
   readonly resolvedTo: string | undefined;
-  /** How loud to tell of a trouble that begins. */
+  /** The log level of a trouble that begins. */
   readonly began: 'info' | 'warn' | undefined;
 }
 
 const NOTHING: TroubleChange = { resolvedTo: undefined, began: undefined };
 
-/** Finds when a trouble of a Lease begins, and when its candidates agree again: each is told once. */
+/** Detects when a trouble of a Lease begins, and when its candidates agree again. Each is reported once. */
 export class TroubleWatch {
-  /** The trouble that was last told of each Lease. */
+  /** The last reported trouble of each Lease. */
   readonly #told = new Map<string, string>();
-  /** Leases whose candidates disagree, as far as was told. */
+  /** Leases with a reported conflict. */
   readonly #conflicting = new Set<string>();
 
   decided(key: string, { reason, outcome, conflict = '' }: Decision): TroubleChange {
@@ -239,7 +244,7 @@ export class TroubleWatch {
     return { resolvedTo, began: isNew ? level : undefined };
   }
 
-  /** The Lease was given to somebody: should the same trouble come again, it is another one. */
+  /** The Lease was granted. The same trouble counts as new if it comes back. */
   granted(key: string): void {
     this.#told.delete(key);
   }

@@ -20,32 +20,34 @@ import {
 } from './election-result.ts';
 import { nameCandidates } from './lease-event.ts';
 
-/** Makes a trace of each election, of what a controller tells of its decisions. */
+/** Turns the decisions of a controller into one trace per election. */
 export interface ElectionTraces extends Omit<DecisionObserver, 'applied' | 'heldBack'> {
-  /** This process decides no longer, for now or for ever: whoever does so ends what it has begun. */
+  /** This process has lost the lock or stops. The next leader completes elections in flight. */
   standDown(): void;
 }
 
-/** What {@link createElectionTraces} needs. */
 interface ElectionTracesParts {
   readonly now: () => Instant;
-  /** Nothing is written: what would have been is traced once, for as long as it would be the same. */
+  /** In a dry run nothing is written. An election is traced once for as long as its outcome stays the same. */
   readonly isDryRun: boolean;
-  /** Takes each trace once it has ended; must neither throw nor wait. */
+  /** Receives each trace when it has ended. Must neither throw nor wait. */
   readonly emit: (trace: TraceSpan) => void;
 }
 
-/** An election that takes longer is cut into traces of about this length, in milliseconds. */
+/** A longer election is split into traces of about this length, in milliseconds. */
 const LONGEST_MS = 10 * 60_000;
 
 interface LeaseState {
   course?: ElectionCourse | undefined;
   rest?: Rest | undefined;
-  /** What was traced last and would be the same again: that nobody can be elected or, in a dry run, who would be. */
+  /**
+   * The last traced outcome: no electable candidate or, in a dry run, the planned leader. Not traced again while it
+   * stays the same.
+   */
   told?: string | undefined;
 }
 
-/** Follows elections of any number of Leases; remembers one course for each Lease that is in an election. */
+/** Traces the elections of all Leases. Remembers one course for each Lease in an election. */
 export function createElectionTraces({ now, isDryRun, emit }: ElectionTracesParts): ElectionTraces {
   const leases = new Map<string, LeaseState>();
 
@@ -63,11 +65,11 @@ export function createElectionTraces({ now, isDryRun, emit }: ElectionTracesPart
     noteDecision(state.course, decision, input, at);
   }
 
-  /** Nothing more is to be done: the election that was on, if one was, has come to its end. */
+  /** No more actions follow. Ends the election of the Lease, if there is one. */
   function rest(state: LeaseState, decision: Decision, input: ElectionInput, at: Instant): void {
     const trouble = isUndecided(decision.reason) ? `${decision.reason} ${decision.conflict}` : undefined;
     if (trouble !== undefined && trouble === state.told) {
-      // Another attempt that came to what the last one came to: no election of its own, it goes on with every round.
+      // A retry with the same outcome is not an election of its own. It repeats in every round.
       state.course = undefined;
     } else if (trouble !== undefined || state.course) {
       goOn(state, decision, input, at);
@@ -122,27 +124,27 @@ export function createElectionTraces({ now, isDryRun, emit }: ElectionTracesPart
   };
 }
 
-/** What is known of a span or of one of its events; what is undefined is left out. */
+/** Attributes of a span or event, without undefined ones. */
 export type TraceAttributes = Readonly<
   Record<string, string | number | boolean | readonly string[] | undefined>
 >;
 
-/** Something that happened at one moment of a span. */
+/** An event within a span. */
 interface TraceEvent {
   readonly name: string;
   readonly at: Instant;
   readonly attributes: TraceAttributes;
 }
 
-/** A stretch of time in which something was done, with what was done as part of it; the outermost one is a trace. */
+/** A span and its children. The outermost span is a trace. */
 export interface TraceSpan {
   readonly name: string;
   readonly startedAt: Instant;
   readonly endedAt: Instant;
-  /** Set where another program was asked to do something. */
+  /** Set if the span is a call to another program. */
   readonly isCall?: boolean;
   readonly attributes: TraceAttributes;
-  /** Why it failed; undefined when it did not. */
+  /** The error; undefined if there is none. */
   readonly error: string | undefined;
   readonly events: readonly TraceEvent[];
   readonly children: readonly TraceSpan[];

@@ -9,7 +9,7 @@ import type { Standing } from '../election/standing.ts';
 import { strategies } from '../election/strategies.ts';
 import { formerHolderOf } from './election-result.ts';
 
-/** Happenings that are no reason of a decision: they are what came of one. */
+/** Event reasons that are not reasons of decisions. */
 type Happening =
   | 'LeaderElected'
   | 'LeaderPreempted'
@@ -18,22 +18,22 @@ type Happening =
   | 'StrategyResolved'
   | 'CandidateCollected';
 
-/** Something that happened to a Lease, to be told as an Event on it. */
+/** Something that happened to a Lease, for an Event on it. */
 export interface LeaseEvent {
   readonly lease: {
     readonly namespace: string;
     readonly name: string;
-    /** Undefined where the Lease does not exist. */
+    /** Undefined if the Lease does not exist. */
     readonly uid: string | undefined;
     readonly resourceVersion: string | undefined;
   };
   readonly type: 'Normal' | 'Warning';
   readonly reason: Happening | Reason;
-  /** The same for what is the same: no times and no counts. */
+  /** Contains no times or counts, so that repeats are equal. */
   readonly message: string;
 }
 
-/** The Events of a decision that was applied; `written` is the Lease as the server has it since. */
+/** Returns the Events of an applied decision. `written` is the Lease after the write. */
 export function changeEvents(
   decision: Decision,
   input: ElectionInput,
@@ -46,7 +46,7 @@ export function changeEvents(
   });
 }
 
-/** The Event of a Lease that was left as it is, told when that begins. */
+/** Returns the Event for the begin of a trouble. */
 export function troubleEvent(decision: Decision, input: ElectionInput, level: 'info' | 'warn'): LeaseEvent {
   return {
     lease: referTo(input),
@@ -56,24 +56,24 @@ export function troubleEvent(decision: Decision, input: ElectionInput, level: 'i
   };
 }
 
-/** The Event of a Lease whose candidates agree again. */
+/** Returns the Event for a Lease whose candidates agree again. */
 export function resolutionEvent(strategy: string, input: ElectionInput): LeaseEvent {
   const message = `The candidates agree on ${strategy} again`;
   return { lease: referTo(input), type: 'Normal', reason: 'StrategyResolved', message };
 }
 
-/** Of candidates, and of whatever else there may be any number of, logs and Events name so many and count the others (rule 9). */
+/** Logs and Events name at most this many candidates and count the others (rule 9). */
 export const MOST_NAMED = 10;
 
-/** The candidates of a decision that are named, and how many more there are. */
+/** The named candidates of a decision, and the number of the others. */
 interface NamedCandidates {
   readonly named: readonly CandidateAccount[];
   readonly more: number;
 }
 
 /**
- * Whom to name of the candidates of a decision: where there are more than `most`, the one that was chosen, those that came
- * closest, and only then those that did not even take part. Takes time in proportion to their number.
+ * Selects the candidates to name. If there are more than `most`, the chosen candidate comes first, then the closest
+ * ones, then those that did not take part. Runs in linear time.
  */
 export function nameCandidates(decision: Decision, most = MOST_NAMED): NamedCandidates {
   const { standings } = decision;
@@ -88,7 +88,7 @@ export function nameCandidates(decision: Decision, most = MOST_NAMED): NamedCand
   };
 }
 
-/** The first of `words`, and how many more there are. */
+/** Names the first of `words` and counts the others. */
 export function nameSome(words: readonly string[]): string {
   const more = words.length - MOST_NAMED;
   const named = words.slice(0, MOST_NAMED).join(', ');
@@ -150,7 +150,7 @@ function describeGrant(decision: Decision, input: ElectionInput): Told | undefin
   };
 }
 
-/** Says so where it is for its priority that one leads instead of the other (rule 16). */
+/** Explains that the winner leads because of its priority (rule 16). */
 function forPriority({ standings }: Decision, winner: string, loser: string | undefined): string {
   const priorityOf = (name: string | undefined) =>
     standings.find(({ candidate }) => candidate.name === name)?.candidate.priority.value;

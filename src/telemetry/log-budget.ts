@@ -3,52 +3,52 @@ import type { Clock, Instant } from '../support/clock.ts';
 /** The levels whose lines are limited. */
 export type LimitedLevel = 'info' | 'warn' | 'error' | 'fatal';
 
-/** How many lines were left out, by their messages, and the most severe level among them. */
+/** The number of dropped lines by message, and the most severe level among them. */
 interface LeftOut {
   readonly level: LimitedLevel;
   readonly lines: Readonly<Record<string, number>>;
 }
 
-/** Of each message. */
+/** Rate limit of each message. */
 const RATE = { burst: 20, perSecond: 1 };
 
-/** A namespace that a message was not written about for so long is heard beside those that use up all there is. */
+/** A namespace without a line of this message for this time has a budget beside the shared one, in milliseconds. */
 const UNHEARD_MS = 60_000;
 
-/** Of how many messages about namespaces it is known when they were last written. */
+/** Number of remembered pairs of message and namespace. */
 const MOST_HEARD = 1000;
 
-/** How often it is told what was left out, in milliseconds. */
+/** Interval at which dropped lines are reported, in milliseconds. */
 const TELL_EVERY_MS = 10_000;
 
-/** Messages are constant, and fewer. Should some not be, they cannot get around this all the same. */
+/** Limits memory if a message is not constant. */
 const MOST_MESSAGES = 100;
 const OTHERS = 'other messages';
 const BY_SEVERITY: readonly LimitedLevel[] = ['info', 'warn', 'error', 'fatal'];
 
 /**
- * Keeps a log to a few lines a second, whatever happens how often: of each message there are 20 at once and then one a
- * second. Each has its own budget, so that nothing rare is lost among what is frequent; and as much again for namespaces
- * that have not been heard of for a minute, so that none silences another.
+ * Limits the log to a few lines per second. Each message may be written 20 times at once and then once a second. Each
+ * message has its own budget, so that a frequent one does not hide a rare one. Namespaces that were quiet for a minute
+ * share a second budget, so that no namespace silences another.
  */
 export class LogBudget {
   readonly #clock: Clock;
   readonly #tell: (leftOut: LeftOut) => void;
   readonly #buckets = new Map<string, TokenBucket>();
-  /** The same for namespaces that have not been heard of. */
+  /** The budgets for quiet namespaces. */
   readonly #unheard = new Map<string, TokenBucket>();
   readonly #heardAt = createRecentMap<Instant>(MOST_HEARD);
   #leftOut = new Map<string, number>();
   #severity = 0;
   #cancelTelling: (() => void) | undefined;
 
-  /** @param tell what was left out, while there is something, every ten seconds; itself not limited. */
+  /** @param tell reports the dropped lines, every ten seconds while there are any. Not limited itself. */
   constructor(clock: Clock, tell: (leftOut: LeftOut) => void) {
     this.#clock = clock;
     this.#tell = tell;
   }
 
-  /** Whether one more line with this message, about a namespace perhaps, may be written; if not, it is counted. */
+  /** Whether a line with this message may be written. If not, it is counted. */
   admits(level: LimitedLevel, message: string, namespace?: string): boolean {
     const isKnown = this.#buckets.has(message) || this.#buckets.size < MOST_MESSAGES;
     const key = isKnown ? message : OTHERS;
@@ -72,7 +72,7 @@ export class LogBudget {
     return waitMs === 0;
   }
 
-  /** Tells what was left out so far, if anything; no timer is set after that. */
+  /** Reports the dropped lines now, and cancels the timer. */
   tellNow(): void {
     this.#cancelTelling?.();
     this.#cancelTelling = undefined;
@@ -85,38 +85,38 @@ export class LogBudget {
   }
 }
 
-/** Lets `burst` things through at once, and then so many a second. */
+/** The rate of a token bucket: `burst` at once, then `perSecond`. */
 interface TokenBucketRate {
   readonly burst: number;
   readonly perSecond: number;
 }
 
-/** What is left in a bucket, and since when it has not been looked into. Immutable. */
+/** The tokens of a bucket at a time. Immutable. */
 export interface TokenBucket {
   readonly tokens: number;
   readonly at: Instant;
 }
 
-/** A bucket that nothing was taken from yet. */
+/** Returns a full bucket. */
 export function fullBucket({ burst }: TokenBucketRate, at: Instant): TokenBucket {
   return { tokens: burst, at };
 }
 
-/** Takes a token; `waitMs` is 0, or how long it takes until there is one, and then none was taken. */
+/** Takes a token. If there is none, returns the time until the next one in `waitMs`. */
 export function takeToken(
   bucket: TokenBucket,
   rate: TokenBucketRate,
   at: Instant,
 ): { readonly bucket: TokenBucket; readonly waitMs: number } {
   const tokens = Math.min(rate.burst, bucket.tokens + ((at - bucket.at) / 1000) * rate.perSecond);
-  // Of what is added up in fractions a little is lost: a wait that was told must be enough.
+  // Tolerates rounding: after `waitMs` there must be a token.
   if (tokens < 1 - 1e-9) {
     return { bucket: { tokens, at }, waitMs: Math.ceil(((1 - tokens) / rate.perSecond) * 1000) };
   }
   return { bucket: { tokens: Math.max(0, tokens - 1), at }, waitMs: 0 };
 }
 
-/** A map that keeps the entries that were set most recently, and forgets the others. */
+/** A map that keeps the `size` most recently set entries. */
 export function createRecentMap<V>(size: number) {
   const entries = new Map<string, V>();
   return {

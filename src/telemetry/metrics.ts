@@ -24,9 +24,8 @@ import {
   type WriteQueueMetrics,
 } from './queue-metrics.ts';
 
-/** Everything that is measured, in a registry of its own: nothing global, so that tests and replicas can stand side by side. */
+/** All metrics, in a registry of their own: tests and replicas run side by side in one process. */
 export interface Metrics {
-  /** Serves as the `metrics` of the HTTP server. */
   readonly registry: Registry;
   readonly workqueue: WorkqueueMetrics;
   readonly api: ApiMetrics;
@@ -38,17 +37,17 @@ export interface Metrics {
   readonly labels: LabelMetrics;
 }
 
-/** How often the delay of the event loop is looked at, in milliseconds: each look wakes a process that has nothing to do. */
+/** Resolution of the event-loop delay, in milliseconds: each sample wakes an idle process. */
 const LOOP_LOOK_MS = 50;
 
-// Gauges that prom-client names as only counters may be named.
+// Gauges of prom-client whose names end like those of counters.
 const MISNAMED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
 ];
 
-/** Makes the metrics of one controller. */
+/** Creates the metrics of one controller. */
 export function createMetrics({ version, clock }: { version: string; clock: Clock }): Metrics {
   const registry = new Registry();
   new Gauge({
@@ -70,25 +69,25 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
   };
 }
 
-/** Adds what is measured of the process as a whole: memory, CPU, event-loop delay, garbage collection. Once per process. */
+/** Registers metrics of the process: memory, CPU, event-loop delay, garbage collection. Once per process. */
 export function collectProcessMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_LOOK_MS });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
 }
 
-/** What becomes of the coordinator's own lock. */
+/** Metrics of the coordinator's lock. */
 interface LockMetrics {
   changed(state: Pick<LockState, 'kind' | 'holder'>): void;
   callFailed(call: LockCall | 'watch'): void;
-  /** Asks, whenever metrics are collected, how it stands with locks in other namespaces. */
+  /** Sets the source of the gauges on other locks, read for each scrape. */
   watch(locks: LockPlaces): void;
 }
 
-/** Where coordinators have their locks. */
+/** The locks of coordinators in other namespaces. */
 interface LockPlaces {
-  /** How many locks others hold in other namespaces. */
+  /** Number of locks that other coordinators hold in other namespaces. */
   others(): number;
-  /** Whether this process must not have its lock where it is. */
+  /** Whether the namespace of our lock is refused. */
   isRefused(): boolean;
 }
 
@@ -120,7 +119,7 @@ function holderOf({ kind, holder }: Pick<LockState, 'kind' | 'holder'>): (typeof
   }
 }
 
-/** Registers the metrics of the lock in `registry`; it shows as not held until it is. */
+/** Registers the metrics of the lock in `registry`. It counts as not held at first. */
 function createLockMetrics(registry: Registry): LockMetrics {
   const registers = [registry];
   const masterStatus = new Gauge({

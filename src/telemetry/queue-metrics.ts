@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { URGENCIES, type Urgency } from '../controller/queue/urgency.ts';
 import type { WriteQueue, WriteQueueObserver } from '../controller/queue/write-queue.ts';
 
-/** What a workqueue reports as it happens. */
+/** Events of a workqueue. */
 interface WorkqueueEvents {
   depth(keys: number): void;
   added(): void;
@@ -11,17 +11,17 @@ interface WorkqueueEvents {
   workDuration(ms: number): void;
 }
 
-/** What is asked of a workqueue whenever metrics are collected, as nothing happens that could report it. */
+/** State of a workqueue, read for each scrape. */
 interface WorkqueueProgress {
   unfinishedWorkMs(): number;
   longestRunningMs(): number;
 }
 
-/** The `workqueue_*` metrics under the names and labels that dashboards for Kubernetes controllers expect. */
+/** The `workqueue_*` metrics, with the names and labels that dashboards for Kubernetes controllers expect. */
 export interface WorkqueueMetrics {
-  /** The observer to make a queue with. */
+  /** Returns the observer for a queue. */
   observer(name: string): WorkqueueEvents;
-  /** Asks `queue`, once made, how its work goes on. */
+  /** Sets the queue whose state is read. */
   watch(name: string, queue: WorkqueueProgress): void;
 }
 
@@ -75,7 +75,7 @@ export function createWorkqueueMetrics(registry: Registry): WorkqueueMetrics {
   return {
     observer(name) {
       const labels = { name };
-      // A queue that nothing was ever added to must show as zero, not as missing.
+      // An unused queue must show zero, not a missing series.
       depth.set(labels, 0);
       adds.inc(labels, 0);
       retries.inc(labels, 0);
@@ -93,17 +93,17 @@ export function createWorkqueueMetrics(registry: Registry): WorkqueueMetrics {
   };
 }
 
-/** The turns that Leases take to write to the API server. */
+/** Metrics of the queue of writes. */
 export interface WriteQueueMetrics extends WriteQueueObserver {
-  /** Says whom to ask. */
+  /** Sets the queue whose state is read. */
   watch(queue: Pick<WriteQueue, 'limit' | 'underWay' | 'waiting'>): void;
-  /** A Lease that had waited for `ms` got its turn. */
+  /** A Lease was dequeued after `ms`. */
   waited(urgency: Urgency, ms: number): void;
 }
 
 const WAIT_BUCKETS_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 
-/** Registers the metrics of the turns to write in `registry`. */
+/** Registers the metrics of the queue of writes in `registry`. */
 export function createWriteQueueMetrics(registry: Registry): WriteQueueMetrics {
   const registers = [registry];
   let queue: Parameters<WriteQueueMetrics['watch']>[0] | undefined;
