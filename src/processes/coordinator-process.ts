@@ -22,16 +22,15 @@ import { collectProcessMetrics, createMetrics, type Metrics } from '../telemetry
 import { type HealthCheck, startHttpServer } from './http-server.ts';
 import { practise } from './practice/practise.ts';
 
-/** Events are written one after the other; they share no connection with elections or with the lock. */
+/** Events are written one at a time, on a connection of their own: they never delay elections or the lock. */
 const EVENT_CONNECTIONS = 1;
-/** How long the API server may take to say at the start whether the lock may be where it is, in milliseconds. */
+/** Time for the API server to confirm at startup that the lock may be in its namespace, in milliseconds. */
 const REFUSAL_WITHIN_MS = 5000;
 
 /**
- * Runs the coordinator, with logs, metrics and health checks, until the process is asked to stop.
+ * Runs the coordinator with logs, metrics and health checks until a signal stops it.
  *
- * @throws {Error} when there is no cluster to talk to, the address for metrics is not to be had, or what is to become of
- *   traces cannot be told.
+ * @throws {Error} if there is no cluster, the metrics address cannot be used, or the OTLP settings are invalid.
  */
 export async function runCoordinator(settings: RunSettings, host: Host): Promise<void> {
   const { clock, env } = host;
@@ -120,7 +119,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   await untilAborted(stop);
   logger.info({ signal: stop.reason }, 'Stopping');
   const stopped = coordinator.stop();
-  // Until then there may be more to tell; the lock need not be waited for.
+  // Log lines may still follow until then. The lock is not waited for.
   await within(clock, QUIET_AFTER_MS, stopped);
   await Promise.all([stopped, events?.stop(), traces?.stop(), server?.close()]);
   logger.info('Stopped');
@@ -128,10 +127,10 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
 }
 
 /**
- * Sees at once that the lock is where it must not be. An API server that does not answer is no reason to end: the lock is not
- * taken before it does.
+ * Checks at startup that the lock may be in its namespace. An API server that does not answer is no error: the lock is
+ * not taken before it does.
  *
- * @throws {Error} that says what to do.
+ * @throws {Error} with advice.
  */
 async function refuseLock(
   { dryRun, lockNamespace }: RunSettings,
@@ -153,7 +152,7 @@ async function refuseLock(
   }
 }
 
-/** Loaded only where it is asked for. */
+/** Creates the status page. Loaded only if it is enabled. */
 async function createStatusPage({ namespaces }: RunSettings, clock: Clock, logger: Logger) {
   const { StatusPage } = await import('../status-page/status-page.ts');
   return new StatusPage({

@@ -6,38 +6,38 @@ import type { Clock } from '../support/clock.ts';
 export interface HealthCheck {
   readonly name: string;
   readonly ok: boolean;
-  /** Why it is not ok, or a state worth showing though it is. */
+  /** The reason if it is not ok, or a state worth showing. */
   readonly message?: string;
-  /** Shown only: does not decide over the whole. */
+  /** Shown in the report, but does not affect its result. */
   readonly informational?: boolean;
 }
 
-/** What the server serves. The functions are called anew for every request. */
+/** What the server serves. The functions are called for each request. */
 export interface HttpServerParts {
   readonly clock: Clock;
-  /** Fail these and the process should be restarted. That an answer comes at all shows that the event loop turns. */
+  /** If one fails, the process should be restarted. Any answer shows that the event loop runs. */
   livenessChecks(): readonly HealthCheck[];
-  /** Fail these and the process cannot do its work yet, or at present. */
+  /** If one fails, the process cannot work now. */
   readinessChecks(): readonly HealthCheck[];
   readonly metrics: { readonly contentType: string; metrics(): Promise<string> };
-  /** Undefined: it was not asked for. Absent: there is none to ask for. */
+  /** Undefined if the status page is disabled; absent if the program has none. */
   readonly statusPage?: ServedPage | undefined;
 }
 
-/** A page that answers for paths of its own. */
+/** A page that handles some paths. */
 interface ServedPage {
-  /** Whether a path, without its query, is one of its. */
+  /** Whether the page handles a path (without its query). */
   has(path: string): boolean;
-  /** Answers a GET or HEAD of such a path. */
+  /** Answers a GET or HEAD request for such a path. */
   answer(request: IncomingMessage, response: ServerResponse): void;
-  /** Ends answers that would go on for ever. */
+  /** Ends answers that have no end, such as event streams. */
   close(): void;
 }
 
 /**
- * Serves `/metrics`, `/livez` and `/readyz` on one port, and the status page where there is one.
+ * Serves `/metrics`, `/livez`, `/readyz` and an optional status page on one port.
  *
- * @throws {Error} that names the address and what to do, when it cannot listen there.
+ * @throws {Error} with the address and advice, if it cannot listen there.
  */
 export function startHttpServer(listen: ListenAddress, parts: HttpServerParts): Promise<HttpServer> {
   const { clock, statusPage } = parts;
@@ -57,45 +57,45 @@ export function startHttpServer(listen: ListenAddress, parts: HttpServerParts): 
   });
 }
 
-/** A server that accepts requests until it is closed. */
+/** A running HTTP server. */
 export interface HttpServer {
-  /** Where it listens, with the port that was taken if any free one was asked for. */
+  /** The address, with the port that the system selected for port 0. */
   readonly address: ListenAddress;
-  /** Ends idle connections at once, waits for answers under way, and cuts what has not ended after a second. */
+  /** Closes idle connections, waits for answers in flight, and closes the rest after a second. */
   close(): Promise<void>;
 }
 
-/** What a request is answered, whole. */
+/** A complete answer. */
 export interface Answer {
   readonly status: number;
   readonly body: string;
   /** Default: plain text. */
   readonly contentType?: string;
-  /** The Allow header, of a refused method. */
+  /** The Allow header for a refused method. */
   readonly allow?: string;
 }
 
-/** What a server answers. */
+/** The request handlers of a server. */
 interface AnswersParts {
   readonly clock: Clock;
-  /** Returns whether it has taken a request upon itself, as one whose answer goes on. */
+  /** Handles requests whose answer is a stream. Returns whether it handles this one. */
   readonly takes: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** Must not reject. */
+  /** Answers any other request. Must not reject. */
   readonly answer: (request: IncomingMessage) => Promise<Answer>;
-  /** Ends answers that would go on for ever. */
+  /** Ends answers that have no end, such as event streams. */
   readonly onClose: () => void;
 }
 
 /** The methods of {@link isReading}, for an Allow header. */
 const READING = 'GET, HEAD';
 
-/** Nothing that is asked for here is worth keeping a pod that is to end. */
+/** Grace period for answers in flight, in milliseconds: no answer is worth delaying the end of a pod. */
 const CLOSE_WITHIN_MS = 1000;
 
 /**
- * Listens, and answers.
+ * Starts a server.
  *
- * @throws {Error} that names the address and what to do, when it cannot listen there.
+ * @throws {Error} with the address and advice, if it cannot listen there.
  */
 export async function serveAnswers(listen: ListenAddress, parts: AnswersParts): Promise<HttpServer> {
   const server = createServer((request, response) => {
@@ -107,7 +107,7 @@ export async function serveAnswers(listen: ListenAddress, parts: AnswersParts): 
     address: { host: listen.host, port },
     close: () =>
       new Promise((resolve) => {
-        // Node counts a connection over which nothing was ever sent, as browsers open in advance, among those in use.
+        // Node counts unused connections, which browsers open in advance, as active.
         const cancel = parts.clock.setTimer(() => server.closeAllConnections(), CLOSE_WITHIN_MS);
         server.close(() => {
           cancel();
@@ -118,7 +118,7 @@ export async function serveAnswers(listen: ListenAddress, parts: AnswersParts): 
   };
 }
 
-/** The path of a request, without its query. */
+/** Returns the path of a request, without its query. */
 export function pathOf({ url = '/' }: IncomingMessage): string {
   return url.split('?', 1)[0] ?? '/';
 }
@@ -154,7 +154,7 @@ const pages: Readonly<Record<string, (parts: HttpServerParts) => Promise<Answer>
   }),
 };
 
-/** Laid out like the verbose report of Kubernetes' own health endpoints, which operators can read at a glance. */
+/** In the layout of Kubernetes' own verbose health endpoints. */
 function healthReport(name: string, checks: readonly HealthCheck[]): Answer {
   const isHealthy = checks.every((check) => check.ok || check.informational);
   const lines = checks.map(({ name: check, ok, informational, message }) => {
@@ -178,9 +178,9 @@ function send(
   response.setHeader('Content-Length', Buffer.byteLength(body));
   response.setHeader('Cache-Control', 'no-store');
   response.setHeader('X-Content-Type-Options', 'nosniff');
-  // A client that keeps its connection alive would hold up close() for seconds.
+  // A keep-alive connection would delay close() for seconds.
   if (isLast) response.setHeader('Connection', 'close');
   if (allow !== undefined) response.setHeader('Allow', allow);
-  // Node leaves the body out of the answer to a HEAD request by itself.
+  // Node omits the body of an answer to HEAD.
   response.end(body);
 }

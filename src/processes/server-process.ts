@@ -21,20 +21,20 @@ import { createLogger, type Logger } from '../telemetry/logger.ts';
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/;
 
-/** How a kubeconfig of ours begins, by which it is told from one that must not be overwritten. */
+/** First line of a kubeconfig that this program wrote. Any other file must not be overwritten. */
 const KUBECONFIG_HEADER = '# Written anew by each start of: coordinated-leader-election serve\n';
 
-/** The kubeconfigs that were written, by what they allow. */
+/** The written kubeconfigs, by their rights. */
 interface Kubeconfigs {
   readonly admin: string | undefined;
   readonly readOnly: string | undefined;
 }
 
 /**
- * Serves the coordination API until the process is asked to stop. What it says to people goes to the standard output, its
- * log to the error output.
+ * Serves the coordination API until a signal stops it. Messages for users go to the standard output, logs to the error
+ * output.
  *
- * @throws {Error} that says what to do, when something that was given cannot be used.
+ * @throws {Error} with advice, if a setting cannot be used.
  */
 export async function runServer(settings: ServeSettings, host: Host): Promise<void> {
   const stop = host.stopOn('SIGTERM', 'SIGINT');
@@ -90,7 +90,7 @@ async function start(
   }
 }
 
-/** Where kubeconfigs go: the data directory or, without one, a private directory that is removed at the end. */
+/** Returns the directory of kubeconfigs: the data directory or a private temporary directory. */
 function openPlace({ dataDirectory }: ServeSettings, host: Host) {
   if (dataDirectory !== undefined) return { directory: dataDirectory, remove: () => {} };
   const directory = mkdtempSync(join(tmpdir(), 'cle-serve-'));
@@ -105,7 +105,7 @@ function openPlace({ dataDirectory }: ServeSettings, host: Host) {
   };
 }
 
-/** Before anything else is done: a kubeconfig of other clusters may be the only one of its kind. */
+/** Refuses to overwrite a kubeconfig of another cluster, before anything else is done. */
 function refuseToOverwrite(file: string): void {
   if (!existsSync(file) || readFileSync(file, 'utf8').startsWith(KUBECONFIG_HEADER)) return;
   throw new Error(
@@ -133,7 +133,7 @@ function writeKubeconfigs(
   };
 }
 
-/** An address at which this machine reaches what listens on `host`. */
+/** Returns an address at which this machine reaches a server that listens on `host`. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '::1' : host;
@@ -165,10 +165,10 @@ function usageOf(
   ].join('\n');
 }
 
-/** What a server shows its clients, and whom it lets in. */
+/** The certificate of the server, and the clients that it admits. */
 interface ServerCredentials {
   readonly tls: ServingCertificate;
-  /** What clients have to trust for its sake, in PEM; undefined: what everybody trusts anyway. */
+  /** The CA certificate in PEM; undefined if the system trusts it. */
   readonly ca: string | undefined;
   readonly tokens: readonly TokenGrant[];
 }
@@ -176,10 +176,10 @@ interface ServerCredentials {
 const TOKEN_BYTES = 24;
 
 /**
- * Reads what the settings name, and generates the rest. With a data directory that is kept there, so that clients need
- * not be told anew after a restart.
+ * Reads the files that the settings name and generates the rest. Generated files are kept in the data directory, so
+ * that kubeconfigs stay valid after a restart.
  *
- * @throws {Error} that names the file or the flag that cannot be used.
+ * @throws {Error} that names the file or flag that cannot be used.
  */
 async function obtainCredentials(settings: ServeSettings, clock: Clock): Promise<ServerCredentials> {
   const { dataDirectory, tlsCertificate, tlsKey, tokens, listen } = settings;
@@ -200,7 +200,7 @@ function readCertificate(certFile: string, keyFile: string, clock: Clock) {
   return { tls: { cert, key }, ca: rootIn(cert) };
 }
 
-/** The root of a chain that brings its own; one that does not is vouched for by somebody whom everybody trusts. */
+/** Returns the root certificate in a chain; undefined if the chain ends at a public CA. */
 function rootIn(chain: string): string | undefined {
   const last = chain.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)?.at(-1);
   if (last === undefined) return undefined;
@@ -214,7 +214,7 @@ async function ownCertificate(directory: string | undefined, hosts: readonly str
   const isGood = kept && !withContext(files.cert, () => needsRenewal(kept, hosts, clock));
   const { ca, cert, key } = isGood ? kept : await generateCertificate(hosts, clock);
   if (files && !isGood) {
-    // The one that is asked for first comes last: a start that is cut short leaves nothing that looks complete.
+    // The file that is read first is written last: an interrupted start leaves no set that looks complete.
     writePrivateFile(files.ca, ca);
     writePrivateFile(files.key, key);
     writePrivateFile(files.cert, cert);

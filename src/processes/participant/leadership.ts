@@ -15,18 +15,18 @@ import { withContext } from '../../support/files.ts';
 import { type Environment, type Host, untilAborted } from '../../support/host.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 
-/** How a command takes part: what its participant is given, cluster included. */
+/** The options of a participant, and its connection to the cluster. */
 export interface Participation extends ParticipateOptions {
   readonly namespace: string;
-  /** To be closed when all is over. */
+  /** The caller closes it. */
   readonly client: KubernetesClient;
   readonly logger: Logger;
 }
 
 /**
- * What the settings and the environment make of it.
+ * Builds the options from the settings and the environment.
  *
- * @throws {Error} when there is no cluster to talk to, or the file of labels cannot be used.
+ * @throws {Error} if there is no cluster, or the file of labels cannot be used.
  */
 export function participationOf(
   lease: string,
@@ -59,28 +59,30 @@ export function participationOf(
   };
 }
 
-/** As logs and answers have it. */
+/** Formats the Lease as in logs and answers. */
 export function leaseOf({ namespace, lease }: Participation): string {
   return `${namespace}/${lease}`;
 }
 
-/** Who leads, as a program beside this one is told it. */
+/** The leader, as reported to the program beside this process. */
 interface LeaderAccount {
-  /** `namespace/name`. */
+  /** The Lease, `namespace/name`. */
   readonly lease: string;
-  /** Of the candidate that this process stands for. */
+  /** The identity of this candidate. */
   readonly identity: string;
-  /** Empty: nobody is known to lead. */
+  /** Empty if no leader is known. */
   readonly holder: string;
-  /** Whether that is this candidate. */
+  /** Whether this candidate leads. */
   readonly leading: boolean;
-  /** Of the term; absent while another leads. */
+  /** The fencing token of the term; absent if this candidate does not lead. */
   readonly fencingToken?: number;
-  /** For so long the program may lead without asking again, counted from when it began to ask; 0 while it must not. */
+  /**
+   * The program may lead for this time without another request, counted from the start of the request, in milliseconds;
+   * 0 if it must not lead.
+   */
   readonly validForMs: number;
 }
 
-/** What a {@link Leadership} is about. */
 interface LeadershipParts {
   readonly clock: Clock;
   readonly lease: string;
@@ -88,12 +90,11 @@ interface LeadershipParts {
 }
 
 /**
- * Nobody is told for longer than this, in milliseconds, that the program may lead: a Lease that is given up in good order is
- * not released before everything that was told of it has run out.
+ * Longest `validForMs`: a Lease is released only after all promises have expired, unless the program has acknowledged.
  */
 export const LONGEST_PROMISE_MS = 5000;
 
-/** What is known of the leader at this very moment; nothing that is told is ever remembered, but for how long it holds. */
+/** The current leader, as observed and by the term of this candidate. Remembers only until when a promise is valid. */
 export class Leadership {
   readonly #parts: LeadershipParts;
   readonly #listeners = new Set<() => void>();
@@ -104,11 +105,11 @@ export class Leadership {
 
   constructor(parts: LeadershipParts) {
     this.#parts = parts;
-    // An earlier process of this pod, under the same identity, may have said something right before it ended.
+    // An earlier process with the same identity may have given a promise just before it ended.
     this.#promisedUntil = parts.clock.now() + LONGEST_PROMISE_MS;
   }
 
-  /** Leads in the name of the program; resolves once nobody believes any more that it leads. */
+  /** Leads on behalf of the program. Resolves when no promise is valid any more. */
   readonly lead = async (term: Term): Promise<void> => {
     this.#term = term;
     this.#acknowledged = new AbortController();
@@ -116,25 +117,25 @@ export class Leadership {
     await untilAborted(term.signal);
     this.#tell();
     const { clock } = this.#parts;
-    // A Lease that another has taken by force is not to be kept by waiting.
+    // Do not wait longer than the term: another holder may have taken the Lease by force.
     const waitMs = Math.min(this.#promisedUntil - clock.now(), term.until());
     if (waitMs > 0) await sleep(clock, waitMs, this.#acknowledged.signal);
     this.#term = undefined;
   };
 
-  /** What the participant has observed. */
+  /** Takes the observed state of the participant. */
   readonly observe = ({ holder = '' }: ParticipantState): void => {
     if (holder === this.#holder) return;
     this.#holder = holder;
     this.#tell();
   };
 
-  /** The program has ended what it led, or will not begin: nothing that it was told need run out. */
+  /** The program has stopped leading, or will not start: its promises need not expire. */
   acknowledge(): void {
     this.#acknowledged.abort();
   }
 
-  /** What is so now. Whoever is told may rely on it for `validForMs`. */
+  /** Returns the current leader. The reader may rely on it for `validForMs`. */
   account(): LeaderAccount {
     const { clock, lease } = this.#parts;
     const identity = this.#parts.identity();
@@ -152,12 +153,12 @@ export class Leadership {
         validForMs,
       };
     }
-    // What was observed of this candidate itself is older than what its term says.
+    // The term of this candidate is newer than what was observed of it.
     const holder = this.#holder === identity ? '' : this.#holder;
     return { lease, identity, holder, leading: false, validForMs: 0 };
   }
 
-  /** Calls `listener` whenever the account has changed otherwise than by time, until the returned function is called. */
+  /** Calls `listener` for each change other than the passing of time. The returned function removes it. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -168,16 +169,16 @@ export class Leadership {
   }
 }
 
-/** So many may watch at once; whoever comes later is told to wait. */
+/** Maximum number of open streams. Further requests must retry later. */
 const MOST_STREAMS = 64;
 
-/** In milliseconds: what a reader was told must not run out as long as it is so. */
+/** Interval of repeats, in milliseconds: a promise must not expire while it stays true. */
 const BEAT_MS = 2000;
 
-/** In bytes: a reader that takes nothing for longer is gone. */
+/** Maximum unread bytes. A slower reader is disconnected. */
 const MOST_UNREAD = 65_536;
 
-/** Tells everybody who watches of each change, and between changes that it is still so: server-sent events. */
+/** Server-sent events: each change of the leader, and repeats between changes. */
 export class LeadershipStreams {
   readonly #clock: Clock;
   readonly #leadership: Leadership;
@@ -190,7 +191,7 @@ export class LeadershipStreams {
     this.#leadership = leadership;
   }
 
-  /** Tells `response` how it is, and all that comes, until it is closed. */
+  /** Writes the current leader and all changes to `response` until it is closed. */
   join(response: ServerResponse): void {
     if (this.#readers.size >= MOST_STREAMS) {
       response
@@ -211,7 +212,7 @@ export class LeadershipStreams {
     this.#cancelBeat ??= this.#clock.setTimer(() => this.#beat(), BEAT_MS);
   }
 
-  /** Ends all of them. */
+  /** Ends all streams. */
   close(): void {
     for (const reader of this.#readers) reader.end();
     this.#rest();
@@ -252,7 +253,7 @@ function clusterOf({ kubeconfig, context, namespace }: ParticipateSettings, { cl
   return { ...connected, namespace: namespace ?? connected.namespace };
 }
 
-/** As the downward API tells it, under the names that are customary; the service account tells the namespace, too. */
+/** Reads the pod from the customary variables of the downward API. The namespace may come from the service account. */
 function podIn(
   { POD_NAME: name, POD_UID: uid, POD_NAMESPACE }: Environment,
   podNamespace: string | undefined,

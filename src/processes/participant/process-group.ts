@@ -3,10 +3,10 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'no
 import { delimiter, join } from 'node:path';
 import type { Host } from '../../support/host.ts';
 
-/** The processes that a command has started, itself included, as far as none has left its group. */
+/** The process group of a command. A process that leaves the group is not part of it. */
 export class ProcessGroup {
   readonly #host: Pick<Host, 'kill'>;
-  /** Of the group and of its leader, which is the command. */
+  /** The id of the group, and the pid of its leader, the command. */
   readonly id: number;
 
   constructor(id: number, host: Pick<Host, 'kill'>) {
@@ -14,38 +14,37 @@ export class ProcessGroup {
     this.#host = host;
   }
 
-  /** To the command alone. */
+  /** Signals the command alone. */
   signalLeader(signal: NodeJS.Signals): void {
     this.#send(this.id, signal);
   }
 
-  /** To all of them. */
+  /** Signals all processes of the group. */
   signal(signal: NodeJS.Signals): void {
     this.#send(-this.id, signal);
   }
 
-  /** Whether nobody is left who could still do something. */
+  /** Whether no process of the group can still run. */
   isGone(): boolean {
     if (!this.#send(-this.id, 0)) return true;
-    // A process that has ended stays in its group until its parent asks for its exit code, which process 1 of a container
-    // may never do.
+    // A zombie stays in its group until its parent reaps it. Process 1 of a container may never do that.
     const states = statesOfGroup(this.id);
     return states?.every((state) => state === 'Z' || state === 'X') ?? false;
   }
 
-  /** Whether there was anybody to send it to. */
+  /** Returns whether the process or group exists. */
   #send(pid: number, signal: NodeJS.Signals | 0): boolean {
     try {
       this.#host.kill(pid, signal);
       return true;
     } catch (error) {
-      // Whoever may not be sent a signal is there.
+      // EPERM means that it exists.
       return error instanceof Error && 'code' in error && error.code === 'EPERM';
     }
   }
 }
 
-/** A command that has its process, and does not run before it is released. */
+/** A command whose process exists but waits for its release. */
 export interface HeldCommand {
   readonly child: ChildProcess;
   release(): void;
@@ -54,22 +53,22 @@ export interface HeldCommand {
 const SHELL = '/bin/sh';
 
 /**
- * Waits for a line on descriptor 3, and then becomes the command. Where nobody is left to write that line, as this process was
- * killed before the command had a guard, it ends instead.
+ * Waits for a line on descriptor 3, then executes the command. Exits if the descriptor is closed: the parent was killed
+ * before the command had a guard.
  */
 const HOLD_SCRIPT = 'read -r go <&3 || exit 137; exec 3<&-; exec "$0" "$@"';
 
 /**
- * Starts `command` in a process group of its own, by which all that it starts can be ended. Without a shell it runs at once.
+ * Starts `command` in its own process group, so that all its processes can be ended. Without a shell it is not held.
  *
- * @throws Error with the `code` of the system where there is no such program, or it may not be executed.
+ * @throws {Error} with the errno `code`, if the program does not exist or is not executable.
  */
 export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv): HeldCommand {
   const [file = '', ...args] = command;
   if (!existsSync(SHELL)) {
     return { child: spawn(file, args, { detached: true, stdio: 'inherit', env }), release() {} };
   }
-  // The shell would tell of it by an exit code, which may be the command's own.
+  // The shell would report this by an exit code that may also come from the command.
   assertExecutable(file, env);
   const child = spawn(SHELL, ['-c', HOLD_SCRIPT, ...command], {
     detached: true,
@@ -77,7 +76,7 @@ export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv): H
     env,
   });
   const gate = child.stdio[3];
-  // It has ended; its exit tells so.
+  // The process has ended. Its exit event reports that.
   gate?.on('error', () => {});
   return {
     child,
@@ -87,20 +86,23 @@ export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv): H
   };
 }
 
-/** Kills a process group when this process no longer says that it may live, be it that it was killed, or stopped. */
+/**
+ * Kills a process group unless this process extends its deadline, for example because this process was killed or
+ * stopped.
+ */
 export interface GroupGuard {
-  /** It may live for so long, in milliseconds, from now. */
+  /** Sets the deadline of the group, in milliseconds from now. */
   extend(ms: number): void;
-  /** The group is gone: there is nothing to guard any more. */
+  /** Ends the guard. The group has ended. */
   end(): void;
 }
 
 const GUARD_SHELL = '/bin/sh';
 
 /**
- * Reads for how many seconds more the group may live, a line each; kills it when that time is over, and at once when
- * nobody is left to write lines. Without `timeout`, which coreutils and BusyBox have, only the latter. Whatever it starts
- * it waits for: process 1 of a container may be one that does not.
+ * Reads lines with the seconds until the deadline. Kills the group at the deadline, and at once if the input is closed.
+ * Without `timeout` (in coreutils and BusyBox) it does only the latter. It reaps its own children, as process 1 of a
+ * container may not.
  */
 const GUARD_SCRIPT = `group=$1 seconds=$2
 if timeout -s KILL 9 true; then can_wait=1; fi
@@ -114,10 +116,10 @@ done
 kill -9 "-$group"`;
 
 /**
- * Guards a process group by a shell of its own, which costs less than a megabyte. Undefined where there is no shell: then
- * only a container's end, which ends all of its processes, keeps the command from outliving this process.
+ * Starts a shell that guards a process group. It uses less than a megabyte. Undefined if there is no shell: then only
+ * the end of the container ends a command that outlives this process.
  *
- * @param ms for how long the group may live at first.
+ * @param ms the first deadline of the group.
  */
 export function startGroupGuard(group: number, ms: number, onLost: () => void): GroupGuard | undefined {
   if (!existsSync(GUARD_SHELL)) return undefined;
@@ -128,7 +130,7 @@ export function startGroupGuard(group: number, ms: number, onLost: () => void): 
   return guardOf(shell, onLost);
 }
 
-/** The states of the processes of a group, as /proc has them; undefined on systems without it. */
+/** Returns the states of the processes of a group from /proc; undefined on systems without it. */
 function statesOfGroup(id: number): readonly string[] | undefined {
   try {
     return readdirSync('/proc')
@@ -142,12 +144,12 @@ function statesOfGroup(id: number): readonly string[] | undefined {
 
 function groupAndState(pid: string): { group: number; state: string } | undefined {
   try {
-    // The name of the program, in parentheses, may have anything in it.
+    // The program's name, in parentheses, may contain anything.
     const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '');
     const [state = '', , group] = afterName.split(' ');
     return { group: Number(group), state };
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
     return undefined;
   }
 }
@@ -175,7 +177,7 @@ function guardOf(shell: ChildProcess, onLost: () => void): GroupGuard {
   };
   shell.once('error', lost);
   shell.once('exit', lost);
-  // It has ended; its exit tells so.
+  // The process has ended. Its exit event reports that.
   shell.stdin?.on('error', () => {});
   return {
     extend(ms) {
@@ -188,7 +190,7 @@ function guardOf(shell: ChildProcess, onLost: () => void): GroupGuard {
   };
 }
 
-/** Never 0, which `timeout` takes for no limit. */
+/** Never 0, which means no limit for `timeout`. */
 function secondsOf(ms: number): string {
   return (Math.max(1, ms) / 1000).toFixed(3);
 }

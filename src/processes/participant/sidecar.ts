@@ -17,9 +17,10 @@ import {
 import { Leadership, LeadershipStreams, leaseOf, type Participation } from './leadership.ts';
 
 /**
- * Takes part for a program beside this one, and tells it who leads; or is but its candidate. Resolves to the exit code.
+ * Takes part on behalf of the program beside this process and tells it who leads, or only publishes its candidate.
+ * Resolves to the exit code.
  *
- * @throws {Error} when an address or a file cannot be used, or taking part has failed.
+ * @throws {Error} if an address or a file cannot be used, or taking part fails.
  */
 export async function runSidecar(
   settings: ParticipateSettings,
@@ -78,12 +79,12 @@ export async function runSidecar(
       onChange: (isReady) => {
         logger.info({ url: readyUrl.href, isReady }, 'The program has changed');
         if (isReady) participant.stand();
-        // It resolves when all is released; whoever stops meanwhile does the same.
+        // A stop meanwhile releases the Lease too.
         else participant.withdraw().catch(() => {});
       },
     });
   try {
-    // Not before it is well.
+    // Do not stand before the program is ready.
     if (readyUrl) await participant.withdraw();
     await participant.run(stop);
   } finally {
@@ -95,16 +96,16 @@ export async function runSidecar(
   return 0;
 }
 
-/** What the endpoints tell of, and what they can do. */
+/** The parts of the endpoints. */
 interface LeaderEndpointsParts {
   readonly clock: Clock;
   readonly leadership: Leadership;
-  /** Gives up the lead; resolves once the Lease is released. */
+  /** Gives up leadership. Resolves when the Lease is released. */
   readonly resign: () => Promise<void>;
   readonly metrics: { readonly contentType: string; metrics(): Promise<string> };
 }
 
-/** What there is, with the only methods that it knows; the same for HEAD as for GET. */
+/** The paths and their methods. HEAD is handled like GET. */
 const METHODS: Readonly<Record<string, 'GET' | 'POST'>> = {
   '/': 'GET',
   '/leader': 'GET',
@@ -115,9 +116,9 @@ const METHODS: Readonly<Record<string, 'GET' | 'POST'>> = {
 };
 
 /**
- * Tells programs of the same pod who leads.
+ * Serves the leader to programs of the same pod.
  *
- * @throws {Error} that names the address and what to do, when it cannot listen there.
+ * @throws {Error} with the address and advice, if it cannot listen there.
  */
 export function startLeaderEndpoints(
   listen: ListenAddress,
@@ -138,23 +139,22 @@ export function startLeaderEndpoints(
   });
 }
 
-/** What a {@link keepLeaderFile} needs. */
 interface LeaderFileParts {
   readonly file: string;
   readonly leadership: Leadership;
   readonly clock: Clock;
-  /** Told of a write that failed after one that did not. */
+  /** Called for a failed write after a successful one. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** While it leads, in milliseconds: what the file says must not run out as long as it is so. */
+/** Interval of writes while this candidate leads, in milliseconds: the content must not expire while it stays true. */
 const EVERY_MS = 1000;
 
 /**
- * Keeps a file that tells who leads: who reads it finds all of it, as it was at one moment, and until when that holds.
+ * Keeps a file with the leader and the time until which that is valid. Writes are atomic.
  *
- * @returns what ends it; the file then says that this candidate does not lead.
- * @throws {Error} when it cannot be written the first time.
+ * @returns a function that stops this. The file then says that this candidate does not lead.
+ * @throws {Error} if the first write fails.
  */
 export function keepLeaderFile({ file, leadership, clock, onFailure }: LeaderFileParts): () => void {
   let cancel = () => {};
@@ -164,7 +164,7 @@ export function keepLeaderFile({ file, leadership, clock, onFailure }: LeaderFil
     cancel();
     const account = leadership.account();
     const text = `${JSON.stringify({ ...account, validUntil: wallTimeIn(account.validForMs, clock) })}\n`;
-    // Everybody may read it: the program beside this one is often another user.
+    // World-readable: the program beside this process often runs as another user.
     writeWholeFile(file, `${file}.new`, text, { mode: 0o644 });
     if (account.leading) cancel = clock.setTimer(writeOrTell, EVERY_MS);
   };
@@ -188,30 +188,29 @@ export function keepLeaderFile({ file, leadership, clock, onFailure }: LeaderFil
   };
 }
 
-/** Whether a program is well, by what it has answered so far. */
+/** The readiness of the program, by its answers so far. */
 interface Readiness {
   readonly isReady: boolean;
-  /** In a row. */
+  /** Consecutive failures. */
   readonly failures: number;
 }
 
-/** Before the first answer. */
+/** The state before the first answer. */
 export const notReadyYet: Readiness = { isReady: false, failures: 0 };
 
-/** So many in a row, as with the probes of a kubelet, and a program that was well is not. */
+/** Consecutive failures after which a program is not ready, as with kubelet probes. */
 const FAILURES = 3;
 const PERIOD_MS = 2000;
 
-/** For one answer, in milliseconds. */
+/** Timeout of a request, in milliseconds. */
 const TIMEOUT_MS = 1500;
 
-/** What one more answer makes of it. */
+/** Returns the readiness after one more answer. */
 export function judge({ isReady, failures }: Readiness, isOk: boolean): Readiness {
   if (isOk) return { isReady: true, failures: 0 };
   return { isReady: isReady && failures + 1 < FAILURES, failures: failures + 1 };
 }
 
-/** What a {@link serveHealth} tells of. */
 export interface ParticipantHealthParts {
   readonly clock: Clock;
   readonly participant: Pick<Participant, 'published' | 'state'>;
@@ -219,10 +218,10 @@ export interface ParticipantHealthParts {
 }
 
 /**
- * Tells probes whether a participant could be elected: it is ready once its LeaseCandidate is published, whoever leads. Whether
- * the API server can be reached at present does not matter.
+ * Serves health checks. A participant is ready once its LeaseCandidate is published, whether it leads or not. A
+ * temporary loss of the API server does not matter.
  *
- * @throws {Error} that names the address and what to do, when it cannot listen there.
+ * @throws {Error} with the address and advice, if it cannot listen there.
  */
 export function serveHealth(
   listen: ListenAddress,
@@ -269,7 +268,7 @@ async function answerTo(request: IncomingMessage, parts: LeaderEndpointsParts): 
   }
 }
 
-/** Why a request is not answered; undefined where it is. */
+/** Returns the refusal of a request; undefined if it is admitted. */
 function refusalOf(request: IncomingMessage): Answer | undefined {
   const { headers, method = '' } = request;
   const path = pathOf(request);
@@ -284,7 +283,7 @@ function refusalOf(request: IncomingMessage): Answer | undefined {
     return isReading(request) ? undefined : { status: 405, body: 'only GET and HEAD\n' };
   }
   if (method !== allowed) return { status: 405, body: 'only POST\n' };
-  // Every browser sends one of these; programs do not.
+  // Every browser sends one of these headers. Other programs do not.
   if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) {
     return { status: 403, body: 'not for browsers\n' };
   }
@@ -302,7 +301,7 @@ function wallTimeIn(ms: number, clock: Clock): string {
   return new Date(Number(clock.wallTime() / 1000n) + ms).toISOString();
 }
 
-/** Asks `url` again and again until `signal` aborts, and tells of each change. */
+/** Polls `url` until `signal` aborts. Reports each change. */
 async function watchReadiness(
   url: URL,
   { clock, signal, onChange }: { clock: Clock; signal: AbortSignal; onChange: (isReady: boolean) => void },
@@ -325,7 +324,7 @@ async function answersOk(url: URL, clock: Clock, ending: AbortSignal): Promise<b
     return await new Promise<boolean>((resolve, reject) => {
       const asked = get(url, { signal, agent: false }, ({ statusCode = 0 }) => {
         resolve(statusCode >= 200 && statusCode < 300);
-        // What else it says does not matter.
+        // The body does not matter.
         asked.destroy();
       });
       asked.on('error', reject);
