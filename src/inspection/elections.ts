@@ -22,39 +22,39 @@ import { Reflector } from '../kubernetes/reflector.ts';
 import type { Query } from '../kubernetes/request-subject.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
 
-/** One Lease, existing or only stood for, with all that is known of its election. */
+/** A Lease, which may not exist yet, and all that is known about its election. */
 export interface ObservedElection {
   readonly input: ElectionInput;
-  /** The Lease as the server has it; undefined where there is none. */
+  /** The Lease from the server; undefined if it does not exist. */
   readonly rawLease: KubernetesObject | undefined;
 }
 
-/** What was found in one look at a cluster. */
+/** The result of one observation of a cluster. */
 export interface ObservedElections {
-  /** What the server serves LeaseCandidates as; nothing: nobody can be a candidate. */
+  /** The served LeaseCandidate APIs. Without one there are no candidates. */
   readonly candidateApis: readonly CandidateApiVersion[];
-  /** Those of them that these credentials may not list, so that it is not known who is a candidate there; never all. */
+  /** The APIs that these credentials may not list: their candidates are unknown. Never all of them. */
   readonly forbiddenApis: readonly CandidateApiVersion[];
   readonly now: Now;
-  /** Those that somebody is a candidate for or that name a strategy, in the order of namespace and name. */
+  /** The Leases with candidates or a strategy, by namespace and name. */
   readonly elections: readonly ObservedElection[];
 }
 
-/** What to look at. */
+/** The scope of an observation. */
 interface LookRequest {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly settings: ElectionSettings;
   /** Empty: all. */
   readonly namespace: string;
-  /** Only this Lease, which then is in the result whether it exists or not. */
+  /** Only this Lease. The result contains it even if it does not exist. */
   readonly leaseName?: string;
   readonly signal?: AbortSignal;
 }
 
 const PAGE_DEADLINE_MS = 60_000;
 
-/** What the server serves LeaseCandidates as, of each source in the newest version. Rejects as the client does. */
+/** Returns the newest served version of each LeaseCandidate API. Rejects with the errors of the client. */
 export async function servedCandidateApis(
   client: KubernetesClient,
   signal?: AbortSignal,
@@ -65,7 +65,10 @@ export async function servedCandidateApis(
   return served.filter((apiVersion) => apiVersion !== undefined);
 }
 
-/** Looks once at Leases and their candidates. Rejects as the client does, and if no candidates may be listed at all. */
+/**
+ * Reads all Leases and their candidates once. Rejects with the errors of the client, and if no candidates may be
+ * listed.
+ */
 export async function lookAtElections(request: LookRequest): Promise<ObservedElections> {
   const { client, clock, settings, namespace, leaseName, signal } = request;
   const candidateApis = await servedCandidateApis(client, signal);
@@ -91,7 +94,7 @@ export async function lookAtElections(request: LookRequest): Promise<ObservedEle
   }
   for (const raw of candidates) {
     const candidate = decodeLeaseCandidate(raw);
-    // Not every server can select candidates by their leaseName.
+    // Not every server supports a field selector for leaseName.
     if (leaseName === undefined || candidate.leaseName === leaseName) {
       seeCandidateFirst(records, candidate, now, settings);
     }
@@ -101,7 +104,7 @@ export async function lookAtElections(request: LookRequest): Promise<ObservedEle
   return { candidateApis, forbiddenApis, now, elections: electionsIn(records, rawLeases, asked) };
 }
 
-/** All objects of a list that may have several pages. Rejects as the client does. */
+/** Lists all objects, page by page. Rejects with the errors of the client. */
 export async function listObjects(
   client: KubernetesClient,
   path: string,
@@ -122,7 +125,7 @@ export async function listObjects(
   return objects;
 }
 
-/** What to watch. */
+/** The scope of a watch. */
 interface WatchRequest {
   readonly client: KubernetesClient;
   readonly clock: Clock;
@@ -130,14 +133,14 @@ interface WatchRequest {
   /** Empty: all. */
   readonly namespace: string;
   readonly signal: AbortSignal;
-  /** Told of what keeps it from seeing, each time; it goes on trying. */
+  /** Called for each error of the watch, which retries. */
   readonly onError: (error: unknown) => void;
 }
 
-/** How often to look again, in milliseconds: time alone changes what an election comes to. */
+/** Interval of observations, in milliseconds: time alone can change a decision. */
 const LOOK_PERIOD_MS = 500;
 
-/** The elections as they are, again and again until `signal` aborts; the first time when all is known. */
+/** Yields the elections repeatedly until `signal` aborts, for the first time when the caches are complete. */
 export async function* watchElections(
   request: WatchRequest,
 ): AsyncGenerator<{ readonly elections: readonly ObservedElection[]; readonly now: Now }> {
@@ -194,18 +197,15 @@ export async function* watchElections(
 }
 
 /**
- * Takes in a Lease that was never seen before as if it had been watched since its holder renewed it: a coordinator would
- * give it its whole duration from first sight (rule 8), which is right for whoever may give it away, and tells whoever
- * only looks nothing. It is the one place where a clock is held against a holder's.
+ * Records a Lease as if it had been watched since its renewTime. A coordinator counts from first sight instead (rule
+ * 8), to be safe before it grants a Lease. A command that looks once would then know nothing. Only here a clock is
+ * compared with the holder's.
  */
 export function seeLeaseFirst(records: ElectionRecords, lease: Lease, now: Now): void {
   records.seeLease(leaseKey(lease.namespace, lease.name), lease, past(now, lease.renewTime));
 }
 
-/**
- * Takes in a candidate that was never seen before. A pingTime after its renewTime is a ping without an answer as yet; who
- * sent it, and what for, cannot be told.
- */
+/** Records a candidate. A pingTime after its renewTime counts as an unanswered ping with an unknown purpose. */
 export function seeCandidateFirst(
   records: ElectionRecords,
   candidate: LeaseCandidate,
@@ -222,18 +222,20 @@ export function seeCandidateFirst(
   );
 }
 
-/** Clocks that differ by less do no harm and cannot be told from a slow network, in milliseconds. */
+/** Tolerated difference of clocks, in milliseconds: harmless, and not distinguishable from a slow network. */
 export const SKEW_TOLERATED_MS = 2000;
 
-/** How far the server's clock is ahead of this machine's, in milliseconds: between the two, as it tells whole seconds. */
+/**
+ * How far the server's clock is ahead of this machine's, in milliseconds. A range, as the server reports whole seconds.
+ */
 export interface ServerAhead {
   readonly min: number;
   readonly max: number;
 }
 
 /**
- * This machine's clock, whose wall time is the server's where the two differ by more than is tolerated: renewTimes are
- * written by machines of the cluster, and whoever looks at them may sit at any.
+ * A clock with the server's wall time, if the two differ by more than is tolerated. The renewTimes come from machines
+ * of the cluster, and the user may be anywhere.
  */
 export class ClusterClock implements Clock {
   readonly #clock: Clock;
@@ -243,11 +245,11 @@ export class ClusterClock implements Clock {
     this.#clock = clock;
   }
 
-  /** Takes in the time of an answer. */
+  /** Records the Date header of an answer. */
   hear({ date, sentAt, answeredAt }: HeardDate): void {
     const milliseconds = Date.parse(date);
     if (Number.isNaN(milliseconds)) return;
-    // The server wrote it, cut to the second, at some moment between the two.
+    // The server wrote it between the two times, cut to the second.
     const written = BigInt(milliseconds) * 1000n;
     this.#serverAheadMs = {
       min: Number(written - answeredAt) / 1000,
@@ -255,7 +257,7 @@ export class ClusterClock implements Clock {
     };
   }
 
-  /** By the last answer; undefined before the first. */
+  /** By the last answer; undefined before the first one. */
   get serverAheadMs(): ServerAhead | undefined {
     return this.#serverAheadMs;
   }
@@ -278,7 +280,7 @@ export class ClusterClock implements Clock {
   }
 }
 
-/** By how much the server's clock is off this machine's, positive where it is ahead; undefined where that is tolerated. */
+/** Returns how far the server's clock is ahead of this machine's; undefined if that is tolerated. */
 export function skewOf(ahead: ServerAhead | undefined): { byMs: number; text: string } | undefined {
   if (ahead === undefined) return undefined;
   if (ahead.min <= SKEW_TOLERATED_MS && ahead.max >= -SKEW_TOLERATED_MS) return undefined;
@@ -290,12 +292,12 @@ export function skewOf(ahead: ServerAhead | undefined): { byMs: number; text: st
   };
 }
 
-/** A candidate may name a Lease by what means something else in a selector. */
+/** Escapes a leaseName, which may contain selector syntax. */
 function escaped(value: string): string {
   return value.replace(/[\\,=]/g, '\\$&');
 }
 
-/** The elections among what is recorded, and those asked for by name. */
+/** Returns the recorded elections, and those requested by name. */
 function electionsIn(
   records: ElectionRecords,
   rawLeases: ReadonlyMap<LeaseKey, KubernetesObject>,
@@ -308,12 +310,12 @@ function electionsIn(
 }
 
 function compareKeys(a: LeaseKey, b: LeaseKey): number {
-  // A slash sorts after "-" and ".": by the whole key, kube-system/x would come before kube/x.
+  // A slash sorts after "-" and ".": without this, kube-system/x would come before kube/x.
   const [left, right] = [a.replace('/', '\0'), b.replace('/', '\0')];
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** The candidates of one source, or the refusal. */
+/** Lists the candidates of one API, or returns the refusal. */
 async function listUnlessForbidden(
   request: LookRequest,
   apiVersion: CandidateApiVersion,
@@ -327,7 +329,7 @@ async function listUnlessForbidden(
   }
 }
 
-/** `now`, moved back to `since`; not moved for a moment that is unknown or has yet to come. */
+/** Returns `now` moved back to `since`; unchanged if `since` is unknown or in the future. */
 function past(now: Now, since: MicroTime | undefined): Now {
   const agoMs = since === undefined ? 0 : Math.max(0, Number(now.wall - since) / 1000);
   return { monotonic: now.monotonic - agoMs, wall: now.wall - BigInt(Math.round(agoMs * 1000)) };

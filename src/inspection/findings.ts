@@ -9,10 +9,10 @@ import type { ObservedElections } from './elections.ts';
 import type { Evidence, Right } from './evidence.ts';
 import { counted, describePriority, endOf, listed } from './wording.ts';
 
-/** How bad a finding is: elections fail; something will go wrong or is going wrong for one Lease; all is well. */
+/** error: elections fail. warning: something will fail, or fails for one Lease. */
 export type Severity = 'error' | 'warning' | 'ok';
 
-/** What is examined. */
+/** The names of the checks. */
 type CheckName =
   | 'APIServed'
   | 'FeatureGate'
@@ -23,20 +23,20 @@ type CheckName =
   | 'Leases'
   | 'Priorities';
 
-/** One thing that was found out about a cluster. */
+/** A finding about a cluster. */
 export interface Finding {
   readonly check: CheckName;
   readonly severity: Severity;
   readonly what: string;
-  /** What it means; undefined where all is well. */
+  /** The meaning; undefined if all is well. */
   readonly meaning?: string;
-  /** What to do; undefined where nothing needs doing. */
+  /** Advice; undefined if there is nothing to do. */
   readonly advice?: string;
-  /** The path of the runbook that helps, in this project's repository; undefined where there is none. */
+  /** The path of the runbook in this repository; undefined if there is none. */
   readonly runbook?: string;
 }
 
-/** The alerts that have a runbook, by its name. */
+/** The alerts with a runbook of the same name. */
 export const runbooks = [
   'LeaseWithoutLeader',
   'LeaseStrategyConflict',
@@ -50,21 +50,21 @@ export const runbooks = [
   'LeaseApiServerSlow',
 ] as const;
 
-/** The name of an alert, which is that of its runbook. */
+/** The name of an alert and its runbook. */
 export type RunbookName = (typeof runbooks)[number];
 
-/** Where a runbook is, from the root of this repository: what the alert's `runbook_url` says too. */
+/** Returns the path of a runbook in this repository, as in the alert's `runbook_url`. */
 export function runbookPath(name: RunbookName): string {
   return `docs/runbooks/${name}.md`;
 }
 
-/** What helps with Leases whose election is held up; undefined where no alert is about that. */
+/** Returns the runbook for blocked elections with this reason; undefined if there is no alert for it. */
 export function runbookForReason(reason: Reason, isLed: boolean): string | undefined {
   if (reason === 'StrategyConflict') return runbookPath('LeaseStrategyConflict');
   return isLed ? undefined : runbookPath('LeaseWithoutLeader');
 }
 
-/** What the lack of rights leads to: a coordinator that sees nothing, or else one whose writes are refused. */
+/** Returns the runbook for missing permissions: to read, or else to write. */
 export function runbookForMissing(rights: readonly Right[]): string {
   const isBlind = rights.some(
     ({ verb, name }) => name === undefined && (verb === 'list' || verb === 'watch'),
@@ -74,12 +74,12 @@ export function runbookForMissing(rights: readonly Right[]): string {
 
 const check = 'CoordinatorLock';
 
-/** Who coordinates, and whether anybody else does beside. */
+/** Checks who holds the lock, and whether other coordinators hold locks elsewhere. */
 export function checkLock(evidence: Evidence): readonly Finding[] {
   return [...checkPlace(evidence), checkHolder(evidence), ...checkOthers(evidence)];
 }
 
-/** What is to be said about priorities that somebody has set (rule 16); nothing where nobody has. */
+/** Checks the priorities of candidates (rule 16). */
 export function checkPriorities({ elections, now }: ObservedElections): readonly Finding[] {
   const check = 'Priorities';
   const candidates = elections.flatMap(({ input }) => candidatesOf(input, now));
@@ -117,11 +117,11 @@ export function checkPriorities({ elections, now }: ObservedElections): readonly
   ];
 }
 
-/** What to do about an annotation that cannot be read. */
+/** Advice for an annotation that cannot be parsed. */
 export const UNREADABLE_ADVICE =
   'Set the annotation priority to a whole number such as 100, and priority-until to a time such as 2026-01-01T12:00:00Z.';
 
-/** A coordinator with this setting does nothing. */
+/** Checks the namespace of the lock. With a refused one, a coordinator does nothing. */
 function checkPlace({ lockNamespace, elections }: Evidence): readonly Finding[] {
   const served = elections?.candidateApis.find((api) => sourceOf(api) === 'native');
   if (served === undefined || !isOwnLock(lockNamespace)) return [];
@@ -183,7 +183,7 @@ function adviceForNobody(isApiOff: boolean, [other]: Evidence['otherLocks']): st
   return 'Start the coordinator (run) and look at its log; see that it may do what deploy/rbac.yaml grants.';
 }
 
-/** Of several locks each holder elects, and none knows of the others. */
+/** Checks for other locks: each of their holders elects leaders without knowing of the others. */
 function checkOthers({ lock, otherLocks }: Evidence): readonly Finding[] {
   const isHeld = lock.kind === 'ours' || lock.kind === 'builtIn';
   if (otherLocks.length === 0 || (!isHeld && otherLocks.length === 1)) return [];

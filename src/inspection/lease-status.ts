@@ -17,28 +17,28 @@ import { possibleCandidates, surveyElection, type View } from '../election/view.
 import type { ObservedElection } from './elections.ts';
 import { countPriorities, describeLoss, endOf, listed, type PriorityCount, reasonTexts } from './wording.ts';
 
-/** How one Lease stands, in few words; what `status` shows of it. */
+/** The state of one Lease, as `status` shows it. */
 export interface LeaseStatus {
   readonly namespace: string;
   readonly name: string;
-  /** Whoever the Lease names, valid or not; '' for nobody. */
+  /** The holderIdentity, valid or not; empty for no holder. */
   readonly holder: string;
-  /** Whether the holder's time is not over, by its renewTime and the clock of whoever looks. */
+  /** Whether the Lease has not expired, by its renewTime and the clock of this command. */
   readonly isHeld: boolean;
   readonly preferredHolder: string;
-  /** What the Lease names; where it names none, what the candidates come to. */
+  /** The strategy of the Lease, else the one that its candidates agree on. */
   readonly strategy: string;
   readonly candidates: Readonly<Partial<Record<CandidateState, number>>>;
-  /** The priorities that are set for candidates, the highest first. */
+  /** The priorities of candidates, highest first. */
   readonly priorities: readonly PriorityCount[];
-  /** The strategies that the candidates disagree about, if all that have not been heard of lately live; else undefined. */
+  /** The conflicting strategies, assuming that silent candidates are alive; undefined without a conflict. */
   readonly conflictingStrategies: readonly string[] | undefined;
-  /** Why the coordinator would do what it would do now. */
+  /** The reason of the coordinator's decision. */
   readonly reason: Reason;
-  /** Undefined: nothing. */
+  /** Undefined if the Lease waits for nothing. */
   readonly waitingFor: string | undefined;
   readonly leaseTransitions: number;
-  /** Since its creation; undefined where there is no Lease. */
+  /** Undefined if the Lease does not exist. */
   readonly ageSeconds: number | undefined;
   readonly renewedSecondsAgo: number | undefined;
 }
@@ -54,13 +54,13 @@ const STATES: readonly CandidateState[] = [
   'Deleting',
 ];
 
-/** Judges one Lease by the controller's own decision. */
+/** Describes a Lease, by the controller's own decision. */
 export function statusOf(election: ObservedElection, now: Now): LeaseStatus {
   const { input } = election;
   return describeStatus(election, decideElection(input, now), surveyElection(input, now), now);
 }
 
-/** The same for whoever has the decision, and the view that it is made on, already. */
+/** Like {@link statusOf}, for a caller that has the decision and its view. */
 export function describeStatus(
   { input, rawLease }: ObservedElection,
   decision: Decision,
@@ -69,7 +69,7 @@ export function describeStatus(
 ): LeaseStatus {
   const { lease } = input;
   const { tenure } = view;
-  // Most candidates have not renewed just now: what they would come to is what matters.
+  // Most candidates have not renewed just now, so the outcome assumes that they answer.
   const { outlook: outcome } = view;
   const created = rawLease && timeField(rawLease.metadata, 'creationTimestamp');
   return {
@@ -90,29 +90,30 @@ export function describeStatus(
   };
 }
 
-/** One candidate, in the order in which they would lead. */
+/** A candidate in the ranking. */
 export interface RankedCandidate {
   readonly name: string;
   readonly binaryVersion: string | undefined;
   readonly emulationVersion: string | undefined;
   readonly priority: number;
-  /** When that priority ends, in RFC 3339; undefined: it lasts. */
+  /** The end of the priority, in RFC 3339; undefined if it has none. */
   readonly priorityUntil: string | undefined;
   readonly state: CandidateState;
   readonly renewedSecondsAgo: number;
   readonly isHolder: boolean;
   readonly isPreferred: boolean;
-  /** The criterion by which it lost, or the state that keeps it out; undefined for the best. */
+  /** The criterion by which it lost, or the state that excludes it; undefined for the best. */
   readonly lostBy: string | undefined;
-  /** The same in words. */
+  /** An explanation of `lostBy`. */
   readonly why: string;
 }
 
-/** The decision that all candidates would be part of whose answers are still to come: most have not renewed just now. */
+/** Returns the decision for the case that all pinged candidates answer: most have not renewed just now. */
 export function supposeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
   const isPossible = new Set(possible);
-  // One that leads gives way only to somebody better by version; one that has yet to take the Lease up, to anybody better.
+  // A leader yields only to a candidate with a better version. A grant that was not taken up yields to any better
+  // candidate.
   const outcome = isBeingRevised(decision) ? decideOutcome(possible) : view.outlook;
   const standings = decision.standings.map(
     (standing): Standing => (isPossible.has(standing.candidate) ? { ...standing, state: 'Live' } : standing),
@@ -121,8 +122,8 @@ export function supposeAnswers(view: View, decision: Decision): Decision {
 }
 
 /**
- * Every candidate, or the first `most` of them, with what became of it: the leader to be first, then the best of the
- * others, those that take no part last, in the order of names.
+ * Ranks the candidates and explains their rank: the next leader first, then the others, those that take no part last,
+ * by name. Returns at most `most`.
  */
 export function rank(
   supposed: Decision,
@@ -168,7 +169,7 @@ export function rank(
   });
 }
 
-/** Who leads and why, in words. */
+/** Describes the leader and the reason. */
 export function verdictOn(
   holder: string | undefined,
   { outcome, standings }: Decision,
@@ -198,7 +199,7 @@ function countStates({ standings }: Decision): LeaseStatus['candidates'] {
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
-/** What has to happen before the Lease is in good order, with names and seconds where they are known. */
+/** Describes what must happen until the Lease is in good order, with names and seconds if known. */
 function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: Now): string | undefined {
   const { reason, actions, standings } = decision;
   const general = reasonTexts[reason].waitsFor;
@@ -236,7 +237,7 @@ function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: N
   }
 }
 
-/** In one line. */
+/** Maximum number of strategies in one line. */
 const MOST_STRATEGIES = 10;
 
 function agreementOn(strategies: readonly string[]): string {
@@ -253,7 +254,7 @@ function isBeingRevised({ reason }: Decision): boolean {
   return reason === 'GrantRevised' || reason === 'RevisionPending';
 }
 
-/** Says so where one of `rivals` would come before the best if both had the same priority. */
+/** Explains that the best candidate wins because of its priority, if a rival would win without it. */
 function forItsPriority(best: LeaseCandidate, strategy: string, rivals: readonly Standing[]): string {
   const order = strategies.get(strategy);
   const { priority } = best;

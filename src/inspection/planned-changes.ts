@@ -11,7 +11,7 @@ import { SettingsError } from '../settings/settings-table.ts';
 import { isJsonObject } from '../support/json.ts';
 import { type Change, rehearse } from './rehearsal.ts';
 
-/** What is to be planned, as it was given. */
+/** The options of `plan`. */
 interface PlanRequest {
   /** `name=binaryVersion/emulationVersion` each. */
   readonly add: readonly string[];
@@ -21,9 +21,9 @@ interface PlanRequest {
   readonly manifests: readonly Manifest[];
 }
 
-/** LeaseCandidates in YAML or JSON, as many documents or lists as there are. */
+/** A file of LeaseCandidates: YAML or JSON, with any number of documents or lists. */
 export interface Manifest {
-  /** As it was given. */
+  /** The path of the option. */
   readonly path: string;
   readonly text: string;
 }
@@ -31,16 +31,15 @@ export interface Manifest {
 const DEFAULT_STRATEGY = 'OldestEmulationVersion';
 const DEFAULT_PREFERENCE: StrategyPreference = { kind: 'strategy', strategy: DEFAULT_STRATEGY };
 
-// As the API server has it for LeaseCandidates.
+// The API server's rule for names of LeaseCandidates.
 const CANDIDATE_NAME = /^[-._a-zA-Z0-9]+$/;
 const PRIORITY = /^([^=]+)=([^=]*)$/s;
 const ADDED = /^([^=]*)=([^/]*)(?:\/(.*))?$/s;
 
 /**
- * The changes in the order in which they are to be made: first what appears, then who has another priority, then what is
- * stopped, as in a rolling upgrade.
+ * Returns the planned changes in order: new candidates, then priorities, then removals, as in a rolling upgrade.
  *
- * @throws {SettingsError} with everything that cannot be planned.
+ * @throws {SettingsError} with all problems.
  */
 export function plannedChanges(request: PlanRequest, input: ElectionInput): readonly Change[] {
   const problems: string[] = [];
@@ -76,10 +75,10 @@ export function plannedChanges(request: PlanRequest, input: ElectionInput): read
 }
 
 /**
- * The rolling update that `text`, as `name=binary/emulation`, asks for: of the candidate of that name, and of those whose names
- * begin with it and a dash.
+ * Returns the rolling update in `text` (`name=binary/emulation`). It replaces the candidate with that name, and those
+ * whose names start with it and a dash.
  *
- * @throws {SettingsError} where it is none.
+ * @throws {SettingsError} if `text` is invalid.
  */
 export function plannedRollout(text: string, { namespace, name: lease, candidates }: ElectionInput): Rollout {
   const [, name = '', binaryVersion = '', emulationVersion = binaryVersion] = ADDED.exec(text) ?? ['', text];
@@ -96,26 +95,26 @@ export function plannedRollout(text: string, { namespace, name: lease, candidate
   return { names, binaryVersion, emulationVersion };
 }
 
-/** A rolling update: each of these candidates is replaced by one of this version, one after the other. */
+/** A rolling update. It replaces these candidates by this version, one at a time. */
 export interface Rollout {
   readonly names: readonly string[];
   readonly binaryVersion: string;
   readonly emulationVersion: string;
 }
 
-/** What a rolling update costs under one strategy. */
+/** The forecast of a rolling update under one strategy. */
 export interface RolloutForecast {
   readonly strategy: string;
-  /** How often the leader changes: where the leader is always replaced last, and where it is always next. */
+  /** Number of leader changes if the leader is always replaced last, and if it is always replaced next. */
   readonly fewestHandOvers: number;
   readonly mostHandOvers: number;
-  /** Who leads in the end, in the second case; '' for nobody. */
+  /** The leader at the end, in the second case; empty for none. */
   readonly leader: string;
-  /** False where it was still going on when it was broken off. */
+  /** False if the forecast was stopped before the Lease was settled. */
   readonly isSettled: boolean;
 }
 
-/** Plays a rolling update through under each strategy that is carried out here, as if all candidates asked for it. */
+/** Simulates a rolling update under each registered strategy, as if all candidates asked for it. */
 export function forecastRollout(
   input: ElectionInput,
   now: Now,
@@ -174,7 +173,7 @@ function addedCandidate(text: string, input: ElectionInput): LeaseCandidate {
   if (!binary || !emulation) throw problem('has no two semantic versions');
   if (emulation.compare(binary) > 0) throw problem('emulates a version newer than its binary');
   const present = input.candidates.map(({ candidate }) => candidate);
-  // A new version of a program asks for what it asked for before; a new one for what the others do.
+  // A new version of a program asks for the same strategy as before, a new program for that of the others.
   const former = present.find((candidate) => candidate.name === name);
   const alike = former ?? present[0];
   return {
@@ -224,7 +223,7 @@ function manifestCandidates({ path, text }: Manifest, input: ElectionInput): rea
   });
 }
 
-/** What the API server refuses a candidate for; a plan with it would show what cannot happen. */
+/** Returns why the API server would refuse a candidate. A plan must not show what cannot happen. */
 function flawOf({ name, binaryVersion, emulationVersion, preference }: LeaseCandidate): string | undefined {
   const strategies = preference.kind === 'strategy' ? [preference.strategy] : preference.strategies;
   const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];

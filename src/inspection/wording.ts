@@ -3,15 +3,14 @@ import type { LeaseCandidate, Priority } from '../election/model.ts';
 import type { Reason } from '../election/reason.ts';
 import type { CandidateState, Standing } from '../election/standing.ts';
 
-/** What follows from a reason for whoever has to act on it; `REASONS` says what it means. */
+/** What a reason means for an operator. `REASONS` explains the reason itself. */
 interface ReasonText {
-  /** Completes "the Lease waits for ..."; undefined where it waits for nothing. */
+  /** Completes "the Lease waits for ..."; undefined if it waits for nothing. */
   readonly waitsFor: string | undefined;
-  /** What to do about it; undefined where nothing needs doing. */
+  /** Advice; undefined if there is nothing to do. */
   readonly advice: string | undefined;
 }
 
-/** For each reason that a decision can have. */
 export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
   LeaseMissing: {
     waitsFor: 'the coordinator to create it',
@@ -137,7 +136,7 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
   },
 };
 
-/** What each state means for whoever has to act on it. */
+/** Explanations of the states of candidates. */
 export const stateTexts: Readonly<Record<CandidateState, string>> = {
   Live: 'takes part',
   Awaiting: 'was pinged and has not answered yet',
@@ -165,10 +164,10 @@ const LOSSES: Readonly<Record<string, string>> = {
   noneElectable: 'a version is missing or cannot be read',
 };
 
-/** Every word that `CandidateAccount.lostBy` can be, with what it means. */
+/** Explanations of all values of `CandidateAccount.lostBy`. */
 export const lossTexts: Readonly<Record<string, string>> = { ...stateTexts, ...LOSSES };
 
-/** Why a candidate lost, in words; see `CandidateAccount.lostBy`. */
+/** Explains a value of `CandidateAccount.lostBy`. */
 export function describeLoss(lostBy: string): string {
   return lossTexts[lostBy] ?? lostBy;
 }
@@ -178,15 +177,15 @@ export function describeVersions({ binaryVersion, emulationVersion }: LeaseCandi
   return `binary ${binaryVersion ?? 'none'}, emulation ${emulationVersion ?? 'none'}`;
 }
 
-/** A priority that has been set, and for how many of a Lease's candidates. */
+/** A priority, and the number of candidates that have it. */
 export interface PriorityCount {
   readonly value: number;
-  /** When it ends, in RFC 3339; undefined: it lasts. */
+  /** The end, in RFC 3339; undefined if it has none. */
   readonly until: string | undefined;
   readonly candidates: number;
 }
 
-/** When a priority ends, in RFC 3339 to the second; undefined: it lasts. */
+/** Returns the end of a priority, in RFC 3339 to the second; undefined if it has none. */
 export function endOf({ end }: Priority): string | undefined {
   return end && formatMicroTime(end.at).replace(/\.\d+Z$/, 'Z');
 }
@@ -196,7 +195,7 @@ export function describePriority(value: number, until: string | undefined): stri
   return until === undefined ? String(value) : `${value} until ${until}`;
 }
 
-/** Whether anything but 0 for good counts. */
+/** Whether a priority other than 0 is set, or one that ends. */
 export function isPrioritySet({
   value,
   until,
@@ -207,7 +206,7 @@ export function isPrioritySet({
   return value !== 0 || until !== undefined;
 }
 
-/** The priorities that are set, the highest first. */
+/** Counts the priorities that are set, highest first. */
 export function countPriorities(standings: readonly Standing[]): readonly PriorityCount[] {
   const set = standings
     .map(({ candidate: { priority } }) => ({ value: priority.value, until: endOf(priority) }))

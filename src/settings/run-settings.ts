@@ -18,30 +18,30 @@ import {
   wholeSeconds,
 } from './settings-table.ts';
 
-/** Everything the `run` command can be told, validated. */
+/** The validated settings of `run`. */
 export interface RunSettings extends Required<ElectionSettings> {
-  /** Path of a kubeconfig; undefined: the usual places. */
+  /** Path of a kubeconfig; undefined for the usual places. */
   readonly kubeconfig: string | undefined;
-  /** Context within the kubeconfig; undefined: its current one. */
+  /** Context in the kubeconfig; undefined for the current one. */
   readonly context: string | undefined;
   /** Namespaces to coordinate; empty: all. */
   readonly namespaces: readonly string[];
   /** Decide and log, write nothing. */
   readonly dryRun: boolean;
-  /** Take the coordinator's lock from the controller built into kube-apiserver, rather than wait for it. */
+  /** Take the coordinator's lock from the controller built into kube-apiserver instead of waiting for it. */
   readonly takeOver: boolean;
   /** The namespace of the coordinator's lock. */
   readonly lockNamespace: string;
   /** Keep a label on the Pod of each leader. */
   readonly leaderLabel: boolean;
-  /** Writes to Leases and candidates under way at once, at most. */
+  /** Maximum number of writes in flight. */
   readonly workers: number;
-  /** Undefined: no HTTP server. */
+  /** Undefined for no HTTP server. */
   readonly listen: ListenAddress | undefined;
   /** Serve the status page too, on `listen`. */
   readonly statusPage: boolean;
   readonly logLevel: LogLevel;
-  /** Have series of their own for each Lease in /metrics. */
+  /** Serve series for each Lease in /metrics. */
   readonly leaseMetrics: boolean;
 }
 
@@ -127,8 +127,8 @@ const settings: SettingsTable<RunSettings>['settings'] = {
     default: '10s',
     description: 'how long a Lease given to a new leader lasts until its first renewal, in whole seconds',
     group: 'Coordination:',
-    // A candidate looks at its Lease about every 2 s: a shorter one is over before its leader knows of it. Of a longer one
-    // a leader that dies before it has renewed leaves nobody for all that time.
+    // A client-go elector polls its Lease about every 2 s: a shorter Lease expires before its holder knows of it. A
+    // longer Lease has no leader for its duration if the holder crashes before its first renewal.
     parse: wholeSeconds({ min: '3s', max: '1h' }),
   },
   settleMs: {
@@ -191,21 +191,21 @@ const settings: SettingsTable<RunSettings>['settings'] = {
 /** Every setting of `run`. */
 export const runSettings: SettingsTable<RunSettings> = { envPrefix: 'CLE', settings, contradictionsIn };
 
-/** Where traces go, and who they say that they come from: what the variables that OpenTelemetry specifies tell. */
+/**
+ * The receiver of traces and the attributes of their resource, from the environment variables that OpenTelemetry
+ * specifies.
+ */
 export interface OtlpSettings {
-  /** Takes OTLP over HTTP, as protobuf. */
+  /** The URL of an OTLP receiver (HTTP, protobuf). */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** For each hand-over of traces, repeated attempts included. */
+  /** Timeout of an export, with its retries. */
   readonly timeoutMs: number;
-  /** Of the resource; `service.name` among them where it is given. */
+  /** Attributes of the resource, with `service.name` if given. */
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/**
- * Shorter than the 10 s that are customary: nobody waits for traces, and whoever stops this program should not have to
- * wait for an endpoint that is down.
- */
+/** Shorter than the usual 10 s: an unreachable receiver must not delay the end of the process. */
 const TIMEOUT_MS = 2000;
 const MAX_TIMEOUT_MS = 600_000;
 const TRACES_PATH = 'v1/traces';
@@ -213,7 +213,7 @@ const PROTOCOL = 'http/protobuf';
 const DISABLED = 'OTEL_SDK_DISABLED';
 
 /**
- * Reads where traces are to go; undefined when nowhere.
+ * Reads the OTLP settings; undefined if traces are off.
  *
  * @throws {SettingsError} with all problems at once.
  */
@@ -234,7 +234,7 @@ export function readOtlpSettings(env: Environment): OtlpSettings | undefined {
     const text = name && given(name);
     if (!text) return undefined;
     const value = parse(text);
-    // Headers are for secrets, and problems go to the log.
+    // Headers contain secrets, and problems are logged.
     const shown = name.endsWith('HEADERS') ? 'what it says' : `"${text}"`;
     if (value === undefined) problems.push(`${name}: ${shown} ${want}`);
     return value;
@@ -262,7 +262,7 @@ export function readOtlpSettings(env: Environment): OtlpSettings | undefined {
     ...(serviceName !== undefined && { 'service.name': serviceName }),
   };
   if (problems.length > 0 || !url) throw new SettingsError(problems);
-  // The one for traces is taken as it is, the one for everything is where each kind has a path below it.
+  // The endpoint for traces is used as given. The general endpoint gets the path for traces.
   if (!endpoint.includes('TRACES')) url.pathname = `${url.pathname.replace(/\/*$/, '/')}${TRACES_PATH}`;
   return {
     url: url.href,
@@ -315,7 +315,7 @@ function parseTimeout(text: string): number | undefined {
   return timeoutMs <= MAX_TIMEOUT_MS ? timeoutMs : undefined;
 }
 
-/** As W3C baggage has it: values may be percent-encoded. */
+/** Parses pairs in the format of W3C baggage, with percent-encoded values. */
 function parsePairs(text: string): Readonly<Record<string, string>> | undefined {
   const pairs = text
     .split(',')

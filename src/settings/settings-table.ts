@@ -2,40 +2,40 @@ import type { ListenAddress } from '../support/address.ts';
 import type { Environment } from '../support/host.ts';
 import { formatDurationMs, parseDurationMs } from '../support/text.ts';
 
-/** One row of a table that flags, env names, defaults, help and errors all come from. */
+/** A setting. Flags, environment variables, defaults, help and errors follow from it. */
 export interface Setting<T> {
-  /** Long flag without its dashes; the env name follows from it, see {@link envName}. */
+  /** Long flag without dashes. The environment variable follows from it, see {@link envName}. */
   readonly flag: string;
-  /** One-letter flag without its dash, where kubectl has made one customary. */
+  /** One-letter flag without its dash, if kubectl has one. */
   readonly short?: string;
-  /** What stands for the value in the help, as `<duration>`; absent for a switch that takes none. */
+  /** The placeholder of the value in the help, such as `<duration>`; absent for a switch. */
   readonly placeholder?: string;
   /** May be given several times. */
   readonly repeatable?: true;
-  /** Written as a user would; undefined: not set unless given. */
+  /** The default as a user would write it; undefined if unset by default. */
   readonly default: string | undefined;
-  /** Says what the default does where its text alone would not. */
+  /** Replaces the default in the help, if its text does not explain itself. */
   readonly defaultNote?: string;
-  /** For a switch that is on by default this describes its `--no-` form, the only one worth giving. */
+  /** For the help. For a switch that is on by default, describes its `--no-` form. */
   readonly description: string;
   readonly group: string;
   readonly parse: Parser<T>;
 }
 
-/** Every setting of one command. */
+/** The settings of one command. */
 export interface SettingsTable<S> {
-  /** What the environment variables of this command begin with, without the underscore that follows. */
+  /** Prefix of the environment variables, without the underscore. */
   readonly envPrefix: string;
   /** In the order in which the help lists them. */
   readonly settings: { readonly [K in keyof S]: Setting<S[K]> };
-  /** Settings that are each fine but do not go together, in words; none if all do. */
+  /** Returns the contradictions between valid settings, in words. */
   readonly contradictionsIn?: (settings: S) => readonly string[];
 }
 
-/** What was given on the command line, as text; a setting that was not given is absent. */
+/** The given flags, as text. A setting without a flag is absent. */
 export type GivenFlags<S> = { readonly [K in keyof S]?: string };
 
-/** Settings that cannot be used: every problem found, each naming the flag or variable it came from. */
+/** Thrown for invalid settings, with all problems. Each names its flag or variable. */
 export class SettingsError extends Error {
   readonly problems: readonly string[];
 
@@ -47,9 +47,9 @@ export class SettingsError extends Error {
 }
 
 /**
- * The environment variable that equals a flag. No setting may be called `port` or `service-*`: in a namespace with a
- * Service named "cle", Kubernetes gives pods CLE_PORT and CLE_SERVICE_HOST, which then mean something else. That is also
- * why an unknown CLE_ variable is no error.
+ * Returns the environment variable of a flag. No setting may be called `port` or `service-*`: for a Service named
+ * "cle", Kubernetes sets CLE_PORT and CLE_SERVICE_HOST in the pods of its namespace. For the same reason an unknown
+ * CLE_ variable is no error.
  */
 export function envName(
   { envPrefix }: Pick<SettingsTable<unknown>, 'envPrefix'>,
@@ -64,7 +64,7 @@ export function rowsOf<S>({ settings }: SettingsTable<S>): readonly (readonly [k
 }
 
 /**
- * Settles each setting by flag, then environment (an empty variable counts as absent), then default.
+ * Resolves each setting by flag, then environment variable (if not empty), then default.
  *
  * @throws {SettingsError} with all problems at once.
  */
@@ -84,20 +84,20 @@ export function resolveSettings<S>(table: SettingsTable<S>, flags: GivenFlags<S>
 
   const resolved = Object.fromEntries(rowsOf(table).map(([key, setting]) => [key, resolve(key, setting)]));
   if (problems.length > 0) throw new SettingsError(problems);
-  // The table has a row for every key, and a row that yielded no value of its type has left a problem.
+  // The table has a row for each key, and a row without a value has reported a problem.
   const settings = resolved as S;
   const contradictions = table.contradictionsIn?.(settings) ?? [];
   if (contradictions.length > 0) throw new SettingsError(contradictions);
   return settings;
 }
 
-/** How much is logged: the named level and everything more severe. */
+/** The least severe level that is logged. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Reads a setting's text. `problem` completes the sentence `"<text>" ...` and says what would do. */
+/** Parses the text of a setting. `problem` completes the sentence `"<text>" ...` and says what is expected. */
 export type Parser<T> = (text: string) => { value: T } | { problem: string };
 
-/** How lines are written. */
+/** The format of log lines. */
 export type LogFormat = 'text' | 'json';
 
 const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
@@ -107,17 +107,17 @@ const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const LOG_FORMATS: readonly LogFormat[] = ['text', 'json'];
 const ADDRESS = /^(?:\[(?<v6>[0-9a-fA-F:.]+)\]|(?<host>[^:[\]\s]*)):(?<port>\d{1,5})$/;
 
-/** Any text but none. */
+/** Any text that is not empty. */
 export const text: Parser<string> = (given) => (given === '' ? { problem: 'is empty' } : { value: given });
 
-/** true or false, under the names people give them in environments. */
+/** true or false, or a customary synonym. */
 export const boolean: Parser<boolean> = (given) => {
   if (['true', '1', 'yes', 'on'].includes(given.toLowerCase())) return { value: true };
   if (['false', '0', 'no', 'off'].includes(given.toLowerCase())) return { value: false };
   return { problem: 'is neither true nor false' };
 };
 
-/** A decimal whole number within bounds, both included. */
+/** A decimal integer within bounds, both included. */
 export function wholeNumber({ min, max }: { min: number; max: number }): Parser<number> {
   return (given) => {
     const number = /^\d+$/.test(given) ? Number(given) : Number.NaN;
@@ -126,7 +126,7 @@ export function wholeNumber({ min, max }: { min: number; max: number }): Parser<
   };
 }
 
-/** The shortest and the longest duration that will do, as people write them. */
+/** The shortest and the longest allowed duration, as text. */
 interface DurationBounds {
   readonly min: string;
   readonly max: string;
@@ -145,7 +145,7 @@ export function duration({ min, max }: DurationBounds): Parser<number> {
   };
 }
 
-/** A duration within bounds, both included, in seconds, for what the API keeps as a whole number of them. */
+/** A duration of whole seconds within bounds, both included, in seconds. */
 export function wholeSeconds(bounds: DurationBounds): Parser<number> {
   const parseMs = duration(bounds);
   return (given) => {
@@ -156,7 +156,7 @@ export function wholeSeconds(bounds: DurationBounds): Parser<number> {
   };
 }
 
-/** Names separated by commas; none at all stands for every namespace. */
+/** Names separated by commas. An empty text means every namespace. */
 export const namespaces: Parser<readonly string[]> = (given) => {
   const names = given
     .split(',')
@@ -186,7 +186,7 @@ export const listenAddress: Parser<ListenAddress | undefined> = (given) => {
   return { value: { host: groups['v6'] ?? (groups['host'] || '0.0.0.0'), port } };
 };
 
-/** `host:port` or `[ipv6]:port`; the host has to be named, so that nothing is laid open by leaving something out. */
+/** `host:port` or `[ipv6]:port`. The host is required, so that an omission does not expose the server. */
 export const boundAddress: Parser<ListenAddress> = (given) => {
   const result = given.startsWith(':') ? undefined : listenAddress(given);
   if (result && 'value' in result && result.value) return { value: result.value };
