@@ -14,7 +14,7 @@ import { type ClusterConnection, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { structured } from './output.ts';
 
-const LONGEST_LINE = 1000;
+const MAX_LINE_LENGTH = 1000;
 
 /** Makes a candidate the leader of a Lease. Resolves to an exit code. */
 export function runTransfer(lease: string, settings: TransferSettings, host: Host): Promise<number> {
@@ -78,7 +78,7 @@ type Output = Pick<MovingSettings, 'output'>;
 /** Returns a function that prints progress. With JSON or YAML output, only the outcome is printed. */
 function toStdout({ output }: Output, { stdout }: Host): (line: string) => void {
   if (output !== 'table') return () => {};
-  return (line) => stdout.write(`${printableLines(line, LONGEST_LINE)}\n`);
+  return (line) => stdout.write(`${printableLines(line, MAX_LINE_LENGTH)}\n`);
 }
 
 function showOutcome(outcome: object, { output }: Output, { stdout }: Host): void {

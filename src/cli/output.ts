@@ -47,10 +47,10 @@ export interface Layout {
 const GAP = '   ';
 
 /** Longest cell, in characters: fits an identity made of a pod name and a process. */
-const WIDEST_CELL = 100;
+const MAX_CELL_LENGTH = 100;
 
 /** Longest sentence, in characters. */
-const LONGEST_SENTENCE = 2000;
+const MAX_SENTENCE_LENGTH = 2000;
 
 /**
  * Formats a table of left-aligned columns, each at least as wide as `widths` says. Long cells are cut. The last column
@@ -65,7 +65,7 @@ export function tableLines(
     row
       .map((cell, index) => {
         const isLast = index === row.length - 1;
-        const text = textOf(cell, isLast ? LONGEST_SENTENCE : WIDEST_CELL);
+        const text = textOf(cell, isLast ? MAX_SENTENCE_LENGTH : MAX_CELL_LENGTH);
         const painted = typeof cell === 'string' ? text : paint(cell.style, text);
         return isLast
           ? painted
@@ -80,14 +80,14 @@ export function tableLines(
 export function widthsOf(rows: readonly (readonly Cell[])[]): readonly number[] {
   const count = Math.max(0, ...rows.map(({ length }) => length));
   return Array.from({ length: count }, (_, index) =>
-    Math.max(...rows.map((row) => textOf(row[index] ?? '', WIDEST_CELL).length)),
+    Math.max(...rows.map((row) => textOf(row[index] ?? '', MAX_CELL_LENGTH).length)),
   );
 }
 
 /** Wraps text at `columns` and indents all lines alike. A word that is too long gets its own line. */
 export function wrapped(text: string, columns: number | undefined, indent: string, bullet = ''): string {
   const start = `${indent}${bullet}`;
-  const said = shortened(printable(text), LONGEST_SENTENCE);
+  const said = shortened(printable(text), MAX_SENTENCE_LENGTH);
   if (columns === undefined) return `${start}${said}`;
   const width = Math.max(20, columns - start.length);
   const lines: string[] = [];

@@ -42,7 +42,7 @@ interface StatusColumns {
 const NONE = '<none>';
 
 /** Most priorities in one cell. */
-const MOST_PRIORITIES = 3;
+const MAX_PRIORITIES = 3;
 
 export function statusHeader({ hasNamespace, isWide, hasPriorities }: StatusColumns): readonly string[] {
   return [
@@ -162,7 +162,7 @@ async function followStatus(
   return exitCode.ok;
 }
 
-const LONGEST_WARNING = 1000;
+const MAX_WARNING_LENGTH = 1000;
 
 function isRefusal(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 401 || error.status === 403);
@@ -173,7 +173,7 @@ function warningsTo({ stderr, clock }: Host): (error: unknown) => void {
   const isNew = createThrottle(() => clock.now());
   return (error) => {
     const message = messageOf(error);
-    if (isNew(message, error)) stderr.write(`warning: ${printableLines(message, LONGEST_WARNING)}\n`);
+    if (isNew(message, error)) stderr.write(`warning: ${printableLines(message, MAX_WARNING_LENGTH)}\n`);
   };
 }
 
@@ -199,7 +199,7 @@ function candidatesText({ candidates }: LeaseStatus): string {
 /** `1 at 5, 2 at -1000 until 2026-11-22T23:10:00Z` */
 function prioritiesText({ priorities }: LeaseStatus): string {
   if (priorities.length === 0) return '-';
-  const named = priorities.slice(0, MOST_PRIORITIES);
+  const named = priorities.slice(0, MAX_PRIORITIES);
   const more = priorities.length - named.length;
   const texts = named.map(
     ({ value, until, candidates }) => `${candidates} at ${describePriority(value, until)}`,

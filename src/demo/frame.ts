@@ -46,7 +46,7 @@ const CONDITION_STYLES: Readonly<Record<Condition, Style | undefined>> = {
 
 /** Under so many lines of what happened, everything else makes room. */
 const WANTED_LOG_LINES = 6;
-const LONGEST_BAR = 40;
+const MAX_BAR_LENGTH = 40;
 const NAME_COLUMNS = 24;
 
 /** The screen for a state: at most `rows` lines of at most `columns`. What matters least goes first where room is short. */
@@ -161,7 +161,7 @@ function barOf({ holder, durationMs, remainingMs }: LeaseState, columns: number)
   if (holder === '') return [span('nobody holds it', 'warning')];
   if (remainingMs === 0) return [span('it has run out', 'warning')];
   const left = `${seconds(remainingMs)} of ${seconds(durationMs)} left`;
-  const width = Math.min(LONGEST_BAR, columns - left.length - 4);
+  const width = Math.min(MAX_BAR_LENGTH, columns - left.length - 4);
   if (width < 3) return [span(left)];
   const full = Math.min(width, Math.ceil((width * remainingMs) / durationMs));
   const style = remainingMs < durationMs / 3 ? 'warning' : 'good';

@@ -238,10 +238,10 @@ function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: N
 }
 
 /** Maximum number of strategies in one line. */
-const MOST_STRATEGIES = 10;
+const MAX_STRATEGIES = 10;
 
 function agreementOn(strategies: readonly string[]): string {
-  const named = strategies.slice(0, MOST_STRATEGIES);
+  const named = strategies.slice(0, MAX_STRATEGIES);
   const more = strategies.length - named.length;
   return `agreement on ${[...named, ...(more > 0 ? [`${more} more`] : [])].join(' or ')}`;
 }

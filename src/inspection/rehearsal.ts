@@ -42,7 +42,7 @@ const QUIET_MS = 20_000;
 const HORIZON_MS = 180_000;
 
 /** Longest wait for a Lease to expire. Some Leases last for minutes. */
-const LONGEST_WAIT_MS = 3_600_000;
+const MAX_WAIT_MS = 3_600_000;
 const DECISIONS_AT_ONE_INSTANT = 20;
 
 /**
@@ -187,7 +187,7 @@ class Rehearsing {
     let endsAt = beganAt + HORIZON_MS;
     this.#isSettled = false;
     while (this.#at < endsAt) {
-      const runsOutAt = Math.min(this.#runsOutAt() ?? beganAt, beganAt + LONGEST_WAIT_MS);
+      const runsOutAt = Math.min(this.#runsOutAt() ?? beganAt, beganAt + MAX_WAIT_MS);
       endsAt = Math.max(endsAt, runsOutAt + HORIZON_MS);
       this.#decide();
       if (this.#hasSettled()) {

@@ -161,7 +161,7 @@ const COUNTING_DOWN: ReadonlySet<Reason> = new Set(['PreemptionPending', 'Holder
 const COUNTDOWN_MS = 1000;
 
 /** Whoever looks for one among more has the command line. */
-export const MOST_CANDIDATES = 100;
+export const MAX_CANDIDATES = 100;
 
 /**
  * Judges one Lease by the controller's own decision.
@@ -180,7 +180,7 @@ export function lookAtLease(input: ElectionInput, now: Now, wallOffsetMs: number
     view,
     now,
   );
-  const ranked = rank(supposed, decision, input, now, MOST_CANDIDATES);
+  const ranked = rank(supposed, decision, input, now, MAX_CANDIDATES);
   const isUnled = view.tenure.kind === 'vacant' && input.candidates.length > 0;
   const since = isUnled ? unledSince(input, view.tenure) : undefined;
   const atWall = (at: Instant) => Math.round(at + wallOffsetMs);

@@ -15,7 +15,7 @@ export interface BroadcastParts {
 }
 
 /** So many may look at once; whoever comes later is told to wait. */
-export const MOST_VIEWERS = 16;
+export const MAX_VIEWERS = 16;
 /** Changes are gathered for so long before they are told, in milliseconds. */
 const TICK_MS = 250;
 /** While somebody has much to catch up with, so long is left to everything else between two messages. */
@@ -24,7 +24,7 @@ const PAUSE_MS = 5;
 const LEASES_PER_TURN = 200;
 const BEAT_MS = 10_000;
 /** A reader that takes nothing for so long is gone. */
-const LONGEST_CLOG_MS = 30_000;
+const MAX_CLOG_MS = 30_000;
 
 /**
  * Tells everybody who looks what is on the board: first all of it, then what changes, at most four times a second. Readers
@@ -47,7 +47,7 @@ export class Broadcast {
 
   /** Begins to tell `sink` everything, until the returned function is called; undefined when there are too many already. */
   join(sink: Sink, encoding: StreamEncoding): (() => void) | undefined {
-    if (this.#viewers.size >= MOST_VIEWERS) return undefined;
+    if (this.#viewers.size >= MAX_VIEWERS) return undefined;
     const { clock, board, hello } = this.#parts;
     board.open();
     const now = clock.now();
@@ -110,7 +110,7 @@ export class Broadcast {
     const stateText = pageJson(state());
     for (const viewer of this.#viewers) {
       if (!viewer.hasRoom(now)) {
-        if (viewer.cloggedMs(now) >= LONGEST_CLOG_MS) this.#cut(viewer);
+        if (viewer.cloggedMs(now) >= MAX_CLOG_MS) this.#cut(viewer);
         continue;
       }
       // Who has caught up is told no more than so many times a second.

@@ -10,7 +10,7 @@ import { isAllowedHost } from '../support/address.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import { isStep, troubleLevel } from '../telemetry/election-result.ts';
 import { Board, type LeaseSource } from './board.ts';
-import { Broadcast, MOST_VIEWERS } from './broadcast.ts';
+import { Broadcast, MAX_VIEWERS } from './broadcast.ts';
 import { Timeline } from './timeline.ts';
 import { acceptsGzip, streamEncodingFor } from './viewer.ts';
 import type { HelloMessage, ReasonEntry, StateMessage } from './wire.ts';
@@ -195,9 +195,9 @@ export class StatusPage {
       response.end();
       return;
     }
-    if (!this.#broadcast || this.#broadcast.viewers >= MOST_VIEWERS) {
+    if (!this.#broadcast || this.#broadcast.viewers >= MAX_VIEWERS) {
       response.setHeader('Retry-After', '10');
-      refuse(response, 503, `${MOST_VIEWERS} pages are open already`);
+      refuse(response, 503, `${MAX_VIEWERS} pages are open already`);
       return;
     }
     begin();

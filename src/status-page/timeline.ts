@@ -8,7 +8,7 @@ import { resultOf, TroubleWatch } from '../telemetry/election-result.ts';
 import {
   changeEvents,
   type LeaseEvent,
-  MOST_NAMED,
+  MAX_NAMED,
   nameCandidates,
   resolutionEvent,
   troubleEvent,
@@ -22,7 +22,7 @@ export interface TimelineLimits {
   readonly candidates: number;
 }
 
-const DEFAULT_LIMITS: TimelineLimits = { entries: 200, candidates: MOST_NAMED };
+const DEFAULT_LIMITS: TimelineLimits = { entries: 200, candidates: MAX_NAMED };
 
 /** The last things that this replica decided and did, and the troubles that began or ended meanwhile. */
 export class Timeline {

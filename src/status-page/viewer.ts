@@ -17,7 +17,7 @@ export interface Sink {
 export type Encode = (encoding: StreamEncoding, text: string) => Buffer;
 
 /** A reader that has so many bytes still to come gets no more for now. */
-const MOST_UNSENT_BYTES = 512 * 1024;
+const MAX_UNSENT_BYTES = 512 * 1024;
 
 /** So many Leases in one message: the next one can be read while this one is shown. */
 const LEASES_PER_MESSAGE = 250;
@@ -54,7 +54,7 @@ export class Viewer {
 
   /** Whether there is room for more; if not, remembers since when. */
   hasRoom(now: Instant): boolean {
-    if (this.#sink.writableLength <= MOST_UNSENT_BYTES) this.#clogged = undefined;
+    if (this.#sink.writableLength <= MAX_UNSENT_BYTES) this.#clogged = undefined;
     else this.#clogged ??= now;
     return this.#clogged === undefined;
   }
@@ -117,7 +117,7 @@ export class Viewer {
 
   /** Ends the stream; that of a slow one at once, as nobody waits until it has taken everything. */
   end(): void {
-    if (this.#sink.writableLength > MOST_UNSENT_BYTES) this.cut();
+    if (this.#sink.writableLength > MAX_UNSENT_BYTES) this.cut();
     else this.#sink.end();
   }
 

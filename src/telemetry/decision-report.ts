@@ -20,7 +20,7 @@ import {
 import {
   changeEvents,
   type LeaseEvent,
-  MOST_NAMED,
+  MAX_NAMED,
   nameCandidates,
   resolutionEvent,
   troubleEvent,
@@ -187,9 +187,9 @@ function describe(key: string, decision: Decision, input: ElectionInput) {
     formerHolder: grantOf(decision)?.former,
     preferredHolder: preferredBy(decision),
     strategy: 'strategy' in outcome ? outcome.strategy : undefined,
-    conflictingStrategies: strategies?.slice(0, MOST_NAMED),
+    conflictingStrategies: strategies?.slice(0, MAX_NAMED),
     moreConflictingStrategies: beyond(strategies),
-    actions: actions.slice(0, MOST_NAMED).map(describeAction),
+    actions: actions.slice(0, MAX_NAMED).map(describeAction),
     moreActions: beyond(actions),
     candidates: named,
     moreCandidates: more || undefined,
@@ -198,5 +198,5 @@ function describe(key: string, decision: Decision, input: ElectionInput) {
 
 /** Number of items that are not named. */
 function beyond(all: readonly unknown[] | undefined): number | undefined {
-  return all && all.length > MOST_NAMED ? all.length - MOST_NAMED : undefined;
+  return all && all.length > MAX_NAMED ? all.length - MAX_NAMED : undefined;
 }

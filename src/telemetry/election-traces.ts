@@ -35,7 +35,7 @@ interface ElectionTracesParts {
 }
 
 /** A longer election is split into traces of about this length, in milliseconds. */
-const LONGEST_MS = 10 * 60_000;
+const MAX_TRACE_MS = 10 * 60_000;
 
 interface LeaseState {
   course?: ElectionCourse | undefined;
@@ -59,7 +59,7 @@ export function createElectionTraces({ now, isDryRun, emit }: ElectionTracesPart
 
   function goOn(state: LeaseState, decision: Decision, input: ElectionInput, at: Instant): void {
     const { course } = state;
-    const isTooLong = course !== undefined && at - course.neededSince >= LONGEST_MS;
+    const isTooLong = course !== undefined && at - course.neededSince >= MAX_TRACE_MS;
     if (isTooLong) end(state, 'unfinished', at);
     state.course ??= beginCourse(isTooLong ? at : needSince(state.rest, input, at), decision, input, at);
     noteDecision(state.course, decision, input, at);
@@ -183,7 +183,7 @@ interface ElectionCourse {
 }
 
 /** Of each kind of children and events of a trace there are not more. */
-export const MOST_OF_A_KIND = 64;
+export const MAX_OF_A_KIND = 64;
 
 /** Whether an election is on: somebody is asked, or waited for, or the outcome is about to be written. */
 function isOn(decision: Decision): boolean {
@@ -198,7 +198,7 @@ function isOn(decision: Decision): boolean {
 }
 
 /** In milliseconds. */
-const LONGEST_PING_MS = 2 * 60_000;
+const MAX_PING_MS = 2 * 60_000;
 
 function beginCourse(
   neededSince: Instant,
@@ -226,14 +226,14 @@ function noteDecision(course: ElectionCourse, decision: Decision, input: Electio
     const { ping } = observation;
     if (!ping || !isPartOf(course, ping, input)) continue;
     const key = `${ping.sentAt} ${candidate.name}`;
-    if (pings.has(key) || pings.size < MOST_OF_A_KIND) pings.set(key, { candidate: candidate.name, ping });
+    if (pings.has(key) || pings.size < MAX_OF_A_KIND) pings.set(key, { candidate: candidate.name, ping });
   }
   // Each ack makes for another look, which mostly changes nothing.
   const isNews = decision.actions.length > 0 || previous?.attributes['cle.reason'] !== decision.reason;
   if (!isNews) return;
   const attributes = {
     'cle.reason': decision.reason,
-    'cle.actions': decision.actions.slice(0, MOST_OF_A_KIND).map(describeAction),
+    'cle.actions': decision.actions.slice(0, MAX_OF_A_KIND).map(describeAction),
   };
   push(decisions, { name: 'decide', at, attributes });
 }
@@ -298,7 +298,7 @@ function electionTrace(course: ElectionCourse, result: TracedResult, at: Instant
       'cle.preferred_holder': isDone ? preferredBy(decision) : undefined,
       'cle.strategy': 'strategy' in outcome ? outcome.strategy : undefined,
       'cle.conflicting_strategies':
-        outcome.kind === 'conflict' ? outcome.strategies.slice(0, MOST_OF_A_KIND) : undefined,
+        outcome.kind === 'conflict' ? outcome.strategies.slice(0, MAX_OF_A_KIND) : undefined,
       'cle.candidate_count': standings.length,
       'cle.attempts': attempts,
     },
@@ -322,7 +322,7 @@ function electionTrace(course: ElectionCourse, result: TracedResult, at: Instant
 function isPartOf({ neededSince }: ElectionCourse, ping: Ping, { memory, settings }: ElectionInput): boolean {
   const { sentAt, ackedAt } = ping;
   const since = Math.max(memory.decidedAt, neededSince - 2 * settings.electionDurationMs);
-  return (ackedAt ?? sentAt) > since && sentAt > neededSince - LONGEST_PING_MS;
+  return (ackedAt ?? sentAt) > since && sentAt > neededSince - MAX_PING_MS;
 }
 
 function pingSpans({ pings, failedPings, last }: ElectionCourse, at: Instant): readonly TraceSpan[] {
@@ -363,7 +363,7 @@ function validHolder(input: ElectionInput, at: Instant): string | undefined {
 
 /** How an election ended matters more than what was in the middle of it. */
 function push<T>(list: T[], item: T): void {
-  if (list.length === MOST_OF_A_KIND) list.pop();
+  if (list.length === MAX_OF_A_KIND) list.pop();
   list.push(item);
 }
 

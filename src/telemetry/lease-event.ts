@@ -63,7 +63,7 @@ export function resolutionEvent(strategy: string, input: ElectionInput): LeaseEv
 }
 
 /** Logs and Events name at most this many candidates and count the others (rule 9). */
-export const MOST_NAMED = 10;
+export const MAX_NAMED = 10;
 
 /** The named candidates of a decision, and the number of the others. */
 interface NamedCandidates {
@@ -75,7 +75,7 @@ interface NamedCandidates {
  * Selects the candidates to name. If there are more than `most`, the chosen candidate comes first, then the closest
  * ones, then those that did not take part. Runs in linear time.
  */
-export function nameCandidates(decision: Decision, most = MOST_NAMED): NamedCandidates {
+export function nameCandidates(decision: Decision, most = MAX_NAMED): NamedCandidates {
   const { standings } = decision;
   if (standings.length <= most) {
     const sorted = standings.toSorted((a, b) => (a.candidate.name < b.candidate.name ? -1 : 1));
@@ -90,8 +90,8 @@ export function nameCandidates(decision: Decision, most = MOST_NAMED): NamedCand
 
 /** Names the first of `words` and counts the others. */
 export function nameSome(words: readonly string[]): string {
-  const more = words.length - MOST_NAMED;
-  const named = words.slice(0, MOST_NAMED).join(', ');
+  const more = words.length - MAX_NAMED;
+  const named = words.slice(0, MAX_NAMED).join(', ');
   return more > 0 ? `${named} and ${more} more` : named;
 }
 

@@ -16,13 +16,13 @@ const RATE = { burst: 20, perSecond: 1 };
 const UNHEARD_MS = 60_000;
 
 /** Number of remembered pairs of message and namespace. */
-const MOST_HEARD = 1000;
+const MAX_REMEMBERED_NAMESPACES = 1000;
 
 /** Interval at which dropped lines are reported, in milliseconds. */
 const TELL_EVERY_MS = 10_000;
 
 /** Limits memory if a message is not constant. */
-const MOST_MESSAGES = 100;
+const MAX_MESSAGES = 100;
 const OTHERS = 'other messages';
 const BY_SEVERITY: readonly LimitedLevel[] = ['info', 'warn', 'error', 'fatal'];
 
@@ -37,7 +37,7 @@ export class LogBudget {
   readonly #buckets = new Map<string, TokenBucket>();
   /** The budgets for quiet namespaces. */
   readonly #unheard = new Map<string, TokenBucket>();
-  readonly #heardAt = createRecentMap<Instant>(MOST_HEARD);
+  readonly #heardAt = createRecentMap<Instant>(MAX_REMEMBERED_NAMESPACES);
   #leftOut = new Map<string, number>();
   #severity = 0;
   #cancelTelling: (() => void) | undefined;
@@ -50,7 +50,7 @@ export class LogBudget {
 
   /** Whether a line with this message may be written. If not, it is counted. */
   admits(level: LimitedLevel, message: string, namespace?: string): boolean {
-    const isKnown = this.#buckets.has(message) || this.#buckets.size < MOST_MESSAGES;
+    const isKnown = this.#buckets.has(message) || this.#buckets.size < MAX_MESSAGES;
     const key = isKnown ? message : OTHERS;
     const now = this.#clock.now();
     const heard = `${key}\n${namespace}`;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { recordPing } from '../../src/election/candidate-observation.ts';
-import { Board, lookAtLease, MOST_CANDIDATES } from '../../src/status-page/board.ts';
+import { Board, lookAtLease, MAX_CANDIDATES } from '../../src/status-page/board.ts';
 import type { LeaseEntry } from '../../src/status-page/wire.ts';
 import {
   type CandidateBuilder,
@@ -398,14 +398,14 @@ describe('what is shown of a Lease', () => {
 });
 
 test('of more candidates than a page can show only the first are told one by one, the others by their states', () => {
-  const many = Array.from({ length: MOST_CANDIDATES + 20 }, (_, at) =>
+  const many = Array.from({ length: MAX_CANDIDATES + 20 }, (_, at) =>
     makeCandidate(`c${at}`).versions(`1.36.${at}`).seenAt(0).renewedAt(900),
   );
   const input = makeInput()
     .candidates(...many)
     .build();
   const { entry } = lookAtLease(input, makeNow(1000), WALL_OFFSET_MS);
-  expect(entry.candidates).toHaveLength(MOST_CANDIDATES);
+  expect(entry.candidates).toHaveLength(MAX_CANDIDATES);
   expect(entry.candidates[0]?.name).toBe('c0');
   expect(entry.more).toEqual({ Live: 20 });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
 import { REASONS } from '../../src/election/reason.ts';
-import { MOST_NAMED, nameCandidates, nameSome } from '../../src/telemetry/lease-event.ts';
+import { MAX_NAMED, nameCandidates, nameSome } from '../../src/telemetry/lease-event.ts';
 import { makeCandidateObject } from '../controller/make-objects.ts';
 import { makeCandidate, makeInput, makeNow, OLDEST } from '../support/election-builders.ts';
 import { makeLedWorld, makeReportedWorld } from './make-reported.ts';
@@ -257,7 +257,7 @@ describe('the candidates that are named of a decision (rule 9)', () => {
   test('are ten of twenty thousand', () => {
     const candidates = Array.from({ length: 20_000 }, (_, at) => live(`c${at}`, `1.36.${at % 97}`));
     const { named: some, more } = named(candidates);
-    expect(some).toHaveLength(MOST_NAMED);
+    expect(some).toHaveLength(MAX_NAMED);
     expect(more).toBe(19_990);
     expect(some[0]?.lostBy).toBeUndefined();
   });

@@ -92,7 +92,7 @@ interface LeadershipParts {
 /**
  * Longest `validForMs`: a Lease is released only after all promises have expired, unless the program has acknowledged.
  */
-export const LONGEST_PROMISE_MS = 5000;
+export const MAX_PROMISE_MS = 5000;
 
 /** The current leader, as observed and by the term of this candidate. Remembers only until when a promise is valid. */
 export class Leadership {
@@ -106,7 +106,7 @@ export class Leadership {
   constructor(parts: LeadershipParts) {
     this.#parts = parts;
     // An earlier process with the same identity may have given a promise just before it ended.
-    this.#promisedUntil = parts.clock.now() + LONGEST_PROMISE_MS;
+    this.#promisedUntil = parts.clock.now() + MAX_PROMISE_MS;
   }
 
   /** Leads on behalf of the program. Resolves when no promise is valid any more. */
@@ -142,7 +142,7 @@ export class Leadership {
     const term = this.#term;
     const mayLeadMs = !term || term.signal.aborted ? 0 : term.until();
     if (term && mayLeadMs > 0) {
-      const validForMs = Math.floor(Math.min(mayLeadMs, LONGEST_PROMISE_MS));
+      const validForMs = Math.floor(Math.min(mayLeadMs, MAX_PROMISE_MS));
       this.#promisedUntil = Math.max(this.#promisedUntil, clock.now() + validForMs);
       return {
         lease,
@@ -170,13 +170,13 @@ export class Leadership {
 }
 
 /** Maximum number of open streams. Further requests must retry later. */
-const MOST_STREAMS = 64;
+const MAX_STREAMS = 64;
 
 /** Interval of repeats, in milliseconds: a promise must not expire while it stays true. */
 const BEAT_MS = 2000;
 
 /** Maximum unread bytes. A slower reader is disconnected. */
-const MOST_UNREAD = 65_536;
+const MAX_UNREAD_BYTES = 65_536;
 
 /** Server-sent events: each change of the leader, and repeats between changes. */
 export class LeadershipStreams {
@@ -193,7 +193,7 @@ export class LeadershipStreams {
 
   /** Writes the current leader and all changes to `response` until it is closed. */
   join(response: ServerResponse): void {
-    if (this.#readers.size >= MOST_STREAMS) {
+    if (this.#readers.size >= MAX_STREAMS) {
       response
         .writeHead(503, { 'Content-Type': 'text/plain', 'Retry-After': '10' })
         .end('too many watch already\n');
@@ -225,7 +225,7 @@ export class LeadershipStreams {
 
   #tell(event: 'change' | 'heartbeat'): void {
     for (const reader of this.#readers) {
-      if (reader.writableLength > MOST_UNREAD) reader.destroy();
+      if (reader.writableLength > MAX_UNREAD_BYTES) reader.destroy();
       else this.#write(reader, event);
     }
   }
