@@ -6,39 +6,39 @@ import type { ElectionInput } from '../election/election-input.ts';
 import type { Reason } from '../election/reason.ts';
 import { nameCandidates, nameSome } from '../telemetry/lease-event.ts';
 
-/** Everything that the demo shows, at one moment. */
+/** The state that the demo shows. */
 export interface DemoState {
   /** `default/demo` */
   readonly leaseKey: string;
-  /** Undefined: there is none. */
+  /** Undefined if it does not exist. */
   readonly lease: LeaseState | undefined;
-  /** In the order of the election, the best first. */
+  /** Best candidate first. */
   readonly candidates: readonly CandidateRow[];
-  /** Of the coordinator's last decision about this Lease. */
+  /** The reason of the coordinator's last decision about this Lease. */
   readonly reason: Reason | undefined;
-  /** The last ones, the oldest first. */
+  /** Recent happenings, oldest first. */
   readonly happenings: readonly Happening[];
 }
 
-/** The Lease as it is. */
+/** The state of the Lease. */
 export interface LeaseState {
-  /** '' when nobody holds it. */
+  /** Empty for no holder. */
   readonly holder: string;
-  /** '' when nobody is preferred to the holder. */
+  /** Empty for none. */
   readonly preferredHolder: string;
-  /** '' when it names none. */
+  /** Empty for none. */
   readonly strategy: string;
   readonly transitions: number;
-  /** How long its holder may believe in it after a renewal, in milliseconds. */
+  /** The Lease duration, in milliseconds. */
   readonly durationMs: number;
-  /** How much of that is left; 0 once it has expired. */
+  /** Time until it expires, in milliseconds; 0 after that. */
   readonly remainingMs: number;
 }
 
 /**
- * What a candidate is doing. Of its program: leading, yielding (leading on while another is preferred, without renewing),
- * paused, crashed. Of the election: elected (and does not know yet), preferred, pinged (has not answered), fresh (has just
- * renewed), idle.
+ * The condition of a candidate. Of its program: leading, yielding (still leading while another is preferred, without
+ * renewing), paused, crashed. Of the election: elected (and does not know yet), preferred, pinged (has not answered),
+ * fresh (has just renewed), idle.
  */
 export type Condition =
   | 'leading'
@@ -51,47 +51,47 @@ export type Condition =
   | 'paused'
   | 'crashed';
 
-/** A candidate as it is. */
+/** The state of a candidate. */
 export interface CandidateRow {
   readonly name: string;
   readonly binaryVersion: string;
   readonly emulationVersion: string;
-  /** What it asks for. */
+  /** The strategy that it asks for. */
   readonly strategy: string;
   readonly condition: Condition;
-  /** Whether the Lease names it as its holder, which a crashed one remains for a while. */
+  /** Whether the Lease names it as its holder. This stays so for a while after a crash. */
   readonly isHolder: boolean;
   readonly isPreferred: boolean;
 }
 
-/** Something worth telling whoever watches the demo. */
+/** An event that the demo shows. */
 export interface Happening {
   /** The wall clock, in microseconds since the Unix epoch. */
   readonly at: bigint;
-  /** Who did it or had it happen: a candidate's name, `coordinator`, `you`. */
+  /** The actor: the name of a candidate, `coordinator` or `you`. */
   readonly who: string;
-  /** Set for a decision. */
+  /** The reason of a decision. */
   readonly reason?: Reason;
-  /** In words. */
+  /** A description. */
   readonly text: string;
-  /** True when somebody should do something about it. */
+  /** Whether somebody should act. */
   readonly isTrouble: boolean;
 }
 
-/** Takes what happens, in order. Must not throw. */
+/** Receives happenings, in order. Must not throw. */
 export type Tell = (happening: Omit<Happening, 'at'>) => void;
 
-/** `13:24:05.123`, in UTC as everything in Kubernetes. */
+/** `13:24:05.123`, in UTC like all times in Kubernetes. */
 export function timeOfDay(at: bigint): string {
   return formatMicroTime(at).slice(11, 23);
 }
 
-/** One line for what happened; the time is left to the caller. */
+/** Formats a happening in one line, without its time. */
 export function describeHappening({ who, reason, text }: Happening): string {
   return `${who} ${reason === undefined ? '' : `${reason}: `}${text}`;
 }
 
-/** All that matters of a state, in one line. */
+/** Formats a state in one line. */
 export function describeState({ lease, candidates, reason }: DemoState): string {
   const rows = candidates.map(({ name, condition }) => `${name} ${condition}`).join(', ') || 'none';
   return `${describeLease(lease)}; candidates: ${rows}; last decision: ${reason ?? 'none'}`;
@@ -102,7 +102,7 @@ export function seconds(durationMs: number): string {
   return `${(durationMs / 1000).toFixed(1)} s`;
 }
 
-/** What a decision does, and why the others were not chosen, in words that follow its reason. */
+/** Describes what a decision does, and why the others were not chosen. Follows its reason. */
 export function describeDecision(decision: Decision, { lease }: ElectionInput): string {
   const { outcome, actions } = decision;
   const holder = lease?.holderIdentity || 'nobody';
@@ -129,11 +129,11 @@ function describeLease(lease: DemoState['lease']): string {
   return `${held}${preferred}, strategy ${strategy || 'none'}`;
 }
 
-/** What there is to say of a decision that does nothing. */
+/** Describes a decision without actions. */
 function describeRest({ reason, standings }: Decision): string {
   const awaited = standings.flatMap(({ state, candidate }) => (state === 'Awaiting' ? [candidate.name] : []));
   if (reason === 'AwaitingAcks' && awaited.length > 0) return `waits for ${awaited.join(', ')} to answer`;
-  // By the Lease alone one whose time has run out would hold it still.
+  // The Lease still names the holder of an expired Lease.
   const holding = standings.find(({ isHolder }) => isHolder)?.candidate.name;
   if (holding === undefined) return 'nothing can be done yet';
   return reason === 'RevisionPending'
@@ -141,7 +141,7 @@ function describeRest({ reason, standings }: Decision): string {
     : `${holding} holds the Lease`;
 }
 
-/** A word in CamelCase as separate ones: `HigherBinaryVersion` is "higher binary version". */
+/** Splits CamelCase: `HigherBinaryVersion` becomes "higher binary version". */
 function inWords(word: string): string {
   return word.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
 }

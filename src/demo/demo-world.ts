@@ -29,28 +29,27 @@ import {
 import type { SampleLife, SampleTiming } from './sample-candidate.ts';
 import { type DemoCommands, SampleCast } from './sample-cast.ts';
 
-/** What a {@link DemoWorld} is made of. */
 interface DemoWorldParts {
   readonly clock: Clock;
-  /** Makes a client with so many connections; the world closes it. */
+  /** Creates a client with this number of connections. The world closes it. */
   readonly connect: (connections: number) => KubernetesClient;
   readonly settings: RunSettings;
   readonly timing: SampleTiming;
-  /** Shows the coordinator, if given. */
+  /** The status page to connect to the coordinator. */
   readonly statusPage?: StatusPage | undefined;
 }
 
-/** The one Lease that the demo is about. */
+/** The Lease of the demo. */
 const NAMESPACE = 'default';
 const LEASE_NAME = 'demo';
 
-/** How many happenings are remembered: more than any terminal has lines. */
+/** Number of remembered happenings: more than the lines of a terminal. */
 const REMEMBERED = 200;
 
-/** Each candidate watches, renews and looks at the Lease. */
+/** Each candidate watches and renews. */
 const CONNECTIONS = 8;
 
-/** A coordinator and sample candidates on one Lease, with everything that happens among them. */
+/** A coordinator and sample candidates on one Lease, and what happens among them. */
 export class DemoWorld {
   readonly #parts: DemoWorldParts;
   readonly #client: KubernetesClient;
@@ -82,14 +81,14 @@ export class DemoWorld {
     return this.#cast;
   }
 
-  /** Starts the candidates, then the coordinator: its first election is between all of them. */
+  /** Starts the candidates, then the coordinator, so that its first election has all of them. */
   async start(): Promise<void> {
     this.#view.start();
     await this.#cast.start();
     if (!this.#isStopping) this.#coordinator.start();
   }
 
-  /** Ends everything, at whatever point it is. */
+  /** Stops everything, at any time. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#happeningListeners.clear();
@@ -100,7 +99,7 @@ export class DemoWorld {
     await this.#client.close();
   }
 
-  /** Calls back whenever {@link DemoWorld.state} has changed otherwise than by the passing of time. */
+  /** Calls `listener` when {@link DemoWorld.state} has changed, except by the passing of time. */
   onChange(listener: () => void): () => void {
     this.#changeListeners.add(listener);
     return () => this.#changeListeners.delete(listener);
@@ -144,16 +143,16 @@ export class DemoWorld {
   }
 }
 
-/** What is known of the program behind a candidate. */
+/** The program of a candidate. */
 export interface SampleProgram {
   readonly life: SampleLife;
   readonly isLeading: boolean;
 }
 
 /**
- * What to show of a candidate.
+ * Describes a candidate.
  *
- * @param program undefined for a candidate that is none of the demo's own.
+ * @param program undefined for a candidate that does not belong to the demo.
  * @param isFresh whether it has renewed within the time that an election waits for answers.
  */
 export function candidateRow(
@@ -174,7 +173,7 @@ export function candidateRow(
   };
 }
 
-/** The order of the election: the best first, and last those that could never lead. */
+/** Orders candidates: the best first, those that can never lead last. */
 export function compareForElection(a: LeaseCandidate, b: LeaseCandidate): number {
   const order = strategies.get('OldestEmulationVersion');
   const [isElectableA, isElectableB] = [order?.isElectable(a) ?? false, order?.isElectable(b) ?? false];
@@ -183,13 +182,13 @@ export function compareForElection(a: LeaseCandidate, b: LeaseCandidate): number
   return a.name < b.name ? -1 : 1;
 }
 
-/** A candidate, and when it was last seen to renew. */
+/** A candidate, and the time of its last observed renewal. */
 interface SeenCandidate {
   readonly candidate: LeaseCandidate;
   readonly renewedAt: Instant;
 }
 
-/** What an {@link ElectionView} needs. Callbacks must not throw. */
+/** Callbacks must not throw. */
 interface ElectionViewParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
@@ -198,14 +197,14 @@ interface ElectionViewParts {
   readonly onChange: () => void;
 }
 
-/** One Lease and its candidates as the API server has them, whoever wrote them. */
+/** Watches a Lease and its candidates. */
 class ElectionView {
   readonly #parts: ElectionViewParts;
   readonly #leases: Reflector<Lease>;
   readonly #candidates: Reflector<LeaseCandidate>;
   readonly #seen = new Map<string, SeenCandidate>();
   #lease: Lease | undefined;
-  /** Since when this process has seen the Lease's record as it is. */
+  /** Since when this process has seen the current state of the Lease. */
   #since: Instant = 0;
 
   constructor(parts: ElectionViewParts) {
@@ -284,12 +283,12 @@ class ElectionView {
 
 const WHO = 'coordinator';
 
-/** Tells what the coordinator decides and does, each decision once: not what it repeats. */
+/** Reports the coordinator's decisions and writes. Repeated decisions are reported once. */
 class CoordinatorReport {
   readonly observer: ControllerObserver;
   readonly lockObserver: LockObserver;
   readonly #tell: Tell;
-  /** Lease that goes without being named. */
+  /** The Lease of the demo, whose name is omitted. */
   readonly #ownLease: LeaseKey;
   readonly #reasons = new Map<LeaseKey, Reason>();
 
@@ -297,7 +296,7 @@ class CoordinatorReport {
     this.#tell = tell;
     this.#ownLease = ownLease;
     this.observer = {
-      // What is about to be written is told once it is.
+      // A write is reported once it has succeeded.
       decided: (key, decision, input) => {
         if (!changesCluster(decision)) this.#decided(key, decision, input);
       },
@@ -329,7 +328,7 @@ class CoordinatorReport {
     };
   }
 
-  /** The reason of the last decision about a Lease; undefined when there was none. */
+  /** The reason of the last decision about a Lease; undefined if there was none. */
   lastReason(key: LeaseKey): Reason | undefined {
     return this.#reasons.get(key);
   }
@@ -358,7 +357,7 @@ function conditionOf(
 ): Condition {
   if (program?.life === 'crashed' || program?.life === 'paused') return program.life;
   const isHolding = lease?.holder === name && lease.remainingMs > 0;
-  // Of a program that is not ours, all that can be said is what the Lease says.
+  // Without the program, only the Lease says whether it leads.
   const isLeading = program?.isLeading ?? isHolding;
   if (isLeading) return isHolding && lease.preferredHolder !== '' ? 'yielding' : 'leading';
   if (isHolding) return 'elected';

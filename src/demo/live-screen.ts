@@ -15,7 +15,6 @@ import {
 } from './frame.ts';
 import type { DemoCommands } from './sample-cast.ts';
 
-/** What is shown, where, and until when. */
 interface LiveParts {
   readonly world: DemoWorld;
   readonly host: Host;
@@ -23,7 +22,7 @@ interface LiveParts {
   readonly stop: AbortSignal;
 }
 
-/** Starts the world and shows it in the terminal until somebody quits or `stop` aborts. */
+/** Starts the world and shows it in the terminal until the user quits or `stop` aborts. */
 export async function showLive({ world, host, surroundings, stop }: LiveParts): Promise<void> {
   const { stdin, stdout, clock, env } = host;
   const over = Promise.withResolvers<void>();
@@ -50,7 +49,7 @@ export async function showLive({ world, host, surroundings, stop }: LiveParts): 
   }
 }
 
-/** A terminal that is written to. */
+/** The output of a terminal. */
 export interface ScreenOutput {
   readonly columns: number;
   readonly rows: number;
@@ -60,7 +59,6 @@ export interface ScreenOutput {
   off(event: 'resize', listener: () => void): unknown;
 }
 
-/** What a {@link LiveScreen} needs. */
 interface LiveScreenParts {
   readonly output: ScreenOutput;
   readonly clock: Clock;
@@ -68,11 +66,11 @@ interface LiveScreenParts {
   readonly render: (size: FrameSize) => readonly StyledLine[];
 }
 
-/** How often the screen is drawn anew at the most, in milliseconds; a bar that runs out moves evenly with it. */
+/** Minimum interval of frames, in milliseconds. Bars shrink evenly with it. */
 const FRAME_MS = 100;
 const ESC = '\x1b[';
 
-// Another screen, so that what was there before is there again afterwards; no cursor that jumps about.
+// The alternate screen, so that the former content is restored at the end. Hides the cursor.
 const ENTER = `${ESC}?1049h${ESC}?25l${ESC}2J`;
 const LEAVE = `${ESC}0m${ESC}?25h${ESC}?1049l`;
 
@@ -85,7 +83,7 @@ const FORMATS: Readonly<Record<Style, Parameters<typeof styleText>[0]>> = {
   bad: 'red',
 };
 
-/** Shows frames in a terminal, in place: of each frame only the lines that differ from the one before are written. */
+/** Draws frames in place. Only the lines that have changed are written. */
 export class LiveScreen {
   readonly #parts: LiveScreenParts;
   #shown: readonly string[] = [];
@@ -104,7 +102,7 @@ export class LiveScreen {
     this.#tick();
   }
 
-  /** Gives the terminal back as it was; the first call counts. Synchronous, as a process that crashes has no more time. */
+  /** Restores the terminal, once. Synchronous, for a crash. */
   readonly close = (): void => {
     if (!this.#isOpen) return;
     const { output } = this.#parts;
@@ -127,7 +125,7 @@ export class LiveScreen {
 
   #draw(): void {
     const { output, render, hasColors } = this.#parts;
-    // A slow terminal gets fewer frames, not a backlog of them.
+    // Skip frames while the terminal is slow.
     if (output.writableNeedDrain) return;
     const { columns, rows } = output;
     const lines = render({ columns, rows }).map((line) => (hasColors ? paint(line) : textOf(line)));
@@ -140,7 +138,7 @@ export class LiveScreen {
   }
 }
 
-/** What a key asks for. */
+/** The command of a key. */
 export type KeyMeaning = keyof DemoCommands | 'quit';
 
 const MEANINGS: Readonly<Record<string, KeyMeaning>> = {
@@ -152,7 +150,7 @@ const MEANINGS: Readonly<Record<string, KeyMeaning>> = {
   q: 'quit',
 };
 
-/** Calls back for each key that means something, until the returned function is called. */
+/** Calls `onKey` for each known key, until the returned function is called. */
 export function readKeys(input: ReadStream, onKey: (meaning: KeyMeaning) => void): () => void {
   const onKeypress = (_text: string | undefined, key: Key) => {
     const meaning = meaningOf(key);
@@ -183,13 +181,13 @@ function paint(line: StyledLine): string {
 }
 
 function paintSpan({ text, style }: Span): string {
-  // Whether the terminal has colours was asked before: of the one that is drawn on, which need not be the process's own.
+  // The caller has checked for colours. The stream of this process may be another one.
   return style === undefined ? text : styleText(FORMATS[style], text, { validateStream: false });
 }
 
-/** What a key asks for; undefined for all those that mean nothing. */
+/** Returns the command of a key; undefined for other keys. */
 function meaningOf({ name, ctrl, meta }: Key): KeyMeaning | undefined {
-  // In raw mode the terminal makes no signals of these any more.
+  // In raw mode these keys send no signals.
   if (ctrl) return name === 'c' || name === 'd' ? 'quit' : undefined;
   return meta || name === undefined ? undefined : MEANINGS[name];
 }

@@ -23,7 +23,7 @@ import { showLive } from './live-screen.ts';
 import type { SampleTiming } from './sample-candidate.ts';
 import { runTour, tourScript } from './tour.ts';
 
-/** Quicker than any real one, so that a failover takes seconds; about in the proportions of the real ones. */
+/** Shorter than usual, so that a failover takes seconds. The other timings are in proportion. */
 const LEASE_SECONDS = 4;
 const ELECTION_MS = 1000;
 
@@ -35,9 +35,9 @@ const TIMING: SampleTiming = {
 };
 
 /**
- * Shows elections: a server of its own, the coordinator and sample candidates, until told to stop; or the tour.
+ * Runs the demo: an API server, the coordinator and sample candidates, until a signal; or the tour.
  *
- * @throws {TourError} when the tour does not come out as it should.
+ * @throws {TourError} if the tour fails.
  */
 export async function runDemo(settings: DemoSettings, host: Host): Promise<void> {
   const stop = host.stopOn('SIGTERM', 'SIGINT', 'SIGHUP');
@@ -64,15 +64,15 @@ export async function runDemo(settings: DemoSettings, host: Host): Promise<void>
   }
 }
 
-/** What shows a URL in the browser of whoever sits there, on each system. */
+/** The command that opens a URL, by platform. */
 const OPENERS: Partial<Readonly<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>> = {
   darwin: ['open'],
-  // The empty word is the title of a window.
+  // The empty argument is the title of a window.
   win32: ['cmd', '/c', 'start', ''],
   linux: ['xdg-open'],
 };
 
-/** The command that shows `url`; undefined where nobody would see it. */
+/** Returns the command that opens `url`; undefined if there is no desktop. */
 export function openerFor(
   url: string,
   env: Environment,
@@ -84,20 +84,19 @@ export function openerFor(
   return isElsewhere || !hasScreen || !opener ? undefined : [...opener, url];
 }
 
-/** In characters. */
 const LONGEST = 1000;
 
-/** Takes what is told line by line. */
+/** Prints happenings line by line. */
 interface HappeningLines {
-  /** What the demo itself has to say. */
+  /** Prints a message of the demo itself. */
   say(text: string): void;
   happened(happening: Happening): void;
 }
 
 /**
- * Lines for people to read, or as `run` logs them.
+ * Prints happenings as text, or as JSON like the logs of `run`.
  *
- * @param indent goes before what happens, where that is part of something else.
+ * @param indent precedes each happening.
  */
 export async function openLines(
   format: LogFormat,
@@ -113,7 +112,7 @@ export async function openLines(
         ),
     };
   }
-  // Only needed for this, and slow to load.
+  // Loaded only here: it is slow to load.
   const { createLogger } = await import('../telemetry/logger.ts');
   const logger = createLogger({ level: 'debug', destination: output });
   return {
@@ -128,7 +127,7 @@ function createPage({ clock }: Host, onError: (error: unknown) => void): StatusP
   return new StatusPage({ clock, version, namespaces: [], notServedAdvice, onError });
 }
 
-/** Live where that can be, else line by line. */
+/** Shows the world live in a terminal, else line by line. */
 async function showWorld(
   world: DemoWorld,
   { server, page }: { readonly server: DemoServer; readonly page: DemoPage },
@@ -215,27 +214,26 @@ function hintsFor({ kubeconfig }: DemoServer, { env }: Host): readonly string[] 
   ];
 }
 
-/** The server of the demo, with a way in. */
+/** The server of the demo and its kubeconfig. */
 interface DemoServer {
   readonly url: string;
-  /** Path of a kubeconfig that may do everything. */
+  /** Path of the administrator's kubeconfig. */
   readonly kubeconfig: string;
-  /** Ends it and removes all that it left on the disk. */
+  /** Stops it and removes its files. */
   close(): Promise<void>;
 }
 
 const HOST = '127.0.0.1';
 
 /**
- * Starts a coordination API server on a free port of this machine: nothing of it is left when it is closed, or the process
- * ends.
+ * Starts a coordination API server on a free port. Its files are removed when it is closed or the process ends.
  *
- * @param onError told of what should never happen.
- * @throws {Error} that names the temporary directory, when nothing can be kept there.
+ * @param onError called for internal errors.
+ * @throws {Error} that names the temporary directory, if it cannot be used.
  */
 async function startDemoServer(host: Host, onError: (error: unknown) => void): Promise<DemoServer> {
   const { clock } = host;
-  // Nobody else can look into such a directory.
+  // mkdtemp makes the directory private.
   const directory = withContext(`The temporary directory ${tmpdir()}`, () =>
     mkdtempSync(join(tmpdir(), 'cle-demo-')),
   );
@@ -260,23 +258,23 @@ async function startDemoServer(host: Host, onError: (error: unknown) => void): P
     const text = kubeconfigText({ server: server.url, ca, token });
     withContext(kubeconfig, () => writeFileSync(kubeconfig, text, { mode: 0o600 }));
   } catch (error) {
-    // A server that goes on to listen would keep the process from its end.
+    // A listening server would keep the process alive.
     await close();
     throw error;
   }
   return { url: server.url, kubeconfig, close };
 }
 
-/** The status page of the demo, served. */
+/** The server of the status page. */
 interface DemoPage {
   readonly url: string;
   close(): Promise<void>;
 }
 
 /**
- * Serves the page and nothing else.
+ * Serves the status page.
  *
- * @throws {Error} that names the address and what to do, when it cannot listen there.
+ * @throws {Error} with the address and advice, if it cannot listen there.
  */
 async function servePage(page: StatusPage, listen: ListenAddress): Promise<DemoPage> {
   const server = createServer((request, response) => {
@@ -299,7 +297,7 @@ async function servePage(page: StatusPage, listen: ListenAddress): Promise<DemoP
   };
 }
 
-/** Shows `url` in a browser where somebody would see it. What comes of it does not matter: the URL is on the screen too. */
+/** Opens `url` in a browser if there is a desktop. Errors do not matter: the URL is on the screen too. */
 function openBrowser(url: string, env: Environment): void {
   const [command, ...args] = openerFor(url, env) ?? [];
   if (command === undefined) return;

@@ -5,23 +5,23 @@ import type { Term } from '../participant/term.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
 import { untilAborted } from '../support/host.ts';
 
-/** What has become of a sample candidate's program. */
+/** The state of a sample candidate's program. */
 export type SampleLife = 'running' | 'paused' | 'crashed' | 'left';
 
-/** What a {@link SampleCandidate} needs. Callbacks must not throw. */
+/** Callbacks must not throw. */
 interface SampleCandidateParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly identity: SampleIdentity;
   readonly timing: SampleTiming;
   readonly onLeading: (isLeading: boolean) => void;
-  /** Something goes wrong, and is tried again. */
+  /** Called for an error that is retried. */
   readonly onTrouble?: (error: unknown) => void;
 }
 
 /**
- * One life of a program that takes part in an election, and does nothing while it leads. It can be paused, as by SIGSTOP,
- * and crash, which leaves everything as it is.
+ * A program that takes part in an election, and does nothing while it leads. It can be paused, as by SIGSTOP, and
+ * crash, which cleans up nothing.
  */
 export class SampleCandidate {
   readonly identity: SampleIdentity;
@@ -60,12 +60,12 @@ export class SampleCandidate {
     return this.#end ?? (this.#process.isPaused ? 'paused' : 'running');
   }
 
-  /** Whether it leads, or has not stopped yet. */
+  /** Whether it leads, or is still stopping. */
   get isLeading(): boolean {
     return this.#end === undefined && this.#isLeading;
   }
 
-  /** Starts the program; resolves once its LeaseCandidate is there and renewed, or it has ended before that. */
+  /** Starts the program. Resolves when its LeaseCandidate is published and renewed, or the program has ended. */
   async start(): Promise<void> {
     this.#running = this.#participant.run(this.#stopping.signal);
     await Promise.race([this.#participant.published, this.#ended.promise]);
@@ -79,14 +79,14 @@ export class SampleCandidate {
     this.#process.resume();
   }
 
-  /** Ends it at once: nothing is released, nobody is told. */
+  /** Ends it at once, without a release. */
   crash(): void {
     this.#end ??= 'crashed';
     this.#process.kill();
     this.#ended.resolve();
   }
 
-  /** Ends it in good order: what it holds is released, and its LeaseCandidate goes with it. */
+  /** Stops it: releases the Lease and deletes its LeaseCandidate. */
   async leave(): Promise<void> {
     this.#end ??= 'left';
     this.#stopping.abort();
@@ -106,26 +106,26 @@ export class SampleCandidate {
   }
 }
 
-/** Who a sample candidate is, and what it asks for. */
+/** The identity of a sample candidate, and its strategy. */
 export interface SampleIdentity {
   readonly namespace: string;
   readonly leaseName: string;
-  /** Of its LeaseCandidate, and what it calls itself as a holder. */
+  /** The name of its LeaseCandidate, and its holderIdentity. */
   readonly name: string;
   readonly binaryVersion: string;
   readonly emulationVersion: string;
   readonly strategy: string;
 }
 
-/** What a real candidate's program has as flags, and how long it takes to stop leading. */
+/** The timing of an elector, and the time that it takes to stop. */
 export interface SampleTiming extends ElectorTiming {
-  /** From when it is told that it leads no longer until it has stopped, in milliseconds. */
+  /** Time from the end of its leadership until it has stopped, in milliseconds. */
   readonly stoppingMs: number;
 }
 
 /**
- * A process of its own, in small: what runs in it has its clock and its client, and can be stopped and continued as by
- * SIGSTOP and SIGCONT, and killed, which leaves everything as it is.
+ * A simulated process with its own clock and client. It can be paused, as by SIGSTOP, and killed, which cleans up
+ * nothing.
  */
 class SampleProcess implements Clock {
   readonly client: KubernetesClient;
@@ -196,7 +196,7 @@ class SampleProcess implements Clock {
     return { ...request, signal: AbortSignal.any(signals) };
   }
 
-  /** Nothing is sent while it is paused, and no answer arrives then, nor after its end. */
+  /** While the process is paused, no request is sent and no answer arrives. After its end, none ever does. */
   async #outlive<T>(call: () => Promise<T>): Promise<T> {
     await this.#alive();
     try {
@@ -217,14 +217,14 @@ class SampleProcess implements Clock {
     }
   }
 
-  /** Resolves as soon as it is not paused; never, once it was killed. */
+  /** Resolves when the process is not paused; never after it was killed. */
   async #alive(): Promise<void> {
     await this.#gate.passed();
     if (this.#ending.signal.aborted) await new Promise<never>(() => {});
   }
 }
 
-/** Stands for a process that may be stopped and continued: whoever acts passes the gate first. */
+/** A gate that callers pass before each action. It is closed while the process is paused. */
 class PauseGate {
   #open: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
 

@@ -3,36 +3,35 @@ import { messageOf } from '../support/text.ts';
 import { type DemoState, describeState, seconds } from './demo-state.ts';
 import type { DemoCommands } from './sample-cast.ts';
 
-/** What a tour goes through. */
+/** The world that a tour acts on. */
 export interface TourWorld {
   readonly commands: DemoCommands;
   state(): DemoState;
   onChange(listener: () => void): () => void;
 }
 
-/** What a tour needs. */
 interface TourParts {
   readonly world: TourWorld;
   readonly clock: Clock;
   readonly steps: readonly TourStep[];
-  /** Takes a line for people to read. */
+  /** Prints a line. */
   readonly say: (line: string) => void;
-  /** Ends the tour before its end; its reason says why. */
+  /** Aborts the tour. Its reason says why. */
   readonly signal: AbortSignal;
 }
 
-/** A tour that did not go as it should; the message says where, and what was seen instead. */
+/** A failed tour. The message says where, and what was observed instead. */
 export class TourError extends Error {
   override readonly name = 'TourError';
 }
 
-/** How often to look when nothing changes but the time, in milliseconds. */
+/** Interval of checks while only time changes, in milliseconds. */
 const LOOK_MS = 50;
 
 /**
- * Goes through the steps, one after the other, and says what is expected and what comes.
+ * Runs the steps in sequence, and prints what is expected and what happens.
  *
- * @throws {TourError} when something expected has not come about in its time, or the tour was ended.
+ * @throws {TourError} if an expectation is not met in time, or the tour is aborted.
  */
 export async function runTour({ world, clock, steps, say, signal }: TourParts): Promise<void> {
   const startedAt = clock.now();
@@ -47,18 +46,18 @@ export async function runTour({ world, clock, steps, say, signal }: TourParts): 
   say(`All ${steps.length} steps came out as expected, in ${seconds(clock.now() - startedAt)}.`);
 }
 
-/** One thing that is done, and what must come of it. */
+/** An action and its expected result. */
 interface TourScene {
-  /** What is done, in words. */
+  /** The action, in words. */
   readonly deed: string;
-  /** What must come of it, in words that complete "expected: ". */
+  /** The expected result, completes "expected: ". */
   readonly expectation: string;
   act(commands: DemoCommands): Promise<void>;
-  /** Whether it has come about. */
+  /** Whether the result is there. */
   isDone(state: DemoState): boolean;
-  /** For how long it must stay so, in milliseconds; 0 if not given. */
+  /** Time for which the result must last, in milliseconds; 0 if not given. */
   readonly staysForMs?: number;
-  /** How long it may take, in milliseconds. */
+  /** Timeout, in milliseconds. */
   readonly withinMs: number;
 }
 
@@ -68,14 +67,14 @@ export interface TourStep {
   readonly scenes: readonly TourScene[];
 }
 
-/** Generous: a slow machine is no failure. */
+/** Generous: a slow machine must not fail the tour. */
 const SLACK_MS = 12_000;
 
 /**
- * The tour: elect, failover, preempt, conflict, recovery. It names the candidates that a SampleCast starts, in their order.
+ * The tour: elect, failover, preempt, conflict, recovery. It names the candidates of a SampleCast, in their order.
  *
- * @param start starts the world, its three candidates included.
- * @param leaseDurationMs how long a Lease outlives its holder.
+ * @param start starts the world with its three candidates.
+ * @param leaseDurationMs the duration of the Lease.
  */
 export function tourScript(start: () => Promise<void>, leaseDurationMs: number): readonly TourStep[] {
   const withinMs = leaseDurationMs + SLACK_MS;
@@ -202,7 +201,7 @@ async function play(
   }
 }
 
-/** Waits for a change, or a moment. */
+/** Waits for a change, or until the next check. */
 async function nextLook(world: TourWorld, clock: Clock, signal: AbortSignal): Promise<void> {
   const changed = new AbortController();
   const wake = () => changed.abort();

@@ -15,7 +15,7 @@ import { Timeline } from './timeline.ts';
 import { acceptsGzip, streamEncodingFor } from './viewer.ts';
 import type { HelloMessage, ReasonEntry, StateMessage } from './wire.ts';
 
-/** What the page tells of: the parts of a coordinator, as far as it asks them. */
+/** The parts of a coordinator that the page shows. */
 interface WatchedCoordinator {
   readonly controller: LeaseSource & {
     hasSynced(resource: WatchedResource): boolean;
@@ -25,14 +25,13 @@ interface WatchedCoordinator {
   readonly lock: { readonly state: Pick<LockState, 'kind' | 'holder'> } | undefined;
 }
 
-/** What a {@link StatusPage} is made of. */
 interface StatusPageParts {
   readonly clock: Clock;
   readonly version: string;
   readonly namespaces: readonly string[];
-  /** What to do where the API server does not serve LeaseCandidates. */
+  /** Advice if the API server does not serve LeaseCandidates. */
   readonly notServedAdvice: string;
-  /** Told of what should never happen. */
+  /** Called for internal errors. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -41,14 +40,14 @@ const PAGE_PATH = '/';
 const ASSETS_PATH = '/status/';
 const EVENTS_PATH = `${ASSETS_PATH}events`;
 
-/** A watch that ends is begun anew in less than this; longer, what it has seen may be wrong by now. */
+/** A watch restarts within this time, in milliseconds. After a longer gap its data may be outdated. */
 const BLINK_MS = 3000;
 
-/** What kubectl proxy passes on is the name of the API server, which may be public. */
+/** kubectl proxy forwards the Host header of the API server, which may be a public name. */
 const NOT_ALLOWED_HOST =
   'ask for this page by an address, or by a name that is not public, as through kubectl port-forward';
 
-/** Nothing but the page's own files and its own stream; no markup can be made of text. */
+/** The page may load only its own files and stream, and cannot turn text into markup. */
 const HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy': [
     "default-src 'none'",
@@ -69,7 +68,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   'X-Frame-Options': 'DENY',
 };
 
-/** A page that shows what a coordinator knows and does. It only reads. */
+/** A read-only page about a coordinator. */
 export class StatusPage {
   readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;
@@ -79,7 +78,7 @@ export class StatusPage {
   #board: Board | undefined;
   #broadcast: Broadcast | undefined;
   #api: StateMessage['api'] = 'unknown';
-  /** Since when no changes are seen, on the monotonic clock and in milliseconds since the Unix epoch. */
+  /** Since when the caches get no changes, on the monotonic clock and in milliseconds since the Unix epoch. */
   #blind: { readonly since: Instant; readonly at: number } | undefined;
 
   constructor({ clock, version, namespaces, notServedAdvice, onError }: StatusPageParts) {
@@ -90,7 +89,7 @@ export class StatusPage {
     this.#hello = { version, startedAt, namespaces, notServedAdvice, ...catalogue };
   }
 
-  /** Tells `observer` everything, and learns of it. */
+  /** Returns an observer that forwards everything to `observer`, and updates the page. */
   observe(observer: ControllerObserver): ControllerObserver {
     const timeline = this.#timeline;
     return {
@@ -124,7 +123,7 @@ export class StatusPage {
     };
   }
 
-  /** Says whom to ask; until then there is nothing to see. */
+  /** Sets the coordinator. Until then the page is empty. */
   watch({ controller, lock }: WatchedCoordinator): void {
     const board = new Board(this.#clock, controller);
     this.#board = board;
@@ -143,12 +142,12 @@ export class StatusPage {
     });
   }
 
-  /** Whether a path, without its query, is one of the page's. */
+  /** Whether the page handles a path (without its query). */
   has(path: string): boolean {
     return path === EVENTS_PATH || this.#assets.has(path);
   }
 
-  /** Answers a GET or HEAD of one of its paths. */
+  /** Answers a GET or HEAD request for one of its paths. */
   answer(request: IncomingMessage, response: ServerResponse): void {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
     const [path = ''] = (request.url ?? '').split('?', 1);
@@ -172,7 +171,7 @@ export class StatusPage {
     const since = controller.unwatchedSince();
     const blindMs = since === undefined ? 0 : this.#clock.now() - since;
     if (!hasSynced || since === undefined || blindMs < BLINK_MS) return { hasSynced };
-    // Worked out once: the clocks drift apart, and a state that is another is told again.
+    // Computed once: the clocks drift, and a changed state would be sent again.
     if (this.#blind?.since !== since) {
       this.#blind = { since, at: Math.round(Number(this.#clock.wallTime() / 1000n) - blindMs) };
     }
@@ -183,9 +182,9 @@ export class StatusPage {
     const encoding = streamEncodingFor(request.headers['accept-encoding']);
     const begin = () => {
       response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
-      // For proxies that would gather a stream before they pass it on.
+      // Disables the buffering of proxies.
       response.setHeader('X-Accel-Buffering', 'no');
-      // A server that closes has not to wait for what might be asked for after the stream.
+      // A closing server must not wait for the next request of this connection.
       response.setHeader('Connection', 'close');
       response.setHeader('Vary', 'Accept-Encoding');
       if (encoding.name) response.setHeader('Content-Encoding', encoding.name);
@@ -207,7 +206,7 @@ export class StatusPage {
   }
 }
 
-/** What every word means that the page shows. */
+/** The explanations of all words that the page shows. */
 export const catalogue: Pick<HelloMessage, 'reasons' | 'states' | 'losses'> = {
   reasons: Object.fromEntries(reasons.map((reason) => [reason, reasonEntry(reason)])) as Record<
     Reason,
@@ -247,7 +246,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** The page's files, by the path that each is served under. */
+/** Reads the files of the page, by their paths. */
 function loadAssets(): ReadonlyMap<string, Asset> {
   const folder = new URL('./page/', import.meta.url);
   return new Map(
