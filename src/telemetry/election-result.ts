@@ -166,7 +166,7 @@ interface ReasonTraits {
   readonly isStep?: true;
 }
 
-const TABLE: Readonly<Record<Reason, ReasonTraits>> = {
+const REASON_TRAITS: Readonly<Record<Reason, ReasonTraits>> = {
   LeaseMissing: {},
   LeaseExpired: {},
   LeaseReleased: {},
@@ -201,17 +201,17 @@ const TABLE: Readonly<Record<Reason, ReasonTraits>> = {
 
 /** Returns the log level for this reason; undefined if there is nothing to report. */
 export function troubleLevel(reason: Reason): 'info' | 'warn' | undefined {
-  return TABLE[reason].trouble;
+  return REASON_TRAITS[reason].trouble;
 }
 
 /** Whether somebody must act on a Lease with this reason. */
 export function isTrouble(reason: Reason): boolean {
-  return TABLE[reason].trouble === 'warn';
+  return REASON_TRAITS[reason].trouble === 'warn';
 }
 
 /** Whether this reason is one step of an election. */
 export function isStep(reason: Reason): boolean {
-  return TABLE[reason].isStep === true;
+  return REASON_TRAITS[reason].isStep === true;
 }
 
 /** The trouble that a decision begins or ends; undefined for neither. */

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { commands } from '../../src/cli/commands.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { type DemoSettings, demoSettings } from '../../src/settings/demo-settings.ts';
 import {
@@ -431,4 +433,11 @@ describe('the command line', () => {
       for (const text of want) expect(help).toContain(text);
     },
   );
+});
+
+test('docs/cli.md has a row for each command, in the order of the help', () => {
+  const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
+  const [table = ''] = page.split('\n\n').filter((part) => part.startsWith('| command |'));
+  const rows = [...table.matchAll(/^\| `([a-z]+)/gm)].map(([, name]) => name);
+  expect(rows).toEqual([...commands.map(({ name }) => name), 'completion']);
 });

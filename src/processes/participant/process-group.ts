@@ -97,8 +97,6 @@ export interface GroupGuard {
   end(): void;
 }
 
-const GUARD_SHELL = '/bin/sh';
-
 /**
  * Reads lines with the seconds until the deadline. Kills the group at the deadline, and at once if the input is closed.
  * Without `timeout` (in coreutils and BusyBox) it does only the latter. It reaps its own children, as process 1 of a
@@ -122,8 +120,8 @@ kill -9 "-$group"`;
  * @param ms the first deadline of the group.
  */
 export function startGroupGuard(group: number, ms: number, onLost: () => void): GroupGuard | undefined {
-  if (!existsSync(GUARD_SHELL)) return undefined;
-  const shell = spawn(GUARD_SHELL, ['-c', GUARD_SCRIPT, GUARD_SHELL, String(group), secondsOf(ms)], {
+  if (!existsSync(SHELL)) return undefined;
+  const shell = spawn(SHELL, ['-c', GUARD_SCRIPT, SHELL, String(group), secondsOf(ms)], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
