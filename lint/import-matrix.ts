@@ -16,8 +16,8 @@ export interface Room {
  */
 export const importMatrix: Readonly<Record<string, Room>> = {
   'main.ts': {
-    does: 'has one function for each command, loaded when it is called; the only reader of argv, env, signals and the real clock',
-    rooms: ['cli', 'demo', 'processes', 'processes/participant', 'support'],
+    does: 'starts the program; the only reader of argv, env, signals and the real clock',
+    rooms: ['cli', 'support'],
     node: ['path'],
   },
   'index.ts': {
@@ -25,8 +25,17 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     rooms: ['coordination', 'election', 'kubernetes', 'participant', 'support'],
   },
   cli: {
-    does: 'reads the command line and writes what the commands found; one file for each command',
-    rooms: ['inspection', 'kubernetes', 'moving', 'settings', 'support'],
+    does: 'reads the command line, has the table of all commands, and prints the results of those that inspect a cluster',
+    rooms: [
+      'demo',
+      'inspection',
+      'kubernetes',
+      'moving',
+      'processes',
+      'processes/participant',
+      'settings',
+      'support',
+    ],
     packages: ['commander', 'yaml'],
     node: ['fs', 'util'],
   },

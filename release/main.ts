@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { messageOf } from '../src/support/error-message.ts';
+import { messageOf } from '../src/support/text.ts';
 import { type Checkout, newLines, planRelease, type ReleasePlan, ReleaseRefusal } from './plan.ts';
 import type { TextFile } from './version-places.ts';
 

@@ -1,7 +1,7 @@
 import { type ServedCandidates, servedCandidates } from '../coordination/candidate-sources.ts';
 import { hostAndPort, type ListenAddress } from '../support/address.ts';
 import type { Clock } from '../support/clock.ts';
-import { Slices } from '../support/slices.ts';
+import { Slices } from '../support/event-loop.ts';
 import { type Access, createAccess, type TokenGrant } from './access/access.ts';
 import { createPathHandlers } from './discovery/path-handlers.ts';
 import { type RequestLine, startHttpFront } from './http/server.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../support/clock.ts';
+import type { Steps } from '../support/event-loop.ts';
 import type { JsonObject } from '../support/json.ts';
-import type { Steps } from '../support/slices.ts';
 import { apiVersionOf, type ResourceDefinition } from './kinds/definition.ts';
 import { FOREGROUND, ORPHAN, removeStored } from './operations/delete.ts';
 import { withMetadata } from './operations/request.ts';

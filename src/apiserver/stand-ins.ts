@@ -1,5 +1,5 @@
 import type { Clock } from '../support/clock.ts';
-import type { Slices, Steps } from '../support/slices.ts';
+import type { Slices, Steps } from '../support/event-loop.ts';
 import { GarbageCollector } from './garbage-collector.ts';
 import type { ResourceDefinition } from './kinds/definition.ts';
 import { emptied, isHeldBySpec } from './kinds/namespaces.ts';

@@ -1,24 +1,29 @@
-import { ClusterClock, skewOf } from '../inspection/cluster-clock.ts';
+import {
+  ClusterClock,
+  lookAtElections,
+  type ObservedElection,
+  type ObservedElections,
+  skewOf,
+} from '../inspection/elections.ts';
 import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
 import { namespaceOf } from '../kubernetes/cluster-config.ts';
 import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
 import type { InspectionSettings } from '../settings/inspection-settings.ts';
-import type { Host } from '../support/host.ts';
-import { version } from '../support/package-version.ts';
+import { type Host, version } from '../support/host.ts';
 
-/** A cluster to look at. */
+/** A connection to the cluster that a command inspects. */
 export interface ClusterConnection {
   readonly client: KubernetesClient;
   readonly clock: ClusterClock;
-  /** The one asked for, else the context's, else `default`. */
+  /** The namespace of `--namespace`, else of the context, else `default`. */
   readonly namespace: string;
 }
 
 /**
- * Looks at a cluster, and lets go of it however that ends.
+ * Calls `look` with a connection to the cluster, and closes the connection afterwards.
  *
- * @throws {Error} whose message says what to do next, when the cluster cannot be looked at.
+ * @throws {Error} with advice, if the cluster cannot be reached or read.
  */
 export async function withCluster<T>(
   settings: InspectionSettings,
@@ -43,10 +48,40 @@ export async function withCluster<T>(
   }
 }
 
-/** Says so where times are not judged by this machine's clock. */
+/** Warns if the clock of this machine differs from the server's. Times are then judged by the server's clock. */
 export function tellOfSkew({ serverAheadMs }: ClusterClock, { stderr }: Host): void {
   const skew = skewOf(serverAheadMs);
   if (skew) stderr.write(`warning: ${skew.text}, by which times are judged here\n`);
+}
+
+/** The message for a server without the API. Any other output about elections would mislead. */
+export const NOT_SERVED =
+  'the server serves no LeaseCandidates, so nothing is coordinated: doctor says how to turn them on';
+
+/** An election, and the time of the observation. */
+interface FoundElection {
+  readonly election: ObservedElection;
+  readonly now: ObservedElections['now'];
+}
+
+/**
+ * Finds an election by the name of its Lease.
+ *
+ * @throws {Error} that names the other namespaces with a Lease of that name.
+ */
+export async function findElection(
+  leaseName: string,
+  settings: InspectionSettings,
+  { client, clock, namespace }: ClusterConnection,
+): Promise<FoundElection> {
+  const look = { client, clock, settings, namespace, leaseName };
+  const { candidateApis, elections, now } = await lookAtElections(look);
+  if (candidateApis.length === 0) throw new Error(NOT_SERVED);
+  const election = elections.find(({ input }) => input.lease !== undefined || input.candidates.length > 0);
+  if (election) return { election, now };
+  throw new Error(
+    `there is no Lease ${leaseName} in ${namespace} namespace, and no candidate for it${await elsewhere(leaseName, settings, client, clock)}`,
+  );
 }
 
 function withNextStep(error: unknown, server: string): unknown {
@@ -67,4 +102,23 @@ function withNextStep(error: unknown, server: string): unknown {
     );
   }
   return error;
+}
+
+async function elsewhere(
+  leaseName: string,
+  settings: InspectionSettings,
+  client: KubernetesClient,
+  clock: ClusterClock,
+): Promise<string> {
+  const hint = '; status -A shows all there are';
+  try {
+    const { elections } = await lookAtElections({ client, clock, settings, namespace: '' });
+    const places = elections
+      .filter(({ input }) => input.name === leaseName)
+      .map(({ input }) => input.namespace);
+    return places.length === 0 ? hint : `; there is one with -n ${places.join(', or -n ')}`;
+  } catch {
+    // The user may not be allowed to list all namespaces. Report the first error only.
+    return hint;
+  }
 }

@@ -1,25 +1,52 @@
-import type { Command } from 'commander';
-import { type DoctorSettings, doctorSettings } from '../settings/inspection-settings.ts';
-import type { Invocation } from './invocation.ts';
-import { plainCommand } from './settings-command.ts';
+import { diagnose } from '../inspection/diagnosis.ts';
+import { gatherEvidence } from '../inspection/evidence.ts';
+import type { Finding, Severity } from '../inspection/findings.ts';
+import { counted } from '../inspection/wording.ts';
+import type { DoctorSettings } from '../settings/inspection-settings.ts';
+import type { Host } from '../support/host.ts';
+import { withCluster } from './cluster-connection.ts';
+import { exitCode } from './exit-code.ts';
+import { type Layout, layoutFor, type Style, structured, wrapped } from './output.ts';
 
-/** The `doctor` command: reads and validates its settings, then hands them to `run`. */
-export function doctorCommand(
-  invocation: Invocation,
-  run: (settings: DoctorSettings) => Promise<number>,
-): Command {
-  return plainCommand(
-    {
-      name: 'doctor',
-      summary: 'examine a cluster, and say what to do about what is wrong',
-      description:
-        'Examines whether the API is served and the feature gate is on, who coordinates, what these credentials may do, ' +
-        'whether clocks agree, and whether candidates answer. A Lease is created as a dry run; nothing is changed.',
-      examples:
-        '  $ kubectl cle doctor\n  $ kubectl cle doctor -o json\n\nExit codes: 0 all well, 3 errors, 4 warnings only.',
-      table: doctorSettings,
-      invocation,
-    },
-    run,
-  );
+const STYLES: Readonly<Record<Severity, Style>> = { ok: 'good', warning: 'warning', error: 'bad' };
+
+/** Examines a cluster and prints the findings. Resolves to an exit code for the most severe finding. */
+export function showDiagnosis(settings: DoctorSettings, host: Host): Promise<number> {
+  return withCluster(settings, host, async ({ client, clock, namespace }) => {
+    const evidence = await gatherEvidence({
+      client,
+      clock,
+      settings,
+      namespace,
+      lockNamespace: settings.lockNamespace,
+      leaderLabel: settings.leaderLabel,
+    });
+    const findings = diagnose(evidence);
+    const { output } = settings;
+    host.stdout.write(
+      output === 'json' || output === 'yaml'
+        ? structured({ server: client.server, user: evidence.user, findings }, output)
+        : findingsText(findings, layoutFor(host)),
+    );
+    return exitCodeOf(findings);
+  });
+}
+
+function exitCodeOf(findings: readonly Finding[]): number {
+  if (findings.some(({ severity }) => severity === 'error')) return exitCode.errorsFound;
+  return findings.some(({ severity }) => severity === 'warning') ? exitCode.warningsFound : exitCode.ok;
+}
+
+/** Formats the findings, each with its meaning and advice, and their counts at the end. */
+function findingsText(findings: readonly Finding[], { paint, columns }: Layout): string {
+  const indent = ' '.repeat(9);
+  const lines = findings.flatMap(({ check, severity, what, meaning, advice, runbook }) => [
+    `${paint(STYLES[severity], severity.toUpperCase().padEnd(7))}  ${paint('strong', check)}`,
+    wrapped(what, columns, indent),
+    ...(meaning === undefined ? [] : [wrapped(meaning, columns, indent)]),
+    ...(advice === undefined ? [] : [wrapped(advice, columns, indent, '-> ')]),
+    ...(runbook === undefined ? [] : [wrapped(`Runbook: ${runbook}`, columns, indent, '-> ')]),
+  ]);
+  const count = (severity: Severity) => findings.filter((finding) => finding.severity === severity).length;
+  return `${[...lines, '', `${counted(count('error'), 'error')}, ${counted(count('warning'), 'warning')}, ${counted(count('ok'), 'check')} passed.`].join('\n')}\n`;
 }

@@ -1,17 +1,17 @@
-/** What the process's exit tells scripts; documented in `--help`. */
+/** Exit codes of the program, as `--help` documents them. */
 export const exitCode = {
-  /** Done, or stopped when asked to. */
+  /** Done, or stopped by a signal. */
   ok: 0,
-  /** The command failed; what it said on the error output tells why. */
+  /** The command failed. The error output says why. */
   failure: 1,
   /** The command line or the environment cannot be used as given. */
   usage: 2,
-  /** doctor found something that keeps elections from working. */
+  /** doctor found an error: something prevents elections. */
   errorsFound: 3,
-  /** doctor found something amiss, but no error. */
+  /** doctor found warnings, but no error. */
   warningsFound: 4,
-  /** transfer or drain: a leader stays where it is; what was said tells which and why. */
+  /** transfer or drain: a leader has not moved. The output says which one and why. */
   leaderStays: 5,
-  /** Nobody reads the output any more: as a shell shows that SIGPIPE has ended a program. */
+  /** The reader has closed the output. A shell reports the same code for a program that SIGPIPE has ended. */
   outputClosed: 141,
 } as const;

@@ -1,24 +1,194 @@
-import type { Command } from 'commander';
-import { type ExplainSettings, explainSettings } from '../settings/inspection-settings.ts';
-import type { Invocation } from './invocation.ts';
-import { leaseCommand } from './settings-command.ts';
+import { type LockHolder, lookAtLock } from '../inspection/evidence.ts';
+import { accountFor, type LeaseAccount, type StrategyAccount } from '../inspection/lease-account.ts';
+import type { RankedCandidate } from '../inspection/lease-status.ts';
+import type { Rehearsal } from '../inspection/rehearsal.ts';
+import { describePriority, isPrioritySet, listed } from '../inspection/wording.ts';
+import type { ExplainSettings } from '../settings/inspection-settings.ts';
+import type { Host } from '../support/host.ts';
+import { humanDuration, printable, shortened } from '../support/text.ts';
+import { findElection, tellOfSkew, withCluster } from './cluster-connection.ts';
+import { exitCode } from './exit-code.ts';
+import {
+  type Cell,
+  type Layout,
+  layoutFor,
+  type Paint,
+  type Style,
+  structured,
+  tableLines,
+  wrapped,
+} from './output.ts';
 
-/** The `explain` command: reads and validates its settings, then hands them to `run`. */
-export function explainCommand(
-  invocation: Invocation,
-  run: (lease: string, settings: ExplainSettings) => Promise<number>,
-): Command {
-  return leaseCommand(
-    {
-      name: 'explain',
-      summary: 'show why a Lease has this leader, and what would come next',
-      description:
-        "Judges one Lease by the coordinator's own rules: its candidates in order and why each lost, the strategy and " +
-        'who brought it up, what would happen if the leader died now, and what stands in the way of an election.',
-      examples: '  $ kubectl cle explain kube-scheduler -n kube-system',
-      table: explainSettings,
-      invocation,
-    },
-    run,
+/** Explains the leader of a Lease. Resolves to an exit code. */
+export function showExplanation(leaseName: string, settings: ExplainSettings, host: Host): Promise<number> {
+  return withCluster(settings, host, async (connection) => {
+    const [{ election, now }, lock] = await Promise.all([
+      findElection(leaseName, settings, connection),
+      lookAtLock(connection.client, connection.clock, settings.lockNamespace),
+    ]);
+    tellOfSkew(connection.clock, host);
+    const account = accountFor(election, lock, now);
+    const { output } = settings;
+    host.stdout.write(
+      output === 'json' || output === 'yaml'
+        ? structured(account, output)
+        : accountText(account, layoutFor(host)),
+    );
+    return exitCode.ok;
+  });
+}
+
+/** Formats the steps of a rehearsal, one per line, and its end. */
+export function stepLines(rehearsal: Rehearsal, paint: Paint): readonly string[] {
+  const lines = tableLines(
+    rehearsal.steps.map(({ atMs, text, reason: why }) => [
+      `  +${(atMs / 1000).toFixed(1)}s`,
+      text,
+      { text: why ?? '', style: 'dim' },
+    ]),
+    paint,
   );
+  return [...lines, `  ${endOf(rehearsal)}`];
+}
+
+const INDENT = '  ';
+
+/** Formats the explanation of a Lease. */
+function accountText(account: LeaseAccount, layout: Layout): string {
+  const { status, strategy, coordinator, blockers, candidates, ifLeaderDied } = account;
+  const { paint, columns } = layout;
+  const paragraph = (text: string, bullet = '') => wrapped(text, columns, INDENT, bullet);
+  const section = (title: string, lines: readonly string[]) => ['', paint('strong', title), ...lines];
+  const facts: readonly (readonly Cell[])[] = [
+    ['Lease:', `${status.namespace}/${status.name}`],
+    ['Holder:', holderText(account)],
+    ['Preferred holder:', status.preferredHolder || '<none>'],
+    ['Reason:', { text: account.reason, style: styleOf(account) }],
+    ['Waiting for:', status.waitingFor ?? '-'],
+    ['Coordinator:', coordinatorText(coordinator)],
+  ];
+  return [
+    ...tableLines(facts, paint),
+    ...section('Why', [paragraph(account.verdict)]),
+    ...section('Candidates, the best first', candidateLines(candidates, paint)),
+    ...section(
+      'Strategy',
+      strategySentences(strategy).map((sentence) => paragraph(sentence)),
+    ),
+    ...(ifLeaderDied
+      ? section('If the leader died now', [
+          ...reservation(coordinator, ifLeaderDied).map((sentence) => paragraph(sentence)),
+          ...stepLines(ifLeaderDied, paint),
+        ])
+      : []),
+    ...section(
+      'What stands in the way',
+      blockers.length === 0
+        ? [paragraph('Nothing.')]
+        : blockers.flatMap(({ what, advice }) => [paragraph(what), paragraph(advice, '-> ')]),
+    ),
+    '',
+  ].join('\n');
+}
+
+function styleOf({ status: { isHeld, waitingFor } }: LeaseAccount): Style {
+  if (!isHeld) return 'bad';
+  return waitingFor === undefined ? 'good' : 'warning';
+}
+
+function holderText({ status, expiresInSeconds }: LeaseAccount): string {
+  const { holder, renewedSecondsAgo } = status;
+  if (holder === '') return '<none>';
+  const renewed =
+    renewedSecondsAgo === undefined
+      ? 'never renewed'
+      : renewedSecondsAgo < -1
+        ? 'renewed at a time that has yet to come'
+        : `renewed ${humanDuration(renewedSecondsAgo)} ago`;
+  const left =
+    expiresInSeconds === undefined ? 'expired' : `expires in ${humanDuration(Math.ceil(expiresInSeconds))}`;
+  return `${holder} (${renewed}, ${left})`;
+}
+
+function coordinatorText(lock: LockHolder): string {
+  switch (lock.kind) {
+    case 'ours':
+      return lock.holder;
+    case 'builtIn':
+      return `the one built into kube-apiserver (${lock.holder})`;
+    case 'nobody':
+      return 'nobody';
+    case 'unknown':
+      return 'unknown, the lock may not be read';
+  }
+}
+
+/** Says whether this coordinator is the one that acts on the Lease. The steps are those of this coordinator. */
+function reservation({ kind }: LockHolder, { holder }: Rehearsal): readonly string[] {
+  if (holder === '') return [];
+  if (kind === 'nobody') return ['Nothing at all, as nobody coordinates. With a coordinator:'];
+  if (kind === 'builtIn') {
+    return ['By the rules of this program; the built-in coordinator, which decides here, takes longer.'];
+  }
+  return [];
+}
+
+function candidateLines(candidates: readonly RankedCandidate[], paint: Paint): readonly string[] {
+  if (candidates.length === 0) return [`${INDENT}None.`];
+  const hasPriorities = candidates.some(({ priority, priorityUntil }) =>
+    isPrioritySet({ value: priority, until: priorityUntil }),
+  );
+  const rows = candidates.map((candidate): readonly Cell[] => {
+    const { name, binaryVersion, emulationVersion, state, renewedSecondsAgo, isHolder, isPreferred, why } =
+      candidate;
+    const priority = describePriority(candidate.priority, candidate.priorityUntil);
+    const mark = isHolder ? ', holder' : isPreferred ? ', preferred' : '';
+    return [
+      isHolder ? { text: `${INDENT}${name}`, style: 'strong' } : `${INDENT}${name}`,
+      binaryVersion ?? '<none>',
+      emulationVersion ?? '<none>',
+      ...(hasPriorities ? [priority] : []),
+      `${state}${mark}`,
+      humanDuration(renewedSecondsAgo),
+      why,
+    ];
+  });
+  const title = [`${INDENT}NAME`, 'BINARY', 'EMULATION', ...(hasPriorities ? ['PRIORITY'] : [])];
+  return tableLines([[...title, 'STATE', 'RENEWED', 'WHY'], ...rows], paint);
+}
+
+function strategySentences({
+  resolved,
+  askedBy,
+  others,
+  onLease,
+  writtenBy,
+}: StrategyAccount): readonly string[] {
+  const asked = askedBy.length === 0 ? '' : `, asked for by ${listed(askedBy)}`;
+  const outvoted = others.map(({ name, asksFor }) => `${name} asks for ${asksFor.join(' > ')}`);
+  const writers = writtenBy.length === 0 ? '' : `, written by ${listed(writtenBy)}`;
+  return [
+    resolved === undefined ? 'The candidates agree on none.' : `${resolved}${asked}.`,
+    ...(outvoted.length === 0 ? [] : [`${outvoted.join('; ')}.`]),
+    onLease === '' ? 'The Lease names none.' : `The Lease names ${onLease}${writers}.`,
+  ];
+}
+
+function endOf({ holder: whoever, reason, isSettled, tookMs }: Rehearsal): string {
+  const holder = shortened(printable(whoever), 100);
+  if (!isSettled) {
+    const lasted = humanDuration(tookMs / 1000);
+    return `It still goes on after ${lasted}, and ${holder || 'nobody'} holds the Lease (${reason}).`;
+  }
+  if (holder !== '') return `${holder} leads in the end (${reason}).`;
+  switch (reason) {
+    case 'NoCandidates':
+      return `No candidate is there to lead in the end (${reason}); a program that takes Leases by itself may.`;
+    case 'ThirdPartyStrategy':
+      return `Another controller says who leads in the end (${reason}).`;
+    case 'CoordinatorLease':
+      return `Another coordinator takes it by itself (${reason}).`;
+    default:
+      return `Nobody leads in the end (${reason}).`;
+  }
 }

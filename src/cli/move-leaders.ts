@@ -9,15 +9,14 @@ import type {
   UndrainSettings,
 } from '../settings/moving-settings.ts';
 import type { Host } from '../support/host.ts';
-import { printableLines } from '../support/printable.ts';
+import { printableLines } from '../support/text.ts';
 import { type ClusterConnection, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
-import { structured } from './structured-output.ts';
+import { structured } from './output.ts';
 
-/** In characters. */
-const LONGEST_LINE = 1000;
+const MAX_LINE_LENGTH = 1000;
 
-/** Has a candidate lead a Lease; resolves to an exit code. */
+/** Makes a candidate the leader of a Lease. Resolves to an exit code. */
 export function runTransfer(lease: string, settings: TransferSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
     const request = requestOf(settings, connection, connection.namespace, host);
@@ -27,7 +26,7 @@ export function runTransfer(lease: string, settings: TransferSettings, host: Hos
   });
 }
 
-/** Moves leaders off candidates; resolves to an exit code. */
+/** Moves leaders off candidates. Resolves to an exit code. */
 export function runDrain(settings: DrainSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
     const namespace = settings.allNamespaces ? '' : connection.namespace;
@@ -38,7 +37,7 @@ export function runDrain(settings: DrainSettings, host: Host): Promise<number> {
   });
 }
 
-/** Takes back what the other two have set; resolves to an exit code. */
+/** Removes the priorities that `transfer` and `drain` have set. Resolves to an exit code. */
 export function runUndrain(settings: UndrainSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async ({ client, namespace: own }) => {
     const namespace = settings.allNamespaces ? '' : own;
@@ -76,10 +75,10 @@ function selectionOf({ selector, node, candidate }: SelectionSettings): Selectio
 
 type Output = Pick<MovingSettings, 'output'>;
 
-/** What happens is told as it does, for people; whoever asks for JSON or YAML is given the outcome alone. */
+/** Returns a function that prints progress. With JSON or YAML output, only the outcome is printed. */
 function toStdout({ output }: Output, { stdout }: Host): (line: string) => void {
   if (output !== 'table') return () => {};
-  return (line) => stdout.write(`${printableLines(line, LONGEST_LINE)}\n`);
+  return (line) => stdout.write(`${printableLines(line, MAX_LINE_LENGTH)}\n`);
 }
 
 function showOutcome(outcome: object, { output }: Output, { stdout }: Host): void {

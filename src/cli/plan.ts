@@ -1,29 +1,90 @@
-import type { Command } from 'commander';
-import { type PlanSettings, planSettings } from '../settings/inspection-settings.ts';
-import type { Invocation } from './invocation.ts';
-import { leaseCommand } from './settings-command.ts';
+import { readFileSync } from 'node:fs';
+import {
+  forecastRollout,
+  type Manifest,
+  plannedChanges,
+  plannedRollout,
+  type Rollout,
+  type RolloutForecast,
+} from '../inspection/planned-changes.ts';
+import { rehearse } from '../inspection/rehearsal.ts';
+import { counted } from '../inspection/wording.ts';
+import type { OutputFormat, PlanSettings } from '../settings/inspection-settings.ts';
+import type { Host } from '../support/host.ts';
+import { printable, shortened } from '../support/text.ts';
+import { findElection, tellOfSkew, withCluster } from './cluster-connection.ts';
+import { exitCode } from './exit-code.ts';
+import { stepLines } from './explain.ts';
+import { layoutFor, structured, tableLines } from './output.ts';
 
-/** The `plan` command: reads and validates its settings, then hands them to `run`. */
-export function planCommand(
-  invocation: Invocation,
-  run: (lease: string, settings: PlanSettings) => Promise<number>,
-): Command {
-  return leaseCommand(
-    {
-      name: 'plan',
-      summary: 'show what an upgrade, a downgrade or a removal would do',
-      description:
-        'Plays the changes through in virtual time, by the rules of the coordinator, and changes nothing: first each ' +
-        'candidate that appears, then each that is given a priority, then each that is stopped, one after the other once ' +
-        'all has settled. --rollout compares strategies by how often the leader changes in a rolling update.',
-      examples:
-        '  $ kubectl cle plan kube-scheduler -n kube-system --add scheduler-c=1.37.0/1.36.0 --remove scheduler-a\n' +
-        '  $ kubectl cle plan kube-scheduler -n kube-system -f candidates.yaml\n' +
-        '  $ kubectl cle plan web --priority web-2=100\n' +
-        '  $ kubectl cle plan web --rollout web=2.1.0',
-      table: planSettings,
-      invocation,
-    },
-    run,
-  );
+/** Prints the effect of changes to the candidates, step by step, without making them. Resolves to an exit code. */
+export async function showPlan(leaseName: string, settings: PlanSettings, host: Host): Promise<number> {
+  const { file, add, remove, priority, rollout, output } = settings;
+  // In sequence: the standard input can be read only once.
+  const manifests: Manifest[] = [];
+  for (const path of new Set(file)) manifests.push({ path, text: await readManifest(path, host) });
+  return await withCluster(settings, host, async (connection) => {
+    const { election, now } = await findElection(leaseName, settings, connection);
+    tellOfSkew(connection.clock, host);
+    const { input } = election;
+    if (rollout !== undefined) {
+      const planned = plannedRollout(rollout, input);
+      const forecasts = forecastRollout(input, now, planned);
+      showRollout(`${input.namespace}/${input.name}`, planned, forecasts, output, host);
+      return exitCode.ok;
+    }
+    const changes = plannedChanges({ add, remove, priority, manifests }, input);
+    const rehearsal = rehearse(input, now, changes);
+    if (output === 'json' || output === 'yaml') {
+      host.stdout.write(structured(rehearsal, output));
+      return exitCode.ok;
+    }
+    const { paint } = layoutFor(host);
+    const before = input.lease?.holderIdentity || 'nobody';
+    const title = `${input.namespace}/${input.name}, held by ${shortened(printable(before), 100)}. Nothing is changed; this is what would happen:`;
+    host.stdout.write(`${[paint('strong', title), ...stepLines(rehearsal, paint)].join('\n')}\n`);
+    return exitCode.ok;
+  });
+}
+
+async function readManifest(file: string, { stdin }: Host): Promise<string> {
+  if (file !== '-') {
+    try {
+      return readFileSync(file, 'utf8');
+    } catch (error) {
+      throw new Error('cannot read the file given with -f', { cause: error });
+    }
+  }
+  let text = '';
+  for await (const chunk of stdin) text += String(chunk);
+  return text;
+}
+
+/** Prints the cost of a rolling update of a Lease's candidates under each strategy. */
+function showRollout(
+  lease: string,
+  { names, binaryVersion }: Rollout,
+  forecasts: readonly RolloutForecast[],
+  output: OutputFormat,
+  host: Host,
+): void {
+  if (output === 'json' || output === 'yaml') {
+    host.stdout.write(structured({ candidates: names, strategies: forecasts }, output));
+    return;
+  }
+  const { paint } = layoutFor(host);
+  const title = `A rolling update of ${counted(names.length, 'candidate')} of ${lease} to ${binaryVersion}, one after the other. Nothing is changed; if all asked for the strategy:`;
+  const rows = forecasts.map((forecast) => [
+    `  ${forecast.strategy}`,
+    handOvers(forecast),
+    forecast.isSettled ? forecast.leader || 'nobody' : 'not settled',
+  ]);
+  const table = tableLines([['  STRATEGY', 'HAND-OVERS', 'LEADER IN THE END'], ...rows], paint);
+  const note =
+    '  The fewest where the leader is replaced last, the most where it is always the next to be replaced.';
+  host.stdout.write(`${[paint('strong', title), ...table, note].join('\n')}\n`);
+}
+
+function handOvers({ fewestHandOvers: fewest, mostHandOvers: most }: RolloutForecast): string {
+  return fewest === most ? String(most) : `${fewest} to ${most}`;
 }

@@ -1,62 +1,30 @@
 import { Command, CommanderError } from 'commander';
-import type { DemoSettings } from '../settings/demo-settings.ts';
-import type {
-  DoctorSettings,
-  ExplainSettings,
-  PlanSettings,
-  StatusSettings,
-} from '../settings/inspection-settings.ts';
-import type { DrainSettings, TransferSettings, UndrainSettings } from '../settings/moving-settings.ts';
-import type { ParticipateSettings } from '../settings/participate-settings.ts';
-import type { RunSettings } from '../settings/run-settings.ts';
-import type { ServeSettings } from '../settings/serve-settings.ts';
-import { SettingsError } from '../settings/settings-table.ts';
+import { demoSettings } from '../settings/demo-settings.ts';
+import { runSettings } from '../settings/run-settings.ts';
+import { serveSettings } from '../settings/serve-settings.ts';
+import { envName, rowsOf, SettingsError, type SettingsTable } from '../settings/settings-table.ts';
 import type { Environment } from '../support/host.ts';
-import { printableLines } from '../support/printable.ts';
-import { COMPLETE, completionCommand } from './completion.ts';
-import { completionLines } from './completion-lines.ts';
-import { demoCommand } from './demo.ts';
-import { doctorCommand } from './doctor.ts';
-import { drainCommand, undrainCommand } from './drain.ts';
+import { printableLines } from '../support/text.ts';
+import { commandFor } from './command-options.ts';
+import { type CommandEntry, type CommandInput, commands } from './commands.ts';
+import { COMPLETE, completionCommand, completionLines, NAME, PLUGIN } from './completion.ts';
 import { exitCode } from './exit-code.ts';
-import { explainCommand } from './explain.ts';
-import { impliedCommand } from './implied-command.ts';
-import type { Invocation } from './invocation.ts';
-import { participateCommand } from './participate.ts';
-import { planCommand } from './plan.ts';
-import { NAME, PLUGIN } from './program-name.ts';
-import { runCommand } from './run.ts';
-import { serveCommand } from './serve.ts';
-import { statusCommand } from './status.ts';
-import type { TextOutput } from './text-output.ts';
-import { transferCommand } from './transfer.ts';
+import type { TextOutput } from './output.ts';
 
-/** What {@link createProgram} is made of. Everything the program does to the world goes through here. */
+/** The environment of the program, without the process itself. */
 export interface ProgramParts {
   readonly version: string;
-  /** The name of the file that was executed; kubectl executes its plugins as `kubectl-cle`. */
+  /** The name of the executed file; kubectl executes its plugins as `kubectl-cle`. */
   readonly invokedAs?: string;
   readonly env: Environment;
   readonly stdout: TextOutput;
   readonly stderr: TextOutput;
-  /** Each resolves to an exit code once it has ended. An Error that it throws is reported and ends in exit code 1. */
-  readonly commands: {
-    run(settings: RunSettings): Promise<number>;
-    serve(settings: ServeSettings): Promise<number>;
-    demo(settings: DemoSettings): Promise<number>;
-    status(settings: StatusSettings): Promise<number>;
-    explain(lease: string, settings: ExplainSettings): Promise<number>;
-    plan(lease: string, settings: PlanSettings): Promise<number>;
-    doctor(settings: DoctorSettings): Promise<number>;
-    transfer(lease: string, settings: TransferSettings): Promise<number>;
-    drain(settings: DrainSettings): Promise<number>;
-    undrain(settings: UndrainSettings): Promise<number>;
-    participate(lease: string, command: readonly string[], settings: ParticipateSettings): Promise<number>;
-  };
+  /** Runs a command. Resolves to its exit code. The program reports an error, with exit code 1. */
+  dispatch(command: CommandEntry, input: CommandInput<unknown>): Promise<number>;
 }
 
-/** The command line: takes the arguments after the program's name, resolves to an exit code, never exits by itself. */
-export interface Program {
+/** The command line. Takes the arguments after the program's name, resolves to an exit code and never exits by itself. */
+interface Program {
   execute(args: readonly string[]): Promise<number>;
 }
 
@@ -95,19 +63,21 @@ Every option has an environment variable: --lease-duration of run is CLE_LEASE_D
 CLE_SERVE_LISTEN, --once of demo is CLE_DEMO_ONCE.
 ${EXIT_CODES}`;
 
-/** Builds the command line around the given commands. */
+/** Builds the command line of the program. */
 export function createProgram(parts: ProgramParts): Program {
   return {
     async execute(args) {
-      const invocation: Invocation = { env: parts.env, exitCode: exitCode.ok };
-      const program = commandLine(parts, invocation);
+      let code: number = exitCode.ok;
+      const program = commandLine(parts, (ended) => {
+        code = ended;
+      });
       if (args[0] === COMPLETE) {
         parts.stdout.write(completionLines(args.slice(1), program));
         return exitCode.ok;
       }
       try {
         await program.parseAsync(withCommand(withoutEqualsSigns(args), parts), { from: 'user' });
-        return invocation.exitCode;
+        return code;
       } catch (error) {
         return report(error, parts.stderr);
       }
@@ -115,25 +85,25 @@ export function createProgram(parts: ProgramParts): Program {
   };
 }
 
-/** kubectl takes `-o=json` for `-o json`; to commander the sign would be part of the value. After `--` nothing is ours. */
+/** Accepts `-o=json` for `-o json`, as kubectl does. Arguments after `--` belong to another program. */
 function withoutEqualsSigns(args: readonly string[]): readonly string[] {
   const end = args.indexOf('--');
   return args.map((arg, index) => (end >= 0 && index > end ? arg : arg.replace(/^(-[A-Za-z])=/, '$1')));
 }
 
 /**
- * The default command is named here rather than to commander, which would pass a mistyped command to it as a surplus
- * argument and never suggest the right one.
+ * Adds the default command if the arguments name none. Commander's own default command would take a mistyped command as an
+ * argument, and suggest nothing.
  */
 function withCommand(args: readonly string[], { invokedAs, env }: ProgramParts): readonly string[] {
   const [first] = args;
-  // Whoever types `kubectl cle` wants to know what there is, not a server of its own.
+  // `kubectl cle` without arguments shows the help, not the demo.
   if (invokedAs === PLUGIN) return first === undefined ? ['--help'] : args;
   const isCommandMissing = first === undefined || (first.startsWith('-') && !GLOBAL_FLAGS.includes(first));
   return isCommandMissing ? [impliedCommand(args, env), ...args] : args;
 }
 
-function commandLine(parts: ProgramParts, invocation: Invocation): Command {
+function commandLine(parts: ProgramParts, onEnd: (code: number) => void): Command {
   const isPlugin = parts.invokedAs === PLUGIN;
   const program = new Command(isPlugin ? PLUGIN.replace('-', ' ') : NAME)
     .description('Elects the best LeaseCandidate for every Lease of a Kubernetes cluster, at once.')
@@ -141,17 +111,11 @@ function commandLine(parts: ProgramParts, invocation: Invocation): Command {
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')
     .addHelpText('after', isPlugin ? AFTER_PLUGIN_HELP : AFTER_HELP);
-  program.addCommand(runCommand(invocation, parts.commands.run));
-  program.addCommand(serveCommand(invocation, parts.commands.serve));
-  program.addCommand(demoCommand(invocation, parts.commands.demo));
-  program.addCommand(statusCommand(invocation, parts.commands.status));
-  program.addCommand(explainCommand(invocation, parts.commands.explain));
-  program.addCommand(planCommand(invocation, parts.commands.plan));
-  program.addCommand(doctorCommand(invocation, parts.commands.doctor));
-  program.addCommand(transferCommand(invocation, parts.commands.transfer));
-  program.addCommand(drainCommand(invocation, parts.commands.drain));
-  program.addCommand(undrainCommand(invocation, parts.commands.undrain));
-  program.addCommand(participateCommand(invocation, parts.commands.participate));
+  for (const entry of commands) {
+    program.addCommand(
+      commandFor(entry, parts.env, async (input) => onEnd(await parts.dispatch(entry, input))),
+    );
+  }
   program.addCommand(completionCommand(parts.stdout));
   for (const command of [program, ...program.commands]) {
     command
@@ -170,12 +134,12 @@ function commandLine(parts: ProgramParts, invocation: Invocation): Command {
   return program;
 }
 
-/** In characters: servers and plugins may say anything. */
-const LONGEST_ERROR = 4000;
+/** In characters: the text of an error may come from a server or a plugin. */
+const MAX_ERROR_LENGTH = 4000;
 
 function report(error: unknown, stderr: TextOutput): number {
   if (error instanceof CommanderError) {
-    // Commander has already said what there is to say; it ends --help and --version this way too, with exit code 0.
+    // Commander has already written the message. It ends --help and --version in this way too, with exit code 0.
     return error.exitCode === 0 ? exitCode.ok : exitCode.usage;
   }
   if (error instanceof SettingsError) {
@@ -184,11 +148,55 @@ function report(error: unknown, stderr: TextOutput): number {
     return exitCode.usage;
   }
   const message = error instanceof Error ? messageWithCauses(error) : String(error);
-  stderr.write(`error: ${printableLines(message, LONGEST_ERROR)}\n`);
+  stderr.write(`error: ${printableLines(message, MAX_ERROR_LENGTH)}\n`);
   return exitCode.failure;
 }
 
 function messageWithCauses(error: Error): string {
   if (!(error.cause instanceof Error) || error.message.includes(error.cause.message)) return error.message;
   return `${error.message}: ${messageWithCauses(error.cause)}`;
+}
+
+/**
+ * Returns the command that is meant if none is named. The options decide if they belong to one command. Without options
+ * it is `run` only if the environment is made for it, in a pod or by a variable of `run`. A kubeconfig is not enough:
+ * it may name any cluster that the user worked with last.
+ *
+ * @throws {SettingsError} if the options belong to different commands, or to a command that must be named.
+ */
+function impliedCommand(args: readonly string[], env: Environment): 'run' | 'demo' {
+  if (args.length === 0) return isMadeForRun(env) ? 'run' : 'demo';
+  const given = optionsAmong(args);
+  const ofRun = given.filter((flag) => isOption(flag, runSettings));
+  const [ofDemo] = given.filter((flag) => isOption(flag, demoSettings) && !isOption(flag, runSettings));
+  const [ofServe] = given.filter((flag) => isOption(flag, serveSettings) && !isOption(flag, runSettings));
+  if (ofServe !== undefined)
+    throw new SettingsError([`${ofServe} is an option of serve: ${nameIt('serve')}`]);
+  if (ofDemo === undefined) return 'run';
+  if (ofRun.length === 0) return 'demo';
+  throw new SettingsError([
+    `${ofDemo} is an option of demo, but ${ofRun.join(', ')} of run: ${nameIt('demo')}, or ${nameIt('run')}`,
+  ]);
+}
+
+function isMadeForRun(env: Environment): boolean {
+  const names = rowsOf(runSettings).map(([, setting]) => envName(runSettings, setting));
+  return ['KUBERNETES_SERVICE_HOST', ...names].some((name) => Boolean(env[name]));
+}
+
+/** Returns the options among the arguments, spelled as in the help. */
+function optionsAmong(args: readonly string[]): readonly string[] {
+  return args
+    .filter((arg) => arg.startsWith('-'))
+    .map((arg) => (arg.startsWith('--') ? (arg.split('=', 1)[0] ?? arg) : arg.slice(0, 2)));
+}
+
+function isOption<S>(flag: string, table: SettingsTable<S>): boolean {
+  return rowsOf(table).some(([, { flag: long, short }]) =>
+    [`--${long}`, `--no-${long}`, `-${short}`].includes(flag),
+  );
+}
+
+function nameIt(command: string): string {
+  return `npm start -- ${command} ...`;
 }

@@ -7,7 +7,7 @@ import type { Lease, LeaseCandidate } from '../election/model.ts';
 import { earliest, type Now } from '../election/time.ts';
 import { Reflector, type ReflectorEvent } from '../kubernetes/reflector.ts';
 import type { Instant } from '../support/clock.ts';
-import { EventLoopShare, unhurried } from '../support/event-loop-share.ts';
+import { EventLoopShare, unhurried } from '../support/event-loop.ts';
 import { createActionWriter } from './action-writer.ts';
 import { CandidateSourcesWatch } from './candidate-sources-watch.ts';
 import type { ElectionControllerParts, SeenListener } from './controller-parts.ts';

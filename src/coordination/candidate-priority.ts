@@ -1,7 +1,7 @@
 import { GROUP } from '../election/group.ts';
 import { NO_PRIORITY, type Priority } from '../election/model.ts';
 import type { JsonObject } from '../support/json.ts';
-import { shortened } from '../support/printable.ts';
+import { shortened } from '../support/text.ts';
 import { parseMicroTime } from './micro-time.ts';
 import { annotationsOf, integerField, type RawObject, specOf, textField } from './raw-object.ts';
 

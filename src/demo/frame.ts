@@ -1,19 +1,25 @@
-import type { CandidateRow, Condition, DemoState, LeaseState } from './demo-state.ts';
-import type { Happening } from './happening.ts';
-import { cutLine, harmless, type Style, type StyledLine, span, wrapText } from './styled-line.ts';
-import { describeHappening, seconds, timeOfDay } from './wording.ts';
+import {
+  type CandidateRow,
+  type Condition,
+  type DemoState,
+  describeHappening,
+  type Happening,
+  type LeaseState,
+  seconds,
+  timeOfDay,
+} from './demo-state.ts';
 
-/** How much room there is, in characters. */
+/** The size of the screen, in characters. */
 export interface FrameSize {
   readonly columns: number;
   readonly rows: number;
 }
 
-/** What surrounds the election on the screen and never changes. */
+/** The parts of the screen that never change. */
 export interface FrameSurroundings {
-  /** Where to see the same in a browser. */
+  /** The URL of the status page. */
   readonly address: string;
-  /** How to go on from here, one hint a line. */
+  /** Hints for the next steps, one per line. */
   readonly hints: readonly string[];
 }
 
@@ -38,12 +44,12 @@ const CONDITION_STYLES: Readonly<Record<Condition, Style | undefined>> = {
   crashed: 'bad',
 };
 
-/** Under so many lines of what happened, everything else makes room. */
+/** Minimum lines for happenings. Other parts shrink for them. */
 const WANTED_LOG_LINES = 6;
-const LONGEST_BAR = 40;
+const MAX_BAR_LENGTH = 40;
 const NAME_COLUMNS = 24;
 
-/** The screen for a state: at most `rows` lines of at most `columns`. What matters least goes first where room is short. */
+/** Renders a state in at most `rows` lines of `columns`. The least important parts are dropped first. */
 export function renderFrame(
   state: DemoState,
   surroundings: FrameSurroundings,
@@ -58,7 +64,7 @@ export function renderFrame(
   const gap: StyledLine = [];
   const count = state.candidates.length + 1;
 
-  // From the roomiest to the tightest: the first that leaves enough for what happens is taken.
+  // From the largest to the smallest layout: takes the first that leaves enough lines for happenings.
   const layouts = [
     { above: [head, gap, ...lease, gap], below: [gap, ...keys, ...hints], gapAfterTable: [gap] },
     { above: [head, ...lease], below: [...keys, ...hints], gapAfterTable: [gap] },
@@ -75,6 +81,61 @@ export function renderFrame(
   return [...layout.above, ...table, ...layout.gapAfterTable, ...log, ...layout.below]
     .slice(0, size.rows)
     .map((line) => cutLine(line, size.columns));
+}
+
+/** The role of a piece of text, shown by its colour. */
+export type Style = 'title' | 'strong' | 'dim' | 'good' | 'warning' | 'bad';
+
+/** A piece of a line. */
+export interface Span {
+  readonly text: string;
+  readonly style?: Style;
+}
+
+/** A line of the screen. Each character is one column wide. */
+export type StyledLine = readonly Span[];
+
+export function span(text: string, style?: Style): Span {
+  return style === undefined ? { text } : { text, style };
+}
+
+/** Returns the text of a line. */
+export function textOf(line: StyledLine): string {
+  return line.map(({ text }) => text).join('');
+}
+
+/** Cuts a line to `columns`, with a `~` at its end. */
+export function cutLine(line: StyledLine, columns: number): StyledLine {
+  if (textOf(line).length <= columns) return line;
+  const kept: Span[] = [];
+  let left = columns - 1;
+  for (const piece of line) {
+    const text = piece.text.slice(0, Math.max(0, left));
+    left -= text.length;
+    if (text !== '') kept.push({ ...piece, text });
+  }
+  return columns > 0 ? [...kept, span('~', 'dim')] : [];
+}
+
+/** Wraps text at `columns`. A longer word is split. */
+export function wrapText(text: string, columns: number): readonly string[] {
+  const width = Math.max(1, columns);
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ').flatMap((each) => each.match(new RegExp(`.{1,${width}}`, 'g')) ?? [])) {
+    if (line === '') line = word;
+    else if (line.length + 1 + word.length <= width) line += ` ${word}`;
+    else {
+      lines.push(line);
+      line = word;
+    }
+  }
+  return [...lines, line];
+}
+
+/** Makes text from the cluster safe to show: replaces escape sequences and wide characters. */
+export function harmless(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, '?');
 }
 
 function titleOf(surroundings: FrameSurroundings, { columns }: FrameSize): StyledLine {
@@ -100,7 +161,7 @@ function barOf({ holder, durationMs, remainingMs }: LeaseState, columns: number)
   if (holder === '') return [span('nobody holds it', 'warning')];
   if (remainingMs === 0) return [span('it has run out', 'warning')];
   const left = `${seconds(remainingMs)} of ${seconds(durationMs)} left`;
-  const width = Math.min(LONGEST_BAR, columns - left.length - 4);
+  const width = Math.min(MAX_BAR_LENGTH, columns - left.length - 4);
   if (width < 3) return [span(left)];
   const full = Math.min(width, Math.ceil((width * remainingMs) / durationMs));
   const style = remainingMs < durationMs / 3 ? 'warning' : 'good';
@@ -112,7 +173,7 @@ function barOf({ holder, durationMs, remainingMs }: LeaseState, columns: number)
   ];
 }
 
-/** At most `rows` lines, the heading among them. */
+/** Renders the table of candidates in at most `rows` lines, with its heading. */
 function tableLines({ candidates, lease }: DemoState, rows: number): readonly StyledLine[] {
   if (rows <= 0) return [];
   const width = Math.min(NAME_COLUMNS, Math.max(9, ...candidates.map(({ name }) => name.length)));
@@ -135,7 +196,7 @@ function tableLines({ candidates, lease }: DemoState, rows: number): readonly St
   ].slice(0, rows);
 }
 
-/** `*` for the holder, `>` for the one that is preferred to it. */
+/** `*` for the holder, `>` for the preferredHolder. */
 function markOf({ isHolder, isPreferred }: CandidateRow): string {
   return isHolder ? '* ' : isPreferred ? '> ' : '  ';
 }
@@ -145,7 +206,7 @@ function wishOf({ strategy }: CandidateRow, lease: LeaseState | undefined): Styl
   return isUsual ? [] : [span(`, wants ${harmless(strategy)}`, 'warning')];
 }
 
-/** The last happenings, as many as fit into `rows` lines, padded so that what follows stays where it is. */
+/** Renders the last happenings, padded to `rows` lines so that the parts below do not move. */
 function logLines(
   happenings: readonly Happening[],
   rows: number,
@@ -177,7 +238,7 @@ function keyLines({ columns }: FrameSize): readonly StyledLine[] {
   ).map((line) => [span(line, 'strong')]);
 }
 
-/** Cells in as few lines as their order allows. */
+/** Fills lines with cells, in their order. */
 function flow(cells: readonly string[], columns: number): readonly string[] {
   const lines: string[] = [];
   for (const cell of cells) {

@@ -1,9 +1,55 @@
+import { emitKeypressEvents, type Key } from 'node:readline';
+import type { ReadStream } from 'node:tty';
 import { styleText } from 'node:util';
 import type { Clock } from '../support/clock.ts';
-import type { FrameSize } from './frame.ts';
-import { type Span, type Style, type StyledLine, textOf } from './styled-line.ts';
+import { type Host, untilAborted } from '../support/host.ts';
+import type { DemoWorld } from './demo-world.ts';
+import {
+  type FrameSize,
+  type FrameSurroundings,
+  renderFrame,
+  type Span,
+  type Style,
+  type StyledLine,
+  textOf,
+} from './frame.ts';
+import type { DemoCommands } from './sample-cast.ts';
 
-/** A terminal that is written to. */
+interface LiveParts {
+  readonly world: DemoWorld;
+  readonly host: Host;
+  readonly surroundings: FrameSurroundings;
+  readonly stop: AbortSignal;
+}
+
+/** Starts the world and shows it in the terminal until the user quits or `stop` aborts. */
+export async function showLive({ world, host, surroundings, stop }: LiveParts): Promise<void> {
+  const { stdin, stdout, clock, env } = host;
+  const over = Promise.withResolvers<void>();
+
+  const screen = new LiveScreen({
+    output: stdout,
+    clock,
+    hasColors: !env['NO_COLOR'] && stdout.hasColors(),
+    render: (size) => renderFrame(world.state(), surroundings, size),
+  });
+  const forgetKeys = readKeys(stdin, (meaning) => obey(world, meaning, over));
+  const leaveTerminal = () => {
+    forgetKeys();
+    screen.close();
+  };
+  const forgetExit = host.beforeExit(leaveTerminal);
+  try {
+    screen.open();
+    const end = Promise.race([over.promise, untilAborted(stop)]);
+    await Promise.race([end, world.start().then(() => end)]);
+  } finally {
+    leaveTerminal();
+    forgetExit();
+  }
+}
+
+/** The output of a terminal. */
 export interface ScreenOutput {
   readonly columns: number;
   readonly rows: number;
@@ -13,18 +59,18 @@ export interface ScreenOutput {
   off(event: 'resize', listener: () => void): unknown;
 }
 
-/** What a {@link LiveScreen} needs. */
-export interface LiveScreenParts {
+interface LiveScreenParts {
   readonly output: ScreenOutput;
   readonly clock: Clock;
   readonly hasColors: boolean;
   readonly render: (size: FrameSize) => readonly StyledLine[];
 }
 
-/** How often the screen is drawn anew at the most, in milliseconds; a bar that runs out moves evenly with it. */
+/** Minimum interval of frames, in milliseconds. Bars shrink evenly with it. */
 const FRAME_MS = 100;
 const ESC = '\x1b[';
-// Another screen, so that what was there before is there again afterwards; no cursor that jumps about.
+
+// The alternate screen, so that the former content is restored at the end. Hides the cursor.
 const ENTER = `${ESC}?1049h${ESC}?25l${ESC}2J`;
 const LEAVE = `${ESC}0m${ESC}?25h${ESC}?1049l`;
 
@@ -37,7 +83,7 @@ const FORMATS: Readonly<Record<Style, Parameters<typeof styleText>[0]>> = {
   bad: 'red',
 };
 
-/** Shows frames in a terminal, in place: of each frame only the lines that differ from the one before are written. */
+/** Draws frames in place. Only the lines that have changed are written. */
 export class LiveScreen {
   readonly #parts: LiveScreenParts;
   #shown: readonly string[] = [];
@@ -56,7 +102,7 @@ export class LiveScreen {
     this.#tick();
   }
 
-  /** Gives the terminal back as it was; the first call counts. Synchronous, as a process that crashes has no more time. */
+  /** Restores the terminal, once. Synchronous, for a crash. */
   readonly close = (): void => {
     if (!this.#isOpen) return;
     const { output } = this.#parts;
@@ -79,7 +125,7 @@ export class LiveScreen {
 
   #draw(): void {
     const { output, render, hasColors } = this.#parts;
-    // A slow terminal gets fewer frames, not a backlog of them.
+    // Skip frames while the terminal is slow.
     if (output.writableNeedDrain) return;
     const { columns, rows } = output;
     const lines = render({ columns, rows }).map((line) => (hasColors ? paint(line) : textOf(line)));
@@ -92,11 +138,56 @@ export class LiveScreen {
   }
 }
 
+/** The command of a key. */
+export type KeyMeaning = keyof DemoCommands | 'quit';
+
+const MEANINGS: Readonly<Record<string, KeyMeaning>> = {
+  k: 'killLeader',
+  p: 'pauseOrResume',
+  o: 'addOlder',
+  c: 'conflictOrResolve',
+  r: 'restartCrashed',
+  q: 'quit',
+};
+
+/** Calls `onKey` for each known key, until the returned function is called. */
+export function readKeys(input: ReadStream, onKey: (meaning: KeyMeaning) => void): () => void {
+  const onKeypress = (_text: string | undefined, key: Key) => {
+    const meaning = meaningOf(key);
+    if (meaning) onKey(meaning);
+  };
+  emitKeypressEvents(input);
+  input.setRawMode(true);
+  input.on('keypress', onKeypress);
+  input.resume();
+  return () => {
+    input.off('keypress', onKeypress);
+    input.setRawMode(false);
+    input.pause();
+  };
+}
+
+function obey(
+  { commands }: DemoWorld,
+  meaning: KeyMeaning,
+  over: Pick<PromiseWithResolvers<void>, 'resolve' | 'reject'>,
+): void {
+  if (meaning === 'quit') over.resolve();
+  else commands[meaning]().catch(over.reject);
+}
+
 function paint(line: StyledLine): string {
   return line.map(paintSpan).join('');
 }
 
 function paintSpan({ text, style }: Span): string {
-  // Whether the terminal has colours was asked before: of the one that is drawn on, which need not be the process's own.
+  // The caller has checked for colours. The stream of this process may be another one.
   return style === undefined ? text : styleText(FORMATS[style], text, { validateStream: false });
+}
+
+/** Returns the command of a key; undefined for other keys. */
+function meaningOf({ name, ctrl, meta }: Key): KeyMeaning | undefined {
+  // In raw mode these keys send no signals.
+  if (ctrl) return name === 'c' || name === 'd' ? 'quit' : undefined;
+  return meta || name === undefined ? undefined : MEANINGS[name];
 }

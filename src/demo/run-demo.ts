@@ -1,27 +1,32 @@
-import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { homedir, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { generateCertificate } from '../apiserver/access/certificates.ts';
+import { generateToken, kubeconfigText } from '../apiserver/access/client-credentials.ts';
+import { startApiServer } from '../apiserver/api-server.ts';
 import { createClient } from '../kubernetes/client.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
 import type { DemoSettings } from '../settings/demo-settings.ts';
 import { runSettings } from '../settings/run-settings.ts';
-import { resolveSettings } from '../settings/settings-table.ts';
+import { type LogFormat, resolveSettings } from '../settings/settings-table.ts';
 import { StatusPage } from '../status-page/status-page.ts';
-import { type Host, untilAborted } from '../support/host.ts';
-import { version } from '../support/package-version.ts';
-import { type DemoPage, servePage } from './demo-page.ts';
-import { type DemoServer, startDemoServer } from './demo-server.ts';
+import { hostAndPort, type ListenAddress, listenOn } from '../support/address.ts';
+import { withContext } from '../support/files.ts';
+import { type Environment, type Host, untilAborted, version } from '../support/host.ts';
+import { printable, shortened } from '../support/text.ts';
+import { describeHappening, type Happening, timeOfDay } from './demo-state.ts';
 import { DemoWorld } from './demo-world.ts';
-import { openLines } from './happening-lines.ts';
-import { openBrowser } from './open-browser.ts';
-import type { SampleTiming } from './sample-identity.ts';
-import { showLive } from './show-live.ts';
-import { runTour } from './tour.ts';
-import { tourScript } from './tour-script.ts';
+import { showLive } from './live-screen.ts';
+import type { SampleTiming } from './sample-candidate.ts';
+import { runTour, tourScript } from './tour.ts';
 
-/** Quicker than any real one, so that a failover takes seconds; about in the proportions of the real ones. */
+/** Shorter than usual, so that a failover takes seconds. The other timings are in proportion. */
 const LEASE_SECONDS = 4;
 const ELECTION_MS = 1000;
+
 const TIMING: SampleTiming = {
   leaseDurationMs: LEASE_SECONDS * 1000,
   renewDeadlineMs: 2000,
@@ -30,9 +35,9 @@ const TIMING: SampleTiming = {
 };
 
 /**
- * Shows elections: a server of its own, the coordinator and sample candidates, until told to stop; or the tour.
+ * Runs the demo: an API server, the coordinator and sample candidates, until a signal; or the tour.
  *
- * @throws {TourError} when the tour does not come out as it should.
+ * @throws {TourError} if the tour fails.
  */
 export async function runDemo(settings: DemoSettings, host: Host): Promise<void> {
   const stop = host.stopOn('SIGTERM', 'SIGINT', 'SIGHUP');
@@ -59,12 +64,70 @@ export async function runDemo(settings: DemoSettings, host: Host): Promise<void>
   }
 }
 
+/** The command that opens a URL, by platform. */
+const OPENERS: Partial<Readonly<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>> = {
+  darwin: ['open'],
+  // The empty argument is the title of a window.
+  win32: ['cmd', '/c', 'start', ''],
+  linux: ['xdg-open'],
+};
+
+/** Returns the command that opens `url`; undefined if there is no desktop. */
+export function openerFor(
+  url: string,
+  env: Environment,
+  system: NodeJS.Platform = platform(),
+): readonly [command: string, ...args: string[]] | undefined {
+  const isElsewhere = env['CI'] || env['SSH_CONNECTION'] || env['SSH_TTY'] || env['BROWSER'] === 'none';
+  const hasScreen = system !== 'linux' || env['DISPLAY'] || env['WAYLAND_DISPLAY'];
+  const opener = OPENERS[system];
+  return isElsewhere || !hasScreen || !opener ? undefined : [...opener, url];
+}
+
+const LONGEST = 1000;
+
+/** Prints happenings line by line. */
+interface HappeningLines {
+  /** Prints a message of the demo itself. */
+  say(text: string): void;
+  happened(happening: Happening): void;
+}
+
+/**
+ * Prints happenings as text, or as JSON like the logs of `run`.
+ *
+ * @param indent precedes each happening.
+ */
+export async function openLines(
+  format: LogFormat,
+  output: { write(text: string): unknown },
+  indent = '',
+): Promise<HappeningLines> {
+  if (format === 'text') {
+    return {
+      say: (text) => output.write(`${text}\n`),
+      happened: (happening) =>
+        output.write(
+          `${indent}${timeOfDay(happening.at)}Z ${shortened(printable(describeHappening(happening)), LONGEST)}\n`,
+        ),
+    };
+  }
+  // Loaded only here: it is slow to load.
+  const { createLogger } = await import('../telemetry/logger.ts');
+  const logger = createLogger({ level: 'debug', destination: output });
+  return {
+    say: (text) => logger.info({ text }, 'The demo says'),
+    happened: ({ who, reason, text, isTrouble }) =>
+      logger[isTrouble ? 'warn' : 'info']({ who, reason, text }, 'Happened'),
+  };
+}
+
 function createPage({ clock }: Host, onError: (error: unknown) => void): StatusPage {
   const notServedAdvice = 'The server of the demo should serve LeaseCandidates.';
   return new StatusPage({ clock, version, namespaces: [], notServedAdvice, onError });
 }
 
-/** Live where that can be, else line by line. */
+/** Shows the world live in a terminal, else line by line. */
 async function showWorld(
   world: DemoWorld,
   { server, page }: { readonly server: DemoServer; readonly page: DemoPage },
@@ -149,4 +212,96 @@ function hintsFor({ kubeconfig }: DemoServer, { env }: Host): readonly string[] 
       ? 'On a cluster of yours: npm start -- run --kubeconfig FILE --dry-run'
       : `On a cluster of yours, the one of ${found}: npm start -- run --dry-run`,
   ];
+}
+
+/** The server of the demo and its kubeconfig. */
+interface DemoServer {
+  readonly url: string;
+  /** Path of the administrator's kubeconfig. */
+  readonly kubeconfig: string;
+  /** Stops it and removes its files. */
+  close(): Promise<void>;
+}
+
+const HOST = '127.0.0.1';
+
+/**
+ * Starts a coordination API server on a free port. Its files are removed when it is closed or the process ends.
+ *
+ * @param onError called for internal errors.
+ * @throws {Error} that names the temporary directory, if it cannot be used.
+ */
+async function startDemoServer(host: Host, onError: (error: unknown) => void): Promise<DemoServer> {
+  const { clock } = host;
+  // mkdtemp makes the directory private.
+  const directory = withContext(`The temporary directory ${tmpdir()}`, () =>
+    mkdtempSync(join(tmpdir(), 'cle-demo-')),
+  );
+  const remove = () => rmSync(directory, { recursive: true, force: true });
+  const forgetExit = host.beforeExit(remove);
+  const { ca, cert, key } = await generateCertificate([HOST], clock);
+  const token = generateToken(randomBytes(16));
+  const server = await startApiServer({
+    clock,
+    listen: { host: HOST, port: 0 },
+    tls: { cert, key },
+    tokens: [{ token, user: { name: 'demo', groups: [] }, rules: 'admin' }],
+    onError,
+  });
+  const close = async () => {
+    await server.close();
+    remove();
+    forgetExit();
+  };
+  const kubeconfig = join(directory, 'kubeconfig');
+  try {
+    const text = kubeconfigText({ server: server.url, ca, token });
+    withContext(kubeconfig, () => writeFileSync(kubeconfig, text, { mode: 0o600 }));
+  } catch (error) {
+    // A listening server would keep the process alive.
+    await close();
+    throw error;
+  }
+  return { url: server.url, kubeconfig, close };
+}
+
+/** The server of the status page. */
+interface DemoPage {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Serves the status page.
+ *
+ * @throws {Error} with the address and advice, if it cannot listen there.
+ */
+async function servePage(page: StatusPage, listen: ListenAddress): Promise<DemoPage> {
+  const server = createServer((request, response) => {
+    const [path = ''] = (request.url ?? '').split('?', 1);
+    if ((request.method === 'GET' || request.method === 'HEAD') && page.has(path)) {
+      page.answer(request, response);
+    } else {
+      response.writeHead(404, { 'Content-Type': 'text/plain; charset=utf-8' }).end('not found; there is /\n');
+    }
+  });
+  const port = await listenOn(server, listen);
+  return {
+    url: `http://${hostAndPort(listen.host, port)}/`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        page.close();
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** Opens `url` in a browser if there is a desktop. Errors do not matter: the URL is on the screen too. */
+function openBrowser(url: string, env: Environment): void {
+  const [command, ...args] = openerFor(url, env) ?? [];
+  if (command === undefined) return;
+  const child = spawn(command, args, { stdio: 'ignore', detached: true });
+  child.on('error', () => {});
+  child.unref();
 }

@@ -1,28 +1,27 @@
-import type { KubernetesClient } from '../kubernetes/client.ts';
+import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
+import type { ElectorTiming } from '../participant/elector-decision.ts';
 import { Participant } from '../participant/participant.ts';
 import type { Term } from '../participant/term.ts';
-import { type Clock, sleep } from '../support/clock.ts';
+import { type Clock, type Instant, sleep } from '../support/clock.ts';
 import { untilAborted } from '../support/host.ts';
-import type { SampleIdentity, SampleTiming } from './sample-identity.ts';
-import { SampleProcess } from './sample-process.ts';
 
-/** What has become of a sample candidate's program. */
+/** The state of a sample candidate's program. */
 export type SampleLife = 'running' | 'paused' | 'crashed' | 'left';
 
-/** What a {@link SampleCandidate} needs. Callbacks must not throw. */
-export interface SampleCandidateParts {
+/** Callbacks must not throw. */
+interface SampleCandidateParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly identity: SampleIdentity;
   readonly timing: SampleTiming;
   readonly onLeading: (isLeading: boolean) => void;
-  /** Something goes wrong, and is tried again. */
+  /** Called for an error that is retried. */
   readonly onTrouble?: (error: unknown) => void;
 }
 
 /**
- * One life of a program that takes part in an election, and does nothing while it leads. It can be paused, as by SIGSTOP,
- * and crash, which leaves everything as it is.
+ * A program that takes part in an election, and does nothing while it leads. It can be paused, as by SIGSTOP, and
+ * crash, which cleans up nothing.
  */
 export class SampleCandidate {
   readonly identity: SampleIdentity;
@@ -61,12 +60,12 @@ export class SampleCandidate {
     return this.#end ?? (this.#process.isPaused ? 'paused' : 'running');
   }
 
-  /** Whether it leads, or has not stopped yet. */
+  /** Whether it leads, or is still stopping. */
   get isLeading(): boolean {
     return this.#end === undefined && this.#isLeading;
   }
 
-  /** Starts the program; resolves once its LeaseCandidate is there and renewed, or it has ended before that. */
+  /** Starts the program. Resolves when its LeaseCandidate is published and renewed, or the program has ended. */
   async start(): Promise<void> {
     this.#running = this.#participant.run(this.#stopping.signal);
     await Promise.race([this.#participant.published, this.#ended.promise]);
@@ -80,14 +79,14 @@ export class SampleCandidate {
     this.#process.resume();
   }
 
-  /** Ends it at once: nothing is released, nobody is told. */
+  /** Ends it at once, without a release. */
   crash(): void {
     this.#end ??= 'crashed';
     this.#process.kill();
     this.#ended.resolve();
   }
 
-  /** Ends it in good order: what it holds is released, and its LeaseCandidate goes with it. */
+  /** Stops it: releases the Lease and deletes its LeaseCandidate. */
   async leave(): Promise<void> {
     this.#end ??= 'left';
     this.#stopping.abort();
@@ -104,5 +103,146 @@ export class SampleCandidate {
     await sleep(this.#process, timing.stoppingMs);
     this.#isLeading = false;
     onLeading(false);
+  }
+}
+
+/** The identity of a sample candidate, and its strategy. */
+export interface SampleIdentity {
+  readonly namespace: string;
+  readonly leaseName: string;
+  /** The name of its LeaseCandidate, and its holderIdentity. */
+  readonly name: string;
+  readonly binaryVersion: string;
+  readonly emulationVersion: string;
+  readonly strategy: string;
+}
+
+/** The timing of an elector, and the time that it takes to stop. */
+export interface SampleTiming extends ElectorTiming {
+  /** Time from the end of its leadership until it has stopped, in milliseconds. */
+  readonly stoppingMs: number;
+}
+
+/**
+ * A simulated process with its own clock and client. It can be paused, as by SIGSTOP, and killed, which cleans up
+ * nothing.
+ */
+class SampleProcess implements Clock {
+  readonly client: KubernetesClient;
+  readonly #clock: Clock;
+  readonly #gate = new PauseGate();
+  readonly #ending = new AbortController();
+  readonly #timers = new Set<() => void>();
+
+  constructor(client: KubernetesClient, clock: Clock) {
+    this.#clock = clock;
+    this.client = {
+      server: client.server,
+      request: (request) => this.#outlive(() => client.request(this.#bounded(request))),
+      stream: async (request) =>
+        this.#chunks(await this.#outlive(() => client.stream(this.#bounded(request)))),
+      close: (graceMs) => client.close(graceMs),
+    };
+  }
+
+  get isPaused(): boolean {
+    return this.#gate.isPaused;
+  }
+
+  now(): Instant {
+    return this.#clock.now();
+  }
+
+  wallTime(): bigint {
+    return this.#clock.wallTime();
+  }
+
+  random(): number {
+    return this.#clock.random();
+  }
+
+  setTimer(callback: () => void, delayMs: number): () => void {
+    const end = () => {
+      cancel();
+      this.#timers.delete(end);
+    };
+    const fire = () => {
+      if (this.#timers.delete(end)) callback();
+    };
+    const cancel = this.#clock.setTimer(() => {
+      if (this.#gate.isPaused) void this.#gate.passed().then(fire);
+      else fire();
+    }, delayMs);
+    this.#timers.add(end);
+    return end;
+  }
+
+  pause(): void {
+    this.#gate.pause();
+  }
+
+  resume(): void {
+    this.#gate.resume();
+  }
+
+  kill(): void {
+    this.#ending.abort();
+    for (const end of this.#timers) end();
+    this.#gate.resume();
+  }
+
+  #bounded(request: ApiRequest): ApiRequest {
+    const signals = [this.#ending.signal, request.signal].filter((signal) => signal !== undefined);
+    return { ...request, signal: AbortSignal.any(signals) };
+  }
+
+  /** While the process is paused, no request is sent and no answer arrives. After its end, none ever does. */
+  async #outlive<T>(call: () => Promise<T>): Promise<T> {
+    await this.#alive();
+    try {
+      return await call();
+    } finally {
+      await this.#alive();
+    }
+  }
+
+  async *#chunks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const chunk of chunks) {
+        await this.#alive();
+        yield chunk;
+      }
+    } finally {
+      await this.#alive();
+    }
+  }
+
+  /** Resolves when the process is not paused; never after it was killed. */
+  async #alive(): Promise<void> {
+    await this.#gate.passed();
+    if (this.#ending.signal.aborted) await new Promise<never>(() => {});
+  }
+}
+
+/** A gate that callers pass before each action. It is closed while the process is paused. */
+class PauseGate {
+  #open: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
+
+  get isPaused(): boolean {
+    return this.#open !== undefined;
+  }
+
+  pause(): void {
+    this.#open ??= Promise.withResolvers<void>();
+  }
+
+  resume(): void {
+    this.#open?.resolve();
+    this.#open = undefined;
+  }
+
+  /** Resolves as soon as it is not paused. */
+  async passed(): Promise<void> {
+    while (this.#open) await this.#open.promise;
   }
 }

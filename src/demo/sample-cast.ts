@@ -1,25 +1,23 @@
 import { parseVersion } from '../election/version.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { Clock } from '../support/clock.ts';
-import { messageOf } from '../support/error-message.ts';
-import type { Tell } from './happening.ts';
-import { SampleCandidate } from './sample-candidate.ts';
-import type { SampleIdentity, SampleTiming } from './sample-identity.ts';
+import { messageOf } from '../support/text.ts';
+import type { Tell } from './demo-state.ts';
+import { SampleCandidate, type SampleIdentity, type SampleTiming } from './sample-candidate.ts';
 
-/** What can be done to the candidates of the demo. None rejects: what goes wrong is told. */
+/** Commands for the candidates of the demo. They report errors and never reject. */
 export interface DemoCommands {
   killLeader(): Promise<void>;
-  /** Pauses the leader or, if any candidate is paused, lets all go on. */
+  /** Pauses the leader or, if any candidate is paused, resumes all. */
   pauseOrResume(): Promise<void>;
   /** Starts a candidate that emulates an older version than any other. */
   addOlder(): Promise<void>;
-  /** Starts a candidate that wants another strategy or, if there is one, ends it. */
+  /** Starts a candidate that asks for another strategy or, if there is one, stops it. */
   conflictOrResolve(): Promise<void>;
   restartCrashed(): Promise<void>;
 }
 
-/** What a {@link SampleCast} needs. */
-export interface SampleCastParts {
+interface SampleCastParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly namespace: string;
@@ -31,7 +29,8 @@ export interface SampleCastParts {
 }
 
 const STRATEGY = 'OldestEmulationVersion';
-/** Anybody's but this coordinator's. */
+
+/** A strategy that this coordinator does not know. */
 const OTHER_STRATEGY = 'example.com/NewestFirst';
 
 const FIRST: readonly Pick<SampleIdentity, 'binaryVersion' | 'emulationVersion'>[] = [
@@ -40,7 +39,7 @@ const FIRST: readonly Pick<SampleIdentity, 'binaryVersion' | 'emulationVersion'>
   { binaryVersion: '1.35.0', emulationVersion: '1.35.0' },
 ];
 
-/** The sample candidates of the demo, and all that is done to them. */
+/** The sample candidates of the demo. */
 export class SampleCast implements DemoCommands {
   readonly #parts: SampleCastParts;
   readonly #members = new Map<string, SampleCandidate>();
@@ -50,7 +49,7 @@ export class SampleCast implements DemoCommands {
     this.#parts = parts;
   }
 
-  /** All but those that have left. */
+  /** All candidates that have not left. */
   get members(): readonly SampleCandidate[] {
     return [...this.#members.values()];
   }
@@ -59,12 +58,12 @@ export class SampleCast implements DemoCommands {
     return this.#members.get(name);
   }
 
-  /** Starts three candidates of different versions; resolves once all their LeaseCandidates are there. */
+  /** Starts three candidates with different versions. Resolves when all their LeaseCandidates exist. */
   async start(): Promise<void> {
     await Promise.all(FIRST.map((versions) => this.#add({ ...versions, strategy: STRATEGY })));
   }
 
-  /** Ends all of them at once. */
+  /** Kills all candidates. */
   async stop(): Promise<void> {
     for (const member of this.members) member.crash();
   }
@@ -104,7 +103,7 @@ export class SampleCast implements DemoCommands {
       return;
     }
     const running = this.members.filter(({ life }) => life === 'running');
-    // Only those of the highest binaryVersion have a say about the strategy, so that is what a rival needs.
+    // Only candidates with the highest binaryVersion choose the strategy (rule 4), so the rival gets that version.
     const minor = Math.max(...running.map(({ identity }) => minorOf(identity.binaryVersion)));
     if (running.length === 0)
       return this.#complain('nobody is running: there is nobody to be in conflict with');
@@ -124,7 +123,7 @@ export class SampleCast implements DemoCommands {
     await this.#launch({ namespace, leaseName, name: `sample-${this.#named}`, ...asks });
   }
 
-  /** Starts a program in place of one that has crashed, or the first of its name. */
+  /** Starts a program, in place of a crashed one if it has the same name. */
   async #launch(identity: SampleIdentity): Promise<void> {
     const { client, clock, timing } = this.#parts;
     const { binaryVersion, emulationVersion, strategy } = identity;

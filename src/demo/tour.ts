@@ -1,40 +1,37 @@
 import { type Clock, sleep } from '../support/clock.ts';
-import { messageOf } from '../support/error-message.ts';
-import type { DemoState } from './demo-state.ts';
+import { messageOf } from '../support/text.ts';
+import { type DemoState, describeState, seconds } from './demo-state.ts';
 import type { DemoCommands } from './sample-cast.ts';
-import type { TourScene, TourStep } from './tour-script.ts';
-import { describeState, seconds } from './wording.ts';
 
-/** What a tour goes through. */
+/** The world that a tour acts on. */
 export interface TourWorld {
   readonly commands: DemoCommands;
   state(): DemoState;
   onChange(listener: () => void): () => void;
 }
 
-/** What a tour needs. */
-export interface TourParts {
+interface TourParts {
   readonly world: TourWorld;
   readonly clock: Clock;
   readonly steps: readonly TourStep[];
-  /** Takes a line for people to read. */
+  /** Prints a line. */
   readonly say: (line: string) => void;
-  /** Ends the tour before its end; its reason says why. */
+  /** Aborts the tour. Its reason says why. */
   readonly signal: AbortSignal;
 }
 
-/** A tour that did not go as it should; the message says where, and what was seen instead. */
+/** A failed tour. The message says where, and what was observed instead. */
 export class TourError extends Error {
   override readonly name = 'TourError';
 }
 
-/** How often to look when nothing changes but the time, in milliseconds. */
+/** Interval of checks while only time changes, in milliseconds. */
 const LOOK_MS = 50;
 
 /**
- * Goes through the steps, one after the other, and says what is expected and what comes.
+ * Runs the steps in sequence, and prints what is expected and what happens.
  *
- * @throws {TourError} when something expected has not come about in its time, or the tour was ended.
+ * @throws {TourError} if an expectation is not met in time, or the tour is aborted.
  */
 export async function runTour({ world, clock, steps, say, signal }: TourParts): Promise<void> {
   const startedAt = clock.now();
@@ -47,6 +44,124 @@ export async function runTour({ world, clock, steps, say, signal }: TourParts): 
     }
   }
   say(`All ${steps.length} steps came out as expected, in ${seconds(clock.now() - startedAt)}.`);
+}
+
+/** An action and its expected result. */
+interface TourScene {
+  /** The action, in words. */
+  readonly deed: string;
+  /** The expected result, completes "expected: ". */
+  readonly expectation: string;
+  act(commands: DemoCommands): Promise<void>;
+  /** Whether the result is there. */
+  isDone(state: DemoState): boolean;
+  /** Time for which the result must last, in milliseconds; 0 if not given. */
+  readonly staysForMs?: number;
+  /** Timeout, in milliseconds. */
+  readonly withinMs: number;
+}
+
+/** A part of the tour. */
+export interface TourStep {
+  readonly name: string;
+  readonly scenes: readonly TourScene[];
+}
+
+/** Generous: a slow machine must not fail the tour. */
+const SLACK_MS = 12_000;
+
+/**
+ * The tour: elect, failover, preempt, conflict, recovery. It names the candidates of a SampleCast, in their order.
+ *
+ * @param start starts the world with its three candidates.
+ * @param leaseDurationMs the duration of the Lease.
+ */
+export function tourScript(start: () => Promise<void>, leaseDurationMs: number): readonly TourStep[] {
+  const withinMs = leaseDurationMs + SLACK_MS;
+  return [
+    {
+      name: 'elect',
+      scenes: [
+        {
+          deed: 'three candidates of different versions start on one Lease',
+          expectation:
+            'sample-3 leads: of the two that emulate the oldest version it has the oldest binary itself',
+          act: start,
+          isDone: leads('sample-3'),
+          withinMs,
+        },
+      ],
+    },
+    {
+      name: 'failover',
+      scenes: [
+        {
+          deed: 'the leader is killed: it releases nothing and tells nobody',
+          expectation: 'sample-2, the best of those left, leads as soon as the Lease has run out',
+          act: (commands) => commands.killLeader(),
+          isDone: leads('sample-2'),
+          withinMs,
+        },
+      ],
+    },
+    {
+      name: 'preempt',
+      scenes: [
+        {
+          deed: 'a candidate of an older version starts',
+          expectation: 'sample-4 is preferred, and sample-2 is told to stop, which takes it a second',
+          act: (commands) => commands.addOlder(),
+          isDone: ({ lease }) => lease?.preferredHolder === 'sample-4' && lease.holder === 'sample-2',
+          withinMs,
+        },
+        {
+          deed: 'the leader has stopped, and releases the Lease',
+          expectation: 'sample-4 leads at once',
+          act: async () => {},
+          isDone: leads('sample-4'),
+          withinMs,
+        },
+      ],
+    },
+    {
+      name: 'conflict',
+      scenes: [
+        {
+          deed: 'a candidate of the newest version starts and wants another strategy',
+          expectation: 'the coordinator finds a StrategyConflict, and sample-4 leads on undisturbed',
+          act: (commands) => commands.conflictOrResolve(),
+          isDone: (state) => state.reason === 'StrategyConflict' && leads('sample-4')(state),
+          withinMs,
+        },
+        {
+          deed: 'the leader is killed',
+          expectation: 'the Lease runs out and is given to nobody, as nobody can tell by what strategy',
+          act: (commands) => commands.killLeader(),
+          isDone: ({ lease, reason, candidates }) =>
+            reason === 'StrategyConflict' &&
+            lease?.remainingMs === 0 &&
+            candidates.every(({ condition }) => condition !== 'leading'),
+          staysForMs: 1000,
+          withinMs,
+        },
+      ],
+    },
+    {
+      name: 'recovery',
+      scenes: [
+        {
+          deed: 'what was killed is started again, and the one that wanted another strategy leaves',
+          expectation: 'sample-4, the best of all, leads again',
+          act: async (commands) => {
+            await commands.restartCrashed();
+            await commands.conflictOrResolve();
+          },
+          isDone: leads('sample-4'),
+          withinMs,
+        },
+      ],
+    },
+  ];
 }
 
 async function play(
@@ -86,7 +201,7 @@ async function play(
   }
 }
 
-/** Waits for a change, or a moment. */
+/** Waits for a change, or until the next check. */
 async function nextLook(world: TourWorld, clock: Clock, signal: AbortSignal): Promise<void> {
   const changed = new AbortController();
   const wake = () => changed.abort();
@@ -95,4 +210,11 @@ async function nextLook(world: TourWorld, clock: Clock, signal: AbortSignal): Pr
   await sleep(clock, LOOK_MS, changed.signal);
   forget();
   signal.removeEventListener('abort', wake);
+}
+
+function leads(name: string): (state: DemoState) => boolean {
+  return ({ lease, candidates }) =>
+    lease?.holder === name &&
+    lease.preferredHolder === '' &&
+    candidates.every((row) => (row.condition === 'leading') === (row.name === name));
 }

@@ -2,19 +2,20 @@ import { coordinatorLease } from '../election/coordinator-lease.ts';
 import { REASONS, type Reason } from '../election/reason.ts';
 import type { MicroTime } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
-import { stateTexts } from './candidate-text.ts';
-import { type ServerAhead, SKEW_TOLERATED_MS, skewOf } from './cluster-clock.ts';
-import type { ObservedElections } from './elections.ts';
-import type { Evidence } from './evidence.ts';
-import type { Finding } from './finding.ts';
-import { counted, type LeaseStatus, listed, statusOf } from './lease-status.ts';
-import { checkLock } from './lock-findings.ts';
-import { checkPriorities } from './priority-findings.ts';
-import { reasonTexts } from './reason-text.ts';
-import { describeRight } from './rights.ts';
-import { runbookForMissing, runbookForReason, runbookPath } from './runbook.ts';
+import { type ObservedElections, type ServerAhead, SKEW_TOLERATED_MS, skewOf } from './elections.ts';
+import { describeRight, type Evidence } from './evidence.ts';
+import {
+  checkLock,
+  checkPriorities,
+  type Finding,
+  runbookForMissing,
+  runbookForReason,
+  runbookPath,
+} from './findings.ts';
+import { type LeaseStatus, statusOf } from './lease-status.ts';
+import { counted, listed, reasonTexts, stateTexts } from './wording.ts';
 
-/** What is part of any election and passes, if somebody coordinates: one look cannot tell how long it has been so. */
+/** Reasons that occur in every election. One observation cannot tell how long they have lasted. */
 const PASSING: ReadonlySet<Reason> = new Set<Reason>([
   'LeaseMissing',
   'LeaseExpired',
@@ -37,7 +38,7 @@ const BOTH =
 const CLOSED =
   'Where the provider closes kube-system, install with config.lockNamespace (--lock-namespace) set to a namespace that is open.';
 
-/** What the evidence comes to, check by check. */
+/** Returns the findings of all checks. */
 export function diagnose(evidence: Evidence): readonly Finding[] {
   return [
     checkApi(evidence),
@@ -153,7 +154,7 @@ function checkElectionRights(
   };
 }
 
-/** Nothing of this keeps anybody from being elected. */
+/** Missing rights for leader labels do not prevent elections. */
 function missingForLabels(who: string, missing: Evidence['missingRights']): Finding {
   return {
     check: 'Permissions',
@@ -185,7 +186,7 @@ function checkClocks({ serverAheadMs, elections }: Evidence): readonly Finding[]
   return [{ check, severity: 'ok', what: 'No clock is off by more than 2 s.' }];
 }
 
-/** Against the later of the server's clock and ours, one of which `now` is: either may be the one that is behind. */
+/** Compares with the later of the server's clock and ours: either may be slow. */
 function checkRenewTimes(
   { elections, now }: ObservedElections,
   ahead: ServerAhead | undefined,
@@ -243,7 +244,7 @@ function checkCandidates({ elections }: Evidence): readonly Finding[] {
   return [{ check, severity: 'ok', what }];
 }
 
-/** Leases whose election is held up. */
+/** Finds Leases whose election is blocked. */
 function checkLeases({ elections }: Evidence): readonly Finding[] {
   if (!elections || elections.candidateApis.length === 0) return [];
   const check = 'Leases';
@@ -254,9 +255,9 @@ function checkLeases({ elections }: Evidence): readonly Finding[] {
     const names = those.map(({ namespace, name }) => `${namespace}/${name}`);
     const isSupposed = reason === 'StrategyConflict' && those.some((one) => one.reason !== reason);
     if (PASSING.has(reason) || advice === undefined) return [];
-    // A Lease that nobody stands for is what an uninstalled component leaves behind.
+    // A Lease without candidates is left over from an uninstalled component.
     const isLed = reason === 'NoCandidates' || those.every(({ isHeld }) => isHeld);
-    // A fence ends by itself.
+    // A fence expires by itself.
     const severity = isLed || reason === 'LeaseFenced' ? 'warning' : 'error';
     const runbook = runbookForReason(reason, isLed);
     const what = `${listed(names)}: ${reason}${isSupposed ? ', if all candidates live that have not renewed just now' : ''}.`;
@@ -272,7 +273,7 @@ function checkLeases({ elections }: Evidence): readonly Finding[] {
   return [{ check, severity: 'ok', what }];
 }
 
-/** One look finds most candidates silent; that they disagree shows before they are asked, and lasts after they were. */
+/** One observation finds most candidates silent. A conflict shows before and after they are pinged. */
 function troubleOf({ reason, conflictingStrategies }: LeaseStatus): Reason {
   return reason === 'AwaitingAcks' && conflictingStrategies ? 'StrategyConflict' : reason;
 }

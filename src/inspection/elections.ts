@@ -1,3 +1,4 @@
+import { CandidateSourcesWatch } from '../controller/candidate-sources-watch.ts';
 import { ElectionRecords } from '../controller/election-records.ts';
 import {
   type CandidateApiVersion,
@@ -8,51 +9,52 @@ import { decodeLease } from '../coordination/lease.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
 import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
+import { recordPing, recordPingDelivered } from '../election/candidate-observation.ts';
 import type { ElectionInput } from '../election/election-input.ts';
-import type { ElectionSettings } from '../election/model.ts';
-import type { Now } from '../election/time.ts';
-import type { KubernetesClient } from '../kubernetes/client.ts';
+import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
+import type { MicroTime, Now } from '../election/time.ts';
+import type { HeardDate, KubernetesClient } from '../kubernetes/client.ts';
 import { discoverServed } from '../kubernetes/discovery.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import { listAllPages } from '../kubernetes/list-pages.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
+import { Reflector } from '../kubernetes/reflector.ts';
 import type { Query } from '../kubernetes/request-subject.ts';
-import type { Clock } from '../support/clock.ts';
-import { seeCandidateFirst, seeLeaseFirst } from './first-sight.ts';
+import { type Clock, type Instant, sleep } from '../support/clock.ts';
 
-/** One Lease, existing or only stood for, with all that is known of its election. */
+/** A Lease, which may not exist yet, and all that is known about its election. */
 export interface ObservedElection {
   readonly input: ElectionInput;
-  /** The Lease as the server has it; undefined where there is none. */
+  /** The Lease from the server; undefined if it does not exist. */
   readonly rawLease: KubernetesObject | undefined;
 }
 
-/** What was found in one look at a cluster. */
+/** The result of one observation of a cluster. */
 export interface ObservedElections {
-  /** What the server serves LeaseCandidates as; nothing: nobody can be a candidate. */
+  /** The served LeaseCandidate APIs. Without one there are no candidates. */
   readonly candidateApis: readonly CandidateApiVersion[];
-  /** Those of them that these credentials may not list, so that it is not known who is a candidate there; never all. */
+  /** The APIs that these credentials may not list: their candidates are unknown. Never all of them. */
   readonly forbiddenApis: readonly CandidateApiVersion[];
   readonly now: Now;
-  /** Those that somebody is a candidate for or that name a strategy, in the order of namespace and name. */
+  /** The Leases with candidates or a strategy, by namespace and name. */
   readonly elections: readonly ObservedElection[];
 }
 
-/** What to look at. */
-export interface LookRequest {
+/** The scope of an observation. */
+interface LookRequest {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly settings: ElectionSettings;
   /** Empty: all. */
   readonly namespace: string;
-  /** Only this Lease, which then is in the result whether it exists or not. */
+  /** Only this Lease. The result contains it even if it does not exist. */
   readonly leaseName?: string;
   readonly signal?: AbortSignal;
 }
 
 const PAGE_DEADLINE_MS = 60_000;
 
-/** What the server serves LeaseCandidates as, of each source in the newest version. Rejects as the client does. */
+/** Returns the newest served version of each LeaseCandidate API. Rejects with the errors of the client. */
 export async function servedCandidateApis(
   client: KubernetesClient,
   signal?: AbortSignal,
@@ -63,7 +65,10 @@ export async function servedCandidateApis(
   return served.filter((apiVersion) => apiVersion !== undefined);
 }
 
-/** Looks once at Leases and their candidates. Rejects as the client does, and if no candidates may be listed at all. */
+/**
+ * Reads all Leases and their candidates once. Rejects with the errors of the client, and if no candidates may be
+ * listed.
+ */
 export async function lookAtElections(request: LookRequest): Promise<ObservedElections> {
   const { client, clock, settings, namespace, leaseName, signal } = request;
   const candidateApis = await servedCandidateApis(client, signal);
@@ -89,7 +94,7 @@ export async function lookAtElections(request: LookRequest): Promise<ObservedEle
   }
   for (const raw of candidates) {
     const candidate = decodeLeaseCandidate(raw);
-    // Not every server can select candidates by their leaseName.
+    // Not every server supports a field selector for leaseName.
     if (leaseName === undefined || candidate.leaseName === leaseName) {
       seeCandidateFirst(records, candidate, now, settings);
     }
@@ -99,44 +104,7 @@ export async function lookAtElections(request: LookRequest): Promise<ObservedEle
   return { candidateApis, forbiddenApis, now, elections: electionsIn(records, rawLeases, asked) };
 }
 
-/** A candidate may name a Lease by what means something else in a selector. */
-function escaped(value: string): string {
-  return value.replace(/[\\,=]/g, '\\$&');
-}
-
-/** The elections among what is recorded, and those asked for by name. */
-export function electionsIn(
-  records: ElectionRecords,
-  rawLeases: ReadonlyMap<LeaseKey, KubernetesObject>,
-  asked: readonly LeaseKey[] = [],
-): readonly ObservedElection[] {
-  const keys = [...new Set([...asked, ...records.coordinatedLeases()])];
-  return keys
-    .sort((a, b) => compareKeys(a, b))
-    .map((key) => ({ input: records.gather(key), rawLease: rawLeases.get(key) }));
-}
-
-function compareKeys(a: LeaseKey, b: LeaseKey): number {
-  // A slash sorts after "-" and ".": by the whole key, kube-system/x would come before kube/x.
-  const [left, right] = [a.replace('/', '\0'), b.replace('/', '\0')];
-  return left < right ? -1 : left > right ? 1 : 0;
-}
-
-/** The candidates of one source, or the refusal. */
-async function listUnlessForbidden(
-  request: LookRequest,
-  apiVersion: CandidateApiVersion,
-): Promise<readonly KubernetesObject[] | ApiError> {
-  try {
-    const path = resourcePaths.candidates(apiVersion, request.namespace);
-    return await listObjects(request.client, path, {}, request.signal);
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return error;
-    throw error;
-  }
-}
-
-/** All objects of a list that may have several pages. Rejects as the client does. */
+/** Lists all objects, page by page. Rejects with the errors of the client. */
 export async function listObjects(
   client: KubernetesClient,
   path: string,
@@ -155,4 +123,214 @@ export async function listObjects(
     },
   });
   return objects;
+}
+
+/** The scope of a watch. */
+interface WatchRequest {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  readonly settings: ElectionSettings;
+  /** Empty: all. */
+  readonly namespace: string;
+  readonly signal: AbortSignal;
+  /** Called for each error of the watch, which retries. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Interval of observations, in milliseconds: time alone can change a decision. */
+const LOOK_PERIOD_MS = 500;
+
+/** Yields the elections repeatedly until `signal` aborts, for the first time when the caches are complete. */
+export async function* watchElections(
+  request: WatchRequest,
+): AsyncGenerator<{ readonly elections: readonly ObservedElection[]; readonly now: Now }> {
+  const { client, clock, settings, namespace, signal, onError } = request;
+  const records = new ElectionRecords(settings);
+  const rawLeases = new Map<LeaseKey, KubernetesObject>();
+  const now = (): Now => ({ monotonic: clock.now(), wall: clock.wallTime() });
+  const leases = new Reflector({
+    client,
+    clock,
+    path: resourcePaths.leases(namespace),
+    decode: (raw) => ({ raw, lease: decodeLease(raw) }),
+    onError,
+    handler({ type, object: { raw, lease }, initial }) {
+      const key = leaseKey(lease.namespace, lease.name);
+      if (type === 'deleted') rawLeases.delete(key);
+      else rawLeases.set(key, raw);
+      if (initial) seeLeaseFirst(records, lease, now());
+      else records.seeLease(key, type === 'deleted' ? undefined : lease, now());
+    },
+  });
+  const candidates = new CandidateSourcesWatch({
+    client,
+    clock,
+    namespaces: namespace === '' ? [] : [namespace],
+    handler({ type, object, previous }) {
+      if (previous && previous.leaseName !== object.leaseName) records.dropCandidate(previous, now());
+      if (type === 'deleted') records.dropCandidate(object, now());
+      else if (type === 'added') seeCandidateFirst(records, object, now(), settings);
+      else records.seeCandidate(object, now());
+    },
+    onHidden: (candidate) => records.dropCandidate(candidate, now(), true),
+    onRevealed: (source) => records.reveal(source),
+    onSynced: () => {},
+    onGone: () => {},
+    onSighted: () => {},
+    onNotServed: () => onError(new Error('the server serves no LeaseCandidates any more')),
+    onDiscoveryError: onError,
+    onError,
+    observe: () => {},
+  });
+  leases.start();
+  candidates.start();
+  try {
+    while (!signal.aborted) {
+      if (leases.hasSynced() && candidates.hasSynced()) {
+        yield { elections: electionsIn(records, rawLeases), now: now() };
+      }
+      await sleep(clock, LOOK_PERIOD_MS, signal);
+    }
+  } finally {
+    await Promise.all([leases.stop(), candidates.stop()]);
+  }
+}
+
+/**
+ * Records a Lease as if it had been watched since its renewTime. A coordinator counts from first sight instead (rule
+ * 8), to be safe before it grants a Lease. A command that looks once would then know nothing. Only here a clock is
+ * compared with the holder's.
+ */
+export function seeLeaseFirst(records: ElectionRecords, lease: Lease, now: Now): void {
+  records.seeLease(leaseKey(lease.namespace, lease.name), lease, past(now, lease.renewTime));
+}
+
+/** Records a candidate. A pingTime after its renewTime counts as an unanswered ping with an unknown purpose. */
+export function seeCandidateFirst(
+  records: ElectionRecords,
+  candidate: LeaseCandidate,
+  now: Now,
+  settings: ElectionSettings,
+): void {
+  records.seeCandidate(candidate, now);
+  const { pingTime, renewTime, namespace, leaseName } = candidate;
+  if (pingTime === undefined || (renewTime !== undefined && pingTime <= renewTime)) return;
+  const key: LeaseKey = leaseKey(namespace, leaseName);
+  const sentAt = past(now, pingTime).monotonic;
+  records.updateObservation(key, candidate, (known) =>
+    recordPingDelivered(recordPing(known, 'election', sentAt, settings), sentAt, sentAt),
+  );
+}
+
+/** Tolerated difference of clocks, in milliseconds: harmless, and not distinguishable from a slow network. */
+export const SKEW_TOLERATED_MS = 2000;
+
+/**
+ * How far the server's clock is ahead of this machine's, in milliseconds. A range, as the server reports whole seconds.
+ */
+export interface ServerAhead {
+  readonly min: number;
+  readonly max: number;
+}
+
+/**
+ * A clock with the server's wall time, if the two differ by more than is tolerated. The renewTimes come from machines
+ * of the cluster, and the user may be anywhere.
+ */
+export class ClusterClock implements Clock {
+  readonly #clock: Clock;
+  #serverAheadMs: ServerAhead | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Records the Date header of an answer. */
+  hear({ date, sentAt, answeredAt }: HeardDate): void {
+    const milliseconds = Date.parse(date);
+    if (Number.isNaN(milliseconds)) return;
+    // The server wrote it between the two times, cut to the second.
+    const written = BigInt(milliseconds) * 1000n;
+    this.#serverAheadMs = {
+      min: Number(written - answeredAt) / 1000,
+      max: Number(written + 1_000_000n - sentAt) / 1000,
+    };
+  }
+
+  /** By the last answer; undefined before the first one. */
+  get serverAheadMs(): ServerAhead | undefined {
+    return this.#serverAheadMs;
+  }
+
+  wallTime(): bigint {
+    const skew = skewOf(this.#serverAheadMs);
+    return this.#clock.wallTime() + (skew === undefined ? 0n : BigInt(Math.round(skew.byMs * 1000)));
+  }
+
+  now(): Instant {
+    return this.#clock.now();
+  }
+
+  setTimer(callback: () => void, delayMs: number): () => void {
+    return this.#clock.setTimer(callback, delayMs);
+  }
+
+  random(): number {
+    return this.#clock.random();
+  }
+}
+
+/** Returns how far the server's clock is ahead of this machine's; undefined if that is tolerated. */
+export function skewOf(ahead: ServerAhead | undefined): { byMs: number; text: string } | undefined {
+  if (ahead === undefined) return undefined;
+  if (ahead.min <= SKEW_TOLERATED_MS && ahead.max >= -SKEW_TOLERATED_MS) return undefined;
+  const byMs = (ahead.min + ahead.max) / 2;
+  const seconds = (Math.abs(byMs) / 1000).toFixed(0);
+  return {
+    byMs,
+    text: `This machine's clock is about ${seconds} s ${byMs > 0 ? 'behind' : 'ahead of'} the server's`,
+  };
+}
+
+/** Escapes a leaseName, which may contain selector syntax. */
+function escaped(value: string): string {
+  return value.replace(/[\\,=]/g, '\\$&');
+}
+
+/** Returns the recorded elections, and those requested by name. */
+function electionsIn(
+  records: ElectionRecords,
+  rawLeases: ReadonlyMap<LeaseKey, KubernetesObject>,
+  asked: readonly LeaseKey[] = [],
+): readonly ObservedElection[] {
+  const keys = [...new Set([...asked, ...records.coordinatedLeases()])];
+  return keys
+    .sort((a, b) => compareKeys(a, b))
+    .map((key) => ({ input: records.gather(key), rawLease: rawLeases.get(key) }));
+}
+
+function compareKeys(a: LeaseKey, b: LeaseKey): number {
+  // A slash sorts after "-" and ".": without this, kube-system/x would come before kube/x.
+  const [left, right] = [a.replace('/', '\0'), b.replace('/', '\0')];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** Lists the candidates of one API, or returns the refusal. */
+async function listUnlessForbidden(
+  request: LookRequest,
+  apiVersion: CandidateApiVersion,
+): Promise<readonly KubernetesObject[] | ApiError> {
+  try {
+    const path = resourcePaths.candidates(apiVersion, request.namespace);
+    return await listObjects(request.client, path, {}, request.signal);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return error;
+    throw error;
+  }
+}
+
+/** Returns `now` moved back to `since`; unchanged if `since` is unknown or in the future. */
+function past(now: Now, since: MicroTime | undefined): Now {
+  const agoMs = since === undefined ? 0 : Math.max(0, Number(now.wall - since) / 1000);
+  return { monotonic: now.monotonic - agoMs, wall: now.wall - BigInt(Math.round(agoMs * 1000)) };
 }

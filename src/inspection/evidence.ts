@@ -1,50 +1,52 @@
+import { isForeign, readLockRecord } from '../controller/lock/lock-record.ts';
 import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
+import { decodeLease } from '../coordination/lease.ts';
 import { specOf } from '../coordination/raw-object.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
+import { coordinatorLease } from '../election/coordinator-lease.ts';
+import { GROUP } from '../election/group.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
-import { isKubernetesObject } from '../kubernetes/objects.ts';
+import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
+import type { Clock } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
-import type { ClusterClock, ServerAhead } from './cluster-clock.ts';
-import { lookAtElections, type ObservedElections } from './elections.ts';
-import { type LockHolder, lookAtLock, lookAtOtherLocks, type OtherLock } from './lock-holder.ts';
-import { labelRights, type Right, rightsFor } from './rights.ts';
+import { type ClusterClock, lookAtElections, type ObservedElections, type ServerAhead } from './elections.ts';
 
-/** All that a diagnosis rests on. */
+/** The input of a diagnosis. */
 export interface Evidence {
-  /** As /version has it; '' where it does not say. */
+  /** The version from /version; empty if unknown. */
   readonly serverVersion: string;
-  /** Who asks, as the server knows them; '' where it does not say. */
+  /** The user as the server knows it; empty if unknown. */
   readonly user: string;
-  /** Undefined: these credentials may not read Leases or LeaseCandidates. */
+  /** Undefined if these credentials may not read Leases or LeaseCandidates. */
   readonly elections: ObservedElections | undefined;
-  /** The namespace that these credentials are limited to, as a coordinator's may be; undefined: to none. */
+  /** The namespace that the credentials are limited to, as a coordinator's may be; undefined for no limit. */
   readonly limitedTo: { readonly elections: string | undefined; readonly rights: string | undefined };
   readonly lock: LockHolder;
-  /** Where the lock was looked for. */
+  /** The namespace in which the lock was looked for. */
   readonly lockNamespace: string;
   readonly otherLocks: readonly OtherLock[];
   readonly trial: TrialLease;
   readonly missingRights: readonly Right[];
-  /** Undefined: the server does not tell its time. */
+  /** Undefined if the server sends no Date header. */
   readonly serverAheadMs: ServerAhead | undefined;
 }
 
-/** What became of a Lease that was created for trial: as a dry run, so that nothing of it was kept. */
-export type TrialLease =
+/** The result of creating a Lease as a dry run. */
+type TrialLease =
   | { readonly kind: 'created'; readonly keepsStrategy: boolean }
   | { readonly kind: 'refused'; readonly message: string };
 
-/** What to examine. */
-export interface ExaminationRequest {
+/** The scope of an examination. */
+interface ExaminationRequest {
   readonly client: KubernetesClient;
   readonly clock: ClusterClock;
   readonly settings: ElectionSettings;
-  /** Where the trial is made, and what is examined where not every namespace may be. */
+  /** The namespace of the trial Lease, and of the examination if not all namespaces may be read. */
   readonly namespace: string;
   readonly lockNamespace: string;
-  /** Whether the coordinator is to label the Pods of leaders. */
+  /** Whether the coordinator labels the Pods of leaders. */
   readonly leaderLabel: boolean;
   readonly signal?: AbortSignal;
 }
@@ -52,7 +54,7 @@ export interface ExaminationRequest {
 const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 
-/** Examines a cluster without changing anything. Rejects as the client does when the server cannot be talked to. */
+/** Examines a cluster without changing it. Rejects with the errors of the client if the server cannot be reached. */
 export async function gatherEvidence(request: ExaminationRequest): Promise<Evidence> {
   const { client, clock, namespace, lockNamespace, leaderLabel } = request;
   const rights = [...rightsFor(lockNamespace), ...(leaderLabel ? labelRights : [])];
@@ -87,7 +89,82 @@ export async function gatherEvidence(request: ExaminationRequest): Promise<Evide
   };
 }
 
-/** Rights on candidates are needed where these are served. Unknown: all of them. */
+/** A permission that a coordinator needs. */
+export interface Right {
+  /** Empty for the core group. */
+  readonly group: 'coordination.k8s.io' | typeof GROUP | '';
+  readonly resource: 'leases' | 'leasecandidates' | 'events' | 'pods';
+  readonly verb: string;
+  /** Undefined for all namespaces. */
+  readonly namespace?: string;
+  /** Undefined for any name. */
+  readonly name?: string;
+}
+
+const NATIVE = 'coordination.k8s.io';
+
+/** Returns the permissions of deploy/rbac.yaml, for a coordinator with its lock in `lockNamespace`. */
+export const rightsFor = (lockNamespace: string): readonly Right[] => [
+  ...['list', 'watch', 'create', 'patch'].map((verb): Right => ({ group: NATIVE, resource: 'leases', verb })),
+  ...([NATIVE, GROUP] as const).flatMap((group) =>
+    ['list', 'watch', 'patch', 'delete'].map((verb): Right => ({ group, resource: 'leasecandidates', verb })),
+  ),
+  ...['get', 'list', 'watch', 'update'].map(
+    (verb): Right => ({
+      group: NATIVE,
+      resource: 'leases',
+      verb,
+      ...coordinatorLease,
+      namespace: lockNamespace,
+    }),
+  ),
+  { group: NATIVE, resource: 'leases', verb: 'create', namespace: lockNamespace },
+  ...['create', 'patch'].map((verb): Right => ({ group: '', resource: 'events', verb })),
+];
+
+/** The additional permissions for leader labels. */
+export const labelRights: readonly Right[] = ['list', 'patch'].map((verb) => ({
+  group: '',
+  resource: 'pods',
+  verb,
+}));
+
+/** `patch leases`, `update leases/leader-election-controller in kube-system`; a group of ours is named. */
+export function describeRight({ group, resource, verb, namespace, name }: Right): string {
+  return `${verb} ${resource}${group === GROUP ? `.${group}` : ''}${name === undefined ? '' : `/${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
+}
+
+/** The holder of the coordinator's lock, which decides the elections of the cluster. */
+export type LockHolder =
+  | { readonly kind: 'ours' | 'builtIn'; readonly holder: string; readonly renewedSecondsAgo: number }
+  /** No holder, or an expired one. */
+  | { readonly kind: 'nobody'; readonly formerHolder: string }
+  /** These credentials may not read the lock. */
+  | { readonly kind: 'unknown' };
+
+/**
+ * Reads the lock in `namespace`. Rejects with the errors of the client, except a refusal: users may not be allowed to
+ * read it.
+ */
+export async function lookAtLock(
+  client: KubernetesClient,
+  clock: Clock,
+  namespace: string,
+  signal?: AbortSignal,
+): Promise<LockHolder> {
+  const path = resourcePaths.lease(namespace, coordinatorLease.name);
+  try {
+    const lease = await client.request({ method: 'GET', path, ...(signal && { signal }) });
+    return isKubernetesObject(lease) ? lockHolderOf(lease, clock.wallTime()) : { kind: 'unknown' };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.status === 404) return { kind: 'nobody', formerHolder: '' };
+    if (error.status === 403) return { kind: 'unknown' };
+    throw error;
+  }
+}
+
+/** Permissions on candidates are needed only for the served APIs; for all if those are unknown. */
 function neededFor(
   candidateApis: readonly CandidateApiVersion[] | undefined,
   missing: readonly Right[],
@@ -105,7 +182,7 @@ async function unlessForbidden<T>(look: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** A server older than 1.28 does not have this review, and not all let everybody ask. */
+/** Servers before 1.28 lack this review, and some forbid it. */
 async function whoAmI(client: KubernetesClient): Promise<string> {
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
   try {
@@ -146,7 +223,7 @@ async function missingAmong(client: KubernetesClient, asked: readonly Right[]): 
   return asked.filter((_, index) => allowed[index] === false);
 }
 
-/** Those among `missing` that are missing in one namespace, too. */
+/** Returns the permissions that are missing in one namespace as well. */
 function missingIn(
   client: KubernetesClient,
   namespace: string,
@@ -164,8 +241,49 @@ async function isAllowed(client: KubernetesClient, right: Right): Promise<boolea
     kind: 'SelfSubjectAccessReview',
     spec: { resourceAttributes: right },
   };
-  // Who may not even ask is somebody whom the server does not know, and may do nothing else.
+  // A user who may not even create reviews is anonymous, and has no permissions.
   const review = await unlessForbidden(client.request({ method: 'POST', path: ACCESS_REVIEWS, body }));
   const status = review?.['status'];
   return isJsonObject(status) && status['allowed'] === true;
+}
+
+/** A lock in another namespace. */
+interface OtherLock {
+  readonly namespace: string;
+  readonly holder: string;
+}
+
+/** Returns the valid locks in other namespaces; none if Leases may not be listed. */
+async function lookAtOtherLocks(
+  client: KubernetesClient,
+  clock: Clock,
+  namespace: string,
+): Promise<readonly OtherLock[]> {
+  try {
+    const { items } = await client.request({
+      method: 'GET',
+      path: resourcePaths.leases(''),
+      query: { fieldSelector: `metadata.name=${coordinatorLease.name}` },
+    });
+    const locks = Array.isArray(items) ? items.filter(isKubernetesObject) : [];
+    return locks.flatMap((lease) => {
+      const { namespace: found } = decodeLease(lease);
+      const lock = lockHolderOf(lease, clock.wallTime());
+      const isLock =
+        lock.kind === 'ours' || (lock.kind === 'builtIn' && found === coordinatorLease.namespace);
+      return isLock && found !== namespace ? [{ namespace: found, holder: lock.holder }] : [];
+    });
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return [];
+    throw error;
+  }
+}
+
+/** By the holder's renewTime and our clock: a command that looks once knows nothing else. */
+function lockHolderOf(lease: KubernetesObject, wallTime: bigint): LockHolder {
+  const { holder, leaseDurationMs = 0 } = readLockRecord(lease);
+  const { renewTime } = decodeLease(lease);
+  const agoMs = renewTime === undefined ? Number.POSITIVE_INFINITY : Number(wallTime - renewTime) / 1000;
+  if (holder === '' || agoMs > leaseDurationMs) return { kind: 'nobody', formerHolder: holder };
+  return { kind: isForeign(holder) ? 'builtIn' : 'ours', holder, renewedSecondsAgo: agoMs / 1000 };
 }

@@ -13,8 +13,8 @@ import { changedNotes, withNotes, withoutNotes } from '../election/notes.ts';
 import type { Instant, Now } from '../election/time.ts';
 
 /**
- * One election in memory, with the same records as the controller keeps. Everything that is written is seen at once. What
- * the programs do, and what time it is, is up to whoever plays it.
+ * An election in memory, with the records of the controller. Each write is observed at once. The caller plays the
+ * programs and the clock.
  */
 export class InMemoryElection {
   readonly #records: ElectionRecords;
@@ -52,7 +52,7 @@ export class InMemoryElection {
     return decideElection(this.input, this.#clock());
   }
 
-  /** Does what a decision says, as the controller would. Pings are answered by whoever plays the candidates. */
+  /** Applies a decision as the controller would. The caller answers the pings. */
   carryOut(decision: Decision): void {
     this.accept(decision);
     for (const action of decision.actions) {
@@ -62,18 +62,18 @@ export class InMemoryElection {
     }
   }
 
-  /** Takes note that a decision is acted upon; each of its actions is then to be sent, seen and answered. */
+  /** Records the decision. The caller then sends, observes and answers each of its actions. */
   accept(decision: Decision): void {
     recordDecision(this.#records, this.#key, decision, this.#at);
   }
 
-  /** Sends an action; returns the Lease as the server has it then, if that is what it writes. */
+  /** Sends an action. Returns the written Lease, if it writes one. */
   send(action: Action): Lease | undefined {
     recordSending(this.#records, this.#key, action, this.#settings, this.#at);
     return isLeaseWrite(action) ? this.#made(action) : undefined;
   }
 
-  /** Sees what an action has changed, be it before or after the server's answer to it. */
+  /** Observes the change of an action, before or after its answer. */
   see(action: Action, lease: Lease | undefined): void {
     if (action.kind === 'DeleteCandidate') {
       this.removeCandidate(action.name);
@@ -85,7 +85,7 @@ export class InMemoryElection {
     }
   }
 
-  /** Takes the server's answer to an action. */
+  /** Receives the server's answer to an action. */
   answer(action: Action, lease: Lease | undefined): void {
     recordSuccess(
       this.#records,
@@ -97,7 +97,7 @@ export class InMemoryElection {
     );
   }
 
-  /** Somebody else writes the Lease; undefined when it is deleted. */
+  /** Another client writes the Lease, or deletes it (undefined). */
   putLease(lease: Lease | undefined): void {
     const stored = lease && { ...lease, resourceVersion: this.#nextVersion() };
     this.#records.seeLease(this.#key, stored, this.#clock());
@@ -117,7 +117,7 @@ export class InMemoryElection {
     return this.#clock().monotonic;
   }
 
-  /** The Lease that a write makes: only the fields change that the body of the request names. */
+  /** Returns the Lease after a write. Only the fields in the request body change. */
   #made(action: CreateLease | UpdateLease): Lease | undefined {
     const { lease } = this;
     const { namespace, name } = splitLeaseKey(this.#key);

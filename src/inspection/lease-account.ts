@@ -6,52 +6,57 @@ import { REASONS, type Reason } from '../election/reason.ts';
 import { resolveStrategy } from '../election/resolve-strategy.ts';
 import type { Now } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
-import { type RankedCandidate, rank, supposeAnswers, verdictOn } from './candidate-ranking.ts';
-import { describeLoss, stateTexts } from './candidate-text.ts';
 import type { ObservedElection } from './elections.ts';
-import { describeStatus, type LeaseStatus, listed } from './lease-status.ts';
-import type { LockHolder } from './lock-holder.ts';
-import { UNREADABLE_ADVICE } from './priority-findings.ts';
-import { reasonTexts } from './reason-text.ts';
+import type { LockHolder } from './evidence.ts';
+import { UNREADABLE_ADVICE } from './findings.ts';
+import {
+  describeStatus,
+  type LeaseStatus,
+  type RankedCandidate,
+  rank,
+  supposeAnswers,
+  verdictOn,
+} from './lease-status.ts';
 import { type Rehearsal, rehearse } from './rehearsal.ts';
+import { describeLoss, listed, reasonTexts, stateTexts } from './wording.ts';
 
-/** Something that stands in the way of an election, and what to do about it. */
+/** An obstacle to an election, with advice. */
 export interface Blocker {
   readonly what: string;
   readonly advice: string;
 }
 
-/** Which strategy decides, and who brought it up. */
+/** The strategy of a Lease and its origin. */
 export interface StrategyAccount {
-  /** What the candidates come to; undefined when they conflict, or name none. */
+  /** The strategy that the candidates agree on; undefined if they conflict or name none. */
   readonly resolved: string | undefined;
-  /** Candidates that ask for it and that none of the others overrules. */
+  /** Candidates that ask for it, by the rules of rule 4. */
   readonly askedBy: readonly string[];
-  /** Candidates that ask for another one, and for which. */
+  /** Candidates that ask for other strategies. */
   readonly others: readonly { readonly name: string; readonly asksFor: readonly string[] }[];
-  /** What the Lease names; '' for none. */
+  /** The strategy in the Lease; empty for none. */
   readonly onLease: string;
-  /** The field's managers, by the server's field ownership. */
+  /** The field managers of that field. */
   readonly writtenBy: readonly string[];
 }
 
-/** Why a Lease is led by whom it is led; what `explain` shows. */
+/** The explanation of a Lease, as `explain` shows it. */
 export interface LeaseAccount {
   readonly status: LeaseStatus;
-  /** In one sentence. */
+  /** The summary, one sentence. */
   readonly verdict: string;
-  /** When the holder's time is over, in seconds; undefined when it is, or there is none. */
+  /** Time until the Lease expires, in seconds; undefined if it has expired or has no holder. */
   readonly expiresInSeconds: number | undefined;
   readonly reason: Reason;
   readonly candidates: readonly RankedCandidate[];
   readonly strategy: StrategyAccount;
   readonly coordinator: LockHolder;
   readonly blockers: readonly Blocker[];
-  /** Undefined: nobody leads. */
+  /** Undefined if there is no leader. */
   readonly ifLeaderDied: Rehearsal | undefined;
 }
 
-/** Explains one Lease by the controller's own decision. */
+/** Explains a Lease, by the controller's own decision. */
 export function accountFor(election: ObservedElection, coordinator: LockHolder, now: Now): LeaseAccount {
   const { input, rawLease } = election;
   const decision = decideElection(input, now);
@@ -80,7 +85,7 @@ function strategyOf(
 ): StrategyAccount {
   const resolved = 'strategy' in outcome ? outcome.strategy : undefined;
   const parties = standings.flatMap(({ candidate, state }) => (state === 'Live' ? [candidate] : []));
-  // Of any number of candidates most ask for the same with the same version: one of each kind stands for all of them.
+  // Most candidates ask for the same strategy with the same version. One of each kind represents all.
   const kinds = new Map(parties.map((candidate) => [kindOf(candidate), candidate]));
   const isNotOverruled = (candidate: LeaseCandidate) =>
     asksFor(candidate)[0] === resolved &&
@@ -103,7 +108,7 @@ function strategyOf(
   };
 }
 
-/** The same for candidates that have the same say about the strategy. */
+/** Returns an equal key for candidates that count alike in the choice of the strategy. */
 function kindOf({ preference, binaryVersion }: LeaseCandidate): string {
   return JSON.stringify([preference, binaryVersion]);
 }
@@ -144,7 +149,7 @@ function blockersOf(
   return blockers;
 }
 
-/** Somebody wanted to move a leader, and has not. */
+/** Finds priorities that should have moved a leader and have not. */
 function prioritiesInVain({ standings }: Decision): readonly Blocker[] {
   return standings.flatMap(({ candidate: { name, priority } }) =>
     priority.unreadable === undefined

@@ -1,39 +1,44 @@
 import { timeField } from '../coordination/raw-object.ts';
+import { explainCandidates } from '../election/candidate-accounts.ts';
+import { sinceRenewalMs } from '../election/candidate-observation.ts';
 import { decideElection } from '../election/decide.ts';
 import type { Decision } from '../election/decision.ts';
 import { grantOf } from '../election/decision-queries.ts';
-import type { Outcome } from '../election/outcome.ts';
-import type { Reason } from '../election/reason.ts';
-import type { CandidateState } from '../election/standing.ts';
+import type { ElectionInput } from '../election/election-input.ts';
+import { firstOf } from '../election/first-of.ts';
+import type { LeaseCandidate } from '../election/model.ts';
+import { decideOutcome, type Outcome } from '../election/outcome.ts';
+import { REASONS, type Reason } from '../election/reason.ts';
+import type { CandidateState, Standing } from '../election/standing.ts';
+import { strategies } from '../election/strategies.ts';
 import type { Tenure } from '../election/tenure.ts';
 import type { Now } from '../election/time.ts';
-import { surveyElection, type View } from '../election/view.ts';
+import { possibleCandidates, surveyElection, type View } from '../election/view.ts';
 import type { ObservedElection } from './elections.ts';
-import { countPriorities, type PriorityCount } from './priority-text.ts';
-import { reasonTexts } from './reason-text.ts';
+import { countPriorities, describeLoss, endOf, listed, type PriorityCount, reasonTexts } from './wording.ts';
 
-/** How one Lease stands, in few words; what `status` shows of it. */
+/** The state of one Lease, as `status` shows it. */
 export interface LeaseStatus {
   readonly namespace: string;
   readonly name: string;
-  /** Whoever the Lease names, valid or not; '' for nobody. */
+  /** The holderIdentity, valid or not; empty for no holder. */
   readonly holder: string;
-  /** Whether the holder's time is not over, by its renewTime and the clock of whoever looks. */
+  /** Whether the Lease has not expired, by its renewTime and the clock of this command. */
   readonly isHeld: boolean;
   readonly preferredHolder: string;
-  /** What the Lease names; where it names none, what the candidates come to. */
+  /** The strategy of the Lease, else the one that its candidates agree on. */
   readonly strategy: string;
   readonly candidates: Readonly<Partial<Record<CandidateState, number>>>;
-  /** The priorities that are set for candidates, the highest first. */
+  /** The priorities of candidates, highest first. */
   readonly priorities: readonly PriorityCount[];
-  /** The strategies that the candidates disagree about, if all that have not been heard of lately live; else undefined. */
+  /** The conflicting strategies, assuming that silent candidates are alive; undefined without a conflict. */
   readonly conflictingStrategies: readonly string[] | undefined;
-  /** Why the coordinator would do what it would do now. */
+  /** The reason of the coordinator's decision. */
   readonly reason: Reason;
-  /** Undefined: nothing. */
+  /** Undefined if the Lease waits for nothing. */
   readonly waitingFor: string | undefined;
   readonly leaseTransitions: number;
-  /** Since its creation; undefined where there is no Lease. */
+  /** Undefined if the Lease does not exist. */
   readonly ageSeconds: number | undefined;
   readonly renewedSecondsAgo: number | undefined;
 }
@@ -49,13 +54,13 @@ const STATES: readonly CandidateState[] = [
   'Deleting',
 ];
 
-/** Judges one Lease by the controller's own decision. */
+/** Describes a Lease, by the controller's own decision. */
 export function statusOf(election: ObservedElection, now: Now): LeaseStatus {
   const { input } = election;
   return describeStatus(election, decideElection(input, now), surveyElection(input, now), now);
 }
 
-/** The same for whoever has the decision, and the view that it is made on, already. */
+/** Like {@link statusOf}, for a caller that has the decision and its view. */
 export function describeStatus(
   { input, rawLease }: ObservedElection,
   decision: Decision,
@@ -64,7 +69,7 @@ export function describeStatus(
 ): LeaseStatus {
   const { lease } = input;
   const { tenure } = view;
-  // Most candidates have not renewed just now: what they would come to is what matters.
+  // Most candidates have not renewed just now, so the outcome assumes that they answer.
   const { outlook: outcome } = view;
   const created = rawLease && timeField(rawLease.metadata, 'creationTimestamp');
   return {
@@ -85,12 +90,116 @@ export function describeStatus(
   };
 }
 
+/** A candidate in the ranking. */
+export interface RankedCandidate {
+  readonly name: string;
+  readonly binaryVersion: string | undefined;
+  readonly emulationVersion: string | undefined;
+  readonly priority: number;
+  /** The end of the priority, in RFC 3339; undefined if it has none. */
+  readonly priorityUntil: string | undefined;
+  readonly state: CandidateState;
+  readonly renewedSecondsAgo: number;
+  readonly isHolder: boolean;
+  readonly isPreferred: boolean;
+  /** The criterion by which it lost, or the state that excludes it; undefined for the best. */
+  readonly lostBy: string | undefined;
+  /** An explanation of `lostBy`. */
+  readonly why: string;
+}
+
+/** Returns the decision for the case that all pinged candidates answer: most have not renewed just now. */
+export function supposeAnswers(view: View, decision: Decision): Decision {
+  const possible = possibleCandidates(view);
+  const isPossible = new Set(possible);
+  // A leader yields only to a candidate with a better version. A grant that was not taken up yields to any better
+  // candidate.
+  const outcome = isBeingRevised(decision) ? decideOutcome(possible) : view.outlook;
+  const standings = decision.standings.map(
+    (standing): Standing => (isPossible.has(standing.candidate) ? { ...standing, state: 'Live' } : standing),
+  );
+  return { ...decision, actions: [], outcome, standings };
+}
+
+/**
+ * Ranks the candidates and explains their rank: the next leader first, then the others, those that take no part last,
+ * by name. Returns at most `most`.
+ */
+export function rank(
+  supposed: Decision,
+  { standings }: Decision,
+  input: ElectionInput,
+  now: Now,
+  most = Number.POSITIVE_INFINITY,
+): readonly RankedCandidate[] {
+  const states = new Map(standings.map(({ candidate, state }) => [candidate, state]));
+  const order = supposed.outcome.kind === 'leader' ? strategies.get(supposed.outcome.strategy) : undefined;
+  const placeOf = ({ state, candidate }: Standing) =>
+    state !== 'Live' ? 2 : order === undefined || order.isElectable(candidate) ? 0 : 1;
+  const leader = supposed.outcome.kind === 'leader' ? supposed.outcome.leader : undefined;
+  const compare = (a: Standing, b: Standing): number => {
+    if (a.candidate === leader || b.candidate === leader) return a.candidate === leader ? -1 : 1;
+    const places = placeOf(a) - placeOf(b);
+    if (places !== 0 || placeOf(a) > 0) return places;
+    return order?.compare(a.candidate, b.candidate) ?? 0;
+  };
+  const ranked =
+    most < supposed.standings.length
+      ? firstOf(supposed.standings, most, compare)
+      : supposed.standings.toSorted(compare);
+  const accounts = new Map(
+    explainCandidates({ ...supposed, standings: ranked }).map((account) => [account.name, account]),
+  );
+  return ranked.map(({ candidate, isHolder, observation }): RankedCandidate => {
+    const state = states.get(candidate) ?? 'Idle';
+    const lostBy = accounts.get(candidate.name)?.lostBy;
+    return {
+      name: candidate.name,
+      binaryVersion: candidate.binaryVersion,
+      emulationVersion: candidate.emulationVersion,
+      priority: candidate.priority.value,
+      priorityUntil: endOf(candidate.priority),
+      state,
+      renewedSecondsAgo: sinceRenewalMs(observation, now.monotonic) / 1000,
+      isHolder,
+      isPreferred: input.lease?.preferredHolder === candidate.name,
+      lostBy,
+      why: lostBy === undefined ? 'the best candidate' : describeLoss(lostBy),
+    };
+  });
+}
+
+/** Describes the leader and the reason. */
+export function verdictOn(
+  holder: string | undefined,
+  { outcome, standings }: Decision,
+  decision: Decision,
+): string {
+  const meaning = REASONS[decision.reason];
+  if (outcome.kind !== 'leader') {
+    return holder === undefined ? `Nobody leads. ${meaning}` : `${holder} leads. ${meaning}`;
+  }
+  const best = outcome.leader.name;
+  const rivals = standings.filter(({ candidate: { name } }) => holder === best || name === holder);
+  const under = `under ${outcome.strategy}${forItsPriority(outcome.leader, outcome.strategy, rivals)}`;
+  if (holder === undefined) return `Nobody leads. ${meaning} ${best} is the best candidate.`;
+  if (holder === best) {
+    return `${holder} leads, as it is the best candidate ${under}.`;
+  }
+  if (isBeingRevised(decision)) {
+    return `Nobody leads yet: ${holder} was given the Lease and has not taken it up, and ${best} is better ${under}.`;
+  }
+  const isCandidate = standings.some(({ candidate }) => candidate.name === holder);
+  if (!isCandidate) return `${holder} leads and is no candidate; ${best} is the best candidate. ${meaning}`;
+  return `${holder} leads, but ${best} is better ${under}. ${meaning}`;
+}
+
 function countStates({ standings }: Decision): LeaseStatus['candidates'] {
   const counts = STATES.map((one) => [one, standings.filter(({ state }) => state === one).length] as const);
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
-/** What has to happen before the Lease is in good order, with names and seconds where they are known. */
+/** Describes what must happen until the Lease is in good order, with names and seconds if known. */
 function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: Now): string | undefined {
   const { reason, actions, standings } = decision;
   const general = reasonTexts[reason].waitsFor;
@@ -128,26 +237,33 @@ function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: N
   }
 }
 
-/** In one line. */
-const MOST_STRATEGIES = 10;
+/** Maximum number of strategies in one line. */
+const MAX_STRATEGIES = 10;
 
 function agreementOn(strategies: readonly string[]): string {
-  const named = strategies.slice(0, MOST_STRATEGIES);
+  const named = strategies.slice(0, MAX_STRATEGIES);
   const more = strategies.length - named.length;
   return `agreement on ${[...named, ...(more > 0 ? [`${more} more`] : [])].join(' or ')}`;
 }
 
-/** `1 Lease`, `2 Leases` */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/** `a`, `a and b`, `a, b and 3 more` */
-export function listed(names: readonly string[]): string {
-  if (names.length > 3) return `${names.slice(0, 2).join(', ')} and ${names.length - 2} more`;
-  return names.join(', ').replace(/, (?=[^,]*$)/, ' and ');
-}
-
 function secondsSince(time: bigint, now: Now): number {
   return Number(now.wall - time) / 1_000_000;
+}
+
+function isBeingRevised({ reason }: Decision): boolean {
+  return reason === 'GrantRevised' || reason === 'RevisionPending';
+}
+
+/** Explains that the best candidate wins because of its priority, if a rival would win without it. */
+function forItsPriority(best: LeaseCandidate, strategy: string, rivals: readonly Standing[]): string {
+  const order = strategies.get(strategy);
+  const { priority } = best;
+  const isBehindByPriority = rivals.some(
+    ({ state, candidate }) =>
+      state === 'Live' &&
+      candidate.priority.value < priority.value &&
+      order?.isElectable(candidate) &&
+      order.compare({ ...candidate, priority }, best) < 0,
+  );
+  return isBehindByPriority ? ', for its higher priority' : '';
 }

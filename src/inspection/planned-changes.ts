@@ -2,17 +2,17 @@ import { parseAllDocuments } from 'yaml';
 import { parseInt32 } from '../coordination/candidate-priority.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
 import type { ElectionInput } from '../election/election-input.ts';
-import type { LeaseCandidate, StrategyPreference } from '../election/model.ts';
-import { NO_PRIORITY } from '../election/model.ts';
+import { type LeaseCandidate, NO_PRIORITY, type StrategyPreference } from '../election/model.ts';
+import { strategies } from '../election/strategies.ts';
+import type { Now } from '../election/time.ts';
 import { parseVersion } from '../election/version.ts';
 import { isKubernetesObject } from '../kubernetes/objects.ts';
 import { SettingsError } from '../settings/settings-table.ts';
 import { isJsonObject } from '../support/json.ts';
-import type { Change } from './change.ts';
-import type { Rollout } from './rollout.ts';
+import { type Change, rehearse } from './rehearsal.ts';
 
-/** What is to be planned, as it was given. */
-export interface PlanRequest {
+/** The options of `plan`. */
+interface PlanRequest {
   /** `name=binaryVersion/emulationVersion` each. */
   readonly add: readonly string[];
   readonly remove: readonly string[];
@@ -21,25 +21,25 @@ export interface PlanRequest {
   readonly manifests: readonly Manifest[];
 }
 
-/** LeaseCandidates in YAML or JSON, as many documents or lists as there are. */
+/** A file of LeaseCandidates: YAML or JSON, with any number of documents or lists. */
 export interface Manifest {
-  /** As it was given. */
+  /** The path of the option. */
   readonly path: string;
   readonly text: string;
 }
 
 const DEFAULT_STRATEGY = 'OldestEmulationVersion';
 const DEFAULT_PREFERENCE: StrategyPreference = { kind: 'strategy', strategy: DEFAULT_STRATEGY };
-// As the API server has it for LeaseCandidates.
+
+// The API server's rule for names of LeaseCandidates.
 const CANDIDATE_NAME = /^[-._a-zA-Z0-9]+$/;
 const PRIORITY = /^([^=]+)=([^=]*)$/s;
 const ADDED = /^([^=]*)=([^/]*)(?:\/(.*))?$/s;
 
 /**
- * The changes in the order in which they are to be made: first what appears, then who has another priority, then what is
- * stopped, as in a rolling upgrade.
+ * Returns the planned changes in order: new candidates, then priorities, then removals, as in a rolling upgrade.
  *
- * @throws {SettingsError} with everything that cannot be planned.
+ * @throws {SettingsError} with all problems.
  */
 export function plannedChanges(request: PlanRequest, input: ElectionInput): readonly Change[] {
   const problems: string[] = [];
@@ -74,6 +74,73 @@ export function plannedChanges(request: PlanRequest, input: ElectionInput): read
   ];
 }
 
+/**
+ * Returns the rolling update in `text` (`name=binary/emulation`). It replaces the candidate with that name, and those
+ * whose names start with it and a dash.
+ *
+ * @throws {SettingsError} if `text` is invalid.
+ */
+export function plannedRollout(text: string, { namespace, name: lease, candidates }: ElectionInput): Rollout {
+  const [, name = '', binaryVersion = '', emulationVersion = binaryVersion] = ADDED.exec(text) ?? ['', text];
+  const problem = (what: string) =>
+    new SettingsError([`--rollout: "${text}" ${what}; give e.g. scheduler=1.37.0/1.36.0`]);
+  const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
+  if (!binary || !emulation) throw problem('has no two semantic versions');
+  if (emulation.compare(binary) > 0) throw problem('emulates a version newer than its binary');
+  const present = candidates.map(({ candidate }) => candidate.name).sort();
+  const names = present.filter((one) => one === name || one.startsWith(`${name}-`));
+  if (names.length === 0) {
+    throw problem(`begins the name of no candidate of ${namespace}/${lease}${known(new Set(present))}`);
+  }
+  return { names, binaryVersion, emulationVersion };
+}
+
+/** A rolling update. It replaces these candidates by this version, one at a time. */
+export interface Rollout {
+  readonly names: readonly string[];
+  readonly binaryVersion: string;
+  readonly emulationVersion: string;
+}
+
+/** The forecast of a rolling update under one strategy. */
+export interface RolloutForecast {
+  readonly strategy: string;
+  /** Number of leader changes if the leader is always replaced last, and if it is always replaced next. */
+  readonly fewestHandOvers: number;
+  readonly mostHandOvers: number;
+  /** The leader at the end, in the second case; empty for none. */
+  readonly leader: string;
+  /** False if the forecast was stopped before the Lease was settled. */
+  readonly isSettled: boolean;
+}
+
+/** Simulates a rolling update under each registered strategy, as if all candidates asked for it. */
+export function forecastRollout(
+  input: ElectionInput,
+  now: Now,
+  rollout: Rollout,
+): readonly RolloutForecast[] {
+  return [...strategies.keys()].map((strategy) => {
+    const asking: ElectionInput = {
+      ...input,
+      candidates: input.candidates.map(({ candidate, observation }) => ({
+        candidate: { ...candidate, preference: { kind: 'strategy', strategy } },
+        observation,
+      })),
+    };
+    const [last, next] = (['last', 'next'] as const).map((leaderIs) =>
+      rehearse(asking, now, changesOf(asking, rollout, leaderIs)),
+    );
+    return {
+      strategy,
+      fewestHandOvers: last?.handOvers ?? 0,
+      mostHandOvers: next?.handOvers ?? 0,
+      leader: next?.holder ?? '',
+      isSettled: Boolean(last?.isSettled && next?.isSettled),
+    };
+  });
+}
+
 function known(names: ReadonlySet<string>): string {
   return names.size === 0 ? ', which has none' : `; there are ${[...names].sort().join(', ')}`;
 }
@@ -97,27 +164,6 @@ function givenPriority(text: string): { readonly name: string; readonly priority
   ]);
 }
 
-/**
- * The rolling update that `text`, as `name=binary/emulation`, asks for: of the candidate of that name, and of those whose names
- * begin with it and a dash.
- *
- * @throws {SettingsError} where it is none.
- */
-export function plannedRollout(text: string, { namespace, name: lease, candidates }: ElectionInput): Rollout {
-  const [, name = '', binaryVersion = '', emulationVersion = binaryVersion] = ADDED.exec(text) ?? ['', text];
-  const problem = (what: string) =>
-    new SettingsError([`--rollout: "${text}" ${what}; give e.g. scheduler=1.37.0/1.36.0`]);
-  const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
-  if (!binary || !emulation) throw problem('has no two semantic versions');
-  if (emulation.compare(binary) > 0) throw problem('emulates a version newer than its binary');
-  const present = candidates.map(({ candidate }) => candidate.name).sort();
-  const names = present.filter((one) => one === name || one.startsWith(`${name}-`));
-  if (names.length === 0) {
-    throw problem(`begins the name of no candidate of ${namespace}/${lease}${known(new Set(present))}`);
-  }
-  return { names, binaryVersion, emulationVersion };
-}
-
 function addedCandidate(text: string, input: ElectionInput): LeaseCandidate {
   const [, name = '', binaryVersion = '', emulationVersion = binaryVersion] = ADDED.exec(text) ?? ['', text];
   const problem = (what: string) =>
@@ -127,7 +173,7 @@ function addedCandidate(text: string, input: ElectionInput): LeaseCandidate {
   if (!binary || !emulation) throw problem('has no two semantic versions');
   if (emulation.compare(binary) > 0) throw problem('emulates a version newer than its binary');
   const present = input.candidates.map(({ candidate }) => candidate);
-  // A new version of a program asks for what it asked for before; a new one for what the others do.
+  // A new version of a program asks for the same strategy as before, a new program for that of the others.
   const former = present.find((candidate) => candidate.name === name);
   const alike = former ?? present[0];
   return {
@@ -177,7 +223,7 @@ function manifestCandidates({ path, text }: Manifest, input: ElectionInput): rea
   });
 }
 
-/** What the API server refuses a candidate for; a plan with it would show what cannot happen. */
+/** Returns why the API server would refuse a candidate. A plan must not show what cannot happen. */
 function flawOf({ name, binaryVersion, emulationVersion, preference }: LeaseCandidate): string | undefined {
   const strategies = preference.kind === 'strategy' ? [preference.strategy] : preference.strategies;
   const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
@@ -191,4 +237,22 @@ function flawOf({ name, binaryVersion, emulationVersion, preference }: LeaseCand
   if (binary && emulation && emulation.compare(binary) > 0)
     return 'it emulates a version newer than its binary';
   return undefined;
+}
+
+function changesOf(
+  { candidates }: ElectionInput,
+  { names, binaryVersion, emulationVersion }: Rollout,
+  leaderIs: 'last' | 'next',
+): readonly Change[] {
+  const replaced = candidates.filter(({ candidate }) => names.includes(candidate.name));
+  const successors = replaced.map(
+    ({ candidate }): LeaseCandidate => ({
+      ...candidate,
+      name: `${candidate.name}-new`,
+      uid: `planned-${candidate.name}-new`,
+      binaryVersion,
+      emulationVersion,
+    }),
+  );
+  return successors.map((successor): Change => ({ kind: 'replace', names, leaderIs, successor }));
 }

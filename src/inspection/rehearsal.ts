@@ -1,59 +1,60 @@
-import type { Decision } from '../election/decision.ts';
+import type { Action, Decision } from '../election/decision.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import { isGrantUnrenewed } from '../election/lease-memory.ts';
-import { NO_PRIORITY } from '../election/model.ts';
+import { type LeaseCandidate, NO_PRIORITY } from '../election/model.ts';
 import { REASONS, type Reason } from '../election/reason.ts';
 import { surveyTenure } from '../election/tenure.ts';
 import type { Instant, Now } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
-import { stepOf } from './action-steps.ts';
-import { describeVersions } from './candidate-text.ts';
-import type { Change } from './change.ts';
 import { InMemoryElection } from './in-memory-election.ts';
+import { describeVersions } from './wording.ts';
 
-/** One thing that would happen. */
-export interface Step {
-  /** From the beginning, in milliseconds of virtual time. */
+/** A step of a rehearsal. */
+interface Step {
+  /** Virtual time since the start, in milliseconds. */
   readonly atMs: number;
   readonly text: string;
-  /** Of the decision that it comes of; undefined for what programs do by themselves. */
+  /** The reason of the decision; undefined for what programs do. */
   readonly reason: Reason | undefined;
 }
 
-/** What would happen, and where it would end. */
+/** The result of a rehearsal. */
 export interface Rehearsal {
   readonly steps: readonly Step[];
-  /** Who would hold the Lease in the end; '' for nobody. */
+  /** The holder at the end; empty for none. */
   readonly holder: string;
-  /** Of the last decision. */
+  /** The reason of the last decision. */
   readonly reason: Reason;
-  /** False when it was still going on when the rehearsal was broken off. */
+  /** False if the rehearsal was stopped before the Lease was settled. */
   readonly isSettled: boolean;
   readonly tookMs: number;
-  /** How often somebody began to lead in place of another. */
+  /** Number of leader changes. */
   readonly handOvers: number;
 }
 
-// As usual with client-go's elector: it looks every 2 s while it leads, before that every 2 to 4.4 s, and renews for 15 s.
+// The intervals of client-go's elector: it polls every 2 s as leader, else every 2 to 4.4 s, and renews for 15 s.
 const LOOK_PERIOD_MS = 2000;
 const RENEWED_LEASE_SECONDS = 15;
 const ANSWER_MS = 50;
-/** Without a holder nothing is over for good: a candidate may come back. So long without news counts as settled. */
+
+/** A Lease without a holder counts as settled after this time without a change: a candidate may always come back. */
 const QUIET_MS = 20_000;
 const HORIZON_MS = 180_000;
-/** A Lease that nobody renews is waited for beyond the horizon, as some last for minutes; but not for ever. */
-const LONGEST_WAIT_MS = 3_600_000;
+
+/** Longest wait for a Lease to expire. Some Leases last for minutes. */
+const MAX_WAIT_MS = 3_600_000;
 const DECISIONS_AT_ONE_INSTANT = 20;
 
 /**
- * Plays what the coordinator would do, by its own decisions, after each of the changes in turn: candidates answer, the
- * holder renews and yields, Leases run out. A change is made when everything before it has settled; a crash that comes first is made at once.
+ * Simulates the coordinator, with its own decisions, after each change in turn. Candidates answer pings, the holder
+ * renews and yields, Leases expire. A change is made when the effects of the ones before it have settled. A crash as
+ * the first change is made at once.
  *
- * A candidate that has left a ping unanswered goes on doing so, as does a holder that has missed its renewals.
+ * A candidate that has not answered a ping stays silent, and so does a holder that has missed its renewals.
  */
 export function rehearse(input: ElectionInput, start: Now, changes: readonly Change[]): Rehearsal {
   const rehearsal = new Rehearsing(input, start);
-  // A crash waits for nothing, an upgrade is begun when all is quiet.
+  // A crash happens at any time. An upgrade starts when the Lease is settled.
   if (changes[0]?.kind !== 'crash') rehearsal.runUntilSettled();
   for (const change of changes) {
     rehearsal.make(change);
@@ -62,12 +63,30 @@ export function rehearse(input: ElectionInput, start: Now, changes: readonly Cha
   return rehearsal.result();
 }
 
+/** A change to the candidates of a Lease. */
+export type Change =
+  /** A candidate appears, or restarts with other versions. */
+  | { readonly kind: 'add'; readonly candidate: LeaseCandidate }
+  /** Its program stops: it releases the Lease and deletes its candidate. */
+  | { readonly kind: 'remove'; readonly name: string }
+  /** Its program crashes: it no longer renews or answers. */
+  | { readonly kind: 'crash'; readonly name: string }
+  /** It gets a priority without an end. */
+  | { readonly kind: 'priority'; readonly name: string; readonly priority: number }
+  /** `successor` appears, then one of `names` stops: the leader first or the leader last. */
+  | {
+      readonly kind: 'replace';
+      readonly names: readonly string[];
+      readonly leaderIs: 'next' | 'last';
+      readonly successor: LeaseCandidate;
+    };
+
 class Rehearsing {
   readonly #election: InMemoryElection;
   readonly #start: Now;
   #at: Instant;
   readonly #steps: Step[] = [];
-  /** Programs that renew and answer nothing. */
+  /** Programs that neither renew nor answer. */
   readonly #silent = new Set<string>();
   readonly #answersDue = new Map<string, Instant>();
   #looksAt: Instant;
@@ -168,7 +187,7 @@ class Rehearsing {
     let endsAt = beganAt + HORIZON_MS;
     this.#isSettled = false;
     while (this.#at < endsAt) {
-      const runsOutAt = Math.min(this.#runsOutAt() ?? beganAt, beganAt + LONGEST_WAIT_MS);
+      const runsOutAt = Math.min(this.#runsOutAt() ?? beganAt, beganAt + MAX_WAIT_MS);
       endsAt = Math.max(endsAt, runsOutAt + HORIZON_MS);
       this.#decide();
       if (this.#hasSettled()) {
@@ -183,7 +202,7 @@ class Rehearsing {
     }
   }
 
-  /** When the Lease is over, if nobody renews it any more. */
+  /** The time at which the Lease expires without a renewal. */
   #runsOutAt(): Instant | undefined {
     const { input, lease } = this.#election;
     const tenure = surveyTenure(input, this.#at);
@@ -201,7 +220,7 @@ class Rehearsing {
     }
   }
 
-  /** The programs do what they do by themselves at this moment. */
+  /** Runs the programs at the current time. */
   #play(): void {
     const now = this.#now;
     for (const [name, dueAt] of this.#answersDue) {
@@ -225,7 +244,7 @@ class Rehearsing {
       return;
     }
     const isTakingUp = isGrantUnrenewed(input.memory, lease);
-    // Who does not know of coordination writes the Lease without what belongs to it.
+    // A plain elector removes the fields that it does not know.
     const wiped = isCandidate ? {} : { strategy: undefined, preferredHolder: undefined };
     this.#election.putLease({
       ...lease,
@@ -246,7 +265,7 @@ class Rehearsing {
       ...lease,
       holderIdentity: '',
       leaseDurationSeconds: 1,
-      // Never the very moment of its last renewal: it would not look like a release.
+      // Later than the last renewal, or it would not look like a release.
       renewTime: this.#now.wall + 1n,
       strategy: undefined,
       preferredHolder: undefined,
@@ -280,7 +299,7 @@ class Rehearsing {
   #ping(name: string, reason: Reason, isRoutine: boolean): void {
     const answers = !this.#silent.has(name);
     if (answers) this.#answersDue.set(name, this.#at + ANSWER_MS);
-    // While a preemption is pending its candidate is asked again and again.
+    // A pending preemption pings its candidate repeatedly.
     if (isRoutine || reason === 'PreemptionPending') return;
     this.#say(`${name} is asked for a sign of life${answers ? '' : ', and does not answer'}`, reason, true);
   }
@@ -290,5 +309,27 @@ class Rehearsing {
     const atMs = this.#at - this.#start.monotonic;
     this.#steps.push({ atMs, text, reason });
     this.#newsAt = this.#at;
+  }
+}
+
+/** Describes a write as seen from outside; undefined for a ping. */
+function stepOf(action: Action): string | undefined {
+  switch (action.kind) {
+    case 'CreateLease':
+      return action.grant
+        ? `the Lease is created for ${action.grant.holder}`
+        : `the Lease is created without a holder, for ${action.strategy}`;
+    case 'UpdateLease': {
+      const { change } = action;
+      if (change.kind === 'grant') return `${change.grant.holder} is given the Lease`;
+      if (change.kind === 'prefer') return `${change.preferredHolder} becomes preferredHolder`;
+      if (change.kind === 'clearPreferredHolder') return 'preferredHolder is removed';
+      if (change.kind === 'fence') return 'a fence takes the place of the holder';
+      return `the Lease names the strategy ${change.strategy}`;
+    }
+    case 'DeleteCandidate':
+      return `the candidate ${action.name} is deleted, as it is not heard of any more`;
+    case 'PingCandidate':
+      return undefined;
   }
 }

@@ -1,8 +1,7 @@
 import type { AgentOptions, RequestOptions } from 'node:https';
 
 import type { Clock, Instant } from '../support/clock.ts';
-import { messageOf } from '../support/error-message.ts';
-import { shortened } from '../support/printable.ts';
+import { messageOf, shortened } from '../support/text.ts';
 import type { Cluster, ClusterConfig, DispatcherOptions } from './cluster-config.ts';
 import { explainingProcess } from './process-ending.ts';
 

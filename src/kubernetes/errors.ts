@@ -1,5 +1,5 @@
-import { messageOf } from '../support/error-message.ts';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../support/json.ts';
+import { messageOf } from '../support/text.ts';
 
 /** What an {@link ApiError} is made of. */
 export interface ApiErrorFields {

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import type { Cluster, Context, KubeConfig, User } from '@kubernetes/client-node';
 import { withoutCredentials } from '../support/address.ts';
-import { messageOf } from '../support/error-message.ts';
+import { messageOf } from '../support/text.ts';
 import type { ClusterConfig } from './cluster-config.ts';
 import {
   contentOf,

@@ -1,6 +1,6 @@
 import { Backoff } from '../support/backoff.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
-import { EventLoopShare } from '../support/event-loop-share.ts';
+import { EventLoopShare } from '../support/event-loop.ts';
 import type { KubernetesClient } from './client.ts';
 import { ConnectionError } from './errors.ts';
 import { listAllPages } from './list-pages.ts';

@@ -5,9 +5,8 @@ import { strategies } from '../election/strategies.ts';
 import { surveyTenure } from '../election/tenure.ts';
 import type { Now } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
-import { describeLoss, stateTexts } from '../inspection/candidate-text.ts';
-import { listed } from '../inspection/lease-status.ts';
-import type { LockHolder } from '../inspection/lock-holder.ts';
+import type { LockHolder } from '../inspection/evidence.ts';
+import { describeLoss, listed, stateTexts } from '../inspection/wording.ts';
 
 const LARGEST = 2 ** 31 - 1;
 

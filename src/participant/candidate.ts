@@ -1,8 +1,7 @@
 import { type CandidateApiVersion, CUSTOM_API_VERSION, sourceOf } from '../coordination/candidate-sources.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { discoverServed } from '../kubernetes/discovery.ts';
-import type { Clock } from '../support/clock.ts';
-import { InterruptibleSleep } from '../support/interruptible-sleep.ts';
+import { type Clock, InterruptibleSleep } from '../support/clock.ts';
 import type { CandidateDescription } from './candidate-body.ts';
 import { guardedLogger, type ParticipantLogger, silent, TroubleLog } from './participant-log.ts';
 import { PublishedCandidate } from './published-candidate.ts';

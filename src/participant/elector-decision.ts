@@ -1,6 +1,5 @@
 import type { Lease } from '../election/model.ts';
-import type { Instant } from '../support/clock.ts';
-import { SAFE_SHARE } from '../support/clock-drift.ts';
+import { type Instant, SAFE_SHARE } from '../support/clock.ts';
 import { expiresAt, hasExpired, isUnrenewedGrant, type LeaseSight, numberOfTerm } from './lease-sight.ts';
 import type { TermEnd } from './term.ts';
 

@@ -3,8 +3,7 @@ import { namespaceOf } from '../kubernetes/cluster-config.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
 import { podNamespaceOf } from '../kubernetes/service-account-config.ts';
 import type { Clock } from '../support/clock.ts';
-import type { Environment } from '../support/host.ts';
-import { version } from '../support/package-version.ts';
+import { type Environment, version } from '../support/host.ts';
 
 /** How many requests are under way at once: of the elector, and of the candidate in two groups. */
 const CONNECTIONS = 4;

@@ -1,6 +1,6 @@
 import { kindOfFailure } from '../kubernetes/errors.ts';
-import { messageOf } from '../support/error-message.ts';
-import { warnProcess } from '../support/process-warning.ts';
+import { warnProcess } from '../support/host.ts';
+import { messageOf } from '../support/text.ts';
 
 /** Where a participant writes what it does: a pino logger will do. */
 export interface ParticipantLogger {

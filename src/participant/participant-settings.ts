@@ -3,7 +3,7 @@ import { FENCE } from '../election/group.ts';
 import { isLeaseName } from '../election/lease-name.ts';
 import type { PodReference } from '../election/model.ts';
 import { parseVersion } from '../election/version.ts';
-import { SAFE_SHARE } from '../support/clock-drift.ts';
+import { SAFE_SHARE } from '../support/clock.ts';
 import type { CandidateDescription } from './candidate-body.ts';
 import type { ElectorTiming } from './elector-decision.ts';
 import type { ParticipateOptions } from './participate-options.ts';

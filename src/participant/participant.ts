@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { processEnvironment } from '../support/process-environment.ts';
+import { processEnvironment } from '../support/host.ts';
 import { systemClock } from '../support/system-clock.ts';
 import { Candidate } from './candidate.ts';
 import { Elector } from './elector.ts';

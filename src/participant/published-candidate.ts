@@ -13,8 +13,7 @@ import {
 } from '../kubernetes/objects.ts';
 import type { Reflector } from '../kubernetes/reflector.ts';
 import { Backoff } from '../support/backoff.ts';
-import { type Clock, sleep } from '../support/clock.ts';
-import { InterruptibleSleep } from '../support/interruptible-sleep.ts';
+import { type Clock, InterruptibleSleep, sleep } from '../support/clock.ts';
 import {
   adoptionPatch,
   type CandidateDescription,

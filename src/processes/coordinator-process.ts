@@ -3,37 +3,34 @@ import { assembleCoordinator, type Coordinator, QUIET_AFTER_MS } from '../contro
 import { refusalOfLock } from '../controller/lock-namespace.ts';
 import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
-import { readOtlpSettings } from '../settings/otlp-settings.ts';
-import type { RunSettings } from '../settings/run-settings.ts';
+import { type RunSettings, readOtlpSettings } from '../settings/run-settings.ts';
 import { type Clock, within } from '../support/clock.ts';
-import { unhurried } from '../support/event-loop-share.ts';
-import { type Host, untilAborted } from '../support/host.ts';
-import { version } from '../support/package-version.ts';
+import { unhurried } from '../support/event-loop.ts';
+import { type Host, untilAborted, version } from '../support/host.ts';
 import {
   createControllerReport,
   createEventFailureReport,
+  createLabelReport,
   createLockReport,
   NOT_SERVED_ADVICE,
 } from '../telemetry/controller-report.ts';
+import { registerLeaseMetrics } from '../telemetry/election-metrics.ts';
 import { createEventRecorder } from '../telemetry/event-recorder.ts';
 import { startExportedTraces } from '../telemetry/exported-traces.ts';
-import { createLabelReport } from '../telemetry/label-report.ts';
-import { registerLeaseMetrics } from '../telemetry/lease-metrics.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../telemetry/metrics.ts';
-import { type HealthCheck, startHttpServer } from './http-endpoints.ts';
+import { type HealthCheck, startHttpServer } from './http-server.ts';
 import { practise } from './practice/practise.ts';
 
-/** Events are written one after the other; they share no connection with elections or with the lock. */
+/** Events are written one at a time, on a connection of their own: they never delay elections or the lock. */
 const EVENT_CONNECTIONS = 1;
-/** How long the API server may take to say at the start whether the lock may be where it is, in milliseconds. */
+/** Time for the API server to confirm at startup that the lock may be in its namespace, in milliseconds. */
 const REFUSAL_WITHIN_MS = 5000;
 
 /**
- * Runs the coordinator, with logs, metrics and health checks, until the process is asked to stop.
+ * Runs the coordinator with logs, metrics and health checks until a signal stops it.
  *
- * @throws {Error} when there is no cluster to talk to, the address for metrics is not to be had, or what is to become of
- *   traces cannot be told.
+ * @throws {Error} if there is no cluster, the metrics address cannot be used, or the OTLP settings are invalid.
  */
 export async function runCoordinator(settings: RunSettings, host: Host): Promise<void> {
   const { clock, env } = host;
@@ -122,7 +119,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   await untilAborted(stop);
   logger.info({ signal: stop.reason }, 'Stopping');
   const stopped = coordinator.stop();
-  // Until then there may be more to tell; the lock need not be waited for.
+  // Log lines may still follow until then. The lock is not waited for.
   await within(clock, QUIET_AFTER_MS, stopped);
   await Promise.all([stopped, events?.stop(), traces?.stop(), server?.close()]);
   logger.info('Stopped');
@@ -130,10 +127,10 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
 }
 
 /**
- * Sees at once that the lock is where it must not be. An API server that does not answer is no reason to end: the lock is not
- * taken before it does.
+ * Checks at startup that the lock may be in its namespace. An API server that does not answer is no error: the lock is
+ * not taken before it does.
  *
- * @throws {Error} that says what to do.
+ * @throws {Error} with advice.
  */
 async function refuseLock(
   { dryRun, lockNamespace }: RunSettings,
@@ -155,7 +152,7 @@ async function refuseLock(
   }
 }
 
-/** Loaded only where it is asked for. */
+/** Creates the status page. Loaded only if it is enabled. */
 async function createStatusPage({ namespaces }: RunSettings, clock: Clock, logger: Logger) {
   const { StatusPage } = await import('../status-page/status-page.ts');
   return new StatusPage({

@@ -1,7 +1,7 @@
 import { loadUndici } from '../kubernetes/load-undici.ts';
 import { type Clock, sleep } from '../support/clock.ts';
 
-/** What takes longest to load of all that a coordinator needs. */
+/** The modules that take longest to load. */
 const parts: readonly (() => unknown)[] = [
   () => import('../telemetry/metrics.ts'),
   () => import('../telemetry/logger.ts'),
@@ -11,8 +11,8 @@ const parts: readonly (() => unknown)[] = [
 ];
 
 /**
- * Loads what runs a coordinator, part by part, with a turn for everybody else after each: all of it at once would hold the
- * event loop, and so whoever asks the process to end, for a fifth of a second.
+ * Loads the code of a coordinator in parts, and lets the event loop run after each. Loading all at once would block it,
+ * and signals, for 0.2 s.
  */
 export async function loadCoordinator(clock: Clock): Promise<typeof import('./coordinator-process.ts')> {
   for (const load of parts) {

@@ -1,34 +1,40 @@
+import { randomBytes, X509Certificate } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TokenGrant } from '../apiserver/access/access.ts';
-import { kubeconfigText } from '../apiserver/access/client-credentials.ts';
+import {
+  checkCertificate,
+  type GeneratedCertificate,
+  generateCertificate,
+  needsRenewal,
+  type ServingCertificate,
+} from '../apiserver/access/certificates.ts';
+import { generateToken, kubeconfigText, parseTokenFile } from '../apiserver/access/client-credentials.ts';
 import { type ApiServer, startApiServer } from '../apiserver/api-server.ts';
 import type { ServeSettings } from '../settings/serve-settings.ts';
-import { hostAndPort } from '../support/address.ts';
-import { type Host, untilAborted } from '../support/host.ts';
-import { listenError } from '../support/listen.ts';
-import { version } from '../support/package-version.ts';
-import { writePrivateFile } from '../support/private-file.ts';
-import { withContext } from '../support/with-context.ts';
+import { hostAndPort, listenError } from '../support/address.ts';
+import type { Clock } from '../support/clock.ts';
+import { makePrivateDirectory, withContext, writePrivateFile } from '../support/files.ts';
+import { type Host, untilAborted, version } from '../support/host.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
-import { obtainCredentials, type ServerCredentials } from './server-credentials.ts';
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/;
-/** How a kubeconfig of ours begins, by which it is told from one that must not be overwritten. */
+
+/** First line of a kubeconfig that this program wrote. Any other file must not be overwritten. */
 const KUBECONFIG_HEADER = '# Written anew by each start of: coordinated-leader-election serve\n';
 
-/** The kubeconfigs that were written, by what they allow. */
+/** The written kubeconfigs, by their rights. */
 interface Kubeconfigs {
   readonly admin: string | undefined;
   readonly readOnly: string | undefined;
 }
 
 /**
- * Serves the coordination API until the process is asked to stop. What it says to people goes to the standard output, its
- * log to the error output.
+ * Serves the coordination API until a signal stops it. Messages for users go to the standard output, logs to the error
+ * output.
  *
- * @throws {Error} that says what to do, when something that was given cannot be used.
+ * @throws {Error} with advice, if a setting cannot be used.
  */
 export async function runServer(settings: ServeSettings, host: Host): Promise<void> {
   const stop = host.stopOn('SIGTERM', 'SIGINT');
@@ -84,7 +90,7 @@ async function start(
   }
 }
 
-/** Where kubeconfigs go: the data directory or, without one, a private directory that is removed at the end. */
+/** Returns the directory of kubeconfigs: the data directory or a private temporary directory. */
 function openPlace({ dataDirectory }: ServeSettings, host: Host) {
   if (dataDirectory !== undefined) return { directory: dataDirectory, remove: () => {} };
   const directory = mkdtempSync(join(tmpdir(), 'cle-serve-'));
@@ -99,7 +105,7 @@ function openPlace({ dataDirectory }: ServeSettings, host: Host) {
   };
 }
 
-/** Before anything else is done: a kubeconfig of other clusters may be the only one of its kind. */
+/** Refuses to overwrite a kubeconfig of another cluster, before anything else is done. */
 function refuseToOverwrite(file: string): void {
   if (!existsSync(file) || readFileSync(file, 'utf8').startsWith(KUBECONFIG_HEADER)) return;
   throw new Error(
@@ -127,7 +133,7 @@ function writeKubeconfigs(
   };
 }
 
-/** An address at which this machine reaches what listens on `host`. */
+/** Returns an address at which this machine reaches a server that listens on `host`. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '::1' : host;
@@ -157,4 +163,96 @@ function usageOf(
     'Ctrl-C ends it.',
     '',
   ].join('\n');
+}
+
+/** The certificate of the server, and the clients that it admits. */
+interface ServerCredentials {
+  readonly tls: ServingCertificate;
+  /** The CA certificate in PEM; undefined if the system trusts it. */
+  readonly ca: string | undefined;
+  readonly tokens: readonly TokenGrant[];
+}
+
+const TOKEN_BYTES = 24;
+
+/**
+ * Reads the files that the settings name and generates the rest. Generated files are kept in the data directory, so
+ * that kubeconfigs stay valid after a restart.
+ *
+ * @throws {Error} that names the file or flag that cannot be used.
+ */
+async function obtainCredentials(settings: ServeSettings, clock: Clock): Promise<ServerCredentials> {
+  const { dataDirectory, tlsCertificate, tlsKey, tokens, listen } = settings;
+  if (dataDirectory !== undefined) {
+    withContext(`--data-dir ${dataDirectory}`, () => makePrivateDirectory(dataDirectory));
+  }
+  const certificate =
+    tlsCertificate !== undefined && tlsKey !== undefined
+      ? readCertificate(tlsCertificate, tlsKey, clock)
+      : await ownCertificate(dataDirectory, [listen.host], clock);
+  return { ...certificate, tokens: tokens === undefined ? ownTokens(dataDirectory) : readTokens(tokens) };
+}
+
+function readCertificate(certFile: string, keyFile: string, clock: Clock) {
+  const cert = withContext(`--tls-cert ${certFile}`, () => readFileSync(certFile, 'utf8'));
+  const key = withContext(`--tls-key ${keyFile}`, () => readFileSync(keyFile, 'utf8'));
+  withContext(`--tls-cert ${certFile}, --tls-key ${keyFile}`, () => checkCertificate({ cert, key }, clock));
+  return { tls: { cert, key }, ca: rootIn(cert) };
+}
+
+/** Returns the root certificate in a chain; undefined if the chain ends at a public CA. */
+function rootIn(chain: string): string | undefined {
+  const last = chain.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)?.at(-1);
+  if (last === undefined) return undefined;
+  const certificate = new X509Certificate(last);
+  return certificate.checkIssued(certificate) ? last : undefined;
+}
+
+async function ownCertificate(directory: string | undefined, hosts: readonly string[], clock: Clock) {
+  const files = directory === undefined ? undefined : certificateFiles(directory);
+  const kept = files && readKept(files);
+  const isGood = kept && !withContext(files.cert, () => needsRenewal(kept, hosts, clock));
+  const { ca, cert, key } = isGood ? kept : await generateCertificate(hosts, clock);
+  if (files && !isGood) {
+    // The file that is read first is written last: an interrupted start leaves no set that looks complete.
+    writePrivateFile(files.ca, ca);
+    writePrivateFile(files.key, key);
+    writePrivateFile(files.cert, cert);
+  }
+  return { tls: { cert, key }, ca };
+}
+
+function certificateFiles(directory: string) {
+  return {
+    ca: join(directory, 'ca.crt'),
+    key: join(directory, 'tls.key'),
+    cert: join(directory, 'tls.crt'),
+  };
+}
+
+function readKept(files: ReturnType<typeof certificateFiles>): GeneratedCertificate | undefined {
+  if (!existsSync(files.cert)) return undefined;
+  const read = (file: string) => withContext(file, () => readFileSync(file, 'utf8'));
+  return { ca: read(files.ca), key: read(files.key), cert: read(files.cert) };
+}
+
+function ownTokens(directory: string | undefined): readonly TokenGrant[] {
+  const file = directory === undefined ? undefined : join(directory, 'tokens.json');
+  if (file !== undefined && existsSync(file)) return readTokenFile(file, file);
+  const tokens = (['admin', 'read-only'] as const).map((access) => ({
+    name: access,
+    token: generateToken(randomBytes(TOKEN_BYTES)),
+    access,
+  }));
+  const text = `${JSON.stringify(tokens, null, 2)}\n`;
+  if (file !== undefined) writePrivateFile(file, text);
+  return parseTokenFile(text);
+}
+
+function readTokens(file: string): readonly TokenGrant[] {
+  return readTokenFile(`--tokens ${file}`, file);
+}
+
+function readTokenFile(name: string, file: string): readonly TokenGrant[] {
+  return withContext(name, () => parseTokenFile(readFileSync(file, 'utf8')));
 }

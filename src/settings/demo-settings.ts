@@ -1,15 +1,14 @@
 import type { ListenAddress } from '../support/address.ts';
-import { boolean, boundAddress, type LogFormat, logFormat } from './setting-values.ts';
-import type { SettingsTable } from './settings-table.ts';
+import { boolean, boundAddress, type LogFormat, logFormat, type SettingsTable } from './settings-table.ts';
 
-/** Everything the `demo` command can be told, validated. */
+/** The validated settings of `demo`. */
 export interface DemoSettings {
-  /** Run the scripted tour and end, rather than go on until told to stop. */
+  /** Run the scripted tour and end. */
   readonly once: boolean;
   readonly logFormat: LogFormat;
-  /** Where the status page is served. */
+  /** Address of the status page. */
   readonly listen: ListenAddress;
-  /** Whether the status page is opened in a browser, where there is one to see. */
+  /** Open the status page in a browser, if there is one. */
   readonly open: boolean;
 }
 

@@ -1,36 +1,35 @@
 import type { ElectionSettings } from '../election/model.ts';
 import { runSettings } from './run-settings.ts';
-import { boolean, oneNamespace, type Parser } from './setting-values.ts';
-import type { Setting, SettingsTable } from './settings-table.ts';
+import { boolean, oneNamespace, type Parser, type Setting, type SettingsTable } from './settings-table.ts';
 
-/** How what was found is written. */
+/** The output format. */
 export type OutputFormat = 'table' | 'wide' | 'json' | 'yaml';
 
-/** Which cluster to look at, and by which durations its coordinator judges. */
+/** The cluster to inspect, and the durations that its coordinator uses. */
 export interface InspectionSettings extends ElectionSettings {
-  /** Path of a kubeconfig; undefined: the usual places. */
+  /** Path of a kubeconfig; undefined for the usual places. */
   readonly kubeconfig: string | undefined;
-  /** Context within the kubeconfig; undefined: its current one. */
+  /** Context in the kubeconfig; undefined for the current one. */
   readonly context: string | undefined;
-  /** Undefined: the context's, as with kubectl. */
+  /** Undefined for that of the context, as in kubectl. */
   readonly namespace: string | undefined;
 }
 
-/** Everything the `status` command can be told, validated. */
+/** The validated settings of `status`. */
 export interface StatusSettings extends InspectionSettings {
   readonly allNamespaces: boolean;
   readonly output: OutputFormat;
   readonly watch: boolean;
 }
 
-/** Everything the `explain` command can be told, validated. */
+/** The validated settings of `explain`. */
 export interface ExplainSettings extends InspectionSettings {
   /** The namespace of the coordinator's lock. */
   readonly lockNamespace: string;
   readonly output: OutputFormat;
 }
 
-/** Everything the `plan` command can be told, validated. */
+/** The validated settings of `plan`. */
 export interface PlanSettings extends InspectionSettings {
   readonly output: OutputFormat;
   /** `name=binaryVersion/emulationVersion` each. */
@@ -38,13 +37,13 @@ export interface PlanSettings extends InspectionSettings {
   readonly remove: readonly string[];
   /** `name=priority` each. */
   readonly priority: readonly string[];
-  /** `name=binaryVersion/emulationVersion`; undefined: no rolling update. */
+  /** `name=binaryVersion/emulationVersion`; undefined for no rolling update. */
   readonly rollout: string | undefined;
-  /** Paths of files of LeaseCandidates, `-` for the standard input. */
+  /** Paths of files with LeaseCandidates, `-` for the standard input. */
   readonly file: readonly string[];
 }
 
-/** Everything the `doctor` command can be told, validated. */
+/** The validated settings of `doctor`. */
 export interface DoctorSettings extends InspectionSettings {
   /** The namespace of the coordinator's lock. */
   readonly lockNamespace: string;
@@ -54,7 +53,6 @@ export interface DoctorSettings extends InspectionSettings {
 }
 
 const { kubeconfig, context, lockNamespace, leaderLabel } = runSettings.settings;
-
 const JUDGEMENT = 'Judgement, as the coordinator was started:';
 
 const names: Parser<readonly string[]> = (given) => ({
@@ -64,7 +62,7 @@ const names: Parser<readonly string[]> = (given) => ({
     .filter((name) => name !== ''),
 });
 
-/** What every command that looks at a cluster can be told. */
+/** Settings that all inspecting commands share. */
 export const inspectionRows: SettingsTable<InspectionSettings>['settings'] = {
   kubeconfig: { ...kubeconfig, description: 'kubeconfig of the cluster to look at' },
   context,
@@ -81,7 +79,7 @@ export const inspectionRows: SettingsTable<InspectionSettings>['settings'] = {
   ...durationsOf(runSettings.settings),
 };
 
-/** What is judged here depends on the same durations as the coordinator's decisions. */
+/** These durations must equal those of the coordinator. */
 function durationsOf(rows: SettingsTable<ElectionSettings>['settings']): typeof rows {
   const group = JUDGEMENT;
   return {
@@ -92,14 +90,14 @@ function durationsOf(rows: SettingsTable<ElectionSettings>['settings']): typeof 
   };
 }
 
-/** For what looks at the lock. */
+/** The setting for commands that read the lock. */
 export const lockRow: Setting<string> = {
   ...lockNamespace,
   group: JUDGEMENT,
   description: "namespace of the coordinator's lock",
 };
 
-/** For what can show its findings in these formats. */
+/** Returns the setting for commands with these output formats. */
 export function outputRow(...formats: readonly OutputFormat[]): Setting<OutputFormat> {
   return {
     flag: 'output',

@@ -6,10 +6,9 @@ import {
   outputRow,
   statusSettings,
 } from './inspection-settings.ts';
-import { boolean, duration, text } from './setting-values.ts';
-import type { Setting, SettingsTable } from './settings-table.ts';
+import { boolean, duration, type Setting, type SettingsTable, text } from './settings-table.ts';
 
-/** What the commands that move leaders have in common, validated. */
+/** The settings that `transfer` and `drain` share. */
 export interface MovingSettings extends InspectionSettings {
   /** The namespace of the coordinator's lock. */
   readonly lockNamespace: string;
@@ -20,13 +19,13 @@ export interface MovingSettings extends InspectionSettings {
   readonly output: OutputFormat;
 }
 
-/** Everything the `transfer` command can be told, validated. */
+/** The validated settings of `transfer`. */
 export interface TransferSettings extends MovingSettings {
   /** Name of the candidate that is to lead. */
   readonly to: string;
 }
 
-/** Which candidates `drain` and `undrain` are about: exactly one of these is given. */
+/** The candidates to drain or undrain. Exactly one of these is given. */
 export interface SelectionSettings {
   readonly allNamespaces: boolean;
   readonly selector: string | undefined;
@@ -34,10 +33,10 @@ export interface SelectionSettings {
   readonly candidate: string | undefined;
 }
 
-/** Everything the `drain` command can be told, validated. */
+/** The validated settings of `drain`. */
 export interface DrainSettings extends MovingSettings, SelectionSettings {}
 
-/** Everything the `undrain` command can be told, validated. */
+/** The validated settings of `undrain`. */
 export interface UndrainSettings extends InspectionSettings, SelectionSettings {
   readonly all: boolean;
   readonly output: OutputFormat;

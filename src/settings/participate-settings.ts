@@ -1,9 +1,8 @@
 import { parseInt32 } from '../coordination/candidate-priority.ts';
 import { parseVersion } from '../election/version.ts';
 import type { ListenAddress } from '../support/address.ts';
-import { SAFE_SHARE } from '../support/clock-drift.ts';
-import { formatDurationMs } from '../support/duration.ts';
-import { type CandidateLabels, candidateLabels } from './candidate-labels.ts';
+import { SAFE_SHARE } from '../support/clock.ts';
+import { formatDurationMs } from '../support/text.ts';
 import { inspectionRows } from './inspection-settings.ts';
 import { runSettings } from './run-settings.ts';
 import {
@@ -12,42 +11,79 @@ import {
   type LogLevel,
   listenAddress,
   type Parser,
+  type SettingsTable,
   text,
   wholeSeconds,
-} from './setting-values.ts';
-import type { SettingsTable } from './settings-table.ts';
+} from './settings-table.ts';
 
-/** Everything the `participate` command can be told, validated. */
+/** The labels, or the path of a file with them. */
+export type CandidateLabels =
+  | { readonly given: Readonly<Record<string, string>> }
+  | { readonly file: string };
+
+// The Kubernetes syntax of labels: an optional domain before the key. The value may be empty.
+const KEY = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+
+/** `key=value` pairs separated by commas, or `@` and the path of a file. */
+const candidateLabels: Parser<CandidateLabels> = (given) => {
+  if (given.startsWith('@'))
+    return given === '@' ? { problem: 'names no file after the @' } : { value: { file: given.slice(1) } };
+  const labels: Record<string, string> = {};
+  for (const pair of given.split(',').filter((each) => each.trim() !== '')) {
+    const label = labelIn(pair);
+    if (label === undefined) return { problem: `has ${pair}, which is no label; give key=value` };
+    labels[label.key] = label.value;
+  }
+  return { value: { given: labels } };
+};
+
+/**
+ * Parses a file of the downward API: one label per line, `key="value"`.
+ *
+ * @throws {Error} that quotes the first invalid line.
+ */
+export function labelsInFile(text: string): Readonly<Record<string, string>> {
+  const labels: Record<string, string> = {};
+  for (const line of text.split('\n').filter((each) => each.trim() !== '')) {
+    const label = labelIn(line.replace(/="(.*)"$/, '=$1'));
+    if (label === undefined) throw new Error(`no label, which is key="value": ${line}`);
+    labels[label.key] = label.value;
+  }
+  return labels;
+}
+
+/** The validated settings of `participate`. */
 export interface ParticipateSettings {
-  /** Path of a kubeconfig; undefined: the usual places. */
+  /** Path of a kubeconfig; undefined for the usual places. */
   readonly kubeconfig: string | undefined;
-  /** Context within the kubeconfig; undefined: its current one. */
+  /** Context in the kubeconfig; undefined for the current one. */
   readonly context: string | undefined;
-  /** Of the Lease; undefined: the context's, which in a pod is the pod's own. */
+  /** The namespace of the Lease; undefined for that of the context, which in a pod is the pod's own. */
   readonly namespace: string | undefined;
-  /** Undefined: made from POD_NAME and POD_UID, else from the host's name and a random part. */
+  /** Undefined to build it from POD_NAME and POD_UID, else from the host name and a random part. */
   readonly identity: string | undefined;
   readonly binaryVersion: string;
-  /** Undefined: the binary's. */
+  /** Undefined for the binary version. */
   readonly emulationVersion: string | undefined;
-  /** Undefined: OldestEmulationVersion. */
+  /** Undefined for OldestEmulationVersion. */
   readonly strategy: string | undefined;
   readonly priority: number;
   readonly labels: CandidateLabels;
   readonly leaseDurationSeconds: number;
   readonly renewDeadlineMs: number;
   readonly retryPeriodMs: number;
-  /** Publish and renew a candidate only: the program has an elector of its own. */
+  /** Only publish and renew a candidate: the program has its own elector. */
   readonly candidateOnly: boolean;
-  /** Where to tell who leads; undefined: nowhere. */
+  /** Address that serves the leader; undefined for none. */
   readonly listen: ListenAddress | undefined;
-  /** Where to tell probes whether this is a candidate; undefined: nowhere. */
+  /** Address that serves health checks; undefined for none. */
   readonly healthListen: ListenAddress | undefined;
-  /** Path of a file that tells who leads. */
+  /** Path of a file with the leader. */
   readonly file: string | undefined;
-  /** Tells whether the program is well. */
+  /** Health check of the program. */
   readonly readyUrl: URL | undefined;
-  /** Stand again when the command has ended by itself. */
+  /** Stand again after the command has ended by itself. */
   readonly restart: boolean;
   readonly logLevel: LogLevel;
 }
@@ -85,7 +121,7 @@ const settings: SettingsTable<ParticipateSettings>['settings'] = {
   binaryVersion: {
     flag: 'binary-version',
     placeholder: '<version>',
-    // Below whatever a later release names. 0.0.0 is none to a kube-apiserver.
+    // Lower than the version of any later release. kube-apiserver refuses 0.0.0.
     default: '0.0.1',
     description: "the program's version",
     group: CANDIDATE,
@@ -211,7 +247,7 @@ export const participateSettings: SettingsTable<ParticipateSettings> = {
   contradictionsIn: (given) => [...contradictoryTimes(given), ...contradictoryCandidate(given)],
 };
 
-/** What cannot go together with a command, or with there being none, in words. */
+/** Returns settings that contradict a command, or its absence, in words. */
 export function contradictionsWith(
   command: readonly string[],
   given: ParticipateSettings,
@@ -228,20 +264,28 @@ export function contradictionsWith(
   );
 }
 
-/** A SIGKILL takes a moment, and the guard is to leave it to the wrapper. In milliseconds. */
+/** The guard kills this long after the wrapper, in milliseconds: the wrapper's SIGKILL takes a moment. */
 const KILL_LEAD_MS = 250;
 const LEAST_MARGIN_MS = 1000;
 
 /**
- * When a command is killed that has not ended, in milliseconds after its Lease was last renewed: by the wrapper, and by its guard
- * where the wrapper cannot. Both are before another can lead, and at least a second before the Lease expires, or almost.
+ * Returns when a command that has not ended is killed, in milliseconds after the last renewal of the Lease: by the
+ * wrapper, and by its guard if the wrapper cannot. Both are before another candidate can lead, and about a second
+ * before the Lease expires.
  */
 export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number; readonly guardMs: number } {
   const wrapperMs = Math.min(leaseDurationMs * SAFE_SHARE - KILL_LEAD_MS, leaseDurationMs - LEAST_MARGIN_MS);
   return { wrapperMs, guardMs: wrapperMs + KILL_LEAD_MS };
 }
 
-/** A renewal may come so much later than asked for: client-go has this factor. */
+function labelIn(pair: string): { key: string; value: string } | undefined {
+  const sign = pair.indexOf('=');
+  const key = pair.slice(0, sign).trim();
+  const value = pair.slice(sign + 1).trim();
+  return sign > 0 && KEY.test(key) && VALUE.test(value) ? { key, value } : undefined;
+}
+
+/** Jitter of renewals, as in client-go. */
 const JITTER = 1.2;
 
 function contradictoryTimes(given: ParticipateSettings): readonly string[] {

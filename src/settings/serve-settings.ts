@@ -1,21 +1,27 @@
 import { type ServedCandidates, servedCandidates } from '../coordination/candidate-sources.ts';
 import type { ListenAddress } from '../support/address.ts';
-import { boundAddress, type LogLevel, logLevel, noneOrSome, text } from './setting-values.ts';
-import type { SettingsTable } from './settings-table.ts';
+import {
+  boundAddress,
+  type LogLevel,
+  logLevel,
+  noneOrSome,
+  type SettingsTable,
+  text,
+} from './settings-table.ts';
 
-/** Everything the `serve` command can be told, validated. */
+/** The validated settings of `serve`. */
 export interface ServeSettings {
   readonly listen: ListenAddress;
-  /** Undefined: everything is kept in memory and lost at the end. */
+  /** Undefined to keep everything in memory. */
   readonly dataDirectory: string | undefined;
-  /** Paths of PEM files; both or neither. */
+  /** Path of a PEM file. Both or neither are given. */
   readonly tlsCertificate: string | undefined;
   readonly tlsKey: string | undefined;
-  /** Path of a token file; undefined: tokens are generated. */
+  /** Path of a token file; undefined to generate tokens. */
   readonly tokens: string | undefined;
-  /** Where the administrator's kubeconfig is written; undefined: a place of the program's choice. */
+  /** Path of the administrator's kubeconfig; undefined for a path of the program's choice. */
   readonly kubeconfigOut: string | undefined;
-  /** Without any of coordination.k8s.io, Leases have neither strategy nor preferredHolder. */
+  /** Without a version of coordination.k8s.io, Leases have neither strategy nor preferredHolder. */
   readonly leaseCandidateVersions: readonly ServedCandidates[];
   readonly logLevel: LogLevel;
 }

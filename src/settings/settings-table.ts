@@ -1,40 +1,41 @@
+import type { ListenAddress } from '../support/address.ts';
 import type { Environment } from '../support/host.ts';
-import type { Parser } from './setting-values.ts';
+import { formatDurationMs, parseDurationMs } from '../support/text.ts';
 
-/** One row of a table that flags, env names, defaults, help and errors all come from. */
+/** A setting. Flags, environment variables, defaults, help and errors follow from it. */
 export interface Setting<T> {
-  /** Long flag without its dashes; the env name follows from it, see {@link envName}. */
+  /** Long flag without dashes. The environment variable follows from it, see {@link envName}. */
   readonly flag: string;
-  /** One-letter flag without its dash, where kubectl has made one customary. */
+  /** One-letter flag without its dash, if kubectl has one. */
   readonly short?: string;
-  /** What stands for the value in the help, as `<duration>`; absent for a switch that takes none. */
+  /** The placeholder of the value in the help, such as `<duration>`; absent for a switch. */
   readonly placeholder?: string;
   /** May be given several times. */
   readonly repeatable?: true;
-  /** Written as a user would; undefined: not set unless given. */
+  /** The default as a user would write it; undefined if unset by default. */
   readonly default: string | undefined;
-  /** Says what the default does where its text alone would not. */
+  /** Replaces the default in the help, if its text does not explain itself. */
   readonly defaultNote?: string;
-  /** For a switch that is on by default this describes its `--no-` form, the only one worth giving. */
+  /** For the help. For a switch that is on by default, describes its `--no-` form. */
   readonly description: string;
   readonly group: string;
   readonly parse: Parser<T>;
 }
 
-/** Every setting of one command. */
+/** The settings of one command. */
 export interface SettingsTable<S> {
-  /** What the environment variables of this command begin with, without the underscore that follows. */
+  /** Prefix of the environment variables, without the underscore. */
   readonly envPrefix: string;
   /** In the order in which the help lists them. */
   readonly settings: { readonly [K in keyof S]: Setting<S[K]> };
-  /** Settings that are each fine but do not go together, in words; none if all do. */
+  /** Returns the contradictions between valid settings, in words. */
   readonly contradictionsIn?: (settings: S) => readonly string[];
 }
 
-/** What was given on the command line, as text; a setting that was not given is absent. */
+/** The given flags, as text. A setting without a flag is absent. */
 export type GivenFlags<S> = { readonly [K in keyof S]?: string };
 
-/** Settings that cannot be used: every problem found, each naming the flag or variable it came from. */
+/** Thrown for invalid settings, with all problems. Each names its flag or variable. */
 export class SettingsError extends Error {
   readonly problems: readonly string[];
 
@@ -46,9 +47,9 @@ export class SettingsError extends Error {
 }
 
 /**
- * The environment variable that equals a flag. No setting may be called `port` or `service-*`: in a namespace with a
- * Service named "cle", Kubernetes gives pods CLE_PORT and CLE_SERVICE_HOST, which then mean something else. That is also
- * why an unknown CLE_ variable is no error.
+ * Returns the environment variable of a flag. No setting may be called `port` or `service-*`: for a Service named
+ * "cle", Kubernetes sets CLE_PORT and CLE_SERVICE_HOST in the pods of its namespace. For the same reason an unknown
+ * CLE_ variable is no error.
  */
 export function envName(
   { envPrefix }: Pick<SettingsTable<unknown>, 'envPrefix'>,
@@ -63,7 +64,7 @@ export function rowsOf<S>({ settings }: SettingsTable<S>): readonly (readonly [k
 }
 
 /**
- * Settles each setting by flag, then environment (an empty variable counts as absent), then default.
+ * Resolves each setting by flag, then environment variable (if not empty), then default.
  *
  * @throws {SettingsError} with all problems at once.
  */
@@ -83,9 +84,135 @@ export function resolveSettings<S>(table: SettingsTable<S>, flags: GivenFlags<S>
 
   const resolved = Object.fromEntries(rowsOf(table).map(([key, setting]) => [key, resolve(key, setting)]));
   if (problems.length > 0) throw new SettingsError(problems);
-  // The table has a row for every key, and a row that yielded no value of its type has left a problem.
+  // The table has a row for each key, and a row without a value has reported a problem.
   const settings = resolved as S;
   const contradictions = table.contradictionsIn?.(settings) ?? [];
   if (contradictions.length > 0) throw new SettingsError(contradictions);
   return settings;
+}
+
+/** The least severe level that is logged. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** Parses the text of a setting. `problem` completes the sentence `"<text>" ...` and says what is expected. */
+export type Parser<T> = (text: string) => { value: T } | { problem: string };
+
+/** The format of log lines. */
+export type LogFormat = 'text' | 'json';
+
+const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
+
+// A namespace's name is a DNS label (RFC 1123).
+const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const LOG_FORMATS: readonly LogFormat[] = ['text', 'json'];
+const ADDRESS = /^(?:\[(?<v6>[0-9a-fA-F:.]+)\]|(?<host>[^:[\]\s]*)):(?<port>\d{1,5})$/;
+
+/** Any text that is not empty. */
+export const text: Parser<string> = (given) => (given === '' ? { problem: 'is empty' } : { value: given });
+
+/** true or false, or a customary synonym. */
+export const boolean: Parser<boolean> = (given) => {
+  if (['true', '1', 'yes', 'on'].includes(given.toLowerCase())) return { value: true };
+  if (['false', '0', 'no', 'off'].includes(given.toLowerCase())) return { value: false };
+  return { problem: 'is neither true nor false' };
+};
+
+/** A decimal integer within bounds, both included. */
+export function wholeNumber({ min, max }: { min: number; max: number }): Parser<number> {
+  return (given) => {
+    const number = /^\d+$/.test(given) ? Number(given) : Number.NaN;
+    if (number >= min && number <= max) return { value: number };
+    return { problem: `is not a whole number from ${min} to ${max}` };
+  };
+}
+
+/** The shortest and the longest allowed duration, as text. */
+interface DurationBounds {
+  readonly min: string;
+  readonly max: string;
+}
+
+/** A duration within bounds, both included, in milliseconds. */
+export function duration({ min, max }: DurationBounds): Parser<number> {
+  const minMs = parseDurationMs(min) ?? 0;
+  const maxMs = parseDurationMs(max) ?? 0;
+  return (given) => {
+    const durationMs = parseDurationMs(given);
+    if (durationMs === undefined) return { problem: 'is not a duration; give e.g. 10s or 1500ms' };
+    if (durationMs < minMs) return { problem: `is too short; give at least ${formatDurationMs(minMs)}` };
+    if (durationMs > maxMs) return { problem: `is too long; give at most ${formatDurationMs(maxMs)}` };
+    return { value: durationMs };
+  };
+}
+
+/** A duration of whole seconds within bounds, both included, in seconds. */
+export function wholeSeconds(bounds: DurationBounds): Parser<number> {
+  const parseMs = duration(bounds);
+  return (given) => {
+    const result = parseMs(given);
+    if ('problem' in result) return result;
+    if (result.value % 1000 !== 0) return { problem: 'is not a whole number of seconds' };
+    return { value: result.value / 1000 };
+  };
+}
+
+/** Names separated by commas. An empty text means every namespace. */
+export const namespaces: Parser<readonly string[]> = (given) => {
+  const names = given
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  const wrong = names.find((name) => !NAMESPACE.test(name));
+  if (wrong !== undefined) return { problem: `names a namespace that cannot exist: ${wrong}` };
+  return { value: [...new Set(names)] };
+};
+
+/** The name of one namespace. */
+export const oneNamespace: Parser<string> = (given) => {
+  const result = namespaces(given);
+  if ('problem' in result) return result;
+  const [only, ...more] = result.value;
+  return only !== undefined && more.length === 0 ? { value: only } : { problem: 'is not one namespace' };
+};
+
+/** `host:port`, `[ipv6]:port`, `:port` for every IPv4 address, or `off`. */
+export const listenAddress: Parser<ListenAddress | undefined> = (given) => {
+  if (given === 'off') return { value: undefined };
+  const groups = ADDRESS.exec(given)?.groups;
+  const port = Number(groups?.['port']);
+  if (groups === undefined || port > 65_535) {
+    return { problem: 'is not host:port; give e.g. 0.0.0.0:8080, [::]:8080 or off' };
+  }
+  return { value: { host: groups['v6'] ?? (groups['host'] || '0.0.0.0'), port } };
+};
+
+/** `host:port` or `[ipv6]:port`. The host is required, so that an omission does not expose the server. */
+export const boundAddress: Parser<ListenAddress> = (given) => {
+  const result = given.startsWith(':') ? undefined : listenAddress(given);
+  if (result && 'value' in result && result.value) return { value: result.value };
+  return { problem: 'is not host:port; give e.g. 127.0.0.1:6443 or [::1]:6443' };
+};
+
+/** One of the {@link LogLevel}s. */
+export const logLevel: Parser<LogLevel> = oneOf(LOG_LEVELS);
+
+/** One of the {@link LogFormat}s. */
+export const logFormat: Parser<LogFormat> = oneOf(LOG_FORMATS);
+
+/** Some of `words`, separated by commas, in the order of `words`; or `none`. */
+export function noneOrSome<T extends string>(words: readonly T[]): Parser<readonly T[]> {
+  return (given) => {
+    if (given === 'none') return { value: [] };
+    const named = given.split(',').map((word) => word.trim());
+    const wrong = named.find((name) => !words.some((word) => word === name));
+    if (wrong === undefined) return { value: words.filter((word) => named.includes(word)) };
+    return { problem: `names ${wrong || 'nothing'}; give some of ${words.join(',')}, or none` };
+  };
+}
+
+function oneOf<T extends string>(words: readonly T[]): Parser<T> {
+  return (given) => {
+    const found = words.find((word) => word === given);
+    return found === undefined ? { problem: `is none of ${words.join(', ')}` } : { value: found };
+  };
 }

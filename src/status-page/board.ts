@@ -1,13 +1,27 @@
 import type { SeenListener } from '../controller/controller-parts.ts';
-import type { LeaseKey } from '../coordination/lease-key.ts';
+import { unledSince } from '../controller/elections-survey.ts';
+import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';
+import { decideElection } from '../election/decide.ts';
+import type { Decision } from '../election/decision.ts';
 import type { ElectionInput } from '../election/election-input.ts';
-import type { Now } from '../election/time.ts';
+import type { Reason } from '../election/reason.ts';
+import type { CandidateState } from '../election/standing.ts';
+import { showsElection } from '../election/tenure.ts';
+import { earliestAfter, type Instant, type Now } from '../election/time.ts';
+import { surveyElection } from '../election/view.ts';
+import { livenessExpiry } from '../election/waiting.ts';
+import {
+  describeStatus,
+  type RankedCandidate,
+  rank,
+  supposeAnswers,
+  verdictOn,
+} from '../inspection/lease-status.ts';
 import type { Clock } from '../support/clock.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
-import { isCoordinated, lookAtLease } from './lease-entry.ts';
-import { pageJson } from './page-json.ts';
+import { type CandidateEntry, type LeaseEntry, pageJson } from './wire.ts';
 
-/** Who knows the Leases: the controller. */
+/** The source of the Leases: the controller. */
 export interface LeaseSource {
   coordinatedLeases(): Iterable<LeaseKey>;
   gather(key: LeaseKey): ElectionInput;
@@ -21,22 +35,22 @@ interface Row {
 }
 
 /**
- * Every Lease as the page shows it, kept up to date while it is open, and only then. A Lease is looked at again when
- * something about it has changed, or at the moment at which time alone changes it.
+ * The entries of all Leases on the page, kept up to date while the board is open. An entry is updated when something
+ * about its Lease has changed, or when time alone changes it.
  */
 export class Board {
   readonly #clock: Clock;
   readonly #source: LeaseSource;
   readonly #rows = new Map<LeaseKey, Row>();
-  /** To be looked at again. */
+  /** Leases to update. */
   #stale = new Set<LeaseKey>();
-  /** Those of them that are being looked at: whatever changes meanwhile, and however often, is for the next time. */
+  /** Leases that are being updated. Further changes are for the next update. */
   #gathered = new Set<LeaseKey>();
   readonly #deadlines = new DeadlineHeap();
   #isOpen = false;
   #isLoaded = false;
   #unsubscribe = () => {};
-  /** What to add to an instant to have milliseconds since the Unix epoch; the same as long as the board is open. */
+  /** Milliseconds from a monotonic instant to the Unix epoch; constant while the board is open. */
   #wallOffsetMs = 0;
 
   constructor(clock: Clock, source: LeaseSource) {
@@ -44,19 +58,19 @@ export class Board {
     this.#source = source;
   }
 
-  /** Begins to follow the Leases; they come onto the board as {@link refresh} looks at them. */
+  /** Starts to follow the Leases. {@link refresh} adds their entries. */
   open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
     this.#wallOffsetMs = Number(this.#clock.wallTime() / 1000n) - this.#clock.now();
     for (const key of this.#source.coordinatedLeases()) this.#stale.add(key);
     this.#unsubscribe = this.#source.subscribe((key, isRenewalOnly) => {
-      // Until when it holds is on the board already.
+      // A renewal of a held Lease does not change its entry.
       if (!isRenewalOnly || this.#rows.get(key)?.isHeld === false) this.#stale.add(key);
     });
   }
 
-  /** Ends that, and forgets everything. */
+  /** Stops following and forgets all entries. */
   close(): void {
     this.#isOpen = false;
     this.#isLoaded = false;
@@ -67,12 +81,12 @@ export class Board {
     this.#deadlines.clear();
   }
 
-  /** A decision about the Lease was made, or what it wrote was answered. */
+  /** A decision about the Lease was made, or a write was answered. */
   touch(key: LeaseKey): void {
     if (this.#isOpen) this.#stale.add(key);
   }
 
-  /** Has {@link refresh} look at all that may have changed by now, unless it still has other Leases to look at. */
+  /** Gathers all Leases that may have changed for {@link refresh}, unless it is not finished with others. */
   gatherStale(): void {
     if (this.#gathered.size > 0) return;
     const now = this.#clock.now();
@@ -82,7 +96,7 @@ export class Board {
     [this.#gathered, this.#stale] = [this.#stale, this.#gathered];
   }
 
-  /** Looks at up to `count` of the Leases gathered. Returns those that have changed, the gone ones among them. */
+  /** Updates up to `count` of the gathered Leases. Returns those that have changed or are gone. */
   refresh(count: number): readonly LeaseKey[] {
     const now = { monotonic: this.#clock.now(), wall: this.#clock.wallTime() };
     const changed: LeaseKey[] = [];
@@ -96,12 +110,12 @@ export class Board {
     return changed;
   }
 
-  /** Whether Leases that were gathered have yet to be looked at. */
+  /** Whether gathered Leases wait for their update. */
   get isRefreshing(): boolean {
     return this.#gathered.size > 0;
   }
 
-  /** Whether every Lease that there was when the board was opened has been looked at. */
+  /** Whether all Leases that existed when the board was opened have an entry. */
   get isLoaded(): boolean {
     return this.#isLoaded;
   }
@@ -114,7 +128,7 @@ export class Board {
     return this.#rows.keys();
   }
 
-  /** The Lease's entry in JSON; undefined when it is not on the board. */
+  /** Returns the entry of a Lease as JSON; undefined if it has none. */
   text(key: LeaseKey): string | undefined {
     return this.#rows.get(key)?.text;
   }
@@ -133,4 +147,107 @@ export class Board {
     this.#rows.set(key, { text, isHeld: entry.isHeld });
     return true;
   }
+}
+
+/** The entry of a Lease, and until when it is valid without a change. */
+interface LookedAtLease {
+  readonly entry: LeaseEntry;
+  /** Undefined for no limit. */
+  readonly until: Instant | undefined;
+}
+
+/** Reasons whose text counts down seconds. */
+const COUNTING_DOWN: ReadonlySet<Reason> = new Set(['PreemptionPending', 'HolderLate']);
+const COUNTDOWN_MS = 1000;
+
+/** Maximum number of candidates in an entry. The command line shows all. */
+export const MAX_CANDIDATES = 100;
+
+/**
+ * Builds the entry of a Lease, by the controller's own decision.
+ *
+ * @param wallOffsetMs milliseconds from a monotonic instant to the Unix epoch: constant, so that an unchanged entry
+ * stays equal.
+ */
+export function lookAtLease(input: ElectionInput, now: Now, wallOffsetMs: number): LookedAtLease {
+  const { namespace, name, lease } = input;
+  const decision = decideElection(input, now);
+  const view = surveyElection(input, now);
+  const supposed = supposeAnswers(view, decision);
+  const { holder, isHeld, preferredHolder, strategy, reason, waitingFor, leaseTransitions } = describeStatus(
+    { input, rawLease: undefined },
+    decision,
+    view,
+    now,
+  );
+  const ranked = rank(supposed, decision, input, now, MAX_CANDIDATES);
+  const isUnled = view.tenure.kind === 'vacant' && input.candidates.length > 0;
+  const since = isUnled ? unledSince(input, view.tenure) : undefined;
+  const atWall = (at: Instant) => Math.round(at + wallOffsetMs);
+  const ends = [
+    decision.requeue.kind === 'at' ? decision.requeue.time : undefined,
+    view.tenure.kind === 'held' ? view.tenure.expiresAt : view.tenure.reservation?.until,
+    livenessExpiry(view),
+    ...(COUNTING_DOWN.has(reason) || hasPingOnItsWay(decision) ? [now.monotonic + COUNTDOWN_MS] : []),
+  ];
+  return {
+    entry: {
+      key: leaseKey(namespace, name),
+      holder,
+      isHeld,
+      ...(isUnled && { isUnled }),
+      ...(since !== undefined && { unledSince: atWall(since) }),
+      ...(preferredHolder !== '' && { preferredHolder }),
+      strategy,
+      reason,
+      ...(waitingFor !== undefined && { waitingFor }),
+      verdict: verdictOn(isHeld ? lease?.holderIdentity : undefined, supposed, decision),
+      transitions: leaseTransitions,
+      candidates: ranked.map((one) =>
+        candidateEntry(one, atWall(now.monotonic - one.renewedSecondsAgo * 1000)),
+      ),
+      ...(ranked.length < decision.standings.length && { more: countBeyond(ranked, decision) }),
+    },
+    until: earliestAfter(now.monotonic, ends),
+  };
+}
+
+/** Whether this Lease has or had elections. */
+function isCoordinated({ lease, candidates }: ElectionInput): boolean {
+  return candidates.length > 0 || showsElection(lease);
+}
+
+/** Counts the candidates that are not shown, by state. */
+function countBeyond(
+  shown: readonly RankedCandidate[],
+  { standings }: Decision,
+): NonNullable<LeaseEntry['more']> {
+  const counts: Partial<Record<CandidateState, number>> = {};
+  for (const { state } of standings) counts[state] = (counts[state] ?? 0) + 1;
+  for (const { state } of shown) counts[state] = (counts[state] ?? 0) - 1;
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
+}
+
+/** Whether a ping is in flight. Its timeout starts at a moment that causes no event. */
+function hasPingOnItsWay({ standings }: Decision): boolean {
+  return standings.some(
+    ({ state, observation: { ping } }) => state === 'Awaiting' && ping?.deliveredAt === undefined,
+  );
+}
+
+function candidateEntry(ranked: RankedCandidate, renewedAt: number): CandidateEntry {
+  const { name, binaryVersion, emulationVersion, state, lostBy, isHolder, isPreferred } = ranked;
+  const { priority, priorityUntil } = ranked;
+  return {
+    name,
+    ...(binaryVersion !== undefined && { binary: binaryVersion }),
+    ...(emulationVersion !== undefined && { emulation: emulationVersion }),
+    ...((priority !== 0 || priorityUntil !== undefined) && { priority }),
+    ...(priorityUntil !== undefined && { priorityUntil: Date.parse(priorityUntil) }),
+    state,
+    ...(lostBy !== undefined && { lostBy }),
+    ...(isHolder && { isHolder }),
+    ...(isPreferred && { isPreferred }),
+    renewedAt,
+  };
 }

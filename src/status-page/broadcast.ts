@@ -1,37 +1,34 @@
 import type { Clock, Instant } from '../support/clock.ts';
 import type { Board } from './board.ts';
-import { pageJson } from './page-json.ts';
-import type { StreamEncoding } from './stream-encoding.ts';
-import { type Encode, type Sink, Viewer } from './viewer.ts';
-import type { HelloMessage, Messages, StateMessage } from './wire.ts';
+import { type Encode, type Sink, type StreamEncoding, Viewer } from './viewer.ts';
+import { type HelloMessage, type Messages, pageJson, type StateMessage } from './wire.ts';
 
-/** What a {@link Broadcast} tells of. */
+/** The sources of a {@link Broadcast}. */
 export interface BroadcastParts {
   readonly clock: Clock;
   readonly board: Board;
   readonly timeline: { readonly lastId: number; after(id: number): Messages['elections'] };
   readonly hello: HelloMessage;
   readonly state: () => StateMessage;
-  /** Told of what should never happen. It ends all streams, and nothing else: readers come again. */
+  /** Called for an internal error. All streams end, and readers reconnect. */
   readonly onError: (error: unknown) => void;
 }
 
-/** So many may look at once; whoever comes later is told to wait. */
-export const MOST_VIEWERS = 16;
-/** Changes are gathered for so long before they are told, in milliseconds. */
+/** Maximum number of open streams. Further readers must retry later. */
+export const MAX_VIEWERS = 16;
+/** Interval at which changes are sent, in milliseconds. */
 const TICK_MS = 250;
-/** While somebody has much to catch up with, so long is left to everything else between two messages. */
+/** Pause between two messages to a reader that catches up, in milliseconds, for other work. */
 const PAUSE_MS = 5;
-/** Leases looked at in one go: a few milliseconds of work, so that no election waits for longer. */
+/** Leases per update: a few milliseconds of work, so that elections do not wait. */
 const LEASES_PER_TURN = 200;
 const BEAT_MS = 10_000;
-/** A reader that takes nothing for so long is gone. */
-const LONGEST_CLOG_MS = 30_000;
+/** A reader that reads nothing for this time is disconnected, in milliseconds. */
+const MAX_CLOG_MS = 30_000;
 
 /**
- * Tells everybody who looks what is on the board: first all of it, then what changes, at most four times a second. Readers
- * are told how a Lease is now, never what it was before: whoever is slow misses states in between and nothing else. While
- * nobody looks nothing is done.
+ * Sends the board to all readers: first all of it, then changes, at most four times a second. A message has the current
+ * state of a Lease, so a slow reader misses intermediate states only. Without readers nothing is done.
  */
 export class Broadcast {
   readonly #parts: BroadcastParts;
@@ -47,9 +44,9 @@ export class Broadcast {
     return this.#viewers.size;
   }
 
-  /** Begins to tell `sink` everything, until the returned function is called; undefined when there are too many already. */
+  /** Starts a stream to `sink`. The returned function ends it. Undefined if there are too many streams. */
   join(sink: Sink, encoding: StreamEncoding): (() => void) | undefined {
-    if (this.#viewers.size >= MOST_VIEWERS) return undefined;
+    if (this.#viewers.size >= MAX_VIEWERS) return undefined;
     const { clock, board, hello } = this.#parts;
     board.open();
     const now = clock.now();
@@ -112,10 +109,10 @@ export class Broadcast {
     const stateText = pageJson(state());
     for (const viewer of this.#viewers) {
       if (!viewer.hasRoom(now)) {
-        if (viewer.cloggedMs(now) >= LONGEST_CLOG_MS) this.#cut(viewer);
+        if (viewer.cloggedMs(now) >= MAX_CLOG_MS) this.#cut(viewer);
         continue;
       }
-      // Who has caught up is told no more than so many times a second.
+      // A reader that has caught up gets messages only at each tick.
       if (!isTick && !viewer.isBehind) continue;
       viewer.tellState(stateText, encode, now);
       viewer.tellElections(timeline, encode, now);
@@ -135,7 +132,7 @@ export class Broadcast {
   }
 }
 
-/** Within one turn many are told the same. */
+/** Encodes a message once for all readers that get it in the same turn. */
 function encodeOnce(): Encode {
   const encoded = new Map<string, Buffer>();
   return (encoding, text) => {

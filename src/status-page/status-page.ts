@@ -1,18 +1,22 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { extname } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import type { LockState } from '../controller/lock/lock-state.ts';
 import type { ControllerObserver, WatchedResource } from '../controller/observers.ts';
-import { isAllowedHost } from '../support/allowed-host.ts';
+import { REASONS, type Reason, reasons } from '../election/reason.ts';
+import { lossTexts, reasonTexts, stateTexts } from '../inspection/wording.ts';
+import { isAllowedHost } from '../support/address.ts';
 import type { Clock, Instant } from '../support/clock.ts';
-import { ASSETS_PATH, type Asset, loadAssets } from './assets.ts';
+import { isStep, troubleLevel } from '../telemetry/election-result.ts';
 import { Board, type LeaseSource } from './board.ts';
-import { Broadcast, MOST_VIEWERS } from './broadcast.ts';
-import { catalogue } from './catalogue.ts';
-import { acceptsGzip, streamEncodingFor } from './stream-encoding.ts';
+import { Broadcast, MAX_VIEWERS } from './broadcast.ts';
 import { Timeline } from './timeline.ts';
-import type { HelloMessage, StateMessage } from './wire.ts';
+import { acceptsGzip, streamEncodingFor } from './viewer.ts';
+import type { HelloMessage, ReasonEntry, StateMessage } from './wire.ts';
 
-/** What the page tells of: the parts of a coordinator, as far as it asks them. */
-export interface WatchedCoordinator {
+/** The parts of a coordinator that the page shows. */
+interface WatchedCoordinator {
   readonly controller: LeaseSource & {
     hasSynced(resource: WatchedResource): boolean;
     unwatchedSince(): Instant | undefined;
@@ -21,27 +25,29 @@ export interface WatchedCoordinator {
   readonly lock: { readonly state: Pick<LockState, 'kind' | 'holder'> } | undefined;
 }
 
-/** What a {@link StatusPage} is made of. */
-export interface StatusPageParts {
+interface StatusPageParts {
   readonly clock: Clock;
   readonly version: string;
   readonly namespaces: readonly string[];
-  /** What to do where the API server does not serve LeaseCandidates. */
+  /** Advice if the API server does not serve LeaseCandidates. */
   readonly notServedAdvice: string;
-  /** Told of what should never happen. */
+  /** Called for internal errors. */
   readonly onError: (error: unknown) => void;
 }
 
+/** The path of the page. All its other files are below `/status/`. */
+const PAGE_PATH = '/';
+const ASSETS_PATH = '/status/';
 const EVENTS_PATH = `${ASSETS_PATH}events`;
 
-/** A watch that ends is begun anew in less than this; longer, what it has seen may be wrong by now. */
+/** A watch restarts within this time, in milliseconds. After a longer gap its data may be outdated. */
 const BLINK_MS = 3000;
 
-/** What kubectl proxy passes on is the name of the API server, which may be public. */
+/** kubectl proxy forwards the Host header of the API server, which may be a public name. */
 const NOT_ALLOWED_HOST =
   'ask for this page by an address, or by a name that is not public, as through kubectl port-forward';
 
-/** Nothing but the page's own files and its own stream; no markup can be made of text. */
+/** The page may load only its own files and stream, and cannot turn text into markup. */
 const HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy': [
     "default-src 'none'",
@@ -62,7 +68,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   'X-Frame-Options': 'DENY',
 };
 
-/** A page that shows what a coordinator knows and does. It only reads. */
+/** A read-only page about a coordinator. */
 export class StatusPage {
   readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;
@@ -72,7 +78,7 @@ export class StatusPage {
   #board: Board | undefined;
   #broadcast: Broadcast | undefined;
   #api: StateMessage['api'] = 'unknown';
-  /** Since when no changes are seen, on the monotonic clock and in milliseconds since the Unix epoch. */
+  /** Since when the caches get no changes, on the monotonic clock and in milliseconds since the Unix epoch. */
   #blind: { readonly since: Instant; readonly at: number } | undefined;
 
   constructor({ clock, version, namespaces, notServedAdvice, onError }: StatusPageParts) {
@@ -83,7 +89,7 @@ export class StatusPage {
     this.#hello = { version, startedAt, namespaces, notServedAdvice, ...catalogue };
   }
 
-  /** Tells `observer` everything, and learns of it. */
+  /** Returns an observer that forwards everything to `observer`, and updates the page. */
   observe(observer: ControllerObserver): ControllerObserver {
     const timeline = this.#timeline;
     return {
@@ -117,7 +123,7 @@ export class StatusPage {
     };
   }
 
-  /** Says whom to ask; until then there is nothing to see. */
+  /** Sets the coordinator. Until then the page is empty. */
   watch({ controller, lock }: WatchedCoordinator): void {
     const board = new Board(this.#clock, controller);
     this.#board = board;
@@ -136,12 +142,12 @@ export class StatusPage {
     });
   }
 
-  /** Whether a path, without its query, is one of the page's. */
+  /** Whether the page handles a path (without its query). */
   has(path: string): boolean {
     return path === EVENTS_PATH || this.#assets.has(path);
   }
 
-  /** Answers a GET or HEAD of one of its paths. */
+  /** Answers a GET or HEAD request for one of its paths. */
   answer(request: IncomingMessage, response: ServerResponse): void {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
     const [path = ''] = (request.url ?? '').split('?', 1);
@@ -165,7 +171,7 @@ export class StatusPage {
     const since = controller.unwatchedSince();
     const blindMs = since === undefined ? 0 : this.#clock.now() - since;
     if (!hasSynced || since === undefined || blindMs < BLINK_MS) return { hasSynced };
-    // Worked out once: the clocks drift apart, and a state that is another is told again.
+    // Computed once: the clocks drift, and a changed state would be sent again.
     if (this.#blind?.since !== since) {
       this.#blind = { since, at: Math.round(Number(this.#clock.wallTime() / 1000n) - blindMs) };
     }
@@ -176,9 +182,9 @@ export class StatusPage {
     const encoding = streamEncodingFor(request.headers['accept-encoding']);
     const begin = () => {
       response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
-      // For proxies that would gather a stream before they pass it on.
+      // Disables the buffering of proxies.
       response.setHeader('X-Accel-Buffering', 'no');
-      // A server that closes has not to wait for what might be asked for after the stream.
+      // A closing server must not wait for the next request of this connection.
       response.setHeader('Connection', 'close');
       response.setHeader('Vary', 'Accept-Encoding');
       if (encoding.name) response.setHeader('Content-Encoding', encoding.name);
@@ -188,9 +194,9 @@ export class StatusPage {
       response.end();
       return;
     }
-    if (!this.#broadcast || this.#broadcast.viewers >= MOST_VIEWERS) {
+    if (!this.#broadcast || this.#broadcast.viewers >= MAX_VIEWERS) {
       response.setHeader('Retry-After', '10');
-      refuse(response, 503, `${MOST_VIEWERS} pages are open already`);
+      refuse(response, 503, `${MAX_VIEWERS} pages are open already`);
       return;
     }
     begin();
@@ -199,6 +205,16 @@ export class StatusPage {
     response.once('close', () => leave?.());
   }
 }
+
+/** The explanations of all words that the page shows. */
+export const catalogue: Pick<HelloMessage, 'reasons' | 'states' | 'losses'> = {
+  reasons: Object.fromEntries(reasons.map((reason) => [reason, reasonEntry(reason)])) as Record<
+    Reason,
+    ReasonEntry
+  >,
+  states: stateTexts,
+  losses: lossTexts,
+};
 
 function sendAsset(request: IncomingMessage, response: ServerResponse, asset: Asset): void {
   const isGzipped = acceptsGzip(request.headers['accept-encoding']);
@@ -214,4 +230,43 @@ function refuse(response: ServerResponse, status: number, why: string): void {
   response.statusCode = status;
   response.setHeader('Content-Type', 'text/plain; charset=utf-8');
   response.end(`${why}\n`);
+}
+
+/** A file of the page. */
+interface Asset {
+  readonly contentType: string;
+  readonly body: Buffer;
+  readonly gzipped: Buffer;
+}
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** Reads the files of the page, by their paths. */
+function loadAssets(): ReadonlyMap<string, Asset> {
+  const folder = new URL('./page/', import.meta.url);
+  return new Map(
+    readdirSync(folder).flatMap((file): [string, Asset][] => {
+      const contentType = CONTENT_TYPES[extname(file)];
+      if (contentType === undefined) return [];
+      const body = readFileSync(new URL(file, folder));
+      const path = file === 'index.html' ? PAGE_PATH : `${ASSETS_PATH}${file}`;
+      return [[path, { contentType, body, gzipped: gzipSync(body) }]];
+    }),
+  );
+}
+
+function reasonEntry(reason: Reason): ReasonEntry {
+  const { advice } = reasonTexts[reason];
+  const trouble = troubleLevel(reason);
+  return {
+    meaning: REASONS[reason],
+    ...(advice !== undefined && { advice }),
+    ...(trouble !== undefined && { trouble }),
+    ...(isStep(reason) && { isStep: true }),
+  };
 }

@@ -4,22 +4,27 @@ import { changesCluster, grantOf } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import type { Lease } from '../election/model.ts';
 import type { Clock } from '../support/clock.ts';
-import { resultOf } from '../telemetry/election-result.ts';
-import { changeEvents, type LeaseEvent, resolutionEvent, troubleEvent } from '../telemetry/lease-event.ts';
-import { MOST_NAMED, nameCandidates } from '../telemetry/named-candidates.ts';
-import { TroubleWatch } from '../telemetry/trouble-watch.ts';
+import { resultOf, TroubleWatch } from '../telemetry/election-result.ts';
+import {
+  changeEvents,
+  type LeaseEvent,
+  MAX_NAMED,
+  nameCandidates,
+  resolutionEvent,
+  troubleEvent,
+} from '../telemetry/lease-event.ts';
 import type { ElectionEntry, PassedOver } from './wire.ts';
 
-/** How much is remembered. */
+/** Limits of a {@link Timeline}. */
 export interface TimelineLimits {
   readonly entries: number;
-  /** Candidates told of in one entry, whoever was chosen among them; of the others only their number is. */
+  /** Candidates in one entry. The others are counted. */
   readonly candidates: number;
 }
 
-const DEFAULT_LIMITS: TimelineLimits = { entries: 200, candidates: MOST_NAMED };
+const DEFAULT_LIMITS: TimelineLimits = { entries: 200, candidates: MAX_NAMED };
 
-/** The last things that this replica decided and did, and the troubles that began or ended meanwhile. */
+/** The recent decisions and writes of this replica, and the troubles that began or ended. */
 export class Timeline {
   readonly #clock: Pick<Clock, 'wallTime'>;
   readonly #limits: TimelineLimits;
@@ -32,28 +37,28 @@ export class Timeline {
     this.#limits = limits;
   }
 
-  /** Of the newest entry; 0 when there is none. */
+  /** The id of the newest entry; 0 for none. */
   get lastId(): number {
     return this.#lastId;
   }
 
-  /** Those that came after the entry of that id, as far as they are remembered, the oldest first. */
+  /** Returns the remembered entries after this id, oldest first. */
   after(id: number): readonly ElectionEntry[] {
     return this.#entries.filter((entry) => entry.id > id);
   }
 
-  /** The writes of a decision have succeeded; see `DecisionObserver`. */
+  /** See `DecisionObserver`. */
   applied(key: LeaseKey, decision: Decision, input: ElectionInput, lease: Lease | undefined): void {
     if (!changesCluster(decision)) return;
     if (grantOf(decision)) this.#troubles.granted(key);
     for (const event of changeEvents(decision, input, lease)) this.#add(key, event, decision);
   }
 
-  /** A decision was made: a trouble is told once, when it begins. */
+  /** Records a trouble when it begins. */
   decided(key: LeaseKey, decision: Decision, input: ElectionInput): void {
     const { resolvedTo, began } = this.#troubles.decided(key, decision);
     if (resolvedTo !== undefined) this.#add(key, resolutionEvent(resolvedTo, input), decision);
-    // What is about to be written is told once it is.
+    // A write is recorded once it has succeeded.
     if (began !== undefined && !resultOf(decision)) {
       this.#add(key, troubleEvent(decision, input, began), decision);
     }

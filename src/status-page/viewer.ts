@@ -1,38 +1,38 @@
+import { constants, deflateRawSync } from 'node:zlib';
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Instant } from '../support/clock.ts';
-import { pageJson } from './page-json.ts';
-import type { StreamEncoding } from './stream-encoding.ts';
-import type { Messages } from './wire.ts';
+import { type Messages, pageJson } from './wire.ts';
 
-/** Where the messages for one reader go: an HTTP response, as far as it matters here. */
+/** The part of an HTTP response that a stream uses. */
 export interface Sink {
   write(chunk: Buffer): boolean;
-  /** Bytes that were written and not sent yet. */
+  /** Bytes in the buffer. */
   readonly writableLength: number;
   end(): unknown;
   /** Cuts the connection. */
   destroy(): unknown;
 }
 
-/** What turns a message's text into bytes; shared, so that what goes to several is encoded once. */
+/** Encodes a message. Shared, so that a message to several readers is encoded once. */
 export type Encode = (encoding: StreamEncoding, text: string) => Buffer;
 
-/** A reader that has so many bytes still to come gets no more for now. */
-const MOST_UNSENT_BYTES = 512 * 1024;
-/** So many Leases in one message: the next one can be read while this one is shown. */
+/** A reader with more buffered bytes gets no messages for now. */
+const MAX_UNSENT_BYTES = 512 * 1024;
+
+/** Leases per message: the page shows one while the next one arrives. */
 const LEASES_PER_MESSAGE = 250;
 
-/** One reader of the stream, and what it has yet to be told. */
+/** A reader of the stream, and what it has not received yet. */
 export class Viewer {
   readonly #sink: Sink;
   readonly #encoding: StreamEncoding;
-  /** Leases that changed since it was told of them. That is all that is kept for a slow one: their names. */
+  /** Leases that have changed since their last message. A slow reader costs only their keys. */
   readonly #pending: Set<LeaseKey>;
   #isComplete = false;
   #stateText = '';
   #lastElection = 0;
   #wroteAt: Instant;
-  /** Since when it has been too slow to be told anything. */
+  /** Since when the reader has been too slow. */
   #clogged: Instant | undefined;
 
   constructor(sink: Sink, encoding: StreamEncoding, keys: Iterable<LeaseKey>, now: Instant) {
@@ -43,7 +43,7 @@ export class Viewer {
     if (encoding.head.length > 0) sink.write(encoding.head);
   }
 
-  /** Whether it has more to be told than fits into one message, or has not been told everything once. */
+  /** Whether more than one message is pending, or the first copy is not complete. */
   get isBehind(): boolean {
     return !this.#isComplete || this.#pending.size > LEASES_PER_MESSAGE;
   }
@@ -52,14 +52,14 @@ export class Viewer {
     for (const key of keys) this.#pending.add(key);
   }
 
-  /** Whether there is room for more; if not, remembers since when. */
+  /** Whether the buffer has room. If not, remembers since when. */
   hasRoom(now: Instant): boolean {
-    if (this.#sink.writableLength <= MOST_UNSENT_BYTES) this.#clogged = undefined;
+    if (this.#sink.writableLength <= MAX_UNSENT_BYTES) this.#clogged = undefined;
     else this.#clogged ??= now;
     return this.#clogged === undefined;
   }
 
-  /** For how long it has been too slow. */
+  /** How long the reader has been too slow, in milliseconds. */
   cloggedMs(now: Instant): number {
     return this.#clogged === undefined ? 0 : now - this.#clogged;
   }
@@ -72,7 +72,7 @@ export class Viewer {
     this.#write(event, pageJson(message), encode, now);
   }
 
-  /** Tells the state, if it is another than it was told last. */
+  /** Sends the state, if it has changed. */
   tellState(text: string, encode: Encode, now: Instant): void {
     if (text === this.#stateText) return;
     this.#stateText = text;
@@ -90,9 +90,9 @@ export class Viewer {
   }
 
   /**
-   * Tells of the next Leases that it has yet to be told of.
+   * Sends the next pending Leases.
    *
-   * @param textOf the entry in JSON, undefined for a Lease that is gone.
+   * @param textOf returns the entry as JSON, undefined for a Lease that is gone.
    */
   tellLeases(textOf: (key: LeaseKey) => string | undefined, encode: Encode, now: Instant): void {
     if (this.#pending.size === 0) return;
@@ -108,16 +108,16 @@ export class Viewer {
     this.#write('leases', `{"changed":[${changed.join()}],"gone":${JSON.stringify(gone)}}`, encode, now);
   }
 
-  /** Tells once that it knows everything now. */
+  /** Sends once that the first copy is complete. */
   tellComplete(leases: number, encode: Encode, now: Instant): void {
     if (this.#isComplete || this.#pending.size > 0) return;
     this.#isComplete = true;
     this.tell('complete', { leases }, encode, now);
   }
 
-  /** Ends the stream; that of a slow one at once, as nobody waits until it has taken everything. */
+  /** Ends the stream. A slow one is cut. */
   end(): void {
-    if (this.#sink.writableLength > MOST_UNSENT_BYTES) this.cut();
+    if (this.#sink.writableLength > MAX_UNSENT_BYTES) this.cut();
     else this.#sink.end();
   }
 
@@ -125,9 +125,48 @@ export class Viewer {
     this.#sink.destroy();
   }
 
-  /** JSON has no line breaks of its own, so that one `data` field holds it. */
+  /** JSON has no line breaks here, so one `data` field holds it. */
   #write(event: keyof Messages, json: string, encode: Encode, now: Instant): void {
     this.#sink.write(encode(this.#encoding, `event: ${event}\ndata: ${json}\n\n`));
     this.#wroteAt = now;
   }
+}
+
+/** The encoding of a stream. */
+export interface StreamEncoding {
+  /** The Content-Encoding header; undefined for none. */
+  readonly name: 'gzip' | undefined;
+  /** Goes before the first message. */
+  readonly head: Buffer;
+  encode(text: string): Buffer;
+}
+
+/** Favours speed: the content repeats so much that a higher level gains little. */
+const LEVEL = 3;
+
+/** RFC 1952: the magic number, deflate, no flags, no time, no extra flags, an unknown system. */
+const GZIP_HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
+const plain: StreamEncoding = { name: undefined, head: Buffer.alloc(0), encode: (text) => Buffer.from(text) };
+
+/**
+ * Each message is a separate deflate block that ends at a byte boundary. The same bytes can be sent to all readers,
+ * whenever they joined, and are compressed once.
+ */
+const gzip: StreamEncoding = {
+  name: 'gzip',
+  head: GZIP_HEAD,
+  encode: (text) => deflateRawSync(text, { level: LEVEL, finishFlush: constants.Z_SYNC_FLUSH }),
+};
+
+/** Returns the encoding for an Accept-Encoding header. */
+export function streamEncodingFor(acceptEncoding: string | undefined): StreamEncoding {
+  return acceptsGzip(acceptEncoding) ? gzip : plain;
+}
+
+/** Whether an Accept-Encoding header accepts gzip. */
+export function acceptsGzip(acceptEncoding = ''): boolean {
+  return acceptEncoding.split(',').some((each) => {
+    const [coding = '', ...parameters] = each.split(';').map((part) => part.trim().toLowerCase());
+    return coding === 'gzip' && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+  });
 }

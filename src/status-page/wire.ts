@@ -1,67 +1,68 @@
 import type { Reason } from '../election/reason.ts';
 import type { CandidateState } from '../election/standing.ts';
+import { bounded, printable, printableJson } from '../support/text.ts';
 import type { LeaseEvent } from '../telemetry/lease-event.ts';
 
-/** One candidate of a Lease, as the page shows it. */
+/** A candidate of a Lease. */
 export interface CandidateEntry {
   readonly name: string;
-  /** Absent: it names none. */
+  /** Absent if it has none. */
   readonly binary?: string;
   readonly emulation?: string;
-  /** Absent: 0, for good. */
+  /** Absent for 0 without an end. */
   readonly priority?: number;
-  /** When that ends, in milliseconds since the Unix epoch; absent: it lasts. */
+  /** The end of the priority, in milliseconds since the Unix epoch; absent if it has none. */
   readonly priorityUntil?: number;
   readonly state: CandidateState;
   /** A word of the catalogue's `losses`; absent for the best. */
   readonly lostBy?: string;
   readonly isHolder?: true;
   readonly isPreferred?: true;
-  /** When it was last seen to renew, in milliseconds since the Unix epoch. */
+  /** The last observed renewal, in milliseconds since the Unix epoch. */
   readonly renewedAt: number;
 }
 
-/** How one Lease stands. Nothing in it changes by the mere passing of time. */
+/** The state of a Lease. It does not change by the passing of time alone. */
 export interface LeaseEntry {
   /** `namespace/name` */
   readonly key: string;
-  /** Whoever the Lease names, valid or not; '' for nobody. */
+  /** The holderIdentity, valid or not; empty for none. */
   readonly holder: string;
   readonly isHeld: boolean;
-  /** Set where there are candidates but no valid holder. */
+  /** Set if there are candidates but no valid holder. */
   readonly isUnled?: true;
-  /** When it was seen to lose its leader, in milliseconds since the Unix epoch; absent where nobody saw that. */
+  /** When it lost its leader, in milliseconds since the Unix epoch; absent if that was not observed. */
   readonly unledSince?: number;
   readonly preferredHolder?: string;
   readonly strategy: string;
   readonly reason: Reason;
-  /** Absent: nothing. */
+  /** Absent if it waits for nothing. */
   readonly waitingFor?: string;
-  /** Who leads and why, in words. */
+  /** The leader and the reason, in words. */
   readonly verdict: string;
   readonly transitions: number;
-  /** In the order in which they would lead; not more than a page can show. */
+  /** Best candidate first; limited to what a page can show. */
   readonly candidates: readonly CandidateEntry[];
-  /** How many there are beyond those, by their state; absent where there are none. */
+  /** Number of candidates that are not shown, by state; absent for none. */
   readonly more?: Readonly<Partial<Record<CandidateState, number>>>;
 }
 
-/** Something that happened in an election. */
+/** An entry of the timeline. */
 export interface ElectionEntry {
-  /** Counts up from 1 in the order in which things happened. */
+  /** Consecutive, from 1. */
   readonly id: number;
   /** In milliseconds since the Unix epoch. */
   readonly at: number;
   readonly key: string;
-  /** What happened, by the name of its Event. */
+  /** The reason of the Event. */
   readonly what: LeaseEvent['reason'];
   readonly isWarning: boolean;
-  /** The reason of the decision that it came from. */
+  /** The reason of the decision. */
   readonly reason: Reason;
   readonly text: string;
   /** The candidates that were not chosen, and why. */
   readonly passedOver: readonly PassedOver[];
-  /** How many more there are than `passedOver` tells. */
+  /** Number of further candidates that were not chosen. */
   readonly more: number;
 }
 
@@ -69,64 +70,67 @@ export interface ElectionEntry {
 export type PassedOver = Required<Pick<CandidateEntry, 'name' | 'lostBy'>> &
   Pick<CandidateEntry, 'binary' | 'emulation'>;
 
-/** What a reason means. */
+/** The meaning of a reason. */
 export interface ReasonEntry {
   readonly meaning: string;
-  /** What to do about it; absent where nothing needs doing. */
+  /** Advice; absent if there is nothing to do. */
   readonly advice?: string;
-  /** Set where the Lease is left in a state that its users must know of; `warn` where somebody has to do something. */
+  /** Set if users must know that the Lease stays in this state; `warn` if somebody must act. */
   readonly trouble?: 'info' | 'warn';
-  /** Set for one step of something that goes on. */
+  /** Set if the reason is one step of an election. */
   readonly isStep?: true;
 }
 
-/** The first message of a connection: what the words of the others mean. Everything shown before it may be outdated. */
+/** The first message of a connection: the meaning of all words. Everything shown before it may be outdated. */
 export interface HelloMessage {
   readonly version: string;
-  /** When this replica started, in milliseconds since the Unix epoch: it tells of no election before that. */
+  /** When this replica started, in milliseconds since the Unix epoch. It has no entries from before. */
   readonly startedAt: number;
   readonly dryRun: boolean;
-  /** Empty: all. */
+  /** Empty for all. */
   readonly namespaces: readonly string[];
   readonly reasons: Readonly<Record<Reason, ReasonEntry>>;
   readonly states: Readonly<Record<CandidateState, string>>;
   readonly losses: Readonly<Record<string, string>>;
-  /** What to do where the API server does not serve LeaseCandidates. */
+  /** Advice if the API server does not serve LeaseCandidates. */
   readonly notServedAdvice: string;
 }
 
-/** Where the replica that serves the page stands. */
+/** The state of the replica that serves the page. */
 export interface StateMessage {
-  /** `dryRun`: it has no part in the lock. The others are those of the lock. */
+  /** `dryRun` has no lock. The others are states of the lock. */
   readonly replica: 'dryRun' | 'standby' | 'waiting' | 'settling' | 'active';
-  /** Who holds the coordinator's lock, if anybody is known to. */
+  /** The holder of the coordinator's lock, if known. */
   readonly lockHolder?: string;
-  /** `unknown`: the server was not asked yet. */
+  /** `unknown` before discovery. */
   readonly api: 'unknown' | 'served' | 'notServed';
-  /** Whether it has listed all there is. */
+  /** Whether the first lists are complete. */
   readonly hasSynced: boolean;
-  /** Since when it sees no changes, in milliseconds since the Unix epoch; absent while it does, and before it has synced. */
+  /**
+   * Since when the caches get no changes, in milliseconds since the Unix epoch; absent while they do, and before they
+   * have synced.
+   */
   readonly blindSince?: number;
 }
 
-/** Leases that are new or have changed, and those that are gone. */
+/** New and changed Leases, and deleted ones. */
 export interface LeasesMessage {
   readonly changed: readonly LeaseEntry[];
   readonly gone: readonly string[];
 }
 
-/** Told once the connection has caught up: what was not told of by then is not there. */
-export interface CompleteMessage {
+/** Sent when the first copy is complete: other Leases do not exist. */
+interface CompleteMessage {
   readonly leases: number;
 }
 
-/** Told at the start, and when there is nothing else to tell. */
-export interface BeatMessage {
+/** Sent at the start, and while there is nothing else to send. */
+interface BeatMessage {
   /** The replica's wall clock, in milliseconds since the Unix epoch. */
   readonly now: number;
 }
 
-/** Every message of the stream, by the name of its event. */
+/** The messages of the stream, by event name. */
 export interface Messages {
   readonly hello: HelloMessage;
   readonly state: StateMessage;
@@ -134,4 +138,21 @@ export interface Messages {
   readonly elections: readonly ElectionEntry[];
   readonly complete: CompleteMessage;
   readonly beat: BeatMessage;
+}
+
+/** Longer JSON is checked for long texts, in characters. */
+const LARGE = 4 * 1024;
+
+/**
+ * Encodes a message as JSON. Long texts are shortened, and characters that hide or reverse text are escaped. The page
+ * shows text as text.
+ */
+export function pageJson(value: object): string {
+  const json = JSON.stringify(value);
+  const isHarmless = json.length <= LARGE && printableJson(json) === json;
+  return isHarmless ? json : JSON.stringify(bounded(value), (_, each) => shown(each));
+}
+
+function shown(value: unknown): unknown {
+  return typeof value === 'string' ? printable(value) : value;
 }

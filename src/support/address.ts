@@ -1,15 +1,71 @@
-/** Where a server listens. Port 0 takes any free port. */
+import { type AddressInfo, isIP, type Server } from 'node:net';
+
+/** The address on which a server listens. Port 0 selects any free port. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** `host:port` as URLs and people write it: an IPv6 address in brackets. */
+/** Formats `host:port` as in a URL, with an IPv6 address in brackets. */
 export function hostAndPort(host: string, port: number | string): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** A URL as it may be told: without a name and a password, which some have in front of the host. */
+/** Removes the user name and the password from a URL. */
 export function withoutCredentials(url: string): string {
   return url.replace(/\/\/[^/]*@/, '//');
+}
+
+/** Top-level domains that cannot be registered: they name hosts of the cluster, the machine or the local network. */
+const PRIVATE_DOMAINS = ['localhost', 'svc', 'local', 'internal'];
+
+/**
+ * Whether a request's Host header can only come from a client that means this server. Protects against DNS rebinding.
+ *
+ * A website can point its own domain at the address of this server. The browser of a visitor then lets the website read the
+ * answers of this server. A website cannot be named by an IP address, a name without a dot or a name in a private domain.
+ */
+export function isAllowedHost(host: string | undefined): boolean {
+  if (host === undefined) return false;
+  const name = host.replace(/:\d+$/, '').toLowerCase().replace(/\.$/, '');
+  if (/^\[.*\]$/.test(name)) return isIP(name.slice(1, -1)) === 6;
+  if (isIP(name) === 4) return true;
+  const labels = name.split('.');
+  if (!labels.every((label) => /^[a-z0-9_-]+$/.test(label))) return false;
+  return labels.length === 1 || PRIVATE_DOMAINS.includes(labels.at(-1) ?? '');
+}
+
+/** The error of a server that cannot listen on the address of `--listen`, with advice. */
+export function listenError(error: Error, { host, port }: ListenAddress): Error {
+  const reasons: Readonly<Record<string, string>> = {
+    EADDRINUSE: 'address already in use; stop what listens there or choose another port',
+    EACCES: 'not permitted; choose a port from 1024 up',
+    EADDRNOTAVAIL: 'this machine has no such address; 0.0.0.0 stands for all it has',
+    ENOTFOUND: 'no such host; 0.0.0.0 stands for every address of this machine',
+  };
+  const code = 'code' in error ? String(error.code) : '';
+  const where = hostAndPort(host, port);
+  const reason = reasons[code];
+  // An explained error does not need the system's message as its cause.
+  return reason === undefined
+    ? new Error(`--listen ${where}`, { cause: error })
+    : new Error(`--listen ${where}: ${reason}`);
+}
+
+/**
+ * Starts `server`. Resolves to the port, which the system selects for port 0. The caller handles later errors of the server:
+ * an unhandled one ends the process.
+ *
+ * @throws {Error} with the address and advice, if the server cannot listen on it.
+ */
+export async function listenOn(server: Server, { host, port }: ListenAddress): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    const fail = (error: Error) => reject(listenError(error, { host, port }));
+    server.once('error', fail);
+    server.listen(port, host, () => {
+      server.off('error', fail);
+      resolve();
+    });
+  });
+  return (server.address() as AddressInfo).port;
 }

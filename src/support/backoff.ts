@@ -1,29 +1,30 @@
 import type { Clock, Instant } from './clock.ts';
+import { messageOf } from './text.ts';
 
-/** How delays between attempts grow. */
-export interface BackoffRange {
-  /** The delay after the first failure, in milliseconds, before chance. */
+/** How the delay between attempts grows. */
+interface BackoffRange {
+  /** The delay after the first failure, in milliseconds, before jitter. */
   readonly initialMs: number;
-  /** No delay is longer, in milliseconds. */
+  /** The longest delay, in milliseconds. */
   readonly maxMs: number;
 }
 
 /**
- * The delay after so many failures in a row, in milliseconds; none after none. It doubles with each, and its second half
- * is left to `chance`, from 0 to 1: what failed together should not come back together.
+ * Returns the delay after this many consecutive failures, in milliseconds; 0 for none. The delay doubles with each failure.
+ * Up to half of it is jitter, so that clients that failed together do not retry together. `chance` is from 0 to 1.
  */
 export function backoffDelayMs(failures: number, { initialMs, maxMs }: BackoffRange, chance: number): number {
   if (failures === 0) return 0;
   return Math.min(initialMs * 2 ** (failures - 1), maxMs) * (0.5 + chance / 2);
 }
 
-/** How delays between attempts grow, and when they start over. */
+/** How the delay between attempts grows, and when it is reset. */
 export interface BackoffOptions extends BackoffRange {
-  /** For how long things must have gone well before the next failure counts as the first one again, in milliseconds. */
+  /** A failure counts as the first one again after this time without failures, in milliseconds. */
   readonly resetAfterMs: number;
 }
 
-/** Delays between attempts at one thing, which goes well for a while, and then badly. */
+/** The backoff of one operation that is repeated for as long as the process runs. */
 export class Backoff {
   readonly #options: BackoffOptions;
   readonly #clock: Clock;
@@ -35,12 +36,12 @@ export class Backoff {
     this.#clock = clock;
   }
 
-  /** Something worked, which is the beginning of health but not yet its proof. */
+  /** Records a success. The backoff is reset only after `resetAfterMs` without a failure. */
   succeeded(): void {
     this.#healthySince ??= this.#clock.now();
   }
 
-  /** Something failed: the delay before the next attempt, in milliseconds. */
+  /** Records a failure. Returns the delay before the next attempt, in milliseconds. */
   failed(): number {
     const { resetAfterMs } = this.#options;
     const healthy =
@@ -49,4 +50,33 @@ export class Backoff {
     this.#healthySince = undefined;
     return backoffDelayMs(this.#failures, this.#options, this.#clock.random());
   }
+}
+
+/** A failure that repeats is reported at once and then at most this often, in milliseconds. */
+const REPEAT_AFTER_MS = 60_000;
+
+/** Returns whether a failure should be reported: it is new, or was last reported a minute ago. */
+export function createThrottle(now: () => Instant): (what: string, error: unknown) => boolean {
+  const count = createRepeatCounter(now);
+  return (what, error) => count(what, error) !== undefined;
+}
+
+/**
+ * Like {@link createThrottle}, but returns the number of repeats since the last report: 0 for a new failure, undefined for a
+ * failure that should not be reported now.
+ */
+export function createRepeatCounter(
+  now: () => Instant,
+): (what: string, error: unknown) => number | undefined {
+  const told = new Map<string, { readonly message: string; readonly at: Instant; repeats: number }>();
+  return (what, error) => {
+    const message = messageOf(error);
+    const last = told.get(what);
+    if (last && last.message === message && now() - last.at < REPEAT_AFTER_MS) {
+      last.repeats++;
+      return undefined;
+    }
+    told.set(what, { message, at: now(), repeats: 0 });
+    return last?.message === message ? last.repeats : 0;
+  };
 }

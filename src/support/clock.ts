@@ -1,21 +1,21 @@
-/** A moment on the monotonic clock of this process, in milliseconds, fractions included; it means nothing outside it. */
+/** A moment on the monotonic clock of this process, in milliseconds, with fractions. Other processes cannot use it. */
 export type Instant = number;
 
-/** Time, timers and chance: the effects that make code hard to test, gathered in one place so tests can supply them. */
+/** The source of time, timers and random numbers. Tests supply their own. */
 export interface Clock {
   /** The monotonic clock, in milliseconds. */
   now(): Instant;
-  /** The wall clock, in microseconds since the Unix epoch. It may jump; use it only for what is written to others. */
+  /** The wall clock, in microseconds since the Unix epoch. It may jump: use it only for times that others read. */
   wallTime(): bigint;
-  /** Calls `callback` once, `delayMs` from now (at once when not positive); the returned function cancels it. */
+  /** Calls `callback` once after `delayMs`, or at once if `delayMs` is not positive. The returned function cancels it. */
   setTimer(callback: () => void, delayMs: number): () => void;
   /** A number in [0, 1), for jitter. */
   random(): number;
 }
 
 /**
- * Waits `delayMs` on `clock`. Resolves early, never rejects, when `signal` aborts: callers check the signal, as they must
- * after any wait.
+ * Waits `delayMs` on `clock`. Resolves early when `signal` aborts and never rejects: the caller checks the signal after the
+ * wait.
  */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -30,7 +30,7 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
-/** Waits until `work` has ended, but no longer than `ms` on `clock`; rejects if `work` does so by then. */
+/** Waits for `work`, at most `ms` on `clock`. Rejects if `work` rejects in that time. */
 export async function within(clock: Clock, ms: number, work: Promise<unknown> | undefined): Promise<void> {
   const waiting = new AbortController();
   try {
@@ -39,3 +39,37 @@ export async function within(clock: Clock, ms: number, work: Promise<unknown> | 
     waiting.abort();
   }
 }
+
+/** A pause between two rounds of work that `interrupt` ends early. An interrupt before the pause skips it. */
+export class InterruptibleSleep {
+  readonly #clock: Clock;
+  #isInterrupted = false;
+  #wake: (() => void) | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Resolves at `instant`, or at once when `interrupt` is called or was called since the last sleep. */
+  async until(instant: Instant): Promise<void> {
+    if (!this.#isInterrupted) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      const cancel = this.#clock.setTimer(resolve, Math.ceil(instant - this.#clock.now()));
+      await promise;
+      cancel();
+    }
+    this.#isInterrupted = false;
+  }
+
+  interrupt(): void {
+    this.#isInterrupted = true;
+    this.#wake?.();
+  }
+}
+
+/**
+ * The share of a Lease's duration in which no other candidate can lead. The holder measures it on its own clock, from the
+ * time at which it sent the renewal. Its clock may run 5 % slow and the coordinator's 5 % fast: 0.95 / 1.05 is 0.905.
+ */
+export const SAFE_SHARE = 0.9;

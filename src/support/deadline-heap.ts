@@ -3,11 +3,11 @@ import type { Instant } from './clock.ts';
 interface Entry {
   readonly key: string;
   readonly at: Instant;
-  /** Breaks ties, so that keys with one deadline come out in the order in which they went in. */
+  /** Breaks ties: keys with the same deadline leave the heap in the order in which they entered it. */
   readonly order: number;
 }
 
-/** Keys by deadline, earliest first, one deadline per key (rule 9). Every operation is O(log n) or better. */
+/** A heap of keys by deadline, with one deadline per key (rule 9). Every operation is O(log n) or better. */
 export class DeadlineHeap {
   readonly #entries: Entry[] = [];
   readonly #positions = new Map<string, number>();
@@ -19,7 +19,7 @@ export class DeadlineHeap {
     return position === undefined ? undefined : this.#entries[position]?.at;
   }
 
-  /** Gives `key` the deadline `at`, in place of any that it had. */
+  /** Sets the deadline of `key` and replaces an earlier one. */
   set(key: string, at: Instant): void {
     this.delete(key);
     this.#entries.push({ key, at, order: this.#order++ });
@@ -33,7 +33,7 @@ export class DeadlineHeap {
     const last = this.#entries.pop();
     if (last === undefined || last.key === key) return;
     this.#entries[position] = last;
-    // The last entry may belong above or below the gap that it fills, but never both.
+    // The last entry fills the gap. It may have to move up or down, but never both.
     this.#sink(position);
     this.#rise(position);
   }
@@ -43,7 +43,7 @@ export class DeadlineHeap {
     return this.#entries[0]?.at;
   }
 
-  /** Removes and returns the key with the earliest deadline, if that is `now` or before. */
+  /** Removes and returns the key with the earliest deadline, if that deadline has passed. */
   popDue(now: Instant): string | undefined {
     const first = this.#entries[0];
     if (first === undefined || first.at > now) return undefined;

@@ -1,14 +1,14 @@
-/** A JSON object of which nothing is known yet; every field has to be checked before it is used. */
+/** A parsed JSON object of unknown content: check each field before use. */
 export interface JsonObject {
   readonly [field: string]: unknown;
 }
 
-/** Whether a parsed JSON value is an object: not null, not an array. */
+/** Whether a parsed JSON value is an object, neither null nor an array. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Reads a JSON object; undefined for a text that is no JSON, or any other kind of value. */
+/** Parses a JSON object. Returns undefined for invalid JSON and for any other kind of value. */
 export function parseJsonObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** The machine's own clocks and timers. Nothing else in `src/` may ask for the time, set a timer or draw a number. */
+/** The clocks, timers and random numbers of the machine. Other code in `src/` must take a Clock as an argument. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   wallTime: () => BigInt(Date.now()) * 1000n,

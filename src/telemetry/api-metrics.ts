@@ -3,19 +3,19 @@ import type { WatchedResource } from '../controller/observers.ts';
 import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/reflector.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 
-/** One call to the API server that ended; a watch counts as ended once its answer has begun. */
-export interface ApiCall {
+/** A completed call to the API server. A watch is completed when its answer begins. */
+interface ApiCall {
   readonly method: string;
-  /** Kubernetes' own: get, list, watch, create, ... */
+  /** The Kubernetes verb: get, list, watch, create, ... */
   readonly verb: string;
-  /** `error` where there was no complete answer. */
+  /** `error` if there was no complete answer. */
   readonly status: number | 'error';
   readonly durationMs: number;
 }
 
 type FailingStep = ReflectorErrorContext['during'] | 'discovery';
-
 const RESOURCES: readonly WatchedResource[] = ['leases', 'leasecandidates'];
+
 const FAILING_STEPS: Readonly<Record<FailingStep, true>> = {
   discovery: true,
   list: true,
@@ -23,6 +23,7 @@ const FAILING_STEPS: Readonly<Record<FailingStep, true>> = {
   decode: true,
   callback: true,
 };
+
 const WATCH_ENDS: Readonly<Record<Extract<ReflectorObservation, { type: 'watchEnded' }>['how'], true>> = {
   closed: true,
   aborted: true,
@@ -36,7 +37,7 @@ export interface ApiMetrics {
   /** The observer for the reflector of `resource`. */
   reflectorObserver(resource: WatchedResource): (observation: ReflectorObservation) => void;
   reflectorFailed(context: Pick<ReflectorErrorContext, 'path'> & { readonly during: FailingStep }): void;
-  /** Asks, whenever metrics are collected, when the server last sent anything about `resource`. */
+  /** Sets the function that returns when the server last sent anything about `resource`. Called for each scrape. */
   watchStaleness(lastHeard: (resource: WatchedResource) => Instant | undefined): void;
 }
 
@@ -99,7 +100,7 @@ export function createApiMetrics(registry: Registry, clock: Clock): ApiMetrics {
   });
   return {
     called({ method, verb, status, durationMs }) {
-      // What client-go calls an answer that never came.
+      // client-go uses this code for a request without an answer.
       requests.inc({ code: status === 'error' ? '<error>' : status, method });
       requestSeconds.observe({ verb }, durationMs / 1000);
     },
@@ -114,4 +115,47 @@ export function createApiMetrics(registry: Registry, clock: Clock): ApiMetrics {
       lastHeard = ask;
     },
   };
+}
+
+/** The result of an Event: written, refused by the server, or dropped because there were too many. */
+export type EventResult = 'written' | 'failed' | 'dropped';
+
+export interface EventMetrics {
+  ended(result: EventResult): void;
+}
+
+const EVENT_RESULTS: readonly EventResult[] = ['written', 'failed', 'dropped'];
+
+/** Registers the metrics of Events in `registry`. */
+export function createEventMetrics(registry: Registry): EventMetrics {
+  const events = new Counter({
+    name: 'cle_events_total',
+    help: 'Events on Leases: written (repeats of an earlier one counted up among them), failed, or dropped by a rate limit',
+    labelNames: ['result'],
+    registers: [registry],
+  });
+  for (const result of EVENT_RESULTS) events.inc({ result }, 0);
+  return { ended: (result) => events.inc({ result }) };
+}
+
+type LabelCall = 'list' | 'add' | 'remove';
+
+/** Metrics of leader labels. */
+export interface LabelMetrics {
+  called(call: LabelCall, isSuccess: boolean): void;
+}
+
+const CALLS: readonly LabelCall[] = ['list', 'add', 'remove'];
+const LABEL_RESULTS = ['success', 'error'] as const;
+
+/** Registers the metrics of leader labels in `registry`. */
+export function createLabelMetrics(registry: Registry): LabelMetrics {
+  const calls = new Counter({
+    name: 'cle_leader_label_calls_total',
+    help: 'Leader labels put on Pods (add) and taken off (remove), and lists of Pods for labels that are left over; what failed is tried again with backoff',
+    labelNames: ['call', 'result'],
+    registers: [registry],
+  });
+  for (const call of CALLS) for (const result of LABEL_RESULTS) calls.inc({ call, result }, 0);
+  return { called: (call, isSuccess) => calls.inc({ call, result: isSuccess ? 'success' : 'error' }) };
 }

@@ -1,3 +1,4 @@
+import type { LabelObserver } from '../controller/leader-label/leader-labels.ts';
 import type { LockEvent } from '../controller/lock/lock-settings.ts';
 import type { LockState } from '../controller/lock/lock-state.ts';
 import type { ControllerObserver } from '../controller/observers.ts';
@@ -5,14 +6,14 @@ import { GROUP } from '../election/group.ts';
 import type { Instant } from '../election/time.ts';
 import { kindOfFailure } from '../kubernetes/errors.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
-import { createThrottle } from '../support/throttle.ts';
+import { createThrottle } from '../support/backoff.ts';
 import { DecisionReport } from './decision-report.ts';
 import type { ElectionTraces } from './election-traces.ts';
 import type { LeaseEvent } from './lease-event.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 
-/** What to tell a cluster's operator whose API server does not have the API that all of this is about. */
+/** Advice for a cluster whose API server does not serve LeaseCandidates. */
 export const NOT_SERVED_ADVICE =
   'The API server does not serve LeaseCandidates. Define those of our own group with kubectl apply -f deploy/crd.yaml, or start ' +
   'every kube-apiserver with --feature-gates=CoordinatedLeaderElection=true and --runtime-config=coordination.k8s.io/v1beta1=true (Kubernetes 1.33 ' +
@@ -22,26 +23,26 @@ const TWINS =
   `Two LeaseCandidates have one name, one in coordination.k8s.io and one in ${GROUP}: the one that was last seen to renew or to answer counts. ` +
   'Delete the other one, and see that the program publishes only one';
 
-/** What is said where an annotation about a priority cannot be read. */
+/** Log message for a priority annotation that cannot be parsed. */
 export const UNREADABLE_PRIORITY =
   'A priority cannot be read, and does not count. Set the annotation priority to a whole number of 32 bits, such as 100, and ' +
   'priority-until, if there is to be an end, to a time such as 2026-01-01T12:00:00Z';
 
 /** The observer of a controller. */
-export interface ControllerReport extends ControllerObserver {
-  /** This process decides no longer, for now or for ever: what it has begun, others end. */
+interface ControllerReport extends ControllerObserver {
+  /** This process has lost the lock or stops. Elections in flight are completed by the next leader. */
   standDown(): void;
 }
 
-/** Logs, measures and makes Events of what happens in a controller. */
+/** Turns the events of a controller into logs, metrics and Kubernetes Events. */
 export function createControllerReport(parts: {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly now: () => Instant;
   readonly isDryRun: boolean;
-  /** Undefined where no Events are written. */
+  /** Undefined if Events are off. */
   readonly recordEvent?: ((event: LeaseEvent) => void) | undefined;
-  /** Undefined where no traces are made. */
+  /** Undefined if traces are off. */
   readonly traces?: ElectionTraces | undefined;
 }): ControllerReport {
   const { logger, metrics, now, isDryRun, recordEvent = () => {}, traces } = parts;
@@ -90,7 +91,7 @@ export function createControllerReport(parts: {
   };
 }
 
-/** Logs and measures what becomes of the coordinator's own lock. */
+/** Logs and measures the coordinator's lock. */
 export function createLockReport({
   logger,
   metrics,
@@ -100,7 +101,7 @@ export function createLockReport({
   logger: Logger;
   metrics: Metrics;
   now: () => Instant;
-  /** Of the controller that may write while the lock is held. */
+  /** The report of the controller that writes while the lock is held. */
   report: Pick<ControllerReport, 'standDown'>;
 }) {
   const isNew = createThrottle(now);
@@ -112,7 +113,7 @@ export function createLockReport({
       const startsInMs = activeAt === undefined ? undefined : Math.max(0, Math.round(activeAt - now()));
       logger.info({ state: state.kind, holder: state.holder, startsInMs }, 'The coordinator lock changed');
     },
-    /** Nothing is lost but time: the lock is looked at every 2 s as well. */
+    /** A lost watch only delays: the lock is also read every 2 s. */
     watchFailed(error: unknown, { retryInMs }: ReflectorErrorContext): void {
       metrics.lock.callFailed('watch');
       if (isNew('watch', error))
@@ -138,7 +139,7 @@ export function createLockReport({
   };
 }
 
-/** Logs that Events could not be written, by what went wrong and not by which Event it was. */
+/** Logs failed Events, once per error and not once per Event. */
 export function createEventFailureReport({ logger, now }: { logger: Logger; now: () => Instant }) {
   const isNew = createThrottle(now);
   return (error: unknown): void => {
@@ -146,11 +147,43 @@ export function createEventFailureReport({ logger, now }: { logger: Logger; now:
   };
 }
 
-/** Logs that traces could not be handed over, by what went wrong and not by how many they were. */
+/** Logs failed exports of traces, once per error. */
 export function createTraceFailureReport({ logger, now }: { logger: Logger; now: () => Instant }) {
   const isNew = createThrottle(now);
   return (error: unknown): void => {
     const kind = String(error).replaceAll(/\d+/g, 'n');
     if (isNew('traces', kind)) logger.warn({ err: error }, 'Exporting traces failed');
+  };
+}
+
+/** Logs and measures leader labels. */
+export function createLabelReport({
+  logger,
+  metrics,
+  now,
+}: {
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics, 'labels'>;
+  readonly now: () => Instant;
+}): LabelObserver {
+  const isNew = createThrottle(now);
+  return {
+    labelWritten(lease, { kind, pod }, error) {
+      metrics.labels.called(kind, error === undefined);
+      const fields = { lease, pod: pod.name, action: kind };
+      if (error === undefined) logger.info(fields, 'Wrote a leader label');
+      else if (isNew(kind, kindOfFailure(error)))
+        logger.warn({ ...fields, err: error }, 'Writing a leader label failed');
+    },
+    labelsListed(error) {
+      metrics.labels.called('list', error === undefined);
+      if (error !== undefined && isNew('list', kindOfFailure(error)))
+        logger.warn({ err: error }, 'Listing Pods for leader labels failed: none is written before that');
+    },
+    unlabelable: (lease) =>
+      logger.warn(
+        { lease },
+        'The name of the Lease is longer than the 63 characters of a label: its leader gets no label',
+      ),
   };
 }

@@ -7,35 +7,45 @@ import type { ElectionInput } from '../election/election-input.ts';
 import type { Lease } from '../election/model.ts';
 import type { Instant } from '../election/time.ts';
 import { isConflict, kindOfFailure } from '../kubernetes/errors.ts';
-import { createRepeatCounter } from '../support/throttle.ts';
-import { describeAction } from './action-text.ts';
+import { createRepeatCounter } from '../support/backoff.ts';
 import type { ElectionMetrics } from './election-metrics.ts';
-import { isSkewPrevention, isUndecided, resultOf } from './election-result.ts';
-import { createElectionTimer } from './election-times.ts';
-import { changeEvents, type LeaseEvent, resolutionEvent, troubleEvent } from './lease-event.ts';
+import {
+  createElectionTimer,
+  describeAction,
+  isSkewPrevention,
+  isUndecided,
+  resultOf,
+  TroubleWatch,
+} from './election-result.ts';
+import {
+  changeEvents,
+  type LeaseEvent,
+  MAX_NAMED,
+  nameCandidates,
+  resolutionEvent,
+  troubleEvent,
+} from './lease-event.ts';
 import type { Logger } from './logger.ts';
-import { MOST_NAMED, nameCandidates } from './named-candidates.ts';
-import { TroubleWatch } from './trouble-watch.ts';
 
 interface ReportParts {
   readonly logger: Logger;
   readonly metrics: ElectionMetrics;
   readonly now: () => Instant;
-  /** Nothing is written: every decision that would change something is logged as such. */
+  /** In a dry run nothing is written. Each decision that would change something is logged. */
   readonly isDryRun: boolean;
-  /** Makes an Event of what happened to a Lease; must neither throw nor wait. */
+  /** Records an Event about a Lease. Must neither throw nor wait. */
   readonly recordEvent: (event: LeaseEvent) => void;
 }
 
 /**
- * Turns decisions into log lines, metrics and Events: one line per decision that changed something, one per trouble that
- * began.
+ * Turns decisions into log lines, metrics and Events: one line per decision that changed something, one per trouble
+ * when it begins.
  */
 export class DecisionReport implements DecisionObserver {
   readonly #parts: ReportParts;
   readonly #timer = createElectionTimer();
   readonly #troubles = new TroubleWatch();
-  /** In a dry run: the decision that was last told of each Lease. */
+  /** In a dry run: the last decision that was logged for each Lease. */
   readonly #planned = new Map<string, string>();
   readonly #countedPings = new WeakSet<Ping>();
   readonly #repeatsOf: ReturnType<typeof createRepeatCounter>;
@@ -94,12 +104,12 @@ export class DecisionReport implements DecisionObserver {
     this.#timer.forgotten(key);
   }
 
-  /** This process decides no longer, for now or for ever. */
+  /** This process has lost the lock or stops. */
   standDown(): void {
     this.#timer.standDown();
   }
 
-  /** A ping or a deletion that fails is told by what went wrong: where one does, all do that are sent meanwhile. */
+  /** Failed pings and deletions are logged once per error, not once per candidate: an outage fails all of them. */
   #tellFailure(lease: string, action: Action, error: unknown): void {
     const { logger } = this.#parts;
     const told = { lease, action: action.kind, err: error };
@@ -131,7 +141,7 @@ export class DecisionReport implements DecisionObserver {
     if (reason === 'StrategyConflict') metrics.strategyConflicted();
     if (isUndecided(reason)) metrics.ended('undecided', reason);
     logger[began](describe(key, decision, input), 'Left a Lease as it is');
-    // What is about to be written is told once it is. There can be no Event on what cannot exist.
+    // A write is reported once it has succeeded. A Lease with an invalid name cannot exist, so it can have no Event.
     if (!resultOf(decision) && reason !== 'InvalidLeaseName')
       recordEvent(troubleEvent(decision, input, began));
   }
@@ -177,16 +187,16 @@ function describe(key: string, decision: Decision, input: ElectionInput) {
     formerHolder: grantOf(decision)?.former,
     preferredHolder: preferredBy(decision),
     strategy: 'strategy' in outcome ? outcome.strategy : undefined,
-    conflictingStrategies: strategies?.slice(0, MOST_NAMED),
+    conflictingStrategies: strategies?.slice(0, MAX_NAMED),
     moreConflictingStrategies: beyond(strategies),
-    actions: actions.slice(0, MOST_NAMED).map(describeAction),
+    actions: actions.slice(0, MAX_NAMED).map(describeAction),
     moreActions: beyond(actions),
     candidates: named,
     moreCandidates: more || undefined,
   };
 }
 
-/** How many more there are than are named. */
+/** Number of items that are not named. */
 function beyond(all: readonly unknown[] | undefined): number | undefined {
-  return all && all.length > MOST_NAMED ? all.length - MOST_NAMED : undefined;
+  return all && all.length > MAX_NAMED ? all.length - MAX_NAMED : undefined;
 }

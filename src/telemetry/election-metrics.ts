@@ -1,40 +1,42 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { ElectionsSurvey, SurveyedElection } from '../controller/elections-survey.ts';
 import type { Action } from '../election/decision.ts';
 import { type Reason, reasons } from '../election/reason.ts';
+import type { Clock, Instant } from '../support/clock.ts';
 import { type ElectionResult, electionResults } from './election-result.ts';
 
-/** How a write to the cluster ended; `conflict`: somebody else had written in the meantime. */
-export type WriteResult = 'ok' | 'conflict' | 'error';
+/** The result of a write. `conflict`: another client has changed the object. */
+type WriteResult = 'ok' | 'conflict' | 'error';
 
 /**
- * What elections come to. No Lease's or candidate's name is a label anywhere, so that the number of series does not grow
- * with the cluster; every label has a closed set of values, and each of them shows from the start, with zero.
+ * Metrics of elections. No label holds the name of a Lease or candidate, so the number of series does not grow with the
+ * cluster. Each label has a closed set of values, and each value starts at zero.
  */
 export interface ElectionMetrics {
   decided(reason: Reason): void;
-  /** A look at a Lease was put off, as it was decided on so often. */
+  /** A decision was delayed because the Lease was decided on too often. */
   heldBack(): void;
   ended(result: ElectionResult, reason: Reason): void;
   leaderChanged(): void;
   preempted(): void;
-  /** A preferredHolder was taken off as its candidate had failed. */
+  /** A preferredHolder was removed because its candidate had failed. */
   preemptionFailed(reason: Reason): void;
   preventedSkew(): void;
   pinged(): void;
-  /** A candidate let electionDuration pass without an ack. */
+  /** A candidate did not answer a ping within electionDuration. */
   pingUnanswered(): void;
-  /** An action was applied to the cluster, or could not be. */
+  /** An action was applied, or failed. */
   wrote(action: Action['kind'], result: WriteResult): void;
-  /** The candidates of a Lease came to disagree about its strategy. */
+  /** A strategy conflict of a Lease has begun. */
   strategyConflicted(): void;
-  /** A candidate that had long gone was deleted. */
+  /** A dead candidate was deleted. */
   candidateCollected(): void;
   filledAfterExpiry(durationMs: number): void;
   decidedAfterNeed(durationMs: number): void;
   reconcileFailed(): void;
 }
 
-/** From a decision within the process to one that took all of a minute. */
+/** From a decision without a wait to an election of a minute. */
 export const ELECTION_BUCKETS_SECONDS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60,
 ];
@@ -45,8 +47,10 @@ const ACTIONS: Readonly<Record<Action['kind'], true>> = {
   PingCandidate: true,
   DeleteCandidate: true,
 };
+
 const WRITE_RESULTS: readonly WriteResult[] = ['ok', 'conflict', 'error'];
-/** Reasons for which a preferredHolder is taken off again before it leads, to be preferred anew only with backoff. */
+
+/** Reasons for which a preferredHolder is removed before it leads. It is preferred again only with backoff. */
 const PREEMPTION_FAILURES: readonly Reason[] = [
   'PreferredHolderGone',
   'PreferredHolderSilent',
@@ -141,4 +145,163 @@ export function createElectionMetrics(registry: Registry): ElectionMetrics {
     decidedAfterNeed: (durationMs) => needToDecision.observe(durationMs / 1000),
     reconcileFailed: () => reconcileFailures.inc(),
   };
+}
+
+/** Gauges over all Leases, surveyed for each scrape. */
+export interface SurveyMetrics {
+  /** Sets the function that surveys the Leases. It gets the redundancy that the last survey found. */
+  watch(survey: (known: ElectionsSurvey['redundancy'] | undefined) => Promise<ElectionsSurvey>): void;
+}
+
+/**
+ * Age up to which a survey is reused, in milliseconds: it serves all gauges of a scrape, and limits the cost of many
+ * scrapers.
+ */
+const SURVEY_AGE_MS = 1000;
+
+/** Registers the gauges over all Leases in `registry`. */
+export function createSurveyMetrics(registry: Registry, clock: Clock): SurveyMetrics {
+  const registers = [registry];
+  let ask: Parameters<SurveyMetrics['watch']>[0] | undefined;
+  let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;
+  /** Leases without a leader, whose loss was not observed, by the time at which they were found. */
+  let foundUnled = new Map<string, Instant>();
+
+  let asking: Promise<typeof last> | undefined;
+
+  async function current() {
+    if (!ask || (last && clock.now() - last.at < SURVEY_AGE_MS)) return last;
+    asking ??= look(ask).finally(() => {
+      asking = undefined;
+    });
+    return await asking;
+  }
+
+  async function look(surveyAll: NonNullable<typeof ask>) {
+    const at = clock.now();
+    const survey = await surveyAll(last?.survey.redundancy);
+    const found = new Map<string, Instant>();
+    let oldest = at;
+    for (const { key, since } of survey.unled) {
+      if (since === undefined) found.set(key, foundUnled.get(key) ?? at);
+      oldest = Math.min(oldest, since ?? found.get(key) ?? at);
+    }
+    foundUnled = found;
+    last = { at, survey, oldestMs: at - oldest };
+    return last;
+  }
+
+  function gauge(name: string, help: string, read: (now: NonNullable<typeof last>) => number) {
+    new Gauge({
+      name,
+      help,
+      registers,
+      async collect() {
+        const now = await current();
+        if (now) this.set(read(now));
+      },
+    });
+  }
+
+  gauge('cle_leases', 'Leases that have candidates', ({ survey }) => survey.leases);
+  gauge(
+    'cle_leases_without_leader',
+    'Leases that have candidates but no valid holder, but for those whose candidates all ended in good order',
+    ({ survey }) => survey.unled.length,
+  );
+  gauge(
+    'cle_oldest_lease_without_leader_seconds',
+    'How long the one of cle_leases_without_leader that has been so for longest has been so, as far as this process has seen; 0 when there is none',
+    ({ oldestMs }) => oldestMs / 1000,
+  );
+  gauge(
+    'cle_leases_without_successor',
+    'Leases that lost their redundancy within a day: candidates that were there beside another for ten minutes have stopped answering, and none but the holder is left to lead',
+    ({ survey }) => survey.withoutSuccessor,
+  );
+  new Gauge({
+    name: 'cle_leases_by_reason',
+    help: 'Leases by the reason of what was last decided about them; 0 where this replica does not decide',
+    labelNames: ['reason'],
+    registers,
+    async collect() {
+      const counts = (await current())?.survey.reasons;
+      for (const reason of reasons) this.set({ reason }, counts?.get(reason) ?? 0);
+    },
+  });
+  new Gauge({
+    name: 'cle_candidates',
+    help: 'LeaseCandidates by what they count for right now',
+    labelNames: ['state'],
+    registers,
+    async collect() {
+      for (const [state, count] of Object.entries((await current())?.survey.candidates ?? {})) {
+        this.set({ state }, count);
+      }
+    },
+  });
+
+  return {
+    watch(survey) {
+      ask = survey;
+    },
+  };
+}
+
+/**
+ * Registers gauges with one series per Lease. They are off by default, as the number of series grows with the cluster.
+ * A Lease without candidates has no series.
+ */
+export function registerLeaseMetrics(
+  registry: Registry,
+  elections: () => Iterable<SurveyedElection> | AsyncIterable<SurveyedElection>,
+): void {
+  const registers = [registry];
+  let looking: Promise<void> | undefined;
+  // One survey sets all three gauges. Concurrent scrapes share it.
+  const collect = (): Promise<void> => {
+    looking ??= lookAtAll().finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  };
+  const labelNames = ['lease_namespace', 'lease'] as const;
+  const infos = new Gauge({
+    name: 'cle_lease_info',
+    help: 'Always 1; its labels tell how a Lease stands. Only with --lease-metrics',
+    labelNames: [...labelNames, 'holder', 'preferred_holder', 'strategy', 'reason'],
+    registers,
+    collect,
+  });
+  async function lookAtAll(): Promise<void> {
+    for (const gauge of [infos, leaders, candidates]) gauge.reset();
+    for await (const { input, tenure, standings, reason = '' } of elections()) {
+      const { lease } = input;
+      const name = nameOf(input);
+      const holder = tenure.kind === 'held' ? tenure.holder : '';
+      const preferred_holder = lease?.preferredHolder ?? '';
+      infos.set({ ...name, holder, preferred_holder, strategy: lease?.strategy ?? '', reason }, 1);
+      leaders.set(name, tenure.kind === 'held' ? 1 : 0);
+      for (const { state } of standings) candidates.inc({ ...name, state });
+    }
+  }
+  const leaders = new Gauge({
+    name: 'cle_lease_has_leader',
+    help: 'Whether a Lease has a valid holder (1) or not (0). Only with --lease-metrics',
+    labelNames,
+    registers,
+    collect,
+  });
+  const candidates = new Gauge({
+    name: 'cle_lease_candidates',
+    help: 'The candidates of a Lease by what they count for right now; states without any are left out. Only with --lease-metrics',
+    labelNames: [...labelNames, 'state'],
+    registers,
+    collect,
+  });
+}
+
+/** Not `namespace`: Prometheus adds that label for the scraped pod, and would rename ours. */
+function nameOf({ namespace, name }: SurveyedElection['input']) {
+  return { lease_namespace: namespace, lease: name };
 }

@@ -1,17 +1,22 @@
-import type { Decision } from '../election/decision.ts';
+import { unledSince } from '../controller/elections-survey.ts';
+import type { Action, Decision } from '../election/decision.ts';
 import { grantOf, isLeaseWrite, preferredBy } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import type { Reason } from '../election/reason.ts';
 import { strategies } from '../election/strategies.ts';
+import { surveyTenure } from '../election/tenure.ts';
+import type { Instant } from '../election/time.ts';
 import { parseVersion } from '../election/version.ts';
 
 /**
- * How an election ended, each with the reasons that a decision can have then.
+ * The results of elections, each with the reasons of its decisions.
  *
- * granted: the Lease was given to somebody. revised: it was given to somebody else before its new holder had taken it up,
- * as that one was gone or a better candidate had come. preferred: its valid holder was asked to yield to a better candidate.
- * delegated: the strategy is somebody else's, and the Lease says so. undecided: nobody can be elected; counted when it
- * begins. failed: somebody was elected, but the Lease could not be written; it is tried again.
+ * - granted: the Lease was granted to a candidate.
+ * - revised: the Lease was granted to another candidate before its new holder had taken it up.
+ * - preferred: the valid holder was asked to yield to a better candidate.
+ * - delegated: the strategy belongs to another controller, and the Lease says so.
+ * - undecided: no candidate can be elected. Counted when this begins.
+ * - failed: a candidate was elected, but the write of the Lease failed and is retried.
  */
 export const electionResults = {
   granted: ['LeaseMissing', 'LeaseExpired', 'LeaseReleased', 'FormerHolderAnswered'],
@@ -32,7 +37,7 @@ export const electionResults = {
 
 export type ElectionResult = keyof typeof electionResults;
 
-/** What has come of an election once the decision's writes have succeeded; undefined when it elected nobody. */
+/** Returns the result of an election after its writes have succeeded; undefined if no candidate was elected. */
 export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided' | 'failed'> | undefined {
   const grant = grantOf(decision);
   if (grant) return grant.revises ? 'revised' : 'granted';
@@ -41,13 +46,16 @@ export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided
   return isDelegation ? 'delegated' : undefined;
 }
 
-/** Whether a Lease that is left as it is for this reason is one that an election found nobody for. */
+/** Whether this reason means that an election found no candidate. */
 export function isUndecided(reason: Reason): boolean {
   const undecided: readonly Reason[] = electionResults.undecided;
   return undecided.includes(reason);
 }
 
-/** Whom a decision that grants a Lease gives it away from, where that is known; undefined when it grants none. */
+/**
+ * Returns the former holder of a Lease that is granted; undefined if the decision grants none, or the holder is not
+ * known.
+ */
 export function formerHolderOf(decision: Decision, { memory }: ElectionInput): string | undefined {
   const grant = grantOf(decision);
   const released = decision.reason === 'LeaseReleased' ? [...memory.withdrawals.keys()].at(-1) : undefined;
@@ -55,8 +63,8 @@ export function formerHolderOf(decision: Decision, { memory }: ElectionInput): s
 }
 
 /**
- * Whether an election kept a Lease from going to a newer version too early: under OldestEmulationVersion somebody was
- * elected, or preferred, though an electable candidate with a higher binaryVersion, and no lower priority, took part.
+ * Whether an election prevented version skew: under OldestEmulationVersion a candidate was elected or preferred
+ * although a candidate with a higher binaryVersion, and at least its priority, could have been elected.
  */
 export function isSkewPrevention(decision: Decision): boolean {
   const { outcome, standings } = decision;
@@ -72,4 +80,191 @@ export function isSkewPrevention(decision: Decision): boolean {
     const isBehind = candidate.priority.value < winner.priority.value;
     return state === 'Live' && order?.isElectable(candidate) && isNewer && !isBehind;
   });
+}
+
+/** Durations of the election that was just applied, in milliseconds. */
+interface ElectionTimes {
+  /** From the time at which an election was needed and possible, to the decision. */
+  readonly needToDecisionMs: number;
+  /**
+   * From the expiry of the Lease, or from the first electable candidate after it; undefined if the Lease did not
+   * expire.
+   */
+  readonly expiryToHolderMs: number | undefined;
+}
+
+/** The last time at which no election was needed or possible. */
+export interface Rest {
+  readonly at: Instant;
+  /** Whether no candidate could have been elected. */
+  readonly isFruitless: boolean;
+}
+
+interface Course {
+  readonly rest: Rest | undefined;
+  readonly neededSince: Instant | undefined;
+  readonly decidedAt: Instant;
+}
+
+/** Measures elections from the need for them to their end, one at a time for each Lease. */
+export function createElectionTimer() {
+  const courses = new Map<string, Course>();
+  return {
+    decided(key: string, decision: Decision, input: ElectionInput, at: Instant): void {
+      const { rest, neededSince } = courses.get(key) ?? {};
+      const isWaiting = decision.reason === 'AwaitingAcks' || decision.reason === 'FirstElectionSettling';
+      const isOn = isWaiting || elects(decision);
+      courses.set(
+        key,
+        isOn
+          ? { rest, neededSince: neededSince ?? needSince(rest, input, at), decidedAt: at }
+          : { rest: restAt(decision, input, at), neededSince: undefined, decidedAt: at },
+      );
+    },
+    /** Undefined if no candidate was elected. */
+    applied(key: string, decision: Decision, input: ElectionInput, at: Instant): ElectionTimes | undefined {
+      const course = courses.get(key);
+      if (!elects(decision) || !course) return undefined;
+      courses.set(key, { rest: { at, isFruitless: false }, neededSince: undefined, decidedAt: at });
+      const { rest, neededSince = course.decidedAt, decidedAt } = course;
+      const expiredAt = decision.reason === 'LeaseExpired' ? vacantSince(input, decidedAt) : undefined;
+      return {
+        needToDecisionMs: decidedAt - neededSince,
+        // Before the expiry, an election may have been needed because of a better candidate.
+        expiryToHolderMs:
+          expiredAt === undefined ? undefined : at - Math.max(expiredAt, rest ? neededSince : expiredAt),
+      };
+    },
+    forgotten(key: string): void {
+      courses.delete(key);
+    },
+    /** Another coordinator decides from now on: forget elections in progress. */
+    standDown(): void {
+      courses.clear();
+    },
+  };
+}
+
+/** Returns the state of a Lease for which no election is needed or possible at `at`. */
+export function restAt({ reason }: Decision, input: ElectionInput, at: Instant): Rest {
+  return { at, isFruitless: reason === 'NoCandidates' || surveyTenure(input, at).kind === 'vacant' };
+}
+
+/**
+ * Returns the time since which an election has been needed and possible. A Lease without an earlier decision may have
+ * been without candidates for hours.
+ */
+export function needSince(rest: Rest | undefined, input: ElectionInput, at: Instant): Instant {
+  return rest === undefined || rest.isFruitless ? at : Math.max(rest.at, vacantSince(input, at) ?? at);
+}
+
+/** How a reason is reported. */
+interface ReasonTraits {
+  /** Set if users must know that the Lease stays in this state; a warning if somebody must act. */
+  readonly trouble?: 'info' | 'warn';
+  /** A step of an election, such as a retry. It neither begins nor ends a trouble. */
+  readonly isStep?: true;
+}
+
+const REASON_TRAITS: Readonly<Record<Reason, ReasonTraits>> = {
+  LeaseMissing: {},
+  LeaseExpired: {},
+  LeaseReleased: {},
+  FormerHolderAnswered: {},
+  GrantRevised: {},
+  LeaderOptimal: {},
+  FirstElectionSettling: { isStep: true },
+  RevisionPending: { isStep: true },
+  BetterCandidate: { isStep: true },
+  PreemptionPending: { isStep: true },
+  HolderUnaware: { isStep: true },
+  PreemptionBackoff: { trouble: 'warn' },
+  HolderHidden: { trouble: 'warn' },
+  PreferredHolderLeads: {},
+  PreferredHolderGone: {},
+  PreferredHolderSilent: {},
+  PreferredHolderNotBest: {},
+  StrategyChanged: { isStep: true },
+  WritesIgnored: { trouble: 'warn' },
+  HolderLate: { isStep: true },
+  AwaitingAcks: { isStep: true },
+  AwaitingFormerHolder: { trouble: 'info' },
+  LeaseFenced: { trouble: 'info' },
+  NoCandidates: { trouble: 'info' },
+  NoLiveCandidates: { trouble: 'warn' },
+  NoElectableCandidates: { trouble: 'warn' },
+  StrategyConflict: { trouble: 'warn' },
+  ThirdPartyStrategy: { trouble: 'info' },
+  InvalidLeaseName: { trouble: 'warn' },
+  CoordinatorLease: {},
+};
+
+/** Returns the log level for this reason; undefined if there is nothing to report. */
+export function troubleLevel(reason: Reason): 'info' | 'warn' | undefined {
+  return REASON_TRAITS[reason].trouble;
+}
+
+/** Whether somebody must act on a Lease with this reason. */
+export function isTrouble(reason: Reason): boolean {
+  return REASON_TRAITS[reason].trouble === 'warn';
+}
+
+/** Whether this reason is one step of an election. */
+export function isStep(reason: Reason): boolean {
+  return REASON_TRAITS[reason].isStep === true;
+}
+
+/** The trouble that a decision begins or ends; undefined for neither. */
+interface TroubleChange {
+  /** The strategy on which the candidates agree again. */
+  readonly resolvedTo: string | undefined;
+  /** The log level of a trouble that begins. */
+  readonly began: 'info' | 'warn' | undefined;
+}
+
+const NOTHING: TroubleChange = { resolvedTo: undefined, began: undefined };
+
+/** Detects when a trouble of a Lease begins, and when its candidates agree again. Each is reported once. */
+export class TroubleWatch {
+  /** The last reported trouble of each Lease. */
+  readonly #told = new Map<string, string>();
+  /** Leases with a reported conflict. */
+  readonly #conflicting = new Set<string>();
+
+  decided(key: string, { reason, outcome, conflict = '' }: Decision): TroubleChange {
+    if (isStep(reason)) return NOTHING;
+    let resolvedTo: string | undefined;
+    if (reason === 'StrategyConflict') this.#conflicting.add(key);
+    else if ('strategy' in outcome && this.#conflicting.delete(key)) resolvedTo = outcome.strategy;
+    const level = troubleLevel(reason);
+    const trouble = `${reason} ${conflict}`;
+    const isNew = level !== undefined && this.#told.get(key) !== trouble;
+    if (level === undefined) this.#told.delete(key);
+    else this.#told.set(key, trouble);
+    return { resolvedTo, began: isNew ? level : undefined };
+  }
+
+  /** The Lease was granted. The same trouble counts as new if it comes back. */
+  granted(key: string): void {
+    this.#told.delete(key);
+  }
+
+  forgotten(key: string): void {
+    this.#told.delete(key);
+    this.#conflicting.delete(key);
+  }
+}
+
+/** `PingCandidate a`, `UpdateLease grant`, `CreateLease` */
+export function describeAction(action: Action): string {
+  if ('name' in action) return `${action.kind} ${action.name}`;
+  return action.kind === 'UpdateLease' ? `${action.kind} ${action.change.kind}` : action.kind;
+}
+
+function elects(decision: Decision): boolean {
+  return grantOf(decision) !== undefined || preferredBy(decision) !== undefined;
+}
+
+function vacantSince(input: ElectionInput, at: Instant): Instant | undefined {
+  return unledSince(input, surveyTenure(input, at));
 }

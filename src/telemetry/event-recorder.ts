@@ -3,30 +3,28 @@ import { formatMicroTime } from '../coordination/micro-time.ts';
 import type { MicroTime } from '../election/time.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
-import { type Clock, sleep, within } from '../support/clock.ts';
-import { EventBacklog } from './event-backlog.ts';
-import { type CorrelatedEvent, createEventCorrelator } from './event-correlator.ts';
-import type { EventMetrics } from './event-metrics.ts';
+import { type Clock, type Instant, sleep, within } from '../support/clock.ts';
+import type { EventMetrics } from './api-metrics.ts';
 import type { LeaseEvent } from './lease-event.ts';
-import { fullBucket, takeToken } from './token-bucket.ts';
+import { createRecentMap, fullBucket, type TokenBucket, takeToken } from './log-budget.ts';
 
 /** What an {@link EventRecorder} needs. */
-export interface EventRecorderParts {
+interface EventRecorderParts {
   /** With connections of its own, so that Events never keep an election waiting. */
   readonly client: Pick<KubernetesClient, 'request'>;
   readonly clock: Clock;
-  /** Where this process runs, as Events say it. */
+  /** The host that Events name as their source. */
   readonly host: string;
   readonly metrics: EventMetrics;
-  /** An Event was not taken by the server; it is not written again. */
+  /** Called for an Event that the server refused. It is not retried. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Writes Events on Leases, namespaces in turn and each in its order, one at a time, beside everything else and without ever holding it up. */
-export interface EventRecorder {
-  /** Neither throws nor waits. */
+/** Writes Events on Leases in the background, one at a time. Namespaces take turns. Each namespace keeps its order. */
+interface EventRecorder {
+  /** Queues an Event. Neither throws nor waits. */
   record(event: LeaseEvent): void;
-  /** Takes no more, and goes on with those that wait for 2 s at most. */
+  /** Stops taking Events and writes the queued ones, for at most 2 s. */
   stop(): Promise<void>;
 }
 
@@ -35,16 +33,23 @@ interface Recorded {
   readonly time: MicroTime;
 }
 
-/** Events that wait to be written; what comes on top of them costs one of the namespace that has the most. */
+/** Length of the queue. When it is full, the namespace with the most Events loses one. */
 const MAX_WAITING = 1000;
-/** For all Leases together: the elections of a whole cluster at once show soon, and a storm leaves the server its peace. */
+
+/** Rate of Events of all Leases: enough for a burst of elections, and no load in a storm. */
 const RATE = { burst: 100, perSecond: 20 };
-/** Events wait so long, in milliseconds: the elections that they tell of come in crowds, and the server has those to see to first. */
+
+/**
+ * Delay before Events are written, in milliseconds: elections come in bursts, and the server handles their writes
+ * first.
+ */
 const LINGER_MS = 1000;
 const DEADLINE_MS = 5000;
-/** Nobody waits for this but whoever stops the program; what led to that may be among the Events that wait. */
+
+/** Time to write the queued Events at the end, in milliseconds: they may say why the program stops. */
 const DRAIN_MS = 2000;
-/** As long as an object's name may be. */
+
+/** Longest name of an object. */
 const MAX_NAME = 253;
 
 /** Makes a recorder that writes core/v1 Events, which `kubectl describe lease` shows. */
@@ -103,7 +108,7 @@ export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
         correlator.gone(key);
       }
     }
-    // As client-go's: by the time, and so unlike that of any other replica. One process never names two alike.
+    // Named by the time, as in client-go: unique among replicas, and within this process.
     const now = clock.wallTime() * 1000n;
     lastSuffix = now > lastSuffix ? now : lastSuffix + 1n;
     const name = eventName(recorded.event.lease.name, lastSuffix.toString(16));
@@ -136,6 +141,80 @@ export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
       stopping.abort();
       await writing;
     },
+  };
+}
+
+/** An Event that was written. Repeats increase its count. */
+interface WrittenEvent {
+  readonly name: string;
+  readonly count: number;
+}
+
+/** An Event, and the earlier Event that it repeats. */
+interface CorrelatedEvent {
+  /** The key for {@link EventCorrelator.written}. */
+  readonly key: string;
+  readonly message: string;
+  /** The earlier Event with the same content, if there is one. */
+  readonly repeated: WrittenEvent | undefined;
+}
+
+/**
+ * Limits Events as client-go's recorder does: equal Events increase the count of one Event, similar Events are merged
+ * beyond a number, and each Lease has a rate limit.
+ */
+export interface EventCorrelator {
+  /** Takes one from the rate limit of the Lease. Returns whether the Event may be written. */
+  admits(event: LeaseEvent, at: Instant): boolean;
+  correlate(event: LeaseEvent, at: Instant): CorrelatedEvent;
+  written(key: string, written: WrittenEvent): void;
+  /** Forgets an Event that the server has deleted, by default after an hour. */
+  gone(key: string): void;
+}
+
+/** Number of remembered keys. A forgotten Event is written as a new one. */
+const REMEMBERED = 4096;
+
+const LEASE_RATE = { burst: 25, perSecond: 1 / 300 };
+
+/** Similar Events within the interval before they are merged. */
+const MAX_SIMILAR = 10;
+const SIMILAR_WITHIN_MS = 10 * 60_000;
+
+interface Similar {
+  readonly messages: ReadonlySet<string>;
+  readonly lastAt: Instant;
+}
+
+export function createEventCorrelator(): EventCorrelator {
+  const buckets = createRecentMap<TokenBucket>(REMEMBERED);
+  const similarities = createRecentMap<Similar>(REMEMBERED);
+  const events = createRecentMap<WrittenEvent>(REMEMBERED);
+  return {
+    admits({ lease }, at) {
+      const key = `${lease.namespace}/${lease.name}`;
+      const { bucket, waitMs } = takeToken(buckets.get(key) ?? fullBucket(LEASE_RATE, at), LEASE_RATE, at);
+      buckets.set(key, bucket);
+      return waitMs === 0;
+    },
+    correlate({ lease, type, reason, message }, at) {
+      const group = [lease.namespace, lease.name, lease.uid, type, reason].join('\n');
+      const known = similarities.get(group);
+      const isRecent = known !== undefined && at - known.lastAt <= SIMILAR_WITHIN_MS;
+      const messages = new Set(isRecent ? known.messages : []);
+      const isNew = !messages.has(message);
+      const isCombined = isNew && messages.size >= MAX_SIMILAR;
+      if (!isCombined) messages.add(message);
+      similarities.set(group, { messages, lastAt: at });
+      const key = isCombined ? group : `${group}\n${message}`;
+      return {
+        key,
+        message: isCombined ? `(combined from similar events): ${message}` : message,
+        repeated: events.get(key),
+      };
+    },
+    written: (key, written) => events.set(key, written),
+    gone: (key) => events.delete(key),
   };
 }
 
@@ -187,13 +266,62 @@ function eventName(lease: string, suffix: string): string {
   return `${lease.slice(0, room).replace(/[-.]+$/, '')}.${suffix}`;
 }
 
-/** The core group's Events have no fractions of seconds. */
+/** Times in core/v1 Events have no fractions of seconds. */
 function wholeSeconds(time: MicroTime): string {
   return formatMicroTime(time).replace(/\.\d+/, '');
 }
 
-/** Whoever deletes a whole namespace does not want to hear of its Leases. */
+/** Whether the Event failed because its namespace is being deleted. This is not reported. */
 function isNamespaceGoing(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false;
   return error.status === 404 || (error.status === 403 && error.message.includes('is being terminated'));
+}
+
+/** A queue in which namespaces take turns. When it is full, the namespace with the most items loses one. */
+class EventBacklog<T> {
+  readonly #most: number;
+  /** In the order of their turns. No list is empty. */
+  readonly #byNamespace = new Map<string, T[]>();
+  #size = 0;
+
+  /** @param most the length of the queue */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Adds an item. Returns `dropped` if this item or another one was dropped. */
+  push(namespace: string, item: T): 'kept' | 'dropped' {
+    const items = this.#byNamespace.get(namespace) ?? [];
+    items.push(item);
+    this.#byNamespace.set(namespace, items);
+    this.#size++;
+    if (this.#size <= this.#most) return 'kept';
+    this.#dropLatestOfLongest();
+    return 'dropped';
+  }
+
+  /** Removes and returns the next item. */
+  shift(): T | undefined {
+    for (const [namespace, items] of this.#byNamespace) {
+      this.#byNamespace.delete(namespace);
+      const item = items.shift();
+      if (items.length > 0) this.#byNamespace.set(namespace, items);
+      this.#size--;
+      return item;
+    }
+    return undefined;
+  }
+
+  #dropLatestOfLongest(): void {
+    let [longest = ['', []]] = this.#byNamespace;
+    for (const entry of this.#byNamespace) if (entry[1].length > longest[1].length) longest = entry;
+    const [namespace, items] = longest;
+    items.pop();
+    if (items.length === 0) this.#byNamespace.delete(namespace);
+    this.#size--;
+  }
 }

@@ -1,23 +1,23 @@
-import type { OtlpSettings } from '../settings/otlp-settings.ts';
+import type { OtlpSettings } from '../settings/run-settings.ts';
 import type { Clock } from '../support/clock.ts';
 import { createTraceFailureReport } from './controller-report.ts';
 import { createElectionTraces, type ElectionTraces } from './election-traces.ts';
 import type { Logger } from './logger.ts';
 
-/** Traces of elections that go to an OTLP receiver. */
-export interface ExportedTraces extends ElectionTraces {
-  /** Ends the traces of elections under way and hands over all there are, for about a second at most. */
+/** Traces of elections, exported to an OTLP receiver. */
+interface ExportedTraces extends ElectionTraces {
+  /** Ends the traces of elections in flight and exports the rest, for at most about a second. */
   stop(): Promise<void>;
 }
 
-/** Starts to trace elections; what that takes is not even loaded before. */
+/** Starts to trace elections. OpenTelemetry is loaded only now. */
 export async function startExportedTraces(
   settings: OtlpSettings,
   parts: {
     readonly clock: Clock;
     readonly logger: Logger;
     readonly version: string;
-    /** Where this process runs. */
+    /** The host on which this process runs. */
     readonly host: string;
     readonly isDryRun: boolean;
   },
@@ -27,7 +27,7 @@ export async function startExportedTraces(
   const onFailure = createTraceFailureReport({ logger, now: clock.now });
   const exporter = startOtlpTraces({ settings, clock, version, host, onFailure });
   const traces = createElectionTraces({ now: clock.now, isDryRun, emit: exporter.emit });
-  // The rest of the URL may hold what is nobody else's business.
+  // The rest of the URL may contain a secret.
   logger.info({ receiver: new URL(settings.url).host }, 'Exporting traces');
   return {
     ...traces,

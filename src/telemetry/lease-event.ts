@@ -1,12 +1,15 @@
+import { type CandidateAccount, explainCandidates } from '../election/candidate-accounts.ts';
 import type { Action, Decision } from '../election/decision.ts';
-import { grantOf } from '../election/decision-queries.ts';
+import { grantOf, preferredBy } from '../election/decision-queries.ts';
 import type { ElectionInput } from '../election/election-input.ts';
+import { firstOf } from '../election/first-of.ts';
 import type { Lease } from '../election/model.ts';
 import { REASONS, type Reason } from '../election/reason.ts';
+import type { Standing } from '../election/standing.ts';
+import { strategies } from '../election/strategies.ts';
 import { formerHolderOf } from './election-result.ts';
-import { nameSome } from './named-candidates.ts';
 
-/** Happenings that are no reason of a decision: they are what came of one. */
+/** Event reasons that are not reasons of decisions. */
 type Happening =
   | 'LeaderElected'
   | 'LeaderPreempted'
@@ -15,22 +18,22 @@ type Happening =
   | 'StrategyResolved'
   | 'CandidateCollected';
 
-/** Something that happened to a Lease, to be told as an Event on it. */
+/** Something that happened to a Lease, for an Event on it. */
 export interface LeaseEvent {
   readonly lease: {
     readonly namespace: string;
     readonly name: string;
-    /** Undefined where the Lease does not exist. */
+    /** Undefined if the Lease does not exist. */
     readonly uid: string | undefined;
     readonly resourceVersion: string | undefined;
   };
   readonly type: 'Normal' | 'Warning';
   readonly reason: Happening | Reason;
-  /** The same for what is the same: no times and no counts. */
+  /** Contains no times or counts, so that repeats are equal. */
   readonly message: string;
 }
 
-/** The Events of a decision that was applied; `written` is the Lease as the server has it since. */
+/** Returns the Events of an applied decision. `written` is the Lease after the write. */
 export function changeEvents(
   decision: Decision,
   input: ElectionInput,
@@ -43,7 +46,7 @@ export function changeEvents(
   });
 }
 
-/** The Event of a Lease that was left as it is, told when that begins. */
+/** Returns the Event for the begin of a trouble. */
 export function troubleEvent(decision: Decision, input: ElectionInput, level: 'info' | 'warn'): LeaseEvent {
   return {
     lease: referTo(input),
@@ -53,10 +56,43 @@ export function troubleEvent(decision: Decision, input: ElectionInput, level: 'i
   };
 }
 
-/** The Event of a Lease whose candidates agree again. */
+/** Returns the Event for a Lease whose candidates agree again. */
 export function resolutionEvent(strategy: string, input: ElectionInput): LeaseEvent {
   const message = `The candidates agree on ${strategy} again`;
   return { lease: referTo(input), type: 'Normal', reason: 'StrategyResolved', message };
+}
+
+/** Logs and Events name at most this many candidates and count the others (rule 9). */
+export const MAX_NAMED = 10;
+
+/** The named candidates of a decision, and the number of the others. */
+interface NamedCandidates {
+  readonly named: readonly CandidateAccount[];
+  readonly more: number;
+}
+
+/**
+ * Selects the candidates to name. If there are more than `most`, the chosen candidate comes first, then the closest
+ * ones, then those that did not take part. Runs in linear time.
+ */
+export function nameCandidates(decision: Decision, most = MAX_NAMED): NamedCandidates {
+  const { standings } = decision;
+  if (standings.length <= most) {
+    const sorted = standings.toSorted((a, b) => (a.candidate.name < b.candidate.name ? -1 : 1));
+    return { named: explainCandidates({ ...decision, standings: sorted }), more: 0 };
+  }
+  const first = firstOf(standings, most, orderOf(decision));
+  return {
+    named: explainCandidates({ ...decision, standings: first }),
+    more: standings.length - first.length,
+  };
+}
+
+/** Names the first of `words` and counts the others. */
+export function nameSome(words: readonly string[]): string {
+  const more = words.length - MAX_NAMED;
+  const named = words.slice(0, MAX_NAMED).join(', ');
+  return more > 0 ? `${named} and ${more} more` : named;
 }
 
 type Told = Pick<LeaseEvent, 'type' | 'reason' | 'message'>;
@@ -114,7 +150,7 @@ function describeGrant(decision: Decision, input: ElectionInput): Told | undefin
   };
 }
 
-/** Says so where it is for its priority that one leads instead of the other (rule 16). */
+/** Explains that the winner leads because of its priority (rule 16). */
 function forPriority({ standings }: Decision, winner: string, loser: string | undefined): string {
   const priorityOf = (name: string | undefined) =>
     standings.find(({ candidate }) => candidate.name === name)?.candidate.priority.value;
@@ -144,4 +180,26 @@ function referTo({ namespace, name, lease }: ElectionInput): LeaseEvent['lease']
 
 function identityOf({ uid, resourceVersion }: Lease) {
   return { uid, resourceVersion };
+}
+
+function orderOf(decision: Decision): (a: Standing, b: Standing) => number {
+  const { outcome } = decision;
+  const chosen =
+    grantOf(decision)?.holder ??
+    preferredBy(decision) ??
+    (outcome.kind === 'leader' ? outcome.leader.name : undefined);
+  const strategy = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
+  const isContender = ({ state, candidate }: Standing) =>
+    state === 'Live' && (strategy === undefined || strategy.isElectable(candidate));
+  const placeOf = (standing: Standing): number => {
+    if (standing.candidate.name === chosen) return 0;
+    if (isContender(standing)) return 1;
+    return standing.state === 'Live' || standing.isHolder ? 2 : 3;
+  };
+  return (a, b) => {
+    const place = placeOf(a);
+    const difference = place - placeOf(b);
+    if (difference !== 0 || place !== 1) return difference;
+    return strategy?.compare(a.candidate, b.candidate) ?? 0;
+  };
 }

@@ -1,54 +1,56 @@
 import type { Clock, Instant } from '../support/clock.ts';
-import { createRecentMap } from './recent-map.ts';
-import { fullBucket, type TokenBucket, takeToken } from './token-bucket.ts';
 
 /** The levels whose lines are limited. */
 export type LimitedLevel = 'info' | 'warn' | 'error' | 'fatal';
 
-/** How many lines were left out, by their messages, and the most severe level among them. */
-export interface LeftOut {
+/** The number of dropped lines by message, and the most severe level among them. */
+interface LeftOut {
   readonly level: LimitedLevel;
   readonly lines: Readonly<Record<string, number>>;
 }
 
-/** Of each message. */
+/** Rate limit of each message. */
 const RATE = { burst: 20, perSecond: 1 };
-/** A namespace that a message was not written about for so long is heard beside those that use up all there is. */
+
+/** A namespace without a line of this message for this time has a budget beside the shared one, in milliseconds. */
 const UNHEARD_MS = 60_000;
-/** Of how many messages about namespaces it is known when they were last written. */
-const MOST_HEARD = 1000;
-/** How often it is told what was left out, in milliseconds. */
+
+/** Number of remembered pairs of message and namespace. */
+const MAX_REMEMBERED_NAMESPACES = 1000;
+
+/** Interval at which dropped lines are reported, in milliseconds. */
 const TELL_EVERY_MS = 10_000;
-/** Messages are constant, and fewer. Should some not be, they cannot get around this all the same. */
-const MOST_MESSAGES = 100;
+
+/** Limits memory if a message is not constant. */
+const MAX_MESSAGES = 100;
 const OTHERS = 'other messages';
 const BY_SEVERITY: readonly LimitedLevel[] = ['info', 'warn', 'error', 'fatal'];
 
 /**
- * Keeps a log to a few lines a second, whatever happens how often: of each message there are 20 at once and then one a
- * second. Each has its own budget, so that nothing rare is lost among what is frequent; and as much again for namespaces
- * that have not been heard of for a minute, so that none silences another.
+ * Limits the log to a few lines per second. Each message may be written 20 times at once and then once a second. Each
+ * message has its own budget, so that a frequent one does not hide a rare one. Namespaces that were quiet for a minute
+ * share a second budget, so that no namespace silences another.
  */
 export class LogBudget {
   readonly #clock: Clock;
   readonly #tell: (leftOut: LeftOut) => void;
   readonly #buckets = new Map<string, TokenBucket>();
-  /** The same for namespaces that have not been heard of. */
+  /** The budgets for quiet namespaces. */
   readonly #unheard = new Map<string, TokenBucket>();
-  readonly #heardAt = createRecentMap<Instant>(MOST_HEARD);
+  readonly #heardAt = createRecentMap<Instant>(MAX_REMEMBERED_NAMESPACES);
   #leftOut = new Map<string, number>();
   #severity = 0;
   #cancelTelling: (() => void) | undefined;
 
-  /** @param tell what was left out, while there is something, every ten seconds; itself not limited. */
+  /** @param tell reports the dropped lines, every ten seconds while there are any. Not limited itself. */
   constructor(clock: Clock, tell: (leftOut: LeftOut) => void) {
     this.#clock = clock;
     this.#tell = tell;
   }
 
-  /** Whether one more line with this message, about a namespace perhaps, may be written; if not, it is counted. */
+  /** Whether a line with this message may be written. If not, it is counted. */
   admits(level: LimitedLevel, message: string, namespace?: string): boolean {
-    const isKnown = this.#buckets.has(message) || this.#buckets.size < MOST_MESSAGES;
+    const isKnown = this.#buckets.has(message) || this.#buckets.size < MAX_MESSAGES;
     const key = isKnown ? message : OTHERS;
     const now = this.#clock.now();
     const heard = `${key}\n${namespace}`;
@@ -70,7 +72,7 @@ export class LogBudget {
     return waitMs === 0;
   }
 
-  /** Tells what was left out so far, if anything; no timer is set after that. */
+  /** Reports the dropped lines now, and cancels the timer. */
   tellNow(): void {
     this.#cancelTelling?.();
     this.#cancelTelling = undefined;
@@ -81,4 +83,52 @@ export class LogBudget {
     this.#severity = 0;
     this.#tell({ level, lines });
   }
+}
+
+/** The rate of a token bucket: `burst` at once, then `perSecond`. */
+interface TokenBucketRate {
+  readonly burst: number;
+  readonly perSecond: number;
+}
+
+/** The tokens of a bucket at a time. Immutable. */
+export interface TokenBucket {
+  readonly tokens: number;
+  readonly at: Instant;
+}
+
+/** Returns a full bucket. */
+export function fullBucket({ burst }: TokenBucketRate, at: Instant): TokenBucket {
+  return { tokens: burst, at };
+}
+
+/** Takes a token. If there is none, returns the time until the next one in `waitMs`. */
+export function takeToken(
+  bucket: TokenBucket,
+  rate: TokenBucketRate,
+  at: Instant,
+): { readonly bucket: TokenBucket; readonly waitMs: number } {
+  const tokens = Math.min(rate.burst, bucket.tokens + ((at - bucket.at) / 1000) * rate.perSecond);
+  // Tolerates rounding: after `waitMs` there must be a token.
+  if (tokens < 1 - 1e-9) {
+    return { bucket: { tokens, at }, waitMs: Math.ceil(((1 - tokens) / rate.perSecond) * 1000) };
+  }
+  return { bucket: { tokens: Math.max(0, tokens - 1), at }, waitMs: 0 };
+}
+
+/** A map that keeps the `size` most recently set entries. */
+export function createRecentMap<V>(size: number) {
+  const entries = new Map<string, V>();
+  return {
+    get: (key: string): V | undefined => entries.get(key),
+    set(key: string, value: V): void {
+      entries.delete(key);
+      entries.set(key, value);
+      const [oldest] = entries.keys();
+      if (entries.size > size && oldest !== undefined) entries.delete(oldest);
+    },
+    delete(key: string): void {
+      entries.delete(key);
+    },
+  };
 }

@@ -1,39 +1,38 @@
 import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino';
 import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
-import type { LogLevel } from '../settings/setting-values.ts';
-import { bounded, boundedFields } from '../support/bounded.ts';
+import type { LogLevel } from '../settings/settings-table.ts';
 import type { Clock } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
-import { printableJson } from '../support/printable.ts';
+import { bounded, boundedFields, printableJson } from '../support/text.ts';
 import { type LimitedLevel, LogBudget } from './log-budget.ts';
 
 /**
- * Structured logs, one JSON object a line. Messages are constant and everything that varies is a key, so that logs can
- * be counted by message: `logger.info({ lease, holder }, 'Elected a leader')`. An Error goes under the key `err`. Text that
- * others wrote is shortened, and written so that a terminal may show it.
+ * Structured logs, one JSON object per line. A message is constant and everything that varies is a field, so that logs
+ * can be counted by message: `logger.info({ lease, holder }, 'Elected a leader')`. An Error has the field `err`. Text
+ * from the cluster is shortened and escaped.
  */
 export type Logger = PinoLogger;
 
-/** A logger that is ended when there is nothing more to log. */
+/** The root logger. Call `end` at the end of the process. */
 export interface RootLogger extends Logger {
-  /** Tells at once what lines were left out since that was last told. */
+  /** Reports dropped lines at once. */
   end(): void;
 }
 
 type LoggerOptions = {
-  /** Takes whole lines; the standard output if not given. */
+  /** Receives whole lines. Default: the standard output. */
   readonly destination?: DestinationStream;
 } & (
   | { readonly level: LogLevel; readonly clock: Clock }
-  // Whoever asks for all of it gets all of it.
+  // Debug logs are not limited.
   | { readonly level: 'debug' }
 );
 
 const LEFT_OUT = 'Left out lines of which there were too many';
 
-/** Makes the root logger. Unless its level is debug, lines that come too often are counted instead: {@link LogBudget}. */
+/** Creates the root logger. {@link LogBudget} limits its lines, except at the level debug. */
 export function createLogger(options: LoggerOptions): RootLogger {
-  // Written synchronously: the last lines before a crash are those that matter most.
+  // Synchronous: the last lines before a crash matter most.
   const { level, destination = pino.destination(1) } = options;
   const budget =
     'clock' in options && level !== 'debug'
@@ -42,7 +41,7 @@ export function createLogger(options: LoggerOptions): RootLogger {
   const logger = pino(
     {
       level,
-      // Whoever collects logs knows the pod and its process; repeating them in each line says nothing.
+      // The log collector adds the pod. No need to repeat host and pid in each line.
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }), log: boundedFields },
@@ -63,7 +62,7 @@ export function createLogger(options: LoggerOptions): RootLogger {
   return Object.assign(logger, { end: () => budget?.tellNow() });
 }
 
-/** What is logged under the key `err`. An answer of a server, or that there was none, says nothing about our code. */
+/** Formats the field `err`. The stack of an API or connection error says nothing about our code. */
 function describeError(error: unknown): unknown {
   if (error instanceof ApiError) {
     const { name, message, method, path, status, reason, retryAfterMs } = error;
@@ -80,7 +79,7 @@ function messageIn([first, second]: readonly unknown[]): string {
   return typeof first === 'string' ? first : typeof second === 'string' ? second : '';
 }
 
-/** The namespace of the Lease that a line is about. */
+/** Returns the namespace of the Lease in a log line. */
 function namespaceIn([fields]: readonly unknown[]): string | undefined {
   const lease = isJsonObject(fields) ? fields['lease'] : undefined;
   return typeof lease === 'string' ? lease.slice(0, lease.indexOf('/')) : undefined;

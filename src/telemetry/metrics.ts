@@ -1,17 +1,31 @@
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { LockCall } from '../controller/lock/lock-settings.ts';
+import type { LockState } from '../controller/lock/lock-state.ts';
+import { coordinatorLease } from '../election/coordinator-lease.ts';
 import type { Clock } from '../support/clock.ts';
-import { type ApiMetrics, createApiMetrics } from './api-metrics.ts';
-import { createElectionMetrics, type ElectionMetrics } from './election-metrics.ts';
-import { createEventMetrics, type EventMetrics } from './event-metrics.ts';
-import { createLabelMetrics, type LabelMetrics } from './label-metrics.ts';
-import { createLockMetrics, type LockMetrics } from './lock-metrics.ts';
-import { createWriteQueueMetrics, type WriteQueueMetrics } from './request-metrics.ts';
-import { createSurveyMetrics, type SurveyMetrics } from './survey-metrics.ts';
-import { createWorkqueueMetrics, type WorkqueueMetrics } from './workqueue-metrics.ts';
+import {
+  type ApiMetrics,
+  createApiMetrics,
+  createEventMetrics,
+  createLabelMetrics,
+  type EventMetrics,
+  type LabelMetrics,
+} from './api-metrics.ts';
+import {
+  createElectionMetrics,
+  createSurveyMetrics,
+  type ElectionMetrics,
+  type SurveyMetrics,
+} from './election-metrics.ts';
+import {
+  createWorkqueueMetrics,
+  createWriteQueueMetrics,
+  type WorkqueueMetrics,
+  type WriteQueueMetrics,
+} from './queue-metrics.ts';
 
-/** Everything that is measured, in a registry of its own: nothing global, so that tests and replicas can stand side by side. */
+/** All metrics, in a registry of their own: tests and replicas run side by side in one process. */
 export interface Metrics {
-  /** Serves as the `metrics` of the HTTP server. */
   readonly registry: Registry;
   readonly workqueue: WorkqueueMetrics;
   readonly api: ApiMetrics;
@@ -23,17 +37,17 @@ export interface Metrics {
   readonly labels: LabelMetrics;
 }
 
-/** How often the delay of the event loop is looked at, in milliseconds: each look wakes a process that has nothing to do. */
+/** Resolution of the event-loop delay, in milliseconds: each sample wakes an idle process. */
 const LOOP_LOOK_MS = 50;
 
-// Gauges that prom-client names as only counters may be named.
+// Gauges of prom-client whose names end like those of counters.
 const MISNAMED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
 ];
 
-/** Makes the metrics of one controller. */
+/** Creates the metrics of one controller. */
 export function createMetrics({ version, clock }: { version: string; clock: Clock }): Metrics {
   const registry = new Registry();
   new Gauge({
@@ -55,8 +69,118 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
   };
 }
 
-/** Adds what is measured of the process as a whole: memory, CPU, event-loop delay, garbage collection. Once per process. */
+/** Registers metrics of the process: memory, CPU, event-loop delay, garbage collection. Once per process. */
 export function collectProcessMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_LOOK_MS });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
+}
+
+/** Metrics of the coordinator's lock. */
+interface LockMetrics {
+  changed(state: Pick<LockState, 'kind' | 'holder'>): void;
+  callFailed(call: LockCall | 'watch'): void;
+  /** Sets the source of the gauges on other locks, read for each scrape. */
+  watch(locks: LockPlaces): void;
+}
+
+/** The locks of coordinators in other namespaces. */
+interface LockPlaces {
+  /** Number of locks that other coordinators hold in other namespaces. */
+  others(): number;
+  /** Whether the namespace of our lock is refused. */
+  isRefused(): boolean;
+}
+
+const STATES: Readonly<Record<LockState['kind'], true>> = {
+  standby: true,
+  waiting: true,
+  settling: true,
+  active: true,
+};
+
+const CALLS: Readonly<Record<LockCall | 'watch', true>> = {
+  get: true,
+  create: true,
+  update: true,
+  watch: true,
+};
+
+const HOLDERS = ['self', 'replica', 'foreign', 'none'] as const;
+
+function holderOf({ kind, holder }: Pick<LockState, 'kind' | 'holder'>): (typeof HOLDERS)[number] {
+  switch (kind) {
+    case 'settling':
+    case 'active':
+      return 'self';
+    case 'waiting':
+      return 'foreign';
+    case 'standby':
+      return holder === undefined ? 'none' : 'replica';
+  }
+}
+
+/** Registers the metrics of the lock in `registry`. It counts as not held at first. */
+function createLockMetrics(registry: Registry): LockMetrics {
+  const registers = [registry];
+  const masterStatus = new Gauge({
+    name: 'leader_election_master_status',
+    help: 'Whether this process holds the lock and may write (1) or stands by (0)',
+    labelNames: ['name'],
+    registers,
+  });
+  const changes = new Counter({
+    name: 'cle_lock_state_changes_total',
+    help: "How often this replica's standing towards the coordinator lock came to be this",
+    labelNames: ['state'],
+    registers,
+  });
+  const failures = new Counter({
+    name: 'cle_lock_call_failures_total',
+    help: 'Calls about the coordinator lock that failed; lost races for it are among them',
+    labelNames: ['call'],
+    registers,
+  });
+  const holders = new Gauge({
+    name: 'cle_lock_holder',
+    help:
+      'Who holds the lock, as far as this process knows: 1 for this replica (self), another one, the built-in controller ' +
+      '(foreign), or nobody (none); without samples in a dry run',
+    labelNames: ['holder'],
+    registers,
+  });
+  let places: LockPlaces = { others: () => 0, isRefused: () => false };
+  new Gauge({
+    name: 'cle_other_locks_held',
+    help: 'Locks of other coordinators, in other namespaces than ours, that are held and renewed, as far as this process sees',
+    registers,
+    collect() {
+      this.set(places.others());
+    },
+  });
+  new Gauge({
+    name: 'cle_lock_namespace_refused',
+    help: "Whether nothing is elected here (1), as the lock is not in kube-system while the API server's own LeaseCandidates are served",
+    registers,
+    collect() {
+      this.set(places.isRefused() ? 1 : 0);
+    },
+  });
+  masterStatus.set({ name: coordinatorLease.name }, 0);
+  for (const state of Object.keys(STATES)) changes.inc({ state }, 0);
+  for (const call of Object.keys(CALLS)) failures.inc({ call }, 0);
+  let last: LockState['kind'] | undefined;
+  return {
+    changed(state) {
+      const { kind } = state;
+      const holder = holderOf(state);
+      for (const other of HOLDERS) holders.set({ holder: other }, other === holder ? 1 : 0);
+      masterStatus.set({ name: coordinatorLease.name }, kind === 'active' ? 1 : 0);
+      if (kind !== last) changes.inc({ state: kind });
+      last = kind;
+    },
+    callFailed: (call) => failures.inc({ call }),
+    watch(asked) {
+      places = asked;
+    },
+  };
 }

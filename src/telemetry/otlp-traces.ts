@@ -13,17 +13,17 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
-import type { OtlpSettings } from '../settings/otlp-settings.ts';
+import type { OtlpSettings } from '../settings/run-settings.ts';
 import { type Clock, type Instant, within } from '../support/clock.ts';
-import type { TraceAttributes, TraceSpan } from './trace-span.ts';
+import type { TraceAttributes, TraceSpan } from './election-traces.ts';
 
-// Nothing but this file knows OpenTelemetry, and it is loaded only where traces have somewhere to go.
+// Only this file imports OpenTelemetry. It is loaded only if traces are exported.
 
-/** Hands traces over to an OTLP receiver, a few seconds after they have ended. */
-export interface OtlpTraces {
-  /** Neither throws nor waits. */
+/** Exports traces to an OTLP receiver, a few seconds after they have ended. */
+interface OtlpTraces {
+  /** Queues a trace. Neither throws nor waits. */
   emit(trace: TraceSpan): void;
-  /** Hands over what there still is, for about a second at most. */
+  /** Exports the queued traces, for at most about a second. */
   stop(): Promise<void>;
 }
 
@@ -32,23 +32,25 @@ export interface OtlpTracesParts {
   readonly settings: OtlpSettings;
   readonly clock: Clock;
   readonly version: string;
-  /** Where this process runs. */
+  /** The host on which this process runs. */
   readonly host: string;
-  /** Traces were not taken, and are lost; or are not complete. */
+  /** Called for traces that the receiver refused or took in part. */
   readonly onFailure: (error: unknown) => void;
-  /** Takes the place of the one for `settings.url`. */
+  /** Replaces the exporter for `settings.url`, for tests. */
   readonly exporter?: SpanExporter;
 }
 
 const NAME = 'coordinated-leader-election';
-/** Spans that wait to be handed over; what is beyond that is dropped. A mass expiry of a thousand Leases fits. */
+
+/** Length of the queue, in spans; more are dropped. Fits an expiry of a thousand Leases at once. */
 const MAX_WAITING = 8192;
 const FLUSH_MS = 1000;
 
-/** Starts to hand traces over to `settings.url`. */
+/** Starts the export of traces to `settings.url`. */
 export function startOtlpTraces(parts: OtlpTracesParts): OtlpTraces {
   const { settings, clock, version, host, onFailure } = parts;
-  // Partial successes and dropped spans are only told this way; failed exports, told as errors, are known already.
+  // OpenTelemetry reports partial successes and dropped spans only through its logger. Failed exports, logged as
+  // errors, are reported elsewhere.
   const ignore = () => {};
   const warn = (message: string, ...more: unknown[]) => onFailure(new Error([message, ...more].join(' ')));
   diag.setLogger(
@@ -78,14 +80,14 @@ export function startOtlpTraces(parts: OtlpTracesParts): OtlpTraces {
   const tracer = provider.getTracer(NAME, version);
   return {
     emit(root) {
-      // Read once for the whole trace: what jumps meanwhile, or between two spans, must not tear it apart.
+      // Read once per trace: a jump of the wall clock must not shift spans against each other.
       const [now, wallTime] = [clock.now(), clock.wallTime()];
       startSpan(tracer, root, ROOT_CONTEXT, (at) =>
         toHrTime(wallTime - BigInt(Math.round((now - at) * 1000))),
       );
     },
     async stop() {
-      // What could not be handed over was told to onFailure.
+      // onFailure has reported failed exports.
       await within(clock, FLUSH_MS, provider.shutdown().catch(ignore));
       diag.disable();
     },

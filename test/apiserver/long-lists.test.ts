@@ -3,7 +3,7 @@ import { answer } from '../../src/apiserver/operations/operations.ts';
 import type { ResourceRequest } from '../../src/apiserver/operations/request.ts';
 import { startStandIns } from '../../src/apiserver/stand-ins.ts';
 import { ObjectStore } from '../../src/apiserver/storage/object-store.ts';
-import { Slices } from '../../src/support/slices.ts';
+import { Slices } from '../../src/support/event-loop.ts';
 import { systemClock as clock } from '../../src/support/system-clock.ts';
 import { makeFront, resources } from './http/make-front.ts';
 import { makeObject } from './storage/make-object.ts';

@@ -3,7 +3,7 @@ import { createResources } from '../../src/apiserver/kinds/registry.ts';
 import type { ApiObject } from '../../src/apiserver/schema/api-object.ts';
 import { startStandIns } from '../../src/apiserver/stand-ins.ts';
 import { ObjectStore } from '../../src/apiserver/storage/object-store.ts';
-import { Slices } from '../../src/support/slices.ts';
+import { Slices } from '../../src/support/event-loop.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const resources = createResources({ leaseCandidateVersions: ['v1beta1'] });

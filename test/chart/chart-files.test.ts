@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { runSettings } from '../../src/settings/run-settings.ts';
 import { rowsOf } from '../../src/settings/settings-table.ts';
-import { version } from '../../src/support/package-version.ts';
+import { version } from '../../src/support/host.ts';
 import { chartReadme } from './chart-readme.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { valuesSchema } from './values-documentation.ts';

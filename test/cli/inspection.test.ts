@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { showDiagnosis } from '../../src/cli/show-diagnosis.ts';
-import { showExplanation } from '../../src/cli/show-explanation.ts';
-import { showPlan } from '../../src/cli/show-plan.ts';
-import { showStatus } from '../../src/cli/show-status.ts';
+import { showDiagnosis } from '../../src/cli/doctor.ts';
+import { showExplanation } from '../../src/cli/explain.ts';
+import { showPlan } from '../../src/cli/plan.ts';
+import { showStatus } from '../../src/cli/status.ts';
 import type { Host } from '../../src/support/host.ts';
 import {
   type LookingSite,

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { commands } from '../../src/cli/commands.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { type DemoSettings, demoSettings } from '../../src/settings/demo-settings.ts';
 import {
@@ -38,28 +40,31 @@ async function execute(
     env,
     stdout: { write: (text) => (stdout += text) },
     stderr: { write: (text) => (stderr += text) },
-    commands: {
-      run: (settings) => {
-        ran.push(settings);
-        return run(settings);
-      },
-      serve: async (settings) => {
-        served.push(settings);
-        return 0;
-      },
-      demo: async (settings) => {
-        demonstrated.push(settings);
-        return 0;
-      },
-      status: async (settings) => looked.push({ status: settings }) - 1,
-      explain: async (lease, settings) => looked.push({ explain: lease, settings }) - 1,
-      plan: async (lease, settings) => looked.push({ plan: lease, settings }) - 1,
-      doctor: async (settings) => looked.push({ doctor: settings }) + 3,
-      transfer: async (lease, settings) => looked.push({ transfer: lease, settings }) + 4,
-      drain: async (settings) => looked.push({ drain: settings }) + 4,
-      undrain: async (settings) => looked.push({ undrain: settings }) - 1,
-      participate: async (lease, command, settings) =>
-        looked.push({ participate: lease, command, settings }) + 142,
+    dispatch: async ({ name }, { lease, program: command, settings }) => {
+      switch (name) {
+        case 'run':
+          ran.push(settings as RunSettings);
+          return await run(settings as RunSettings);
+        case 'serve':
+          served.push(settings as ServeSettings);
+          return 0;
+        case 'demo':
+          demonstrated.push(settings as DemoSettings);
+          return 0;
+        case 'explain':
+        case 'plan':
+          return looked.push({ [name]: lease, settings }) - 1;
+        case 'doctor':
+          return looked.push({ doctor: settings }) + 3;
+        case 'transfer':
+          return looked.push({ transfer: lease, settings }) + 4;
+        case 'drain':
+          return looked.push({ drain: settings }) + 4;
+        case 'participate':
+          return looked.push({ participate: lease, command, settings }) + 142;
+        default:
+          return looked.push({ [name]: settings }) - 1;
+      }
     },
   });
   const exitCode = await program.execute(args);
@@ -428,4 +433,11 @@ describe('the command line', () => {
       for (const text of want) expect(help).toContain(text);
     },
   );
+});
+
+test('docs/cli.md has a row for each command, in the order of the help', () => {
+  const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
+  const [table = ''] = page.split('\n\n').filter((part) => part.startsWith('| command |'));
+  const rows = [...table.matchAll(/^\| `([a-z]+)/gm)].map(([, name]) => name);
+  expect(rows).toEqual([...commands.map(({ name }) => name), 'completion']);
 });

@@ -1,5 +1,5 @@
 import { DemoWorld } from '../../src/demo/demo-world.ts';
-import type { SampleTiming } from '../../src/demo/sample-identity.ts';
+import type { SampleTiming } from '../../src/demo/sample-candidate.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import { runSettings } from '../../src/settings/run-settings.ts';
 import { resolveSettings } from '../../src/settings/settings-table.ts';

@@ -1,5 +1,4 @@
-import type { CandidateRow, DemoState, LeaseState } from '../../src/demo/demo-state.ts';
-import type { Happening } from '../../src/demo/happening.ts';
+import type { CandidateRow, DemoState, Happening, LeaseState } from '../../src/demo/demo-state.ts';
 
 const START = BigInt(Date.UTC(2026, 10, 21, 13, 24, 5, 123)) * 1000n;
 

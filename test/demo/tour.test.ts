@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Condition, DemoState } from '../../src/demo/demo-state.ts';
 import type { DemoCommands } from '../../src/demo/sample-cast.ts';
-import { runTour, TourError, type TourWorld } from '../../src/demo/tour.ts';
-import { type TourStep, tourScript } from '../../src/demo/tour-script.ts';
+import { runTour, TourError, type TourStep, type TourWorld, tourScript } from '../../src/demo/tour.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { SimDemo } from './make-demo.ts';
 import { makeLease, makeRow, makeState } from './make-state.ts';

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
-import { runCommand } from '../../src/cli/run.ts';
+import { commandFor } from '../../src/cli/command-options.ts';
+import { commands } from '../../src/cli/commands.ts';
 import type { RunSettings } from '../../src/settings/run-settings.ts';
 import { watchChild } from './child-output.ts';
 import type { ChartObject } from './helm.ts';
@@ -53,11 +54,11 @@ export interface ReadArguments {
 /** Has the program's own command line read a container's arguments, and run nothing. */
 export async function readArguments({ args: [name, ...args] }: ChartContainer): Promise<ReadArguments> {
   let settings: RunSettings | undefined;
-  const command = runCommand({ env: {}, exitCode: 0 }, async (given) => {
-    settings = given;
-    return 0;
+  const entry = commands.find((one) => one.name === 'run');
+  if (entry === undefined || name !== entry.name) throw new Error(`the container starts ${name}`);
+  const command = commandFor(entry, {}, async (input) => {
+    settings = input.settings as RunSettings;
   });
-  if (name !== command.name()) throw new Error(`the container starts ${name}`);
   let complaint = '';
   command.exitOverride().configureOutput({ writeErr: () => {} });
   try {

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { version } from '../../src/support/package-version.ts';
+import { version } from '../../src/support/host.ts';
 import type { JsonSchema } from '../chart/json-schema.ts';
 import {
   keyOf,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { version } from '../../src/support/package-version.ts';
+import { version } from '../../src/support/host.ts';
 import { candidatePath } from '../control-plane/cluster-objects.ts';
 import { startEmbeddedPlane } from '../control-plane/embedded-plane.ts';
 import { eventually } from './coordinator.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type RunbookName, runbooks } from '../../src/inspection/runbook.ts';
+import { type RunbookName, runbooks } from '../../src/inspection/findings.ts';
 import { procedures } from '../support/procedures.ts';
 import { leaseApiServerSlow } from './runbooks/scenarios/lease-api-server-slow.ts';
 import { leaseCandidatesUnresponsive } from './runbooks/scenarios/lease-candidates-unresponsive.ts';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { catalogue } from '../../src/status-page/catalogue.ts';
+import { catalogue } from '../../src/status-page/status-page.ts';
 import { readLease } from '../control-plane/cluster-objects.ts';
 import { startEmbeddedPlane } from '../control-plane/embedded-plane.ts';
 import { eventually } from './coordinator.ts';

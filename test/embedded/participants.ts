@@ -1,5 +1,4 @@
-import { SampleCandidate } from '../../src/demo/sample-candidate.ts';
-import type { SampleIdentity, SampleTiming } from '../../src/demo/sample-identity.ts';
+import { SampleCandidate, type SampleIdentity, type SampleTiming } from '../../src/demo/sample-candidate.ts';
 import { createClient } from '../../src/kubernetes/client.ts';
 import { type Leadership, overlapsOf } from '../control-plane/leaderships.ts';
 import { Changes } from './changes.ts';

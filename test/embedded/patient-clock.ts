@@ -3,7 +3,7 @@ import { systemClock } from '../../src/support/system-clock.ts';
 
 const TICK_MS = 5;
 /** The most that passes by this clock from one tick to the next. */
-const LONGEST_MS = 10;
+const MAX_TRACE_MS = 10;
 
 interface Timer {
   readonly dueAt: Instant;
@@ -29,7 +29,7 @@ export class PatientClock implements Clock {
     }, TICK_MS).unref();
   }
 
-  readonly now = (): Instant => this.#time + Math.min(systemClock.now() - this.#tickedAt, LONGEST_MS);
+  readonly now = (): Instant => this.#time + Math.min(systemClock.now() - this.#tickedAt, MAX_TRACE_MS);
 
   setTimer(callback: () => void, delayMs: number): () => void {
     const timer: Timer = { dueAt: this.now() + delayMs, callback, cancel: () => {} };

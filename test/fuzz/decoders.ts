@@ -8,8 +8,7 @@ import { ApiError, apiErrorFromResponse, ConnectionError } from '../../src/kuber
 import { isKubernetesObject } from '../../src/kubernetes/objects.ts';
 import { parseWatchEvent } from '../../src/kubernetes/watch-event.ts';
 import { LineSplitter } from '../../src/kubernetes/watch-lines.ts';
-import { bounded } from '../../src/support/bounded.ts';
-import { printable } from '../../src/support/printable.ts';
+import { bounded, printable } from '../../src/support/text.ts';
 import { type FuzzTarget, pureTarget } from './fuzz-target.ts';
 import { wildCandidate, wildJson, wildLease, wildText, wildTime, wildVersion } from './wild-values.ts';
 

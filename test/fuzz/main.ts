@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
-import { shortened } from '../../src/support/printable.ts';
+import { shortened } from '../../src/support/text.ts';
 import type { FuzzTarget } from './fuzz-target.ts';
 import { holdingNobody } from './held-loop.ts';
 import { fuzzTargets } from './targets.ts';

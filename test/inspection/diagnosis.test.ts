@@ -5,9 +5,8 @@ import {
 } from '../../src/coordination/candidate-sources.ts';
 import { FENCE, GROUP } from '../../src/election/group.ts';
 import { diagnose } from '../../src/inspection/diagnosis.ts';
-import type { Evidence } from '../../src/inspection/evidence.ts';
-import { labelRights } from '../../src/inspection/rights.ts';
-import { type RunbookName, runbookPath } from '../../src/inspection/runbook.ts';
+import { type Evidence, labelRights } from '../../src/inspection/evidence.ts';
+import { type RunbookName, runbookPath } from '../../src/inspection/findings.ts';
 import { makeCandidate, makeInput, makeLease, makeNow } from '../support/election-builders.ts';
 
 const V1BETA1 = 'coordination.k8s.io/v1beta1';

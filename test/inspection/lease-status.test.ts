@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { FENCE } from '../../src/election/group.ts';
-import { listed, statusOf } from '../../src/inspection/lease-status.ts';
+import { statusOf } from '../../src/inspection/lease-status.ts';
+import { listed } from '../../src/inspection/wording.ts';
 import { makeCandidate, makeInput, makeLease, makeNow } from '../support/election-builders.ts';
 
 const NOW = makeNow(1000);

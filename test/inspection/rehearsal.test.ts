@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Change } from '../../src/inspection/change.ts';
-import { rehearse } from '../../src/inspection/rehearsal.ts';
+import { type Change, rehearse } from '../../src/inspection/rehearsal.ts';
 import { makeCandidate, makeInput, makeLease, makeNow } from '../support/election-builders.ts';
 
 const old = makeCandidate('old').versions('1.36.0', '1.35.0');

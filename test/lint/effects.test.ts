@@ -61,8 +61,8 @@ const allowed: readonly Row[] = [
     at: 'support/system-clock.ts',
     code: 'Date.now();\nperformance.now();\nMath.random();\nsetTimeout(() => {}, 1);',
   },
-  { at: 'support/process-environment.ts', code: 'export const { env } = process;' },
-  { at: 'support/process-warning.ts', code: "process.emitWarning('careful');" },
+  { at: 'support/host.ts', code: 'export const { env } = process;' },
+  { at: 'support/host.ts', code: "process.emitWarning('careful');" },
   {
     at: 'main.ts',
     code: 'process.exitCode = process.argv.length + Date.now();',

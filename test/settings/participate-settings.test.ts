@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { labelsInFile } from '../../src/settings/candidate-labels.ts';
-import { type ParticipateSettings, participateSettings } from '../../src/settings/participate-settings.ts';
+import {
+  labelsInFile,
+  type ParticipateSettings,
+  participateSettings,
+} from '../../src/settings/participate-settings.ts';
 import { type GivenFlags, resolveSettings, SettingsError } from '../../src/settings/settings-table.ts';
 
 const resolve = (flags: GivenFlags<ParticipateSettings>, env = {}) =>

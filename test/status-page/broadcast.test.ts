@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Board } from '../../src/status-page/board.ts';
-import { Broadcast, MOST_VIEWERS } from '../../src/status-page/broadcast.ts';
-import { catalogue } from '../../src/status-page/catalogue.ts';
-import { streamEncodingFor } from '../../src/status-page/stream-encoding.ts';
+import { Broadcast, MAX_VIEWERS } from '../../src/status-page/broadcast.ts';
+import { catalogue } from '../../src/status-page/status-page.ts';
+import { streamEncodingFor } from '../../src/status-page/viewer.ts';
 import type { ElectionEntry, StateMessage } from '../../src/status-page/wire.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { SimLeases } from './make-leases.ts';
@@ -92,7 +92,7 @@ describe('whoever joins', () => {
   });
 
   test('finds no room where there are too many already, until one leaves', () => {
-    const joined = Array.from({ length: MOST_VIEWERS }, () => join());
+    const joined = Array.from({ length: MAX_VIEWERS }, () => join());
     expect(broadcast.join(new SimReader(), PLAIN)).toBeUndefined();
     joined[0]?.leave();
     expect(broadcast.join(new SimReader(), PLAIN)).toBeDefined();
@@ -284,7 +284,7 @@ test('however slow readers are and whenever they come, all end up with the same'
         } else if (each.kind === 'drop') leases.dropCandidate(`lease-${each.lease}`, 'a');
         else if (each.kind === 'wait') await clock.advance(each.ms);
         else if (each.kind === 'drain') for (const reader of readers) reader.drain();
-        else if (readers.length < MOST_VIEWERS) {
+        else if (readers.length < MAX_VIEWERS) {
           const { reader } = join();
           reader.isFast = each.isFast;
           readers.push(reader);

@@ -1,5 +1,4 @@
-import type { HttpServer } from '../../src/processes/http-answers.ts';
-import { startHttpServer } from '../../src/processes/http-endpoints.ts';
+import { type HttpServer, startHttpServer } from '../../src/processes/http-server.ts';
 import { StatusPage } from '../../src/status-page/status-page.ts';
 import type { Clock, Instant } from '../../src/support/clock.ts';
 import { systemClock } from '../../src/support/system-clock.ts';

@@ -1,8 +1,8 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { createGunzip, gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { HttpServer } from '../../src/processes/http-answers.ts';
-import { MOST_VIEWERS } from '../../src/status-page/broadcast.ts';
+import type { HttpServer } from '../../src/processes/http-server.ts';
+import { MAX_VIEWERS } from '../../src/status-page/broadcast.ts';
 import { keepIdleConnections } from '../support/idle-connections.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { servePage } from './serve-page.ts';
@@ -193,7 +193,7 @@ describe('the stream', () => {
   test('is refused to one too many, who is told why, and not to the next after another has left', async () => {
     const { server } = await start();
     const answers = await Promise.all(
-      Array.from({ length: MOST_VIEWERS }, () => ask(server, '/status/events')),
+      Array.from({ length: MAX_VIEWERS }, () => ask(server, '/status/events')),
     );
     const refused = await ask(server, '/status/events');
     expect({ status: refused.statusCode, retry: refused.headers['retry-after'] }).toEqual({

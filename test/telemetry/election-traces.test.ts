@@ -1,10 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
-import { MOST_OF_A_KIND, tracedResults } from '../../src/telemetry/election-trace.ts';
-import { createElectionTraces } from '../../src/telemetry/election-traces.ts';
-import { MOST_NAMED } from '../../src/telemetry/named-candidates.ts';
-import type { TraceSpan } from '../../src/telemetry/trace-span.ts';
+import {
+  createElectionTraces,
+  MAX_OF_A_KIND,
+  type TraceSpan,
+  tracedResults,
+} from '../../src/telemetry/election-traces.ts';
+import { MAX_NAMED } from '../../src/telemetry/lease-event.ts';
 import { isLeaseWrite, isPing } from '../controller/make-controller.ts';
 import { makeCandidateObject } from '../controller/make-objects.ts';
 import { blocksIn } from '../support/command-blocks.ts';
@@ -399,7 +402,7 @@ describe('a trace is bounded', () => {
       isDryRun: false,
       emit: (trace) => traces.push(trace),
     });
-    const candidates = Array.from({ length: MOST_OF_A_KIND + 1 }, (_, index) =>
+    const candidates = Array.from({ length: MAX_OF_A_KIND + 1 }, (_, index) =>
       makeCandidate(`c${index}`).seenAt(0).pingedAt(0).renewedAt(0.5),
     );
     const input = makeInput()
@@ -408,23 +411,23 @@ describe('a trace is bounded', () => {
     const decision = decideElection(input, makeNow(1));
     const [action] = decision.actions;
     if (!action) throw new Error('there is somebody to elect');
-    for (at = 1; at <= MOST_OF_A_KIND + 2; at++) {
-      const isLast = at === MOST_OF_A_KIND + 2;
+    for (at = 1; at <= MAX_OF_A_KIND + 2; at++) {
+      const isLast = at === MAX_OF_A_KIND + 2;
       tracer.decided(KEY, decision, input);
       tracer.written(KEY, action, isLast ? undefined : new Error('refused'), decision);
     }
     const [trace] = traces;
     const count = (name: string) =>
       [...(trace?.events ?? []), ...(trace?.children ?? [])].filter((part) => part.name === name).length;
-    expect(['ping', 'decide', 'write'].map(count)).toEqual([MOST_OF_A_KIND, MOST_OF_A_KIND, MOST_OF_A_KIND]);
+    expect(['ping', 'decide', 'write'].map(count)).toEqual([MAX_OF_A_KIND, MAX_OF_A_KIND, MAX_OF_A_KIND]);
     expect(trace?.attributes).toMatchObject({
       'cle.result': 'granted',
-      'cle.candidate_count': MOST_OF_A_KIND + 1,
-      'cle.attempts': MOST_OF_A_KIND + 2,
+      'cle.candidate_count': MAX_OF_A_KIND + 1,
+      'cle.attempts': MAX_OF_A_KIND + 2,
     });
     expect(trace?.children.at(-1)).toMatchObject({ attributes: { 'cle.result': 'ok' } });
     expect(trace?.events.at(-1)).toMatchObject({ at: trace?.endedAt });
-    expect(trace?.events.at(-1)?.attributes['cle.candidates']).toHaveLength(MOST_NAMED);
+    expect(trace?.events.at(-1)?.attributes['cle.candidates']).toHaveLength(MAX_NAMED);
   });
 });
 

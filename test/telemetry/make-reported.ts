@@ -1,11 +1,10 @@
 import type { ElectionControllerParts } from '../../src/controller/controller-parts.ts';
 import { isJsonObject, type JsonObject } from '../../src/support/json.ts';
 import { createControllerReport } from '../../src/telemetry/controller-report.ts';
-import { createElectionTraces } from '../../src/telemetry/election-traces.ts';
+import { createElectionTraces, type TraceSpan } from '../../src/telemetry/election-traces.ts';
 import type { LeaseEvent } from '../../src/telemetry/lease-event.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import type { TraceSpan } from '../../src/telemetry/trace-span.ts';
 import { ControllerWorld } from '../controller/make-controller.ts';
 import { makeCandidateObject } from '../controller/make-objects.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

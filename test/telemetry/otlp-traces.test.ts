@@ -7,10 +7,10 @@ import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { InMemorySpanExporter } from '@opentelemetry/sdk-trace';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { generateCertificate } from '../../src/apiserver/access/certificates.ts';
-import type { OtlpSettings } from '../../src/settings/otlp-settings.ts';
+import type { OtlpSettings } from '../../src/settings/run-settings.ts';
 import { systemClock } from '../../src/support/system-clock.ts';
+import type { TraceSpan } from '../../src/telemetry/election-traces.ts';
 import { type OtlpTracesParts, startOtlpTraces } from '../../src/telemetry/otlp-traces.ts';
-import type { TraceSpan } from '../../src/telemetry/trace-span.ts';
 import { VirtualClock, waitFor } from '../support/virtual-clock.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './otlp-receiver.ts';
 

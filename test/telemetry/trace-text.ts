@@ -1,4 +1,4 @@
-import type { TraceAttributes, TraceSpan } from '../../src/telemetry/trace-span.ts';
+import type { TraceAttributes, TraceSpan } from '../../src/telemetry/election-traces.ts';
 
 /** A trace as lines, one for each span and event, with seconds on the monotonic clock and what is not in its name. */
 export function traceText(trace: TraceSpan): readonly string[] {

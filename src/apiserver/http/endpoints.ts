@@ -1,6 +1,6 @@
 import type { Clock } from '../../support/clock.ts';
+import type { Slices } from '../../support/event-loop.ts';
 import type { JsonObject } from '../../support/json.ts';
-import type { Slices } from '../../support/slices.ts';
 import { type Review, reviews } from '../access/reviews.ts';
 import { badRequest, methodNotAllowed } from '../errors/api-error.ts';
 import { decodedAs, parseBody } from '../operations/body.ts';

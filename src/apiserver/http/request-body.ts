@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { messageOf } from '../../support/error-message.ts';
+import { messageOf } from '../../support/text.ts';
 import { ApiError, badRequest } from '../errors/api-error.ts';
 import type { Verb } from '../operations/request.ts';
 import type { StructSchema } from '../schema/schema.ts';

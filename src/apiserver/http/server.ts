@@ -11,7 +11,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ListenAddress } from '../../support/address.ts';
 import type { Clock } from '../../support/clock.ts';
-import type { Slices } from '../../support/slices.ts';
+import type { Slices } from '../../support/event-loop.ts';
 import type { Access } from '../access/access.ts';
 import type { ResourceDefinition } from '../kinds/definition.ts';
 import type { Reply, ResourceRequest } from '../operations/request.ts';

@@ -1,5 +1,5 @@
-import { humanDuration } from '../../support/human-duration.ts';
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import { humanDuration } from '../../support/text.ts';
 import type { FieldError } from '../errors/field-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import { type FieldSchema, type StructSchema, settle, type TypeSchema } from '../schema/schema.ts';

@@ -1,6 +1,6 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import { messageOf } from '../../support/error-message.ts';
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
+import { messageOf } from '../../support/text.ts';
 import { type ApiError, badRequest } from '../errors/api-error.ts';
 import { apiVersionOf } from '../kinds/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';

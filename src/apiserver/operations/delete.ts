@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Steps } from '../../support/event-loop.ts';
 import type { JsonObject } from '../../support/json.ts';
-import type { Steps } from '../../support/slices.ts';
 import { badRequest, conflict, forbiddenRequest, notFound, timedOut } from '../errors/api-error.ts';
 import { type FieldError, invalid, notSupported } from '../errors/field-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';

@@ -1,4 +1,4 @@
-import type { Steps } from '../../support/slices.ts';
+import type { Steps } from '../../support/event-loop.ts';
 import { finalizedNamespaces } from '../kinds/namespaces.ts';
 import { remove, removeCollection } from './delete.ts';
 import { patch } from './patch.ts';

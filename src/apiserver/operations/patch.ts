@@ -1,5 +1,5 @@
-import { messageOf } from '../../support/error-message.ts';
 import type { JsonObject } from '../../support/json.ts';
+import { messageOf } from '../../support/text.ts';
 import { ApiError, badRequest, conflict, invalidObject, notFound } from '../errors/api-error.ts';
 import { invalid } from '../errors/field-error.ts';
 import { apiVersionOf } from '../kinds/definition.ts';

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
+import type { Steps } from '../../support/event-loop.ts';
 import { type JsonObject, parseJsonObject } from '../../support/json.ts';
-import type { Steps } from '../../support/slices.ts';
 import { ApiError, badRequest, notFound } from '../errors/api-error.ts';
 import { apiVersionOf, type ResourceDefinition, type VersionDefinition } from '../kinds/definition.ts';
 import type { ApiObject } from '../schema/api-object.ts';

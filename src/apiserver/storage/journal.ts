@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
-import { messageOf } from '../../support/error-message.ts';
+import { createPrivateFile, makePrivateDirectory } from '../../support/files.ts';
 import { isJsonObject, parseJsonObject } from '../../support/json.ts';
-import { createPrivateFile, makePrivateDirectory } from '../../support/private-file.ts';
+import { messageOf } from '../../support/text.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import type { StoredObject } from './stored-objects.ts';
 

@@ -3,8 +3,7 @@ import { parseMicroTime } from '../../coordination/micro-time.ts';
 import { isConflict } from '../../kubernetes/errors.ts';
 import { isNotNewer, type KubernetesObject } from '../../kubernetes/objects.ts';
 import { Backoff } from '../../support/backoff.ts';
-import type { Instant } from '../../support/clock.ts';
-import { InterruptibleSleep } from '../../support/interruptible-sleep.ts';
+import { type Instant, InterruptibleSleep } from '../../support/clock.ts';
 import { LockCalls } from './lock-calls.ts';
 import {
   decideLock,

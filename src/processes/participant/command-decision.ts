@@ -1,69 +1,69 @@
-import { type CommandEnd, exitCodeOf, isHopeless } from './command-end.ts';
+import { constants } from 'node:os';
 
-/** What is known of the command, of the term that it runs in, and of what was asked of this process. */
+/** The state of the command, of its term and of this process. */
 export type CommandState =
-  /** Nothing runs: there is no term, or one that is over. */
+  /** No command runs: there is no term, or it has ended. */
   | { readonly phase: 'waiting'; readonly isStopping: boolean }
-  /** The command runs, in a term that lasts. */
+  /** The command runs in the current term. */
   | { readonly phase: 'running'; readonly isStopping: boolean }
-  /** The term is over, and the command has been told to end. */
+  /** The term has ended, and the command was told to end. */
   | { readonly phase: 'ending'; readonly isStopping: boolean }
-  /** The command has ended; what it has left behind in its process group may not have. */
+  /** The command has ended. Its process group may still have processes. */
   | {
       readonly phase: 'clearing';
       readonly isStopping: boolean;
       readonly end: CommandEnd;
-      /** Nobody had told it to: its end ends the term, not the other way round. */
+      /** The command ended by itself, which ends the term. */
       readonly byItself: boolean;
       readonly isTermOver: boolean;
     }
-  /** Nothing runs; the term is about to be over, as was asked. */
+  /** No command runs. The term is about to end on request. */
   | { readonly phase: 'withdrawing'; readonly isStopping: boolean; readonly end: CommandEnd };
 
-/** What happens to it. */
+/** An event of the command or its term. */
 export type CommandEvent =
   | { readonly kind: 'termBegan' }
   | { readonly kind: 'termOver' }
   | { readonly kind: 'ended'; readonly end: CommandEnd }
-  /** Nobody is left in its process group. */
+  /** Its process group is empty. */
   | { readonly kind: 'cleared' }
-  /** The Lease is about to run out, or what is left has had its time. */
+  /** The Lease is about to expire, or the grace period of the process group is over. */
   | { readonly kind: 'outOfTime' }
   | { readonly kind: 'signalled'; readonly signal: NodeJS.Signals };
 
-/** What is to be done about it, in the order given. */
+/** An action. Actions are applied in order. */
 export type CommandAction =
   | { readonly kind: 'start' }
-  /** Forward a signal to the command itself, as a kubelet would send it. */
+  /** Forward a signal to the command. */
   | { readonly kind: 'signal'; readonly signal: NodeJS.Signals }
-  /** Kill the command when the time of the Lease has come. */
+  /** Kill the command before the Lease expires. */
   | { readonly kind: 'setDeadline' }
-  /** Tell what is left in its process group to end, and see to it that it does. */
+  /** Terminate the rest of its process group, then kill it. */
   | { readonly kind: 'clear' }
-  /** Kill all of its process group. */
+  /** Kill its process group. */
   | { readonly kind: 'kill' }
-  /** Be no candidate for a while, so that another one is elected, if there is any. */
+  /** Stop being a candidate for a while, so that another one is elected. */
   | { readonly kind: 'withdraw' }
-  /** Nothing runs any more: the term may end, and the Lease be released. */
+  /** End the term and release the Lease. No process runs any more. */
   | { readonly kind: 'endTerm' }
-  /** Take part no more, and end this process. */
+  /** Stop taking part and end this process. */
   | { readonly kind: 'stop'; readonly exitCode: number };
 
-/** What comes next, and what is to be done now. */
-export interface CommandDecision {
+/** The next state, and the actions. */
+interface CommandDecision {
   readonly next: CommandState;
   readonly actions: readonly CommandAction[];
 }
 
-/** Signals that ask this process to end; all others are the command's alone. */
+/** Signals that end this process. All others are only forwarded to the command. */
 const ENDING_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
 
-/** Before anything was elected. */
+/** The initial state. */
 export const noCommandYet: CommandState = { phase: 'waiting', isStopping: false };
 
 /**
- * Decides over a command that runs while its candidate leads: nothing is started while this process is to end, and no
- * term ends before the command's whole process group is gone.
+ * Decides what to do with the command. No command starts while this process ends, and no term ends before the process
+ * group of its command is empty.
  */
 export function decideCommand(
   state: CommandState,
@@ -89,6 +89,39 @@ export function decideCommand(
     case 'signalled':
       return onSignal(state, event.signal);
   }
+}
+
+/** How a command ended, or why it did not start. */
+export type CommandEnd =
+  | { readonly kind: 'exited'; readonly code: number }
+  | { readonly kind: 'killed'; readonly signal: NodeJS.Signals }
+  /** `code` is an errno code such as `ENOENT`. */
+  | { readonly kind: 'notStarted'; readonly code: string };
+
+const NOT_FOUND = 127;
+const NOT_EXECUTABLE = 126;
+
+/** Returns the exit code, by the rules of shells. */
+export function exitCodeOf(end: CommandEnd): number {
+  switch (end.kind) {
+    case 'exited':
+      return end.code;
+    case 'killed':
+      return 128 + constants.signals[end.signal];
+    case 'notStarted':
+      return end.code === 'ENOENT' ? NOT_FOUND : NOT_EXECUTABLE;
+  }
+}
+
+/** Error codes of a lack of resources, which may pass. */
+const PASSING = ['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'];
+
+/** Describes why a command could not start, with advice. */
+export function startProblem(file: string, code: string): string {
+  if (code === 'ENOENT')
+    return `${file}: no such command; name one that is in the PATH of this container, or its path`;
+  if (code === 'EACCES') return `${file}: not executable; chmod +x it, or name the interpreter before it`;
+  return `${file}: cannot be started (${code})`;
 }
 
 function nothing(next: CommandState): CommandDecision {
@@ -130,7 +163,7 @@ function onSignal(state: CommandState, signal: NodeJS.Signals): CommandDecision 
     case 'running':
     case 'ending':
       return { next, actions: [{ kind: 'signal', signal }] };
-    // What the command would make of any other signal cannot be told while there is none.
+    // Without a command, any other signal has no effect.
     case 'waiting':
       return { next, actions: isFirst ? [{ kind: 'stop', exitCode: 0 }] : [] };
     case 'withdrawing':
@@ -145,7 +178,7 @@ function afterwards(
   restart: boolean,
 ): CommandDecision {
   if (isStopping || (byItself && (!restart || isHopeless(end)))) {
-    // As if it had been told to stop: nothing is started in a term that begins meanwhile.
+    // Handled like a stop: no command starts in a term that begins meanwhile.
     return {
       next: { phase: 'waiting', isStopping: true },
       actions: [{ kind: 'stop', exitCode: exitCodeOf(end) }, { kind: 'endTerm' }],
@@ -153,4 +186,9 @@ function afterwards(
   }
   if (isTermOver) return { next: { phase: 'waiting', isStopping }, actions: [{ kind: 'endTerm' }] };
   return { next: { phase: 'withdrawing', isStopping, end }, actions: [{ kind: 'withdraw' }] };
+}
+
+/** Whether a retry would fail in the same way. */
+function isHopeless(end: CommandEnd): boolean {
+  return end.kind === 'notStarted' && !PASSING.includes(end.code);
 }

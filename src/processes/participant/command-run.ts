@@ -2,24 +2,29 @@ import type { Participant } from '../../participant/participant.ts';
 import type { Term } from '../../participant/term.ts';
 import { killTimes } from '../../settings/participate-settings.ts';
 import { Backoff, type BackoffOptions } from '../../support/backoff.ts';
-import { sleep } from '../../support/clock.ts';
-import { SAFE_SHARE } from '../../support/clock-drift.ts';
-import { messageOf } from '../../support/error-message.ts';
+import { SAFE_SHARE, sleep } from '../../support/clock.ts';
 import type { Host } from '../../support/host.ts';
+import { messageOf } from '../../support/text.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import {
   type CommandAction,
+  type CommandEnd,
   type CommandEvent,
   type CommandState,
   decideCommand,
+  exitCodeOf,
   noCommandYet,
+  startProblem,
 } from './command-decision.ts';
-import { type CommandEnd, exitCodeOf, startProblem } from './command-end.ts';
-import { type GroupGuard, startGroupGuard } from './group-guard.ts';
-import { type HeldCommand, spawnHeld } from './held-command.ts';
-import { ProcessGroup } from './process-group.ts';
+import {
+  type GroupGuard,
+  type HeldCommand,
+  ProcessGroup,
+  spawnHeld,
+  startGroupGuard,
+} from './process-group.ts';
 
-/** What a command runs with. */
+/** The parts of a {@link CommandRun}. */
 export interface CommandRunParts {
   /** The program and its arguments. */
   readonly command: readonly string[];
@@ -29,24 +34,24 @@ export interface CommandRunParts {
   readonly logger: Logger;
 }
 
-/** What a command leaves behind in its process group has so long to end, in milliseconds. */
+/** Grace period for processes that outlive the command, in milliseconds. */
 const CLEARING_MS = 2000;
 const LOOK_AGAIN_MS = 20;
 
-/** Before a candidate stands again whose command has ended. */
+/** Backoff before the candidate stands again after its command has ended. */
 const PAUSES: BackoffOptions = { initialMs: 2000, maxMs: 60_000, resetAfterMs: 60_000 };
 
-/** One run of the command, in one term. */
+/** A run of the command in one term. */
 interface Run {
   readonly term: Term;
   readonly group: ProcessGroup | undefined;
   readonly guard: GroupGuard | undefined;
   readonly endTerm: () => void;
-  /** Timers to cancel and listeners to take off. */
+  /** Cancels timers and removes listeners. */
   readonly undo: (() => void)[];
 }
 
-/** Runs a command while its candidate leads: carries out what {@link decideCommand} decides. */
+/** Runs a command while its candidate leads. Applies the actions of {@link decideCommand}. */
 export class CommandRun {
   readonly #parts: CommandRunParts;
   readonly #stopping = new AbortController();
@@ -61,29 +66,29 @@ export class CommandRun {
     this.#pauses = new Backoff(PAUSES, parts.host.clock);
   }
 
-  /** Whose Lease it is. */
+  /** The participant that holds the Lease. */
   set participant(participant: Pick<Participant, 'withdraw' | 'stand'>) {
     this.#participant = participant;
   }
 
-  /** Aborts when taking part is to end. */
+  /** Aborts when the process should stop taking part. */
   get stopping(): AbortSignal {
     return this.#stopping.signal;
   }
 
-  /** Of this process, in the end. */
+  /** The exit code of this process. */
   get exitCode(): number {
     return this.#exitCode;
   }
 
-  /** Somebody has sent this process a signal. */
+  /** Handles a signal to this process. */
   signal(signal: NodeJS.Signals): void {
     const { phase } = this.#state;
     this.#parts.logger.info({ signal, phase }, 'Received a signal');
     this.#happened({ kind: 'signalled', signal });
   }
 
-  /** Runs the command in a term; resolves once nothing of it runs any more. */
+  /** Runs the command in a term. Resolves when none of its processes runs any more. */
   readonly lead = (term: Term): Promise<void> => {
     if (term.signal.aborted) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -110,7 +115,7 @@ export class CommandRun {
         break;
       case 'setDeadline':
         this.#outOfTimeIn(this.#mayLiveMs('wrapperMs'));
-        // The last renewal may be later than what the guard was told last.
+        // The guard may not know the last renewal yet.
         this.#run?.guard?.extend(this.#mayLiveMs('guardMs'));
         break;
       case 'clear':
@@ -154,7 +159,7 @@ export class CommandRun {
     else logger.info({}, 'No /bin/sh guards the command: only the end of its container ends it by force');
   }
 
-  /** What cannot be started has ended. */
+  /** Starts the command. A failure to start counts as its end. */
   #spawn({ lease, holder, fencingToken }: Term): HeldCommand | undefined {
     const { command, host } = this.#parts;
     const notStarted = (error: unknown) => {
@@ -170,7 +175,7 @@ export class CommandRun {
       });
       const { child } = held;
       child.on('error', (error) => {
-        // Any other error is one of a signal that could not be sent.
+        // Other errors come from signals that could not be sent.
         if (child.pid === undefined) notStarted(error);
       });
       child.once('exit', (code, signal) =>
@@ -183,7 +188,7 @@ export class CommandRun {
     }
   }
 
-  /** The guard must hear of every renewal before it would have to act. */
+  /** Tells the guard of each renewal before its deadline. */
   #keepTelling(guard: GroupGuard, periodMs: number): void {
     const run = this.#run;
     let cancel = () => {};
@@ -199,7 +204,7 @@ export class CommandRun {
     run?.undo.push(() => cancel());
   }
 
-  /** A command that ends again and again must not keep the Lease from others, nor the API server busy. */
+  /** Waits with backoff: a command in a crash loop must not hold the Lease or load the API server. */
   async #pause(): Promise<void> {
     const { host, logger } = this.#parts;
     const delayMs = this.#pauses.failed();
@@ -226,7 +231,7 @@ export class CommandRun {
     this.#happened({ kind: 'ended', end });
   }
 
-  /** What the command has started goes after it, by itself if it can. */
+  /** Terminates the processes that the command has left behind, then kills them. */
   #clear(): void {
     const { clock } = this.#parts.host;
     const run = this.#run;
@@ -249,7 +254,7 @@ export class CommandRun {
     run?.undo.push(() => cancel());
   }
 
-  /** For how long the command may live yet before it is killed, in milliseconds. */
+  /** Remaining time before the command is killed, in milliseconds. */
   #mayLiveMs(by: keyof ReturnType<typeof killTimes>): number {
     const { leaseDurationMs } = this.#parts;
     const spareMs = leaseDurationMs * SAFE_SHARE - killTimes(leaseDurationMs)[by];

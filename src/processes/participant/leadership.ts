@@ -1,38 +1,100 @@
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import type { KubernetesClient } from '../../kubernetes/client.ts';
+import { connectParticipant } from '../../participant/participant-client.ts';
 import type { ParticipantState } from '../../participant/participant-state.ts';
+import type { ParticipateOptions } from '../../participant/participate-options.ts';
 import type { Term } from '../../participant/term.ts';
+import {
+  type CandidateLabels,
+  labelsInFile,
+  type ParticipateSettings,
+} from '../../settings/participate-settings.ts';
 import { type Clock, type Instant, sleep } from '../../support/clock.ts';
-import { untilAborted } from '../../support/host.ts';
+import { withContext } from '../../support/files.ts';
+import { type Environment, type Host, untilAborted } from '../../support/host.ts';
+import type { Logger } from '../../telemetry/logger.ts';
 
-/** Who leads, as a program beside this one is told it. */
-export interface LeaderAccount {
-  /** `namespace/name`. */
+/** The options of a participant, and its connection to the cluster. */
+export interface Participation extends ParticipateOptions {
+  readonly namespace: string;
+  /** The caller closes it. */
+  readonly client: KubernetesClient;
+  readonly logger: Logger;
+}
+
+/**
+ * Builds the options from the settings and the environment.
+ *
+ * @throws {Error} if there is no cluster, or the file of labels cannot be used.
+ */
+export function participationOf(
+  lease: string,
+  settings: ParticipateSettings,
+  host: Host,
+  logger: Logger,
+): Participation {
+  const { identity, binaryVersion, emulationVersion, strategy, priority } = settings;
+  const { leaseDurationSeconds, renewDeadlineMs, retryPeriodMs, candidateOnly } = settings;
+  const { client, namespace, podNamespace } = clusterOf(settings, host);
+  const pod = podIn(host.env, podNamespace);
+  const labels = labelsOf(settings.labels);
+  return {
+    client,
+    namespace,
+    lease,
+    binaryVersion,
+    priority,
+    labels,
+    leaseDurationMs: leaseDurationSeconds * 1000,
+    renewDeadlineMs,
+    retryPeriodMs,
+    candidateOnly,
+    clock: host.clock,
+    logger,
+    ...(identity !== undefined && { identity }),
+    ...(emulationVersion !== undefined && { emulationVersion }),
+    ...(strategy !== undefined && { strategy }),
+    ...(pod && { pod }),
+  };
+}
+
+/** Formats the Lease as in logs and answers. */
+export function leaseOf({ namespace, lease }: Participation): string {
+  return `${namespace}/${lease}`;
+}
+
+/** The leader, as reported to the program beside this process. */
+interface LeaderAccount {
+  /** The Lease, `namespace/name`. */
   readonly lease: string;
-  /** Of the candidate that this process stands for. */
+  /** The identity of this candidate. */
   readonly identity: string;
-  /** Empty: nobody is known to lead. */
+  /** Empty if no leader is known. */
   readonly holder: string;
-  /** Whether that is this candidate. */
+  /** Whether this candidate leads. */
   readonly leading: boolean;
-  /** Of the term; absent while another leads. */
+  /** The fencing token of the term; absent if this candidate does not lead. */
   readonly fencingToken?: number;
-  /** For so long the program may lead without asking again, counted from when it began to ask; 0 while it must not. */
+  /**
+   * The program may lead for this time without another request, counted from the start of the request, in milliseconds;
+   * 0 if it must not lead.
+   */
   readonly validForMs: number;
 }
 
-/** What a {@link Leadership} is about. */
-export interface LeadershipParts {
+interface LeadershipParts {
   readonly clock: Clock;
   readonly lease: string;
   readonly identity: () => string;
 }
 
 /**
- * Nobody is told for longer than this, in milliseconds, that the program may lead: a Lease that is given up in good order is
- * not released before everything that was told of it has run out.
+ * Longest `validForMs`: a Lease is released only after all promises have expired, unless the program has acknowledged.
  */
-export const LONGEST_PROMISE_MS = 5000;
+export const MAX_PROMISE_MS = 5000;
 
-/** What is known of the leader at this very moment; nothing that is told is ever remembered, but for how long it holds. */
+/** The current leader, as observed and by the term of this candidate. Remembers only until when a promise is valid. */
 export class Leadership {
   readonly #parts: LeadershipParts;
   readonly #listeners = new Set<() => void>();
@@ -43,11 +105,11 @@ export class Leadership {
 
   constructor(parts: LeadershipParts) {
     this.#parts = parts;
-    // An earlier process of this pod, under the same identity, may have said something right before it ended.
-    this.#promisedUntil = parts.clock.now() + LONGEST_PROMISE_MS;
+    // An earlier process with the same identity may have given a promise just before it ended.
+    this.#promisedUntil = parts.clock.now() + MAX_PROMISE_MS;
   }
 
-  /** Leads in the name of the program; resolves once nobody believes any more that it leads. */
+  /** Leads on behalf of the program. Resolves when no promise is valid any more. */
   readonly lead = async (term: Term): Promise<void> => {
     this.#term = term;
     this.#acknowledged = new AbortController();
@@ -55,32 +117,32 @@ export class Leadership {
     await untilAborted(term.signal);
     this.#tell();
     const { clock } = this.#parts;
-    // A Lease that another has taken by force is not to be kept by waiting.
+    // Do not wait longer than the term: another holder may have taken the Lease by force.
     const waitMs = Math.min(this.#promisedUntil - clock.now(), term.until());
     if (waitMs > 0) await sleep(clock, waitMs, this.#acknowledged.signal);
     this.#term = undefined;
   };
 
-  /** What the participant has observed. */
+  /** Takes the observed state of the participant. */
   readonly observe = ({ holder = '' }: ParticipantState): void => {
     if (holder === this.#holder) return;
     this.#holder = holder;
     this.#tell();
   };
 
-  /** The program has ended what it led, or will not begin: nothing that it was told need run out. */
+  /** The program has stopped leading, or will not start: its promises need not expire. */
   acknowledge(): void {
     this.#acknowledged.abort();
   }
 
-  /** What is so now. Whoever is told may rely on it for `validForMs`. */
+  /** Returns the current leader. The reader may rely on it for `validForMs`. */
   account(): LeaderAccount {
     const { clock, lease } = this.#parts;
     const identity = this.#parts.identity();
     const term = this.#term;
     const mayLeadMs = !term || term.signal.aborted ? 0 : term.until();
     if (term && mayLeadMs > 0) {
-      const validForMs = Math.floor(Math.min(mayLeadMs, LONGEST_PROMISE_MS));
+      const validForMs = Math.floor(Math.min(mayLeadMs, MAX_PROMISE_MS));
       this.#promisedUntil = Math.max(this.#promisedUntil, clock.now() + validForMs);
       return {
         lease,
@@ -91,12 +153,12 @@ export class Leadership {
         validForMs,
       };
     }
-    // What was observed of this candidate itself is older than what its term says.
+    // The term of this candidate is newer than what was observed of it.
     const holder = this.#holder === identity ? '' : this.#holder;
     return { lease, identity, holder, leading: false, validForMs: 0 };
   }
 
-  /** Calls `listener` whenever the account has changed otherwise than by time, until the returned function is called. */
+  /** Calls `listener` for each change other than the passing of time. The returned function removes it. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -105,4 +167,103 @@ export class Leadership {
   #tell(): void {
     for (const listener of this.#listeners) listener();
   }
+}
+
+/** Maximum number of open streams. Further requests must retry later. */
+const MAX_STREAMS = 64;
+
+/** Interval of repeats, in milliseconds: a promise must not expire while it stays true. */
+const BEAT_MS = 2000;
+
+/** Maximum unread bytes. A slower reader is disconnected. */
+const MAX_UNREAD_BYTES = 65_536;
+
+/** Server-sent events: each change of the leader, and repeats between changes. */
+export class LeadershipStreams {
+  readonly #clock: Clock;
+  readonly #leadership: Leadership;
+  readonly #readers = new Set<ServerResponse>();
+  #cancelBeat: (() => void) | undefined;
+  #forget: (() => void) | undefined;
+
+  constructor({ clock, leadership }: { clock: Clock; leadership: Leadership }) {
+    this.#clock = clock;
+    this.#leadership = leadership;
+  }
+
+  /** Writes the current leader and all changes to `response` until it is closed. */
+  join(response: ServerResponse): void {
+    if (this.#readers.size >= MAX_STREAMS) {
+      response
+        .writeHead(503, { 'Content-Type': 'text/plain', 'Retry-After': '10' })
+        .end('too many watch already\n');
+      return;
+    }
+    response.writeHead(200, {
+      'Content-Type': 'text/event-stream',
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+    });
+    this.#readers.add(response);
+    response.on('close', () => this.#leave(response));
+    response.on('error', () => this.#leave(response));
+    this.#write(response, 'change');
+    this.#forget ??= this.#leadership.onChange(() => this.#tell('change'));
+    this.#cancelBeat ??= this.#clock.setTimer(() => this.#beat(), BEAT_MS);
+  }
+
+  /** Ends all streams. */
+  close(): void {
+    for (const reader of this.#readers) reader.end();
+    this.#rest();
+  }
+
+  #beat(): void {
+    this.#cancelBeat = this.#clock.setTimer(() => this.#beat(), BEAT_MS);
+    this.#tell('heartbeat');
+  }
+
+  #tell(event: 'change' | 'heartbeat'): void {
+    for (const reader of this.#readers) {
+      if (reader.writableLength > MAX_UNREAD_BYTES) reader.destroy();
+      else this.#write(reader, event);
+    }
+  }
+
+  #write(reader: ServerResponse, event: 'change' | 'heartbeat'): void {
+    reader.write(`event: ${event}\ndata: ${JSON.stringify(this.#leadership.account())}\n\n`);
+  }
+
+  #leave(reader: ServerResponse): void {
+    this.#readers.delete(reader);
+    if (this.#readers.size === 0) this.#rest();
+  }
+
+  #rest(): void {
+    this.#cancelBeat?.();
+    this.#forget?.();
+    this.#cancelBeat = undefined;
+    this.#forget = undefined;
+  }
+}
+
+function clusterOf({ kubeconfig, context, namespace }: ParticipateSettings, { clock, env }: Host) {
+  const userAgent = 'coordinated-leader-election-participate';
+  const connected = connectParticipant({ kubeconfig, context, env, clock, userAgent });
+  return { ...connected, namespace: namespace ?? connected.namespace };
+}
+
+/** Reads the pod from the customary variables of the downward API. The namespace may come from the service account. */
+function podIn(
+  { POD_NAME: name, POD_UID: uid, POD_NAMESPACE }: Environment,
+  podNamespace: string | undefined,
+): ParticipateOptions['pod'] {
+  if (!name || !uid) return undefined;
+  const namespace = POD_NAMESPACE || podNamespace;
+  return { name, uid, ...(namespace !== undefined && { namespace }) };
+}
+
+function labelsOf(labels: CandidateLabels): Readonly<Record<string, string>> {
+  if ('given' in labels) return labels.given;
+  return withContext(`--labels @${labels.file}`, () => labelsInFile(readFileSync(labels.file, 'utf8')));
 }

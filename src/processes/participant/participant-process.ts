@@ -4,12 +4,12 @@ import type { ParticipateSettings } from '../../settings/participate-settings.ts
 import type { ListenAddress } from '../../support/address.ts';
 import type { Host } from '../../support/host.ts';
 import { createLogger } from '../../telemetry/logger.ts';
-import type { HttpServer } from '../http-answers.ts';
+import type { HttpServer } from '../http-server.ts';
 import { CommandRun } from './command-run.ts';
-import type { ParticipantHealthParts } from './participant-health.ts';
-import { leaseOf, type Participation, participationOf } from './participation.ts';
+import { leaseOf, type Participation, participationOf } from './leadership.ts';
+import type { ParticipantHealthParts } from './sidecar.ts';
 
-/** The ones that a program may expect: what they mean is the command's business. */
+/** Signals that are forwarded to the command. */
 const SIGNALS: readonly NodeJS.Signals[] = [
   'SIGTERM',
   'SIGINT',
@@ -21,10 +21,10 @@ const SIGNALS: readonly NodeJS.Signals[] = [
 ];
 
 /**
- * Takes part in the election of a Lease: for a command that runs while this candidate leads, or for a program beside this
- * one. Resolves to the exit code, once the Lease is released and the candidate deleted.
+ * Takes part in the election of a Lease, for a command that runs while this candidate leads, or as a sidecar. Resolves
+ * to the exit code after the Lease is released and the candidate deleted.
  *
- * @throws {Error} when there is no cluster to talk to, or an address, a file or an identity cannot be used.
+ * @throws {Error} if there is no cluster, or an address, a file or an identity cannot be used.
  */
 export async function runParticipant(
   lease: string,
@@ -33,13 +33,13 @@ export async function runParticipant(
   host: Host,
 ): Promise<number> {
   const isWrapper = command.length > 0;
-  // The standard output is the command's.
+  // The standard output belongs to the command.
   const destination = isWrapper ? host.stderr : host.stdout;
   const logger = createLogger({ level: settings.logLevel, clock: host.clock, destination });
   const participation = participationOf(lease, settings, host, logger);
   try {
     if (isWrapper) return await runWrapper(command, settings, participation, host);
-    // What a wrapper has no use for is not loaded for it.
+    // A wrapper does not need the code of the sidecar.
     const { runSidecar } = await import('./sidecar.ts');
     return await runSidecar(settings, participation, host);
   } finally {
@@ -73,6 +73,6 @@ async function runWrapper(
 }
 
 async function healthOn(listen: ListenAddress, parts: ParticipantHealthParts): Promise<HttpServer> {
-  const { serveHealth } = await import('./participant-health.ts');
+  const { serveHealth } = await import('./sidecar.ts');
   return serveHealth(listen, parts);
 }

@@ -1,10 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import type { Host } from '../../support/host.ts';
 
-/** The processes that a command has started, itself included, as far as none has left its group. */
+/** The process group of a command. A process that leaves the group is not part of it. */
 export class ProcessGroup {
   readonly #host: Pick<Host, 'kill'>;
-  /** Of the group and of its leader, which is the command. */
+  /** The id of the group, and the pid of its leader, the command. */
   readonly id: number;
 
   constructor(id: number, host: Pick<Host, 'kill'>) {
@@ -12,38 +14,121 @@ export class ProcessGroup {
     this.#host = host;
   }
 
-  /** To the command alone. */
+  /** Signals the command alone. */
   signalLeader(signal: NodeJS.Signals): void {
     this.#send(this.id, signal);
   }
 
-  /** To all of them. */
+  /** Signals all processes of the group. */
   signal(signal: NodeJS.Signals): void {
     this.#send(-this.id, signal);
   }
 
-  /** Whether nobody is left who could still do something. */
+  /** Whether no process of the group can still run. */
   isGone(): boolean {
     if (!this.#send(-this.id, 0)) return true;
-    // A process that has ended stays in its group until its parent asks for its exit code, which process 1 of a container
-    // may never do.
+    // A zombie stays in its group until its parent reaps it. Process 1 of a container may never do that.
     const states = statesOfGroup(this.id);
     return states?.every((state) => state === 'Z' || state === 'X') ?? false;
   }
 
-  /** Whether there was anybody to send it to. */
+  /** Returns whether the process or group exists. */
   #send(pid: number, signal: NodeJS.Signals | 0): boolean {
     try {
       this.#host.kill(pid, signal);
       return true;
     } catch (error) {
-      // Whoever may not be sent a signal is there.
+      // EPERM means that it exists.
       return error instanceof Error && 'code' in error && error.code === 'EPERM';
     }
   }
 }
 
-/** The states of the processes of a group, as /proc has them; undefined on systems without it. */
+/** A command whose process exists but waits for its release. */
+export interface HeldCommand {
+  readonly child: ChildProcess;
+  release(): void;
+}
+
+const SHELL = '/bin/sh';
+
+/**
+ * Waits for a line on descriptor 3, then executes the command. Exits if the descriptor is closed: the parent was killed
+ * before the command had a guard.
+ */
+const HOLD_SCRIPT = 'read -r go <&3 || exit 137; exec 3<&-; exec "$0" "$@"';
+
+/**
+ * Starts `command` in its own process group, so that all its processes can be ended. Without a shell it is not held.
+ *
+ * @throws {Error} with the errno `code`, if the program does not exist or is not executable.
+ */
+export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv): HeldCommand {
+  const [file = '', ...args] = command;
+  if (!existsSync(SHELL)) {
+    return { child: spawn(file, args, { detached: true, stdio: 'inherit', env }), release() {} };
+  }
+  // The shell would report this by an exit code that may also come from the command.
+  assertExecutable(file, env);
+  const child = spawn(SHELL, ['-c', HOLD_SCRIPT, ...command], {
+    detached: true,
+    stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+    env,
+  });
+  const gate = child.stdio[3];
+  // The process has ended. Its exit event reports that.
+  gate?.on('error', () => {});
+  return {
+    child,
+    release() {
+      if (gate && 'end' in gate) gate.end('go\n');
+    },
+  };
+}
+
+/**
+ * Kills a process group unless this process extends its deadline, for example because this process was killed or
+ * stopped.
+ */
+export interface GroupGuard {
+  /** Sets the deadline of the group, in milliseconds from now. */
+  extend(ms: number): void;
+  /** Ends the guard. The group has ended. */
+  end(): void;
+}
+
+/**
+ * Reads lines with the seconds until the deadline. Kills the group at the deadline, and at once if the input is closed.
+ * Without `timeout` (in coreutils and BusyBox) it does only the latter. It reaps its own children, as process 1 of a
+ * container may not.
+ */
+const GUARD_SCRIPT = `group=$1 seconds=$2
+if timeout -s KILL 9 true; then can_wait=1; fi
+next() {
+  if [ -n "$can_wait" ]; then timeout -s KILL "$seconds" "$0" -c 'read -r line && echo "$line"'
+  else read -r line && echo "$line"; fi
+}
+while seconds=$(next); do
+  if [ "$seconds" = end ]; then exit 0; fi
+done
+kill -9 "-$group"`;
+
+/**
+ * Starts a shell that guards a process group. It uses less than a megabyte. Undefined if there is no shell: then only
+ * the end of the container ends a command that outlives this process.
+ *
+ * @param ms the first deadline of the group.
+ */
+export function startGroupGuard(group: number, ms: number, onLost: () => void): GroupGuard | undefined {
+  if (!existsSync(SHELL)) return undefined;
+  const shell = spawn(SHELL, ['-c', GUARD_SCRIPT, SHELL, String(group), secondsOf(ms)], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  return guardOf(shell, onLost);
+}
+
+/** Returns the states of the processes of a group from /proc; undefined on systems without it. */
 function statesOfGroup(id: number): readonly string[] | undefined {
   try {
     return readdirSync('/proc')
@@ -57,12 +142,53 @@ function statesOfGroup(id: number): readonly string[] | undefined {
 
 function groupAndState(pid: string): { group: number; state: string } | undefined {
   try {
-    // The name of the program, in parentheses, may have anything in it.
+    // The program's name, in parentheses, may contain anything.
     const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '');
     const [state = '', , group] = afterName.split(' ');
     return { group: Number(group), state };
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
     return undefined;
   }
+}
+
+function assertExecutable(file: string, { PATH = '' }: NodeJS.ProcessEnv): void {
+  const paths = file.includes('/') ? [file] : PATH.split(delimiter).map((folder) => join(folder, file));
+  let problem: unknown = Object.assign(new Error(`no ${file} in PATH`), { code: 'ENOENT' });
+  for (const path of paths) {
+    try {
+      accessSync(path, constants.X_OK);
+      return;
+    } catch (error) {
+      const isThere = error instanceof Error && 'code' in error && error.code === 'EACCES';
+      if (isThere || paths.length === 1) problem = error;
+    }
+  }
+  throw problem;
+}
+
+function guardOf(shell: ChildProcess, onLost: () => void): GroupGuard {
+  let isEnded = false;
+  const lost = () => {
+    if (!isEnded) onLost();
+    isEnded = true;
+  };
+  shell.once('error', lost);
+  shell.once('exit', lost);
+  // The process has ended. Its exit event reports that.
+  shell.stdin?.on('error', () => {});
+  return {
+    extend(ms) {
+      if (!isEnded) shell.stdin?.write(`${secondsOf(ms)}\n`);
+    },
+    end() {
+      isEnded = true;
+      shell.stdin?.end('end\n');
+    },
+  };
+}
+
+/** Never 0, which means no limit for `timeout`. */
+function secondsOf(ms: number): string {
+  return (Math.max(1, ms) / 1000).toFixed(3);
 }

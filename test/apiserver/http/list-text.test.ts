@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { listAnswer, listPieces } from '../../../src/apiserver/http/endpoints.ts';
 import type { ListReply } from '../../../src/apiserver/operations/request.ts';
-import { Slices } from '../../../src/support/slices.ts';
+import { Slices } from '../../../src/support/event-loop.ts';
 import { systemClock } from '../../../src/support/system-clock.ts';
 import { makeObject } from '../storage/make-object.ts';
 

@@ -6,7 +6,7 @@ import { createPathHandlers } from '../../../src/apiserver/discovery/path-handle
 import { type HttpFrontOptions, startHttpFront } from '../../../src/apiserver/http/server.ts';
 import { createResources } from '../../../src/apiserver/kinds/registry.ts';
 import type { ResourceRequest } from '../../../src/apiserver/operations/request.ts';
-import { Slices } from '../../../src/support/slices.ts';
+import { Slices } from '../../../src/support/event-loop.ts';
 import { systemClock } from '../../../src/support/system-clock.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 

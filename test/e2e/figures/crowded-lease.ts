@@ -3,7 +3,7 @@ import { BEST, candidateName, castOf, leaseNames } from './casts.ts';
 import type { Logged, SimStage } from './contender.ts';
 import { type ProcessUsage, watchUsage } from './process-usage.ts';
 import type { SimProgram } from './sim-programs.ts';
-import { FRESHNESS_MS, firstOf, isHeld, LONGEST_WAIT_MS, waitBetween } from './waits.ts';
+import { FRESHNESS_MS, firstOf, isHeld, MAX_WAIT_MS, waitBetween } from './waits.ts';
 
 /** How much there is of it. */
 export interface CrowdedLeaseScale {
@@ -90,7 +90,7 @@ async function measureReleases(
       const next = await firstOf(
         leases.waitFor(namespace, lease, isHeld, {
           since: leases.history(namespace, lease).indexOf(released),
-          timeoutMs: LONGEST_WAIT_MS,
+          timeoutMs: MAX_WAIT_MS,
         }),
       );
       return waitBetween(released.wallMs, next);

@@ -5,7 +5,7 @@ import { seededRandom } from '../../support/seeded-random.ts';
 import { isWrite } from '../audit-log.ts';
 import { BEST, candidateName, electorOf, leaseNames, leaseOf } from './casts.ts';
 import type { ElectorStage } from './contender.ts';
-import { firstOf, LONGEST_WAIT_MS } from './waits.ts';
+import { firstOf, MAX_WAIT_MS } from './waits.ts';
 
 /** What the first start of components took, the candidates of which came one after the other. */
 export interface FirstStart {
@@ -45,7 +45,7 @@ export async function measureFirstStart(
         }),
       );
       const best = { id: candidateName(lease, BEST), event: 'startedLeading' } as const;
-      const led = await firstOf(electors.waitFor(best, { timeoutMs: LONGEST_WAIT_MS }));
+      const led = await firstOf(electors.waitFor(best, { timeoutMs: MAX_WAIT_MS }));
       return { lease, endedAt: led ? msOf(led) : Number.POSITIVE_INFINITY };
     }),
   );

@@ -3,7 +3,7 @@ import { seededRandom } from '../../support/seeded-random.ts';
 import { BEST, candidateName, castOf, leaseNames } from './casts.ts';
 import type { SimStage } from './contender.ts';
 import type { Elections } from './scenarios.ts';
-import { FRESHNESS_MS, firstOf, isHeld, LONGEST_WAIT_MS, waitBetween } from './waits.ts';
+import { FRESHNESS_MS, firstOf, isHeld, MAX_WAIT_MS, waitBetween } from './waits.ts';
 
 /** How Leases fared that lost their holders, all within ten seconds. */
 export interface MassDeath {
@@ -46,7 +46,7 @@ export async function measureMassDeath(
           namespace,
           lease,
           (object, type) => isHeld(object, type) && object.spec.holderIdentity !== dead,
-          { since, timeoutMs: expiresAt - Date.now() + LONGEST_WAIT_MS },
+          { since, timeoutMs: expiresAt - Date.now() + MAX_WAIT_MS },
         ),
       );
       return waitBetween(expiresAt, next);

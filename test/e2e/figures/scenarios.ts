@@ -5,7 +5,7 @@ import { findOverlaps, type Overlap } from '../../control-plane/leaderships.ts';
 import type { Change, WatchedLease } from '../../control-plane/watched-objects.ts';
 import { candidateName, electorOf, leaseNames, leaseOf } from './casts.ts';
 import type { ElectorStage } from './contender.ts';
-import { FRESHNESS_MS, firstOf, isHeld, LONGEST_WAIT_MS, waitBetween } from './waits.ts';
+import { FRESHNESS_MS, firstOf, isHeld, MAX_WAIT_MS, waitBetween } from './waits.ts';
 
 /** What a series of elections took. */
 export interface Elections {
@@ -40,7 +40,7 @@ export async function measureFirstElections(stage: ElectorStage, count: number):
   const names = leaseNames('first', count);
   const waits = names.map(async (lease) => {
     const held = await firstOf(
-      leases.waitFor(namespace, lease, isHeld, { timeoutMs: LONGEST_WAIT_MS + (count * 1000) / 20 }),
+      leases.waitFor(namespace, lease, isHeld, { timeoutMs: MAX_WAIT_MS + (count * 1000) / 20 }),
     );
     const firstSeenAt = Math.min(
       ...[34, 35, 36].map(
@@ -156,7 +156,7 @@ function measureReleases(
       const released = await leases.waitFor(namespace, lease, isReleased, { since, timeoutMs: 30_000 });
       const from = leases.history(namespace, lease).indexOf(released);
       const next = await firstOf(
-        leases.waitFor(namespace, lease, isHeld, { since: from, timeoutMs: LONGEST_WAIT_MS }),
+        leases.waitFor(namespace, lease, isHeld, { since: from, timeoutMs: MAX_WAIT_MS }),
       );
       return waitBetween(released.wallMs, next);
     }),
@@ -175,13 +175,13 @@ async function measureYields(stage: ElectorStage, names: readonly string[]) {
       const preferred = await firstOf(
         leases.waitFor(namespace, lease, ({ spec }) => spec.preferredHolder === better, {
           since,
-          timeoutMs: LONGEST_WAIT_MS,
+          timeoutMs: MAX_WAIT_MS,
         }),
       );
       const held = await firstOf(
         leases.waitFor(namespace, lease, ({ spec }) => spec.holderIdentity === better, {
           since,
-          timeoutMs: LONGEST_WAIT_MS,
+          timeoutMs: MAX_WAIT_MS,
         }),
       );
       return {
@@ -210,7 +210,7 @@ function measureCrashes(
       const isNext = (next: WatchedLease, type: string) =>
         isHeld(next, type) && next.spec.holderIdentity !== dead;
       const next = await firstOf(
-        leases.waitFor(namespace, lease, isNext, { since, timeoutMs: 15_000 + LONGEST_WAIT_MS }),
+        leases.waitFor(namespace, lease, isNext, { since, timeoutMs: 15_000 + MAX_WAIT_MS }),
       );
       return waitSinceExpiry(leases.history(namespace, lease), next);
     }),

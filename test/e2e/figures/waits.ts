@@ -1,7 +1,7 @@
 import type { WatchedLease } from '../../control-plane/watched-objects.ts';
 
 /** Longer than any wait worth telling apart from never. */
-export const LONGEST_WAIT_MS = 90_000;
+export const MAX_WAIT_MS = 90_000;
 
 /** For 5 s a renewal counts as a sign of life, with either coordinator; from then on an election has to ask. */
 export const FRESHNESS_MS = 6_000;

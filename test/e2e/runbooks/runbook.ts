@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { debuglog } from 'node:util';
-import type { RunbookName } from '../../../src/inspection/runbook.ts';
+import type { RunbookName } from '../../../src/inspection/findings.ts';
 import { type CommandBlock, commandBlocksIn } from '../../support/command-blocks.ts';
 import type { Procedure } from '../../support/procedures.ts';
 import type { Shell, ShellRun } from './shell.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { debuglog } from 'node:util';
-import { type RunbookName, runbookPath } from '../../../src/inspection/runbook.ts';
+import { type RunbookName, runbookPath } from '../../../src/inspection/findings.ts';
 import type { ControlPlane } from '../../control-plane/control-plane.ts';
 import type { Procedure } from '../../support/procedures.ts';
 import { eventually } from '../coordinator.ts';

@@ -1,5 +1,8 @@
-import { SampleCandidate } from '../../../src/demo/sample-candidate.ts';
-import type { SampleIdentity, SampleTiming } from '../../../src/demo/sample-identity.ts';
+import {
+  SampleCandidate,
+  type SampleIdentity,
+  type SampleTiming,
+} from '../../../src/demo/sample-candidate.ts';
 import { createClient } from '../../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../../src/kubernetes/kubeconfig.ts';
 import { systemClock } from '../../../src/support/system-clock.ts';

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { CommandRun } from '../../../src/processes/participant/command-run.ts';
-import { startGroupGuard } from '../../../src/processes/participant/group-guard.ts';
+import { startGroupGuard } from '../../../src/processes/participant/process-group.ts';
 import { killTimes } from '../../../src/settings/participate-settings.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { SimHost } from '../../support/make-host.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Leadership, LONGEST_PROMISE_MS } from '../../../src/processes/participant/leadership.ts';
-import { judge, notReadyYet } from '../../../src/processes/participant/readiness.ts';
+import { Leadership, MAX_PROMISE_MS } from '../../../src/processes/participant/leadership.ts';
+import { judge, notReadyYet } from '../../../src/processes/participant/sidecar.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { FakeTerm } from './fake-term.ts';
 
@@ -43,7 +43,7 @@ describe('what a program is told of its leader (rule 15)', () => {
       holder: 'web-1',
       leading: true,
       fencingToken: 7,
-      validForMs: LONGEST_PROMISE_MS,
+      validForMs: MAX_PROMISE_MS,
     });
     await clock.advance(13_000);
     expect(leadership.account()).toMatchObject({ leading: true, validForMs: 2000 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { createProgram, type ProgramParts } from '../../../src/cli/program.ts';
+import { createProgram } from '../../../src/cli/program.ts';
 
 interface Container {
   readonly name: string;
@@ -12,8 +12,6 @@ interface Container {
   readonly command?: readonly string[];
   readonly args?: readonly string[];
 }
-
-const never = async () => Promise.reject(new Error('another command'));
 
 /** What `participate` is given by the container of an example. */
 async function participationOf(folder: string, container: string) {
@@ -33,29 +31,17 @@ async function participationOf(folder: string, container: string) {
     return [name, fieldPath.includes('version') ? '1.4.2' : fieldPath];
   });
   const given: unknown[] = [];
-  const commands: ProgramParts['commands'] = {
-    run: never,
-    serve: never,
-    demo: never,
-    status: never,
-    explain: never,
-    plan: never,
-    doctor: never,
-    transfer: never,
-    drain: never,
-    undrain: never,
-    participate: async (lease, command, settings) => {
-      given.push({ lease, command, settings });
-      return 0;
-    },
-  };
   let stderr = '';
   const program = createProgram({
     version: '1.2.3',
     env: Object.fromEntries(env),
     stdout: { write: () => true },
     stderr: { write: (said) => (stderr += said) },
-    commands,
+    dispatch: async ({ name }, { lease, program: command, settings }) => {
+      if (name !== 'participate') throw new Error('another command');
+      given.push({ lease, command, settings });
+      return 0;
+    },
   });
   await program.execute(words.slice(words.indexOf('participate')));
   expect(stderr).toBe('');

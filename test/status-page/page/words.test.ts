@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { catalogue } from '../../../src/status-page/catalogue.ts';
 import { emptyTexts, noticesFor } from '../../../src/status-page/page/notices.js';
 import { durationText } from '../../../src/status-page/page/time-text.js';
 import { keyInHash, splitKey, toneOf, versionText } from '../../../src/status-page/page/words.js';
+import { catalogue } from '../../../src/status-page/status-page.ts';
 import type { HelloMessage, LeaseEntry, StateMessage } from '../../../src/status-page/wire.ts';
 
 const words: HelloMessage = {

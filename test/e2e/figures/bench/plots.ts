@@ -24,7 +24,7 @@ const LEAST_MS = 1;
 const LEGEND = { bottom: 5, itemGap: 30 };
 const CANDIDATES = 5;
 /** Whole powers of ten, as the ends of a logarithmic axis are labelled. */
-const [LEAST_CANDIDATES, MOST_CANDIDATES] = [1_000, 100_000];
+const [LEAST_CANDIDATES, MAX_CANDIDATES] = [1_000, 100_000];
 
 /** A drawing, and what it says in words. */
 export interface Plot {
@@ -125,7 +125,7 @@ function upkeepPlot(samples: readonly Sample[], sizes: readonly number[]): Plot 
       type: 'log',
       gridIndex,
       min: LEAST_CANDIDATES,
-      max: MOST_CANDIDATES,
+      max: MAX_CANDIDATES,
     })),
     yAxis: panels.map((_, gridIndex) => ({ type: 'value', gridIndex, min: 0 })),
     series,

@@ -1,4 +1,4 @@
-import { LONGEST_WAIT_MS } from '../waits.ts';
+import { MAX_WAIT_MS } from '../waits.ts';
 
 /** A program that takes part in elections. Its name is its LeaseCandidate's, and its identity as a holder. */
 export interface ProgramSpec {
@@ -49,7 +49,7 @@ export class WorkLog {
         resolve(work);
       };
       const listener = (work: Work) => matches(work) && end(work);
-      const timer = setTimeout(end, LONGEST_WAIT_MS);
+      const timer = setTimeout(end, MAX_WAIT_MS);
       this.#listeners.add(listener);
     });
   }

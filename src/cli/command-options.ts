@@ -1,0 +1,100 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import {
+  envName,
+  type GivenFlags,
+  resolveSettings,
+  rowsOf,
+  type Setting,
+  SettingsError,
+  type SettingsTable,
+} from '../settings/settings-table.ts';
+import type { Environment } from '../support/host.ts';
+import type { CommandEntry, CommandInput } from './commands.ts';
+
+/** Builds the command-line parser of a command. It calls `run` with the input of the command. */
+export function commandFor(
+  entry: CommandEntry,
+  env: Environment,
+  run: (input: CommandInput<unknown>) => Promise<void>,
+): Command {
+  const { name, summary, description, examples, takes, settings } = entry;
+  const command = new Command(name)
+    .summary(summary)
+    .description(description)
+    .allowExcessArguments(false)
+    .addHelpText('after', `\nExamples:\n${examples}`);
+  for (const option of settingOptions(settings)) command.addOption(option);
+  if (takes !== 'nothing') command.argument('<lease>', 'name of the Lease', leaseName);
+  if (takes === 'lease and program')
+    command.argument('[command...]', 'after --: what to run while leading, with its arguments');
+  return command.action(async () => {
+    const [lease = '', program = []] = command.processedArgs as [string?, (readonly string[])?];
+    const given = givenFlags(settings, command.opts());
+    const input = { lease, program, settings: resolveSettings(settings, given, env) };
+    const contradictions = entry.contradictions?.(input) ?? [];
+    if (contradictions.length > 0) throw new SettingsError(contradictions);
+    await run(input);
+  });
+}
+
+/** Returns the options for the settings of a table. Values stay text: the table parses and validates them. */
+function settingOptions<S>(table: SettingsTable<S>): Option[] {
+  return rowsOf(table).flatMap(([, setting]) => {
+    const description = describe(setting, envName(table, setting));
+    return setting.placeholder === undefined
+      ? switchOptions(setting, description)
+      : [valueOption(setting, setting.placeholder, description)];
+  });
+}
+
+function describe(setting: Setting<unknown>, variable: string): string {
+  const fallback = setting.defaultNote ?? setting.default;
+  const env = setting.default === 'true' ? `${variable}=false` : variable;
+  const isSwitch = setting.placeholder === undefined;
+  return `${setting.description} (${isSwitch ? env : `${env}; default: ${fallback}`})`;
+}
+
+/** A switch has two options, so that each can override the environment. The help shows the one that changes the default. */
+function switchOptions(setting: Setting<unknown>, description: string): Option[] {
+  const isOnByDefault = setting.default === 'true';
+  const on = new Option(`${shortFlag(setting)}--${setting.flag}`, description).helpGroup(setting.group);
+  const off = new Option(`--no-${setting.flag}`, description).helpGroup(setting.group);
+  return [on.hideHelp(isOnByDefault), off.hideHelp(!isOnByDefault)];
+}
+
+function valueOption(setting: Setting<unknown>, placeholder: string, description: string): Option {
+  const option = new Option(`${shortFlag(setting)}--${setting.flag} ${placeholder}`, description).helpGroup(
+    setting.group,
+  );
+  if (setting.repeatable) {
+    option.argParser((value: string, previous: string | undefined) =>
+      previous === undefined ? value : `${previous},${value}`,
+    );
+  }
+  return option;
+}
+
+function shortFlag({ short }: Setting<unknown>): string {
+  return short === undefined ? '' : `-${short}, `;
+}
+
+// kubectl prints names in this form with -o name, and accepts them.
+const RESOURCE = /^leases?(?:\.(?:v1\.)?coordination\.k8s\.io)?\//;
+
+function leaseName(given: string): string {
+  const name = given.replace(RESOURCE, '');
+  // A script with an unset variable passes an empty name. The server would read it as "all Leases".
+  if (name === '') throw new InvalidArgumentError('Give the name of a Lease.');
+  if (name.includes('/')) throw new InvalidArgumentError('Give the name alone, and its namespace with -n.');
+  return name;
+}
+
+/** The given values of the settings, as text for the parsers of the table. */
+function givenFlags<S>(table: SettingsTable<S>, values: Readonly<Record<string, unknown>>): GivenFlags<S> {
+  const given: { -readonly [K in keyof S]?: string } = {};
+  for (const [key, setting] of rowsOf(table)) {
+    const value = values[new Option(`--${setting.flag}`).attributeName()];
+    if (value !== undefined) given[key] = String(value);
+  }
+  return given;
+}

@@ -1,0 +1,242 @@
+import { demoSettings } from '../settings/demo-settings.ts';
+import {
+  doctorSettings,
+  explainSettings,
+  planSettings,
+  statusSettings,
+} from '../settings/inspection-settings.ts';
+import { drainSettings, transferSettings, undrainSettings } from '../settings/moving-settings.ts';
+import { contradictionsWith, participateSettings } from '../settings/participate-settings.ts';
+import { runSettings } from '../settings/run-settings.ts';
+import { serveSettings } from '../settings/serve-settings.ts';
+import type { SettingsTable } from '../settings/settings-table.ts';
+import { boundYoungGeneration, type Host } from '../support/host.ts';
+import { exitCode } from './exit-code.ts';
+
+/** The input of a command, read from the command line and the environment. */
+export interface CommandInput<S> {
+  readonly settings: S;
+  /** The name of the Lease; empty for a command that takes none. */
+  readonly lease: string;
+  /** The program after `--` and its arguments; empty for a command that takes none. */
+  readonly program: readonly string[];
+}
+
+/** One command of the program. Its help, its completion and its environment variables follow from this. */
+export interface CommandEntry<S = unknown> {
+  readonly name: string;
+  readonly summary: string;
+  readonly description: string;
+  /** Examples and notes at the end of the help. */
+  readonly examples: string;
+  /** The positional arguments: none, the name of a Lease, or that and a program after `--`. */
+  readonly takes: 'nothing' | 'lease' | 'lease and program';
+  readonly settings: SettingsTable<S>;
+  /** Returns the problems of settings that do not fit the program after `--`. */
+  contradictions?(input: CommandInput<S>): readonly string[];
+  /** Imports the code of the command and runs it. Resolves to an exit code. Reports an error by rejecting. */
+  run(input: CommandInput<S>, host: Host): Promise<number>;
+  /** The process exits soon after the command has ended, even if a DNS lookup or a credential plugin is in flight. */
+  readonly exitsSoon?: true;
+}
+
+/** All commands, in the order of the help. To add a command, add an entry here. */
+export const commands: readonly CommandEntry[] = [
+  command({
+    name: 'run',
+    summary: 'coordinate leader elections on a cluster',
+    description:
+      'Watches LeaseCandidates, elects the best one for each Lease and writes the result, until it is told to stop.',
+    examples: `  $ npm start -- run --kubeconfig ~/.kube/config --dry-run
+  $ npm start -- run --namespace kube-system --namespace default
+  $ CLE_LEASE_DURATION=15s npm start -- run --no-take-over
+
+A flag overrules its environment variable, and both overrule the default. Durations: 500ms, 5s, 30m, 1h30m.`,
+    takes: 'nothing',
+    settings: runSettings,
+    async run({ settings }, host) {
+      boundYoungGeneration();
+      const { loadCoordinator } = await import('../processes/load-coordinator.ts');
+      const { runCoordinator } = await loadCoordinator(host.clock);
+      await runCoordinator(settings, host);
+      return exitCode.ok;
+    },
+    exitsSoon: true,
+  }),
+  command({
+    name: 'serve',
+    summary: 'serve the coordination API without Kubernetes',
+    description:
+      'Serves Leases and LeaseCandidates as a kube-apiserver does, to kubectl and every client of Kubernetes, until it ' +
+      'is told to stop. It elects nobody by itself: run does, pointed at it like at any cluster.',
+    examples: `  $ npm start -- serve
+  $ npm start -- serve --data-dir ./data --kubeconfig-out ./kubeconfig
+  $ npm start -- serve --leasecandidate-versions v1alpha2 --listen 127.0.0.1:0
+
+With kubectl: KUBECONFIG=./kubeconfig kubectl get leases,leasecandidates --all-namespaces`,
+    takes: 'nothing',
+    settings: serveSettings,
+    async run({ settings }, host) {
+      const { runServer } = await import('../processes/server-process.ts');
+      await runServer(settings, host);
+      return exitCode.ok;
+    },
+  }),
+  command({
+    name: 'demo',
+    summary: 'see elections happen: a server, the coordinator and three sample candidates',
+    description:
+      'Starts a coordination API server, the coordinator and three sample candidates on one Lease, and shows what ' +
+      'happens: on the status page and live in a terminal, with keys to kill the leader and the like, else line by line.',
+    examples: `  $ npm start                   with nothing configured this is the demo
+  $ npm start -- --once         the scripted tour, which ends by itself
+
+It touches no cluster: it has a server of its own, on a free port of this machine, and keeps nothing. It tells how to
+point kubectl at that server.`,
+    takes: 'nothing',
+    settings: demoSettings,
+    async run({ settings }, host) {
+      const { runDemo } = await import('../demo/run-demo.ts');
+      await runDemo(settings, host);
+      return exitCode.ok;
+    },
+  }),
+  command({
+    name: 'status',
+    summary: 'show who leads, and what each Lease is waiting for',
+    description:
+      'Shows every Lease that has candidates or names a strategy. It looks once: what is said of time rests on ' +
+      "renewTimes and the server's clock.",
+    examples:
+      '  $ kubectl cle status -n kube-system\n  $ kubectl cle status -A -o wide\n  $ kubectl cle status -A --watch',
+    takes: 'nothing',
+    settings: statusSettings,
+    async run({ settings }, host) {
+      const { showStatus } = await import('./status.ts');
+      return await showStatus(settings, host);
+    },
+  }),
+  command({
+    name: 'explain',
+    summary: 'show why a Lease has this leader, and what would come next',
+    description:
+      "Judges one Lease by the coordinator's own rules: its candidates in order and why each lost, the strategy and " +
+      'who brought it up, what would happen if the leader died now, and what stands in the way of an election.',
+    examples: '  $ kubectl cle explain kube-scheduler -n kube-system',
+    takes: 'lease',
+    settings: explainSettings,
+    async run({ lease, settings }, host) {
+      const { showExplanation } = await import('./explain.ts');
+      return await showExplanation(lease, settings, host);
+    },
+  }),
+  command({
+    name: 'plan',
+    summary: 'show what an upgrade, a downgrade or a removal would do',
+    description:
+      'Plays the changes through in virtual time, by the rules of the coordinator, and changes nothing: first each ' +
+      'candidate that appears, then each that is given a priority, then each that is stopped, one after the other once ' +
+      'all has settled. --rollout compares strategies by how often the leader changes in a rolling update.',
+    examples:
+      '  $ kubectl cle plan kube-scheduler -n kube-system --add scheduler-c=1.37.0/1.36.0 --remove scheduler-a\n' +
+      '  $ kubectl cle plan kube-scheduler -n kube-system -f candidates.yaml\n' +
+      '  $ kubectl cle plan web --priority web-2=100\n' +
+      '  $ kubectl cle plan web --rollout web=2.1.0',
+    takes: 'lease',
+    settings: planSettings,
+    async run({ lease, settings }, host) {
+      const { showPlan } = await import('./plan.ts');
+      return await showPlan(lease, settings, host);
+    },
+  }),
+  command({
+    name: 'doctor',
+    summary: 'examine a cluster, and say what to do about what is wrong',
+    description:
+      'Examines whether the API is served and the feature gate is on, who coordinates, what these credentials may do, ' +
+      'whether clocks agree, and whether candidates answer. A Lease is created as a dry run; nothing is changed.',
+    examples:
+      '  $ kubectl cle doctor\n  $ kubectl cle doctor -o json\n\nExit codes: 0 all well, 3 errors, 4 warnings only.',
+    takes: 'nothing',
+    settings: doctorSettings,
+    async run({ settings }, host) {
+      const { showDiagnosis } = await import('./doctor.ts');
+      return await showDiagnosis(settings, host);
+    },
+  }),
+  command({
+    name: 'transfer',
+    summary: 'have a candidate lead a Lease, for some time',
+    description:
+      'Gives the candidate a priority above all others of the Lease, which ends by itself, and waits until it leads. ' +
+      'Where it cannot lead, says why and leaves everything as it was. undrain takes it back.',
+    examples:
+      '  $ kubectl cle transfer web --to web-2\n  $ kubectl cle transfer web --to web-2 --for 15m\n\n' +
+      'Exit codes: 0 it leads, 5 it does not.',
+    takes: 'lease',
+    settings: transferSettings,
+    async run({ lease, settings }, host) {
+      const { runTransfer } = await import('./move-leaders.ts');
+      return await runTransfer(lease, settings, host);
+    },
+  }),
+  command({
+    name: 'drain',
+    summary: 'move leaders off a node, a zone or a candidate, for some time',
+    description:
+      'Puts the candidates behind all others, by a priority that ends by itself, and waits until those that lead have ' +
+      'been followed. Where nobody else can lead, the leader stays, and that is told. undrain takes it back.',
+    examples:
+      '  $ kubectl cle drain -A --selector topology.kubernetes.io/zone=b\n' +
+      '  $ kubectl cle drain -A --node worker-3 --for 30m\n' +
+      '  $ kubectl cle drain --candidate web-0\n\n' +
+      'Exit codes: 0 all leaders have moved, 5 some have not.',
+    takes: 'nothing',
+    settings: drainSettings,
+    async run({ settings }, host) {
+      const { runDrain } = await import('./move-leaders.ts');
+      return await runDrain(settings, host);
+    },
+  }),
+  command({
+    name: 'undrain',
+    summary: 'take back what drain and transfer have set',
+    description:
+      'Removes the priorities that drain and transfer have set, and no others. What was set before them counts again.',
+    examples:
+      '  $ kubectl cle undrain -A --selector topology.kubernetes.io/zone=b\n  $ kubectl cle undrain -A --all',
+    takes: 'nothing',
+    settings: undrainSettings,
+    async run({ settings }, host) {
+      const { runUndrain } = await import('./move-leaders.ts');
+      return await runUndrain(settings, host);
+    },
+  }),
+  command({
+    name: 'participate',
+    summary: 'take part in an election for a program, as its wrapper or its sidecar',
+    description:
+      'Stands as candidate for a Lease. With a command after --, runs it while this candidate leads, and only then. ' +
+      'Without one, tells a program beside it who leads, by HTTP and in a file.',
+    examples: `  $ coordinated-leader-election participate web -- node server.js    runs while this pod leads
+  $ coordinated-leader-election participate web                      a sidecar: curl http://127.0.0.1:4040/leader
+  $ coordinated-leader-election participate web --candidate-only --identity "$POD_NAME"
+
+What the command finds in its environment: CLE_LEASE, CLE_HOLDER, CLE_FENCING_TOKEN.
+Exit codes: those of the command, 128 and the signal's number where a signal ended it, 126 where it cannot be
+executed, 127 where there is none; 0 stopped when asked to.`,
+    takes: 'lease and program',
+    settings: participateSettings,
+    contradictions: ({ program, settings }) => contradictionsWith(program, settings),
+    async run({ lease, program, settings }, host) {
+      const { runParticipant } = await import('../processes/participant/participant-process.ts');
+      return await runParticipant(lease, program, settings, host);
+    },
+    exitsSoon: true,
+  }),
+];
+
+/** Checks the types of an entry. Its settings have their type only within the entry. */
+function command<S>(entry: CommandEntry<S>): CommandEntry {
+  return entry as CommandEntry;
+}

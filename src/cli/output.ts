@@ -1,0 +1,133 @@
+import { styleText } from 'node:util';
+import { Document, isScalar, Scalar, visit } from 'yaml';
+import type { Environment, Host } from '../support/host.ts';
+import { printable, printableJson, shortened } from '../support/text.ts';
+
+/** An output of the program. A terminal also has a width and colours. */
+export interface TextOutput {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+/** The role of a piece of text, shown by its colour. */
+export type Style = 'strong' | 'dim' | 'good' | 'warning' | 'bad';
+
+/** Colours text. Without colours, it returns the text unchanged. */
+export type Paint = (style: Style, text: string) => string;
+
+const FORMATS: Readonly<Record<Style, Parameters<typeof styleText>[0]>> = {
+  strong: 'bold',
+  dim: 'dim',
+  good: 'green',
+  warning: 'yellow',
+  bad: 'red',
+};
+
+export const plain: Paint = (_style, text) => text;
+
+/**
+ * Returns the layout of an output. Sentences are wrapped for a terminal only, so that they can be searched in a pipe.
+ */
+export function layoutFor({ stdout, env }: Host): Layout {
+  // An unknown width is reported as 0.
+  return { columns: (stdout.isTTY && stdout.columns) || undefined, paint: paintFor(stdout, env) };
+}
+
+/** A cell of a table: plain or coloured text. */
+export type Cell = string | { readonly text: string; readonly style: Style };
+
+/** The layout of an output. */
+export interface Layout {
+  /** Width at which sentences are wrapped; undefined to not wrap them. Tables are not limited, as in kubectl. */
+  readonly columns: number | undefined;
+  readonly paint: Paint;
+}
+
+const GAP = '   ';
+
+/** Longest cell, in characters: fits an identity made of a pod name and a process. */
+const MAX_CELL_LENGTH = 100;
+
+/** Longest sentence, in characters. */
+const MAX_SENTENCE_LENGTH = 2000;
+
+/**
+ * Formats a table of left-aligned columns, each at least as wide as `widths` says. Long cells are cut. The last column
+ * is not padded and may hold a sentence.
+ */
+export function tableLines(
+  rows: readonly (readonly Cell[])[],
+  paint: Paint,
+  widths: readonly number[] = widthsOf(rows),
+): readonly string[] {
+  return rows.map((row) =>
+    row
+      .map((cell, index) => {
+        const isLast = index === row.length - 1;
+        const text = textOf(cell, isLast ? MAX_SENTENCE_LENGTH : MAX_CELL_LENGTH);
+        const painted = typeof cell === 'string' ? text : paint(cell.style, text);
+        return isLast
+          ? painted
+          : `${painted}${' '.repeat(Math.max(0, (widths[index] ?? 0) - text.length))}${GAP}`;
+      })
+      .join('')
+      .trimEnd(),
+  );
+}
+
+/** Returns the width of each column. */
+export function widthsOf(rows: readonly (readonly Cell[])[]): readonly number[] {
+  const count = Math.max(0, ...rows.map(({ length }) => length));
+  return Array.from({ length: count }, (_, index) =>
+    Math.max(...rows.map((row) => textOf(row[index] ?? '', MAX_CELL_LENGTH).length)),
+  );
+}
+
+/** Wraps text at `columns` and indents all lines alike. A word that is too long gets its own line. */
+export function wrapped(text: string, columns: number | undefined, indent: string, bullet = ''): string {
+  const start = `${indent}${bullet}`;
+  const said = shortened(printable(text), MAX_SENTENCE_LENGTH);
+  if (columns === undefined) return `${start}${said}`;
+  const width = Math.max(20, columns - start.length);
+  const lines: string[] = [];
+  let line = '';
+  for (const word of said.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return start + [...lines, line].join(`\n${' '.repeat(start.length)}`);
+}
+
+/** Formats a value as JSON or YAML, without undefined fields. Characters that could harm a terminal are escaped. */
+export function structured(value: object, format: 'json' | 'yaml'): string {
+  const json = JSON.stringify(value, undefined, 2);
+  return format === 'json' ? `${printableJson(json)}\n` : yaml(JSON.parse(json));
+}
+
+const coloured: Paint = (style, text) => styleText(FORMATS[style], text, { validateStream: false });
+
+/** Colours are used on a terminal, unless NO_COLOR is set or TERM is `dumb`. */
+function paintFor(output: TextOutput, env: Environment): Paint {
+  const hasColours = output.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
+  return hasColours ? coloured : plain;
+}
+
+function textOf(cell: Cell, most: number): string {
+  return shortened(printable(typeof cell === 'string' ? cell : cell.text), most);
+}
+
+function yaml(value: unknown): string {
+  const document = new Document(value, { aliasDuplicateObjects: false });
+  visit(document, {
+    Scalar(_, node) {
+      // YAML understands JSON's escapes in double quotes only.
+      if (isScalar(node) && typeof node.value === 'string' && printableJson(node.value) !== node.value) {
+        node.type = Scalar.QUOTE_DOUBLE;
+      }
+    },
+  });
+  return printableJson(document.toString({ lineWidth: 0 }));
+}

@@ -1,0 +1,186 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type ListenAddress, listenOn } from '../support/address.ts';
+import type { Clock } from '../support/clock.ts';
+
+/** One line of a health report. */
+export interface HealthCheck {
+  readonly name: string;
+  readonly ok: boolean;
+  /** The reason if it is not ok, or a state worth showing. */
+  readonly message?: string;
+  /** Shown in the report, but does not affect its result. */
+  readonly informational?: boolean;
+}
+
+/** What the server serves. The functions are called for each request. */
+export interface HttpServerParts {
+  readonly clock: Clock;
+  /** If one fails, the process should be restarted. Any answer shows that the event loop runs. */
+  livenessChecks(): readonly HealthCheck[];
+  /** If one fails, the process cannot work now. */
+  readinessChecks(): readonly HealthCheck[];
+  readonly metrics: { readonly contentType: string; metrics(): Promise<string> };
+  /** Undefined if the status page is disabled; absent if the program has none. */
+  readonly statusPage?: ServedPage | undefined;
+}
+
+/** A page that handles some paths. */
+interface ServedPage {
+  /** Whether the page handles a path (without its query). */
+  has(path: string): boolean;
+  /** Answers a GET or HEAD request for such a path. */
+  answer(request: IncomingMessage, response: ServerResponse): void;
+  /** Ends answers that have no end, such as event streams. */
+  close(): void;
+}
+
+/**
+ * Serves `/metrics`, `/livez`, `/readyz` and an optional status page on one port.
+ *
+ * @throws {Error} with the address and advice, if it cannot listen there.
+ */
+export function startHttpServer(listen: ListenAddress, parts: HttpServerParts): Promise<HttpServer> {
+  const { clock, statusPage } = parts;
+  return serveAnswers(listen, {
+    clock,
+    takes(request, response) {
+      if (!statusPage?.has(pathOf(request)) || !isReading(request)) return false;
+      statusPage.answer(request, response);
+      return true;
+    },
+    answer: (request) =>
+      answerTo(request, parts).catch((error: unknown) => ({
+        status: 500,
+        body: `cannot collect: ${String(error)}\n`,
+      })),
+    onClose: () => statusPage?.close(),
+  });
+}
+
+/** A running HTTP server. */
+export interface HttpServer {
+  /** The address, with the port that the system selected for port 0. */
+  readonly address: ListenAddress;
+  /** Closes idle connections, waits for answers in flight, and closes the rest after a second. */
+  close(): Promise<void>;
+}
+
+/** A complete answer. */
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+  /** Default: plain text. */
+  readonly contentType?: string;
+  /** The Allow header for a refused method. */
+  readonly allow?: string;
+}
+
+/** The request handlers of a server. */
+interface AnswersParts {
+  readonly clock: Clock;
+  /** Handles requests whose answer is a stream. Returns whether it handles this one. */
+  readonly takes: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /** Answers any other request. Must not reject. */
+  readonly answer: (request: IncomingMessage) => Promise<Answer>;
+  /** Ends answers that have no end, such as event streams. */
+  readonly onClose: () => void;
+}
+
+/** The methods of {@link isReading}, for an Allow header. */
+const READING = 'GET, HEAD';
+
+/** Grace period for answers in flight, in milliseconds: no answer is worth delaying the end of a pod. */
+const CLOSE_WITHIN_MS = 1000;
+
+/**
+ * Starts a server.
+ *
+ * @throws {Error} with the address and advice, if it cannot listen there.
+ */
+export async function serveAnswers(listen: ListenAddress, parts: AnswersParts): Promise<HttpServer> {
+  const server = createServer((request, response) => {
+    if (parts.takes(request, response)) return;
+    void parts.answer(request).then((answer) => send(response, answer, { isLast: !server.listening }));
+  });
+  const port = await listenOn(server, listen);
+  return {
+    address: { host: listen.host, port },
+    close: () =>
+      new Promise((resolve) => {
+        // Node counts unused connections, which browsers open in advance, as active.
+        const cancel = parts.clock.setTimer(() => server.closeAllConnections(), CLOSE_WITHIN_MS);
+        server.close(() => {
+          cancel();
+          resolve();
+        });
+        parts.onClose();
+      }),
+  };
+}
+
+/** Returns the path of a request, without its query. */
+export function pathOf({ url = '/' }: IncomingMessage): string {
+  return url.split('?', 1)[0] ?? '/';
+}
+
+export function isReading({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+async function answerTo(request: IncomingMessage, parts: HttpServerParts): Promise<Answer> {
+  const path = pathOf(request);
+  const page = pages[path];
+  if (page === undefined && !parts.statusPage?.has(path)) return notFound(path, parts);
+  if (page === undefined || !isReading(request))
+    return { status: 405, body: 'only GET and HEAD\n', allow: READING };
+  return page(parts);
+}
+
+function notFound(path: string, parts: HttpServerParts): Answer {
+  if (parts.statusPage)
+    return { status: 404, body: 'not found; there are /, /metrics, /livez and /readyz\n' };
+  const isPageOff = path === '/' && 'statusPage' in parts;
+  const what = isPageOff ? 'the status page is off, --status-page turns it on' : 'not found';
+  return { status: 404, body: `${what}; there are /metrics, /livez and /readyz\n` };
+}
+
+const pages: Readonly<Record<string, (parts: HttpServerParts) => Promise<Answer>>> = {
+  '/livez': async (parts) => healthReport('livez', parts.livenessChecks()),
+  '/readyz': async (parts) => healthReport('readyz', parts.readinessChecks()),
+  '/metrics': async ({ metrics }) => ({
+    status: 200,
+    contentType: metrics.contentType,
+    body: await metrics.metrics(),
+  }),
+};
+
+/** In the layout of Kubernetes' own verbose health endpoints. */
+function healthReport(name: string, checks: readonly HealthCheck[]): Answer {
+  const isHealthy = checks.every((check) => check.ok || check.informational);
+  const lines = checks.map(({ name: check, ok, informational, message }) => {
+    const mark = ok || informational ? '[+]' : '[-]';
+    const verdict = ok ? 'ok' : informational ? 'not ok, not required' : 'failed';
+    return `${mark}${check} ${verdict}${message === undefined ? '' : `: ${message}`}\n`;
+  });
+  return {
+    status: isHealthy ? 200 : 503,
+    body: `${lines.join('')}${name} check ${isHealthy ? 'passed' : 'failed'}\n`,
+  };
+}
+
+function send(
+  response: ServerResponse,
+  { status, body, contentType, allow }: Answer,
+  { isLast }: { isLast: boolean },
+): void {
+  response.statusCode = status;
+  response.setHeader('Content-Type', contentType ?? 'text/plain; charset=utf-8');
+  response.setHeader('Content-Length', Buffer.byteLength(body));
+  response.setHeader('Cache-Control', 'no-store');
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  // A keep-alive connection would delay close() for seconds.
+  if (isLast) response.setHeader('Connection', 'close');
+  if (allow !== undefined) response.setHeader('Allow', allow);
+  // Node omits the body of an answer to HEAD.
+  response.end(body);
+}

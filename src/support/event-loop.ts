@@ -1,0 +1,141 @@
+import { type Clock, type Instant, sleep } from './clock.ts';
+
+/** Work in steps. It may be interrupted at each `yield`, and always is when it yields `rest`. */
+export type Steps<T> = Generator<'rest' | undefined, T, void>;
+
+/** Longest time that work runs before other work gets a turn, in milliseconds. */
+const SLICE_MS = 5;
+
+/** Runs all steps without interruption. */
+export function atOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/**
+ * Runs long work in slices, so that the event loop stays responsive. Each turn of the event loop runs one slice, however
+ * much work waits.
+ */
+export class Slices {
+  readonly #clock: Clock;
+  readonly #waiting: (() => void)[] = [];
+  #isTurnSet = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Runs `steps`. Work that fits into one slice is complete when this returns. */
+  run<T>(steps: Steps<T>): T | Promise<T> {
+    const first = this.#slice(steps);
+    return first.done ? first.value : this.#finish(steps);
+  }
+
+  /** Waits for a turn, after all work that waits already. */
+  turn(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      this.#setTurn();
+    });
+  }
+
+  async #finish<T>(steps: Steps<T>): Promise<T> {
+    for (;;) {
+      await this.turn();
+      const { done, value } = this.#slice(steps);
+      if (done) return value;
+    }
+  }
+
+  #slice<T>(steps: Steps<T>): IteratorResult<unknown, T> {
+    const until = this.#clock.now() + SLICE_MS;
+    for (;;) {
+      const step = steps.next();
+      if (step.done || step.value === 'rest' || this.#clock.now() >= until) return step;
+    }
+  }
+
+  #setTurn(): void {
+    if (this.#isTurnSet || this.#waiting.length === 0) return;
+    this.#isTurnSet = true;
+    this.#clock.setTimer(() => {
+      this.#isTurnSet = false;
+      this.#waiting.shift()?.();
+      this.#setTurn();
+    }, 0);
+  }
+}
+
+/** Longest time that a series of small pieces of work may block the event loop, in milliseconds. */
+const MAX_TURN_MS = 10;
+/** A pause of this length ends a series, in milliseconds. */
+const PAUSE_MS = 1;
+
+/** Keeps a long series of small pieces of work from blocking the event loop. */
+export class EventLoopShare {
+  readonly #clock: Clock;
+  #busySince: Instant = Number.NEGATIVE_INFINITY;
+  #workedAt: Instant = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Does one piece of work, then gives other work a turn if the series has blocked the event loop for too long. */
+  async take(work: () => void): Promise<void> {
+    const now = this.#clock.now();
+    if (now - this.#workedAt > PAUSE_MS) this.#busySince = now;
+    work();
+    this.#workedAt = this.#clock.now();
+    if (this.#workedAt - this.#busySince > MAX_TURN_MS) await sleep(this.#clock, 0);
+  }
+}
+
+/** Iterates over `items`, with pauses in which other work gets a turn. */
+export async function* unhurried<T>(items: Iterable<T>, clock: Clock): AsyncGenerator<T, void, void> {
+  let since = clock.now();
+  for (const item of items) {
+    yield item;
+    if (clock.now() - since <= MAX_TURN_MS) continue;
+    await sleep(clock, 0);
+    since = clock.now();
+  }
+}
+
+/** Number of texts that one step sorts or merges. */
+const AT_ONCE = 2048;
+
+/** Merge sort in steps, for very many texts. The order is that of `toSorted`. */
+export function* sortInSteps(texts: readonly string[]): Steps<readonly string[]> {
+  let runs: (readonly string[])[] = [];
+  for (let from = 0; from < texts.length; from += AT_ONCE) {
+    runs.push(texts.slice(from, from + AT_ONCE).sort());
+    yield;
+  }
+  while (runs.length > 1) {
+    const merged: (readonly string[])[] = [];
+    for (let at = 0; at < runs.length; at += 2)
+      merged.push(yield* mergeInSteps(runs[at] ?? [], runs[at + 1] ?? []));
+    runs = merged;
+  }
+  return runs[0] ?? [];
+}
+
+function* mergeInSteps(one: readonly string[], other: readonly string[]): Steps<readonly string[]> {
+  const merged: string[] = [];
+  let [at, otherAt] = [0, 0];
+  while (merged.length < one.length + other.length) {
+    const [next, otherNext] = [one[at], other[otherAt]];
+    if (next !== undefined && (otherNext === undefined || next <= otherNext)) {
+      merged.push(next);
+      at += 1;
+    } else if (otherNext !== undefined) {
+      merged.push(otherNext);
+      otherAt += 1;
+    }
+    if (merged.length % AT_ONCE === 0) yield;
+  }
+  return merged;
+}

@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  type WriteFileOptions,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+
+/**
+ * Writes a file atomically, readable by its owner only. A file with this content and mode is left alone, so that a restart
+ * works on a full disk.
+ */
+export function writePrivateFile(file: string, text: string): void {
+  if (holds(file, text)) return;
+  const unfinished = `${file}.${randomBytes(6).toString('hex')}`;
+  writeWholeFile(file, unfinished, text, { mode: 0o600, flag: 'wx' });
+}
+
+/** Creates an empty file that only its owner may read. An existing file is left alone. */
+export function createPrivateFile(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
+}
+
+/** Creates a directory and its parents, accessible by the owner only. An existing directory is left alone. */
+export function makePrivateDirectory(directory: string): void {
+  const existing = statSync(directory, { throwIfNoEntry: false });
+  if (existing?.isDirectory()) return;
+  if (existing) throw new Error(`${directory} is a file, not a directory`);
+  const parent = dirname(directory);
+  if (parent !== directory) makePrivateDirectory(parent);
+  // Not recursive: Node's own recursion never ends on a file system that refuses new directories, such as /proc.
+  mkdirSync(directory, { mode: 0o700 });
+}
+
+/** Writes a file atomically: writes `unfinished` beside it, then renames that. Removes `unfinished` if this fails. */
+export function writeWholeFile(
+  file: string,
+  unfinished: string,
+  text: string,
+  options: WriteFileOptions,
+): void {
+  try {
+    writeFileSync(unfinished, text, options);
+    renameSync(unfinished, file);
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * Calls `act`. An error names `what`, a file or a flag.
+ *
+ * @throws {Error} that names `what`, with the original error as its cause.
+ */
+export function withContext<T>(what: string, act: () => T): T {
+  try {
+    return act();
+  } catch (cause) {
+    throw new Error(`${what} cannot be used`, { cause });
+  }
+}
+
+function holds(file: string, text: string): boolean {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  const isPrivate = stats?.isFile() === true && (stats.mode & 0o077) === 0;
+  return isPrivate && stats.size === Buffer.byteLength(text) && readFileSync(file, 'utf8') === text;
+}

@@ -1,0 +1,130 @@
+const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
+type Unit = keyof typeof MILLISECONDS;
+const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
+const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
+
+/**
+ * Parses a duration in the notation of Go and kubectl: `500ms`, `5s`, `1.5m`, `1h30m`.
+ *
+ * @returns whole milliseconds; undefined if `text` is not a duration, or not a safe integer of milliseconds.
+ */
+export function parseDurationMs(text: string): number | undefined {
+  if (!DURATION.test(text)) return undefined;
+  let totalMs = 0;
+  for (const [, amount, unit] of text.matchAll(PART)) {
+    totalMs += Number(amount) * MILLISECONDS[unit as Unit];
+  }
+  // Floating point: 1.001 * 1000 is not 1001.
+  const wholeMs = Math.round(totalMs);
+  return Number.isSafeInteger(wholeMs) && Math.abs(totalMs - wholeMs) < 1e-6 ? wholeMs : undefined;
+}
+
+/** Formats whole milliseconds for {@link parseDurationMs}, in the largest units that fit. */
+export function formatDurationMs(durationMs: number): string {
+  let restMs = durationMs;
+  let text = '';
+  for (const unit of ['h', 'm', 's', 'ms'] as const) {
+    const amount = Math.floor(restMs / MILLISECONDS[unit]);
+    restMs -= amount * MILLISECONDS[unit];
+    if (amount > 0) text += `${amount}${unit}`;
+  }
+  return text === '' ? '0s' : text;
+}
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const YEAR = 365 * DAY;
+
+/** Formats an age in seconds as kubectl's tables do, with two or three digits. */
+export function humanDuration(ageSeconds: number): string {
+  const seconds = Math.trunc(ageSeconds);
+  // Clocks of machines differ: an age of up to -1 s counts as 0.
+  if (seconds < -1) return '<invalid>';
+  if (seconds < 0) return '0s';
+  if (seconds < 2 * MINUTE) return `${seconds}s`;
+  if (seconds < 10 * MINUTE) return twoUnits(seconds, [MINUTE, 'm'], [1, 's']);
+  if (seconds < 3 * HOUR) return `${Math.floor(seconds / MINUTE)}m`;
+  if (seconds < 8 * HOUR) return twoUnits(seconds, [HOUR, 'h'], [MINUTE, 'm']);
+  if (seconds < 2 * DAY) return `${Math.floor(seconds / HOUR)}h`;
+  if (seconds < 8 * DAY) return twoUnits(seconds, [DAY, 'd'], [HOUR, 'h']);
+  if (seconds < 2 * YEAR) return `${Math.floor(seconds / DAY)}d`;
+  if (seconds < 8 * YEAR) return twoUnits(seconds, [YEAR, 'y'], [DAY, 'd']);
+  return `${Math.floor(seconds / YEAR)}y`;
+}
+
+/**
+ * Characters that a terminal, a log or a page must not show as they are: control characters, direction marks, zero-width
+ * characters and lone surrogates. They move the cursor, hide text or reverse it.
+ */
+const HARMFUL = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+const HARMFUL_IN_JSON = new RegExp(HARMFUL.source.replace('\\p{Cc}', '\\x7f-\\x9f'), 'gu');
+
+/**
+ * Makes text from the cluster safe to show on one line: a holderIdentity may contain any character. Control characters are
+ * escaped as kubectl does, `^[` for an escape. Other harmful characters are escaped by their number, `\u202e`.
+ */
+export function printable(text: string): string {
+  return text.replace(HARMFUL, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    if (code < 0x80) return `^${String.fromCharCode(code ^ 0x40)}`;
+    return code < 0x100 ? `\\x${code.toString(16)}` : numbered(character);
+  });
+}
+
+/** Like {@link printable}, but keeps line breaks and shortens the text. */
+export function printableLines(text: string, maxLength: number): string {
+  return shortened(text.split('\n').map(printable).join('\n'), maxLength);
+}
+
+/** Escapes the harmful characters in JSON. The value stays the same. */
+export function printableJson(json: string): string {
+  return json.replace(HARMFUL_IN_JSON, numbered);
+}
+
+/** Cuts a text to `maxLength` characters. The last one is an ellipsis. */
+export function shortened(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  // The cut may leave one half of a surrogate pair: drop it.
+  return `${text.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+/** Longer than any name or sentence. */
+const MAX_CHARACTERS = 1000;
+
+/** Shortens all texts in a value. Only strings, arrays and plain objects are changed. */
+export function bounded(value: unknown): unknown {
+  if (typeof value === 'string') return shortened(value, MAX_CHARACTERS);
+  if (Array.isArray(value)) return value.map(bounded);
+  return isPlain(value) ? boundedFields(value) : value;
+}
+
+/** Shortens all texts in the fields of an object. */
+export function boundedFields(object: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(object).map(([field, value]) => [field, bounded(value)]));
+}
+
+/** The message of an error, or any other thrown value as text. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+type HumanUnit = readonly [seconds: number, name: string];
+
+function twoUnits(seconds: number, [large, largeName]: HumanUnit, [small, smallName]: HumanUnit): string {
+  const rest = Math.floor((seconds % large) / small);
+  const whole = `${Math.floor(seconds / large)}${largeName}`;
+  return rest === 0 ? whole : `${whole}${rest}${smallName}`;
+}
+
+function numbered(character: string): string {
+  let shown = '';
+  for (let index = 0; index < character.length; index += 1) {
+    shown += `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`;
+  }
+  return shown;
+}
+
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { stepLines } from '../../src/cli/explain.ts';
+import { plain } from '../../src/cli/output.ts';
+import type { Rehearsal } from '../../src/inspection/rehearsal.ts';
+
+const over: Rehearsal = {
+  steps: [],
+  holder: '',
+  reason: 'LeaderOptimal',
+  isSettled: true,
+  handOvers: 0,
+  tookMs: 0,
+};
+
+test.each<{ name: string; rehearsal: Partial<Rehearsal>; want: string }>([
+  { name: 'somebody leads', rehearsal: { holder: 'a' }, want: 'a leads in the end (LeaderOptimal).' },
+  {
+    name: 'nobody leads',
+    rehearsal: { reason: 'NoLiveCandidates' },
+    want: 'Nobody leads in the end (NoLiveCandidates).',
+  },
+  {
+    name: 'there is no candidate, but whoever competes for the Lease by itself',
+    rehearsal: { reason: 'NoCandidates' },
+    want: 'No candidate is there to lead in the end (NoCandidates); a program that takes Leases by itself may.',
+  },
+  {
+    name: 'somebody else decides',
+    rehearsal: { reason: 'ThirdPartyStrategy' },
+    want: 'Another controller says who leads in the end (ThirdPartyStrategy).',
+  },
+  {
+    name: "it is the coordinators' own lock",
+    rehearsal: { reason: 'CoordinatorLease' },
+    want: 'Another coordinator takes it by itself (CoordinatorLease).',
+  },
+  {
+    name: 'the Lease of a dead holder has not run out',
+    rehearsal: { holder: 'dead', isSettled: false, tookMs: 3_780_000 },
+    want: 'It still goes on after 63m, and dead holds the Lease (LeaderOptimal).',
+  },
+])('says how it ends when $name', ({ rehearsal, want }) => {
+  expect(stepLines({ ...over, ...rehearsal }, plain)).toEqual([`  ${want}`]);
+});

@@ -1,0 +1,166 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, statSync } from 'node:fs';
+import { describe, expect, type TestContext, test } from 'vitest';
+import { openerFor, openLines } from '../../src/demo/run-demo.ts';
+import { makeHappening } from './make-state.ts';
+
+const decision = makeHappening(250, {
+  who: 'coordinator',
+  reason: 'StrategyConflict',
+  text: 'some want A, others B',
+  isTrouble: true,
+});
+
+test('what happens is told line by line, for people to read', async () => {
+  let text = '';
+  const lines = await openLines('text', { write: (more) => (text += more) }, '  ');
+  lines.say('The demo begins.');
+  lines.happened(decision);
+  lines.happened(makeHappening(1000));
+  expect(text).toBe(
+    'The demo begins.\n' +
+      '  13:24:05.373Z coordinator StrategyConflict: some want A, others B\n' +
+      '  13:24:06.123Z sample-3 leads\n',
+  );
+});
+
+test('what happens is told as JSON where that is wanted', async () => {
+  let text = '';
+  const lines = await openLines('json', { write: (more) => (text += more) });
+  lines.say('The demo begins.');
+  lines.happened(decision);
+  lines.happened(makeHappening(1000));
+  const logged = text
+    .trim()
+    .split('\n')
+    .map((line): unknown => JSON.parse(line));
+  expect(logged).toMatchObject([
+    { level: 'info', msg: 'The demo says', text: 'The demo begins.' },
+    {
+      level: 'warn',
+      msg: 'Happened',
+      who: 'coordinator',
+      reason: 'StrategyConflict',
+      text: 'some want A, others B',
+    },
+    { level: 'info', msg: 'Happened', who: 'sample-3', text: 'leads' },
+  ]);
+});
+
+const PAGE_URL = 'http://127.0.0.1:1/';
+
+test.each<{
+  name: string;
+  env: Record<string, string>;
+  system: NodeJS.Platform;
+  want: readonly string[] | undefined;
+}>([
+  { name: 'a Linux desktop', env: { DISPLAY: ':0' }, system: 'linux', want: ['xdg-open', PAGE_URL] },
+  {
+    name: 'one with Wayland',
+    env: { WAYLAND_DISPLAY: 'wayland-0' },
+    system: 'linux',
+    want: ['xdg-open', PAGE_URL],
+  },
+  { name: 'a Linux without a screen', env: {}, system: 'linux', want: undefined },
+  { name: 'a Mac', env: {}, system: 'darwin', want: ['open', PAGE_URL] },
+  { name: 'Windows', env: {}, system: 'win32', want: ['cmd', '/c', 'start', '', PAGE_URL] },
+  {
+    name: 'a machine at the other end of SSH',
+    env: { SSH_CONNECTION: '1', DISPLAY: ':0' },
+    system: 'linux',
+    want: undefined,
+  },
+  { name: 'a CI', env: { CI: 'true' }, system: 'darwin', want: undefined },
+  { name: 'one who wants no browser', env: { BROWSER: 'none' }, system: 'darwin', want: undefined },
+  { name: 'another system', env: {}, system: 'aix', want: undefined },
+])('on $name a browser is opened by $want', ({ env, system, want }) => {
+  expect(openerFor(PAGE_URL, env, system)).toEqual(want);
+});
+
+/** The program as a process of its own, whose output is no terminal, with nothing in its environment. */
+function startProgram(
+  { onTestFinished }: TestContext,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+) {
+  const main = new URL('../../src/main.ts', import.meta.url).pathname;
+  const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env });
+  const said = { out: '', err: '' };
+  const ended = once(child, 'close').then(([code]): unknown => code);
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said.err += text;
+  });
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said.out += text;
+  });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  return {
+    said,
+    ended,
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    /** Resolves as soon as it has said something like that; rejects when it ends before. */
+    async says(what: RegExp): Promise<void> {
+      const over = new AbortController();
+      const end = ended.then(() => over.abort());
+      while (!what.test(said.out)) {
+        if (over.signal.aborted) throw new Error(`it ended without saying ${what}:\n${said.out}${said.err}`);
+        await Promise.race([once(child.stdout, 'data'), end]);
+      }
+    },
+  };
+}
+
+describe.concurrent('the program with nothing configured', { timeout: 90_000 }, () => {
+  test('plays its tour to the end', async (context) => {
+    const { expect } = context;
+    const program = startProgram(context, ['--once']);
+    expect(await program.ended).toBe(0);
+    expect(program.said.err).toBe('');
+    expect(program.said.out).toMatch(/\nAll 5 steps came out as expected, in \d+\.\d s\.\n$/);
+  });
+
+  test('ends, and says why, where it has no place for its kubeconfig', async (context) => {
+    const { expect } = context;
+    const program = startProgram(context, ['--once'], { TMPDIR: '/nowhere' });
+    expect(await program.ended).toBe(1);
+    expect(program.said.err).toMatch(
+      /^error: The temporary directory \/nowhere cannot be used: ENOENT: .*\n$/,
+    );
+  });
+
+  test('says where its tour was when it is interrupted, and fails', async (context) => {
+    const { expect } = context;
+    const program = startProgram(context, ['demo', '--once']);
+    await program.says(/came out/);
+    program.kill('SIGINT');
+    expect(await program.ended).toBe(1);
+    expect(program.said.err).toMatch(/^error: step 2 of 5, failover: ended by SIGINT\n$/);
+  });
+
+  test('elects a leader and goes on until it is told to stop, and leaves nothing behind', async (context) => {
+    const { expect } = context;
+    // Whatever cluster that is of, it is left alone.
+    const program = startProgram(context, [], { KUBECONFIG: '/somewhere/kubeconfig' });
+    await program.says(/coordinator LeaseMissing: sample-3 gets the Lease/);
+    const [, kubeconfig = ''] = /kubectl --kubeconfig (\S+) get/.exec(program.said.out) ?? [];
+    expect(statSync(kubeconfig).mode & 0o777).toBe(0o600);
+    expect(program.said.out).toContain(
+      'On a cluster of yours, the one of KUBECONFIG: npm start -- run --dry-run\n',
+    );
+    await program.says(/sample-3 leads\n/);
+    const [, page = ''] = /Watch it in a browser: (\S+)\n/.exec(program.said.out) ?? [];
+    const answer = await fetch(page);
+    expect({ status: answer.status, title: /<title>(.*)<\/title>/.exec(await answer.text())?.[1] }).toEqual({
+      status: 200,
+      title: 'Leader elections',
+    });
+    program.kill('SIGTERM');
+    expect(await program.ended).toBe(0);
+    expect(program.said.err).toBe('');
+    expect(existsSync(kubeconfig)).toBe(false);
+  });
+});

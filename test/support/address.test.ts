@@ -1,0 +1,58 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { isAllowedHost, listenOn } from '../../src/support/address.ts';
+
+test.each([
+  ['127.0.0.1:8080', true],
+  ['10.2.3.4', true],
+  ['[::1]:8080', true],
+  ['[fd00::12]', true],
+  ['localhost:8080', true],
+  ['LOCALHOST', true],
+  ['cle', true],
+  ['cle:8080', true],
+  ['cle.kube-system.svc:8080', true],
+  ['cle.kube-system.svc.cluster.local', true],
+  ['cle.kube-system.svc.cluster.local.:8080', true],
+  ['board.ops.internal', true],
+  ['example.com', false],
+  ['localhost.example.com:8080', false],
+  ['127.0.0.1.example.com', false],
+  ['svc.example', false],
+  ['cle..svc', false],
+  ['[example.com]', false],
+  ['user@localhost', false],
+  ['', false],
+  [undefined, false],
+])('a request for host %j is answered: %j', (host, want) => {
+  expect(isAllowedHost(host)).toBe(want);
+});
+
+const HOST = '127.0.0.1';
+
+async function startListening() {
+  const server = createServer();
+  onTestFinished(() => void server.close());
+  return { server, port: await listenOn(server, { host: HOST, port: 0 }) };
+}
+
+test('a server listens on a free port, which is told', async () => {
+  const { server, port } = await startListening();
+  expect(port).toBe((server.address() as AddressInfo).port);
+});
+
+test('an address that is in use is refused with what to do', async () => {
+  const { port } = await startListening();
+  await expect(listenOn(createServer(), { host: HOST, port })).rejects.toThrow(
+    `--listen ${HOST}:${port}: address already in use; stop what listens there or choose another port`,
+  );
+});
+
+test('an error of a server that listens is not lost: unless its owner handles it, it ends the process', async () => {
+  const { server } = await startListening();
+  const error = new Error('accept EMFILE');
+  // As Node emits it. Without a listener that is an uncaught error.
+  expect(() => server.emit('error', error)).toThrow(error);
+  expect(() => server.emit('error', error)).toThrow(error);
+});
