@@ -43,13 +43,21 @@ export function fieldSelector(
       `the field ${JSON.stringify(unknown.field)} cannot be selected, only ${supported.join(', ')} can`,
     );
   }
+  const equal = named.filter(({ operator }) => operator === '=');
+  const others = named.filter(({ operator }) => operator === '!=');
+  // A selector may exclude thousands of values of one field.
+  const excluded = [...Map.groupBy(others, ({ field }) => field)].map(
+    ([field, each]) => [field, new Set(each.map(({ value }) => value))] as const,
+  );
   return {
-    matches: (fields) =>
-      named.every(({ field, operator, value }) => {
-        const actual = Object.hasOwn(fields, field) ? (fields[field] ?? '') : '';
-        return (actual === value) === (operator === '=');
-      }),
-    exact: (wanted) => named.find(({ field, operator }) => field === wanted && operator === '=')?.value,
+    matches(fields) {
+      const actual = (field: string) => (Object.hasOwn(fields, field) ? (fields[field] ?? '') : '');
+      return (
+        equal.every(({ field, value }) => actual(field) === value) &&
+        excluded.every(([field, values]) => !values.has(actual(field)))
+      );
+    },
+    exact: (wanted) => equal.find(({ field }) => field === wanted)?.value,
   };
 }
 

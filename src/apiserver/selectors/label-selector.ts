@@ -18,8 +18,33 @@ interface Requirement {
  * @throws {ApiError} 400
  */
 export function parseLabelSelector(text: string): LabelMatcher {
-  const matchers = parseRequirements(text).map(matcherOf);
-  return (labels) => matchers.every((matches) => matches(labels));
+  const byLabel = Map.groupBy(joined(parseRequirements(text)), ({ key }) => key);
+  const matchers = new Map([...byLabel].map(([key, requirements]) => [key, requirements.map(matcherOf)]));
+  const required = [...byLabel]
+    .filter(([, requirements]) => requirements.some(({ operator }) => operator !== '!' && operator !== '!='))
+    .map(([key]) => key);
+  return (labels) => {
+    const entries = Object.entries(labels);
+    // A selector may have thousands of requirements, and an object has few labels.
+    if (required.length > entries.length || !required.every((key) => Object.hasOwn(labels, key)))
+      return false;
+    return entries.every(([key, value]) => matchers.get(key)?.every((matches) => matches(value)) ?? true);
+  };
+}
+
+/** Joins all excluded values of one label. */
+function joined(requirements: readonly Requirement[]): readonly Requirement[] {
+  const others = requirements.filter(({ operator }) => operator !== '!=');
+  const excluded = Map.groupBy(
+    requirements.filter(({ operator }) => operator === '!='),
+    ({ key }) => key,
+  );
+  return [
+    ...others,
+    ...[...excluded].map(([key, each]): Requirement => {
+      return { key, operator: '!=', values: each.flatMap(({ values }) => values) };
+    }),
+  ];
 }
 
 const TOKEN = /!=|==|[=!(),<>]|[^ \t\r\n=!(),<>]+/g;
@@ -98,22 +123,22 @@ function checked(requirement: Requirement): Requirement {
   throw badRequest(`the label selector is not valid: ${problems[0]}`);
 }
 
-function matcherOf({ key, operator, values }: Requirement): LabelMatcher {
+/** Whether a value of the label is allowed. */
+function matcherOf({ operator, values }: Requirement): (value: string) => boolean {
   const among = new Set(values);
   const bound = parseInt64(values[0] ?? '') ?? 0n;
-  return (labels) => {
-    const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
+  return (value) => {
     switch (operator) {
       case 'exists':
-        return value !== undefined;
+        return true;
       case '!':
-        return value === undefined;
+        return false;
       case '=':
-        return value !== undefined && among.has(value);
+        return among.has(value);
       case '!=':
-        return value === undefined || !among.has(value);
+        return !among.has(value);
       default: {
-        const number = parseInt64(value ?? '');
+        const number = parseInt64(value);
         return number !== undefined && (operator === '>' ? number > bound : number < bound);
       }
     }
