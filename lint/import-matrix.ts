@@ -238,7 +238,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     node: ['crypto', 'http', 'https', 'net', 'stream', 'zlib'],
   },
   'apiserver/operations': {
-    does: 'answers one request about a resource; one file for each verb',
+    does: 'answers one request about a resource: reads, writes, patches and deletions',
     rooms: [
       'apiserver/access',
       'apiserver/errors',

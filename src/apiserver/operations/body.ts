@@ -51,7 +51,9 @@ export function decodeBody(request: ResourceRequest, validation: FieldValidation
   // The fields of other kinds are unknown.
   const strictProblems = actualKind === definition.kind ? decoded.strictProblems : [];
   const problems = [...duplicates, ...strictProblems];
-  if (validation === 'Strict' && problems.length > 0) throw refused(problems.join(', '));
+  if (validation === 'Strict' && problems.length > 0) {
+    throw refused(`strict decoding error: ${problems.join(', ')}`);
+  }
   if (validation === 'Warn') for (const each of problems) request.warn(each);
   return asObject(decoded.value, expected, actualKind);
 }

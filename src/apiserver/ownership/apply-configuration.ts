@@ -132,7 +132,8 @@ function checkConflicts(taken: readonly Taken[], managers: Managers): void {
   });
   if (causes.length === 0) return;
   const list = causes.map(({ message, field }) => `${message}: ${field}`).join(', ');
-  throw new ApiError(409, 'Conflict', `Apply failed with ${causes.length} conflicts: ${list}`, { causes });
+  const count = causes.length === 1 ? '1 conflict' : `${causes.length} conflicts`;
+  throw new ApiError(409, 'Conflict', `Apply failed with ${count}: ${list}`, { causes });
 }
 
 function ownerText(manager: Manager | undefined): string {

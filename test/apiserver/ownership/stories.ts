@@ -402,8 +402,8 @@ export const stories: readonly Story[] = [
   ),
   lease(
     'an odd uid and an odd manager',
-    create('a "quoted" <manager>', { metadata: { ownerReferences: [{ ...one, uid: 'ab"c' }] } }),
-    apply('applier', { metadata: { ownerReferences: [{ ...one, uid: 'ab"c', name: 'renamed' }] } }),
+    create('a "quoted" <manager>', { metadata: { ownerReferences: [{ ...one, uid: 'a-b"c' }] } }),
+    apply('applier', { metadata: { ownerReferences: [{ ...one, uid: 'a-b"c', name: 'renamed' }] } }),
   ),
   lease(
     'a generated name is owned like any other field',
