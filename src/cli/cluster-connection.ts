@@ -1,8 +1,8 @@
 import {
   ClusterClock,
-  lookAtElections,
   type ObservedElection,
   type ObservedElections,
+  observeElections,
   skewOf,
 } from '../inspection/elections.ts';
 import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
@@ -42,14 +42,14 @@ export async function withCluster<T>(
   try {
     return await look({ client, clock, namespace: namespace ?? namespaceOf(kubeConfig) });
   } catch (error) {
-    throw withNextStep(error, client.server);
+    throw withAdvice(error, client.server);
   } finally {
     await client.close();
   }
 }
 
 /** Warns if the clock of this machine differs from the server's. Times are then judged by the server's clock. */
-export function tellOfSkew({ serverAheadMs }: ClusterClock, { stderr }: Host): void {
+export function warnAboutSkew({ serverAheadMs }: ClusterClock, { stderr }: Host): void {
   const skew = skewOf(serverAheadMs);
   if (skew) stderr.write(`warning: ${skew.text}, by which times are judged here\n`);
 }
@@ -75,7 +75,7 @@ export async function findElection(
   { client, clock, namespace }: ClusterConnection,
 ): Promise<FoundElection> {
   const look = { client, clock, settings, namespace, leaseName };
-  const { candidateApis, elections, now } = await lookAtElections(look);
+  const { candidateApis, elections, now } = await observeElections(look);
   if (candidateApis.length === 0) throw new Error(NOT_SERVED);
   const election = elections.find(({ input }) => input.lease !== undefined || input.candidates.length > 0);
   if (election) return { election, now };
@@ -84,7 +84,7 @@ export async function findElection(
   );
 }
 
-function withNextStep(error: unknown, server: string): unknown {
+function withAdvice(error: unknown, server: string): unknown {
   if (error instanceof ConnectionError) {
     return new Error(
       error.code === 'CREDENTIALS'
@@ -112,7 +112,7 @@ async function elsewhere(
 ): Promise<string> {
   const hint = '; status -A shows all there are';
   try {
-    const { elections } = await lookAtElections({ client, clock, settings, namespace: '' });
+    const { elections } = await observeElections({ client, clock, settings, namespace: '' });
     const places = elections
       .filter(({ input }) => input.name === leaseName)
       .map(({ input }) => input.namespace);

@@ -1,4 +1,4 @@
-import { type LockHolder, lookAtLock } from '../inspection/evidence.ts';
+import { type LockHolder, readLock } from '../inspection/evidence.ts';
 import { accountFor, type LeaseAccount, type StrategyAccount } from '../inspection/lease-account.ts';
 import type { RankedCandidate } from '../inspection/lease-status.ts';
 import type { Rehearsal } from '../inspection/rehearsal.ts';
@@ -6,7 +6,7 @@ import { describePriority, isPrioritySet, listed } from '../inspection/wording.t
 import type { ExplainSettings } from '../settings/inspection-settings.ts';
 import type { Host } from '../support/host.ts';
 import { humanDuration, printable, shortened } from '../support/text.ts';
-import { findElection, tellOfSkew, withCluster } from './cluster-connection.ts';
+import { findElection, warnAboutSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import {
   type Cell,
@@ -24,9 +24,9 @@ export function showExplanation(leaseName: string, settings: ExplainSettings, ho
   return withCluster(settings, host, async (connection) => {
     const [{ election, now }, lock] = await Promise.all([
       findElection(leaseName, settings, connection),
-      lookAtLock(connection.client, connection.clock, settings.lockNamespace),
+      readLock(connection.client, connection.clock, settings.lockNamespace),
     ]);
-    tellOfSkew(connection.clock, host);
+    warnAboutSkew(connection.clock, host);
     const account = accountFor(election, lock, now);
     const { output } = settings;
     host.stdout.write(

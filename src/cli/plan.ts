@@ -12,7 +12,7 @@ import { counted } from '../inspection/wording.ts';
 import type { OutputFormat, PlanSettings } from '../settings/inspection-settings.ts';
 import type { Host } from '../support/host.ts';
 import { printable, shortened } from '../support/text.ts';
-import { findElection, tellOfSkew, withCluster } from './cluster-connection.ts';
+import { findElection, warnAboutSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { stepLines } from './explain.ts';
 import { layoutFor, structured, tableLines } from './output.ts';
@@ -25,7 +25,7 @@ export async function showPlan(leaseName: string, settings: PlanSettings, host: 
   for (const path of new Set(file)) manifests.push({ path, text: await readManifest(path, host) });
   return await withCluster(settings, host, async (connection) => {
     const { election, now } = await findElection(leaseName, settings, connection);
-    tellOfSkew(connection.clock, host);
+    warnAboutSkew(connection.clock, host);
     const { input } = election;
     if (rollout !== undefined) {
       const planned = plannedRollout(rollout, input);

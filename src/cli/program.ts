@@ -165,7 +165,7 @@ function messageWithCauses(error: Error): string {
  * @throws {SettingsError} if the options belong to different commands, or to a command that must be named.
  */
 function impliedCommand(args: readonly string[], env: Environment): 'run' | 'demo' {
-  if (args.length === 0) return isMadeForRun(env) ? 'run' : 'demo';
+  if (args.length === 0) return isRunConfigured(env) ? 'run' : 'demo';
   const given = optionsAmong(args);
   const ofRun = given.filter((flag) => isOption(flag, runSettings));
   const [ofDemo] = given.filter((flag) => isOption(flag, demoSettings) && !isOption(flag, runSettings));
@@ -179,7 +179,7 @@ function impliedCommand(args: readonly string[], env: Environment): 'run' | 'dem
   ]);
 }
 
-function isMadeForRun(env: Environment): boolean {
+function isRunConfigured(env: Environment): boolean {
   const names = rowsOf(runSettings).map(([, setting]) => envName(runSettings, setting));
   return ['KUBERNETES_SERVICE_HOST', ...names].some((name) => Boolean(env[name]));
 }

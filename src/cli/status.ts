@@ -1,6 +1,6 @@
 import {
-  lookAtElections,
   type ObservedElections,
+  observeElections,
   servedCandidateApis,
   watchElections,
 } from '../inspection/elections.ts';
@@ -11,7 +11,7 @@ import type { StatusSettings } from '../settings/inspection-settings.ts';
 import { createThrottle } from '../support/backoff.ts';
 import type { Host } from '../support/host.ts';
 import { humanDuration, messageOf, printableLines } from '../support/text.ts';
-import { type ClusterConnection, NOT_SERVED, tellOfSkew, withCluster } from './cluster-connection.ts';
+import { type ClusterConnection, NOT_SERVED, warnAboutSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { type Cell, layoutFor, type Style, structured, tableLines, widthsOf } from './output.ts';
 
@@ -20,13 +20,13 @@ export function showStatus(settings: StatusSettings, host: Host): Promise<number
   return withCluster(settings, host, async ({ client, clock, namespace }) => {
     const place = settings.allNamespaces ? '' : namespace;
     if (settings.watch) return await followStatus(settings, host, { client, clock, namespace: place });
-    const found = await lookAtElections({ client, clock, settings, namespace: place });
-    tellOfSkew(clock, host);
+    const found = await observeElections({ client, clock, settings, namespace: place });
+    warnAboutSkew(clock, host);
     const statuses = found.elections.map((election) => statusOf(election, found.now));
     const { output } = settings;
     if (output === 'json' || output === 'yaml') host.stdout.write(structured({ items: statuses }, output));
     else if (statuses.length > 0) host.stdout.write(tableOf(statuses, settings, host));
-    sayWhatIsMissing(found, statuses, place, host);
+    reportMissing(found, statuses, place, host);
     return found.candidateApis.length === 0 ? exitCode.failure : exitCode.ok;
   });
 }
@@ -89,7 +89,7 @@ function tableOf(statuses: readonly LeaseStatus[], settings: StatusSettings, hos
   return text(tableLines(rows, layoutFor(host).paint));
 }
 
-function sayWhatIsMissing(
+function reportMissing(
   { candidateApis, forbiddenApis }: ObservedElections,
   statuses: readonly LeaseStatus[],
   namespace: string,
@@ -121,7 +121,7 @@ async function followStatus(
     host.stderr.write(`error: ${NOT_SERVED}\n`);
     return exitCode.failure;
   }
-  tellOfSkew(clock, host);
+  warnAboutSkew(clock, host);
   const refused = new AbortController();
   const warn = warningsTo(host);
   const watch = {

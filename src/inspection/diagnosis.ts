@@ -2,7 +2,7 @@ import { coordinatorLease } from '../election/coordinator-lease.ts';
 import { REASONS, type Reason } from '../election/reason.ts';
 import type { MicroTime } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
-import { type ObservedElections, type ServerAhead, SKEW_TOLERATED_MS, skewOf } from './elections.ts';
+import { type ObservedElections, type ServerAhead, skewOf, TOLERATED_SKEW_MS } from './elections.ts';
 import { describeRight, type Evidence } from './evidence.ts';
 import {
   checkLock,
@@ -16,7 +16,7 @@ import { type LeaseStatus, statusOf } from './lease-status.ts';
 import { counted, listed, reasonTexts, stateTexts } from './wording.ts';
 
 /** Reasons that occur in every election. One observation cannot tell how long they have lasted. */
-const PASSING: ReadonlySet<Reason> = new Set<Reason>([
+const ROUTINE_REASONS: ReadonlySet<Reason> = new Set<Reason>([
   'LeaseMissing',
   'LeaseExpired',
   'LeaseReleased',
@@ -192,7 +192,7 @@ function checkRenewTimes(
   ahead: ServerAhead | undefined,
 ): readonly Finding[] {
   const otherIsAheadMs = skewOf(ahead) === undefined ? ahead?.max : ahead && -ahead.min;
-  const latest = now.wall + BigInt(Math.round((Math.max(0, otherIsAheadMs ?? 0) + SKEW_TOLERATED_MS) * 1000));
+  const latest = now.wall + BigInt(Math.round((Math.max(0, otherIsAheadMs ?? 0) + TOLERATED_SKEW_MS) * 1000));
   const isAhead = (time: MicroTime | undefined) => time !== undefined && time > latest;
   const names = elections.flatMap(({ input }) => [
     ...(isAhead(input.lease?.renewTime) ? [`the holder of ${input.namespace}/${input.name}`] : []),
@@ -254,7 +254,7 @@ function checkLeases({ elections }: Evidence): readonly Finding[] {
     const { advice } = reasonTexts[reason];
     const names = those.map(({ namespace, name }) => `${namespace}/${name}`);
     const isSupposed = reason === 'StrategyConflict' && those.some((one) => one.reason !== reason);
-    if (PASSING.has(reason) || advice === undefined) return [];
+    if (ROUTINE_REASONS.has(reason) || advice === undefined) return [];
     // A Lease without candidates is left over from an uninstalled component.
     const isLed = reason === 'NoCandidates' || those.every(({ isHeld }) => isHeld);
     // A fence expires by itself.

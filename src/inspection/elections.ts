@@ -41,7 +41,7 @@ export interface ObservedElections {
 }
 
 /** The scope of an observation. */
-interface LookRequest {
+interface ObservationRequest {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly settings: ElectionSettings;
@@ -69,7 +69,7 @@ export async function servedCandidateApis(
  * Reads all Leases and their candidates once. Rejects with the errors of the client, and if no candidates may be
  * listed.
  */
-export async function lookAtElections(request: LookRequest): Promise<ObservedElections> {
+export async function observeElections(request: ObservationRequest): Promise<ObservedElections> {
   const { client, clock, settings, namespace, leaseName, signal } = request;
   const candidateApis = await servedCandidateApis(client, signal);
   const [leases, ...lists] = await Promise.all([
@@ -90,13 +90,13 @@ export async function lookAtElections(request: LookRequest): Promise<ObservedEle
   for (const raw of leases) {
     const lease = decodeLease(raw);
     rawLeases.set(leaseKey(lease.namespace, lease.name), raw);
-    seeLeaseFirst(records, lease, now);
+    recordFirstLease(records, lease, now);
   }
   for (const raw of candidates) {
     const candidate = decodeLeaseCandidate(raw);
     // Not every server supports a field selector for leaseName.
     if (leaseName === undefined || candidate.leaseName === leaseName) {
-      seeCandidateFirst(records, candidate, now, settings);
+      recordFirstCandidate(records, candidate, now, settings);
     }
   }
   const asked = leaseName === undefined ? [] : [leaseKey(namespace, leaseName)];
@@ -158,7 +158,7 @@ export async function* watchElections(
       const key = leaseKey(lease.namespace, lease.name);
       if (type === 'deleted') rawLeases.delete(key);
       else rawLeases.set(key, raw);
-      if (initial) seeLeaseFirst(records, lease, now());
+      if (initial) recordFirstLease(records, lease, now());
       else records.seeLease(key, type === 'deleted' ? undefined : lease, now());
     },
   });
@@ -169,7 +169,7 @@ export async function* watchElections(
     handler({ type, object, previous }) {
       if (previous && previous.leaseName !== object.leaseName) records.dropCandidate(previous, now());
       if (type === 'deleted') records.dropCandidate(object, now());
-      else if (type === 'added') seeCandidateFirst(records, object, now(), settings);
+      else if (type === 'added') recordFirstCandidate(records, object, now(), settings);
       else records.seeCandidate(object, now());
     },
     onHidden: (candidate) => records.dropCandidate(candidate, now(), true),
@@ -201,12 +201,12 @@ export async function* watchElections(
  * 8), to be safe before it grants a Lease. A command that looks once would then know nothing. Only here a clock is
  * compared with the holder's.
  */
-export function seeLeaseFirst(records: ElectionRecords, lease: Lease, now: Now): void {
+export function recordFirstLease(records: ElectionRecords, lease: Lease, now: Now): void {
   records.seeLease(leaseKey(lease.namespace, lease.name), lease, past(now, lease.renewTime));
 }
 
 /** Records a candidate. A pingTime after its renewTime counts as an unanswered ping with an unknown purpose. */
-export function seeCandidateFirst(
+export function recordFirstCandidate(
   records: ElectionRecords,
   candidate: LeaseCandidate,
   now: Now,
@@ -223,7 +223,7 @@ export function seeCandidateFirst(
 }
 
 /** Tolerated difference of clocks, in milliseconds: harmless, and not distinguishable from a slow network. */
-export const SKEW_TOLERATED_MS = 2000;
+export const TOLERATED_SKEW_MS = 2000;
 
 /**
  * How far the server's clock is ahead of this machine's, in milliseconds. A range, as the server reports whole seconds.
@@ -283,7 +283,7 @@ export class ClusterClock implements Clock {
 /** Returns how far the server's clock is ahead of this machine's; undefined if that is tolerated. */
 export function skewOf(ahead: ServerAhead | undefined): { byMs: number; text: string } | undefined {
   if (ahead === undefined) return undefined;
-  if (ahead.min <= SKEW_TOLERATED_MS && ahead.max >= -SKEW_TOLERATED_MS) return undefined;
+  if (ahead.min <= TOLERATED_SKEW_MS && ahead.max >= -TOLERATED_SKEW_MS) return undefined;
   const byMs = (ahead.min + ahead.max) / 2;
   const seconds = (Math.abs(byMs) / 1000).toFixed(0);
   return {
@@ -317,7 +317,7 @@ function compareKeys(a: LeaseKey, b: LeaseKey): number {
 
 /** Lists the candidates of one API, or returns the refusal. */
 async function listUnlessForbidden(
-  request: LookRequest,
+  request: ObservationRequest,
   apiVersion: CandidateApiVersion,
 ): Promise<readonly KubernetesObject[] | ApiError> {
   try {

@@ -11,7 +11,12 @@ import { ApiError } from '../kubernetes/errors.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
 import type { Clock } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
-import { type ClusterClock, lookAtElections, type ObservedElections, type ServerAhead } from './elections.ts';
+import {
+  type ClusterClock,
+  type ObservedElections,
+  observeElections,
+  type ServerAhead,
+} from './elections.ts';
 
 /** The input of a diagnosis. */
 export interface Evidence {
@@ -61,13 +66,13 @@ export async function gatherEvidence(request: ExaminationRequest): Promise<Evide
   const version = await unlessForbidden(client.request({ method: 'GET', path: '/version' }));
   const [user, everywhere, lock, otherLocks, trial, missingEverywhere] = await Promise.all([
     whoAmI(client),
-    unlessForbidden(lookAtElections({ ...request, namespace: '' })),
-    lookAtLock(client, clock, lockNamespace),
-    lookAtOtherLocks(client, clock, lockNamespace),
+    unlessForbidden(observeElections({ ...request, namespace: '' })),
+    readLock(client, clock, lockNamespace),
+    readOtherLocks(client, clock, lockNamespace),
     tryLease(request),
     missingAmong(client, rights),
   ]);
-  const here = everywhere ? undefined : await unlessForbidden(lookAtElections(request));
+  const here = everywhere ? undefined : await unlessForbidden(observeElections(request));
   const elections = everywhere ?? here;
   const missingHere = await missingIn(client, namespace, missingEverywhere);
   const hasMoreHere = missingHere.length < missingEverywhere.length;
@@ -146,7 +151,7 @@ export type LockHolder =
  * Reads the lock in `namespace`. Rejects with the errors of the client, except a refusal: users may not be allowed to
  * read it.
  */
-export async function lookAtLock(
+export async function readLock(
   client: KubernetesClient,
   clock: Clock,
   namespace: string,
@@ -254,7 +259,7 @@ interface OtherLock {
 }
 
 /** Returns the valid locks in other namespaces; none if Leases may not be listed. */
-async function lookAtOtherLocks(
+async function readOtherLocks(
   client: KubernetesClient,
   clock: Clock,
   namespace: string,

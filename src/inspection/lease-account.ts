@@ -10,11 +10,11 @@ import type { ObservedElection } from './elections.ts';
 import type { LockHolder } from './evidence.ts';
 import { UNREADABLE_ADVICE } from './findings.ts';
 import {
+  assumeAnswers,
   describeStatus,
   type LeaseStatus,
   type RankedCandidate,
   rank,
-  supposeAnswers,
   verdictOn,
 } from './lease-status.ts';
 import { type Rehearsal, rehearse } from './rehearsal.ts';
@@ -62,7 +62,7 @@ export function accountFor(election: ObservedElection, coordinator: LockHolder, 
   const decision = decideElection(input, now);
   const view = surveyElection(input, now);
   const { tenure } = view;
-  const supposed = supposeAnswers(view, decision);
+  const supposed = assumeAnswers(view, decision);
   const candidates = rank(supposed, decision, input, now);
   const holder = tenure.kind === 'held' ? tenure.holder : undefined;
   return {

@@ -109,7 +109,7 @@ export interface RankedCandidate {
 }
 
 /** Returns the decision for the case that all pinged candidates answer: most have not renewed just now. */
-export function supposeAnswers(view: View, decision: Decision): Decision {
+export function assumeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
   const isPossible = new Set(possible);
   // A leader yields only to a candidate with a better version. A grant that was not taken up yields to any better

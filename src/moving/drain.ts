@@ -2,8 +2,8 @@ import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-ke
 import { formatMicroTime } from '../coordination/micro-time.ts';
 import type { ElectionInput } from '../election/election-input.ts';
 import type { Now } from '../election/time.ts';
-import { lookAtElections } from '../inspection/elections.ts';
-import { lookAtLock } from '../inspection/evidence.ts';
+import { observeElections } from '../inspection/elections.ts';
+import { readLock } from '../inspection/evidence.ts';
 import { counted } from '../inspection/wording.ts';
 import { sleep } from '../support/clock.ts';
 import type { DrainOutcome, MovedLease } from './outcome.ts';
@@ -66,8 +66,7 @@ interface LedLease {
 
 async function followLeaders(led: readonly LedLease[], request: MoveRequest): Promise<readonly MovedLease[]> {
   const { client, clock, lockNamespace, timeoutMs, tell } = request;
-  const obstacle =
-    led.length === 0 ? undefined : obstacleAbove(await lookAtLock(client, clock, lockNamespace));
+  const obstacle = led.length === 0 ? undefined : obstacleAbove(await readLock(client, clock, lockNamespace));
   const startedAt = clock.now();
   const followed: MovedLease[] = [];
   const end = ({ key, leader }: LedLease, to: string | undefined, why?: string) => {
@@ -114,7 +113,7 @@ export async function undrainCandidates(
 }
 
 async function leadersNow({ client, clock, settings, namespace }: MoveRequest) {
-  const { elections, now } = await lookAtElections({ client, clock, settings, namespace });
+  const { elections, now } = await observeElections({ client, clock, settings, namespace });
   return new Map(
     elections.map(({ input }): [LeaseKey, { input: ElectionInput; leader: string | undefined; now: Now }] => [
       leaseKey(input.namespace, input.name),

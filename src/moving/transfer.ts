@@ -3,8 +3,8 @@ import type { ElectionInput } from '../election/election-input.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import { REASONS } from '../election/reason.ts';
 import type { Now } from '../election/time.ts';
-import { lookAtElections } from '../inspection/elections.ts';
-import { lookAtLock } from '../inspection/evidence.ts';
+import { observeElections } from '../inspection/elections.ts';
+import { readLock } from '../inspection/evidence.ts';
 import { statusOf } from '../inspection/lease-status.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { type Clock, sleep } from '../support/clock.ts';
@@ -48,7 +48,7 @@ export async function transferLease(
   const { client, clock, namespace, lockNamespace, forMs, timeoutMs, tell } = request;
   const [{ input, now }, lock] = await Promise.all([
     look(lease, request),
-    lookAtLock(client, clock, lockNamespace),
+    readLock(client, clock, lockNamespace),
   ]);
   const formerLeader = leaderOf(input, now);
   const outcome = { namespace, lease, candidate: name, formerLeader };
@@ -100,7 +100,7 @@ async function look(
   leaseName: string,
   { client, clock, settings, namespace }: MoveRequest,
 ): Promise<{ readonly input: ElectionInput; readonly now: Now }> {
-  const { elections, now } = await lookAtElections({ client, clock, settings, namespace, leaseName });
+  const { elections, now } = await observeElections({ client, clock, settings, namespace, leaseName });
   const found = elections.find(({ input }) => input.name === leaseName);
   if (!found) throw new Error(`there is no Lease ${leaseName} in ${namespace} namespace`);
   return { input: found.input, now };

@@ -25,7 +25,7 @@ import { practise } from './practice/practise.ts';
 /** Events are written one at a time, on a connection of their own: they never delay elections or the lock. */
 const EVENT_CONNECTIONS = 1;
 /** Time for the API server to confirm at startup that the lock may be in its namespace, in milliseconds. */
-const REFUSAL_WITHIN_MS = 5000;
+const REFUSAL_TIMEOUT_MS = 5000;
 
 /**
  * Runs the coordinator with logs, metrics and health checks until a signal stops it.
@@ -139,7 +139,7 @@ async function refuseLock(
   stop: AbortSignal,
 ): Promise<void> {
   const deadline = new AbortController();
-  const cancel = clock.setTimer(() => deadline.abort(), REFUSAL_WITHIN_MS);
+  const cancel = clock.setTimer(() => deadline.abort(), REFUSAL_TIMEOUT_MS);
   const signal = AbortSignal.any([stop, deadline.signal]);
   try {
     const refusal = dryRun

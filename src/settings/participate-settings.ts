@@ -265,7 +265,7 @@ export function contradictionsWith(
 }
 
 /** The guard kills this long after the wrapper, in milliseconds: the wrapper's SIGKILL takes a moment. */
-const KILL_LEAD_MS = 250;
+const GUARD_DELAY_MS = 250;
 const LEAST_MARGIN_MS = 1000;
 
 /**
@@ -274,8 +274,11 @@ const LEAST_MARGIN_MS = 1000;
  * before the Lease expires.
  */
 export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number; readonly guardMs: number } {
-  const wrapperMs = Math.min(leaseDurationMs * SAFE_SHARE - KILL_LEAD_MS, leaseDurationMs - LEAST_MARGIN_MS);
-  return { wrapperMs, guardMs: wrapperMs + KILL_LEAD_MS };
+  const wrapperMs = Math.min(
+    leaseDurationMs * SAFE_SHARE - GUARD_DELAY_MS,
+    leaseDurationMs - LEAST_MARGIN_MS,
+  );
+  return { wrapperMs, guardMs: wrapperMs + GUARD_DELAY_MS };
 }
 
 function labelIn(pair: string): { key: string; value: string } | undefined {

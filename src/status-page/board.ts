@@ -11,10 +11,10 @@ import { earliestAfter, type Instant, type Now } from '../election/time.ts';
 import { surveyElection } from '../election/view.ts';
 import { livenessExpiry } from '../election/waiting.ts';
 import {
+  assumeAnswers,
   describeStatus,
   type RankedCandidate,
   rank,
-  supposeAnswers,
   verdictOn,
 } from '../inspection/lease-status.ts';
 import type { Clock } from '../support/clock.ts';
@@ -139,7 +139,7 @@ export class Board {
       this.#deadlines.delete(key);
       return this.#rows.delete(key);
     }
-    const { entry, until } = lookAtLease(input, now, this.#wallOffsetMs);
+    const { entry, until } = describeLease(input, now, this.#wallOffsetMs);
     if (until === undefined) this.#deadlines.delete(key);
     else this.#deadlines.set(key, until);
     const text = pageJson(entry);
@@ -150,7 +150,7 @@ export class Board {
 }
 
 /** The entry of a Lease, and until when it is valid without a change. */
-interface LookedAtLease {
+interface DescribedLease {
   readonly entry: LeaseEntry;
   /** Undefined for no limit. */
   readonly until: Instant | undefined;
@@ -169,11 +169,11 @@ export const MAX_CANDIDATES = 100;
  * @param wallOffsetMs milliseconds from a monotonic instant to the Unix epoch: constant, so that an unchanged entry
  * stays equal.
  */
-export function lookAtLease(input: ElectionInput, now: Now, wallOffsetMs: number): LookedAtLease {
+export function describeLease(input: ElectionInput, now: Now, wallOffsetMs: number): DescribedLease {
   const { namespace, name, lease } = input;
   const decision = decideElection(input, now);
   const view = surveyElection(input, now);
-  const supposed = supposeAnswers(view, decision);
+  const supposed = assumeAnswers(view, decision);
   const { holder, isHeld, preferredHolder, strategy, reason, waitingFor, leaseTransitions } = describeStatus(
     { input, rawLease: undefined },
     decision,

@@ -41,7 +41,7 @@ const ASSETS_PATH = '/status/';
 const EVENTS_PATH = `${ASSETS_PATH}events`;
 
 /** A watch restarts within this time, in milliseconds. After a longer gap its data may be outdated. */
-const BLINK_MS = 3000;
+const WATCH_RESTART_MS = 3000;
 
 /** kubectl proxy forwards the Host header of the API server, which may be a public name. */
 const NOT_ALLOWED_HOST =
@@ -170,7 +170,7 @@ export class StatusPage {
     const hasSynced = controller.hasSynced('leases') && controller.hasSynced('leasecandidates');
     const since = controller.unwatchedSince();
     const blindMs = since === undefined ? 0 : this.#clock.now() - since;
-    if (!hasSynced || since === undefined || blindMs < BLINK_MS) return { hasSynced };
+    if (!hasSynced || since === undefined || blindMs < WATCH_RESTART_MS) return { hasSynced };
     // Computed once: the clocks drift, and a changed state would be sent again.
     if (this.#blind?.since !== since) {
       this.#blind = { since, at: Math.round(Number(this.#clock.wallTime() / 1000n) - blindMs) };

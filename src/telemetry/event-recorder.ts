@@ -43,7 +43,7 @@ const RATE = { burst: 100, perSecond: 20 };
  * Delay before Events are written, in milliseconds: elections come in bursts, and the server handles their writes
  * first.
  */
-const LINGER_MS = 1000;
+const WRITE_DELAY_MS = 1000;
 const DEADLINE_MS = 5000;
 
 /** Time to write the queued Events at the end, in milliseconds: they may say why the program stops. */
@@ -64,7 +64,7 @@ export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
   let writing: Promise<void> | undefined;
 
   async function writeAll(): Promise<void> {
-    await sleep(clock, LINGER_MS, closing.signal);
+    await sleep(clock, WRITE_DELAY_MS, closing.signal);
     while (waiting.size > 0) {
       await untilAllowed();
       const next = waiting.shift();

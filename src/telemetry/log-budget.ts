@@ -13,13 +13,13 @@ interface LeftOut {
 const RATE = { burst: 20, perSecond: 1 };
 
 /** A namespace without a line of this message for this time has a budget beside the shared one, in milliseconds. */
-const UNHEARD_MS = 60_000;
+const QUIET_NAMESPACE_MS = 60_000;
 
 /** Number of remembered pairs of message and namespace. */
 const MAX_REMEMBERED_NAMESPACES = 1000;
 
 /** Interval at which dropped lines are reported, in milliseconds. */
-const TELL_EVERY_MS = 10_000;
+const REPORT_INTERVAL_MS = 10_000;
 
 /** Limits memory if a message is not constant. */
 const MAX_MESSAGES = 100;
@@ -55,14 +55,15 @@ export class LogBudget {
     const now = this.#clock.now();
     const heard = `${key}\n${namespace}`;
     const isUnheard =
-      namespace !== undefined && now - (this.#heardAt.get(heard) ?? Number.NEGATIVE_INFINITY) >= UNHEARD_MS;
+      namespace !== undefined &&
+      now - (this.#heardAt.get(heard) ?? Number.NEGATIVE_INFINITY) >= QUIET_NAMESPACE_MS;
     if (this.#take(this.#buckets, key, now) || (isUnheard && this.#take(this.#unheard, key, now))) {
       if (namespace !== undefined) this.#heardAt.set(heard, now);
       return true;
     }
     this.#leftOut.set(key, (this.#leftOut.get(key) ?? 0) + 1);
     this.#severity = Math.max(this.#severity, BY_SEVERITY.indexOf(level));
-    this.#cancelTelling ??= this.#clock.setTimer(() => this.tellNow(), TELL_EVERY_MS);
+    this.#cancelTelling ??= this.#clock.setTimer(() => this.tellNow(), REPORT_INTERVAL_MS);
     return false;
   }
 

@@ -38,7 +38,7 @@ export interface Metrics {
 }
 
 /** Resolution of the event-loop delay, in milliseconds: each sample wakes an idle process. */
-const LOOP_LOOK_MS = 50;
+const EVENT_LOOP_RESOLUTION_MS = 50;
 
 // Gauges of prom-client whose names end like those of counters.
 const MISNAMED = [
@@ -71,7 +71,7 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
 
 /** Registers metrics of the process: memory, CPU, event-loop delay, garbage collection. Once per process. */
 export function collectProcessMetrics(registry: Registry): void {
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_LOOK_MS });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_RESOLUTION_MS });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
 import { surveyElection } from '../../src/election/view.ts';
-import { ClusterClock, seeCandidateFirst, seeLeaseFirst } from '../../src/inspection/elections.ts';
+import { ClusterClock, recordFirstCandidate, recordFirstLease } from '../../src/inspection/elections.ts';
 import { systemClock } from '../../src/support/system-clock.ts';
 import {
   defaultSettings,
@@ -23,7 +23,7 @@ describe('a Lease at first sight', () => {
     { name: 'renewed in the future, by a clock that is ahead', renewedAt: 900_000, want: 'held' },
   ])('is $want when $name', ({ renewedAt, want }) => {
     const records = new ElectionRecords(defaultSettings);
-    seeLeaseFirst(records, makeLease('a').renewedAt(renewedAt).build(), NOW);
+    recordFirstLease(records, makeLease('a').renewedAt(renewedAt).build(), NOW);
     expect(surveyElection(records.gather(KEY), NOW).tenure.kind).toBe(want);
   });
 });
@@ -49,7 +49,7 @@ describe('a candidate at first sight', () => {
   ])('is $want when $name', ({ renewedAt, pingedAt, want }) => {
     const records = new ElectionRecords(defaultSettings);
     const pingTime = pingedAt === undefined ? undefined : wallAt(pingedAt);
-    seeCandidateFirst(
+    recordFirstCandidate(
       records,
       makeCandidate('a').renewedAt(renewedAt).with({ pingTime }).build(),
       NOW,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { recordPing } from '../../src/election/candidate-observation.ts';
-import { Board, lookAtLease, MAX_CANDIDATES } from '../../src/status-page/board.ts';
+import { Board, describeLease, MAX_CANDIDATES } from '../../src/status-page/board.ts';
 import type { LeaseEntry } from '../../src/status-page/wire.ts';
 import {
   type CandidateBuilder,
@@ -380,7 +380,7 @@ describe('what is shown of a Lease', () => {
       wantUntil: undefined,
     },
   ])('is one $name', ({ input, at, want, wantUntil }) => {
-    const { entry, until } = lookAtLease(input.build(), makeNow(at), WALL_OFFSET_MS);
+    const { entry, until } = describeLease(input.build(), makeNow(at), WALL_OFFSET_MS);
     expect(entry).toMatchObject(want);
     expect('isUnled' in entry).toBe(want.isUnled === true);
     expect('unledSince' in entry).toBe(want.unledSince !== undefined);
@@ -392,8 +392,8 @@ describe('what is shown of a Lease', () => {
       .sees(makeLease('older'), 0)
       .candidates(older.seenAt(0), newer.seenAt(0))
       .build();
-    const { entry } = lookAtLease(input, makeNow(1000.123), WALL_OFFSET_MS);
-    expect(lookAtLease(input, makeNow(4321.9, 3_600_000), WALL_OFFSET_MS).entry).toEqual(entry);
+    const { entry } = describeLease(input, makeNow(1000.123), WALL_OFFSET_MS);
+    expect(describeLease(input, makeNow(4321.9, 3_600_000), WALL_OFFSET_MS).entry).toEqual(entry);
   });
 });
 
@@ -404,7 +404,7 @@ test('of more candidates than a page can show only the first are told one by one
   const input = makeInput()
     .candidates(...many)
     .build();
-  const { entry } = lookAtLease(input, makeNow(1000), WALL_OFFSET_MS);
+  const { entry } = describeLease(input, makeNow(1000), WALL_OFFSET_MS);
   expect(entry.candidates).toHaveLength(MAX_CANDIDATES);
   expect(entry.candidates[0]?.name).toBe('c0');
   expect(entry.more).toEqual({ Live: 20 });

@@ -59,7 +59,7 @@ interface CommandDecision {
 const ENDING_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
 
 /** The initial state. */
-export const noCommandYet: CommandState = { phase: 'waiting', isStopping: false };
+export const initialCommandState: CommandState = { phase: 'waiting', isStopping: false };
 
 /**
  * Decides what to do with the command. No command starts while this process ends, and no term ends before the process
@@ -114,7 +114,7 @@ export function exitCodeOf(end: CommandEnd): number {
 }
 
 /** Error codes of a lack of resources, which may pass. */
-const PASSING = ['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'];
+const TEMPORARY_ERRORS = ['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'];
 
 /** Describes why a command could not start, with advice. */
 export function startProblem(file: string, code: string): string {
@@ -177,7 +177,7 @@ function afterwards(
   { isStopping, end, byItself, isTermOver }: Extract<CommandState, { phase: 'clearing' }>,
   restart: boolean,
 ): CommandDecision {
-  if (isStopping || (byItself && (!restart || isHopeless(end)))) {
+  if (isStopping || (byItself && (!restart || isPermanent(end)))) {
     // Handled like a stop: no command starts in a term that begins meanwhile.
     return {
       next: { phase: 'waiting', isStopping: true },
@@ -189,6 +189,6 @@ function afterwards(
 }
 
 /** Whether a retry would fail in the same way. */
-function isHopeless(end: CommandEnd): boolean {
-  return end.kind === 'notStarted' && !PASSING.includes(end.code);
+function isPermanent(end: CommandEnd): boolean {
+  return end.kind === 'notStarted' && !TEMPORARY_ERRORS.includes(end.code);
 }

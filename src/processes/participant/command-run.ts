@@ -13,7 +13,7 @@ import {
   type CommandState,
   decideCommand,
   exitCodeOf,
-  noCommandYet,
+  initialCommandState,
   startProblem,
 } from './command-decision.ts';
 import {
@@ -35,7 +35,7 @@ export interface CommandRunParts {
 }
 
 /** Grace period for processes that outlive the command, in milliseconds. */
-const CLEARING_MS = 2000;
+const CLEANUP_GRACE_MS = 2000;
 const LOOK_AGAIN_MS = 20;
 
 /** Backoff before the candidate stands again after its command has ended. */
@@ -56,7 +56,7 @@ export class CommandRun {
   readonly #parts: CommandRunParts;
   readonly #stopping = new AbortController();
   #participant: Pick<Participant, 'withdraw' | 'stand'> | undefined;
-  #state: CommandState = noCommandYet;
+  #state: CommandState = initialCommandState;
   #run: Run | undefined;
   #exitCode = 0;
   readonly #pauses: Backoff;
@@ -241,7 +241,7 @@ export class CommandRun {
       return;
     }
     run?.group?.signal('SIGTERM');
-    this.#outOfTimeIn(Math.min(CLEARING_MS, this.#mayLiveMs('wrapperMs')));
+    this.#outOfTimeIn(Math.min(CLEANUP_GRACE_MS, this.#mayLiveMs('wrapperMs')));
     let cancel = () => {};
     const lookLater = () => {
       cancel = clock.setTimer(look, LOOK_AGAIN_MS);

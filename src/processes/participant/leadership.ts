@@ -173,7 +173,7 @@ export class Leadership {
 const MAX_STREAMS = 64;
 
 /** Interval of repeats, in milliseconds: a promise must not expire while it stays true. */
-const BEAT_MS = 2000;
+const REPEAT_INTERVAL_MS = 2000;
 
 /** Maximum unread bytes. A slower reader is disconnected. */
 const MAX_UNREAD_BYTES = 65_536;
@@ -209,7 +209,7 @@ export class LeadershipStreams {
     response.on('error', () => this.#leave(response));
     this.#write(response, 'change');
     this.#forget ??= this.#leadership.onChange(() => this.#tell('change'));
-    this.#cancelBeat ??= this.#clock.setTimer(() => this.#beat(), BEAT_MS);
+    this.#cancelBeat ??= this.#clock.setTimer(() => this.#beat(), REPEAT_INTERVAL_MS);
   }
 
   /** Ends all streams. */
@@ -219,7 +219,7 @@ export class LeadershipStreams {
   }
 
   #beat(): void {
-    this.#cancelBeat = this.#clock.setTimer(() => this.#beat(), BEAT_MS);
+    this.#cancelBeat = this.#clock.setTimer(() => this.#beat(), REPEAT_INTERVAL_MS);
     this.#tell('heartbeat');
   }
 

@@ -148,7 +148,7 @@ interface LeaderFileParts {
 }
 
 /** Interval of writes while this candidate leads, in milliseconds: the content must not expire while it stays true. */
-const EVERY_MS = 1000;
+const WRITE_INTERVAL_MS = 1000;
 
 /**
  * Keeps a file with the leader and the time until which that is valid. Writes are atomic.
@@ -166,7 +166,7 @@ export function keepLeaderFile({ file, leadership, clock, onFailure }: LeaderFil
     const text = `${JSON.stringify({ ...account, validUntil: wallTimeIn(account.validForMs, clock) })}\n`;
     // World-readable: the program beside this process often runs as another user.
     writeWholeFile(file, `${file}.new`, text, { mode: 0o644 });
-    if (account.leading) cancel = clock.setTimer(writeOrTell, EVERY_MS);
+    if (account.leading) cancel = clock.setTimer(writeOrTell, WRITE_INTERVAL_MS);
   };
   const writeOrTell = () => {
     try {
@@ -175,7 +175,7 @@ export function keepLeaderFile({ file, leadership, clock, onFailure }: LeaderFil
     } catch (error) {
       if (!hasFailed) onFailure(error);
       hasFailed = true;
-      cancel = clock.setTimer(writeOrTell, EVERY_MS);
+      cancel = clock.setTimer(writeOrTell, WRITE_INTERVAL_MS);
     }
   };
 
@@ -196,7 +196,7 @@ interface Readiness {
 }
 
 /** The state before the first answer. */
-export const notReadyYet: Readiness = { isReady: false, failures: 0 };
+export const initialReadiness: Readiness = { isReady: false, failures: 0 };
 
 /** Consecutive failures after which a program is not ready, as with kubelet probes. */
 const FAILURES = 3;
@@ -206,7 +206,7 @@ const PERIOD_MS = 2000;
 const TIMEOUT_MS = 1500;
 
 /** Returns the readiness after one more answer. */
-export function judge({ isReady, failures }: Readiness, isOk: boolean): Readiness {
+export function nextReadiness({ isReady, failures }: Readiness, isOk: boolean): Readiness {
   if (isOk) return { isReady: true, failures: 0 };
   return { isReady: isReady && failures + 1 < FAILURES, failures: failures + 1 };
 }
@@ -306,9 +306,9 @@ async function watchReadiness(
   url: URL,
   { clock, signal, onChange }: { clock: Clock; signal: AbortSignal; onChange: (isReady: boolean) => void },
 ): Promise<void> {
-  let readiness = notReadyYet;
+  let readiness = initialReadiness;
   while (!signal.aborted) {
-    const next = judge(readiness, await answersOk(url, clock, signal));
+    const next = nextReadiness(readiness, await answersOk(url, clock, signal));
     if (signal.aborted) return;
     if (next.isReady !== readiness.isReady) onChange(next.isReady);
     readiness = next;

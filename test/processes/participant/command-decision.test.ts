@@ -4,7 +4,7 @@ import {
   type CommandEvent,
   type CommandState,
   decideCommand,
-  noCommandYet,
+  initialCommandState,
 } from '../../../src/processes/participant/command-decision.ts';
 
 const began: CommandEvent = { kind: 'termBegan' };
@@ -20,7 +20,7 @@ const term = signalled('SIGTERM');
 
 /** What is done about a story's events, a list for each. */
 function actionsOf(events: readonly CommandEvent[], restart: boolean): readonly string[] {
-  let state: CommandState = noCommandYet;
+  let state: CommandState = initialCommandState;
   return events.map((event) => {
     const { next, actions } = decideCommand(state, event, { restart });
     state = next;

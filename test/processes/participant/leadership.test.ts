@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Leadership, MAX_PROMISE_MS } from '../../../src/processes/participant/leadership.ts';
-import { judge, notReadyYet } from '../../../src/processes/participant/sidecar.ts';
+import { initialReadiness, nextReadiness } from '../../../src/processes/participant/sidecar.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { FakeTerm } from './fake-term.ts';
 
@@ -162,9 +162,9 @@ describe('a program', () => {
       want: [true, true, true, false, false, true],
     },
   ])('$name', ({ answers, want }) => {
-    let readiness = notReadyYet;
+    let readiness = initialReadiness;
     const seen = answers.map((isOk) => {
-      readiness = judge(readiness, isOk);
+      readiness = nextReadiness(readiness, isOk);
       return readiness.isReady;
     });
     expect(seen).toEqual(want);
