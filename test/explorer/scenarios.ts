@@ -104,6 +104,27 @@ export const scenarios: readonly Scenario[] = [
     faults: { stops: 1, emptyings: 1, deletions: 1, gaps: 1, failovers: 1 },
   },
   {
+    name: 'built-in-grants-in-a-gap',
+    about:
+      'the built-in grants the Lease, and a vandal empties or deletes it, while the watch of a coordinator is broken',
+    programs: [...clientGo('a', 'b'), ...participants('c')],
+    coordinators: 1,
+    hasBuiltIn: true,
+    start: 'led',
+    isAtomic: true,
+    faults: { emptyings: 1, deletions: 1, gaps: 1, failovers: 2, stops: 1 },
+  },
+  {
+    name: 'first-election-in-a-gap',
+    about:
+      'a Lease comes, is led, and is emptied or deleted while the watch of the next coordinator is broken',
+    programs: clientGo('a', 'b'),
+    coordinators: 2,
+    start: 'empty',
+    isAtomic: true,
+    faults: { emptyings: 1, deletions: 1, gaps: 1, failovers: 1, losses: 1 },
+  },
+  {
     name: 'stolen-and-deleted',
     about: 'vandals write any names into the Lease and delete it, in full view',
     programs: clientGo('a', 'b'),
