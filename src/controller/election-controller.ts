@@ -287,6 +287,8 @@ export class ElectionController {
     const isMere = type === 'modified' && isRenewalOnly(previous, object);
     const isRenewal = isMere && this.#lastDecisions.isSettled(key);
     const lease = type === 'deleted' ? undefined : object;
+    // Before the end of the list, which may show the lock earlier.
+    if (isListed && !initial) this.#takeOver.relisted();
     const coordinatingSince = isListed ? this.#coordinatesSince() : undefined;
     this.#records.seeLease(key, lease, this.#now(), coordinatingSince, type === 'added' && !initial);
     this.#reconciler.outdate(key);

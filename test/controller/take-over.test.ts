@@ -62,6 +62,18 @@ describe('a coordinator that takes over from another one (rule 8)', () => {
     expect(world.decisions).toEqual(['default/scheduler AwaitingFormerHolder']);
   });
 
+  test('takes no lock that a list shows for that', async () => {
+    const world = await makeStandby();
+    world.watchDelayMs = 300;
+    const own = takeLock(world);
+    world.mayWrite = true;
+    world.controller.takeOver(own);
+    world.api.forgetHistory();
+    world.connection.breakWatches();
+    await world.clock.advance(900);
+    expect(world.decisions).toEqual(['default/scheduler AwaitingFormerHolder']);
+  });
+
   test.each<{ name: string; parts: Partial<ElectionControllerParts>; isRelisted?: true }>([
     { name: 'as it was listed anew after a gap', parts: {}, isRelisted: true },
     { name: 'as the lock is in no namespace that it watches', parts: { namespaces: ['default'] } },

@@ -98,8 +98,7 @@ export class SettledCheck {
       ({ candidate }) => candidate && key === `${candidate.identity.namespace}/${candidate.identity.name}`,
     );
     if (!slot?.candidate || !this.#isInOrder(slot.key)) return false;
-    // It has left this one behind, in the group that it was a candidate of before.
-    if (this.#world.published(key)?.metadata.uid !== before?.uid) return false;
+    if (this.#world.isLeftBehind(key, before?.uid)) return false;
     // A clock that was set back is seen with the next renewal, and that comes up to five minutes later (rule 2).
     if (pingAheadMs(before) > this.#world.plan.settings.electionDurationMs) return false;
     const { name } = slot.candidate.identity;

@@ -262,6 +262,12 @@ export class SimWorld {
     return (resource && this.store.get(resource, key)) ?? this.store.candidate(key);
   }
 
+  /** Whether a program has left that LeaseCandidate behind in the group that it was a candidate of before. */
+  isLeftBehind(key: string, uid: string | undefined): boolean {
+    const resource = this.#publishedAs.get(key);
+    return resource !== undefined && this.store.get(resource, key)?.metadata.uid !== uid;
+  }
+
   /** Somebody without a process of its own changes an object. */
   writeAs(name: string, resource: SimResource, before: KubernetesObject, next: KubernetesObject): void {
     this.#writtenAs(name, resource, before, this.store.update(resource, before, next));
