@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { runbookPath, runbooks } from '../../src/inspection/findings.ts';
 import { procedures } from '../support/procedures.ts';
 
-const root = new URL('./', import.meta.url).pathname;
+const root = new URL('../../', import.meta.url).pathname;
 
 const folder = `${root}docs/runbooks`;
 
