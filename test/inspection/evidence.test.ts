@@ -4,7 +4,7 @@ import { parseAllDocuments } from 'yaml';
 import { rightsFor } from '../../src/inspection/evidence.ts';
 
 test('the rights that doctor asks for are those that deploy/rbac.yaml grants', async () => {
-  const text = await readFile(new URL('deploy/rbac.yaml', import.meta.url), 'utf8');
+  const text = await readFile(new URL('../../deploy/rbac.yaml', import.meta.url), 'utf8');
   const roles = parseAllDocuments(text)
     .map((document) => document.toJS())
     .filter(({ kind }) => kind === 'ClusterRole' || kind === 'Role');
