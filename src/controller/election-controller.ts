@@ -290,7 +290,8 @@ export class ElectionController {
     // Before the end of the list, which may show the lock earlier.
     if (isListed && !initial) this.#takeOver.relisted();
     const coordinatingSince = isListed ? this.#coordinatesSince() : undefined;
-    this.#records.seeLease(key, lease, this.#now(), coordinatingSince, type === 'added' && !initial);
+    const isNewcomer = type === 'added' && isListed && !initial;
+    this.#records.seeLease(key, lease, this.#now(), coordinatingSince, isNewcomer);
     this.#reconciler.outdate(key);
     this.#seen(key, isMere);
     this.#takeOver.see(key);

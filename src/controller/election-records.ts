@@ -35,7 +35,7 @@ export class ElectionRecords {
   }
 
   /**
-   * Takes in the Lease as it is now; undefined when it is gone. `isNewcomer`: it was missing until now. See {@link observeLease}.
+   * Takes in the Lease as it is now; undefined when it is gone. `isNewcomer`: a list shows it, and it was missing before. See {@link observeLease}.
    */
   seeLease(
     key: LeaseKey,

@@ -70,7 +70,7 @@ export function withLoss(
 }
 
 /**
- * The memory before a Lease is seen that was missing until now, and that is not as a coordinator has just made it: it may have had another
+ * The memory before a list shows a Lease that was missing, and that is not as a coordinator has just made it: it may have had another
  * holder before, unseen, which renewed it until now.
  */
 export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {

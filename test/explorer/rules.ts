@@ -66,7 +66,8 @@ export const realRules: Rules = {
   begin: (known, beginning, now) => ({ ...known, memory: observeBeginning(known, now, beginning) }),
   decide: (known, now) => decideElection(known, now),
   seeLease: (known, lease, now, coordinatingSince, isFirstList = false) => {
-    const isNewcomer = lease !== undefined && !isFirstList && known.lease === undefined;
+    const isNewcomer =
+      lease !== undefined && coordinatingSince !== undefined && !isFirstList && known.lease === undefined;
     const before = isNewcomer ? observeNewcomer(known.memory, lease, now.monotonic) : known.memory;
     return { ...known, lease, memory: observeLease(before, lease, now, known.settings, coordinatingSince) };
   },

@@ -1,20 +1,44 @@
-import type { HistoryEvent, Writer } from './history.ts';
+import type { HistoryEvent, Moment, Writer } from './history.ts';
 
 /**
  * Who has given each Lease to its present holder. The controller built into kube-apiserver remembers nobody, and so may make two
- * leaders by itself: what comes of its grants is not this project's doing, until somebody else has given the Lease away.
+ * leaders by itself. What comes of its grants is not this project's doing until another coordinator has given the Lease away, and until
+ * the leaders that the built-in has taken the Lease from have stopped: a coordinator that has started since does not know of them.
  */
 export class Givers {
   readonly #givers = new Map<string, Writer['kind']>();
+  /** By Lease and leader, until when it believes. */
+  readonly #leaders = new Map<string, Map<string, Moment>>();
+  /** By Lease, until when those believe that the built-in has taken it from. */
+  readonly #robbedUntil = new Map<string, Moment>();
 
   observe(event: HistoryEvent): void {
     if (event.kind === 'restored') this.#givers.clear();
+    if (event.kind === 'leads') this.#leadersOf(event.key).set(event.who, event.until);
+    if (event.kind === 'follows') this.#leadersOf(event.key).delete(event.who);
     if (event.kind !== 'lease' || !event.after?.holder) return;
-    if (event.after.holder !== (event.before?.holder ?? '')) this.#givers.set(event.key, event.writer.kind);
+    const { key, at, before, after, writer } = event;
+    if (after.holder === (before?.holder ?? '')) return;
+    // A plain elector takes what the built-in has let run out.
+    const isPlain = writer.kind === 'candidate' && writer.name === after.holder;
+    if (!isPlain || this.#givers.get(key) !== 'builtIn') this.#givers.set(key, writer.kind);
+    if (writer.kind !== 'builtIn') return;
+    for (const [leader, until] of this.#leadersOf(key)) {
+      if (leader === after.holder || until <= at) continue;
+      this.#robbedUntil.set(key, Math.max(until, this.#robbedUntil.get(key) ?? until));
+    }
   }
 
-  /** Whether an event is about a Lease whose holder has it from the built-in. */
+  /** Whether an event is about a Lease whose holder has it from the built-in, or while those lead that this has taken it from. */
   isOfBuiltIn(event: HistoryEvent): boolean {
-    return 'key' in event && this.#givers.get(event.key) === 'builtIn';
+    if (!('key' in event)) return false;
+    const robbedUntil = this.#robbedUntil.get(event.key) ?? Number.NEGATIVE_INFINITY;
+    return this.#givers.get(event.key) === 'builtIn' || event.at < robbedUntil;
+  }
+
+  #leadersOf(key: string): Map<string, Moment> {
+    const known = this.#leaders.get(key) ?? new Map<string, Moment>();
+    this.#leaders.set(key, known);
+    return known;
   }
 }

@@ -89,6 +89,8 @@ export class LedLeaseKept implements Invariant {
       renewal && before && renewal.holder === before.holder && at < renewal.until
         ? [`${writer.name} takes ${key} from ${renewal.holder}, which has renewed it in time`]
         : [];
+    // What it has renewed is over when it gets the Lease again.
+    this.#renewals.delete(key);
     const cheated: string[] = [];
     const leaders = this.#leaders.get(key) ?? new Map<string, Moment>();
     // That it leads beside another was told when it began to.

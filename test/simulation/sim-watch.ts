@@ -168,10 +168,10 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
     if (!this.#link.coalesces?.()) return false;
     const index = this.#travelling.findIndex((other) => other.change && isSameObject(other.change, change));
     const former = this.#travelling[index]?.change;
-    // A deletion of what was never told of would tell nothing at all, and no server does that.
-    if (!former || (former.type === 'ADDED' && change.type === 'DELETED')) return false;
+    // That an object has come is told by itself, as it was then.
+    if (!former || former.type === 'ADDED') return false;
     this.#travelling.splice(index, 1);
-    const type = coalescedType(former.type, change.type);
+    const type: SimChange['type'] = change.type === 'DELETED' ? 'DELETED' : 'MODIFIED';
     const merged = { ...change, type };
     this.#travelling.push({ line: lineOf({ type, object: change.object }), change: merged, dueAt });
     return true;
@@ -199,10 +199,4 @@ function lineOf(event: unknown): Uint8Array {
 
 function isSameObject(a: SimChange, b: SimChange): boolean {
   return a.resource === b.resource && keyOf(a.object) === keyOf(b.object);
-}
-
-/** What two changes of one object come to, for whoever sees only the second. */
-function coalescedType(first: SimChange['type'], second: SimChange['type']): SimChange['type'] {
-  if (second === 'DELETED') return 'DELETED';
-  return first === 'ADDED' ? 'ADDED' : 'MODIFIED';
 }
