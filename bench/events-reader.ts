@@ -1,7 +1,7 @@
 // The least that can be done about the events of bench/events.ts: it reads the lines of both watches and parses them. What
 // it prints is only that it has begun.
 import { request } from 'node:https';
-import { LineSplitter } from '../src/kubernetes/watch-lines.ts';
+import { LineSplitter } from '../src/kubernetes/list-watch.ts';
 
 const { url, ca } = JSON.parse(process.argv[2] ?? '') as { readonly url: string; readonly ca: string };
 let parsed = 0;

@@ -13,13 +13,12 @@ import { recordPing, recordPingDelivered } from '../election/candidate-observati
 import type { ElectionInput } from '../election/election-input.ts';
 import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
 import type { MicroTime, Now } from '../election/time.ts';
-import type { HeardDate, KubernetesClient } from '../kubernetes/client.ts';
+import type { HeardDate, KubernetesClient, Query } from '../kubernetes/client.ts';
 import { discoverServed } from '../kubernetes/discovery.ts';
 import { ApiError } from '../kubernetes/errors.ts';
-import { listAllPages } from '../kubernetes/list-pages.ts';
+import { listAllPages } from '../kubernetes/list-watch.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
 import { Reflector } from '../kubernetes/reflector.ts';
-import type { Query } from '../kubernetes/request-subject.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
 
 /** A Lease, which may not exist yet, and all that is known about its election. */

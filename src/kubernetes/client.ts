@@ -1,18 +1,20 @@
 import { withoutCredentials } from '../support/address.ts';
 import { type Clock, within } from '../support/clock.ts';
 import type { JsonObject } from '../support/json.ts';
-import { isSuccess, readWhole, uncompressed } from './answer-text.ts';
-import { BodyChunks } from './body-chunks.ts';
-import { describeCall, explainFailure, messageOf } from './call-failure.ts';
-import type { Channel, IncomingAnswer, OutgoingRequest } from './channel.ts';
+import {
+  type Channel,
+  type IncomingAnswer,
+  isSuccess,
+  type OutgoingRequest,
+  readWhole,
+  uncompressed,
+} from './channel.ts';
 import type { ClusterConfig } from './cluster-config.ts';
-import { ConnectionPools, type Connections } from './connections.ts';
+import { ConnectionPools, type Connections, Turns } from './connections.ts';
 import { CredentialSource } from './credentials.ts';
-import { Deadline } from './deadline.ts';
+import { Deadline, describeCall, explainFailure, messageOf } from './deadline.ts';
 import { ApiError, ConnectionError } from './errors.ts';
-import { parseAnswer, readList, refusal, type TakeItems } from './read-answer.ts';
-import { describeTarget, pathWithQuery, type Query } from './request-subject.ts';
-import { Turns } from './turns.ts';
+import { BodyChunks, parseAnswer, readList, refusal, type TakeItems } from './read-answer.ts';
 
 /** One call to the API server. */
 export interface ApiRequest {
@@ -165,7 +167,7 @@ class HttpClient implements KubernetesClient {
         deadline.stopTimer();
         // Always emitted, whether the body ends, fails or is given up.
         body.once('close', () => this.#endStream(deadline));
-        // A failure before anybody iterates must not be an uncaught one; whoever iterates then still gets it.
+        // An error before the iteration begins must not be an uncaught one; the iteration throws it later.
         body.on('error', () => {});
         return { status, result: new BodyChunks(body, (error) => explainFailure(error, request, deadline)) };
       } catch (error) {
@@ -242,7 +244,7 @@ class HttpClient implements KubernetesClient {
     send: (connections: Connections, ...sent: Parameters<Channel['send']>) => Promise<T>,
   ): Promise<T> {
     const { headers, connection } = await deadline.race(this.#authenticate(request));
-    // Closed meanwhile, it would open connections that nobody closes.
+    // A client closed meanwhile must not open new connections: nothing would close them.
     this.#assertOpen(request);
     const { clock, hear } = this.#options;
     const sentAt = clock.wallTime();
@@ -292,4 +294,60 @@ class HttpClient implements KubernetesClient {
     const target = describeTarget(request.method, request.path, request.query);
     observe?.({ method: request.method, ...target, status, durationMs });
   }
+}
+
+/** What a request is about, in the few words that metrics may be labelled with. */
+export interface RequestTarget {
+  /** Kubernetes' verb: get, list, watch, create, update, patch, delete or deletecollection. */
+  readonly verb: string;
+  /** The resource with its subresource, like `leases` or `leases/status`; the path itself for what is no resource. */
+  readonly resource: string;
+}
+
+/** Query parameters; those that are undefined are left out. */
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** Tells verb and resource from method, path and query. Names and namespaces are not part of it. */
+export function describeTarget(method: string, path: string, query: Query = {}): RequestTarget {
+  const { resource, named } = parsePath(path);
+  return { verb: verbOf(method, named, query), resource };
+}
+
+/** The path with its query, as it goes on the request line. */
+export function pathWithQuery(path: string, query: Query = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
+  return parameters.size === 0 ? path : `${path}?${parameters}`;
+}
+
+function verbOf(method: string, named: boolean, query: Query): string {
+  switch (method) {
+    case 'GET':
+      if (named) return 'get';
+      return query['watch'] === undefined || query['watch'] === false ? 'list' : 'watch';
+    case 'POST':
+      return 'create';
+    case 'PUT':
+      return 'update';
+    case 'DELETE':
+      return named ? 'delete' : 'deletecollection';
+    default:
+      return method.toLowerCase();
+  }
+}
+
+/** /api/v1/... or /apis/group/version/..., then namespaces/NAMESPACE/, resource, name, subresource. */
+function parsePath(path: string): { resource: string; named: boolean } {
+  const segments = path.split('/').filter((segment) => segment !== '');
+  const rest = segments.slice(segments[0] === 'api' ? 2 : 3);
+  const isResource = (segments[0] === 'api' || segments[0] === 'apis') && rest.length > 0;
+  if (!isResource) return { resource: path, named: true };
+  const [resource = path, name, subresource] =
+    rest[0] === 'namespaces' && rest.length > 2 ? rest.slice(2) : rest;
+  return {
+    resource: subresource === undefined ? resource : `${resource}/${subresource}`,
+    named: name !== undefined,
+  };
 }

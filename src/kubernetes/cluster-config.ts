@@ -1,5 +1,11 @@
+import { existsSync, readFileSync } from 'node:fs';
 import type { AgentOptions, RequestOptions } from 'node:https';
+import { join } from 'node:path';
 import type { ConnectionOptions } from 'node:tls';
+import type { Cluster as KubeconfigCluster, User as KubeconfigUser } from '@kubernetes/client-node';
+import { hostAndPort } from '../support/address.ts';
+import { isJsonObject, type JsonObject } from '../support/json.ts';
+import { KEEP_ALIVE_DELAY_MS } from './channel.ts';
 
 /** A cluster, as a kubeconfig describes it. */
 export interface Cluster {
@@ -46,8 +52,8 @@ type ConnectOptions = ConnectionOptions & {
 };
 
 /**
- * What a client has to know of a cluster and of its user; a `KubeConfig` of client-node is one. Written out, as whoever uses this
- * package's types may not have those of what client-node depends on.
+ * What a client has to know of a cluster and of its user; a `KubeConfig` of client-node is one. Written out, because
+ * users of this package's types may lack the types of client-node's dependencies.
  */
 export interface ClusterConfig {
   getCurrentCluster(): Cluster | null;
@@ -61,4 +67,210 @@ export interface ClusterConfig {
 /** The namespace that is meant where none is named: the current context's, else `default`. */
 export function namespaceOf(config: ClusterConfig): string {
   return config.getContextObject(config.getCurrentContext())?.namespace || 'default';
+}
+
+const NAME = 'in-cluster';
+
+/**
+ * The cluster of the pod that this process runs in, by the pod's service account. client-node could read that as well, but
+ * needs over 40 MB to do so, which is more than all else that a sidecar has of its own.
+ */
+export class ServiceAccountConfig implements ClusterConfig {
+  readonly #cluster: Cluster;
+  readonly #context: Context;
+  readonly #tokenFile: string;
+
+  private constructor(server: string, caFile: string, tokenFile: string, namespace: string | undefined) {
+    this.#cluster = { name: NAME, server, caFile, skipTLSVerify: false };
+    this.#context = { name: NAME, cluster: NAME, user: NAME, ...(namespace !== undefined && { namespace }) };
+    this.#tokenFile = tokenFile;
+  }
+
+  /** Undefined where this is no pod, or none with a service account. */
+  static find(
+    env: Readonly<Record<string, string | undefined>>,
+    directory: string,
+  ): ServiceAccountConfig | undefined {
+    const host = env['KUBERNETES_SERVICE_HOST'];
+    const port = env['KUBERNETES_SERVICE_PORT'];
+    const tokenFile = join(directory, 'token');
+    const caFile = join(directory, 'ca.crt');
+    if (!host || !port || !existsSync(tokenFile) || !existsSync(caFile)) return undefined;
+    const server = `https://${hostAndPort(host, port)}`;
+    return new ServiceAccountConfig(server, caFile, tokenFile, namespaceIn(directory));
+  }
+
+  getCurrentCluster(): Cluster {
+    return this.#cluster;
+  }
+
+  getCurrentUser(): User {
+    return { name: NAME, authProvider: { name: 'tokenFile', config: { tokenFile: this.#tokenFile } } };
+  }
+
+  getCurrentContext(): string {
+    return NAME;
+  }
+
+  getContextObject(name: string): Context | null {
+    return name === NAME ? this.#context : null;
+  }
+
+  /** Both are read anew each time, as a kubelet replaces them. */
+  async applyToHTTPSOptions(options: Parameters<ClusterConfig['applyToHTTPSOptions']>[0]): Promise<void> {
+    options.ca = readFileSync(this.#cluster.caFile ?? '');
+    options.headers = {
+      ...options.headers,
+      Authorization: `Bearer ${readFileSync(this.#tokenFile, 'utf8')}`,
+    };
+  }
+
+  createDispatcherOptions(
+    ...[, { ca }]: Parameters<ClusterConfig['createDispatcherOptions']>
+  ): DispatcherOptions {
+    return {
+      type: 'agent',
+      connect: {
+        ...(ca !== undefined && { ca }),
+        keepAlive: true,
+        keepAliveInitialDelay: KEEP_ALIVE_DELAY_MS,
+      },
+    };
+  }
+}
+
+/**
+ * The namespace of the pod that this process runs in. Undefined unless `config` is that of the pod's service account: a
+ * kubeconfig may be about another cluster.
+ */
+export function podNamespaceOf(config: ClusterConfig): string | undefined {
+  return config instanceof ServiceAccountConfig
+    ? config.getContextObject(config.getCurrentContext())?.namespace || undefined
+    : undefined;
+}
+
+function namespaceIn(directory: string): string | undefined {
+  const file = join(directory, 'namespace');
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+}
+
+/**
+ * A cluster and a user of a kubeconfig that are let in by what stands there, or in files: a token, a certificate. client-node
+ * knows all the other ways, and takes 40 MB and almost half a second for them.
+ */
+export class StaticConfig implements ClusterConfig {
+  readonly #cluster: KubeconfigCluster;
+  readonly #user: KubeconfigUser;
+  readonly #context: Context;
+  /** What the file with the token had when it was last read. */
+  #tokenOfFile: string | undefined;
+
+  constructor(cluster: KubeconfigCluster, user: KubeconfigUser, context: Context) {
+    this.#cluster = cluster;
+    this.#user = user;
+    this.#context = context;
+  }
+
+  /** Whether this will do. */
+  static suffices({ proxyUrl }: KubeconfigCluster, user: KubeconfigUser): boolean {
+    const hasProvider = user.authProvider && tokenFileOf(user) === undefined;
+    return !(proxyUrl || user.exec || hasProvider || user.username || user.impersonateUser);
+  }
+
+  getCurrentCluster(): KubeconfigCluster {
+    return this.#cluster;
+  }
+
+  getCurrentUser(): KubeconfigUser {
+    return this.#user;
+  }
+
+  getCurrentContext(): string {
+    return this.#context.name;
+  }
+
+  getContextObject(name: string): Context | null {
+    return name === this.#context.name ? this.#context : null;
+  }
+
+  /** Files are read anew each time, as they may be replaced. */
+  async applyToHTTPSOptions(options: Parameters<ClusterConfig['applyToHTTPSOptions']>[0]): Promise<void> {
+    const { caFile, caData, skipTLSVerify, tlsServerName } = this.#cluster;
+    const { certFile, certData, keyFile, keyData } = this.#user;
+    const token = this.#token();
+    if (skipTLSVerify) options.rejectUnauthorized = false;
+    if (tlsServerName) options.servername = tlsServerName;
+    const [ca, cert, key] = [
+      contentOf(caFile, caData),
+      contentOf(certFile, certData),
+      contentOf(keyFile, keyData),
+    ];
+    if (ca) options.ca = ca;
+    if (cert) options.cert = cert;
+    if (key) options.key = key;
+    if (token) options.headers = { ...options.headers, Authorization: `Bearer ${token}` };
+  }
+
+  /** As client-go has it: that of the file, as last read, comes before the one in the kubeconfig. */
+  #token(): string | undefined {
+    const { token } = this.#user;
+    const file = tokenFileOf(this.#user);
+    if (file === undefined) return token;
+    try {
+      this.#tokenOfFile = readToken(file);
+    } catch (error) {
+      if (this.#tokenOfFile === undefined && !token) throw error;
+    }
+    return this.#tokenOfFile ?? token;
+  }
+
+  createDispatcherOptions(
+    ...[, { ca, cert, key, rejectUnauthorized, servername }]: Parameters<
+      ClusterConfig['createDispatcherOptions']
+    >
+  ): DispatcherOptions {
+    const tls = {
+      ...(ca !== undefined && { ca }),
+      ...(cert !== undefined && { cert }),
+      ...(key !== undefined && { key }),
+      ...(rejectUnauthorized !== undefined && { rejectUnauthorized }),
+      ...(servername !== undefined && { servername }),
+    };
+    if (Object.keys(tls).length === 0) return { type: 'none' };
+    return {
+      type: 'agent',
+      connect: { ...tls, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_DELAY_MS },
+    };
+  }
+}
+
+const TOKEN_FILE = 'tokenFile';
+
+/** How client-node has a user whose token is in a file. */
+export function tokenFileProvider(tokenFile: string): { name: string; config: { tokenFile: string } } {
+  return { name: TOKEN_FILE, config: { tokenFile } };
+}
+
+/** The file that a user's token is in; undefined where there is none. */
+export function tokenFileOf({ authProvider }: KubeconfigUser): string | undefined {
+  const { name, config } = isJsonObject(authProvider) ? authProvider : {};
+  return name === TOKEN_FILE && isJsonObject(config) ? textField(config, 'tokenFile') : undefined;
+}
+
+/** @throws {Error} where there is no token to read. */
+export function readToken(file: string): string {
+  const token = readFileSync(file, 'utf8').trim();
+  if (token === '') throw new Error(`the file ${file} has no token`);
+  return token;
+}
+
+/** What stands in the kubeconfig itself comes before a file. */
+function contentOf(file: string | undefined, data: string | undefined): Buffer | undefined {
+  if (data) return Buffer.from(data, 'base64');
+  return file ? readFileSync(file) : undefined;
+}
+
+function textField(fields: JsonObject, name: string): string | undefined {
+  const value = fields[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }

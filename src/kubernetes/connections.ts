@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { Channel } from './channel.ts';
+import { Agent as HttpAgent, type RequestOptions, request as sendHttp } from 'node:http';
+import { Agent as HttpsAgent, request as sendHttps } from 'node:https';
+import { type Channel, KEEP_ALIVE_DELAY_MS, KEEP_ALIVE_MS, readWhole } from './channel.ts';
 import type { DispatcherOptions } from './cluster-config.ts';
-import { Connectors } from './connectors.ts';
-import { openNodeChannel } from './node-channel.ts';
-import { openUndiciChannel } from './undici-channel.ts';
+import { Connectors, openUndiciChannel } from './undici-channel.ts';
 
 /** The connections to one server under one set of TLS material. */
 export interface Connections {
@@ -81,4 +81,146 @@ function openConnections(
 /** A hash, so that key material is not kept around once more just to be compared. Buffers hash by their content. */
 function fingerprintOf(options: DispatcherOptions): string {
   return createHash('sha256').update(JSON.stringify(options)).digest('base64');
+}
+
+/** What Node's own modules can do: to connect directly. */
+export type DirectOptions = Extract<DispatcherOptions, { readonly type: 'none' | 'agent' }>;
+
+/**
+ * Sends with Node's own modules. They take more time for a request than undici, and 15 MB less memory, half of which is
+ * what WebAssembly needs; they are all that a program of few requests needs, and work where there is no WebAssembly.
+ */
+export function openNodeChannel(options: DirectOptions, maxConnections: number): Channel {
+  const settings = {
+    keepAlive: true,
+    keepAliveMsecs: KEEP_ALIVE_DELAY_MS,
+    // Applies to idle connections only.
+    timeout: KEEP_ALIVE_MS,
+    maxSockets: maxConnections,
+  };
+  const http = new HttpAgent(settings);
+  const https = new HttpsAgent({ ...settings, ...(options.type === 'agent' && options.connect) });
+  const agents = [http, https];
+  const send: Channel['send'] = (url, { method, headers, body, signal }) =>
+    new Promise((resolve, reject) => {
+      const request: RequestOptions = { method, headers, signal };
+      const call = url.startsWith('https:')
+        ? sendHttps(url, { ...request, agent: https })
+        : sendHttp(url, { ...request, agent: http });
+      call.on('response', (answer) => {
+        resolve({ statusCode: answer.statusCode ?? 0, headers: answer.headers, body: answer });
+      });
+      // Once it is answered, its body fails instead.
+      call.on('error', reject);
+      call.end(body);
+    });
+  return {
+    send,
+    exchange: async (url, request) => readWhole(await send(url, request)),
+    retire() {
+      for (const agent of agents) {
+        agent.maxFreeSockets = 0;
+        for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();
+      }
+    },
+    cut() {
+      for (const agent of agents) agent.destroy();
+    },
+  };
+}
+
+interface Waiting {
+  /** Undefined once it has given up. */
+  go: (() => void) | undefined;
+}
+
+/**
+ * Lets so many requests run at once. The others wait for their turn, in the order in which they came. A request that gives up
+ * has left the line: undici would come to it all the same, and end the connection that it then has for it.
+ */
+export class Turns {
+  #free: number;
+  /** Aborts each request in the background that runs, the oldest first. */
+  readonly #background = new Set<() => void>();
+  #line: Waiting[] = [];
+  /** The index of the next request in the line. */
+  #next = 0;
+
+  constructor(atOnce: number) {
+    this.#free = atOnce;
+  }
+
+  /** Whether a request would have its turn at once, without the end of another. */
+  get isFree(): boolean {
+    return this.#free > 0;
+  }
+
+  /**
+   * Resolves to what ends the turn, once it has come. Rejects with the reason of `signal` when that aborts before.
+   *
+   * @param giveWay of a request in the background: aborts it, as another request waits for its turn
+   */
+  async take(signal: AbortSignal, giveWay?: () => void): Promise<() => void> {
+    signal.throwIfAborted();
+    if (this.#free > 0) {
+      this.#free--;
+    } else {
+      this.#abortBackground();
+      await this.#wait(signal);
+    }
+    if (giveWay) this.#background.add(giveWay);
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      if (giveWay) this.#background.delete(giveWay);
+      this.#pass();
+    };
+  }
+
+  /** One for each request that has to wait: it ends its turn by itself. */
+  #abortBackground(): void {
+    const [giveWay] = this.#background;
+    if (!giveWay) return;
+    this.#background.delete(giveWay);
+    giveWay();
+  }
+
+  #wait(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const giveUp = () => {
+        waiting.go = undefined;
+        reject(signal.reason);
+      };
+      const waiting: Waiting = {
+        go() {
+          signal.removeEventListener('abort', giveUp);
+          resolve();
+        },
+      };
+      signal.addEventListener('abort', giveUp, { once: true });
+      this.#line.push(waiting);
+    });
+  }
+
+  /** Hands a turn that is over to the next in line. */
+  #pass(): void {
+    for (;;) {
+      const next = this.#line[this.#next];
+      if (!next) break;
+      this.#next++;
+      if (this.#next * 2 > this.#line.length) this.#shorten();
+      if (next.go) {
+        next.go();
+        return;
+      }
+    }
+    this.#free++;
+  }
+
+  /** Runs once half of the entries are used up, so that the cost per entry is constant. */
+  #shorten(): void {
+    this.#line = this.#line.slice(this.#next);
+    this.#next = 0;
+  }
 }

@@ -12,7 +12,7 @@ export interface WantedResource<V extends string> {
 
 /**
  * The first of the apiVersions in which the server has the resource; undefined when there is none. Rejects as
- * the client does: a server that cannot tell is not one that does not serve.
+ * the client does: a discovery error is not NotFound.
  *
  * Each version is asked for by itself: the group's own list of its versions lags behind for a moment when an upgraded
  * server starts, and still names those of before.

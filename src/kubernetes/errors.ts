@@ -21,7 +21,7 @@ export class ApiError extends Error {
   /** The server's word for it (`Conflict`, `NotFound`, `Expired`, ...); '' when it gave none. */
   readonly reason: string;
   /**
-   * How long the server asks to be left alone, in milliseconds; two minutes at most. recovery.ts keeps to it for lists and
+   * How long the server asks to be left alone, in milliseconds; two minutes at most. reflector-state.ts keeps to it for lists and
    * watches, the controller's sender.ts for writes.
    */
   readonly retryAfterMs: number | undefined;

@@ -1,9 +1,8 @@
+import { finished, type Readable } from 'node:stream';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
-import type { BodyChunks } from './body-chunks.ts';
-import { describeCall } from './call-failure.ts';
 import type { WholeAnswer } from './channel.ts';
+import { describeCall } from './deadline.ts';
 import { type ApiError, apiErrorFromResponse, ConnectionError } from './errors.ts';
-import { ListSplitter } from './list-splitter.ts';
 
 /** The call that is answered, for errors. */
 type Call = Parameters<typeof describeCall>[0];
@@ -11,7 +10,7 @@ type Call = Parameters<typeof describeCall>[0];
 /** Takes items of a list; more are read once the promise that it returns has resolved. */
 export type TakeItems = (items: readonly unknown[]) => void | Promise<void>;
 
-/** Whoever repeats the call keeps to what it says of when: see ApiError.retryAfterMs. */
+/** The error of a refused call, with the server's Retry-After: see ApiError.retryAfterMs. */
 export function refusal({ method, path }: Call, { statusCode, headers, text }: WholeAnswer): ApiError {
   return apiErrorFromResponse({ method, path }, statusCode, headers['retry-after'], text);
 }
@@ -40,4 +39,159 @@ export async function readList(call: Call, chunks: BodyChunks, take: TakeItems):
     if (items !== '') await take(parseAnswer(call, `{"items":[${items}]}`)['items'] as readonly unknown[]);
   }
   return parseAnswer(call, splitter.rest);
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPENING_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSING_BRACKET = 0x5d;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+
+/** What comes before the items of a list. */
+const BEFORE_ITEMS = /(?<!\\)"items"\s*:\s*$/;
+/** In the list, and in its items. */
+const LIST = 1;
+const ITEMS = 2;
+
+/**
+ * Cuts the JSON of a list into its items and what it says beside them, as it arrives. It works on bytes, so that a character
+ * split between two chunks is whole again before it is decoded, and finds only where values begin and end: whether they are
+ * JSON, their parser says.
+ */
+export class ListSplitter {
+  /** Of the list, without the items. */
+  readonly #rest: Uint8Array[] = [];
+  /** The beginning of an item. */
+  #partial: Uint8Array[] = [];
+  #place: 'before items' | 'in items' | 'after items' = 'before items';
+  #depth = 0;
+  #isText = false;
+  #isEscaped = false;
+
+  /** The items that `chunk` completes, as JSON with a comma between each two; empty if it completes none. */
+  push(chunk: Uint8Array): string {
+    const bytes = Buffer.isBuffer(chunk)
+      ? chunk
+      : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    let items = '';
+    let start = 0;
+    let lastComma = -1;
+    // In variables: this looks at each byte of megabytes.
+    let [depth, isText, isEscaped] = [this.#depth, this.#isText, this.#isEscaped];
+    for (let at = 0; at < bytes.length; at++) {
+      const byte = bytes[at];
+      if (isText) {
+        if (isEscaped) isEscaped = false;
+        else if (byte === BACKSLASH) isEscaped = true;
+        else if (byte === QUOTE) isText = false;
+      } else if (byte === QUOTE) {
+        isText = true;
+      } else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
+        depth += 1;
+        if (depth !== ITEMS || byte === OPENING_BRACE || this.#place !== 'before items') continue;
+        if (!BEFORE_ITEMS.test(`${this.rest}${bytes.toString('utf8', start, at)}`)) continue;
+        this.#place = 'in items';
+        this.#rest.push(bytes.subarray(start, at + 1));
+        start = at + 1;
+      } else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) {
+        depth -= 1;
+        if (depth !== LIST || this.#place !== 'in items') continue;
+        this.#place = 'after items';
+        items = this.#complete(bytes.subarray(start, at)).trim();
+        start = at;
+      } else if (byte === COMMA && depth === ITEMS) {
+        lastComma = at;
+      }
+    }
+    [this.#depth, this.#isText, this.#isEscaped] = [depth, isText, isEscaped];
+    if (this.#place !== 'in items') {
+      this.#rest.push(bytes.subarray(start));
+    } else {
+      if (lastComma >= start) {
+        items = this.#complete(bytes.subarray(start, lastComma));
+        start = lastComma + 1;
+      }
+      this.#partial.push(bytes.subarray(start));
+    }
+    return items;
+  }
+
+  /** The list as far as it has come, without the items that came out. */
+  get rest(): string {
+    return Buffer.concat(this.#rest).toString('utf8');
+  }
+
+  /** Most items come in one chunk, and need not be copied. */
+  #complete(end: Buffer): string {
+    if (this.#partial.length === 0) return end.toString('utf8');
+    const whole = Buffer.concat([...this.#partial, end]).toString('utf8');
+    this.#partial = [];
+    return whole;
+  }
+}
+
+/** Max. chunks that wait to be read. Reading from the server pauses at this number. */
+const MOST_WAITING = 16;
+const DONE: IteratorResult<Uint8Array> = { done: true, value: undefined };
+
+/**
+ * The body of an answer, chunk by chunk. The iteration of a Readable itself takes longer for a chunk than all that is done
+ * about the event that is in it: it is told that there is something to read, reads that, and hands it through two
+ * generators. Can be iterated once. Leaving the iteration destroys the body.
+ */
+export class BodyChunks implements AsyncIterableIterator<Uint8Array> {
+  readonly #body: Readable;
+  readonly #chunks: Uint8Array[] = [];
+  #waiting: PromiseWithResolvers<IteratorResult<Uint8Array>> | undefined;
+  #end: { readonly error: unknown } | undefined;
+
+  /** `failure` makes of what the body fails with what the iteration throws. Nothing is read before that begins. */
+  constructor(body: Readable, failure: (error: unknown) => Error) {
+    this.#body = body;
+    // Also reports an end that came before this call. Unconsumed errors are dropped.
+    finished(body, { writable: false }, (error) => {
+      this.#end = { error: error ? failure(error) : undefined };
+      const waiting = this.#waiting;
+      this.#waiting = undefined;
+      if (waiting) this.#finish().then(waiting.resolve, waiting.reject);
+    });
+  }
+
+  [Symbol.asyncIterator](): this {
+    if (this.#body.listenerCount('data') === 0) this.#body.on('data', (chunk) => this.#take(chunk));
+    return this;
+  }
+
+  next(): Promise<IteratorResult<Uint8Array>> {
+    const value = this.#chunks.shift();
+    if (value) {
+      if (this.#chunks.length === 0 && this.#body.isPaused()) this.#body.resume();
+      return Promise.resolve({ done: false, value });
+    }
+    if (this.#end) return this.#finish();
+    this.#waiting = Promise.withResolvers();
+    return this.#waiting.promise;
+  }
+
+  async return(): Promise<IteratorResult<Uint8Array>> {
+    this.#body.destroy();
+    return DONE;
+  }
+
+  #take(value: Uint8Array): void {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    if (waiting) waiting.resolve({ done: false, value });
+    else if (this.#chunks.push(value) >= MOST_WAITING) this.#body.pause();
+  }
+
+  /** A failure is thrown once. */
+  async #finish(): Promise<IteratorResult<Uint8Array>> {
+    const error = this.#end?.error;
+    this.#end = { error: undefined };
+    if (error !== undefined) throw error;
+    return DONE;
+  }
 }

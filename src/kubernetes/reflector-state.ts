@@ -1,5 +1,9 @@
-import type { Instant } from '../support/clock.ts';
-import type { Recovery } from './recovery.ts';
+import type { Clock, Instant } from '../support/clock.ts';
+import { isJsonObject } from '../support/json.ts';
+import type { KubernetesClient, Query } from './client.ts';
+import { ApiError, ConnectionError } from './errors.ts';
+import type { WatchEnd } from './list-watch.ts';
+import { isOlderVersion } from './objects.ts';
 
 /** After so many refusals to go on from one place, that place itself is suspect. */
 const MAX_REFUSALS = 5;
@@ -7,8 +11,8 @@ const MAX_REFUSALS = 5;
 const RELIST_INTERVAL_MS = 60_000;
 
 /**
- * Who has seen nothing for so long, in milliseconds, lists anew: a server whose storage was restored from a backup meanwhile
- * may be past the place of the watch again, and what was written until there would never be seen.
+ * After so many milliseconds without a watch, list again. The server's storage may have been restored from a backup
+ * meanwhile and be past the place of the watch again: the watch would never show the changes up to that place.
  */
 const UNWATCHED_MS = 10_000;
 
@@ -95,4 +99,142 @@ function afterRefusal(state: Watching, isRefusal: boolean): Listing | Watching {
 
 function isSuspect(state: Listing | Watching, now: Instant): boolean {
   return state.kind === 'watching' && now - state.listedAt >= RELIST_INTERVAL_MS;
+}
+
+/** How to go on after a list or a watch has failed. */
+export interface Recovery {
+  /** Whether the watch cannot go on from where it was, so that everything has to be listed again. */
+  readonly relist: boolean;
+  /** Whether that is so as the server has forgotten the place, as it does in a restart: nothing is wrong with it. */
+  readonly forgotten: boolean;
+  /** Whether the server says that it does not know the resource. */
+  readonly notServed: boolean;
+  /** Whether the server itself refused to go on from this state, other than for being busy. */
+  readonly refused: boolean;
+  /** The shortest delay that the server asks for, in milliseconds. */
+  readonly minDelayMs: number;
+}
+
+/** Decides how to go on after a failure. */
+export function decideRecovery(error: unknown): Recovery {
+  if (error instanceof ApiError) {
+    return {
+      relist: losesPlace(error),
+      forgotten: isForgotten(error),
+      notServed: error.status === 404,
+      refused: error.status !== 429,
+      minDelayMs: error.retryAfterMs ?? 0,
+    };
+  }
+  if (error instanceof ConnectionError && error.code === SET_BACK)
+    return { relist: true, forgotten: true, notServed: false, refused: false, minDelayMs: 0 };
+  // A connection that broke says nothing about our place; an answer that made no sense may have hidden an event.
+  const broken = error instanceof ConnectionError && error.code !== 'MALFORMED_ANSWER';
+  return { relist: !broken, forgotten: false, notServed: false, refused: false, minDelayMs: 0 };
+}
+
+function losesPlace(error: ApiError): boolean {
+  if (isForgotten(error)) return true;
+  const mayPass = error.status === 401 || error.status === 403 || error.status === 429 || error.status >= 500;
+  return !mayPass;
+}
+
+function isForgotten({ status, reason }: ApiError): boolean {
+  return status === 410 || reason === 'Expired' || reason === 'Gone';
+}
+
+/** The code of the error that tells of it. */
+export const SET_BACK = 'SET_BACK';
+
+/** Where a watch is to go on. */
+export interface WatchPlace {
+  readonly path: string;
+  readonly query: Query;
+  readonly resourceVersion: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Looks whether the server is at least where a watch is to go on, and rejects with a {@link ConnectionError} (`SET_BACK`)
+ * when it is not, or as the client does. A server whose etcd was restored from a backup accepts such a watch, and sends
+ * nothing, bookmarks included, until as much has been written again as was lost; what happens until then is never seen.
+ */
+export async function assertNotSetBack(
+  client: KubernetesClient,
+  { path, query, resourceVersion, signal }: WatchPlace,
+): Promise<void> {
+  // Without a resourceVersion, the answer is never older than any earlier answer of the server.
+  const answer = await client.request({ method: 'GET', path, query: { ...query, limit: 1 }, signal });
+  const metadata = isJsonObject(answer['metadata']) ? answer['metadata'] : {};
+  const now = metadata['resourceVersion'];
+  if (typeof now !== 'string' || !isOlderVersion(now, resourceVersion)) return;
+  const message = `GET ${path}: the server is at ${now}, which is before ${resourceVersion}: its storage was restored from a backup`;
+  throw new ConnectionError(message, { code: SET_BACK });
+}
+
+/**
+ * A server that forgets each state at once says so more often than this, in milliseconds, however long a reflector waits in
+ * between, which is 10 s at most.
+ */
+const FORGOTTEN_ANEW_MS = 20_000;
+
+/** When a server was heard of, over one watch after the other and the lists in between. */
+export class ServerContact {
+  readonly #clock: Clock;
+  #lastActivity: Instant | undefined;
+  #unwatchedSince: Instant | undefined;
+  /** Whether the last watch fell silent. Until one does not, it tells nothing that the server answers otherwise. */
+  #isSilent = false;
+  #forgottenAt: Instant | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** See `Reflector.lastActivity`. */
+  get lastActivity(): Instant | undefined {
+    return this.#lastActivity;
+  }
+
+  /** See `Reflector.unwatchedSince`. */
+  get unwatchedSince(): Instant | undefined {
+    return this.#unwatchedSince;
+  }
+
+  /** From now on there should be a watch. */
+  watchWanted(): void {
+    this.#unwatchedSince ??= this.#clock.now();
+  }
+
+  /** The server has answered a request. */
+  answered(): void {
+    if (!this.#isSilent) this.#lastActivity = this.#clock.now();
+  }
+
+  watchOpened(): void {
+    this.#unwatchedSince = undefined;
+    this.answered();
+  }
+
+  /** Something came over a watch. */
+  heard(): void {
+    this.#isSilent = false;
+    this.answered();
+  }
+
+  watchEnded(how: WatchEnd | 'failed'): void {
+    this.watchWanted();
+    this.#isSilent ||= how === 'stalled';
+  }
+
+  /**
+   * The server has forgotten where a watch was. Returns whether that is news: that a server is back after an outage is no
+   * failure more, as all must be listed at once; that it goes on so is one.
+   */
+  forgottenAnew(): boolean {
+    const now = this.#clock.now();
+    const last = this.#forgottenAt;
+    this.#forgottenAt = now;
+    return last === undefined || now - last >= FORGOTTEN_ANEW_MS;
+  }
 }

@@ -3,9 +3,8 @@ import { type Clock, type Instant, sleep } from '../support/clock.ts';
 import { EventLoopShare } from '../support/event-loop.ts';
 import type { KubernetesClient } from './client.ts';
 import { ConnectionError } from './errors.ts';
-import { listAllPages } from './list-pages.ts';
+import { listAllPages, runWatch, type WatchEnd, type WatchEvent } from './list-watch.ts';
 import { isKubernetesObject, type KubernetesObject } from './objects.ts';
-import { decideRecovery } from './recovery.ts';
 import {
   afterDelay,
   afterDoubt,
@@ -13,15 +12,14 @@ import {
   afterList,
   afterNews,
   afterWatch,
+  assertNotSetBack,
+  decideRecovery,
   listing,
   type ReflectorState,
+  ServerContact,
   type Watching,
 } from './reflector-state.ts';
-import { ServerContact } from './server-contact.ts';
-import { assertNotSetBack } from './set-back.ts';
 import { ObjectStore, type StoreChange } from './store.ts';
-import type { WatchEvent } from './watch-event.ts';
-import { runWatch, type WatchEnd } from './watch-stream.ts';
 
 /** A change, in the order of the server; the store shows it already. */
 export interface ReflectorEvent<T> extends StoreChange<T> {
@@ -297,7 +295,7 @@ export class Reflector<T> {
     try {
       onError?.(error, { path, ...context });
     } catch {
-      // There is nobody left to tell, and keeping the store in step matters more.
+      // An error in onError has no handler left: drop it and keep the store in step.
     }
   }
 }

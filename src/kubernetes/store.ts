@@ -101,7 +101,7 @@ export class ObjectStore<T> {
     if (entries?.size === 0) this.#namespaces.delete(namespace);
   }
 
-  /** What is known is kept where it is the same, or cannot be decoded any more: then it exists all the same. */
+  /** Keeps the known entry if its resourceVersion is the same, or if decoding fails. */
   #read(raw: KubernetesObject, known: Entry<T> | undefined): Entry<T> | undefined {
     const { uid, resourceVersion } = raw.metadata;
     if (known && resourceVersion && known.resourceVersion === resourceVersion && known.uid === uid)

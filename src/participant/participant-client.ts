@@ -1,7 +1,6 @@
 import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
-import { namespaceOf } from '../kubernetes/cluster-config.ts';
+import { namespaceOf, podNamespaceOf } from '../kubernetes/cluster-config.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
-import { podNamespaceOf } from '../kubernetes/service-account-config.ts';
 import type { Clock } from '../support/clock.ts';
 import { type Environment, version } from '../support/host.ts';
 

@@ -1,4 +1,4 @@
-import { loadUndici } from '../kubernetes/load-undici.ts';
+import { loadUndici } from '../kubernetes/undici-channel.ts';
 import { type Clock, sleep } from '../support/clock.ts';
 
 /** The modules that take longest to load. */

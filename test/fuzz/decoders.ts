@@ -5,9 +5,8 @@ import { decodeLeaseCandidate } from '../../src/coordination/lease-candidate.ts'
 import { formatMicroTime, parseMicroTime } from '../../src/coordination/micro-time.ts';
 import { parseVersion } from '../../src/election/version.ts';
 import { ApiError, apiErrorFromResponse, ConnectionError } from '../../src/kubernetes/errors.ts';
+import { LineSplitter, parseWatchEvent } from '../../src/kubernetes/list-watch.ts';
 import { isKubernetesObject } from '../../src/kubernetes/objects.ts';
-import { parseWatchEvent } from '../../src/kubernetes/watch-event.ts';
-import { LineSplitter } from '../../src/kubernetes/watch-lines.ts';
 import { bounded, printable } from '../../src/support/text.ts';
 import { type FuzzTarget, pureTarget } from './fuzz-target.ts';
 import { wildCandidate, wildJson, wildLease, wildText, wildTime, wildVersion } from './wild-values.ts';

@@ -4,10 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Cluster, User } from '../../src/kubernetes/cluster-config.ts';
-import { loadKubeConfig } from '../../src/kubernetes/kubeconfig.ts';
-import { readPlainKubeconfig } from '../../src/kubernetes/plain-kubeconfig.ts';
-import { StaticConfig } from '../../src/kubernetes/static-config.ts';
+import { type Cluster, StaticConfig, type User } from '../../src/kubernetes/cluster-config.ts';
+import { loadKubeConfig, readPlainKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
 
 let directory: string;
 

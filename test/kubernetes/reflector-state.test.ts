@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { Recovery } from '../../src/kubernetes/recovery.ts';
 import {
   afterDelay,
   afterDoubt,
@@ -9,6 +8,7 @@ import {
   afterWatch,
   type BackingOff,
   listing,
+  type Recovery,
   type ReflectorState,
 } from '../../src/kubernetes/reflector-state.ts';
 

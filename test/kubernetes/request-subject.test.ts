@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { describeTarget, pathWithQuery } from '../../src/kubernetes/request-subject.ts';
+import { describeTarget, pathWithQuery } from '../../src/kubernetes/client.ts';
 
 const group = '/apis/coordination.k8s.io/v1';
 

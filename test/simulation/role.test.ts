@@ -1,8 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
 import { GROUP } from '../../src/election/group.ts';
-import type { ApiRequest } from '../../src/kubernetes/client.ts';
-import { describeTarget } from '../../src/kubernetes/request-subject.ts';
+import { type ApiRequest, describeTarget } from '../../src/kubernetes/client.ts';
 import { createEventRecorder } from '../../src/telemetry/event-recorder.ts';
 import { type CoordinatorPermission, coordinatorPermissions } from '../support/coordinator-role.ts';
 import { makeLeaseEvent } from '../telemetry/make-lease-event.ts';

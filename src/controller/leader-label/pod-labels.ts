@@ -4,7 +4,7 @@ import { resourcePaths } from '../../coordination/resource-paths.ts';
 import type { PodReference } from '../../election/model.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
-import { listAllPages } from '../../kubernetes/list-pages.ts';
+import { listAllPages } from '../../kubernetes/list-watch.ts';
 import { isKubernetesObject } from '../../kubernetes/objects.ts';
 import { isJsonObject } from '../../support/json.ts';
 import { LONGEST_WRITE_MS } from '../lock/lock-settings.ts';

@@ -1,7 +1,6 @@
 import { assembleCoordinator, type Coordinator } from '../../../src/controller/coordinator.ts';
-import type { ApiRequest, KubernetesClient } from '../../../src/kubernetes/client.ts';
+import { type ApiRequest, describeTarget, type KubernetesClient } from '../../../src/kubernetes/client.ts';
 import { ApiError } from '../../../src/kubernetes/errors.ts';
-import { describeTarget } from '../../../src/kubernetes/request-subject.ts';
 import { createControllerReport, createLockReport } from '../../../src/telemetry/controller-report.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { createMetrics, type Metrics } from '../../../src/telemetry/metrics.ts';

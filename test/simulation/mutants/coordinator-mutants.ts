@@ -361,7 +361,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'goes-on-after-410',
     'goes on from where it was when the server has forgotten that place',
     [
-      'kubernetes/recovery.ts',
+      'kubernetes/reflector-state.ts',
       'if (isForgotten(error)) return true;',
       'if (isForgotten(error)) return false;',
     ],
@@ -376,13 +376,13 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'skips-changes',
     'takes what it was told of last for the newest state: goes on some changes after it',
     [
-      'kubernetes/watch-stream.ts',
+      'kubernetes/list-watch.ts',
       'resourceVersion: request.resourceVersion,',
       'resourceVersion: String(Number(request.resourceVersion) + 5),',
     ],
   ),
   mutant('stalled-watch', 'never notices that a watch has fallen silent', [
-    'kubernetes/watch-stream.ts',
+    'kubernetes/list-watch.ts',
     'if (remainingMs <= 0) stall.abort();',
     'if (remainingMs <= 0) stopStallTimer.current = () => {};',
   ]),

@@ -1,13 +1,10 @@
 // Is the limit of limit.ts, which starts it and talks to it.
 
 import { resourcePaths } from '../../../../src/coordination/resource-paths.ts';
-import type { ApiRequest } from '../../../../src/kubernetes/client.ts';
-import { createClient } from '../../../../src/kubernetes/client.ts';
+import { type ApiRequest, createClient } from '../../../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../../../src/kubernetes/kubeconfig.ts';
-import { listAllPages } from '../../../../src/kubernetes/list-pages.ts';
+import { LineSplitter, listAllPages, parseWatchEvent } from '../../../../src/kubernetes/list-watch.ts';
 import type { KubernetesObject } from '../../../../src/kubernetes/objects.ts';
-import { parseWatchEvent } from '../../../../src/kubernetes/watch-event.ts';
-import { LineSplitter } from '../../../../src/kubernetes/watch-lines.ts';
 import { systemClock } from '../../../../src/support/system-clock.ts';
 import {
   candidatePath,

@@ -3,8 +3,8 @@ import type { RequestOptions } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { podNamespaceOf } from '../../src/kubernetes/cluster-config.ts';
 import { loadKubeConfig } from '../../src/kubernetes/kubeconfig.ts';
-import { podNamespaceOf } from '../../src/kubernetes/service-account-config.ts';
 
 const env = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' };
 

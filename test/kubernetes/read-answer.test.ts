@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ListSplitter } from '../../src/kubernetes/list-splitter.ts';
+import { ListSplitter } from '../../src/kubernetes/read-answer.ts';
 
 /** What comes of `text` in chunks of the given sizes, the last one as large as is left: the items as JSON, and the rest. */
 function split(text: string, sizes: readonly number[]): { items: string[]; rest: string } {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { LineSplitter } from '../../src/kubernetes/watch-lines.ts';
+import { LineSplitter } from '../../src/kubernetes/list-watch.ts';
 
 describe('lines of a watch', () => {
   test('are the same however the bytes are cut into chunks', () => {
