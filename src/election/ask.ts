@@ -1,13 +1,11 @@
-import { MOST_ASKED_AT_ONCE } from './actions.ts';
-import { sinceRenewalMs } from './candidate-observation.ts';
-import { firstOf } from './first-of.ts';
-import type { LeaseCandidate } from './model.ts';
+import { MOST_ASKED_AT_ONCE, pingEach } from './actions.ts';
+import { liveUntil, sinceRenewalMs } from './candidate-observation.ts';
+import type { PingCandidate } from './decision.ts';
+import { backoffMs, type Instant, type LeaseCandidate } from './model.ts';
 import { decideOutcome, decisiveAmong, essentials } from './outcome.ts';
-import type { Standing } from './standing.ts';
-import { strategies } from './strategies.ts';
-import { versionOf } from './version.ts';
-import type { View } from './view.ts';
-import { isPingPending } from './waiting.ts';
+import { firstOf, strategies, versionOf } from './strategies.ts';
+import { isPingPending } from './verdict.ts';
+import { lapsedUntil, type Standing, standingsIn, type View } from './view.ts';
 
 /** How many are asked at once, to begin with. */
 const FIRST_ASKED = 2;
@@ -85,4 +83,62 @@ function isAlike(a: LeaseCandidate, b: LeaseCandidate): boolean {
 function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
   const [left, right] = [versionOf(a, 'binary'), versionOf(b, 'binary')];
   return left && right ? left.compare(right) : Number(left !== undefined) - Number(right !== undefined);
+}
+
+/**
+ * Pings to those who must have answered for the next leader to be known at `moment`, when the Lease becomes free: whoever
+ * counts now but will not any more by then has to answer once more. Nobody is asked whose answer could change nothing, nor
+ * `except`.
+ */
+export function askAhead(view: View, moment: Instant, except?: string): readonly PingCandidate[] {
+  const { input } = view;
+  const { memory, settings } = input;
+  // Whoever lets its grant run out then may be held back by it (rule 7).
+  const standings = standingsIn(view.standings, 'Live', 'Awaiting', 'Idle').filter(
+    ({ candidate: { name } }) => name !== except && moment >= (lapsedUntil(input, name, moment) ?? moment),
+  );
+  const willCount = new Set(
+    standings.filter(({ observation }) => liveUntil(observation, memory.decidedAt, settings) > moment),
+  );
+  const present = [...willCount].map(({ candidate }) => candidate);
+  const absent = standings.filter((standing) => !willCount.has(standing));
+  return pingEach(view, whomToAsk(view, contendersAmong(present, absent)), 'expiry');
+}
+
+/** How many silent candidates one round asks at the most. */
+const MOST_ASKED = 64;
+const ROUND_BACKOFF_CAP_MS = 60_000;
+
+/**
+ * Of those who were silent, whom to ask in this round as nobody leads (rule 3): whose last ping is longest ago, two in the
+ * first round, twice as many in each one after it. They are not waited for.
+ */
+export function reviveSome(view: View): readonly Standing[] {
+  const silent = standingsIn(view.standings, 'Unresponsive', 'Expired', 'Lapsed').filter(
+    (standing) => !standing.isAlive && !isPingPending(view, standing),
+  );
+  const count = Math.min(2 ** Math.min(view.input.memory.rounds.count + 1, 6), MOST_ASKED);
+  return firstOf(silent, count, (a, b) => lastAskedAt(a) - lastAskedAt(b) || byName(a, b));
+}
+
+function lastAskedAt({ observation: { ping } }: Standing): number {
+  return ping?.sentAt ?? Number.MIN_SAFE_INTEGER;
+}
+
+function byName({ candidate: a }: Standing, { candidate: b }: Standing): number {
+  return a.name < b.name ? -1 : 1;
+}
+
+/** When silent candidates are asked again, while nobody leads. */
+export function nextRoundAt(view: View): Instant {
+  return view.input.memory.rounds.lastAt + roundBackoffMs(view);
+}
+
+/** How long the round that is `ahead` of the next one comes after the one before it, in milliseconds. */
+export function roundBackoffMs({ input: { memory, settings } }: View, ahead = 0): number {
+  return backoffMs(
+    Math.max(1, memory.rounds.count + ahead),
+    settings.electionDurationMs,
+    ROUND_BACKOFF_CAP_MS,
+  );
 }

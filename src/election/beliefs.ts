@@ -1,5 +1,4 @@
-import { FENCE } from './group.ts';
-import type { Instant } from './time.ts';
+import { FENCE, type Instant } from './model.ts';
 
 /**
  * What a holder of the Lease may still believe (rule 8). It leads for one duration after its last renewal, whatever has become of

@@ -1,5 +1,4 @@
-import type { ElectionSettings, LeaseCandidate } from './model.ts';
-import type { Instant, MicroTime, Now } from './time.ts';
+import type { ElectionSettings, Instant, LeaseCandidate, MicroTime, Now } from './model.ts';
 
 /**
  * Why a candidate was pinged. An ack to one purpose answers the others too, but a preemption wants one of its own.

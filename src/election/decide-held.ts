@@ -1,18 +1,30 @@
-import { hasOwnPreference, nameStrategy, pingEach, removeOwnPreference, updateLease } from './actions.ts';
-import { contendersAmong, nextWaveAt, whomToAsk } from './ask.ts';
-import { askAhead } from './ask-ahead.ts';
+import {
+  hasOwnPreference,
+  nameStrategy,
+  pingEach,
+  removeOwnPreference,
+  transitionsTo,
+  updateLease,
+} from './actions.ts';
+import { askAhead, contendersAmong, nextWaveAt, whomToAsk } from './ask.ts';
+import { reservationFor } from './beliefs.ts';
 import { hasAnsweredInTime, isUnanswered } from './candidate-observation.ts';
-import { conflictParties, knownConflict } from './conflict.ts';
 import { decideProvisional, pingAheadOfTakeUp } from './decide-provisional.ts';
-import { decideUnaware } from './fence.ts';
-import { decideIgnoredWrites } from './ignored-writes.ts';
-import { isGrantUnrenewed } from './lease-memory.ts';
+import type { LeaseChange } from './decision.ts';
+import { blockingBeliefs, expiryOf, isGrantUnrenewed } from './lease-memory.ts';
+import { backoffMs, FENCE } from './model.ts';
 import { decideOutcome, type Outcome } from './outcome.ts';
-import { candidatesIn, hasAnsweredSince, standingsIn } from './standing.ts';
-import { backoffMs } from './time.ts';
-import type { Verdict } from './verdict.ts';
-import type { HeldView } from './view.ts';
-import { ackDeadline, isPingPending, livenessExpiry, reinstatementTime } from './waiting.ts';
+import {
+  ackDeadline,
+  conflictParties,
+  decideIgnoredWrites,
+  isPingPending,
+  knownConflict,
+  livenessExpiry,
+  reinstatementTime,
+  type Verdict,
+} from './verdict.ts';
+import { candidatesIn, type HeldView, hasAnsweredSince, type Standing, standingsIn } from './view.ts';
 
 type Leader = Extract<Outcome, { kind: 'leader' }>;
 
@@ -239,5 +251,44 @@ function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
     actions: [...(verdict.actions ?? []), ...askAhead(view, expiresAt)],
     recheckAt: [...(verdict.recheckAt ?? []), expiresAt, ackDeadline(view), nextWaveAt(view)],
     isAsking: true,
+  };
+}
+
+/**
+ * A holder that goes on renewing for two electionDurations after a note has asked it to give way knows nothing of notes; and
+ * where the server drops the field, it cannot be told otherwise: it is fenced (rule 14).
+ */
+export function decideUnaware(view: HeldView, preferred: Standing, strategy: string): Verdict | undefined {
+  const { input, tenure } = view;
+  const { memory, settings, dropsFields } = input;
+  const { noted, record } = memory;
+  const isUnaware =
+    noted !== undefined &&
+    record !== undefined &&
+    record.renewTime !== noted.renewTime &&
+    record.since >= noted.since + 2 * settings.electionDurationMs;
+  if (!isUnaware || !preferred.isAlive) return undefined;
+  if (dropsFields)
+    return { reason: 'HolderUnaware', actions: [updateLease(input, tenure.lease, fence(view))] };
+  // The note may be a former coordinator's: the server may keep the field by now.
+  const preferredHolder = preferred.candidate.name;
+  return {
+    reason: 'BetterCandidate',
+    actions: [updateLease(input, tenure.lease, { kind: 'prefer', preferredHolder, strategy })],
+  };
+}
+
+/** To every elector the Lease is somebody else's, until later than anybody can believe in it who has held it before. */
+function fence({ at, now, input, tenure: { lease } }: HeldView): LeaseChange {
+  const { record } = input.memory;
+  const believedUntil = Math.max(
+    expiryOf(input.memory),
+    reservationFor(blockingBeliefs(input.memory), at)?.until ?? at,
+  );
+  return {
+    kind: 'fence',
+    renewTime: now.wall,
+    leaseDurationSeconds: Math.ceil(Math.max(record?.durationMs ?? 0, believedUntil - at) / 1000),
+    leaseTransitions: transitionsTo(FENCE, lease),
   };
 }

@@ -1,11 +1,9 @@
 import { MOST_ASKED_AT_ONCE, pingTo } from './actions.ts';
 import { ackDueAt } from './candidate-observation.ts';
 import type { Action } from './decision.ts';
-import type { Standing } from './standing.ts';
-import type { Instant } from './time.ts';
-import type { Verdict } from './verdict.ts';
-import type { View } from './view.ts';
-import { isPingPending } from './waiting.ts';
+import type { Instant } from './model.ts';
+import { isPingPending, type Verdict } from './verdict.ts';
+import type { Standing, View } from './view.ts';
 
 /** How long after a deletion that failed it is tried again, in milliseconds: nobody waits for it. */
 const COLLECTION_RETRY_MS = 10 * 60_000;

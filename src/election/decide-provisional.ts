@@ -1,15 +1,11 @@
-import { pingEach } from './actions.ts';
-import { nextWaveAt } from './ask.ts';
-import { askAhead } from './ask-ahead.ts';
+import { grantTo, pingEach } from './actions.ts';
+import { askAhead, nextWaveAt } from './ask.ts';
 import { ackDueAt } from './candidate-observation.ts';
-import { grantTo } from './grant.ts';
+import { takeUpMs } from './lease-memory.ts';
+import type { Instant } from './model.ts';
 import { decideOutcome, essentials } from './outcome.ts';
-import { takeUpMs } from './record-writes.ts';
-import { isHeldBack, type Standing, standingsIn } from './standing.ts';
-import type { Instant } from './time.ts';
-import type { Verdict } from './verdict.ts';
-import type { HeldView } from './view.ts';
-import { ackDeadline, livenessExpiry } from './waiting.ts';
+import { ackDeadline, livenessExpiry, type Verdict } from './verdict.ts';
+import { type HeldView, isHeldBack, type Standing, standingsIn } from './view.ts';
 
 /**
  * When a component starts, its candidates appear within a second or two, in any order. The first grant and its first

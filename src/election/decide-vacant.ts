@@ -1,18 +1,28 @@
-import { hasOwnPreference, nameStrategy, pingEach, removeOwnPreference } from './actions.ts';
-import { contendersAmong, nextWaveAt, whomToAsk } from './ask.ts';
-import { askAhead } from './ask-ahead.ts';
+import { grantTo, hasOwnPreference, nameStrategy, pingEach, removeOwnPreference } from './actions.ts';
+import {
+  askAhead,
+  contendersAmong,
+  nextRoundAt,
+  nextWaveAt,
+  reviveSome,
+  roundBackoffMs,
+  whomToAsk,
+} from './ask.ts';
 import { ackDueAt } from './candidate-observation.ts';
-import { conflictParties, knownConflict } from './conflict.ts';
-import { grantTo } from './grant.ts';
-import { decideIgnoredWrites } from './ignored-writes.ts';
+import type { Reason } from './decision.ts';
+import type { Instant } from './model.ts';
 import { decideOutcome, type Outcome } from './outcome.ts';
-import type { Reason } from './reason.ts';
-import { nextRoundAt, reviveSome, roundBackoffMs } from './revival.ts';
-import { hasAnsweredSince, type Standing, standingsIn } from './standing.ts';
-import type { Instant } from './time.ts';
-import type { Verdict } from './verdict.ts';
-import type { VacantView, View } from './view.ts';
-import { ackDeadline, isPingPending, livenessExpiry, reinstatementTime } from './waiting.ts';
+import {
+  ackDeadline,
+  conflictParties,
+  decideIgnoredWrites,
+  isPingPending,
+  knownConflict,
+  livenessExpiry,
+  reinstatementTime,
+  type Verdict,
+} from './verdict.ts';
+import { hasAnsweredSince, type Standing, standingsIn, type VacantView, type View } from './view.ts';
 
 /** A Lease without a valid holder: each policy in turn, until one has a verdict. */
 export function decideVacant(view: VacantView): Verdict {

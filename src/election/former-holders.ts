@@ -1,8 +1,14 @@
-import { type Belief, beliefOf, disturbsUntil, matterUntil, UNKNOWN_HOLDER, withBelief } from './beliefs.ts';
-import { FENCE } from './group.ts';
-import type { LeaseMemory } from './lease-memory.ts';
-import type { Lease } from './model.ts';
-import type { Instant } from './time.ts';
+import {
+  type Belief,
+  beliefOf,
+  disturbsUntil,
+  matterUntil,
+  UNKNOWN_HOLDER,
+  withBelief,
+  withMore,
+} from './beliefs.ts';
+import type { Grant, LeaseMemory } from './lease-memory.ts';
+import { FENCE, type Instant, type Lease } from './model.ts';
 
 // What those may believe who had the Lease before, as far as it is not known from their renewals (rule 8).
 
@@ -79,4 +85,102 @@ export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant):
   if (isOurs || lease.isUnrenewedGrant || lease.renewTime === undefined) return memory;
   const isReleased = !lease.holderIdentity && lease.leaseDurationSeconds === 1;
   return isReleased && at >= matterUntil(memory.beliefs) ? memory : withUnknown(memory, at, at);
+}
+
+// Grants of ours of which it is not known whether they were written: their holders may have taken them up (rule 8).
+
+/** The memory without a grant that was not written, or not taken up. */
+export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
+  const { grantOnItsWay, supposedGrant, lostGrants } = memory;
+  return {
+    ...memory,
+    grantOnItsWay: grantOnItsWay === grant ? undefined : grantOnItsWay,
+    supposedGrant: supposedGrant?.grant === grant ? undefined : supposedGrant,
+    lostGrants: lostGrants.some((lost) => lost.grant === grant)
+      ? lostGrants.filter((lost) => lost.grant !== grant)
+      : lostGrants,
+  };
+}
+
+/**
+ * A grant of ours that was never seen, as the Lease is another's, or gone, may have been taken up before that was seen, and renewed
+ * until then, at `at`. `holder` is whom the Lease names.
+ */
+export function supposeGrants(memory: LeaseMemory, holder: string | undefined, at: Instant): LeaseMemory {
+  const { unrenewedGrant, grantOnItsWay, lostGrants, record } = memory;
+  const isUnseen = unrenewedGrant !== undefined && unrenewedGrant.holder !== record?.holder;
+  const isSupposed = grantOnItsWay !== undefined && grantOnItsWay.holder !== holder;
+  if (!isUnseen && !isSupposed && lostGrants.length === 0) return memory;
+  const next = withLostGrants(memory, at);
+  const isOthers = isUnseen && unrenewedGrant.holder !== holder;
+  return {
+    ...next,
+    ...(isOthers && { beliefs: withMore(next.beliefs, supposed(memory, unrenewedGrant, at).belief) }),
+    ...(isUnseen && { unrenewedGrant: undefined }),
+    // The server may still refuse it.
+    ...(isSupposed && { grantOnItsWay: undefined, supposedGrant: supposed(memory, grantOnItsWay, at) }),
+  };
+}
+
+/** The memory once the answer to a grant is known to be lost: if it was written, it may be renewed until `unseenUntil`. */
+export function loseGrant(memory: LeaseMemory, at: Instant, unseenUntil = at): LeaseMemory {
+  const { grantOnItsWay, lostGrants } = memory;
+  if (!grantOnItsWay) return memory;
+  return {
+    ...memory,
+    grantOnItsWay: undefined,
+    lostGrants: [...lostGrants, supposed(memory, grantOnItsWay, at, unseenUntil)],
+  };
+}
+
+/** The memory before another grant is sent: no answer to the one before it, nor a refusal, will come any more. */
+export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
+  const { beliefs, supposedGrant } = memory;
+  const next = loseGrant(memory, at);
+  const { lostGrants } = next;
+  const lost = new Map(lostGrants.map((one) => [one.grant.holder, one]));
+  return {
+    ...next,
+    // Of several to one holder the last one says it all, now that none can be refused any more.
+    lostGrants: lost.size < lostGrants.length ? [...lost.values()] : lostGrants,
+    supposedGrant: undefined,
+    beliefs: supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs,
+  };
+}
+
+/**
+ * The memory once a grant is known to have been written on the state of the Lease that this process has seen: those before it, whose
+ * answers are lost, were not. A Lease that was made may have been made, taken up and deleted before.
+ */
+export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
+  const { record, lostGrants } = memory;
+  if (lostGrants.length === 0) return memory;
+  return record ? { ...memory, lostGrants: [] } : withLostGrants(memory, at);
+}
+
+/** The memory with what the holders of lost grants believe that were taken up, and renewed until `at`. */
+function withLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
+  let { beliefs } = memory;
+  for (const { grant } of memory.lostGrants) beliefs = withMore(beliefs, supposed(memory, grant, at).belief);
+  return { ...memory, beliefs, lostGrants: [] };
+}
+
+/** The grant, and what its holder believes if it has taken it up and has renewed it at `renewedAt` for the last time. */
+export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds' | 'isReturn'>>(
+  { beliefs, lostGrants, usualDurationMs }: LeaseMemory,
+  grant: G,
+  at: Instant,
+  renewedAt = at,
+): { readonly grant: G; readonly belief: Belief } {
+  const { holder, leaseDurationSeconds, isReturn } = grant;
+  const known = beliefOf(beliefs, holder) ?? lostGrants.find((lost) => lost.grant.holder === holder)?.belief;
+  // One that gives the Lease back lasts as long as its holder may lead anyway, which says nothing about how long a renewal lasts.
+  const grantedMs = isReturn ? 0 : leaseDurationSeconds * 1000;
+  const durationMs = Math.max(grantedMs, usualDurationMs, known?.durationMs ?? 0);
+  // An answer since the first of several attempts is good enough.
+  const lostAt = known?.lostAt ?? at;
+  return {
+    grant,
+    belief: { holder, renewedAt, durationMs, isOwnDuration: false, isParticipant: false, lostAt },
+  };
 }

@@ -1,5 +1,3 @@
-import type { MicroTime } from './time.ts';
-
 /** What a LeaseCandidate asks for: v1beta1 and v1alpha2 name one strategy, v1alpha1 an ordered list. */
 export type StrategyPreference =
   | { readonly kind: 'strategy'; readonly strategy: string }
@@ -106,4 +104,82 @@ export interface ElectionSettings {
   readonly candidateValidityMs: number;
   /** How long after its last renewal a candidate that answers nobody is deleted, in milliseconds. */
   readonly candidateGcAfterMs: number;
+}
+
+/** A moment of metav1.MicroTime: whole microseconds since the Unix epoch, on the clock of whoever wrote it. */
+export type MicroTime = bigint;
+
+/**
+ * A moment on this process's monotonic clock, in milliseconds (fractions allowed). It only ever moves forward, means
+ * nothing outside this process, and is the only kind of time that ages and deadlines are measured with (rule 2).
+ */
+export type Instant = number;
+
+/** The two clocks read together: `monotonic` to measure with, `wall` for what is written for others to read. */
+export interface Now {
+  readonly monotonic: Instant;
+  readonly wall: MicroTime;
+}
+
+/** The earliest of the given instants; undefined entries and an empty list count as never. */
+export function earliest(instants: Iterable<Instant | undefined>): Instant | undefined {
+  let first: Instant | undefined;
+  for (const instant of instants) {
+    if (instant !== undefined && (first === undefined || instant < first)) first = instant;
+  }
+  return first;
+}
+
+/** The earliest of those that lie after `at`; Infinity counts as never. */
+export function earliestAfter(at: Instant, instants: Iterable<Instant | undefined>): Instant | undefined {
+  let first: Instant = Number.POSITIVE_INFINITY;
+  for (const instant of instants) {
+    if (instant !== undefined && instant > at && instant < first) first = instant;
+  }
+  return first === Number.POSITIVE_INFINITY ? undefined : first;
+}
+
+/**
+ * Exponential backoff: `baseMs`, doubled for each attempt after the first, at most `capMs`. Without chance, as what is
+ * decided again has to come to the same moment.
+ */
+export function backoffMs(attempt: number, baseMs: number, capMs: number): number {
+  return Math.min(baseMs * 2 ** (attempt - 1), capMs);
+}
+
+/** Candidates whose priority has ended, as they are since. */
+const ended = new WeakMap<LeaseCandidate, LeaseCandidate>();
+
+/** The candidate with the priority that counts at `wall`: one that has ended has given way to what counts then. */
+export function withCurrentPriority(candidate: LeaseCandidate, wall: MicroTime): LeaseCandidate {
+  const { end, unreadable } = candidate.priority;
+  if (end === undefined || wall < end.at) return candidate;
+  const known = ended.get(candidate);
+  if (known) return known;
+  const current: LeaseCandidate = {
+    ...candidate,
+    priority: { value: end.afterwards, end: undefined, unreadable },
+  };
+  ended.set(candidate, current);
+  return current;
+}
+
+/** The API group of this project, and the domain of its annotations and strategies. */
+export const GROUP = 'coordinated-leader-election.dev';
+
+/** Who holds a Lease that is fenced (rule 14): nobody. No candidate of this name takes part in an election. */
+export const FENCE = `fence.${GROUP}`;
+
+/**
+ * The coordinator's own lock, where no other namespace is set: the same Lease as the built-in controller's. A Lease of that
+ * name is never coordinated, in whatever namespace, as a coordinator may have its lock there (rule 10).
+ */
+export const coordinatorLease = { namespace: 'kube-system', name: 'leader-election-controller' } as const;
+
+const LONGEST_NAME = 253;
+const DNS_SUBDOMAIN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
+
+/** Whether a Lease can have this name: a DNS subdomain. A LeaseCandidate's leaseName may be any text. */
+export function isLeaseName(name: string): boolean {
+  return name.length <= LONGEST_NAME && DNS_SUBDOMAIN.test(name);
 }

@@ -4,16 +4,13 @@ import {
   recordPingDelivered,
   recordPingNotSent,
 } from './candidate-observation.ts';
-import type { Action, Decision, UpdateLease } from './decision.ts';
-import { grantIn } from './decision-queries.ts';
-import type { ElectionInput } from './election-input.ts';
-import type { LeaseMemory } from './lease-memory.ts';
-import type { Lease } from './model.ts';
+import { type Action, type Decision, grantIn, type UpdateLease } from './decision.ts';
+import { loseGrant, settleLostGrants, withoutAnswer, withoutGrant } from './former-holders.ts';
+import { again, type LeaseMemory, recordGrantAnswered, recordIgnoredWrite } from './lease-memory.ts';
+import type { Instant, Lease } from './model.ts';
 import { hasNotedWhatIsDropped } from './notes.ts';
 import { LONGEST_GAP_MS } from './observe-lease.ts';
-import { again, recordGrantAnswered, recordIgnoredWrite } from './record-writes.ts';
-import type { Instant } from './time.ts';
-import { loseGrant, settleLostGrants, withoutAnswer, withoutGrant } from './unanswered-grants.ts';
+import type { ElectionInput } from './view.ts';
 
 /** An {@link ElectionInput}, or as much of it as an action changes: of the candidates, at least the one that it is about. */
 export type Known = Pick<ElectionInput, 'memory' | 'candidates'>;

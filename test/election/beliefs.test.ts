@@ -1,18 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { beliefOf, UNKNOWN_HOLDER } from '../../src/election/beliefs.ts';
 import { decideElection } from '../../src/election/decide.ts';
-import { grantOf } from '../../src/election/decision-queries.ts';
+import { grantOf } from '../../src/election/decision.ts';
 import { observeNewcomer } from '../../src/election/former-holders.ts';
 import { allBeliefs, type Grant, noMemory } from '../../src/election/lease-memory.ts';
-import { observeBeginning } from '../../src/election/observe-beginning.ts';
-import { observeUnseen } from '../../src/election/observe-lease.ts';
+import { observeBeginning, observeUnseen } from '../../src/election/observe-lease.ts';
 import {
   recordFailure,
   recordRefusal,
   recordSending,
   recordSuccess,
 } from '../../src/election/record-action.ts';
-import { surveyTenure } from '../../src/election/tenure.ts';
+import { surveyTenure } from '../../src/election/view.ts';
 import {
   type InputBuilder,
   makeCandidate,
