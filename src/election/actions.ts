@@ -7,8 +7,8 @@ import { notesWith } from './notes.ts';
 import { type ElectionInput, possibleCandidates, type Standing, type View } from './view.ts';
 
 /**
- * So many candidates are asked in one decision at the most, whatever for. The others have their turn in the decisions that
- * follow: more could not be sent meanwhile, and a decision must not take long (rule 9).
+ * Limits the pings of one decision, for any purpose. Later decisions ask the other candidates: more pings could not be sent in
+ * the meantime, and a decision must not take long (rule 9).
  */
 export const MOST_ASKED_AT_ONCE = 5000;
 
@@ -62,13 +62,13 @@ export function createLease(input: ElectionInput, strategy: string, grant: Creat
   return { kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) };
 }
 
-/** Has the Lease name a strategy, unless it does; one that does not exist yet is made with it, without a holder. */
+/** Writes the strategy's name into the Lease if it differs. Creates a missing Lease with it, without a holder. */
 export function nameStrategy(view: View, strategy: string): readonly Action[] {
   const { lease } = view.tenure;
   if (!lease) return [createLease(view.input, strategy, undefined)];
   const isHolderAbsent = lease.holderIdentity === undefined;
   const removesPreferredHolder = hasOwnPreference(view);
-  // A write that changes nothing would be followed by the next one at once, as there is no news of it.
+  // A write that changes nothing causes no watch event, so that the next write would follow at once.
   if (lease.strategy === strategy && !isHolderAbsent && !removesPreferredHolder) return [];
   return [
     updateLease(view.input, lease, { kind: 'strategy', strategy, isHolderAbsent, removesPreferredHolder }),

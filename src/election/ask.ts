@@ -7,7 +7,7 @@ import { firstOf, strategies, versionOf } from './strategies.ts';
 import { isPingPending } from './verdict.ts';
 import { lapsedUntil, type Standing, standingsIn, type View } from './view.ts';
 
-/** How many are asked at once, to begin with. */
+/** Contenders pinged in the first wave. */
 const FIRST_ASKED = 2;
 const WAVE_MS = 1000;
 
@@ -30,8 +30,8 @@ export function contendersAmong(
 }
 
 /**
- * Whom of `contenders` to ask next (rule 6): the best two, and twice as many for every second that the answer has not come
- * that settles it. Those who have been asked and have not answered yet count among them.
+ * Returns the contenders to ping next (rule 6): the best two, and twice as many for every second without the answer that settles
+ * the election. Contenders whose answer is still pending are part of that number.
  */
 export function whomToAsk(view: View, contenders: readonly Standing[]): readonly Standing[] {
   const { askingSince = view.at } = view.input.memory;
@@ -71,7 +71,7 @@ function comparison(view: View, contenders: readonly Standing[]): (a: Standing, 
     (a.candidate.name < b.candidate.name ? -1 : 1);
 }
 
-/** Most of a crowd are, so that most comparisons end here. */
+/** A fast path: most candidates of a crowd are alike. */
 function isAlike(a: LeaseCandidate, b: LeaseCandidate): boolean {
   return (
     a.binaryVersion === b.binaryVersion &&
@@ -86,14 +86,14 @@ function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
 }
 
 /**
- * Pings to those who must have answered for the next leader to be known at `moment`, when the Lease becomes free: whoever
- * counts now but will not any more by then has to answer once more. Nobody is asked whose answer could change nothing, nor
- * `except`.
+ * Returns the pings that make the next leader known at `moment`, when the Lease becomes free. A candidate that is live now, but
+ * no longer at `moment`, has to answer again. A candidate whose answer cannot change the outcome is not asked, and `except` is
+ * not asked either.
  */
 export function askAhead(view: View, moment: Instant, except?: string): readonly PingCandidate[] {
   const { input } = view;
   const { memory, settings } = input;
-  // Whoever lets its grant run out then may be held back by it (rule 7).
+  // A holder whose grant lapses at `moment` may be held back by that lapse (rule 7).
   const standings = standingsIn(view.standings, 'Live', 'Awaiting', 'Idle').filter(
     ({ candidate: { name } }) => name !== except && moment >= (lapsedUntil(input, name, moment) ?? moment),
   );
@@ -105,13 +105,13 @@ export function askAhead(view: View, moment: Instant, except?: string): readonly
   return pingEach(view, whomToAsk(view, contendersAmong(present, absent)), 'expiry');
 }
 
-/** How many silent candidates one round asks at the most. */
+/** Limits the silent candidates that one round asks. */
 const MOST_ASKED = 64;
 const ROUND_BACKOFF_CAP_MS = 60_000;
 
 /**
- * Of those who were silent, whom to ask in this round as nobody leads (rule 3): whose last ping is longest ago, two in the
- * first round, twice as many in each one after it. They are not waited for.
+ * Returns the silent candidates to ping in this round, while the Lease has no leader (rule 3): those whose last ping is oldest.
+ * The first round has two; each round after it has twice as many. The election does not wait for their answers.
  */
 export function reviveSome(view: View): readonly Standing[] {
   const silent = standingsIn(view.standings, 'Unresponsive', 'Expired', 'Lapsed').filter(
@@ -129,7 +129,7 @@ function byName({ candidate: a }: Standing, { candidate: b }: Standing): number 
   return a.name < b.name ? -1 : 1;
 }
 
-/** When silent candidates are asked again, while nobody leads. */
+/** Returns when silent candidates are pinged again, while the Lease has no leader. */
 export function nextRoundAt(view: View): Instant {
   return view.input.memory.rounds.lastAt + roundBackoffMs(view);
 }

@@ -8,15 +8,14 @@ import { isPingPending, priorityEnd, type Verdict } from './verdict.ts';
 import { type ElectionInput, isHeld, isVacant, surveyElection, type View } from './view.ts';
 
 /**
- * Decides what is to be done about one Lease. Pure: the same input at the same time gives the same decision, and nothing
- * happens until somebody applies it.
+ * Decides what to do about one Lease. Pure: the same input at the same time gives the same decision. The caller applies it.
  */
 export function decideElection(input: ElectionInput, now: Now): Decision {
   const view = surveyElection(input, now);
   if (input.name === coordinatorLease.name) {
     return toDecision(view, { reason: 'CoordinatorLease' }, {});
   }
-  // A write would be refused, for ever; the candidates are looked after all the same.
+  // The server refuses every write to such a Lease. The housekeeping of its candidates still goes on.
   if (!isLeaseName(input.name)) {
     return toDecision(view, { reason: 'InvalidLeaseName' }, decideHousekeeping(view));
   }
@@ -34,7 +33,7 @@ function decideVerdict(view: View): Verdict {
   throw new TypeError('a Lease is either held or vacant');
 }
 
-/** In which order actions are to be applied. */
+/** The order in which actions are applied. */
 const order: Record<Action['kind'], number> = {
   CreateLease: 0,
   UpdateLease: 0,
@@ -42,17 +41,17 @@ const order: Record<Action['kind'], number> = {
   DeleteCandidate: 2,
 };
 
-/** A verdict, made whole. */
+/** Completes a verdict: adds the housekeeping and the survey, drops conflicting pings, and sorts the actions. */
 export function toDecision(
   view: View,
   verdict: Verdict,
   housekeeping: Pick<Verdict, 'actions' | 'recheckAt'>,
 ): Decision {
-  // A ping would change the resourceVersion that a deletion rests on; whoever is to be deleted had its ping.
+  // A ping would change the resourceVersion that is the deletion's precondition, and the candidate has had its pings.
   const doomed = new Set(
     housekeeping.actions?.map((action) => (action.kind === 'DeleteCandidate' ? action.uid : undefined)),
   );
-  // Of two pings for different purposes one would be refused, as the other changes the resourceVersion.
+  // Of two pings to one candidate, the server would refuse the second: the first changes the resourceVersion.
   const pinged = new Set<string>();
   const actions = (verdict.actions ?? []).filter((action) => {
     if (action.kind !== 'PingCandidate') return true;
@@ -60,7 +59,7 @@ export function toDecision(
     pinged.add(action.uid);
     return isFirst;
   });
-  // Whichever of two candidates of one name answers is the one that counts (rule 13).
+  // Ping both candidates of one name: the one that answers counts (rule 13).
   for (const twin of view.twins) {
     const ping = actions.find(
       (action) => action.kind === 'PingCandidate' && action.name === twin.candidate.name,

@@ -16,13 +16,13 @@ export interface PingCandidate {
   readonly purpose: PingPurpose;
 }
 
-/** What a write does to the notes of a Lease (rule 14): a note that is null is removed, one that is absent stays. */
+/** Changes to the notes of a Lease (rule 14): null removes a note, an absent key keeps it. */
 export interface NotesChange {
   readonly strategy?: string | null;
   readonly preferredHolder?: string | null;
 }
 
-/** Makes a Lease that does not exist; fails when it does by then. */
+/** Creates a missing Lease. Fails if it exists by then. */
 export interface CreateLease {
   readonly kind: 'CreateLease';
   readonly strategy: string;
@@ -54,8 +54,8 @@ export type LeaseChange =
   /** preferredHolder and strategy, beside a valid holder. */
   | { readonly kind: 'prefer'; readonly preferredHolder: string; readonly strategy: string }
   /**
-   * holderIdentity {@link FENCE}, acquireTime, renewTime, leaseDurationSeconds, leaseTransitions: nobody holds the Lease any
-   * more, but it is no one else's before its time is over.
+   * holderIdentity {@link FENCE}, acquireTime, renewTime, leaseDurationSeconds, leaseTransitions: no candidate holds the Lease
+   * until the duration is over.
    */
   | {
       readonly kind: 'fence';
@@ -73,7 +73,7 @@ export type LeaseChange =
       readonly removesPreferredHolder: boolean;
     };
 
-/** Collects a candidate that nobody has heard of for hours; not if it was replaced or changed meanwhile. */
+/** Deletes a candidate that has been silent for hours. Fails if it was replaced or changed in the meantime. */
 export interface DeleteCandidate {
   readonly kind: 'DeleteCandidate';
   readonly source: CandidateSource;
@@ -91,8 +91,8 @@ export type Requeue = { readonly kind: 'awaitChange' } | { readonly kind: 'at'; 
 export interface Decision {
   readonly reason: Reason;
   /**
-   * To be applied in this order: the Lease first, since that is what somebody waits for, then pings (at once, they do
-   * not depend on each other), then deletions.
+   * Apply in this order: first the Lease, because a leader waits for it, then pings (all at once, as they do not depend on
+   * each other), then deletions.
    */
   readonly actions: readonly Action[];
   readonly requeue: Requeue;
@@ -104,11 +104,11 @@ export interface Decision {
   readonly outcome: Outcome;
   /** Every candidate and what it counts for. */
   readonly standings: readonly Standing[];
-  /** Set when silent candidates are asked as nobody leads, which later rounds back off from. */
+  /** Starts another round of pings to silent candidates, with backoff. */
   readonly isRound: boolean;
-  /** Set while answers are waited for that could settle who leads: the longer it takes, the more are asked. */
+  /** True while the election waits for answers that could settle it. The longer it waits, the more candidates are pinged. */
   readonly isAsking: boolean;
-  /** The parties of a strategy conflict, to tell one that was reported already from a new one. */
+  /** Identifies the parties of a strategy conflict, so that each conflict is reported once. */
   readonly conflict: string | undefined;
 }
 
@@ -229,7 +229,7 @@ export function explainCandidates(decision: Decision): readonly CandidateAccount
   const winner = standings.find(({ candidate }) => candidate.name === chosen);
   const order = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
 
-  /** Nobody asks, or waits for, those who would be worse whatever they answer (rule 6). */
+  /** True for a candidate that is not pinged or waited for, because it would be worse with any answer (rule 6). */
   const isWorse = ({ candidate, state }: Standing): boolean =>
     (state === 'Idle' || state === 'Awaiting') &&
     winner !== undefined &&

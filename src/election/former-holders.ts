@@ -10,11 +10,11 @@ import {
 import type { Grant, LeaseMemory } from './lease-memory.ts';
 import { FENCE, type Instant, type Lease } from './model.ts';
 
-// What those may believe who had the Lease before, as far as it is not known from their renewals (rule 8).
+// Beliefs of former holders that are not known from their renewals (rule 8).
 
 /**
- * The memory with a former holder that was never seen, and has renewed at `renewedAt` for the last time; `before`: its time is over. Its
- * elector is of the same program as those that were seen: it renews for as long as the longest of them, for `leastMs`, and for client-go's default.
+ * Returns the memory with a former holder that was never seen and last renewed at `renewedAt`; `before` when its duration is over.
+ * Its duration is assumed to be the longest of: those of holders that were seen, `leastMs`, and client-go's default.
  */
 export function withUnknown(
   memory: LeaseMemory,
@@ -35,9 +35,9 @@ export function withUnknown(
 }
 
 /**
- * The memory once the holder of its record has lost the Lease otherwise than by releasing it. `hasRenewed` since it was last seen:
- * `perhaps`, no watch could tell, and then for what stands in the Lease by now, `leastMs`; `no`; `before`: a coordinator has seen
- * all its time pass since.
+ * Returns the memory after the holder of its record has lost the Lease without releasing it. `hasRenewed` says whether the holder
+ * renewed since its last sight. `perhaps`: no watch could tell, and such a renewal lasts at least `leastMs`, the duration that is in
+ * the Lease now. `before`: another coordinator has seen the holder's whole duration pass since.
  */
 export function withLoss(
   memory: LeaseMemory,
@@ -62,7 +62,7 @@ export function withLoss(
     };
     return { ...memory, beliefs: withBelief(beliefs, fence, at) };
   }
-  // A holder that was only seen to be granted the Lease renews it for a duration of its own.
+  // A holder that was granted the Lease, without a renewal seen, may renew it with its own duration.
   const unseenMs = isOwnDuration ? leastMs : Math.max(leastMs, usualDurationMs);
   const durationMs = hasRenewed === 'no' ? seenMs : Math.max(seenMs, unseenMs);
   const overSince = at - durationMs;
@@ -87,7 +87,7 @@ export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant):
   return isReleased && at >= matterUntil(memory.beliefs) ? memory : withUnknown(memory, at, at);
 }
 
-// Grants of ours of which it is not known whether they were written: their holders may have taken them up (rule 8).
+// Grants of ours that may or may not have been written: their holders may have taken them up (rule 8).
 
 /** The memory without a grant that was not written, or not taken up. */
 export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {

@@ -48,7 +48,7 @@ export interface LeaseMemory {
   readonly wasHeld: boolean;
   /** The preferredHolder for which the last holder has released the Lease, until that is granted. */
   readonly yieldedTo: string | undefined;
-  /** What those may believe that are known to have led, or may have (rule 8). {@link allBeliefs} has more. */
+  /** The beliefs of holders that have led, or may have led (rule 8). {@link allBeliefs} adds those of unanswered grants. */
   readonly beliefs: Beliefs;
   /**
    * How long a holder leads by one renewal whose own duration is not known, in milliseconds: as long as the last one did whose is
@@ -57,23 +57,23 @@ export interface LeaseMemory {
   readonly usualDurationMs: number;
   /** By holder, when it last released the Lease, in the order of the releases; of the last two hours, and a hundred at most (rules 1 and 3). */
   readonly withdrawals: ReadonlyMap<string, Instant>;
-  /** A grant of ours that was sent; until it is answered, or seen, it may or may not have been written. */
+  /** A grant of ours that is in flight: it may or may not be written, until it is answered or seen. */
   readonly grantOnItsWay: Grant | undefined;
-  /** A grant of ours that was not answered before something else was seen of the Lease; until the server refuses it. */
+  /** A grant of ours that was still in flight when another change of the Lease was seen; kept until the server refuses it. */
   readonly supposedGrant: SupposedGrant | undefined;
-  /** Grants of ours whose answers were lost, until anything is seen of the Lease: they may be renewed until then. */
+  /** Grants of ours whose answers were lost. Their holders may renew until the next sight of the Lease. */
   readonly lostGrants: readonly SupposedGrant[];
   /** Our last grant, until its holder renews it. */
   readonly unrenewedGrant: UnrenewedGrant | undefined;
-  /** Grants of ours that each replaced the one before it, the last one among them, and since when (rule 12). */
+  /** The number of grants of ours that replaced each other in a row, the last one included, and since when (rule 12). */
   readonly grantSeries: { readonly count: number; readonly since: Instant };
   /** Grants that were not taken up, in a row, by holder (rule 7). */
   readonly lapses: ReadonlyMap<string, Attempts>;
-  /** The same of the Lease, whatever its holders were called: since any of them has taken a grant up. */
+  /** The same for the Lease, for holders of any name: grants in a row since the last one that was taken up. */
   readonly lapsesOfLease: Attempts;
   /** What we last wrote beside the current holder, to notice when its renewals wipe it. */
   readonly written: { readonly preferredHolder?: string; readonly strategy?: string };
-  /** Set while the holder is asked to give way by a note alone, which it may know nothing of (rule 14). */
+  /** Set while only a note asks the holder to give way: the holder may not read notes (rule 14). */
   readonly noted: Noted | undefined;
   readonly ignoredWrites: Attempts;
   readonly failedPreemptions: Attempts;
@@ -106,14 +106,14 @@ export interface UnrenewedGrant {
   readonly resourceVersion: string;
   /** In seconds. */
   readonly leaseDurationSeconds: number;
-  /** When a holder that runs has taken it up (rule 12). */
+  /** When a running holder has taken it up (rule 12). */
   readonly takeUpBy: Instant;
   readonly isPreemption: boolean;
   /** See {@link Grant}. */
   readonly isReturn?: true;
 }
 
-/** What a grant means for those who held the Lease before; known when it is decided. */
+/** What a grant means for the former holder; known when the grant is decided. */
 export interface Grant {
   readonly holder: string;
   /** The renewTime that the grant itself writes: any other is the holder's own. */
@@ -162,7 +162,7 @@ export const noMemory: LeaseMemory = {
   askingSince: undefined,
 };
 
-/** What those may believe that have led, or may have (rule 8), by grants of ours of which nothing was heard, too. */
+/** Returns the beliefs of all holders that may have led (rule 8), those of unanswered grants included. */
 export function allBeliefs(memory: LeaseMemory): Beliefs {
   let all = withSupposed(memory);
   for (const { belief } of memory.lostGrants) all = withMore(all, belief);
@@ -170,8 +170,8 @@ export function allBeliefs(memory: LeaseMemory): Beliefs {
 }
 
 /**
- * The same as far as it hinders a write to the Lease: if a grant whose answer was lost was written to the Lease that is seen, any
- * other write to that is refused.
+ * Returns the beliefs that block a grant. Lost grants to the Lease that is seen do not: if such a grant was written, the server
+ * refuses any other write to that Lease.
  */
 export function blockingBeliefs(memory: LeaseMemory): Beliefs {
   return memory.record ? withSupposed(memory) : allBeliefs(memory);
@@ -181,7 +181,7 @@ function withSupposed({ beliefs, supposedGrant }: LeaseMemory): Beliefs {
   return supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs;
 }
 
-/** Until when the holder of `memory.record` may lead, be it by an earlier record of its own. */
+/** Returns until when the holder of `memory.record` may lead, by that record or an earlier one. */
 export function expiryOf(memory: LeaseMemory): Instant {
   const { record } = memory;
   if (!record) return Number.NEGATIVE_INFINITY;
@@ -190,8 +190,7 @@ export function expiryOf(memory: LeaseMemory): Instant {
 }
 
 /**
- * True when the Lease is as it was granted, by us or by what field ownership says of another replica: its holder has never
- * renewed it.
+ * True when the Lease is as this process, or another replica by field ownership, has granted it: its holder has never renewed it.
  */
 export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease: Lease | undefined): boolean {
   if (record === undefined || record.holder === '') return false;
@@ -200,13 +199,13 @@ export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease:
 }
 
 /**
- * True while no one leads by the Lease's record, or by an earlier one: its holder has not taken the grant up (rules 8 and 12).
+ * True while no holder leads by the Lease's record or an earlier one: the grant has not been taken up (rules 8 and 12).
  */
 export function isProvisional(memory: LeaseMemory, lease: Lease, at: Instant): boolean {
   return isGrantUnrenewed(memory, lease) && reservationFor(blockingBeliefs(memory), at) === undefined;
 }
 
-/** A preferredHolder that loses the Lease this soon has not been worth the eviction: a crash loop, most likely. */
+/** A preferredHolder that loses the Lease this soon counts as a failed preemption: probably a crash loop. */
 const PREEMPTION_PROBATION_MS = 60_000;
 
 const TAKE_UP_MS = 5000;
@@ -219,7 +218,7 @@ export function takeUpMs(leaseDurationSeconds: number): number {
   return Math.max(TAKE_UP_MS, leaseDurationSeconds * 500);
 }
 
-/** Failures further apart than this have nothing to do with each other. */
+/** Failures further apart than this are counted separately. */
 const ATTEMPTS_DECAY_MS = 15 * 60_000;
 
 /** After the server's answer, or a holder's renewal, lacked what we wrote. */
@@ -228,8 +227,8 @@ export function recordIgnoredWrite(memory: LeaseMemory, at: Instant): LeaseMemor
 }
 
 /**
- * After the server has answered at `at` that a grant, sent at `sentAt`, is written, as `resourceVersion`; the watch may have
- * shown it before.
+ * Records the server's answer, at `at`, that a grant sent at `sentAt` is written, as `resourceVersion`. The watch may have shown
+ * it before.
  */
 export function recordGrantAnswered(
   memory: LeaseMemory,
@@ -240,7 +239,7 @@ export function recordGrantAnswered(
 ): LeaseMemory {
   if (memory.grantOnItsWay === grant) return recordGrant(memory, grant, resourceVersion, at, sentAt);
   const { unrenewedGrant } = memory;
-  // What the watch showed first was not the grant itself any more, alike as it looked.
+  // The object that the watch showed first was a later one, though it looked like the grant.
   const isRenewed = unrenewedGrant?.resourceVersion !== resourceVersion;
   return { ...memory, decidedAt: at, unrenewedGrant: isRenewed ? undefined : unrenewedGrant };
 }

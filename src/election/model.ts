@@ -12,17 +12,17 @@ export interface PodReference {
   readonly uid: string;
 }
 
-/** How far a candidate comes before others, ahead of any version (rule 16). */
+/** A candidate's priority, which comes before any version (rule 16). */
 export interface Priority {
-  /** Higher first; 0 where nobody has set any. */
+  /** Higher first; 0 when none is set. */
   readonly value: number;
   /** When it ends by our wall clock, and the value from then on; undefined: it lasts. */
   readonly end: { readonly at: MicroTime; readonly afterwards: number } | undefined;
-  /** The annotation that cannot be read and therefore does not count, as `name: "value"`; undefined: all can. */
+  /** An annotation that is invalid and ignored, as `name: "value"`; undefined when all are valid. */
   readonly unreadable: string | undefined;
 }
 
-/** Of a candidate for which nobody has set a priority. */
+/** The priority of a candidate without one. */
 export const NO_PRIORITY: Priority = { value: 0, end: undefined, unreadable: undefined };
 
 /** A LeaseCandidate of any served version. Names are those of the API; `undefined` is a field that is not set. */
@@ -33,7 +33,7 @@ export interface LeaseCandidate {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly creationTimestamp: MicroTime | undefined;
-  /** True once it carries a deletionTimestamp: only finalizers keep it, nobody answers for it. */
+  /** True once it has a deletionTimestamp: only finalizers keep it, and it takes no part. */
   readonly isDeleting: boolean;
   readonly leaseName: string;
   readonly binaryVersion: string | undefined;
@@ -74,11 +74,11 @@ export interface Lease {
   readonly leaseTransitions: number;
   readonly acquireTime: MicroTime | undefined;
   readonly renewTime: MicroTime | undefined;
-  /** True when the server's field ownership says that a participant of this project has emptied it: nobody else's, ever. */
+  /** True when field ownership says that a participant of this project has emptied it. A participant only empties its own Lease. */
   readonly isReleasedByParticipant?: true;
-  /** True when field ownership says that whoever wrote `holderIdentity` wrote `acquireTime`, too. */
+  /** True when field ownership says that `holderIdentity` and `acquireTime` have the same writer. */
   readonly isAcquireTimeHolders?: true;
-  /** True when field ownership says that a coordinator or whoever wrote `renewTime` wrote `leaseDurationSeconds`. */
+  /** True when field ownership says that a coordinator, or the writer of `renewTime`, wrote `leaseDurationSeconds`. */
   readonly isDurationHolders?: true;
   /** True when field ownership says that a participant of this project wrote `renewTime`. */
   readonly isRenewedByParticipant?: true;
@@ -93,7 +93,7 @@ export interface Lease {
 export interface ElectionSettings {
   /** How long a pinged candidate may take to answer, in milliseconds. */
   readonly electionDurationMs: number;
-  /** leaseDurationSeconds of a Lease that is granted, and of one that has a holder but names no duration. */
+  /** leaseDurationSeconds of a grant, and the default for a held Lease without a duration. */
   readonly leaseDurationSeconds: number;
   /**
    * For how long after the first candidate of a Lease has appeared others are waited for, in milliseconds; a tenth of that
@@ -102,11 +102,11 @@ export interface ElectionSettings {
   readonly settleMs?: number;
   /** How long after its last renewal a candidate is valid, in milliseconds. */
   readonly candidateValidityMs: number;
-  /** How long after its last renewal a candidate that answers nobody is deleted, in milliseconds. */
+  /** How long after its last renewal a candidate that answers no ping is deleted, in milliseconds. */
   readonly candidateGcAfterMs: number;
 }
 
-/** A moment of metav1.MicroTime: whole microseconds since the Unix epoch, on the clock of whoever wrote it. */
+/** A moment of metav1.MicroTime: whole microseconds since the Unix epoch, on the writer's clock. */
 export type MicroTime = bigint;
 
 /**
@@ -115,7 +115,7 @@ export type MicroTime = bigint;
  */
 export type Instant = number;
 
-/** The two clocks read together: `monotonic` to measure with, `wall` for what is written for others to read. */
+/** Both clocks, read at the same time: `monotonic` to measure durations, `wall` for timestamps that other programs read. */
 export interface Now {
   readonly monotonic: Instant;
   readonly wall: MicroTime;
@@ -150,7 +150,7 @@ export function backoffMs(attempt: number, baseMs: number, capMs: number): numbe
 /** Candidates whose priority has ended, as they are since. */
 const ended = new WeakMap<LeaseCandidate, LeaseCandidate>();
 
-/** The candidate with the priority that counts at `wall`: one that has ended has given way to what counts then. */
+/** Returns the candidate with its priority at `wall`: a priority that has ended is replaced by the one after it. */
 export function withCurrentPriority(candidate: LeaseCandidate, wall: MicroTime): LeaseCandidate {
   const { end, unreadable } = candidate.priority;
   if (end === undefined || wall < end.at) return candidate;
@@ -167,7 +167,7 @@ export function withCurrentPriority(candidate: LeaseCandidate, wall: MicroTime):
 /** The API group of this project, and the domain of its annotations and strategies. */
 export const GROUP = 'coordinated-leader-election.dev';
 
-/** Who holds a Lease that is fenced (rule 14): nobody. No candidate of this name takes part in an election. */
+/** The holderIdentity of a fenced Lease (rule 14). A candidate of this name takes no part in an election. */
 export const FENCE = `fence.${GROUP}`;
 
 /**

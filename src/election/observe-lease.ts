@@ -32,16 +32,17 @@ import {
 import { type ElectionSettings, FENCE, type Instant, type Lease, type Now } from './model.ts';
 import type { ElectionInput } from './view.ts';
 
-/** A release of longer ago says nothing about a candidate any more that its silence would not say by then. */
+/** How long a release is remembered. After that, the candidate's silence says the same. */
 const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
-/** A writer may release a Lease under thousands of names: that must cost no other Lease memory or time. */
+/** Limits the releases remembered of one Lease: a client may release it under thousands of names. */
 const MOST_WITHDRAWALS = 100;
-/** For so long a Lease may come, be renewed and go while no watch is open, in milliseconds: then everything is listed anew. */
+/** The longest gap between a watch and the list that follows it, in milliseconds. In it, a Lease may be created, renewed and deleted unseen. */
 export const LONGEST_GAP_MS = 10_000;
 
 /**
- * Returns the memory after seeing `lease` at `now`; undefined: the Lease was seen to be gone. Where a list has shown it, what was
- * since the last sight is not known, and `coordinatingSince` is since when this process coordinates; Infinity: it does not.
+ * Returns the memory after seeing `lease` at `now`; undefined when the Lease was seen to be gone. `coordinatingSince` is set when a
+ * list has shown the Lease: changes since the last sight are unknown then. It is since when this process coordinates; Infinity
+ * when it does not.
  */
 export function observeLease(
   memory: LeaseMemory,
@@ -80,7 +81,7 @@ function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMe
   const { grantOnItsWay, supposedGrant, lostGrants } = memory;
   const isSeen = (grant: Grant | undefined): grant is Grant =>
     grant !== undefined && grant.holder === lease.holderIdentity && grant.renewTime === lease.renewTime;
-  // Field ownership says of one whose answer is lost whether it was taken up.
+  // If the answer is lost, field ownership says whether the grant was taken up.
   const others = lease.isUnrenewedGrant
     ? [supposedGrant?.grant, ...lostGrants.map(({ grant }) => grant)]
     : [];
@@ -89,7 +90,7 @@ function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMe
   return recordGrant(settleLostGrants(withoutGrant(memory, grant), at), grant, lease.resourceVersion, at);
 }
 
-/** Any change of a Lease since we granted it may be its holder's renewal, however alike it looks. */
+/** Any change of a Lease since our grant may be the holder's renewal, even if the record looks like the grant. */
 function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, record, beliefs, usualDurationMs } = memory;
   if (
@@ -100,7 +101,7 @@ function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMem
     return memory;
   }
   const { holder } = unrenewedGrant;
-  // Its first renewal may have been hidden, and changed since: then it believes in another duration than the one that is seen now.
+  // The holder's first renewal may have been unseen, with another duration than the one that is seen now.
   const isUnsure = record?.holder === holder && !lease.isDurationHolders;
   const knownMs = Math.max(record?.durationMs ?? 0, beliefOf(beliefs, holder)?.durationMs ?? 0);
   const belief = isUnsure && beliefIn(lease, at, Math.max(usualDurationMs, knownMs), true);
@@ -163,7 +164,7 @@ export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): L
   return loseGrant({ ...memory, grantOnItsWay: unseen, unrenewedGrant: undefined }, at, at + LONGEST_GAP_MS);
 }
 
-/** A Lease whose holder is gone from it: released, or emptied by somebody else. */
+/** A Lease without a holder: released, or emptied by another client. */
 function observeEmptied(
   memory: LeaseMemory,
   lease: Lease,
@@ -187,7 +188,7 @@ function observeEmptied(
   }
   // A fence has no holder that could release it: that is a former holder's doing.
   const isRelease = isLikeRelease && isSameLease && record.holder !== FENCE;
-  // Another number: it was granted to a holder that was never seen, or is released by one that held it before.
+  // A new number: the Lease was granted to a holder that was never seen, or a former holder releases it.
   const grown = lease.leaseTransitions - record.leaseTransitions;
   // A participant's first renewal may be a transition (rule 15).
   const isFirstTerm = grown === 1 && memory.unrenewedGrant?.holder === record.holder;
@@ -269,13 +270,13 @@ function observeHeld(
   };
 }
 
-/** Whether somebody has put itself into the Lease without counting a transition: another may have led under that number. */
+/** True when a holder took the Lease without a new transition: two holders may have led under one number. */
 function hasSharedNumber(former: HolderRecord | undefined, record: HolderRecord): boolean {
   if (former?.leaseUid !== record.leaseUid || record.leaseTransitions > former.leaseTransitions) return false;
   return former.holder === record.holder ? former.isNumberShared === true : true;
 }
 
-/** Where leaseTransitions has grown by more than what is seen, another held the Lease meanwhile, and may sleep. */
+/** If leaseTransitions has grown by more than the changes seen, an unseen holder had the Lease and may still believe in it. */
 function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnGrant: boolean): LeaseMemory {
   const { record } = memory;
   const grown = record ? lease.leaseTransitions - record.leaseTransitions : 0;
@@ -285,7 +286,7 @@ function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnG
   return withUnknown(memory, at, lease.isUnrenewedGrant ? 'before' : at);
 }
 
-/** What the holder of a new record may believe; undefined where it is not known to have done anything. */
+/** Returns the belief of a new record's holder; undefined when the holder has not written anything yet. */
 function holderBelief(
   memory: LeaseMemory,
   lease: Lease,
@@ -308,12 +309,12 @@ function holderBelief(
     isTakenUp ||
     lease.isRenewedByParticipant === true ||
     (lease.acquireTime !== undefined && lease.acquireTime !== lease.renewTime);
-  // A shorter duration counts from the second time it is seen: the first may be somebody else's doing.
+  // A shorter duration counts from the second sight on: another client may have written the first.
   // Then the longer one has begun to run out.
   const isSeenAgain = former?.holder === holder && former.durationMs === durationMs;
   // What a grant of ours says is no duration of the holder's yet.
   const isRepeated = isTakenUp && isSeenAgain && !isOwnGrant;
-  // A list or a slow watch may show the first renewal as somebody else has shortened it since.
+  // A list or a slow watch may show the first renewal after another client has shortened its duration.
   const unknownMs = (isOwnGrant || isListed) && !lease.isDurationHolders ? memory.usualDurationMs : 0;
   const knownMs = known === undefined ? unknownMs : isRepeated ? leadsUntil(known) - at : known.durationMs;
   return beliefIn(lease, at, Math.max(durationMs, knownMs), isOwnDuration);
@@ -351,7 +352,7 @@ function recordOf(lease: Lease, holder: string, since: Instant, settings: Electi
   };
 }
 
-/** A holder that renews with fields of its own only (a plain elector) wipes preferredHolder and strategy (rule 7). */
+/** A plain elector's renewals contain only its own fields and so wipe preferredHolder and strategy (rule 7). */
 function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { written, record } = memory;
   const isSameHolder = record !== undefined && record.holder !== '' && record.holder === lease.holderIdentity;
@@ -361,7 +362,7 @@ function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): Leas
   return isSameHolder && isWiped ? recordIgnoredWrite(memory, at) : memory;
 }
 
-/** Since when a holder has been asked to give way by a note alone (rule 14). */
+/** Remembers since when only a note asks the holder to give way (rule 14). */
 function noticeNote(memory: LeaseMemory, lease: Lease, since: Instant): LeaseMemory {
   const { noted } = memory;
   const { holderIdentity: holder = '', preferredHolder = '', isPreferredHolderNoted } = lease;
@@ -376,20 +377,20 @@ function without<K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> {
   return rest;
 }
 
-/** A holder that has renewed for so long has no predecessor that could still sleep, in milliseconds. */
+/** After a holder has renewed for this long, no former holder can still believe in the Lease, in milliseconds. */
 const LONG_HELD_MS = 5 * 60_000;
-/** Candidates that are younger than this when they are first listed may have had no election yet, in milliseconds. */
+/** Candidates younger than this at the first list may not have had an election yet, in milliseconds. */
 const JUST_CREATED_MS = 1000;
 /** creationTimestamp has whole seconds. */
 const CREATION_PRECISION_MS = 1000;
 
-/** From when this process knows what becomes of a Lease: it has listed all for the first time, or has become the coordinator. */
+/** The moment from which this process sees every change: its first list, or when it became the coordinator. */
 export type Beginning = 'firstList' | 'takeOver';
 
 /**
- * Returns the memory at such a beginning, which cannot know what was a moment before. A Lease without a holder may have had one,
- * which still leads; the holder before the one that is there may sleep, and empty what it finds (rule 8). A coordinator that takes
- * over has watched, but what it watches may lag behind the one before it: a Lease that it creates must not have been deleted.
+ * Returns the memory at such a beginning, when earlier changes are unknown (rule 8). A Lease without a holder may have had a holder
+ * that still leads. A former holder of a held Lease may sleep, and release the Lease later. A coordinator that takes over has
+ * watched, but its watch may lag behind the coordinator before it: a Lease that it would create may have existed until now.
  */
 export function observeBeginning(
   { lease, memory, candidates, settings }: ElectionInput,
@@ -397,7 +398,7 @@ export function observeBeginning(
   beginning: Beginning,
 ): LeaseMemory {
   const oldestNewAt = at - Math.max(settings.settleMs ?? 0, JUST_CREATED_MS) - CREATION_PRECISION_MS;
-  // A coordinator that may have missed something cannot know what the one before it has done with new ones.
+  // A coordinator that takes over does not know what its predecessor did for new candidates.
   const hadCandidates =
     beginning === 'takeOver'
       ? candidates.length > 0
@@ -406,19 +407,19 @@ export function observeBeginning(
   const durationMs = settings.leaseDurationSeconds * 1000;
   if (lease?.holderIdentity) {
     if (isLongHeld(lease)) return memory;
-    // A candidate was granted the Lease when its former holder's time was over; a fence or a stranger has taken it.
+    // A candidate was granted the Lease after its former holder's duration was over. A fence or another client took it earlier.
     const isCandidate = candidates.some(({ candidate }) => candidate.name === lease.holderIdentity);
     const isGranted = isCandidate && lease.isAcquireTimeHolders;
     return withUnknown(memory, at, isGranted ? 'before' : at, durationMs);
   }
-  // A participant releases no Lease but its own; one without renewTime was made for others to grant (rule 4).
+  // A participant releases only its own Lease. A Lease without renewTime was created for another controller to grant (rule 4).
   const isKnownFree = lease && (lease.isReleasedByParticipant || lease.renewTime === undefined);
-  // What the coordinator before it has created may go on unseen, until a list shows what there is.
+  // A Lease that the coordinator before it created may be renewed unseen until the next list.
   const unseenUntil = beginning === 'takeOver' ? at + LONGEST_GAP_MS : at;
   return isKnownFree ? memory : withUnknown(memory, at, unseenUntil, durationMs);
 }
 
-/** A thief's renewals keep the acquireTime of the holder before it. */
+/** A client that takes over a Lease without a grant may keep the former holder's acquireTime. */
 function isLongHeld({ acquireTime, renewTime, isAcquireTimeHolders }: Lease): boolean {
   if (!isAcquireTimeHolders || acquireTime === undefined || renewTime === undefined) return false;
   return Number(renewTime - acquireTime) / 1000 >= LONG_HELD_MS;

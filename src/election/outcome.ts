@@ -5,7 +5,7 @@ import { type CandidateVersions, strategies, versionOf } from './strategies.ts';
 export type Outcome =
   | { readonly kind: 'nobody' }
   | { readonly kind: 'conflict'; readonly strategies: readonly string[] }
-  /** A strategy that is not registered here: somebody else's controller decides. */
+  /** A strategy that is not registered here: another controller decides. */
   | { readonly kind: 'thirdParty'; readonly strategy: string }
   | { readonly kind: 'noneElectable'; readonly strategy: string }
   | { readonly kind: 'leader'; readonly strategy: string; readonly leader: LeaseCandidate };
@@ -35,7 +35,7 @@ export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?:
 
 /**
  * Those of `absent` whose answers could still change the outcome among `present`; none when it is settled (rule 6). A
- * leader that is merely as good as the one found changes nothing: nobody waits for an equal.
+ * leader that is only as good as the one found changes nothing: the election does not wait for an equal candidate.
  *
  * Adding one candidate, and adding all, stands for adding any: a better leader is better alone, a higher binaryVersion
  * is higher alone, a new first element is new alone, and a cycle that needs several is there with all of them.
@@ -114,7 +114,7 @@ function couldLead(candidate: LeaseCandidate, outcome: Outcome, incumbent: strin
   return compare(candidate, leader) < 0;
 }
 
-/** True when both come to equally good leaders, or to nobody for the same reason. */
+/** True when both have equally good leaders, or no leader for the same reason. */
 export function isSameOutcome(a: Outcome, b: Outcome): boolean {
   switch (a.kind) {
     case 'nobody':
@@ -136,12 +136,12 @@ export function isSameOutcome(a: Outcome, b: Outcome): boolean {
 /** So many strategies that are at odds are told apart at the most. */
 const MOST_AT_ODDS = 1000;
 
-/** So few that there is nothing to be gained by leaving some out. */
+/** Up to this many candidates, all are compared. */
 const FEW = 8;
 
 /**
- * As few of `candidates` as stand for all of them, whoever else takes part: whoever has a say in the strategy, the best
- * by each strategy, and the incumbent. It keeps what thousands of candidates come to from being worked out for each one.
+ * Returns a small subset of `candidates` that gives the same outcome as all of them, together with any others: the candidates that
+ * decide the strategy, the best by each strategy, and the incumbent. Thousands of candidates are then compared only once.
  */
 export function essentials(
   candidates: readonly LeaseCandidate[],
@@ -154,7 +154,7 @@ export function essentials(
   return [...kept];
 }
 
-/** Who matters among many, found by looking at each once. */
+/** The candidates that matter among many, found in one pass. */
 interface Tally {
   /** The incumbent, if it is one of them. */
   readonly present: readonly LeaseCandidate[];
@@ -268,7 +268,7 @@ function followHighestBinary(candidates: readonly LeaseCandidate[]): StrategyRes
 function mergePreferences(lists: readonly (readonly string[])[]): StrategyResolution {
   const firsts = new Set(lists.map(([first = '']) => first));
   const [only] = firsts;
-  // Lists that agree on their first element agree, whatever they say further down.
+  // Lists with the same first element agree; the other elements do not matter.
   if (firsts.size === 1 && only !== undefined) return { kind: 'resolved', strategy: only };
   // To reconcile any number of them would take longer than a decision may.
   const isCrowd =

@@ -8,11 +8,11 @@ export interface Strategy {
   /** Negative when `a` is the better leader. Both must be electable; never 0 for two candidates of one Lease. */
   compare(a: LeaseCandidate, b: LeaseCandidate): number;
   /**
-   * The same by what is worth waiting for (rule 6), which never includes age and name; 0 for two that are equally good.
-   * Nobody waits for an equal.
+   * The same without age and name, for what an election waits for (rule 6). 0 for two that are equally good: an election does
+   * not wait for an equal candidate.
    */
   compareMerit(a: LeaseCandidate, b: LeaseCandidate): number;
-  /** The same by what is worth taking the Lease from a leader for (rule 5); 0 where neither would have to give way. */
+  /** The same by the criteria for which a leader gives way (rule 5); 0 when neither would have to. */
   comparePreemption(a: LeaseCandidate, b: LeaseCandidate): number;
   /** The first criterion by which `winner` comes before `loser`, for people to read. */
   explain(winner: LeaseCandidate, loser: LeaseCandidate): string;
@@ -105,7 +105,7 @@ export const newestVersion = createStrategy({
   ],
 });
 
-/** The API server asks for an emulationVersion under its own strategy only: whoever names none emulates its binaryVersion. */
+/** The API server requires an emulationVersion only under its own strategy. The default is the binaryVersion. */
 function emulationOf(candidate: LeaseCandidate): SemVer | undefined {
   return versionOf(candidate, candidate.emulationVersion === undefined ? 'binary' : 'emulation');
 }
@@ -117,7 +117,7 @@ function compareEmulations(a: LeaseCandidate, b: LeaseCandidate): number {
   return right.compare(left);
 }
 
-/** The strategies that this coordinator carries out, by name; every other is somebody else's to carry out (rule 4). */
+/** The strategies of this coordinator, by name. Any other strategy belongs to another controller (rule 4). */
 export const strategies: ReadonlyMap<string, Strategy> = new Map([
   ['OldestEmulationVersion', oldestEmulationVersion],
   [`${GROUP}/NewestVersion`, newestVersion],
@@ -129,7 +129,7 @@ export interface CandidateVersions {
   readonly emulation: SemVer;
 }
 
-/** A cluster has few versions, and reading them again and again is most of what a decision costs. */
+/** A cache: a cluster has few versions, and parsing them is most of the cost of a decision. */
 const known = new Map<string, SemVer | undefined>();
 const MOST_KNOWN = 1000;
 const LONGEST_KNOWN = 100;
@@ -144,7 +144,7 @@ export function parseVersion(text: string | undefined): SemVer | undefined {
   return version;
 }
 
-/** What was read of candidates whose versions are not common, for as long as they exist: each of a crowd may have its own. */
+/** Parsed versions of candidates whose versions are not in `known`, kept as long as the candidate object exists. */
 const own = new WeakMap<LeaseCandidate, Partial<CandidateVersions>>();
 
 /** A version of a candidate; undefined when it is missing or unparseable: it is not electable then (rule 5). */
@@ -173,7 +173,7 @@ export function firstOf<T>(items: Iterable<T>, most: number, compare: (a: T, b: 
   for (const item of items) {
     if (last !== undefined && compare(item, last) >= 0) continue;
     found.push(item);
-    // Sorted only now and then: to keep them sorted would move all of them for each one that comes.
+    // Sort only now and then: keeping the list sorted would move every entry on each insert.
     if (found.length < 2 * most) continue;
     found.sort(compare).length = most;
     last = found.at(-1);

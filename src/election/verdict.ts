@@ -3,7 +3,7 @@ import type { Action, Reason } from './decision.ts';
 import { backoffMs, earliest, type Instant, type LeaseCandidate } from './model.ts';
 import { lapsedUntil, possibleCandidates, type Standing, type View } from './view.ts';
 
-/** What a policy decides; the rest of a Decision is the same for all of them. */
+/** The decision of one policy. `decideElection()` adds the parts of a Decision that all policies share. */
 export interface Verdict {
   readonly reason: Reason;
   readonly actions?: readonly Action[];
@@ -21,7 +21,7 @@ export function isPingPending(view: View, { observation: { ping } }: Standing): 
   return ping !== undefined && ping.ackedAt === undefined && view.at < ackDueAt(ping, view.input.settings);
 }
 
-/** When the wait for the next of the answers that are awaited is over; Infinity: none is. */
+/** Returns the earliest deadline of a pending answer; Infinity when none is pending. */
 export function ackDeadline(view: View): Instant {
   let first = Number.POSITIVE_INFINITY;
   for (const { state, observation } of view.standings) {
@@ -31,7 +31,7 @@ export function ackDeadline(view: View): Instant {
   return first;
 }
 
-/** When the first of those who are alive by an ack or a renewal, and not by holding the Lease, no longer counts as alive; Infinity: nobody is. */
+/** Returns when the first live candidate other than the holder stops counting as alive; Infinity when there is none. */
 export function livenessExpiry({ standings, input: { memory, settings } }: View): Instant {
   let first = Number.POSITIVE_INFINITY;
   for (const { isAlive, isHolder, observation } of standings) {
@@ -40,7 +40,7 @@ export function livenessExpiry({ standings, input: { memory, settings } }: View)
   return first;
 }
 
-/** When the first of those who are held back takes part again. */
+/** Returns when the first candidate that is held back takes part again. */
 export function reinstatementTime({ standings, input, at }: View): Instant | undefined {
   const { withdrawals } = input.memory;
   let first: Instant | undefined;
@@ -52,7 +52,7 @@ export function reinstatementTime({ standings, input, at }: View): Instant | und
   return first;
 }
 
-/** When the first of those who have a priority that ends loses it, as our two clocks stand now (rule 16). */
+/** Returns when the first priority with an end runs out, by the current difference of our two clocks (rule 16). */
 export function priorityEnd({ standings, now, at }: View): Instant | undefined {
   let first: Instant | undefined;
   for (const { candidate } of standings) {
@@ -74,8 +74,8 @@ export function knownConflict(view: View): string | undefined {
 }
 
 /**
- * Tells one set of candidates, with what they ask for, from another, in whatever order they are: by sums of two hashes of
- * each. A crowd of them would take long to be sorted.
+ * Identifies a set of candidates and their strategies, in any order: sums of two hashes of each. Sorting a crowd would take too
+ * long.
  */
 function partiesOf(candidates: readonly LeaseCandidate[]): string {
   let [sum, otherSum] = [0, 0];
@@ -94,7 +94,7 @@ const START = 0x811c9dc5;
 const PRIME = 0x01000193;
 const OTHER_PRIME = 0x85ebca6b;
 
-/** Goes on from `from`, so that "ab" and "c" come to something else than "a" and "bc". */
+/** Continues the hash `from`, so that "ab" and "c" differ from "a" and "bc". */
 function hashOf(text: string, from: number): number {
   let hash = from ^ text.length;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), PRIME);
@@ -104,7 +104,7 @@ function hashOf(text: string, from: number): number {
 const BACKOFF_MS = 30_000;
 const BACKOFF_CAP_MS = 10 * 60_000;
 
-/** Where the holder or the server drops what we write, writing again after each renewal would only be noise (rule 7). */
+/** Backs off when the holder or the server drops the fields that we write (rule 7). */
 export function decideIgnoredWrites(view: View): Verdict | undefined {
   const { count, lastAt } = view.input.memory.ignoredWrites;
   const retryAt = lastAt + backoffMs(count, BACKOFF_MS, BACKOFF_CAP_MS);

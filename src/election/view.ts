@@ -37,31 +37,31 @@ export interface ElectionInput {
   /** The candidates whose leaseName is the Lease's name, in its namespace; in any order. */
   readonly candidates: readonly ObservedCandidate[];
   /**
-   * Of two candidates of one name, from two sources, the other one than that among `candidates`: it takes no part (rule 13), and
-   * is pinged together with it.
+   * The second candidate where two sources have one of the same name. It takes no part (rule 13), and is pinged together with the
+   * first.
    */
   readonly twins?: readonly ObservedCandidate[] | undefined;
-  /** Until when candidates may be out of sight, as a source that had some is served no more (rule 13). */
+  /** Until when candidates may be missing, because a source that had some is no longer served (rule 13). */
   readonly hiddenUntil?: Instant | undefined;
   /** Whether the server drops strategy and preferredHolder, by its last answer (rule 14); undefined before the first one. */
   readonly dropsFields?: boolean | undefined;
   readonly settings: ElectionSettings;
 }
 
-/** The input of a decision, looked at from one moment: what each policy is given. */
+/** The input of a decision, surveyed at one moment. Each policy gets it. */
 export interface View<T extends Tenure = Tenure> {
   readonly input: ElectionInput;
   readonly now: Now;
   readonly at: Instant;
   readonly tenure: T;
   readonly standings: readonly Standing[];
-  /** The twins of candidates, which take no part: what is due to them is housekeeping (rule 13). */
+  /** The twins of candidates. They take no part, but get housekeeping (rule 13). */
   readonly twins: readonly Standing[];
-  /** Those who stand for all that are live. */
+  /** A subset of the live candidates that has the same outcome as all of them. */
   readonly live: readonly LeaseCandidate[];
-  /** What an election among the live comes to. */
+  /** The outcome of an election among the live candidates. */
   readonly outcome: Outcome;
-  /** What it would come to if all answered who still may. */
+  /** The outcome if every candidate that may still answer did. */
   readonly outlook: Outcome;
 }
 
@@ -105,14 +105,14 @@ export type Tenure =
       /** From when the holder has missed so many renewals that successors are pinged (rule 6). */
       readonly lateAt: Instant;
       readonly expiresAt: Instant;
-      /** True while nobody leads yet, by a grant of ours that its holder has still to take up (rule 12). */
+      /** True while the holder has not yet taken up its grant, so that no one leads (rule 12). */
       readonly isProvisional: boolean;
     }
   | {
       readonly kind: 'vacant';
       /**
-       * LeaseFenced: nobody holds it, but for a while its former holder may still believe that it does (rule 14).
-       * GrantRevised: our grant still stands, but its holder is gone or silent and has never taken it up (rule 12).
+       * LeaseFenced: no candidate holds it, but its former holder may believe for a while that it does (rule 14).
+       * GrantRevised: the holder of our grant is gone or silent, and has never taken the grant up (rule 12).
        */
       readonly need: 'LeaseMissing' | 'LeaseExpired' | 'LeaseReleased' | 'LeaseFenced' | 'GrantRevised';
       readonly lease: Lease | undefined;
@@ -120,10 +120,10 @@ export type Tenure =
       readonly reservation: Reservation | undefined;
     };
 
-/** So long before an expiry successors are asked, in milliseconds: time for three waves of pings (rule 6). */
+/** How long before an expiry candidates are pinged, in milliseconds: time for three waves of pings (rule 6). */
 const ASK_AHEAD_MS = 3000;
 
-/** Whose the Lease is at `at`, judged only by what this process has seen of it and when. */
+/** Returns the tenure at `at`, by what this process has seen of the Lease and when. */
 export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   const { lease, memory, settings } = input;
   const { record } = memory;
@@ -153,7 +153,7 @@ export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   };
 }
 
-/** Whether the holder of a grant that nobody has taken up yet is gone, or does not answer. */
+/** True when the holder of a grant that is not taken up yet is gone, or does not answer. */
 function isGranteeLost({ candidates, settings }: ElectionInput, holder: string, at: Instant): boolean {
   const grantee = candidates.find(({ candidate }) => candidate.name === holder);
   if (!grantee || grantee.candidate.isDeleting) return true;
@@ -169,7 +169,7 @@ export function showsElection(lease: Lease | undefined): boolean {
  * What a candidate counts for right now (rules 1 and 3).
  *
  * Live: takes part. Awaiting: pinged, its answer is waited for. Idle: valid, but must answer a ping before it is trusted.
- * Lapsed: let its grants run out; takes part only if nobody else can lead. Withdrawn: has just released the Lease; the
+ * Lapsed: let its grants run out; takes part only if no other candidate can lead. Withdrawn: has just released the Lease; the
  * same. Unresponsive: did not answer; takes no part until it renews. Expired: not valid any more. Deleting: gone.
  */
 export type CandidateState =
@@ -186,7 +186,7 @@ export type CandidateState =
 export interface Standing extends ObservedCandidate {
   readonly state: CandidateState;
   readonly isHolder: boolean;
-  /** True when it counts as alive by a renewal or an ack, whatever its state makes of that. */
+  /** True when a renewal or an ack shows that it is alive, in any state. */
   readonly isAlive: boolean;
 }
 
@@ -205,7 +205,7 @@ export function surveyStandings(input: ElectionInput, tenure: Tenure, now: Now):
   });
 }
 
-/** What the twins of candidates count for: no part in an election, whatever their state (rule 13). */
+/** Returns the standings of twins. A twin takes no part in an election in any state (rule 13). */
 export function surveyTwins(input: ElectionInput, { monotonic: at }: Now): readonly Standing[] {
   const { twins = [], memory, settings } = input;
   return twins.map((observed): Standing => {
@@ -222,9 +222,9 @@ function stateOf(
   at: Instant,
 ): CandidateState {
   const { settings } = input;
-  // Whoever has the name of the fence could not be told from it.
+  // A candidate with the fence's name could not be told from the fence.
   if (candidate.isDeleting || candidate.name === FENCE) return 'Deleting';
-  // The renewals of a valid holder are its answer.
+  // A valid holder's renewals count as its answer.
   if (isHolder) return 'Live';
   if (isWithdrawn(input, candidate.name, at)) return 'Withdrawn';
   const hasLapsed = isLapsed(input, candidate.name, at);
@@ -236,7 +236,7 @@ function stateOf(
   return ping && ping.ackedAt === undefined ? 'Awaiting' : 'Idle';
 }
 
-/** Whether a candidate takes no part while another can lead, be it the holder or not (rule 3). */
+/** True when a candidate, the holder included, takes no part while another can lead (rule 3). */
 export function isHeldBack(input: ElectionInput, name: string, at: Instant): boolean {
   return isWithdrawn(input, name, at) || isLapsed(input, name, at);
 }
@@ -254,8 +254,8 @@ function isLapsed(input: ElectionInput, name: string, at: Instant): boolean {
 }
 
 /**
- * Until when a candidate whose last grant has lapsed takes no part while another can lead. Lapses in a row count whatever the
- * candidates are called: a program in a crash loop comes back under other names (rule 7).
+ * Until when a candidate whose last grant has lapsed takes no part while another can lead. Lapses in a row
+ * count across names: a program in a crash loop comes back under other names (rule 7).
  */
 export function lapsedUntil(
   { memory, lease, settings }: ElectionInput,
@@ -269,7 +269,7 @@ export function lapsedUntil(
   const own = hasJustLapsed ? withLapse(earlier ?? NO_ATTEMPTS, memory, ranOutAt) : earlier;
   if (!own) return undefined;
   const ofLease = hasJustLapsed ? withLapse(lapsesOfLease, memory, ranOutAt) : lapsesOfLease;
-  // The first lapse of a candidate is its second if another one's has come before.
+  // After another candidate's lapse, the first lapse of this one counts as its second.
   const excess = Math.max(own.count, Math.min(ofLease.count, LAPSES_ALLOWED + 1)) - LAPSES_ALLOWED;
   if (excess <= 0) return undefined;
   return own.lastAt + backoffMs(excess, 2000 * settings.leaseDurationSeconds, LAPSE_BACKOFF_CAP_MS);
