@@ -24,6 +24,7 @@ export {
   type Requeue,
   type UpdateLease,
 } from './election/decision.ts';
+export { type Beginning, observeBeginning } from './election/former-holders.ts';
 export { type LeaseMemory, noMemory } from './election/lease-memory.ts';
 export {
   coordinatorLease,
@@ -36,7 +37,7 @@ export {
   type Priority,
   type StrategyPreference,
 } from './election/model.ts';
-export { type Beginning, observeBeginning, observeLease } from './election/observe-lease.ts';
+export { observeLease } from './election/observe-lease.ts';
 export {
   recordDecision,
   recordFailure,

@@ -1,7 +1,7 @@
 import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
 import { matterUntil } from '../election/beliefs.ts';
 import { type CandidateObservation, observeCandidate } from '../election/candidate-observation.ts';
-import { observeNewcomer } from '../election/former-holders.ts';
+import { type Beginning, observeBeginning, observeNewcomer } from '../election/former-holders.ts';
 import { allBeliefs, type LeaseMemory, noMemory } from '../election/lease-memory.ts';
 import type {
   CandidateSource,
@@ -11,12 +11,7 @@ import type {
   LeaseCandidate,
   Now,
 } from '../election/model.ts';
-import {
-  type Beginning,
-  observeAbandoned,
-  observeBeginning,
-  observeLease,
-} from '../election/observe-lease.ts';
+import { observeAbandoned, observeLease } from '../election/observe-lease.ts';
 import { versionOf } from '../election/strategies.ts';
 import { type ElectionInput, type ObservedCandidate, showsElection } from '../election/view.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';

@@ -8,9 +8,13 @@ import {
   withMore,
 } from './beliefs.ts';
 import type { Grant, LeaseMemory } from './lease-memory.ts';
-import { FENCE, type Instant, type Lease } from './model.ts';
+import { FENCE, type Instant, type Lease, type Now } from './model.ts';
+import type { ElectionInput } from './view.ts';
 
 // Beliefs of former holders that are not known from their renewals (rule 8).
+
+/** The longest gap between a watch and the list that follows it, in milliseconds. In it, a Lease may be created, renewed and deleted unseen. */
+export const LONGEST_GAP_MS = 10_000;
 
 /**
  * Returns the memory with a former holder that was never seen and last renewed at `renewedAt`; `before` when its duration is over.
@@ -183,4 +187,52 @@ export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds'
     grant,
     belief: { holder, renewedAt, durationMs, isOwnDuration: false, isParticipant: false, lostAt },
   };
+}
+
+/** After a holder has renewed for this long, no former holder can still believe in the Lease, in milliseconds. */
+const LONG_HELD_MS = 5 * 60_000;
+/** Candidates younger than this at the first list may not have had an election yet, in milliseconds. */
+const JUST_CREATED_MS = 1000;
+/** creationTimestamp has whole seconds. */
+const CREATION_PRECISION_MS = 1000;
+
+/** The moment from which this process sees every change: its first list, or when it became the coordinator. */
+export type Beginning = 'firstList' | 'takeOver';
+
+/**
+ * Returns the memory at such a beginning, when earlier changes are unknown (rule 8). A Lease without a holder may have had a holder
+ * that still leads. A former holder of a held Lease may sleep, and release the Lease later. A coordinator that takes over has
+ * watched, but its watch may lag behind the coordinator before it: a Lease that it would create may have existed until now.
+ */
+export function observeBeginning(
+  { lease, memory, candidates, settings }: ElectionInput,
+  { monotonic: at }: Now,
+  beginning: Beginning,
+): LeaseMemory {
+  const oldestNewAt = at - Math.max(settings.settleMs ?? 0, JUST_CREATED_MS) - CREATION_PRECISION_MS;
+  // A coordinator that takes over does not know what its predecessor did for new candidates.
+  const hadCandidates =
+    beginning === 'takeOver'
+      ? candidates.length > 0
+      : candidates.some(({ observation }) => observation.appearedAt < oldestNewAt);
+  if (!hadCandidates || (lease && beginning === 'takeOver')) return memory;
+  const durationMs = settings.leaseDurationSeconds * 1000;
+  if (lease?.holderIdentity) {
+    if (isLongHeld(lease)) return memory;
+    // A candidate was granted the Lease after its former holder's duration was over. A fence or another client took it earlier.
+    const isCandidate = candidates.some(({ candidate }) => candidate.name === lease.holderIdentity);
+    const isGranted = isCandidate && lease.isAcquireTimeHolders;
+    return withUnknown(memory, at, isGranted ? 'before' : at, durationMs);
+  }
+  // A participant releases only its own Lease. A Lease without renewTime was created for another controller to grant (rule 4).
+  const isKnownFree = lease && (lease.isReleasedByParticipant || lease.renewTime === undefined);
+  // A Lease that the coordinator before it created may be renewed unseen until the next list.
+  const unseenUntil = beginning === 'takeOver' ? at + LONGEST_GAP_MS : at;
+  return isKnownFree ? memory : withUnknown(memory, at, unseenUntil, durationMs);
+}
+
+/** A client that takes over a Lease without a grant may keep the former holder's acquireTime. */
+function isLongHeld({ acquireTime, renewTime, isAcquireTimeHolders }: Lease): boolean {
+  if (!isAcquireTimeHolders || acquireTime === undefined || renewTime === undefined) return false;
+  return Number(renewTime - acquireTime) / 1000 >= LONG_HELD_MS;
 }

@@ -5,11 +5,16 @@ import {
   recordPingNotSent,
 } from './candidate-observation.ts';
 import { type Action, type Decision, grantIn, type UpdateLease } from './decision.ts';
-import { loseGrant, settleLostGrants, withoutAnswer, withoutGrant } from './former-holders.ts';
+import {
+  LONGEST_GAP_MS,
+  loseGrant,
+  settleLostGrants,
+  withoutAnswer,
+  withoutGrant,
+} from './former-holders.ts';
 import { again, type LeaseMemory, recordGrantAnswered, recordIgnoredWrite } from './lease-memory.ts';
 import type { Instant, Lease } from './model.ts';
 import { hasNotedWhatIsDropped } from './notes.ts';
-import { LONGEST_GAP_MS } from './observe-lease.ts';
 import type { ElectionInput } from './view.ts';
 
 /** The part of an {@link ElectionInput} that an action changes. `candidates` has at least the action's own candidate. */

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { beliefOf, UNKNOWN_HOLDER } from '../../src/election/beliefs.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import { grantOf } from '../../src/election/decision.ts';
-import { observeNewcomer } from '../../src/election/former-holders.ts';
+import { observeBeginning, observeNewcomer } from '../../src/election/former-holders.ts';
 import { allBeliefs, type Grant, noMemory } from '../../src/election/lease-memory.ts';
-import { observeBeginning, observeUnseen } from '../../src/election/observe-lease.ts';
+import { observeUnseen } from '../../src/election/observe-lease.ts';
 import {
   recordFailure,
   recordRefusal,

@@ -4,7 +4,7 @@ import { specOf } from '../../src/coordination/raw-object.ts';
 import { observeCandidate } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import type { Action, Decision, LeaseChange, PingCandidate } from '../../src/election/decision.ts';
-import { observeNewcomer } from '../../src/election/former-holders.ts';
+import { type Beginning, observeBeginning, observeNewcomer } from '../../src/election/former-holders.ts';
 import { type Grant, noMemory } from '../../src/election/lease-memory.ts';
 import {
   type ElectionSettings,
@@ -16,12 +16,7 @@ import {
   type Now,
 } from '../../src/election/model.ts';
 import { changedNotes, hasDroppedFields, withNotes, withoutNotes } from '../../src/election/notes.ts';
-import {
-  type Beginning,
-  observeBeginning,
-  observeLease,
-  observeUnseen,
-} from '../../src/election/observe-lease.ts';
+import { observeLease, observeUnseen } from '../../src/election/observe-lease.ts';
 import {
   recordDecision,
   recordFailure,

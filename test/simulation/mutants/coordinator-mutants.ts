@@ -146,7 +146,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'trusts-first-list',
     'takes a Lease that is missing when it begins to watch for one that never was',
     [
-      'election/observe-lease.ts',
+      'election/former-holders.ts',
       "if (!hadCandidates || (lease && beginning === 'takeOver')) return memory;",
       "if (!hadCandidates || !lease || beginning === 'takeOver') return memory;",
     ],
