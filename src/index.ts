@@ -7,33 +7,37 @@ export { decodeLeaseCandidate } from './coordination/lease-candidate.ts';
 export { leasePatch, newLease, pingPatch, type RequestBody } from './coordination/lease-patch.ts';
 export { formatMicroTime, parseMicroTime } from './coordination/micro-time.ts';
 export type { RawObject } from './coordination/raw-object.ts';
-export { type CandidateAccount, explainCandidates } from './election/candidate-accounts.ts';
 export { type CandidateObservation, observeCandidate } from './election/candidate-observation.ts';
-export { coordinatorLease } from './election/coordinator-lease.ts';
 export { decideElection } from './election/decide.ts';
-export type {
-  Action,
-  CreateLease,
-  Decision,
-  DeleteCandidate,
-  LeaseChange,
-  PingCandidate,
-  Requeue,
-  UpdateLease,
+export {
+  type Action,
+  type CandidateAccount,
+  type CreateLease,
+  type Decision,
+  type DeleteCandidate,
+  explainCandidates,
+  isLeaseWrite,
+  type LeaseChange,
+  type PingCandidate,
+  REASONS,
+  type Reason,
+  type Requeue,
+  type UpdateLease,
 } from './election/decision.ts';
-export { isLeaseWrite } from './election/decision-queries.ts';
-export type { ElectionInput, ObservedCandidate } from './election/election-input.ts';
+export { type Beginning, observeBeginning } from './election/former-holders.ts';
 export { type LeaseMemory, noMemory } from './election/lease-memory.ts';
-export type {
-  ElectionSettings,
-  Lease,
-  LeaseCandidate,
-  Priority,
-  StrategyPreference,
+export {
+  coordinatorLease,
+  type ElectionSettings,
+  type Instant,
+  type Lease,
+  type LeaseCandidate,
+  type MicroTime,
+  type Now,
+  type Priority,
+  type StrategyPreference,
 } from './election/model.ts';
-export { type Beginning, observeBeginning } from './election/observe-beginning.ts';
 export { observeLease } from './election/observe-lease.ts';
-export { REASONS, type Reason } from './election/reason.ts';
 export {
   recordDecision,
   recordFailure,
@@ -41,9 +45,7 @@ export {
   recordSending,
   recordSuccess,
 } from './election/record-action.ts';
-export type { CandidateState, Standing } from './election/standing.ts';
-export type { Tenure } from './election/tenure.ts';
-export type { Instant, MicroTime, Now } from './election/time.ts';
+export type { CandidateState, ElectionInput, ObservedCandidate, Standing, Tenure } from './election/view.ts';
 export { type ClientOptions, createClient, type KubernetesClient } from './kubernetes/client.ts';
 export { type KubeConfigSource, loadKubeConfig } from './kubernetes/kubeconfig.ts';
 export { Candidate, type CandidateParts } from './participant/candidate.ts';

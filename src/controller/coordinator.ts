@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { sourceOf } from '../coordination/candidate-sources.ts';
-import { coordinatorLease } from '../election/coordinator-lease.ts';
-import type { ElectionSettings } from '../election/model.ts';
+import { coordinatorLease, type ElectionSettings } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
 import { type Clock, within } from '../support/clock.ts';

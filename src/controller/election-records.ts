@@ -1,15 +1,19 @@
 import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
 import { matterUntil } from '../election/beliefs.ts';
 import { type CandidateObservation, observeCandidate } from '../election/candidate-observation.ts';
-import type { ElectionInput, ObservedCandidate } from '../election/election-input.ts';
-import { observeNewcomer } from '../election/former-holders.ts';
+import { type Beginning, observeBeginning, observeNewcomer } from '../election/former-holders.ts';
 import { allBeliefs, type LeaseMemory, noMemory } from '../election/lease-memory.ts';
-import type { CandidateSource, ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
-import { type Beginning, observeBeginning } from '../election/observe-beginning.ts';
+import type {
+  CandidateSource,
+  ElectionSettings,
+  Instant,
+  Lease,
+  LeaseCandidate,
+  Now,
+} from '../election/model.ts';
 import { observeAbandoned, observeLease } from '../election/observe-lease.ts';
-import { showsElection } from '../election/tenure.ts';
-import type { Instant, Now } from '../election/time.ts';
-import { versionOf } from '../election/version.ts';
+import { versionOf } from '../election/strategies.ts';
+import { type ElectionInput, type ObservedCandidate, showsElection } from '../election/view.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
 import { MISSED_FOR_MS } from './candidate-sources-watch.ts';
 

@@ -1,11 +1,16 @@
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import { reservationFor } from '../election/beliefs.ts';
-import type { ElectionInput } from '../election/election-input.ts';
+import type { Reason } from '../election/decision.ts';
 import { blockingBeliefs, expiryOf } from '../election/lease-memory.ts';
-import type { Reason } from '../election/reason.ts';
-import { type CandidateState, type Standing, surveyStandings } from '../election/standing.ts';
-import { surveyTenure, type Tenure } from '../election/tenure.ts';
-import type { Instant, Now } from '../election/time.ts';
+import type { Instant, Now } from '../election/model.ts';
+import {
+  type CandidateState,
+  type ElectionInput,
+  type Standing,
+  surveyStandings,
+  surveyTenure,
+  type Tenure,
+} from '../election/view.ts';
 import type { ElectionRecords } from './election-records.ts';
 import { HEARD_WITHIN_MS, heardAt, noteRedundancy, type Redundancy } from './redundancy.ts';
 

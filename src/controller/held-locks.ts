@@ -1,6 +1,5 @@
 import { type LeaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
-import { coordinatorLease } from '../election/coordinator-lease.ts';
-import type { Lease } from '../election/model.ts';
+import { coordinatorLease, type Lease } from '../election/model.ts';
 import type { Instant } from '../support/clock.ts';
 import { isForeign } from './lock/lock-record.ts';
 

@@ -1,7 +1,6 @@
 import type { LeaseKey } from '../coordination/lease-key.ts';
-import type { Decision } from '../election/decision.ts';
-import type { Reason } from '../election/reason.ts';
-import { surveyTenure } from '../election/tenure.ts';
+import type { Decision, Reason } from '../election/decision.ts';
+import { surveyTenure } from '../election/view.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import type { ElectionRecords } from './election-records.ts';
 import type { DecisionObserver } from './observers.ts';

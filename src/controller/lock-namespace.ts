@@ -1,5 +1,5 @@
 import { candidateResources } from '../coordination/candidate-sources.ts';
-import { coordinatorLease } from '../election/coordinator-lease.ts';
+import { coordinatorLease } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { discoverServed } from '../kubernetes/discovery.ts';
 

@@ -1,8 +1,8 @@
 import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Action, Decision } from '../election/decision.ts';
-import type { ElectionInput } from '../election/election-input.ts';
 import type { Lease } from '../election/model.ts';
+import type { ElectionInput } from '../election/view.ts';
 import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/reflector.ts';
 
 /** Told of every decision and of what became of it. */

@@ -1,11 +1,9 @@
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import { decideElection } from '../election/decide.ts';
-import type { Action, Decision } from '../election/decision.ts';
-import { isLeaseWrite } from '../election/decision-queries.ts';
-import type { ElectionInput } from '../election/election-input.ts';
-import type { LeaseCandidate } from '../election/model.ts';
+import { type Action, type Decision, isLeaseWrite } from '../election/decision.ts';
+import { earliest, type LeaseCandidate } from '../election/model.ts';
 import { observeUnseen } from '../election/observe-lease.ts';
-import { earliest } from '../election/time.ts';
+import type { ElectionInput } from '../election/view.ts';
 import type { Instant } from '../support/clock.ts';
 import { DecisionBudget } from './decision-budget.ts';
 import { unledSince } from './elections-survey.ts';

@@ -1,10 +1,8 @@
 import type { LeaseKey } from '../coordination/lease-key.ts';
-import type { Action, Decision } from '../election/decision.ts';
-import { isLeaseWrite } from '../election/decision-queries.ts';
-import type { ElectionSettings } from '../election/model.ts';
+import { type Action, type Decision, isLeaseWrite } from '../election/decision.ts';
+import type { ElectionSettings, Instant } from '../election/model.ts';
 import { hasDroppedFields, type WrittenLease } from '../election/notes.ts';
 import * as election from '../election/record-action.ts';
-import type { Instant } from '../election/time.ts';
 import type { ElectionRecords } from './election-records.ts';
 
 /** Notes a decision that is acted upon, even if there is nothing to write. */

@@ -1,5 +1,5 @@
-import type { Standing } from '../election/standing.ts';
-import type { Instant, Now } from '../election/time.ts';
+import type { Instant, Now } from '../election/model.ts';
+import type { Standing } from '../election/view.ts';
 
 /**
  * The candidates that had another one beside them when they were last heard of, by uid, with when that was: had one of them

@@ -1,5 +1,5 @@
+import type { Reason } from '../election/decision.ts';
 import type { Lease, LeaseCandidate, Priority } from '../election/model.ts';
-import type { Reason } from '../election/reason.ts';
 
 /** While one of these is the state of a Lease, a renewal by its holder is no news: the next look is planned already. */
 export const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);

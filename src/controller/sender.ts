@@ -1,10 +1,9 @@
 import { decodeLease } from '../coordination/lease.ts';
 import type { LeaseKey } from '../coordination/lease-key.ts';
-import type { Action, Decision } from '../election/decision.ts';
-import { isLeaseWrite } from '../election/decision-queries.ts';
-import type { ElectionInput } from '../election/election-input.ts';
+import { type Action, type Decision, isLeaseWrite } from '../election/decision.ts';
 import type { ElectionSettings } from '../election/model.ts';
 import type { WrittenLease } from '../election/notes.ts';
+import type { ElectionInput } from '../election/view.ts';
 import { ApiError, ConnectionError, isConflict } from '../kubernetes/errors.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import type { ActionWriter } from './action-writer.ts';

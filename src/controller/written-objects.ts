@@ -1,6 +1,5 @@
 import type { LeaseKey } from '../coordination/lease-key.ts';
-import type { Action } from '../election/decision.ts';
-import { isLeaseWrite } from '../election/decision-queries.ts';
+import { type Action, isLeaseWrite } from '../election/decision.ts';
 
 /** An object that was written, or that a write to was refused for: the Lease itself, or one of its candidates. */
 export type WrittenObject =

@@ -1,5 +1,4 @@
-import { GROUP } from '../election/group.ts';
-import { NO_PRIORITY, type Priority } from '../election/model.ts';
+import { GROUP, NO_PRIORITY, type Priority } from '../election/model.ts';
 import type { JsonObject } from '../support/json.ts';
 import { shortened } from '../support/text.ts';
 import { parseMicroTime } from './micro-time.ts';

@@ -1,5 +1,4 @@
-import { GROUP } from '../election/group.ts';
-import type { CandidateSource } from '../election/model.ts';
+import { type CandidateSource, GROUP } from '../election/model.ts';
 import { type LeaseCandidateVersion, leaseCandidateVersions } from './lease-candidate-version.ts';
 
 /** Group and version of the custom resource of this project. */

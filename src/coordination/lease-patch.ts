@@ -5,8 +5,8 @@ import type {
   PingCandidate,
   UpdateLease,
 } from '../election/decision.ts';
-import { FENCE } from '../election/group.ts';
 import type { Grant } from '../election/lease-memory.ts';
+import { FENCE } from '../election/model.ts';
 import { NOTES } from './lease.ts';
 import { formatMicroTime } from './micro-time.ts';
 

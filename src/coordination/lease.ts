@@ -1,5 +1,4 @@
-import { FENCE, GROUP } from '../election/group.ts';
-import type { Lease, LeaseNotes } from '../election/model.ts';
+import { FENCE, GROUP, type Lease, type LeaseNotes } from '../election/model.ts';
 import { withNotes } from '../election/notes.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import {

@@ -1,4 +1,4 @@
-import type { MicroTime } from '../election/time.ts';
+import type { MicroTime } from '../election/model.ts';
 
 // RFC 3339 as the API server reads it; of the fraction, six digits are kept.
 const RFC_3339 =

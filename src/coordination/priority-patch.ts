@@ -1,5 +1,4 @@
-import { GROUP } from '../election/group.ts';
-import type { MicroTime } from '../election/time.ts';
+import { GROUP, type MicroTime } from '../election/model.ts';
 import { isJsonObject } from '../support/json.ts';
 import { PRIORITY_ANNOTATION, PRIORITY_UNTIL_ANNOTATION } from './candidate-priority.ts';
 import type { RequestBody } from './lease-patch.ts';

@@ -1,4 +1,4 @@
-import type { MicroTime } from '../election/time.ts';
+import type { MicroTime } from '../election/model.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { parseMicroTime } from './micro-time.ts';
 

@@ -1,9 +1,14 @@
 import { formatMicroTime } from '../coordination/micro-time.ts';
-import type { CandidateAccount } from '../election/candidate-accounts.ts';
-import type { Action, Decision } from '../election/decision.ts';
-import { grantIn, grantOf, preferredBy } from '../election/decision-queries.ts';
-import type { ElectionInput } from '../election/election-input.ts';
-import type { Reason } from '../election/reason.ts';
+import {
+  type Action,
+  type CandidateAccount,
+  type Decision,
+  grantIn,
+  grantOf,
+  preferredBy,
+  type Reason,
+} from '../election/decision.ts';
+import type { ElectionInput } from '../election/view.ts';
 import { nameCandidates, nameSome } from '../telemetry/lease-event.ts';
 
 /** The state that the demo shows. */

@@ -1,4 +1,4 @@
-import { parseVersion } from '../election/version.ts';
+import { parseVersion } from '../election/strategies.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { Clock } from '../support/clock.ts';
 import { messageOf } from '../support/text.ts';

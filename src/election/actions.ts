@@ -1,14 +1,14 @@
+import { beliefOf, lastLoser, leadsUntil } from './beliefs.ts';
 import { type PingPurpose, pingTimeFor } from './candidate-observation.ts';
 import type { Action, CreateLease, LeaseChange, PingCandidate } from './decision.ts';
-import type { ElectionInput } from './election-input.ts';
-import type { Lease } from './model.ts';
+import { allBeliefs, type Grant, isGrantUnrenewed } from './lease-memory.ts';
+import { FENCE, type Lease } from './model.ts';
 import { notesWith } from './notes.ts';
-import type { Standing } from './standing.ts';
-import type { View } from './view.ts';
+import { type ElectionInput, possibleCandidates, type Standing, type View } from './view.ts';
 
 /**
- * So many candidates are asked in one decision at the most, whatever for. The others have their turn in the decisions that
- * follow: more could not be sent meanwhile, and a decision must not take long (rule 9).
+ * Limits the pings of one decision, for any purpose. Later decisions ask the other candidates: more pings could not be sent in
+ * the meantime, and a decision must not take long (rule 9).
  */
 export const MOST_ASKED_AT_ONCE = 5000;
 
@@ -62,15 +62,84 @@ export function createLease(input: ElectionInput, strategy: string, grant: Creat
   return { kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) };
 }
 
-/** Has the Lease name a strategy, unless it does; one that does not exist yet is made with it, without a holder. */
+/** Writes the strategy's name into the Lease if it differs. Creates a missing Lease with it, without a holder. */
 export function nameStrategy(view: View, strategy: string): readonly Action[] {
   const { lease } = view.tenure;
   if (!lease) return [createLease(view.input, strategy, undefined)];
   const isHolderAbsent = lease.holderIdentity === undefined;
   const removesPreferredHolder = hasOwnPreference(view);
-  // A write that changes nothing would be followed by the next one at once, as there is no news of it.
+  // A write that changes nothing causes no watch event, so that the next write would follow at once.
   if (lease.strategy === strategy && !isHolderAbsent && !removesPreferredHolder) return [];
   return [
     updateLease(view.input, lease, { kind: 'strategy', strategy, isHolderAbsent, removesPreferredHolder }),
   ];
+}
+
+/** The API's largest leaseTransitions: an int32. One more would be refused, and the Lease never have a holder again. */
+const MOST_TRANSITIONS = 2 ** 31 - 1;
+
+/**
+ * Gives the Lease to `holder`, in one write. The caller has made sure that no other may still believe in it. `revises` where
+ * its last grant has not been taken up.
+ */
+export function grantTo(
+  view: View,
+  holder: string,
+  strategy: string,
+  revises?: Grant['revises'],
+): readonly Action[] {
+  const { tenure, now, input } = view;
+  const { lease } = tenure;
+  const hasRunOut =
+    tenure.kind === 'vacant' && tenure.need === 'LeaseExpired' && isGrantUnrenewed(input.memory, input.lease);
+  const grant: Grant = {
+    holder,
+    renewTime: now.wall,
+    leaseDurationSeconds: durationOf(view, holder),
+    former: formerHolder(view),
+    hasFormerLapsed: hasRunOut || revises === 'holderLate',
+    revises,
+    isPreemption: (lease?.preferredHolder ?? input.memory.yieldedTo) === holder,
+    ...(hasPreferredFailed(view, holder) && { hasPreferredFailed: true }),
+    ...(beliefLeftMs(view, holder) > 0 && { isReturn: true }),
+  };
+  if (!lease) return [createLease(input, strategy, grant)];
+  const { isNumberShared } = input.memory.record ?? {};
+  const leaseTransitions = transitionsTo(holder, lease, isNumberShared);
+  return [updateLease(input, lease, { kind: 'grant', grant, leaseTransitions, strategy })];
+}
+
+/** The leaseTransitions of a Lease that goes to `holder`: no two leaders ever have the same. */
+export function transitionsTo(
+  holder: string,
+  { holderIdentity, leaseTransitions }: Lease,
+  isNumberShared = false,
+): number {
+  const isAgain = holderIdentity === holder && !isNumberShared;
+  return isAgain ? leaseTransitions : Math.min(leaseTransitions + 1, MOST_TRANSITIONS);
+}
+
+function formerHolder({ input: { memory } }: View): Grant['former'] {
+  const { record } = memory;
+  const isHeld = record && record.holder !== '' && record.holder !== FENCE;
+  return isHeld ? record.holder : lastLoser(allBeliefs(memory));
+}
+
+/** Whether the Lease was to go to another, who cannot take it any more (rule 7). */
+function hasPreferredFailed(view: View, holder: string): boolean {
+  const { preferredHolder } = view.input.lease ?? {};
+  if (preferredHolder === holder || !hasOwnPreference(view)) return false;
+  return !possibleCandidates(view).some(({ name }) => name === preferredHolder);
+}
+
+/** A grant to a holder that may still lead lasts as long as that: a coordinator that starts later knows of nothing else. */
+function durationOf(view: View, holder: string): number {
+  const leftSeconds = Math.ceil(beliefLeftMs(view, holder) / 1000);
+  return Math.max(view.input.settings.leaseDurationSeconds, leftSeconds);
+}
+
+/** For how long `holder` may still lead by a record of its own that was deleted or emptied, in milliseconds (rule 8). */
+function beliefLeftMs({ input: { memory }, at }: View, holder: string): number {
+  const belief = beliefOf(allBeliefs(memory), holder);
+  return belief ? Math.max(0, leadsUntil(belief) - at) : 0;
 }

@@ -1,15 +1,13 @@
-import { MOST_ASKED_AT_ONCE } from './actions.ts';
-import { sinceRenewalMs } from './candidate-observation.ts';
-import { firstOf } from './first-of.ts';
-import type { LeaseCandidate } from './model.ts';
+import { MOST_ASKED_AT_ONCE, pingEach } from './actions.ts';
+import { liveUntil, sinceRenewalMs } from './candidate-observation.ts';
+import type { PingCandidate } from './decision.ts';
+import { backoffMs, type Instant, type LeaseCandidate } from './model.ts';
 import { decideOutcome, decisiveAmong, essentials } from './outcome.ts';
-import type { Standing } from './standing.ts';
-import { strategies } from './strategies.ts';
-import { versionOf } from './version.ts';
-import type { View } from './view.ts';
-import { isPingPending } from './waiting.ts';
+import { firstOf, strategies, versionOf } from './strategies.ts';
+import { isPingPending } from './verdict.ts';
+import { lapsedUntil, type Standing, standingsIn, type View } from './view.ts';
 
-/** How many are asked at once, to begin with. */
+/** Contenders pinged in the first wave. */
 const FIRST_ASKED = 2;
 const WAVE_MS = 1000;
 
@@ -32,8 +30,8 @@ export function contendersAmong(
 }
 
 /**
- * Whom of `contenders` to ask next (rule 6): the best two, and twice as many for every second that the answer has not come
- * that settles it. Those who have been asked and have not answered yet count among them.
+ * Returns the contenders to ping next (rule 6): the best two, and twice as many for every second without the answer that settles
+ * the election. Contenders whose answer is still pending are part of that number.
  */
 export function whomToAsk(view: View, contenders: readonly Standing[]): readonly Standing[] {
   const { askingSince = view.at } = view.input.memory;
@@ -73,7 +71,7 @@ function comparison(view: View, contenders: readonly Standing[]): (a: Standing, 
     (a.candidate.name < b.candidate.name ? -1 : 1);
 }
 
-/** Most of a crowd are, so that most comparisons end here. */
+/** A fast path: most candidates of a crowd are alike. */
 function isAlike(a: LeaseCandidate, b: LeaseCandidate): boolean {
   return (
     a.binaryVersion === b.binaryVersion &&
@@ -85,4 +83,62 @@ function isAlike(a: LeaseCandidate, b: LeaseCandidate): boolean {
 function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
   const [left, right] = [versionOf(a, 'binary'), versionOf(b, 'binary')];
   return left && right ? left.compare(right) : Number(left !== undefined) - Number(right !== undefined);
+}
+
+/**
+ * Returns the pings that make the next leader known at `moment`, when the Lease becomes free. A candidate that is live now, but
+ * no longer at `moment`, has to answer again. A candidate whose answer cannot change the outcome is not asked, and `except` is
+ * not asked either.
+ */
+export function askAhead(view: View, moment: Instant, except?: string): readonly PingCandidate[] {
+  const { input } = view;
+  const { memory, settings } = input;
+  // A holder whose grant lapses at `moment` may be held back by that lapse (rule 7).
+  const standings = standingsIn(view.standings, 'Live', 'Awaiting', 'Idle').filter(
+    ({ candidate: { name } }) => name !== except && moment >= (lapsedUntil(input, name, moment) ?? moment),
+  );
+  const willCount = new Set(
+    standings.filter(({ observation }) => liveUntil(observation, memory.decidedAt, settings) > moment),
+  );
+  const present = [...willCount].map(({ candidate }) => candidate);
+  const absent = standings.filter((standing) => !willCount.has(standing));
+  return pingEach(view, whomToAsk(view, contendersAmong(present, absent)), 'expiry');
+}
+
+/** Limits the silent candidates that one round asks. */
+const MOST_ASKED = 64;
+const ROUND_BACKOFF_CAP_MS = 60_000;
+
+/**
+ * Returns the silent candidates to ping in this round, while the Lease has no leader (rule 3): those whose last ping is oldest.
+ * The first round has two; each round after it has twice as many. The election does not wait for their answers.
+ */
+export function reviveSome(view: View): readonly Standing[] {
+  const silent = standingsIn(view.standings, 'Unresponsive', 'Expired', 'Lapsed').filter(
+    (standing) => !standing.isAlive && !isPingPending(view, standing),
+  );
+  const count = Math.min(2 ** Math.min(view.input.memory.rounds.count + 1, 6), MOST_ASKED);
+  return firstOf(silent, count, (a, b) => lastAskedAt(a) - lastAskedAt(b) || byName(a, b));
+}
+
+function lastAskedAt({ observation: { ping } }: Standing): number {
+  return ping?.sentAt ?? Number.MIN_SAFE_INTEGER;
+}
+
+function byName({ candidate: a }: Standing, { candidate: b }: Standing): number {
+  return a.name < b.name ? -1 : 1;
+}
+
+/** Returns when silent candidates are pinged again, while the Lease has no leader. */
+export function nextRoundAt(view: View): Instant {
+  return view.input.memory.rounds.lastAt + roundBackoffMs(view);
+}
+
+/** How long the round that is `ahead` of the next one comes after the one before it, in milliseconds. */
+export function roundBackoffMs({ input: { memory, settings } }: View, ahead = 0): number {
+  return backoffMs(
+    Math.max(1, memory.rounds.count + ahead),
+    settings.electionDurationMs,
+    ROUND_BACKOFF_CAP_MS,
+  );
 }

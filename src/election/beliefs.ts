@@ -1,33 +1,32 @@
-import { FENCE } from './group.ts';
-import type { Instant } from './time.ts';
+import { FENCE, type Instant } from './model.ts';
 
 /**
- * What a holder of the Lease may still believe (rule 8). It leads for one duration after its last renewal, whatever has become of
- * the Lease. A client-go elector that slept through its loss may release what it finds then, be that another's, for one
- * duration more.
+ * What a holder of the Lease may still believe (rule 8). The holder leads for one duration after its last renewal, even if the
+ * Lease has changed or is gone. A client-go elector that slept through its loss may release the Lease of another holder, for
+ * one more duration.
  */
 export interface Belief {
-  /** {@link UNKNOWN_HOLDER} is one that this process has never seen. */
+  /** {@link UNKNOWN_HOLDER} for a holder that this process has never seen. */
   readonly holder: string;
   /** The latest moment at which it may have renewed the Lease, as far as this process can tell. */
   readonly renewedAt: Instant;
   /** How long it leads by one renewal, in milliseconds. */
   readonly durationMs: number;
-  /** Whether the duration is its own: that of a renewal by it, and not of a grant to it. */
+  /** True when the holder itself wrote the duration, by a renewal; false when it is the duration of a grant. */
   readonly isOwnDuration: boolean;
   /** Its last renewal was written by a participant of this project, which never empties another's Lease (rule 15). */
   readonly isParticipant: boolean;
-  /** Since when the Lease is not its own any more; undefined while it is. */
+  /** When the holder lost the Lease; undefined while it holds it. */
   readonly lostAt: Instant | undefined;
 }
 
-/** At most one of each holder, mostly the one of the present holder alone: a Map would cost each Lease 200 bytes. */
+/** At most one belief per holder, and usually only that of the current holder. A Map would cost each Lease 200 bytes. */
 export type Beliefs = readonly Belief[];
 
 /** A former holder whose name is not known. */
 export const UNKNOWN_HOLDER = '';
 
-/** What an unknown holder, or one that was only seen to be granted the Lease, renews it for, in milliseconds: client-go's default. */
+/** The assumed duration of a holder without an observed renewal, in milliseconds: client-go's default. */
 export const USUAL_DURATION_MS = 15_000;
 
 /** A vacant Lease is kept for the last holder that may still believe in it (rule 8). */
@@ -42,22 +41,22 @@ export interface Reservation {
 }
 
 /**
- * A belief that is over is kept for so long, in milliseconds: what a list shows now may have been written then, while no watch was
- * open.
+ * How long a belief is kept after it is over, in milliseconds. A list may show a write that was made during the belief, while no
+ * watch was open.
  */
 const KEPT_MS = 5 * 60_000;
 
-/** So many holders of one Lease are remembered; a writer may put thousands of names into it. */
+/** Limits the holders remembered of one Lease: a client may write thousands of names into it. */
 const MOST_HOLDERS = 100;
 
-/** Until when the holder may lead by its last renewal. */
+/** Returns until when the holder may lead by its last renewal. */
 export function leadsUntil({ renewedAt, durationMs }: Belief): Instant {
   return renewedAt + durationMs;
 }
 
 /**
- * Until when it may release the Lease of another, where it is client-go's: for two durations from its last renewal, and for one
- * from when it lost the Lease, if that was later.
+ * Returns until when a client-go elector may release the Lease of another holder: two durations after its last renewal, or one
+ * duration after it lost the Lease, whichever is later.
  */
 export function disturbsUntil(belief: Belief): Instant {
   const { lostAt = Number.NEGATIVE_INFINITY, durationMs, isOwnDuration, isParticipant } = belief;
@@ -77,11 +76,11 @@ export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Belie
       other.holder !== belief.holder && (other.lostAt === undefined || at < disturbsUntil(other) + KEPT_MS),
   );
   if (kept.length >= MOST_HOLDERS) kept.sort((a, b) => leadsUntil(b) - leadsUntil(a));
-  // A list of one that is written out takes a fifth of the memory of one that was added to.
+  // An array literal of one entry takes a fifth of the memory of an array that has grown.
   return kept.length === 0 ? [belief] : [...kept.slice(0, MOST_HOLDERS - 1), belief];
 }
 
-/** Returns the beliefs with what else the holder of `belief` may believe: it leads for as long as either says. */
+/** Returns the beliefs with `belief` added. Of two beliefs of one holder, the one that lasts longer stays. */
 export function withMore(beliefs: Beliefs, belief: Belief): Beliefs {
   const known = beliefOf(beliefs, belief.holder);
   return [...withoutBelief(beliefs, belief.holder), known ? longer(known, belief) : belief];
@@ -104,7 +103,7 @@ export function withoutBelief(beliefs: Beliefs, holder: string): Beliefs {
   return beliefOf(beliefs, holder) ? beliefs.filter((belief) => belief.holder !== holder) : beliefs;
 }
 
-/** For whom a Lease that nobody holds is kept at `at`. */
+/** Returns the former holder for which a vacant Lease is reserved at `at`. */
 export function reservationFor(beliefs: Beliefs, at: Instant): Reservation | undefined {
   let last: Belief | undefined;
   let othersUntil = Number.NEGATIVE_INFINITY;
@@ -121,7 +120,7 @@ export function reservationFor(beliefs: Beliefs, at: Instant): Reservation | und
   return { holder, from: last.lostAt ?? last.renewedAt, until: leadsUntil(last), othersUntil };
 }
 
-/** The holder that has lost the Lease last, otherwise than by releasing it; undefined: none is remembered. */
+/** Returns the holder that last lost the Lease without releasing it; undefined when none is remembered. */
 export function lastLoser(beliefs: Beliefs): string | undefined {
   let last: string | undefined;
   let lastAt = Number.NEGATIVE_INFINITY;
@@ -132,14 +131,14 @@ export function lastLoser(beliefs: Beliefs): string | undefined {
   return last;
 }
 
-/** Whether a release of what `holder` has may be the work of a former holder that slept through its loss. */
+/** True when a former holder that slept through its loss may be the one that releases the Lease of `holder`. */
 export function mayBeDisturbed(beliefs: Beliefs, holder: string, at: Instant): boolean {
   return beliefs.some(
     (belief) => belief.holder !== holder && !belief.isParticipant && at < disturbsUntil(belief),
   );
 }
 
-/** Until when any of the beliefs matters; -Infinity: none does. */
+/** Returns until when any of the beliefs matters; -Infinity when none does. */
 export function matterUntil(beliefs: Beliefs): Instant {
   return Math.max(...beliefs.map(disturbsUntil));
 }

@@ -1,11 +1,10 @@
-import type { ElectionSettings, LeaseCandidate } from './model.ts';
-import type { Instant, MicroTime, Now } from './time.ts';
+import type { ElectionSettings, Instant, LeaseCandidate, MicroTime, Now } from './model.ts';
 
 /**
  * Why a candidate was pinged. An ack to one purpose answers the others too, but a preemption wants one of its own.
  *
  * election: its Lease has no holder, and its answer may settle who gets it. expiry: the same, ahead of an expiry.
- * revival: it was silent before, and nobody leads. preemption: it may be better than the holder. validity: it has been
+ * revival: it was silent before, and the Lease has no leader. preemption: it may be better than the holder. validity: it has been
  * silent for some minutes. collection: it is to be deleted unless it answers.
  */
 export type PingPurpose = 'election' | 'expiry' | 'revival' | 'preemption' | 'validity' | 'collection';
@@ -16,9 +15,9 @@ export interface Ping {
   /** What it writes, in the candidate's own time: an answer comes with it. Undefined where it is only supposed. */
   readonly pingTime: MicroTime | undefined;
   readonly sentAt: Instant;
-  /** When the server answered that it is written, from when its time runs (rule 9); undefined while it is on its way. */
+  /** When the server confirmed the write: the time to answer starts here (rule 9). Undefined while the request is in flight. */
   readonly deliveredAt: Instant | undefined;
-  /** Whether the candidate was seen with it: any renewal after that answers it, whoever has asked since then. */
+  /** True once the candidate was seen with this pingTime. Any later renewal answers it, even if another coordinator has pinged since. */
   readonly isSeen: boolean;
   /** When the first renewal after it was seen; undefined while unanswered. */
   readonly ackedAt: Instant | undefined;
@@ -51,7 +50,7 @@ export interface CandidateObservation {
   readonly unansweredPings: number;
   /** The pings ahead of its deletion, since it last renewed (rule 1). */
   readonly collection: Collection | undefined;
-  /** When it was last to be deleted, and the server did not do so. */
+  /** When the last attempt to delete it failed. */
   readonly deletionFailedAt: Instant;
 }
 
@@ -258,7 +257,7 @@ export function pingTimeFor(
   return pingTime === candidate.pingTime ? pingTime + 1n : pingTime;
 }
 
-/** Whether it was asked, and let the time for an answer pass, be it a while ago. */
+/** True when the candidate did not answer its last ping in time, and has not renewed since. */
 export function isSilent(
   observation: CandidateObservation,
   at: Instant,

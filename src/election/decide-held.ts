@@ -1,18 +1,30 @@
-import { hasOwnPreference, nameStrategy, pingEach, removeOwnPreference, updateLease } from './actions.ts';
-import { contendersAmong, nextWaveAt, whomToAsk } from './ask.ts';
-import { askAhead } from './ask-ahead.ts';
+import {
+  hasOwnPreference,
+  nameStrategy,
+  pingEach,
+  removeOwnPreference,
+  transitionsTo,
+  updateLease,
+} from './actions.ts';
+import { askAhead, contendersAmong, nextWaveAt, whomToAsk } from './ask.ts';
+import { reservationFor } from './beliefs.ts';
 import { hasAnsweredInTime, isUnanswered } from './candidate-observation.ts';
-import { conflictParties, knownConflict } from './conflict.ts';
 import { decideProvisional, pingAheadOfTakeUp } from './decide-provisional.ts';
-import { decideUnaware } from './fence.ts';
-import { decideIgnoredWrites } from './ignored-writes.ts';
-import { isGrantUnrenewed } from './lease-memory.ts';
+import type { LeaseChange } from './decision.ts';
+import { blockingBeliefs, expiryOf, isGrantUnrenewed } from './lease-memory.ts';
+import { backoffMs, FENCE } from './model.ts';
 import { decideOutcome, type Outcome } from './outcome.ts';
-import { candidatesIn, hasAnsweredSince, standingsIn } from './standing.ts';
-import { backoffMs } from './time.ts';
-import type { Verdict } from './verdict.ts';
-import type { HeldView } from './view.ts';
-import { ackDeadline, isPingPending, livenessExpiry, reinstatementTime } from './waiting.ts';
+import {
+  ackDeadline,
+  conflictParties,
+  decideIgnoredWrites,
+  isPingPending,
+  knownConflict,
+  livenessExpiry,
+  reinstatementTime,
+  type Verdict,
+} from './verdict.ts';
+import { candidatesIn, type HeldView, hasAnsweredSince, type Standing, standingsIn } from './view.ts';
 
 type Leader = Extract<Outcome, { kind: 'leader' }>;
 
@@ -22,8 +34,8 @@ const PREEMPTION_BACKOFF_MS = 15_000;
 const BACKOFF_CAP_MS = 10 * 60_000;
 
 /**
- * A Lease with a valid holder: each policy in turn. One that leads is never replaced, only given a preferredHolder, and
- * that only for somebody better by version (rule 5).
+ * Decides about a Lease with a valid holder: the first policy with a verdict wins. A holder that leads is never replaced. It only
+ * gets a preferredHolder, and only when that candidate is better by priority or version (rule 5).
  */
 export function decideHeld(view: HeldView): Verdict {
   const standing = decideNamedThirdParty(view);
@@ -41,7 +53,7 @@ export function decideHeld(view: HeldView): Verdict {
   return pingAheadOfExpiry(view, pingAheadOfTakeUp(view, verdict));
 }
 
-/** A Lease that names a strategy of somebody else's is that somebody's, a preferredHolder that we did not set included. */
+/** A Lease that names a third-party strategy belongs to another controller, and so does a preferredHolder that we did not set. */
 function decideNamedThirdParty(view: HeldView): Verdict | undefined {
   const { outlook } = view;
   const isNamed = outlook.kind === 'thirdParty' && view.tenure.lease.strategy === outlook.strategy;
@@ -110,7 +122,7 @@ function decideHiddenHolder({ at, input, standings, tenure }: HeldView): Verdict
   return { reason: 'HolderHidden', recheckAt: [hiddenUntil] };
 }
 
-/** The best candidate leads under the right strategy, or nobody could: nothing to do, and nothing to ask anybody. */
+/** Nothing to do and no pings: the best candidate leads under the right strategy, or no candidate could lead. */
 function decideInGoodOrder(view: HeldView): Verdict | undefined {
   const { lease, holder, isProvisional } = view.tenure;
   const { outlook } = view;
@@ -227,8 +239,8 @@ function thirdPartyVerdict(view: HeldView, strategy: string): Verdict {
 }
 
 /**
- * When the holder has missed its renewals, successors are asked before the expiry, so that the new leader is known at
- * that instant (rule 6). The holder may be the best of them: it keeps the Lease if it answers.
+ * When the holder has missed its renewals, pings candidates before the expiry, so that the new leader is known when the Lease
+ * expires (rule 6). The holder may be the best of them: it keeps the Lease if it answers.
  */
 function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
   const { lateAt, expiresAt } = view.tenure;
@@ -239,5 +251,44 @@ function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
     actions: [...(verdict.actions ?? []), ...askAhead(view, expiresAt)],
     recheckAt: [...(verdict.recheckAt ?? []), expiresAt, ackDeadline(view), nextWaveAt(view)],
     isAsking: true,
+  };
+}
+
+/**
+ * A holder that still renews two electionDurations after a note asked it to give way does not read notes. Where the server drops
+ * the field too, no write can reach that holder: the Lease is fenced (rule 14).
+ */
+export function decideUnaware(view: HeldView, preferred: Standing, strategy: string): Verdict | undefined {
+  const { input, tenure } = view;
+  const { memory, settings, dropsFields } = input;
+  const { noted, record } = memory;
+  const isUnaware =
+    noted !== undefined &&
+    record !== undefined &&
+    record.renewTime !== noted.renewTime &&
+    record.since >= noted.since + 2 * settings.electionDurationMs;
+  if (!isUnaware || !preferred.isAlive) return undefined;
+  if (dropsFields)
+    return { reason: 'HolderUnaware', actions: [updateLease(input, tenure.lease, fence(view))] };
+  // A former coordinator may have written the note. The server may keep the field by now.
+  const preferredHolder = preferred.candidate.name;
+  return {
+    reason: 'BetterCandidate',
+    actions: [updateLease(input, tenure.lease, { kind: 'prefer', preferredHolder, strategy })],
+  };
+}
+
+/** Makes the Lease held by the fence until no former holder can believe in it any longer. */
+function fence({ at, now, input, tenure: { lease } }: HeldView): LeaseChange {
+  const { record } = input.memory;
+  const believedUntil = Math.max(
+    expiryOf(input.memory),
+    reservationFor(blockingBeliefs(input.memory), at)?.until ?? at,
+  );
+  return {
+    kind: 'fence',
+    renewTime: now.wall,
+    leaseDurationSeconds: Math.ceil(Math.max(record?.durationMs ?? 0, believedUntil - at) / 1000),
+    leaseTransitions: transitionsTo(FENCE, lease),
   };
 }

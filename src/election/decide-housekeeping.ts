@@ -1,28 +1,26 @@
 import { MOST_ASKED_AT_ONCE, pingTo } from './actions.ts';
 import { ackDueAt } from './candidate-observation.ts';
 import type { Action } from './decision.ts';
-import type { Standing } from './standing.ts';
-import type { Instant } from './time.ts';
-import type { Verdict } from './verdict.ts';
-import type { View } from './view.ts';
-import { isPingPending } from './waiting.ts';
+import type { Instant } from './model.ts';
+import { isPingPending, type Verdict } from './verdict.ts';
+import type { Standing, View } from './view.ts';
 
-/** How long after a deletion that failed it is tried again, in milliseconds: nobody waits for it. */
+/** Delay before a failed deletion is retried, in milliseconds. */
 const COLLECTION_RETRY_MS = 10 * 60_000;
 
 /**
- * So often a candidate is asked before it is deleted, and so long it has to be silent to that, in milliseconds (rule 1):
- * client-go's publishes itself again only minutes later, and its Lease may be without a leader until then.
+ * Pings before a candidate is deleted, and how long it must stay silent, in milliseconds (rule 1). A client-go candidate that is
+ * deleted by mistake publishes itself again only minutes later; until then its Lease may have no leader.
  */
 const COLLECTION_PINGS = 3;
 const COLLECTION_WATCH_MS = 10 * 60_000;
 
-/** A candidate that is silent for longer is asked why: client-go's renew every 5 min, unless a renewal fails. */
+/** A candidate that is silent for longer is pinged. client-go renews every 5 min, unless a renewal fails. */
 const SILENT_AFTER_MS = 6 * 60_000;
 
 /**
- * What is due to candidates whatever becomes of the election (rule 1): those that have missed a renewal are asked for a
- * sign of life once, those that stopped renewing hours ago, or have said that they go, a few times more and then deleted.
+ * Decides the work on candidates that does not depend on the election (rule 1). A candidate that missed a renewal is pinged once.
+ * A candidate that stopped renewing hours ago, or that released the Lease, is pinged a few more times and then deleted.
  */
 export function decideHousekeeping(view: View): Pick<Verdict, 'actions' | 'recheckAt'> {
   const actions: Action[] = [];
@@ -69,15 +67,15 @@ function decideOne(view: View, standing: Standing): Due {
   return { now: at >= refreshAt && at < expiresAt && !isAsked ? 'validity' : undefined, next };
 }
 
-/** `moment`, if it is yet to come. */
+/** Returns `moment` if it is in the future, else Infinity. */
 function after(at: Instant, moment: Instant): Instant {
   return moment > at ? moment : Number.POSITIVE_INFINITY;
 }
 
 /**
- * Whether a candidate has just renewed, but to long before its last ping: its clock was set back. client-go's then renews
- * without a pause, until its clock has caught up with that ping or gets one that is behind it again (rule 2). A ping that
- * is merely unanswered is no further ahead than the renewal is old.
+ * True when a candidate has just renewed with a renewTime long before its last pingTime: its clock was set back. A client-go
+ * candidate then renews in a loop, until its clock passes that pingTime or it gets an earlier pingTime (rule 2). The pingTime of
+ * an ordinary unanswered ping is ahead of renewTime by no more than the age of the renewal.
  */
 function isClockSetBack({ at, input }: View, { candidate, observation }: Standing): boolean {
   const { renewTime, pingTime } = candidate;
@@ -85,14 +83,14 @@ function isClockSetBack({ at, input }: View, { candidate, observation }: Standin
   return pingTime - renewTime > BigInt(input.settings.electionDurationMs) * 1000n;
 }
 
-/** From when a candidate that has released the Lease, and not renewed since, is known to go (rules 1 and 3). */
+/** Returns from when a candidate that released the Lease, and has not renewed since, counts as gone (rules 1 and 3). */
 function goneAt({ input }: View, { candidate, observation }: Standing): Instant {
   const withdrawnAt = input.memory.withdrawals.get(candidate.name);
   if (withdrawnAt === undefined || observation.unchangedSince > withdrawnAt) return Number.POSITIVE_INFINITY;
   return withdrawnAt + input.settings.electionDurationMs;
 }
 
-/** Spread over a tenth of the time, by uid: candidates that were all seen first at one moment are not pinged at one. */
+/** Spreads pings over a tenth of the time, by uid: candidates first seen at the same moment are pinged at different ones. */
 function refreshAfterMs(uid: string, validityMs: number): number {
   let hash = 0;
   for (let index = 0; index < uid.length; index++) hash = (hash * 31 + uid.charCodeAt(index)) % 1024;

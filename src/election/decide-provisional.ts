@@ -1,15 +1,11 @@
-import { pingEach } from './actions.ts';
-import { nextWaveAt } from './ask.ts';
-import { askAhead } from './ask-ahead.ts';
+import { grantTo, pingEach } from './actions.ts';
+import { askAhead, nextWaveAt } from './ask.ts';
 import { ackDueAt } from './candidate-observation.ts';
-import { grantTo } from './grant.ts';
+import { takeUpMs } from './lease-memory.ts';
+import type { Instant } from './model.ts';
 import { decideOutcome, essentials } from './outcome.ts';
-import { takeUpMs } from './record-writes.ts';
-import { isHeldBack, type Standing, standingsIn } from './standing.ts';
-import type { Instant } from './time.ts';
-import type { Verdict } from './verdict.ts';
-import type { HeldView } from './view.ts';
-import { ackDeadline, livenessExpiry } from './waiting.ts';
+import { ackDeadline, livenessExpiry, type Verdict } from './verdict.ts';
+import { type HeldView, isHeldBack, type Standing, standingsIn } from './view.ts';
 
 /**
  * When a component starts, its candidates appear within a second or two, in any order. The first grant and its first
@@ -21,18 +17,18 @@ const ALL_STARTED_MS = 2000;
 const BEFORE_FIRST_LOOK_MS = 1600;
 const BETWEEN_REVISIONS_MS = 300;
 
-/** So long before a grant is given up on others are asked, in milliseconds: client-go's electors have taken theirs up by then. */
+/** How long before a grant is given up the other candidates are pinged, in milliseconds. client-go has taken its grant up by then. */
 const ASK_AHEAD_MS = 500;
 
 /**
- * A grant that its holder has not taken up yet: nobody leads, so that a better candidate gets the Lease at once, by a write that
- * fails if the holder's first renewal comes before it (rule 12). Nobody has to yield, and age and name count too. From when a
- * holder that runs would have taken it up, any other candidate is better.
+ * Revises a grant that its holder has not taken up yet (rule 12). No one leads by it, so that a better candidate gets the Lease at
+ * once, by a write that fails if the holder's first renewal comes first. No leader has to yield, so that age and name count too.
+ * Once a running holder would have taken the grant up, every other candidate counts as better.
  */
 export function decideProvisional(view: HeldView): Verdict | undefined {
   const { tenure, input, at } = view;
   if (!tenure.isProvisional) return undefined;
-  // A holder that is held back got the Lease for want of any other.
+  // A holder that is held back got the Lease only because no other candidate could lead.
   const live = standingsIn(view.standings, 'Live').filter(
     ({ candidate }) => !isHeldBack(input, candidate.name, at),
   );
@@ -40,7 +36,7 @@ export function decideProvisional(view: HeldView): Verdict | undefined {
   const isLate = at >= lateAt;
   const outcome = outcomeAmong(isLate ? live.filter(({ isHolder }) => !isHolder) : live);
   if (outcome.kind !== 'leader' || outcome.leader.name === tenure.holder) return undefined;
-  // Those who are asked ahead answer one by one; and a grant that nobody has taken up until then has to count as one that lapsed.
+  // Candidates that were pinged ahead answer one by one. Wait until the grant is late, so that it counts as a lapse.
   const isAsking = !isLate && at >= lateAt - ASK_AHEAD_MS;
   const revisableAt = Math.max(nextRevisionAt(view), isAsking ? lateAt : Number.NEGATIVE_INFINITY);
   if (at < revisableAt) return { reason: 'RevisionPending', recheckAt: [revisableAt] };
@@ -53,8 +49,8 @@ function outcomeAmong(standings: readonly Standing[]) {
 }
 
 /**
- * A grant that is not taken up in time goes to somebody else, if there is anybody: those who could lead are asked ahead of that.
- * The holder is asked too, then: one that does not answer loses the Lease even if nobody else is there yet.
+ * A grant that is not taken up in time goes to another candidate: pings the candidates that could lead ahead of that moment.
+ * At that moment it pings the holder too: a holder that does not answer loses the Lease even without a successor.
  */
 export function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   const { tenure, input, at } = view;
@@ -63,7 +59,7 @@ export function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   const askAt = giveUpAt - ASK_AHEAD_MS;
   const holders = view.standings.filter(({ isHolder }) => isHolder);
   const [ping] = holders.flatMap(({ observation }) => observation.ping ?? []);
-  // From then on its holder is known not to answer.
+  // The holder counts as silent from this moment.
   const silentAt = ping && ackDueAt(ping, input.settings);
   if (at < askAt) return { ...verdict, recheckAt: [...(verdict.recheckAt ?? []), askAt, silentAt] };
   const isAsked = ping !== undefined && ping.sentAt >= giveUpAt;

@@ -1,18 +1,28 @@
-import { hasOwnPreference, nameStrategy, pingEach, removeOwnPreference } from './actions.ts';
-import { contendersAmong, nextWaveAt, whomToAsk } from './ask.ts';
-import { askAhead } from './ask-ahead.ts';
+import { grantTo, hasOwnPreference, nameStrategy, pingEach, removeOwnPreference } from './actions.ts';
+import {
+  askAhead,
+  contendersAmong,
+  nextRoundAt,
+  nextWaveAt,
+  reviveSome,
+  roundBackoffMs,
+  whomToAsk,
+} from './ask.ts';
 import { ackDueAt } from './candidate-observation.ts';
-import { conflictParties, knownConflict } from './conflict.ts';
-import { grantTo } from './grant.ts';
-import { decideIgnoredWrites } from './ignored-writes.ts';
+import type { Reason } from './decision.ts';
+import type { Instant } from './model.ts';
 import { decideOutcome, type Outcome } from './outcome.ts';
-import type { Reason } from './reason.ts';
-import { nextRoundAt, reviveSome, roundBackoffMs } from './revival.ts';
-import { hasAnsweredSince, type Standing, standingsIn } from './standing.ts';
-import type { Instant } from './time.ts';
-import type { Verdict } from './verdict.ts';
-import type { VacantView, View } from './view.ts';
-import { ackDeadline, isPingPending, livenessExpiry, reinstatementTime } from './waiting.ts';
+import {
+  ackDeadline,
+  conflictParties,
+  decideIgnoredWrites,
+  isPingPending,
+  knownConflict,
+  livenessExpiry,
+  reinstatementTime,
+  type Verdict,
+} from './verdict.ts';
+import { hasAnsweredSince, type Standing, standingsIn, type VacantView, type View } from './view.ts';
 
 /** A Lease without a valid holder: each policy in turn, until one has a verdict. */
 export function decideVacant(view: VacantView): Verdict {
@@ -25,7 +35,7 @@ export function decideVacant(view: VacantView): Verdict {
   );
 }
 
-/** A Lease that names a strategy of somebody else's is that somebody's; there is nothing to ask anybody. */
+/** A Lease that names a third-party strategy belongs to another controller: nothing to do, no pings. */
 function decideNamedThirdParty(view: VacantView): Verdict | undefined {
   const { lease } = view.tenure;
   const { outlook } = view;
@@ -34,7 +44,7 @@ function decideNamedThirdParty(view: VacantView): Verdict | undefined {
   return { reason: 'ThirdPartyStrategy' };
 }
 
-/** Somebody else's strategy whose name the server drops: there is nothing to ask anybody before it is written again. */
+/** The server drops the name of a third-party strategy: no pings until it is written again. */
 function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
   const ignored = view.outlook.kind === 'thirdParty' ? decideIgnoredWrites(view) : undefined;
   if (!ignored) return undefined;
@@ -42,11 +52,11 @@ function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
   return { ...ignored, recheckAt: [...(ignored.recheckAt ?? []), ...changesAt] };
 }
 
-/** Rule 8: a holder that may not know that it lost the Lease keeps it until it cannot believe in it any longer. */
+/** A vacant Lease stays reserved until its former holder can no longer believe that it leads (rule 8). */
 function decideReserved(view: VacantView): Verdict | undefined {
   const { reservation } = view.tenure;
   const { outlook } = view;
-  // Whoever decides under a strategy of somebody else's may give an empty Lease away at once.
+  // Another controller may grant an empty Lease at once, so that its strategy is not written before the reservation ends.
   if (reservation && outlook.kind === 'thirdParty')
     return {
       reason: awaiting(view),
@@ -89,12 +99,12 @@ function decideReserved(view: VacantView): Verdict | undefined {
   };
 }
 
-/** Why a Lease that nobody holds is given to nobody yet. */
+/** The reason why a vacant Lease is not granted yet. */
 function awaiting({ tenure }: VacantView): Reason {
   return tenure.need === 'LeaseFenced' ? 'LeaseFenced' : 'AwaitingFormerHolder';
 }
 
-/** A conflict that was reported is left alone until its parties change or it is time to see which of them still live. */
+/** A conflict that was reported is left alone until its parties change, or until it is time to ping them again. */
 function decideKnownConflict(view: VacantView): Verdict | undefined {
   const conflict = knownConflict(view);
   if (conflict === undefined) return undefined;
@@ -105,12 +115,12 @@ function decideKnownConflict(view: VacantView): Verdict | undefined {
 function decideElectionOrWait(view: VacantView): Verdict {
   const { standings, at } = view;
   const isRoundDue = at >= nextRoundAt(view);
-  // A second look at a conflict must ask those who answered the first one again: a dead party is no party.
+  // A later round of a conflict pings the live parties again: a crashed party no longer counts.
   const parties = isRoundDue && knownConflict(view) !== undefined ? standingsIn(standings, 'Live') : [];
   const present = parties.length > 0 ? [] : view.live;
   const absent = [...standingsIn(standings, 'Awaiting', 'Idle'), ...parties];
   const contenders = contendersAmong(present, absent);
-  // Its missing answer was its missed renewals: it takes part when it answers, but nobody waits for it (rule 3).
+  // The holder that just expired has shown its silence by missed renewals. It takes part if it answers, but the election does not wait (rule 3).
   const isSettled = contenders.every((standing) => isJustExpired(view, standing));
   const verdict = isSettled ? decideSettled(view, decideOutcome(present)) : undefined;
   if (verdict) return verdict;
@@ -135,7 +145,7 @@ function isJustExpired(view: VacantView, { candidate }: Standing): boolean {
   return view.input.memory.record?.holder === candidate.name && knownConflict(view) === undefined;
 }
 
-/** What the answers come to, once none that is missing could change it; undefined when nobody can lead. */
+/** Decides an election that no missing answer can change; undefined when no candidate can lead. */
 function decideSettled(view: VacantView, outcome: Outcome): Verdict | undefined {
   switch (outcome.kind) {
     case 'leader':
@@ -195,8 +205,8 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
 }
 
 /**
- * Those held back may lead if no other can, those first whose grants have lapsed least often, who are asked if they are not known to
- * live. Everybody else is asked again, ever more rarely.
+ * Candidates that are held back lead only if no other candidate can, those with the fewest lapses first; they are pinged unless they
+ * are known to be alive. All other candidates are pinged again, with backoff.
  */
 function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
   const { standings, at } = view;
@@ -240,7 +250,7 @@ function decideAskingHeldBack(view: VacantView, heldBack: readonly Standing[]): 
   };
 }
 
-/** Whoever has just let go is not asked while others may lead: it is about to exit, most likely. */
+/** A candidate that just released the Lease is about to exit: it is pinged only when no other candidate can lead. */
 function withdrawnUnasked(view: VacantView): readonly Standing[] {
   return standingsIn(view.standings, 'Withdrawn').filter(
     ({ candidate, observation: { ping } }) =>

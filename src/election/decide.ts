@@ -1,26 +1,21 @@
-import { removeOwnPreference } from './actions.ts';
-import { coordinatorLease } from './coordinator-lease.ts';
+import { pingTo, removeOwnPreference } from './actions.ts';
 import { decideHeld } from './decide-held.ts';
 import { decideHousekeeping } from './decide-housekeeping.ts';
 import { decideVacant } from './decide-vacant.ts';
-import type { Decision } from './decision.ts';
-import type { ElectionInput } from './election-input.ts';
-import { isLeaseName } from './lease-name.ts';
-import type { Now } from './time.ts';
-import { toDecision, type Verdict } from './verdict.ts';
-import { isHeld, isVacant, surveyElection, type View } from './view.ts';
-import { priorityEnd } from './waiting.ts';
+import type { Action, Decision } from './decision.ts';
+import { coordinatorLease, earliestAfter, isLeaseName, type Now } from './model.ts';
+import { isPingPending, priorityEnd, type Verdict } from './verdict.ts';
+import { type ElectionInput, isHeld, isVacant, surveyElection, type View } from './view.ts';
 
 /**
- * Decides what is to be done about one Lease. Pure: the same input at the same time gives the same decision, and nothing
- * happens until somebody applies it.
+ * Decides what to do about one Lease. Pure: the same input at the same time gives the same decision. The caller applies it.
  */
 export function decideElection(input: ElectionInput, now: Now): Decision {
   const view = surveyElection(input, now);
   if (input.name === coordinatorLease.name) {
     return toDecision(view, { reason: 'CoordinatorLease' }, {});
   }
-  // A write would be refused, for ever; the candidates are looked after all the same.
+  // The server refuses every write to such a Lease. The housekeeping of its candidates still goes on.
   if (!isLeaseName(input.name)) {
     return toDecision(view, { reason: 'InvalidLeaseName' }, decideHousekeeping(view));
   }
@@ -36,4 +31,60 @@ function decideVerdict(view: View): Verdict {
   if (isHeld(view)) return decideHeld(view);
   if (isVacant(view)) return decideVacant(view);
   throw new TypeError('a Lease is either held or vacant');
+}
+
+/** The order in which actions are applied. */
+const order: Record<Action['kind'], number> = {
+  CreateLease: 0,
+  UpdateLease: 0,
+  PingCandidate: 1,
+  DeleteCandidate: 2,
+};
+
+/** Completes a verdict: adds the housekeeping and the survey, drops conflicting pings, and sorts the actions. */
+export function toDecision(
+  view: View,
+  verdict: Verdict,
+  housekeeping: Pick<Verdict, 'actions' | 'recheckAt'>,
+): Decision {
+  // A ping would change the resourceVersion that is the deletion's precondition, and the candidate has had its pings.
+  const doomed = new Set(
+    housekeeping.actions?.map((action) => (action.kind === 'DeleteCandidate' ? action.uid : undefined)),
+  );
+  // Of two pings to one candidate, the server would refuse the second: the first changes the resourceVersion.
+  const pinged = new Set<string>();
+  const actions = (verdict.actions ?? []).filter((action) => {
+    if (action.kind !== 'PingCandidate') return true;
+    const isFirst = !doomed.has(action.uid) && !pinged.has(action.uid);
+    pinged.add(action.uid);
+    return isFirst;
+  });
+  // Ping both candidates of one name: the one that answers counts (rule 13).
+  for (const twin of view.twins) {
+    const ping = actions.find(
+      (action) => action.kind === 'PingCandidate' && action.name === twin.candidate.name,
+    );
+    if (ping?.kind === 'PingCandidate' && !isPingPending(view, twin) && twin.state !== 'Deleting')
+      actions.push(pingTo(view, twin, ping.purpose));
+  }
+  const busy = new Set(actions.map((action) => (action.kind === 'PingCandidate' ? action.uid : undefined)));
+  for (const action of housekeeping.actions ?? []) {
+    if (action.kind !== 'PingCandidate' || !busy.has(action.uid)) actions.push(action);
+  }
+  actions.sort((a, b) => order[a.kind] - order[b.kind]);
+  const { recheckAt = [], lateAt } = verdict;
+  const steadyUntil = earliestAfter(view.at, [...recheckAt, ...(housekeeping.recheckAt ?? [])]);
+  const time = earliestAfter(view.at, [steadyUntil, lateAt]);
+  return {
+    reason: verdict.reason,
+    actions,
+    requeue: time === undefined ? { kind: 'awaitChange' } : { kind: 'at', time },
+    steadyUntil: steadyUntil ?? Number.POSITIVE_INFINITY,
+    tenure: view.tenure,
+    outcome: view.outcome,
+    standings: view.standings,
+    isRound: verdict.isRound ?? false,
+    isAsking: verdict.isAsking ?? false,
+    conflict: verdict.conflict,
+  };
 }

@@ -1,11 +1,9 @@
 import type { PingPurpose } from './candidate-observation.ts';
 import type { Grant } from './lease-memory.ts';
-import type { CandidateSource } from './model.ts';
+import type { CandidateSource, Instant, MicroTime } from './model.ts';
 import type { Outcome } from './outcome.ts';
-import type { Reason } from './reason.ts';
-import type { Standing } from './standing.ts';
-import type { Tenure } from './tenure.ts';
-import type { Instant, MicroTime } from './time.ts';
+import { strategies } from './strategies.ts';
+import type { Standing, Tenure } from './view.ts';
 
 /** Asks a candidate for a sign of life. Unless `resourceVersion` is still the candidate's, nothing is written. */
 export interface PingCandidate {
@@ -18,13 +16,13 @@ export interface PingCandidate {
   readonly purpose: PingPurpose;
 }
 
-/** What a write does to the notes of a Lease (rule 14): a note that is null is removed, one that is absent stays. */
+/** Changes to the notes of a Lease (rule 14): null removes a note, an absent key keeps it. */
 export interface NotesChange {
   readonly strategy?: string | null;
   readonly preferredHolder?: string | null;
 }
 
-/** Makes a Lease that does not exist; fails when it does by then. */
+/** Creates a missing Lease. Fails if it exists by then. */
 export interface CreateLease {
   readonly kind: 'CreateLease';
   readonly strategy: string;
@@ -56,8 +54,8 @@ export type LeaseChange =
   /** preferredHolder and strategy, beside a valid holder. */
   | { readonly kind: 'prefer'; readonly preferredHolder: string; readonly strategy: string }
   /**
-   * holderIdentity {@link FENCE}, acquireTime, renewTime, leaseDurationSeconds, leaseTransitions: nobody holds the Lease any
-   * more, but it is no one else's before its time is over.
+   * holderIdentity {@link FENCE}, acquireTime, renewTime, leaseDurationSeconds, leaseTransitions: no candidate holds the Lease
+   * until the duration is over.
    */
   | {
       readonly kind: 'fence';
@@ -75,7 +73,7 @@ export type LeaseChange =
       readonly removesPreferredHolder: boolean;
     };
 
-/** Collects a candidate that nobody has heard of for hours; not if it was replaced or changed meanwhile. */
+/** Deletes a candidate that has been silent for hours. Fails if it was replaced or changed in the meantime. */
 export interface DeleteCandidate {
   readonly kind: 'DeleteCandidate';
   readonly source: CandidateSource;
@@ -93,8 +91,8 @@ export type Requeue = { readonly kind: 'awaitChange' } | { readonly kind: 'at'; 
 export interface Decision {
   readonly reason: Reason;
   /**
-   * To be applied in this order: the Lease first, since that is what somebody waits for, then pings (at once, they do
-   * not depend on each other), then deletions.
+   * Apply in this order: first the Lease, because a leader waits for it, then pings (all at once, as they do not depend on
+   * each other), then deletions.
    */
   readonly actions: readonly Action[];
   readonly requeue: Requeue;
@@ -106,10 +104,154 @@ export interface Decision {
   readonly outcome: Outcome;
   /** Every candidate and what it counts for. */
   readonly standings: readonly Standing[];
-  /** Set when silent candidates are asked as nobody leads, which later rounds back off from. */
+  /** Starts another round of pings to silent candidates, with backoff. */
   readonly isRound: boolean;
-  /** Set while answers are waited for that could settle who leads: the longer it takes, the more are asked. */
+  /** True while the election waits for answers that could settle it. The longer it waits, the more candidates are pinged. */
   readonly isAsking: boolean;
-  /** The parties of a strategy conflict, to tell one that was reported already from a new one. */
+  /** Identifies the parties of a strategy conflict, so that each conflict is reported once. */
   readonly conflict: string | undefined;
+}
+
+/**
+ * Why a decision is what it is: each reason there is, and the sentence that explains it. Logs, metrics, Events, the
+ * command line and the runbooks use these words, and explain a reason with this sentence and no other.
+ */
+export const REASONS = {
+  // The Lease is given to somebody, because:
+  LeaseMissing: 'There are candidates, but no Lease yet.',
+  LeaseExpired: 'The Lease has expired: its holder has not renewed it in time.',
+  LeaseReleased: 'The Lease has no holder.',
+  FormerHolderAnswered:
+    'The last holder may still believe that it leads, and has answered: it gets the Lease back.',
+  GrantRevised:
+    'The Lease was granted to a candidate that has not taken it up: that candidate is gone, silent or late, or a better one has come.',
+
+  // The Lease is held, and:
+  LeaderOptimal: 'The best candidate leads.',
+  RevisionPending:
+    'The new holder has not taken the Lease up yet, and a better candidate is about to get it.',
+  BetterCandidate: 'A candidate that is better than the holder has answered.',
+  PreemptionPending:
+    'The holder was told of a better candidate: it stops renewing, and then that candidate gets the Lease.',
+  PreemptionBackoff:
+    'A better candidate waits: preemptions have failed of late, and the next one comes after a backoff.',
+  HolderHidden:
+    'The holder renews the Lease, but its LeaseCandidate is out of sight: the API server no longer serves those of its group.',
+  HolderUnaware:
+    'The holder renews on although a note on the Lease names a better candidate, and the API server drops the field that would tell it: a fence takes its place.',
+  PreferredHolderLeads:
+    'The preferred candidate holds the Lease, which it does not renew while it is preferred.',
+  PreferredHolderGone: 'The preferred candidate is gone, or takes no part any more.',
+  PreferredHolderSilent: 'The preferred candidate does not answer any more.',
+  PreferredHolderNotBest: 'The preferred candidate is not the best any more, or no better than the holder.',
+  StrategyChanged:
+    'The right candidate leads, but the Lease names another strategy than the candidates ask for.',
+  WritesIgnored:
+    "The holder's renewals remove strategy and preferredHolder from the Lease, or something keeps even notes of them off it; the next attempt comes after a backoff.",
+  HolderLate:
+    'The holder has missed renewals: candidates are asked ahead of the expiry, so that the next holder is known by then.',
+
+  // Nothing can be decided yet:
+  AwaitingAcks: 'Candidates whose answers could decide the election have to answer a ping first.',
+  AwaitingFormerHolder:
+    'The Lease was deleted or emptied, or may have been right before this coordinator started: no other candidate gets it while its last holder may still believe that it leads.',
+  FirstElectionSettling:
+    'The Lease has never had a holder, and its candidates have only begun to appear: the best of those that come within a second gets it.',
+  LeaseFenced:
+    'A fence holds the Lease until its former holder, which could not be told to give way, cannot believe in it any more.',
+
+  // Nobody can be elected, or it is not for us to do:
+  NoCandidates: 'There is no candidate for this Lease.',
+  NoLiveCandidates: 'No candidate shows that it is alive.',
+  NoElectableCandidates:
+    'No candidate that takes part has the two semantic versions that the strategy compares.',
+  StrategyConflict: 'Candidates ask for strategies that cannot both be followed.',
+  ThirdPartyStrategy: 'The strategy is not one that this coordinator carries out.',
+  InvalidLeaseName: 'No Lease can have the name that its candidates ask for.',
+  CoordinatorLease: "It is the coordinators' own lock, which is never coordinated.",
+} as const satisfies Readonly<Record<string, string>>;
+
+/** Why a decision is what it is. */
+export type Reason = keyof typeof REASONS;
+
+/** Every reason there is, so that what counts them can show zero for those that have not come up. */
+export const reasons = Object.keys(REASONS) as readonly Reason[];
+
+type LeaseWrite = Extract<Action, { kind: 'CreateLease' | 'UpdateLease' }>;
+
+/** Whether an action writes the Lease itself, rather than one of its candidates. */
+export function isLeaseWrite(action: Action): action is LeaseWrite {
+  return action.kind === 'CreateLease' || action.kind === 'UpdateLease';
+}
+
+/** The grant that an action makes, if it makes one. */
+export function grantIn(action: Action): Grant | undefined {
+  if (action.kind === 'CreateLease') return action.grant;
+  return action.kind === 'UpdateLease' && action.change.kind === 'grant' ? action.change.grant : undefined;
+}
+
+/** The grant that a decision makes, if it makes one. */
+export function grantOf({ actions }: Decision): Grant | undefined {
+  return actions.map(grantIn).find((grant) => grant !== undefined);
+}
+
+/** The preferredHolder that a decision sets, if it sets one. */
+export function preferredBy({ actions }: Decision): string | undefined {
+  return actions
+    .map((action) =>
+      action.kind === 'UpdateLease' && action.change.kind === 'prefer' ? action.change : undefined,
+    )
+    .find((change) => change !== undefined)?.preferredHolder;
+}
+
+/** True when a decision writes the Lease or deletes a candidate; pings alone change nothing that others go by. */
+export function changesCluster({ actions }: Decision): boolean {
+  return actions.some(({ kind }) => kind !== 'PingCandidate');
+}
+
+/** One candidate of a decision, and why it is not the leader. */
+export interface CandidateAccount {
+  readonly name: string;
+  readonly binaryVersion: string | undefined;
+  readonly emulationVersion: string | undefined;
+  readonly state: Standing['state'];
+  /** The first criterion by which it lost, or what keeps it from taking part; undefined for the one chosen. */
+  readonly lostBy: string | undefined;
+}
+
+/** Every candidate that a decision considered, in the order of its standings, with what became of it. */
+export function explainCandidates(decision: Decision): readonly CandidateAccount[] {
+  const { outcome, standings } = decision;
+  const chosen =
+    grantOf(decision)?.holder ??
+    preferredBy(decision) ??
+    (outcome.kind === 'leader' ? outcome.leader.name : undefined);
+  const winner = standings.find(({ candidate }) => candidate.name === chosen);
+  const order = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
+
+  /** True for a candidate that is not pinged or waited for, because it would be worse with any answer (rule 6). */
+  const isWorse = ({ candidate, state }: Standing): boolean =>
+    (state === 'Idle' || state === 'Awaiting') &&
+    winner !== undefined &&
+    order?.isElectable(winner.candidate) === true &&
+    order.isElectable(candidate) &&
+    order.compareMerit(winner.candidate, candidate) < 0;
+  const lostBy = (standing: Standing): string | undefined => {
+    const { candidate, state } = standing;
+    if (candidate.name === chosen) return undefined;
+    if (state !== 'Live' && !isWorse(standing)) return state;
+    if (!order || !winner) return outcome.kind;
+    if (!order.isElectable(candidate)) return 'NotElectable';
+    if (!order.isElectable(winner.candidate)) return 'NotChosen';
+    if (order.compare(winner.candidate, candidate) < 0) return order.explain(winner.candidate, candidate);
+    // Age and name never evict (rule 5).
+    return winner.isHolder ? 'AsGoodAsHolder' : 'NotChosen';
+  };
+  return standings.map((standing) => ({
+    name: standing.candidate.name,
+    binaryVersion: standing.candidate.binaryVersion,
+    emulationVersion: standing.candidate.emulationVersion,
+    state: standing.state,
+    lostBy: lostBy(standing),
+  }));
 }

@@ -1,14 +1,24 @@
-import { type Belief, beliefOf, disturbsUntil, matterUntil, UNKNOWN_HOLDER, withBelief } from './beliefs.ts';
-import { FENCE } from './group.ts';
-import type { LeaseMemory } from './lease-memory.ts';
-import type { Lease } from './model.ts';
-import type { Instant } from './time.ts';
+import {
+  type Belief,
+  beliefOf,
+  disturbsUntil,
+  matterUntil,
+  UNKNOWN_HOLDER,
+  withBelief,
+  withMore,
+} from './beliefs.ts';
+import type { Grant, LeaseMemory } from './lease-memory.ts';
+import { FENCE, type Instant, type Lease, type Now } from './model.ts';
+import type { ElectionInput } from './view.ts';
 
-// What those may believe who had the Lease before, as far as it is not known from their renewals (rule 8).
+// Beliefs of former holders that are not known from their renewals (rule 8).
+
+/** The longest gap between a watch and the list that follows it, in milliseconds. In it, a Lease may be created, renewed and deleted unseen. */
+export const LONGEST_GAP_MS = 10_000;
 
 /**
- * The memory with a former holder that was never seen, and has renewed at `renewedAt` for the last time; `before`: its time is over. Its
- * elector is of the same program as those that were seen: it renews for as long as the longest of them, for `leastMs`, and for client-go's default.
+ * Returns the memory with a former holder that was never seen and last renewed at `renewedAt`; `before` when its duration is over.
+ * Its duration is assumed to be the longest of: those of holders that were seen, `leastMs`, and client-go's default.
  */
 export function withUnknown(
   memory: LeaseMemory,
@@ -29,9 +39,9 @@ export function withUnknown(
 }
 
 /**
- * The memory once the holder of its record has lost the Lease otherwise than by releasing it. `hasRenewed` since it was last seen:
- * `perhaps`, no watch could tell, and then for what stands in the Lease by now, `leastMs`; `no`; `before`: a coordinator has seen
- * all its time pass since.
+ * Returns the memory after the holder of its record has lost the Lease without releasing it. `hasRenewed` says whether the holder
+ * renewed since its last sight. `perhaps`: no watch could tell, and such a renewal lasts at least `leastMs`, the duration that is in
+ * the Lease now. `before`: another coordinator has seen the holder's whole duration pass since.
  */
 export function withLoss(
   memory: LeaseMemory,
@@ -56,7 +66,7 @@ export function withLoss(
     };
     return { ...memory, beliefs: withBelief(beliefs, fence, at) };
   }
-  // A holder that was only seen to be granted the Lease renews it for a duration of its own.
+  // A holder that was granted the Lease, without a renewal seen, may renew it with its own duration.
   const unseenMs = isOwnDuration ? leastMs : Math.max(leastMs, usualDurationMs);
   const durationMs = hasRenewed === 'no' ? seenMs : Math.max(seenMs, unseenMs);
   const overSince = at - durationMs;
@@ -79,4 +89,150 @@ export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant):
   if (isOurs || lease.isUnrenewedGrant || lease.renewTime === undefined) return memory;
   const isReleased = !lease.holderIdentity && lease.leaseDurationSeconds === 1;
   return isReleased && at >= matterUntil(memory.beliefs) ? memory : withUnknown(memory, at, at);
+}
+
+// Grants of ours that may or may not have been written: their holders may have taken them up (rule 8).
+
+/** The memory without a grant that was not written, or not taken up. */
+export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
+  const { grantOnItsWay, supposedGrant, lostGrants } = memory;
+  return {
+    ...memory,
+    grantOnItsWay: grantOnItsWay === grant ? undefined : grantOnItsWay,
+    supposedGrant: supposedGrant?.grant === grant ? undefined : supposedGrant,
+    lostGrants: lostGrants.some((lost) => lost.grant === grant)
+      ? lostGrants.filter((lost) => lost.grant !== grant)
+      : lostGrants,
+  };
+}
+
+/**
+ * A grant of ours that was never seen, as the Lease is another's, or gone, may have been taken up before that was seen, and renewed
+ * until then, at `at`. `holder` is whom the Lease names.
+ */
+export function supposeGrants(memory: LeaseMemory, holder: string | undefined, at: Instant): LeaseMemory {
+  const { unrenewedGrant, grantOnItsWay, lostGrants, record } = memory;
+  const isUnseen = unrenewedGrant !== undefined && unrenewedGrant.holder !== record?.holder;
+  const isSupposed = grantOnItsWay !== undefined && grantOnItsWay.holder !== holder;
+  if (!isUnseen && !isSupposed && lostGrants.length === 0) return memory;
+  const next = withLostGrants(memory, at);
+  const isOthers = isUnseen && unrenewedGrant.holder !== holder;
+  return {
+    ...next,
+    ...(isOthers && { beliefs: withMore(next.beliefs, supposed(memory, unrenewedGrant, at).belief) }),
+    ...(isUnseen && { unrenewedGrant: undefined }),
+    // The server may still refuse it.
+    ...(isSupposed && { grantOnItsWay: undefined, supposedGrant: supposed(memory, grantOnItsWay, at) }),
+  };
+}
+
+/** The memory once the answer to a grant is known to be lost: if it was written, it may be renewed until `unseenUntil`. */
+export function loseGrant(memory: LeaseMemory, at: Instant, unseenUntil = at): LeaseMemory {
+  const { grantOnItsWay, lostGrants } = memory;
+  if (!grantOnItsWay) return memory;
+  return {
+    ...memory,
+    grantOnItsWay: undefined,
+    lostGrants: [...lostGrants, supposed(memory, grantOnItsWay, at, unseenUntil)],
+  };
+}
+
+/** The memory before another grant is sent: no answer to the one before it, nor a refusal, will come any more. */
+export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
+  const { beliefs, supposedGrant } = memory;
+  const next = loseGrant(memory, at);
+  const { lostGrants } = next;
+  const lost = new Map(lostGrants.map((one) => [one.grant.holder, one]));
+  return {
+    ...next,
+    // Of several to one holder the last one says it all, now that none can be refused any more.
+    lostGrants: lost.size < lostGrants.length ? [...lost.values()] : lostGrants,
+    supposedGrant: undefined,
+    beliefs: supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs,
+  };
+}
+
+/**
+ * The memory once a grant is known to have been written on the state of the Lease that this process has seen: those before it, whose
+ * answers are lost, were not. A Lease that was made may have been made, taken up and deleted before.
+ */
+export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
+  const { record, lostGrants } = memory;
+  if (lostGrants.length === 0) return memory;
+  return record ? { ...memory, lostGrants: [] } : withLostGrants(memory, at);
+}
+
+/** The memory with what the holders of lost grants believe that were taken up, and renewed until `at`. */
+function withLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
+  let { beliefs } = memory;
+  for (const { grant } of memory.lostGrants) beliefs = withMore(beliefs, supposed(memory, grant, at).belief);
+  return { ...memory, beliefs, lostGrants: [] };
+}
+
+/** The grant, and what its holder believes if it has taken it up and has renewed it at `renewedAt` for the last time. */
+export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds' | 'isReturn'>>(
+  { beliefs, lostGrants, usualDurationMs }: LeaseMemory,
+  grant: G,
+  at: Instant,
+  renewedAt = at,
+): { readonly grant: G; readonly belief: Belief } {
+  const { holder, leaseDurationSeconds, isReturn } = grant;
+  const known = beliefOf(beliefs, holder) ?? lostGrants.find((lost) => lost.grant.holder === holder)?.belief;
+  // One that gives the Lease back lasts as long as its holder may lead anyway, which says nothing about how long a renewal lasts.
+  const grantedMs = isReturn ? 0 : leaseDurationSeconds * 1000;
+  const durationMs = Math.max(grantedMs, usualDurationMs, known?.durationMs ?? 0);
+  // An answer since the first of several attempts is good enough.
+  const lostAt = known?.lostAt ?? at;
+  return {
+    grant,
+    belief: { holder, renewedAt, durationMs, isOwnDuration: false, isParticipant: false, lostAt },
+  };
+}
+
+/** After a holder has renewed for this long, no former holder can still believe in the Lease, in milliseconds. */
+const LONG_HELD_MS = 5 * 60_000;
+/** Candidates younger than this at the first list may not have had an election yet, in milliseconds. */
+const JUST_CREATED_MS = 1000;
+/** creationTimestamp has whole seconds. */
+const CREATION_PRECISION_MS = 1000;
+
+/** The moment from which this process sees every change: its first list, or when it became the coordinator. */
+export type Beginning = 'firstList' | 'takeOver';
+
+/**
+ * Returns the memory at such a beginning, when earlier changes are unknown (rule 8). A Lease without a holder may have had a holder
+ * that still leads. A former holder of a held Lease may sleep, and release the Lease later. A coordinator that takes over has
+ * watched, but its watch may lag behind the coordinator before it: a Lease that it would create may have existed until now.
+ */
+export function observeBeginning(
+  { lease, memory, candidates, settings }: ElectionInput,
+  { monotonic: at }: Now,
+  beginning: Beginning,
+): LeaseMemory {
+  const oldestNewAt = at - Math.max(settings.settleMs ?? 0, JUST_CREATED_MS) - CREATION_PRECISION_MS;
+  // A coordinator that takes over does not know what its predecessor did for new candidates.
+  const hadCandidates =
+    beginning === 'takeOver'
+      ? candidates.length > 0
+      : candidates.some(({ observation }) => observation.appearedAt < oldestNewAt);
+  if (!hadCandidates || (lease && beginning === 'takeOver')) return memory;
+  const durationMs = settings.leaseDurationSeconds * 1000;
+  if (lease?.holderIdentity) {
+    if (isLongHeld(lease)) return memory;
+    // A candidate was granted the Lease after its former holder's duration was over. A fence or another client took it earlier.
+    const isCandidate = candidates.some(({ candidate }) => candidate.name === lease.holderIdentity);
+    const isGranted = isCandidate && lease.isAcquireTimeHolders;
+    return withUnknown(memory, at, isGranted ? 'before' : at, durationMs);
+  }
+  // A participant releases only its own Lease. A Lease without renewTime was created for another controller to grant (rule 4).
+  const isKnownFree = lease && (lease.isReleasedByParticipant || lease.renewTime === undefined);
+  // A Lease that the coordinator before it created may be renewed unseen until the next list.
+  const unseenUntil = beginning === 'takeOver' ? at + LONGEST_GAP_MS : at;
+  return isKnownFree ? memory : withUnknown(memory, at, unseenUntil, durationMs);
+}
+
+/** A client that takes over a Lease without a grant may keep the former holder's acquireTime. */
+function isLongHeld({ acquireTime, renewTime, isAcquireTimeHolders }: Lease): boolean {
+  if (!isAcquireTimeHolders || acquireTime === undefined || renewTime === undefined) return false;
+  return Number(renewTime - acquireTime) / 1000 >= LONG_HELD_MS;
 }

@@ -5,10 +5,10 @@ import {
   leadsUntil,
   reservationFor,
   USUAL_DURATION_MS,
+  withLost,
   withMore,
 } from './beliefs.ts';
-import type { Lease } from './model.ts';
-import type { Instant, MicroTime } from './time.ts';
+import type { Instant, Lease, MicroTime } from './model.ts';
 
 /** The part of a Lease that a holder renews: while it stays the same, the holder has not been heard of. */
 export interface HolderRecord {
@@ -48,7 +48,7 @@ export interface LeaseMemory {
   readonly wasHeld: boolean;
   /** The preferredHolder for which the last holder has released the Lease, until that is granted. */
   readonly yieldedTo: string | undefined;
-  /** What those may believe that are known to have led, or may have (rule 8). {@link allBeliefs} has more. */
+  /** The beliefs of holders that have led, or may have led (rule 8). {@link allBeliefs} adds those of unanswered grants. */
   readonly beliefs: Beliefs;
   /**
    * How long a holder leads by one renewal whose own duration is not known, in milliseconds: as long as the last one did whose is
@@ -57,23 +57,23 @@ export interface LeaseMemory {
   readonly usualDurationMs: number;
   /** By holder, when it last released the Lease, in the order of the releases; of the last two hours, and a hundred at most (rules 1 and 3). */
   readonly withdrawals: ReadonlyMap<string, Instant>;
-  /** A grant of ours that was sent; until it is answered, or seen, it may or may not have been written. */
+  /** A grant of ours that is in flight: it may or may not be written, until it is answered or seen. */
   readonly grantOnItsWay: Grant | undefined;
-  /** A grant of ours that was not answered before something else was seen of the Lease; until the server refuses it. */
+  /** A grant of ours that was still in flight when another change of the Lease was seen; kept until the server refuses it. */
   readonly supposedGrant: SupposedGrant | undefined;
-  /** Grants of ours whose answers were lost, until anything is seen of the Lease: they may be renewed until then. */
+  /** Grants of ours whose answers were lost. Their holders may renew until the next sight of the Lease. */
   readonly lostGrants: readonly SupposedGrant[];
   /** Our last grant, until its holder renews it. */
   readonly unrenewedGrant: UnrenewedGrant | undefined;
-  /** Grants of ours that each replaced the one before it, the last one among them, and since when (rule 12). */
+  /** The number of grants of ours that replaced each other in a row, the last one included, and since when (rule 12). */
   readonly grantSeries: { readonly count: number; readonly since: Instant };
   /** Grants that were not taken up, in a row, by holder (rule 7). */
   readonly lapses: ReadonlyMap<string, Attempts>;
-  /** The same of the Lease, whatever its holders were called: since any of them has taken a grant up. */
+  /** The same for the Lease, for holders of any name: grants in a row since the last one that was taken up. */
   readonly lapsesOfLease: Attempts;
   /** What we last wrote beside the current holder, to notice when its renewals wipe it. */
   readonly written: { readonly preferredHolder?: string; readonly strategy?: string };
-  /** Set while the holder is asked to give way by a note alone, which it may know nothing of (rule 14). */
+  /** Set while only a note asks the holder to give way: the holder may not read notes (rule 14). */
   readonly noted: Noted | undefined;
   readonly ignoredWrites: Attempts;
   readonly failedPreemptions: Attempts;
@@ -106,14 +106,14 @@ export interface UnrenewedGrant {
   readonly resourceVersion: string;
   /** In seconds. */
   readonly leaseDurationSeconds: number;
-  /** When a holder that runs has taken it up (rule 12). */
+  /** When a running holder has taken it up (rule 12). */
   readonly takeUpBy: Instant;
   readonly isPreemption: boolean;
   /** See {@link Grant}. */
   readonly isReturn?: true;
 }
 
-/** What a grant means for those who held the Lease before; known when it is decided. */
+/** What a grant means for the former holder; known when the grant is decided. */
 export interface Grant {
   readonly holder: string;
   /** The renewTime that the grant itself writes: any other is the holder's own. */
@@ -162,7 +162,7 @@ export const noMemory: LeaseMemory = {
   askingSince: undefined,
 };
 
-/** What those may believe that have led, or may have (rule 8), by grants of ours of which nothing was heard, too. */
+/** Returns the beliefs of all holders that may have led (rule 8), those of unanswered grants included. */
 export function allBeliefs(memory: LeaseMemory): Beliefs {
   let all = withSupposed(memory);
   for (const { belief } of memory.lostGrants) all = withMore(all, belief);
@@ -170,8 +170,8 @@ export function allBeliefs(memory: LeaseMemory): Beliefs {
 }
 
 /**
- * The same as far as it hinders a write to the Lease: if a grant whose answer was lost was written to the Lease that is seen, any
- * other write to that is refused.
+ * Returns the beliefs that block a grant. Lost grants to the Lease that is seen do not: if such a grant was written, the server
+ * refuses any other write to that Lease.
  */
 export function blockingBeliefs(memory: LeaseMemory): Beliefs {
   return memory.record ? withSupposed(memory) : allBeliefs(memory);
@@ -181,7 +181,7 @@ function withSupposed({ beliefs, supposedGrant }: LeaseMemory): Beliefs {
   return supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs;
 }
 
-/** Until when the holder of `memory.record` may lead, be it by an earlier record of its own. */
+/** Returns until when the holder of `memory.record` may lead, by that record or an earlier one. */
 export function expiryOf(memory: LeaseMemory): Instant {
   const { record } = memory;
   if (!record) return Number.NEGATIVE_INFINITY;
@@ -190,8 +190,7 @@ export function expiryOf(memory: LeaseMemory): Instant {
 }
 
 /**
- * True when the Lease is as it was granted, by us or by what field ownership says of another replica: its holder has never
- * renewed it.
+ * True when the Lease is as this process, or another replica by field ownership, has granted it: its holder has never renewed it.
  */
 export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease: Lease | undefined): boolean {
   if (record === undefined || record.holder === '') return false;
@@ -200,8 +199,142 @@ export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease:
 }
 
 /**
- * True while no one leads by the Lease's record, or by an earlier one: its holder has not taken the grant up (rules 8 and 12).
+ * True while no holder leads by the Lease's record or an earlier one: the grant has not been taken up (rules 8 and 12).
  */
 export function isProvisional(memory: LeaseMemory, lease: Lease, at: Instant): boolean {
   return isGrantUnrenewed(memory, lease) && reservationFor(blockingBeliefs(memory), at) === undefined;
+}
+
+/** A preferredHolder that loses the Lease this soon counts as a failed preemption: probably a crash loop. */
+const PREEMPTION_PROBATION_MS = 60_000;
+
+const TAKE_UP_MS = 5000;
+
+/**
+ * How long a coordinated elector that runs may take to take a grant up, in milliseconds: client-go's looks every 2.0 to 4.4 s
+ * (rule 12). Where grants last longer than usual, as electors look more rarely, half of their time.
+ */
+export function takeUpMs(leaseDurationSeconds: number): number {
+  return Math.max(TAKE_UP_MS, leaseDurationSeconds * 500);
+}
+
+/** Failures further apart than this are counted separately. */
+const ATTEMPTS_DECAY_MS = 15 * 60_000;
+
+/** After the server's answer, or a holder's renewal, lacked what we wrote. */
+export function recordIgnoredWrite(memory: LeaseMemory, at: Instant): LeaseMemory {
+  return { ...memory, written: {}, ignoredWrites: again(memory.ignoredWrites, at) };
+}
+
+/**
+ * Records the server's answer, at `at`, that a grant sent at `sentAt` is written, as `resourceVersion`. The watch may have shown
+ * it before.
+ */
+export function recordGrantAnswered(
+  memory: LeaseMemory,
+  grant: Grant,
+  resourceVersion: string,
+  at: Instant,
+  sentAt = at,
+): LeaseMemory {
+  if (memory.grantOnItsWay === grant) return recordGrant(memory, grant, resourceVersion, at, sentAt);
+  const { unrenewedGrant } = memory;
+  // The object that the watch showed first was a later one, though it looked like the grant.
+  const isRenewed = unrenewedGrant?.resourceVersion !== resourceVersion;
+  return { ...memory, decidedAt: at, unrenewedGrant: isRenewed ? undefined : unrenewedGrant };
+}
+
+/** After the Lease was granted by a write, sent at `sentAt`, that gave it `resourceVersion`, as is known at `at`. */
+export function recordGrant(
+  memory: LeaseMemory,
+  grant: Grant,
+  resourceVersion: string,
+  at: Instant,
+  sentAt = at,
+): LeaseMemory {
+  const {
+    former,
+    holder,
+    renewTime,
+    leaseDurationSeconds,
+    isPreemption,
+    revises,
+    hasFormerLapsed,
+    isReturn,
+  } = grant;
+  // A winner that is soon overtaken by a better one has not failed: upgrades come in quick succession.
+  const isEarlyLoss =
+    !isPreemption &&
+    revises !== 'holderWorse' &&
+    former !== holder &&
+    at < memory.preemptedAt + PREEMPTION_PROBATION_MS;
+  const { record, grantSeries } = memory;
+  const { count, since } = grantSeries;
+  const isOthers = record !== undefined && record.holder !== '' && record.holder !== holder;
+  return {
+    ...memory,
+    grantOnItsWay: undefined,
+    wasHeld: true,
+    yieldedTo: undefined,
+    beliefs: isOthers ? withLost(memory.beliefs, record.holder, at) : memory.beliefs,
+    unrenewedGrant: {
+      holder,
+      renewTime,
+      resourceVersion,
+      leaseDurationSeconds,
+      // A server that takes long to answer us takes as long to answer the holder.
+      takeUpBy: at + takeUpMs(leaseDurationSeconds) + (at - sentAt),
+      isPreemption,
+      ...(isReturn && { isReturn }),
+    },
+    grantSeries: revises ? { count: count + 1, since } : { count: 1, since: at },
+    ...(former !== undefined && hasFormerLapsed && recordLapse(memory, grant, at)),
+    written: {},
+    ignoredWrites: NO_ATTEMPTS,
+    preemptedAt: isPreemption ? at : isEarlyLoss ? Number.NEGATIVE_INFINITY : memory.preemptedAt,
+    failedPreemptions:
+      isEarlyLoss || grant.hasPreferredFailed
+        ? again(memory.failedPreemptions, at)
+        : memory.failedPreemptions,
+    rounds: NO_ATTEMPTS,
+    conflict: undefined,
+    decidedAt: at,
+    askingSince: undefined,
+  };
+}
+
+/** The attempts with one more, at `lastAt`. */
+export function again(attempts: Attempts, lastAt: Instant): Attempts {
+  return { count: lastAt - attempts.lastAt > ATTEMPTS_DECAY_MS ? 1 : attempts.count + 1, lastAt };
+}
+
+/** So many lapses in a row are no reason to hold a candidate back (rule 7). */
+export const LAPSES_ALLOWED = 1;
+
+/** The attempts with one more lapse; one of a holder that a leader had to give way to is enough to be held back. */
+export function withLapse(
+  attempts: Attempts,
+  { unrenewedGrant }: LeaseMemory,
+  at: Instant,
+  isEnough = unrenewedGrant?.isPreemption,
+): Attempts {
+  const { count, lastAt } = again(attempts, at);
+  return { count: isEnough ? Math.max(count, LAPSES_ALLOWED + 1) : count, lastAt };
+}
+
+/** Those of long ago are forgotten: a program in a crash loop comes back under a new name each time. */
+function recordLapse(
+  memory: LeaseMemory,
+  { former = '', revises }: Grant,
+  at: Instant,
+): Pick<LeaseMemory, 'lapses' | 'lapsesOfLease'> {
+  const { lapses, lapsesOfLease } = memory;
+  const recent = [...lapses].filter(([, { lastAt }]) => at - lastAt <= ATTEMPTS_DECAY_MS);
+  // One that was replaced must not replace its successor in turn.
+  const isEnough = revises === 'holderLate' || undefined;
+  const own = withLapse(lapses.get(former) ?? NO_ATTEMPTS, memory, at, isEnough);
+  return {
+    lapses: new Map(recent).set(former, own),
+    lapsesOfLease: withLapse(lapsesOfLease, memory, at),
+  };
 }

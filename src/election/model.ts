@@ -1,5 +1,3 @@
-import type { MicroTime } from './time.ts';
-
 /** What a LeaseCandidate asks for: v1beta1 and v1alpha2 name one strategy, v1alpha1 an ordered list. */
 export type StrategyPreference =
   | { readonly kind: 'strategy'; readonly strategy: string }
@@ -14,17 +12,17 @@ export interface PodReference {
   readonly uid: string;
 }
 
-/** How far a candidate comes before others, ahead of any version (rule 16). */
+/** A candidate's priority, which comes before any version (rule 16). */
 export interface Priority {
-  /** Higher first; 0 where nobody has set any. */
+  /** Higher first; 0 when none is set. */
   readonly value: number;
   /** When it ends by our wall clock, and the value from then on; undefined: it lasts. */
   readonly end: { readonly at: MicroTime; readonly afterwards: number } | undefined;
-  /** The annotation that cannot be read and therefore does not count, as `name: "value"`; undefined: all can. */
+  /** An annotation that is invalid and ignored, as `name: "value"`; undefined when all are valid. */
   readonly unreadable: string | undefined;
 }
 
-/** Of a candidate for which nobody has set a priority. */
+/** The priority of a candidate without one. */
 export const NO_PRIORITY: Priority = { value: 0, end: undefined, unreadable: undefined };
 
 /** A LeaseCandidate of any served version. Names are those of the API; `undefined` is a field that is not set. */
@@ -35,7 +33,7 @@ export interface LeaseCandidate {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly creationTimestamp: MicroTime | undefined;
-  /** True once it carries a deletionTimestamp: only finalizers keep it, nobody answers for it. */
+  /** True once it has a deletionTimestamp: only finalizers keep it, and it takes no part. */
   readonly isDeleting: boolean;
   readonly leaseName: string;
   readonly binaryVersion: string | undefined;
@@ -76,11 +74,11 @@ export interface Lease {
   readonly leaseTransitions: number;
   readonly acquireTime: MicroTime | undefined;
   readonly renewTime: MicroTime | undefined;
-  /** True when the server's field ownership says that a participant of this project has emptied it: nobody else's, ever. */
+  /** True when field ownership says that a participant of this project has emptied it. A participant only empties its own Lease. */
   readonly isReleasedByParticipant?: true;
-  /** True when field ownership says that whoever wrote `holderIdentity` wrote `acquireTime`, too. */
+  /** True when field ownership says that `holderIdentity` and `acquireTime` have the same writer. */
   readonly isAcquireTimeHolders?: true;
-  /** True when field ownership says that a coordinator or whoever wrote `renewTime` wrote `leaseDurationSeconds`. */
+  /** True when field ownership says that a coordinator, or the writer of `renewTime`, wrote `leaseDurationSeconds`. */
   readonly isDurationHolders?: true;
   /** True when field ownership says that a participant of this project wrote `renewTime`. */
   readonly isRenewedByParticipant?: true;
@@ -95,7 +93,7 @@ export interface Lease {
 export interface ElectionSettings {
   /** How long a pinged candidate may take to answer, in milliseconds. */
   readonly electionDurationMs: number;
-  /** leaseDurationSeconds of a Lease that is granted, and of one that has a holder but names no duration. */
+  /** leaseDurationSeconds of a grant, and the default for a held Lease without a duration. */
   readonly leaseDurationSeconds: number;
   /**
    * For how long after the first candidate of a Lease has appeared others are waited for, in milliseconds; a tenth of that
@@ -104,6 +102,84 @@ export interface ElectionSettings {
   readonly settleMs?: number;
   /** How long after its last renewal a candidate is valid, in milliseconds. */
   readonly candidateValidityMs: number;
-  /** How long after its last renewal a candidate that answers nobody is deleted, in milliseconds. */
+  /** How long after its last renewal a candidate that answers no ping is deleted, in milliseconds. */
   readonly candidateGcAfterMs: number;
+}
+
+/** A moment of metav1.MicroTime: whole microseconds since the Unix epoch, on the writer's clock. */
+export type MicroTime = bigint;
+
+/**
+ * A moment on this process's monotonic clock, in milliseconds (fractions allowed). It only ever moves forward, means
+ * nothing outside this process, and is the only kind of time that ages and deadlines are measured with (rule 2).
+ */
+export type Instant = number;
+
+/** Both clocks, read at the same time: `monotonic` to measure durations, `wall` for timestamps that other programs read. */
+export interface Now {
+  readonly monotonic: Instant;
+  readonly wall: MicroTime;
+}
+
+/** The earliest of the given instants; undefined entries and an empty list count as never. */
+export function earliest(instants: Iterable<Instant | undefined>): Instant | undefined {
+  let first: Instant | undefined;
+  for (const instant of instants) {
+    if (instant !== undefined && (first === undefined || instant < first)) first = instant;
+  }
+  return first;
+}
+
+/** The earliest of those that lie after `at`; Infinity counts as never. */
+export function earliestAfter(at: Instant, instants: Iterable<Instant | undefined>): Instant | undefined {
+  let first: Instant = Number.POSITIVE_INFINITY;
+  for (const instant of instants) {
+    if (instant !== undefined && instant > at && instant < first) first = instant;
+  }
+  return first === Number.POSITIVE_INFINITY ? undefined : first;
+}
+
+/**
+ * Exponential backoff: `baseMs`, doubled for each attempt after the first, at most `capMs`. Without chance, as what is
+ * decided again has to come to the same moment.
+ */
+export function backoffMs(attempt: number, baseMs: number, capMs: number): number {
+  return Math.min(baseMs * 2 ** (attempt - 1), capMs);
+}
+
+/** Candidates whose priority has ended, as they are since. */
+const ended = new WeakMap<LeaseCandidate, LeaseCandidate>();
+
+/** Returns the candidate with its priority at `wall`: a priority that has ended is replaced by the one after it. */
+export function withCurrentPriority(candidate: LeaseCandidate, wall: MicroTime): LeaseCandidate {
+  const { end, unreadable } = candidate.priority;
+  if (end === undefined || wall < end.at) return candidate;
+  const known = ended.get(candidate);
+  if (known) return known;
+  const current: LeaseCandidate = {
+    ...candidate,
+    priority: { value: end.afterwards, end: undefined, unreadable },
+  };
+  ended.set(candidate, current);
+  return current;
+}
+
+/** The API group of this project, and the domain of its annotations and strategies. */
+export const GROUP = 'coordinated-leader-election.dev';
+
+/** The holderIdentity of a fenced Lease (rule 14). A candidate of this name takes no part in an election. */
+export const FENCE = `fence.${GROUP}`;
+
+/**
+ * The coordinator's own lock, where no other namespace is set: the same Lease as the built-in controller's. A Lease of that
+ * name is never coordinated, in whatever namespace, as a coordinator may have its lock there (rule 10).
+ */
+export const coordinatorLease = { namespace: 'kube-system', name: 'leader-election-controller' } as const;
+
+const LONGEST_NAME = 253;
+const DNS_SUBDOMAIN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
+
+/** Whether a Lease can have this name: a DNS subdomain. A LeaseCandidate's leaseName may be any text. */
+export function isLeaseName(name: string): boolean {
+  return name.length <= LONGEST_NAME && DNS_SUBDOMAIN.test(name);
 }

@@ -1,6 +1,6 @@
 import type { Action, LeaseChange, NotesChange, UpdateLease } from './decision.ts';
-import type { ElectionInput } from './election-input.ts';
 import type { Lease, LeaseNotes } from './model.ts';
+import type { ElectionInput } from './view.ts';
 
 /** A Lease as its fields and its notes have it together: a note counts where the field of its name is not set. */
 export function withNotes(fields: Lease, notes: LeaseNotes | undefined): Lease {

@@ -10,24 +10,36 @@ import {
   withMore,
   withoutBelief,
 } from './beliefs.ts';
-import { observeNewcomer, withLoss, withUnknown } from './former-holders.ts';
-import { FENCE } from './group.ts';
-import { allBeliefs, type Grant, type HolderRecord, type LeaseMemory, NO_ATTEMPTS } from './lease-memory.ts';
-import type { ElectionSettings, Lease } from './model.ts';
-import { recordGrant, recordIgnoredWrite } from './record-writes.ts';
-import type { Instant, Now } from './time.ts';
-import { loseGrant, settleLostGrants, supposed, supposeGrants, withoutGrant } from './unanswered-grants.ts';
+import {
+  LONGEST_GAP_MS,
+  loseGrant,
+  observeNewcomer,
+  settleLostGrants,
+  supposed,
+  supposeGrants,
+  withLoss,
+  withoutGrant,
+  withUnknown,
+} from './former-holders.ts';
+import {
+  allBeliefs,
+  type Grant,
+  type HolderRecord,
+  type LeaseMemory,
+  NO_ATTEMPTS,
+  recordGrant,
+  recordIgnoredWrite,
+} from './lease-memory.ts';
+import { type ElectionSettings, FENCE, type Instant, type Lease, type Now } from './model.ts';
 
-/** A release of longer ago says nothing about a candidate any more that its silence would not say by then. */
+/** How long a release is remembered. After that, the candidate's silence says the same. */
 const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
-/** A writer may release a Lease under thousands of names: that must cost no other Lease memory or time. */
+/** Limits the releases remembered of one Lease: a client may release it under thousands of names. */
 const MOST_WITHDRAWALS = 100;
-/** For so long a Lease may come, be renewed and go while no watch is open, in milliseconds: then everything is listed anew. */
-export const LONGEST_GAP_MS = 10_000;
-
 /**
- * Returns the memory after seeing `lease` at `now`; undefined: the Lease was seen to be gone. Where a list has shown it, what was
- * since the last sight is not known, and `coordinatingSince` is since when this process coordinates; Infinity: it does not.
+ * Returns the memory after seeing `lease` at `now`; undefined when the Lease was seen to be gone. `coordinatingSince` is set when a
+ * list has shown the Lease: changes since the last sight are unknown then. It is since when this process coordinates; Infinity
+ * when it does not.
  */
 export function observeLease(
   memory: LeaseMemory,
@@ -66,7 +78,7 @@ function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMe
   const { grantOnItsWay, supposedGrant, lostGrants } = memory;
   const isSeen = (grant: Grant | undefined): grant is Grant =>
     grant !== undefined && grant.holder === lease.holderIdentity && grant.renewTime === lease.renewTime;
-  // Field ownership says of one whose answer is lost whether it was taken up.
+  // If the answer is lost, field ownership says whether the grant was taken up.
   const others = lease.isUnrenewedGrant
     ? [supposedGrant?.grant, ...lostGrants.map(({ grant }) => grant)]
     : [];
@@ -75,7 +87,7 @@ function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMe
   return recordGrant(settleLostGrants(withoutGrant(memory, grant), at), grant, lease.resourceVersion, at);
 }
 
-/** Any change of a Lease since we granted it may be its holder's renewal, however alike it looks. */
+/** Any change of a Lease since our grant may be the holder's renewal, even if the record looks like the grant. */
 function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, record, beliefs, usualDurationMs } = memory;
   if (
@@ -86,7 +98,7 @@ function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMem
     return memory;
   }
   const { holder } = unrenewedGrant;
-  // Its first renewal may have been hidden, and changed since: then it believes in another duration than the one that is seen now.
+  // The holder's first renewal may have been unseen, with another duration than the one that is seen now.
   const isUnsure = record?.holder === holder && !lease.isDurationHolders;
   const knownMs = Math.max(record?.durationMs ?? 0, beliefOf(beliefs, holder)?.durationMs ?? 0);
   const belief = isUnsure && beliefIn(lease, at, Math.max(usualDurationMs, knownMs), true);
@@ -149,7 +161,7 @@ export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): L
   return loseGrant({ ...memory, grantOnItsWay: unseen, unrenewedGrant: undefined }, at, at + LONGEST_GAP_MS);
 }
 
-/** A Lease whose holder is gone from it: released, or emptied by somebody else. */
+/** A Lease without a holder: released, or emptied by another client. */
 function observeEmptied(
   memory: LeaseMemory,
   lease: Lease,
@@ -173,7 +185,7 @@ function observeEmptied(
   }
   // A fence has no holder that could release it: that is a former holder's doing.
   const isRelease = isLikeRelease && isSameLease && record.holder !== FENCE;
-  // Another number: it was granted to a holder that was never seen, or is released by one that held it before.
+  // A new number: the Lease was granted to a holder that was never seen, or a former holder releases it.
   const grown = lease.leaseTransitions - record.leaseTransitions;
   // A participant's first renewal may be a transition (rule 15).
   const isFirstTerm = grown === 1 && memory.unrenewedGrant?.holder === record.holder;
@@ -255,13 +267,13 @@ function observeHeld(
   };
 }
 
-/** Whether somebody has put itself into the Lease without counting a transition: another may have led under that number. */
+/** True when a holder took the Lease without a new transition: two holders may have led under one number. */
 function hasSharedNumber(former: HolderRecord | undefined, record: HolderRecord): boolean {
   if (former?.leaseUid !== record.leaseUid || record.leaseTransitions > former.leaseTransitions) return false;
   return former.holder === record.holder ? former.isNumberShared === true : true;
 }
 
-/** Where leaseTransitions has grown by more than what is seen, another held the Lease meanwhile, and may sleep. */
+/** If leaseTransitions has grown by more than the changes seen, an unseen holder had the Lease and may still believe in it. */
 function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnGrant: boolean): LeaseMemory {
   const { record } = memory;
   const grown = record ? lease.leaseTransitions - record.leaseTransitions : 0;
@@ -271,7 +283,7 @@ function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnG
   return withUnknown(memory, at, lease.isUnrenewedGrant ? 'before' : at);
 }
 
-/** What the holder of a new record may believe; undefined where it is not known to have done anything. */
+/** Returns the belief of a new record's holder; undefined when the holder has not written anything yet. */
 function holderBelief(
   memory: LeaseMemory,
   lease: Lease,
@@ -294,12 +306,12 @@ function holderBelief(
     isTakenUp ||
     lease.isRenewedByParticipant === true ||
     (lease.acquireTime !== undefined && lease.acquireTime !== lease.renewTime);
-  // A shorter duration counts from the second time it is seen: the first may be somebody else's doing.
+  // A shorter duration counts from the second sight on: another client may have written the first.
   // Then the longer one has begun to run out.
   const isSeenAgain = former?.holder === holder && former.durationMs === durationMs;
   // What a grant of ours says is no duration of the holder's yet.
   const isRepeated = isTakenUp && isSeenAgain && !isOwnGrant;
-  // A list or a slow watch may show the first renewal as somebody else has shortened it since.
+  // A list or a slow watch may show the first renewal after another client has shortened its duration.
   const unknownMs = (isOwnGrant || isListed) && !lease.isDurationHolders ? memory.usualDurationMs : 0;
   const knownMs = known === undefined ? unknownMs : isRepeated ? leadsUntil(known) - at : known.durationMs;
   return beliefIn(lease, at, Math.max(durationMs, knownMs), isOwnDuration);
@@ -337,7 +349,7 @@ function recordOf(lease: Lease, holder: string, since: Instant, settings: Electi
   };
 }
 
-/** A holder that renews with fields of its own only (a plain elector) wipes preferredHolder and strategy (rule 7). */
+/** A plain elector's renewals contain only its own fields and so wipe preferredHolder and strategy (rule 7). */
 function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { written, record } = memory;
   const isSameHolder = record !== undefined && record.holder !== '' && record.holder === lease.holderIdentity;
@@ -347,7 +359,7 @@ function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): Leas
   return isSameHolder && isWiped ? recordIgnoredWrite(memory, at) : memory;
 }
 
-/** Since when a holder has been asked to give way by a note alone (rule 14). */
+/** Remembers since when only a note asks the holder to give way (rule 14). */
 function noticeNote(memory: LeaseMemory, lease: Lease, since: Instant): LeaseMemory {
   const { noted } = memory;
   const { holderIdentity: holder = '', preferredHolder = '', isPreferredHolderNoted } = lease;

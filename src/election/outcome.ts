@@ -1,13 +1,11 @@
 import type { LeaseCandidate } from './model.ts';
-import { MOST_LISTS, resolveStrategy } from './resolve-strategy.ts';
-import { strategies } from './strategies.ts';
-import { type CandidateVersions, versionOf } from './version.ts';
+import { type CandidateVersions, strategies, versionOf } from './strategies.ts';
 
 /** What an election among a set of candidates comes to. */
 export type Outcome =
   | { readonly kind: 'nobody' }
   | { readonly kind: 'conflict'; readonly strategies: readonly string[] }
-  /** A strategy that is not registered here: somebody else's controller decides. */
+  /** A strategy that is not registered here: another controller decides. */
   | { readonly kind: 'thirdParty'; readonly strategy: string }
   | { readonly kind: 'noneElectable'; readonly strategy: string }
   | { readonly kind: 'leader'; readonly strategy: string; readonly leader: LeaseCandidate };
@@ -37,7 +35,7 @@ export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?:
 
 /**
  * Those of `absent` whose answers could still change the outcome among `present`; none when it is settled (rule 6). A
- * leader that is merely as good as the one found changes nothing: nobody waits for an equal.
+ * leader that is only as good as the one found changes nothing: the election does not wait for an equal candidate.
  *
  * Adding one candidate, and adding all, stands for adding any: a better leader is better alone, a higher binaryVersion
  * is higher alone, a new first element is new alone, and a cycle that needs several is there with all of them.
@@ -116,7 +114,7 @@ function couldLead(candidate: LeaseCandidate, outcome: Outcome, incumbent: strin
   return compare(candidate, leader) < 0;
 }
 
-/** True when both come to equally good leaders, or to nobody for the same reason. */
+/** True when both have equally good leaders, or no leader for the same reason. */
 export function isSameOutcome(a: Outcome, b: Outcome): boolean {
   switch (a.kind) {
     case 'nobody':
@@ -138,12 +136,12 @@ export function isSameOutcome(a: Outcome, b: Outcome): boolean {
 /** So many strategies that are at odds are told apart at the most. */
 const MOST_AT_ODDS = 1000;
 
-/** So few that there is nothing to be gained by leaving some out. */
+/** Up to this many candidates, all are compared. */
 const FEW = 8;
 
 /**
- * As few of `candidates` as stand for all of them, whoever else takes part: whoever has a say in the strategy, the best
- * by each strategy, and the incumbent. It keeps what thousands of candidates come to from being worked out for each one.
+ * Returns a small subset of `candidates` that gives the same outcome as all of them, together with any others: the candidates that
+ * decide the strategy, the best by each strategy, and the incumbent. Thousands of candidates are then compared only once.
  */
 export function essentials(
   candidates: readonly LeaseCandidate[],
@@ -156,7 +154,7 @@ export function essentials(
   return [...kept];
 }
 
-/** Who matters among many, found by looking at each once. */
+/** The candidates that matter among many, found in one pass. */
 interface Tally {
   /** The incumbent, if it is one of them. */
   readonly present: readonly LeaseCandidate[];
@@ -224,4 +222,102 @@ function listKeys(): (list: readonly string[]) => string {
     }
     return key;
   };
+}
+
+/** What a set of candidates agrees on (rule 4). */
+export type StrategyResolution =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'resolved'; readonly strategy: string }
+  | { readonly kind: 'conflict'; readonly strategies: readonly string[] };
+
+/** So many different lists are reconciled at the most: a component has one for each of its versions. */
+export const MOST_LISTS = 1000;
+
+/**
+ * The strategy of an election among `candidates`, in any order.
+ *
+ * Those that name one strategy (v1beta1, v1alpha2) follow the highest binaryVersion among them; ordered lists (v1alpha1)
+ * are merged. A candidate whose strategy or binaryVersion cannot be read has no say.
+ */
+export function resolveStrategy(candidates: readonly LeaseCandidate[]): StrategyResolution {
+  const lists = candidates.flatMap(({ preference }) =>
+    preference.kind === 'preferredStrategies' && preference.strategies.length > 0
+      ? [preference.strategies]
+      : [],
+  );
+  return lists.length > 0 ? mergePreferences(lists) : followHighestBinary(candidates);
+}
+
+function followHighestBinary(candidates: readonly LeaseCandidate[]): StrategyResolution {
+  let highest: CandidateVersions['binary'] | undefined;
+  let named = new Set<string>();
+  for (const candidate of candidates) {
+    const { preference } = candidate;
+    const version = versionOf(candidate, 'binary');
+    if (preference.kind !== 'strategy' || preference.strategy === '' || !version) continue;
+    const order = highest ? version.compare(highest) : 1;
+    if (order > 0) {
+      highest = version;
+      named = new Set();
+    }
+    if (order >= 0) named.add(preference.strategy);
+  }
+  return fromRoots([...named]);
+}
+
+function mergePreferences(lists: readonly (readonly string[])[]): StrategyResolution {
+  const firsts = new Set(lists.map(([first = '']) => first));
+  const [only] = firsts;
+  // Lists with the same first element agree; the other elements do not matter.
+  if (firsts.size === 1 && only !== undefined) return { kind: 'resolved', strategy: only };
+  // To reconcile any number of them would take longer than a decision may.
+  const isCrowd =
+    lists.length > MOST_LISTS && new Set(lists.map((list) => list.join('\n'))).size > MOST_LISTS;
+  if (isCrowd) return conflictBetween(firsts);
+
+  const below = new Map<string, Set<string>>();
+  const incoming = new Map<string, number>();
+  for (const list of lists) {
+    let belowPrevious: Set<string> | undefined;
+    for (const strategy of list) {
+      const count = incoming.get(strategy) ?? 0;
+      const isNew = belowPrevious !== undefined && !belowPrevious.has(strategy);
+      incoming.set(strategy, isNew ? count + 1 : count);
+      belowPrevious?.add(strategy);
+      belowPrevious = below.get(strategy) ?? new Set();
+      below.set(strategy, belowPrevious);
+    }
+  }
+  const roots = [...incoming.keys()].filter((strategy) => incoming.get(strategy) === 0);
+  return hasCycle(below, incoming, roots) ? conflictBetween(below.keys()) : fromRoots(roots, below.keys());
+}
+
+/** Kahn's algorithm: a merged order has a cycle exactly when removing its first elements, again and again, leaves some. */
+function hasCycle(
+  below: ReadonlyMap<string, ReadonlySet<string>>,
+  incoming: ReadonlyMap<string, number>,
+  roots: readonly string[],
+): boolean {
+  const left = new Map(incoming);
+  const queue = [...roots];
+  let removed = 0;
+  for (let strategy = queue.pop(); strategy !== undefined; strategy = queue.pop()) {
+    removed++;
+    for (const next of below.get(strategy) ?? []) {
+      const count = (left.get(next) ?? 0) - 1;
+      left.set(next, count);
+      if (count === 0) queue.push(next);
+    }
+  }
+  return removed < incoming.size;
+}
+
+function fromRoots(roots: readonly string[], all: Iterable<string> = roots): StrategyResolution {
+  const [root] = roots;
+  if (root === undefined) return { kind: 'none' };
+  return roots.length === 1 ? { kind: 'resolved', strategy: root } : conflictBetween(all);
+}
+
+function conflictBetween(named: Iterable<string>): StrategyResolution {
+  return { kind: 'conflict', strategies: [...named].sort() };
 }

@@ -4,18 +4,20 @@ import {
   recordPingDelivered,
   recordPingNotSent,
 } from './candidate-observation.ts';
-import type { Action, Decision, UpdateLease } from './decision.ts';
-import { grantIn } from './decision-queries.ts';
-import type { ElectionInput } from './election-input.ts';
-import type { LeaseMemory } from './lease-memory.ts';
-import type { Lease } from './model.ts';
+import { type Action, type Decision, grantIn, type UpdateLease } from './decision.ts';
+import {
+  LONGEST_GAP_MS,
+  loseGrant,
+  settleLostGrants,
+  withoutAnswer,
+  withoutGrant,
+} from './former-holders.ts';
+import { again, type LeaseMemory, recordGrantAnswered, recordIgnoredWrite } from './lease-memory.ts';
+import type { Instant, Lease } from './model.ts';
 import { hasNotedWhatIsDropped } from './notes.ts';
-import { LONGEST_GAP_MS } from './observe-lease.ts';
-import { again, recordGrantAnswered, recordIgnoredWrite } from './record-writes.ts';
-import type { Instant } from './time.ts';
-import { loseGrant, settleLostGrants, withoutAnswer, withoutGrant } from './unanswered-grants.ts';
+import type { ElectionInput } from './view.ts';
 
-/** An {@link ElectionInput}, or as much of it as an action changes: of the candidates, at least the one that it is about. */
+/** The part of an {@link ElectionInput} that an action changes. `candidates` has at least the action's own candidate. */
 export type Known = Pick<ElectionInput, 'memory' | 'candidates'>;
 
 /** After a decision that is acted upon, even if there is nothing to write. */
@@ -75,12 +77,12 @@ export function recordSuccess<K extends Known>(
   return { ...known, memory };
 }
 
-/** After an action sent at `sentAt` has failed, as is known at `at`, or may have failed. */
+/** Records at `at` that an action sent at `sentAt` has failed, or may have failed. */
 export function recordFailure<K extends Known>(known: K, action: Action, sentAt: Instant, at: Instant): K {
   if (action.kind === 'DeleteCandidate') {
     return observing(known, action, (observation) => ({ ...observation, deletionFailedAt: at }));
   }
-  // Should the Lease have been made, taken up and deleted by now, no watch would tell; a write to one that exists is seen.
+  // If the Lease was created, taken up and deleted by now, no watch shows it. A write to an existing Lease is seen.
   if (action.kind === 'CreateLease')
     return { ...known, memory: loseGrant(known.memory, at, at + LONGEST_GAP_MS) };
   if (action.kind !== 'PingCandidate') return known;
@@ -90,7 +92,7 @@ export function recordFailure<K extends Known>(known: K, action: Action, sentAt:
   return observing({ ...known, memory }, action, (observation) => recordPingNotSent(observation, sentAt));
 }
 
-/** Beside {@link recordFailure}, after an action of which it is known that it was not carried out. */
+/** Records, in addition to {@link recordFailure}, that the server has refused an action. */
 export function recordRefusal<K extends Known>(known: K, action: Action): K {
   const grant = grantIn(action);
   return grant ? { ...known, memory: withoutGrant(known.memory, grant) } : known;

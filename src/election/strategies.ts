@@ -1,10 +1,182 @@
-import { GROUP } from './group.ts';
-import { newestVersion } from './newest-version.ts';
-import { oldestEmulationVersion } from './oldest-emulation-version.ts';
-import type { Strategy } from './strategy.ts';
+import { parse, type SemVer } from 'semver';
+import { GROUP, type LeaseCandidate } from './model.ts';
 
-/** The strategies that this coordinator carries out, by name; every other is somebody else's to carry out (rule 4). */
+/** A way to choose a leader: a total order over candidates, the best first. CONTRIBUTING.md lists what a new one needs. */
+export interface Strategy {
+  /** Whether the candidate could lead under this strategy at all. */
+  isElectable(candidate: LeaseCandidate): boolean;
+  /** Negative when `a` is the better leader. Both must be electable; never 0 for two candidates of one Lease. */
+  compare(a: LeaseCandidate, b: LeaseCandidate): number;
+  /**
+   * The same without age and name, for what an election waits for (rule 6). 0 for two that are equally good: an election does
+   * not wait for an equal candidate.
+   */
+  compareMerit(a: LeaseCandidate, b: LeaseCandidate): number;
+  /** The same by the criteria for which a leader gives way (rule 5); 0 when neither would have to. */
+  comparePreemption(a: LeaseCandidate, b: LeaseCandidate): number;
+  /** The first criterion by which `winner` comes before `loser`, for people to read. */
+  explain(winner: LeaseCandidate, loser: LeaseCandidate): string;
+}
+
+/** What candidates are compared by, and the word for having lost by it. */
+export type Criterion = readonly [name: string, compare: (a: LeaseCandidate, b: LeaseCandidate) => number];
+
+/** What one strategy has that others have not. */
+export interface StrategyParts {
+  readonly isElectable: Strategy['isElectable'];
+  /** Criteria that a leader gives way for, behind priority, which it always gives way for. */
+  readonly preempting?: readonly Criterion[];
+  /** Criteria behind those, that choose among candidates for a free Lease, and whose best is waited for. */
+  readonly choosing?: readonly Criterion[];
+}
+
+/** Priority comes before all else, and age and name after it, under every strategy (rules 5 and 16). */
+const priority: Criterion = ['LowerPriority', (a, b) => b.priority.value - a.priority.value];
+const ageAndName: readonly Criterion[] = [
+  ['CreatedLater', (a, b) => compareCreation(a, b)],
+  // Unique within a Lease's candidates, so that the order is total.
+  ['LaterName', (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)],
+];
+
+/** Makes a strategy. Each of its three orders goes on where the one before ends, so that they never contradict each other. */
+export function createStrategy({ isElectable, preempting = [], choosing = [] }: StrategyParts): Strategy {
+  const evicting = [priority, ...preempting];
+  const awaited = [...evicting, ...choosing];
+  const all = [...awaited, ...ageAndName];
+  return {
+    isElectable,
+    compare: (a, b) => compareBy(all, a, b),
+    compareMerit: (a, b) => compareBy(awaited, a, b),
+    comparePreemption: (a, b) => compareBy(evicting, a, b),
+    explain: (winner, loser) => all.find(([, compare]) => compare(winner, loser) !== 0)?.[0] ?? 'Same',
+  };
+}
+
+/** Compares versions of two candidates by semver's precedence; negative when that of `a` is lower. */
+export function compareVersions(a: LeaseCandidate, b: LeaseCandidate, which: 'binary' | 'emulation'): number {
+  // Most candidates of a Lease are of few versions, so that most comparisons end here.
+  if (a[`${which}Version`] === b[`${which}Version`]) return 0;
+  const left = versionOf(a, which);
+  const right = versionOf(b, which);
+  if (!left || !right) throw new TypeError('only electable candidates can be compared');
+  return left.compare(right);
+}
+
+function compareBy(criteria: readonly Criterion[], a: LeaseCandidate, b: LeaseCandidate): number {
+  for (const [, compare] of criteria) {
+    const order = compare(a, b);
+    if (order !== 0) return order;
+  }
+  return 0;
+}
+
+function compareCreation(a: LeaseCandidate, b: LeaseCandidate): number {
+  const left = a.creationTimestamp;
+  const right = b.creationTimestamp;
+  if (left === right) return 0;
+  // A candidate that does not say when it was created cannot claim to be the older one.
+  if (left === undefined) return 1;
+  if (right === undefined) return -1;
+  return left < right ? -1 : 1;
+}
+
+/** Kubernetes' own: in an upgrade the old version leads until it is gone, or until it can no longer be rolled back to. */
+export const oldestEmulationVersion = createStrategy({
+  isElectable: (candidate) => {
+    const isReadable = versionOf(candidate, 'binary') !== undefined;
+    return isReadable && versionOf(candidate, 'emulation') !== undefined;
+  },
+  preempting: [
+    ['HigherEmulationVersion', (a, b) => compareVersions(a, b, 'emulation')],
+    ['HigherBinaryVersion', (a, b) => compareVersions(a, b, 'binary')],
+  ],
+});
+
+/**
+ * The fewest hand-overs in a rolling update: a free Lease goes to the newest version, whose programs stay, and no leader
+ * ever gives way for a version.
+ */
+export const newestVersion = createStrategy({
+  isElectable: (candidate) =>
+    versionOf(candidate, 'binary') !== undefined && emulationOf(candidate) !== undefined,
+  choosing: [
+    ['LowerBinaryVersion', (a, b) => compareVersions(b, a, 'binary')],
+    ['LowerEmulationVersion', compareEmulations],
+  ],
+});
+
+/** The API server requires an emulationVersion only under its own strategy. The default is the binaryVersion. */
+function emulationOf(candidate: LeaseCandidate): SemVer | undefined {
+  return versionOf(candidate, candidate.emulationVersion === undefined ? 'binary' : 'emulation');
+}
+
+function compareEmulations(a: LeaseCandidate, b: LeaseCandidate): number {
+  if (a.emulationVersion === b.emulationVersion) return 0;
+  const [left, right] = [emulationOf(a), emulationOf(b)];
+  if (!left || !right) throw new TypeError('only electable candidates can be compared');
+  return right.compare(left);
+}
+
+/** The strategies of this coordinator, by name. Any other strategy belongs to another controller (rule 4). */
 export const strategies: ReadonlyMap<string, Strategy> = new Map([
   ['OldestEmulationVersion', oldestEmulationVersion],
   [`${GROUP}/NewestVersion`, newestVersion],
 ]);
+
+/** The versions of a candidate that can be compared. */
+export interface CandidateVersions {
+  readonly binary: SemVer;
+  readonly emulation: SemVer;
+}
+
+/** A cache: a cluster has few versions, and parsing them is most of the cost of a decision. */
+const known = new Map<string, SemVer | undefined>();
+const MOST_KNOWN = 1000;
+const LONGEST_KNOWN = 100;
+
+/** Reads a strict semantic version; undefined when missing or unparseable. `v1.2.3`, which node-semver lets pass, is not one. */
+export function parseVersion(text: string | undefined): SemVer | undefined {
+  if (text === undefined) return undefined;
+  if (known.has(text)) return known.get(text);
+  const version = /^\d\S*$/.test(text) ? (parse(text) ?? undefined) : undefined;
+  if (known.size >= MOST_KNOWN) known.clear();
+  if (text.length <= LONGEST_KNOWN) known.set(text, version);
+  return version;
+}
+
+/** Parsed versions of candidates whose versions are not in `known`, kept as long as the candidate object exists. */
+const own = new WeakMap<LeaseCandidate, Partial<CandidateVersions>>();
+
+/** A version of a candidate; undefined when it is missing or unparseable: it is not electable then (rule 5). */
+export function versionOf(candidate: LeaseCandidate, which: keyof CandidateVersions): SemVer | undefined {
+  const text = which === 'binary' ? candidate.binaryVersion : candidate.emulationVersion;
+  return known.get(text ?? '') ?? ownVersions(candidate)[which];
+}
+
+function ownVersions(candidate: LeaseCandidate): Partial<CandidateVersions> {
+  const found = own.get(candidate);
+  if (found) return found;
+  const binary = parseVersion(candidate.binaryVersion);
+  const emulation = parseVersion(candidate.emulationVersion);
+  const versions = { ...(binary && { binary }), ...(emulation && { emulation }) };
+  own.set(candidate, versions);
+  return versions;
+}
+
+/**
+ * The first `most` of `items` in the order of `compare`, sorted; equal ones stay as they were. Where there are many more
+ * it takes little longer than to look at each once.
+ */
+export function firstOf<T>(items: Iterable<T>, most: number, compare: (a: T, b: T) => number): readonly T[] {
+  const found: T[] = [];
+  let last: T | undefined;
+  for (const item of items) {
+    if (last !== undefined && compare(item, last) >= 0) continue;
+    found.push(item);
+    // Sort only now and then: keeping the list sorted would move every entry on each insert.
+    if (found.length < 2 * most) continue;
+    found.sort(compare).length = most;
+    last = found.at(-1);
+  }
+  return found.sort(compare).slice(0, most);
+}

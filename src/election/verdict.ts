@@ -1,11 +1,9 @@
-import { pingTo } from './actions.ts';
-import type { Action, Decision } from './decision.ts';
-import type { Reason } from './reason.ts';
-import { earliestAfter, type Instant } from './time.ts';
-import type { View } from './view.ts';
-import { isPingPending } from './waiting.ts';
+import { ackDueAt, liveUntil } from './candidate-observation.ts';
+import type { Action, Reason } from './decision.ts';
+import { backoffMs, earliest, type Instant, type LeaseCandidate } from './model.ts';
+import { lapsedUntil, possibleCandidates, type Standing, type View } from './view.ts';
 
-/** What a policy decides; the rest of a Decision is the same for all of them. */
+/** The decision of one policy. `decideElection()` adds the parts of a Decision that all policies share. */
 export interface Verdict {
   readonly reason: Reason;
   readonly actions?: readonly Action[];
@@ -18,58 +16,97 @@ export interface Verdict {
   readonly conflict?: string;
 }
 
-/** In which order actions are to be applied. */
-const order: Record<Action['kind'], number> = {
-  CreateLease: 0,
-  UpdateLease: 0,
-  PingCandidate: 1,
-  DeleteCandidate: 2,
-};
+/** True while a ping of ours is neither answered nor given up on. */
+export function isPingPending(view: View, { observation: { ping } }: Standing): boolean {
+  return ping !== undefined && ping.ackedAt === undefined && view.at < ackDueAt(ping, view.input.settings);
+}
 
-/** A verdict, made whole. */
-export function toDecision(
-  view: View,
-  verdict: Verdict,
-  housekeeping: Pick<Verdict, 'actions' | 'recheckAt'>,
-): Decision {
-  // A ping would change the resourceVersion that a deletion rests on; whoever is to be deleted had its ping.
-  const doomed = new Set(
-    housekeeping.actions?.map((action) => (action.kind === 'DeleteCandidate' ? action.uid : undefined)),
-  );
-  // Of two pings for different purposes one would be refused, as the other changes the resourceVersion.
-  const pinged = new Set<string>();
-  const actions = (verdict.actions ?? []).filter((action) => {
-    if (action.kind !== 'PingCandidate') return true;
-    const isFirst = !doomed.has(action.uid) && !pinged.has(action.uid);
-    pinged.add(action.uid);
-    return isFirst;
-  });
-  // Whichever of two candidates of one name answers is the one that counts (rule 13).
-  for (const twin of view.twins) {
-    const ping = actions.find(
-      (action) => action.kind === 'PingCandidate' && action.name === twin.candidate.name,
-    );
-    if (ping?.kind === 'PingCandidate' && !isPingPending(view, twin) && twin.state !== 'Deleting')
-      actions.push(pingTo(view, twin, ping.purpose));
+/** Returns the earliest deadline of a pending answer; Infinity when none is pending. */
+export function ackDeadline(view: View): Instant {
+  let first = Number.POSITIVE_INFINITY;
+  for (const { state, observation } of view.standings) {
+    const { ping } = observation;
+    if (state === 'Awaiting' && ping) first = Math.min(first, ackDueAt(ping, view.input.settings));
   }
-  const busy = new Set(actions.map((action) => (action.kind === 'PingCandidate' ? action.uid : undefined)));
-  for (const action of housekeeping.actions ?? []) {
-    if (action.kind !== 'PingCandidate' || !busy.has(action.uid)) actions.push(action);
+  return first;
+}
+
+/** Returns when the first live candidate other than the holder stops counting as alive; Infinity when there is none. */
+export function livenessExpiry({ standings, input: { memory, settings } }: View): Instant {
+  let first = Number.POSITIVE_INFINITY;
+  for (const { isAlive, isHolder, observation } of standings) {
+    if (isAlive && !isHolder) first = Math.min(first, liveUntil(observation, memory.decidedAt, settings));
   }
-  actions.sort((a, b) => order[a.kind] - order[b.kind]);
-  const { recheckAt = [], lateAt } = verdict;
-  const steadyUntil = earliestAfter(view.at, [...recheckAt, ...(housekeeping.recheckAt ?? [])]);
-  const time = earliestAfter(view.at, [steadyUntil, lateAt]);
-  return {
-    reason: verdict.reason,
-    actions,
-    requeue: time === undefined ? { kind: 'awaitChange' } : { kind: 'at', time },
-    steadyUntil: steadyUntil ?? Number.POSITIVE_INFINITY,
-    tenure: view.tenure,
-    outcome: view.outcome,
-    standings: view.standings,
-    isRound: verdict.isRound ?? false,
-    isAsking: verdict.isAsking ?? false,
-    conflict: verdict.conflict,
-  };
+  return first;
+}
+
+/** Returns when the first candidate that is held back takes part again. */
+export function reinstatementTime({ standings, input, at }: View): Instant | undefined {
+  const { withdrawals } = input.memory;
+  let first: Instant | undefined;
+  for (const { state, candidate } of standings) {
+    if (state === 'Withdrawn')
+      first = earliest([first, (withdrawals.get(candidate.name) ?? at) + input.settings.electionDurationMs]);
+    else if (state === 'Lapsed') first = earliest([first, lapsedUntil(input, candidate.name, at)]);
+  }
+  return first;
+}
+
+/** Returns when the first priority with an end runs out, by the current difference of our two clocks (rule 16). */
+export function priorityEnd({ standings, now, at }: View): Instant | undefined {
+  let first: Instant | undefined;
+  for (const { candidate } of standings) {
+    const { end } = candidate.priority;
+    if (end) first = earliest([first, at + Number(end.at - now.wall) / 1000]);
+  }
+  return first;
+}
+
+/** The parties of the conflict that the candidates of `view` would be in: who they are, and what they ask for. */
+export function conflictParties(view: View): string {
+  return partiesOf(possibleCandidates(view));
+}
+
+/** The conflict that was reported last, while it is still among the same parties. */
+export function knownConflict(view: View): string | undefined {
+  const { conflict } = view.input.memory;
+  return conflict !== undefined && conflict === conflictParties(view) ? conflict : undefined;
+}
+
+/**
+ * Identifies a set of candidates and their strategies, in any order: sums of two hashes of each. Sorting a crowd would take too
+ * long.
+ */
+function partiesOf(candidates: readonly LeaseCandidate[]): string {
+  let [sum, otherSum] = [0, 0];
+  for (const { uid, binaryVersion, preference } of candidates) {
+    let hash = hashOf(uid, hashOf(binaryVersion ?? '', START));
+    if (preference.kind === 'strategy') hash = hashOf(preference.strategy, hash);
+    else for (const strategy of preference.strategies) hash = hashOf(strategy, ~hash);
+    sum = (sum + hash) | 0;
+    otherSum = (otherSum + Math.imul(hash ^ (hash >>> 15), OTHER_PRIME)) | 0;
+  }
+  return `${candidates.length} ${sum} ${otherSum}`;
+}
+
+// FNV-1a.
+const START = 0x811c9dc5;
+const PRIME = 0x01000193;
+const OTHER_PRIME = 0x85ebca6b;
+
+/** Continues the hash `from`, so that "ab" and "c" differ from "a" and "bc". */
+function hashOf(text: string, from: number): number {
+  let hash = from ^ text.length;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), PRIME);
+  return hash;
+}
+
+const BACKOFF_MS = 30_000;
+const BACKOFF_CAP_MS = 10 * 60_000;
+
+/** Backs off when the holder or the server drops the fields that we write (rule 7). */
+export function decideIgnoredWrites(view: View): Verdict | undefined {
+  const { count, lastAt } = view.input.memory.ignoredWrites;
+  const retryAt = lastAt + backoffMs(count, BACKOFF_MS, BACKOFF_CAP_MS);
+  return view.at < retryAt ? { reason: 'WritesIgnored', recheckAt: [retryAt] } : undefined;
 }

@@ -1,24 +1,67 @@
-import type { ElectionInput } from './election-input.ts';
-import type { LeaseCandidate } from './model.ts';
+import { type Reservation, reservationFor } from './beliefs.ts';
+import { type CandidateObservation, isSilent, liveUntil, sinceRenewalMs } from './candidate-observation.ts';
+import {
+  blockingBeliefs,
+  expiryOf,
+  isGrantUnrenewed,
+  isProvisional,
+  LAPSES_ALLOWED,
+  type LeaseMemory,
+  NO_ATTEMPTS,
+  withLapse,
+} from './lease-memory.ts';
+import {
+  backoffMs,
+  type ElectionSettings,
+  FENCE,
+  type Instant,
+  type Lease,
+  type LeaseCandidate,
+  type Now,
+  withCurrentPriority,
+} from './model.ts';
 import { decideOutcome, essentials, type Outcome } from './outcome.ts';
-import { candidatesIn, type Standing, surveyStandings, surveyTwins } from './standing.ts';
-import { surveyTenure, type Tenure } from './tenure.ts';
-import type { Instant, Now } from './time.ts';
 
-/** The input of a decision, looked at from one moment: what each policy is given. */
+/** A candidate together with what this process has seen of it. */
+export interface ObservedCandidate {
+  readonly candidate: LeaseCandidate;
+  readonly observation: CandidateObservation;
+}
+
+/** Everything a decision about one Lease depends on, but for the time. */
+export interface ElectionInput {
+  readonly namespace: string;
+  readonly name: string;
+  readonly lease: Lease | undefined;
+  readonly memory: LeaseMemory;
+  /** The candidates whose leaseName is the Lease's name, in its namespace; in any order. */
+  readonly candidates: readonly ObservedCandidate[];
+  /**
+   * The second candidate where two sources have one of the same name. It takes no part (rule 13), and is pinged together with the
+   * first.
+   */
+  readonly twins?: readonly ObservedCandidate[] | undefined;
+  /** Until when candidates may be missing, because a source that had some is no longer served (rule 13). */
+  readonly hiddenUntil?: Instant | undefined;
+  /** Whether the server drops strategy and preferredHolder, by its last answer (rule 14); undefined before the first one. */
+  readonly dropsFields?: boolean | undefined;
+  readonly settings: ElectionSettings;
+}
+
+/** The input of a decision, surveyed at one moment. Each policy gets it. */
 export interface View<T extends Tenure = Tenure> {
   readonly input: ElectionInput;
   readonly now: Now;
   readonly at: Instant;
   readonly tenure: T;
   readonly standings: readonly Standing[];
-  /** The twins of candidates, which take no part: what is due to them is housekeeping (rule 13). */
+  /** The twins of candidates. They take no part, but get housekeeping (rule 13). */
   readonly twins: readonly Standing[];
-  /** Those who stand for all that are live. */
+  /** A subset of the live candidates that has the same outcome as all of them. */
   readonly live: readonly LeaseCandidate[];
-  /** What an election among the live comes to. */
+  /** The outcome of an election among the live candidates. */
   readonly outcome: Outcome;
-  /** What it would come to if all answered who still may. */
+  /** The outcome if every candidate that may still answer did. */
   readonly outlook: Outcome;
 }
 
@@ -51,4 +94,204 @@ export function isVacant(view: View): view is VacantView {
 /** The candidates that would take part if all answered. */
 export function possibleCandidates({ standings }: View): readonly LeaseCandidate[] {
   return candidatesIn(standings, 'Live', 'Awaiting', 'Idle');
+}
+
+/** Whose the Lease is. */
+export type Tenure =
+  | {
+      readonly kind: 'held';
+      readonly lease: Lease;
+      readonly holder: string;
+      /** From when the holder has missed so many renewals that successors are pinged (rule 6). */
+      readonly lateAt: Instant;
+      readonly expiresAt: Instant;
+      /** True while the holder has not yet taken up its grant, so that no one leads (rule 12). */
+      readonly isProvisional: boolean;
+    }
+  | {
+      readonly kind: 'vacant';
+      /**
+       * LeaseFenced: no candidate holds it, but its former holder may believe for a while that it does (rule 14).
+       * GrantRevised: the holder of our grant is gone or silent, and has never taken the grant up (rule 12).
+       */
+      readonly need: 'LeaseMissing' | 'LeaseExpired' | 'LeaseReleased' | 'LeaseFenced' | 'GrantRevised';
+      readonly lease: Lease | undefined;
+      /** Set while a former holder may still believe that the Lease is its own (rule 8). */
+      readonly reservation: Reservation | undefined;
+    };
+
+/** How long before an expiry candidates are pinged, in milliseconds: time for three waves of pings (rule 6). */
+const ASK_AHEAD_MS = 3000;
+
+/** Returns the tenure at `at`, by what this process has seen of the Lease and when. */
+export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
+  const { lease, memory, settings } = input;
+  const { record } = memory;
+  const reservation = reservationFor(blockingBeliefs(memory), at);
+  if (!lease) return { kind: 'vacant', need: 'LeaseMissing', lease, reservation };
+  if (!record || record.holder === '') return { kind: 'vacant', need: 'LeaseReleased', lease, reservation };
+  const expiresAt = expiryOf(memory);
+  if (at >= expiresAt) return { kind: 'vacant', need: 'LeaseExpired', lease, reservation };
+  if (record.holder === FENCE) {
+    const { since: from } = record;
+    const nobodys = { holder: undefined, from, until: expiresAt, othersUntil: expiresAt };
+    return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: nobodys };
+  }
+  const isProvisionalNow = isProvisional(memory, lease, at);
+  if (isProvisionalNow && isGranteeLost(input, record.holder, at)) {
+    return { kind: 'vacant', need: 'GrantRevised', lease, reservation };
+  }
+  const aheadMs = Math.min(ASK_AHEAD_MS, settings.electionDurationMs);
+  const lateAt = Math.max(record.since + (record.durationMs * 2) / 3, expiresAt - aheadMs);
+  return {
+    kind: 'held',
+    lease,
+    holder: record.holder,
+    lateAt,
+    expiresAt,
+    isProvisional: isProvisionalNow,
+  };
+}
+
+/** True when the holder of a grant that is not taken up yet is gone, or does not answer. */
+function isGranteeLost({ candidates, settings }: ElectionInput, holder: string, at: Instant): boolean {
+  const grantee = candidates.find(({ candidate }) => candidate.name === holder);
+  if (!grantee || grantee.candidate.isDeleting) return true;
+  return isSilent(grantee.observation, at, settings);
+}
+
+/** Whether an election is about this Lease or was, candidates or not: it names a strategy or a preferredHolder. */
+export function showsElection(lease: Lease | undefined): boolean {
+  return lease?.strategy !== undefined || lease?.preferredHolder !== undefined;
+}
+
+/**
+ * What a candidate counts for right now (rules 1 and 3).
+ *
+ * Live: takes part. Awaiting: pinged, its answer is waited for. Idle: valid, but must answer a ping before it is trusted.
+ * Lapsed: let its grants run out; takes part only if no other candidate can lead. Withdrawn: has just released the Lease; the
+ * same. Unresponsive: did not answer; takes no part until it renews. Expired: not valid any more. Deleting: gone.
+ */
+export type CandidateState =
+  | 'Live'
+  | 'Awaiting'
+  | 'Idle'
+  | 'Lapsed'
+  | 'Withdrawn'
+  | 'Unresponsive'
+  | 'Expired'
+  | 'Deleting';
+
+/** A candidate and what it counts for. */
+export interface Standing extends ObservedCandidate {
+  readonly state: CandidateState;
+  readonly isHolder: boolean;
+  /** True when a renewal or an ack shows that it is alive, in any state. */
+  readonly isAlive: boolean;
+}
+
+const LAPSE_BACKOFF_CAP_MS = 10 * 60_000;
+
+/** What each candidate counts for, in the order of the input. */
+export function surveyStandings(input: ElectionInput, tenure: Tenure, now: Now): readonly Standing[] {
+  const holder = tenure.kind === 'held' ? tenure.holder : undefined;
+  return input.candidates.map((observed): Standing => {
+    const { observation } = observed;
+    const candidate = withCurrentPriority(observed.candidate, now.wall);
+    const isHolder = candidate.name === holder;
+    const isAlive = now.monotonic < liveUntil(observation, input.memory.decidedAt, input.settings);
+    const state = stateOf(observed, isHolder, isAlive, input, now.monotonic);
+    return { candidate, observation, isHolder, isAlive, state };
+  });
+}
+
+/** Returns the standings of twins. A twin takes no part in an election in any state (rule 13). */
+export function surveyTwins(input: ElectionInput, { monotonic: at }: Now): readonly Standing[] {
+  const { twins = [], memory, settings } = input;
+  return twins.map((observed): Standing => {
+    const isAlive = at < liveUntil(observed.observation, memory.decidedAt, settings);
+    return { ...observed, isHolder: false, isAlive, state: stateOf(observed, false, isAlive, input, at) };
+  });
+}
+
+function stateOf(
+  { candidate, observation }: ObservedCandidate,
+  isHolder: boolean,
+  isAlive: boolean,
+  input: ElectionInput,
+  at: Instant,
+): CandidateState {
+  const { settings } = input;
+  // A candidate with the fence's name could not be told from the fence.
+  if (candidate.isDeleting || candidate.name === FENCE) return 'Deleting';
+  // A valid holder's renewals count as its answer.
+  if (isHolder) return 'Live';
+  if (isWithdrawn(input, candidate.name, at)) return 'Withdrawn';
+  const hasLapsed = isLapsed(input, candidate.name, at);
+  if (isAlive) return hasLapsed ? 'Lapsed' : 'Live';
+  if (sinceRenewalMs(observation, at) >= settings.candidateValidityMs) return 'Expired';
+  if (isSilent(observation, at, settings)) return 'Unresponsive';
+  if (hasLapsed) return 'Lapsed';
+  const { ping } = observation;
+  return ping && ping.ackedAt === undefined ? 'Awaiting' : 'Idle';
+}
+
+/** True when a candidate, the holder included, takes no part while another can lead (rule 3). */
+export function isHeldBack(input: ElectionInput, name: string, at: Instant): boolean {
+  return isWithdrawn(input, name, at) || isLapsed(input, name, at);
+}
+
+/** Whether a candidate has released the Lease so recently that it takes no part while another can lead (rule 3). */
+function isWithdrawn({ memory, settings }: ElectionInput, name: string, at: Instant): boolean {
+  const withdrawnAt = memory.withdrawals.get(name);
+  return withdrawnAt !== undefined && at < withdrawnAt + settings.electionDurationMs;
+}
+
+/** Whether a candidate has let so many grants lapse that it takes no part while another can lead (rule 7). */
+function isLapsed(input: ElectionInput, name: string, at: Instant): boolean {
+  const trustedAgainAt = lapsedUntil(input, name, at);
+  return trustedAgainAt !== undefined && at < trustedAgainAt;
+}
+
+/**
+ * Until when a candidate whose last grant has lapsed takes no part while another can lead. Lapses in a row
+ * count across names: a program in a crash loop comes back under other names (rule 7).
+ */
+export function lapsedUntil(
+  { memory, lease, settings }: ElectionInput,
+  name: string,
+  at: Instant,
+): Instant | undefined {
+  const { record, lapses, lapsesOfLease } = memory;
+  const ranOutAt = record?.holder === name && isGrantUnrenewed(memory, lease) ? expiryOf(memory) : undefined;
+  const hasJustLapsed = ranOutAt !== undefined && at >= ranOutAt;
+  const earlier = lapses.get(name);
+  const own = hasJustLapsed ? withLapse(earlier ?? NO_ATTEMPTS, memory, ranOutAt) : earlier;
+  if (!own) return undefined;
+  const ofLease = hasJustLapsed ? withLapse(lapsesOfLease, memory, ranOutAt) : lapsesOfLease;
+  // After another candidate's lapse, the first lapse of this one counts as its second.
+  const excess = Math.max(own.count, Math.min(ofLease.count, LAPSES_ALLOWED + 1)) - LAPSES_ALLOWED;
+  if (excess <= 0) return undefined;
+  return own.lastAt + backoffMs(excess, 2000 * settings.leaseDurationSeconds, LAPSE_BACKOFF_CAP_MS);
+}
+
+/** True when the candidate answered a ping that was sent at `since` or later. */
+export function hasAnsweredSince({ ping }: CandidateObservation, since: Instant): boolean {
+  return ping?.ackedAt !== undefined && ping.sentAt >= since;
+}
+
+export function standingsIn(
+  standings: readonly Standing[],
+  ...states: readonly CandidateState[]
+): readonly Standing[] {
+  return standings.filter(({ state }) => states.includes(state));
+}
+
+export function candidatesIn(
+  standings: readonly Standing[],
+  ...states: readonly CandidateState[]
+): readonly LeaseCandidate[] {
+  const candidates: LeaseCandidate[] = [];
+  for (const { state, candidate } of standings) if (states.includes(state)) candidates.push(candidate);
+  return candidates;
 }

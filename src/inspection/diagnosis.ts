@@ -1,6 +1,5 @@
-import { coordinatorLease } from '../election/coordinator-lease.ts';
-import { REASONS, type Reason } from '../election/reason.ts';
-import type { MicroTime } from '../election/time.ts';
+import { REASONS, type Reason } from '../election/decision.ts';
+import { coordinatorLease, type MicroTime } from '../election/model.ts';
 import { surveyElection } from '../election/view.ts';
 import { type ObservedElections, type ServerAhead, skewOf, TOLERATED_SKEW_MS } from './elections.ts';
 import { describeRight, type Evidence } from './evidence.ts';

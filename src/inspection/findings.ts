@@ -1,10 +1,9 @@
 import { isOwnLock, lockRefusal } from '../controller/lock-namespace.ts';
 import { sourceOf } from '../coordination/candidate-sources.ts';
 import { leaseKey } from '../coordination/lease-key.ts';
-import { coordinatorLease } from '../election/coordinator-lease.ts';
-import type { ElectionInput } from '../election/election-input.ts';
-import type { Reason } from '../election/reason.ts';
-import type { Now } from '../election/time.ts';
+import type { Reason } from '../election/decision.ts';
+import { coordinatorLease, type Now } from '../election/model.ts';
+import type { ElectionInput } from '../election/view.ts';
 import type { ObservedElections } from './elections.ts';
 import type { Evidence, Right } from './evidence.ts';
 import { counted, describePriority, endOf, listed } from './wording.ts';

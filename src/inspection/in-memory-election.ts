@@ -5,12 +5,16 @@ import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-ke
 import { leasePatch, newLease } from '../coordination/lease-patch.ts';
 import { specOf } from '../coordination/raw-object.ts';
 import { decideElection } from '../election/decide.ts';
-import type { Action, CreateLease, Decision, UpdateLease } from '../election/decision.ts';
-import { isLeaseWrite } from '../election/decision-queries.ts';
-import type { ElectionInput } from '../election/election-input.ts';
-import type { ElectionSettings, Lease, LeaseCandidate } from '../election/model.ts';
+import {
+  type Action,
+  type CreateLease,
+  type Decision,
+  isLeaseWrite,
+  type UpdateLease,
+} from '../election/decision.ts';
+import type { ElectionSettings, Instant, Lease, LeaseCandidate, Now } from '../election/model.ts';
 import { changedNotes, withNotes, withoutNotes } from '../election/notes.ts';
-import type { Instant, Now } from '../election/time.ts';
+import type { ElectionInput } from '../election/view.ts';
 
 /**
  * An election in memory, with the records of the controller. Each write is observed at once. The caller plays the

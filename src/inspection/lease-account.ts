@@ -1,10 +1,8 @@
 import { ownersOf } from '../coordination/field-owner.ts';
 import { decideElection } from '../election/decide.ts';
-import type { Decision } from '../election/decision.ts';
-import type { LeaseCandidate } from '../election/model.ts';
-import { REASONS, type Reason } from '../election/reason.ts';
-import { resolveStrategy } from '../election/resolve-strategy.ts';
-import type { Now } from '../election/time.ts';
+import { type Decision, REASONS, type Reason } from '../election/decision.ts';
+import type { LeaseCandidate, Now } from '../election/model.ts';
+import { resolveStrategy } from '../election/outcome.ts';
 import { surveyElection } from '../election/view.ts';
 import type { ObservedElection } from './elections.ts';
 import type { LockHolder } from './evidence.ts';

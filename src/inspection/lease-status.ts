@@ -1,19 +1,19 @@
 import { timeField } from '../coordination/raw-object.ts';
-import { explainCandidates } from '../election/candidate-accounts.ts';
 import { sinceRenewalMs } from '../election/candidate-observation.ts';
 import { decideElection } from '../election/decide.ts';
-import type { Decision } from '../election/decision.ts';
-import { grantOf } from '../election/decision-queries.ts';
-import type { ElectionInput } from '../election/election-input.ts';
-import { firstOf } from '../election/first-of.ts';
-import type { LeaseCandidate } from '../election/model.ts';
+import { type Decision, explainCandidates, grantOf, REASONS, type Reason } from '../election/decision.ts';
+import type { LeaseCandidate, Now } from '../election/model.ts';
 import { decideOutcome, type Outcome } from '../election/outcome.ts';
-import { REASONS, type Reason } from '../election/reason.ts';
-import type { CandidateState, Standing } from '../election/standing.ts';
-import { strategies } from '../election/strategies.ts';
-import type { Tenure } from '../election/tenure.ts';
-import type { Now } from '../election/time.ts';
-import { possibleCandidates, surveyElection, type View } from '../election/view.ts';
+import { firstOf, strategies } from '../election/strategies.ts';
+import {
+  type CandidateState,
+  type ElectionInput,
+  possibleCandidates,
+  type Standing,
+  surveyElection,
+  type Tenure,
+  type View,
+} from '../election/view.ts';
 import type { ObservedElection } from './elections.ts';
 import { countPriorities, describeLoss, endOf, listed, type PriorityCount, reasonTexts } from './wording.ts';
 

@@ -1,11 +1,9 @@
 import { parseAllDocuments } from 'yaml';
 import { parseInt32 } from '../coordination/candidate-priority.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
-import type { ElectionInput } from '../election/election-input.ts';
-import { type LeaseCandidate, NO_PRIORITY, type StrategyPreference } from '../election/model.ts';
-import { strategies } from '../election/strategies.ts';
-import type { Now } from '../election/time.ts';
-import { parseVersion } from '../election/version.ts';
+import { type LeaseCandidate, NO_PRIORITY, type Now, type StrategyPreference } from '../election/model.ts';
+import { parseVersion, strategies } from '../election/strategies.ts';
+import type { ElectionInput } from '../election/view.ts';
 import { isKubernetesObject } from '../kubernetes/objects.ts';
 import { SettingsError } from '../settings/settings-table.ts';
 import { isJsonObject } from '../support/json.ts';

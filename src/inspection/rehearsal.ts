@@ -1,11 +1,7 @@
-import type { Action, Decision } from '../election/decision.ts';
-import type { ElectionInput } from '../election/election-input.ts';
+import { type Action, type Decision, REASONS, type Reason } from '../election/decision.ts';
 import { isGrantUnrenewed } from '../election/lease-memory.ts';
-import { type LeaseCandidate, NO_PRIORITY } from '../election/model.ts';
-import { REASONS, type Reason } from '../election/reason.ts';
-import { surveyTenure } from '../election/tenure.ts';
-import type { Instant, Now } from '../election/time.ts';
-import { surveyElection } from '../election/view.ts';
+import { type Instant, type LeaseCandidate, NO_PRIORITY, type Now } from '../election/model.ts';
+import { type ElectionInput, surveyElection, surveyTenure } from '../election/view.ts';
 import { InMemoryElection } from './in-memory-election.ts';
 import { describeVersions } from './wording.ts';
 

@@ -1,7 +1,7 @@
 import { formatMicroTime } from '../coordination/micro-time.ts';
+import type { Reason } from '../election/decision.ts';
 import type { LeaseCandidate, Priority } from '../election/model.ts';
-import type { Reason } from '../election/reason.ts';
-import type { CandidateState, Standing } from '../election/standing.ts';
+import type { CandidateState, Standing } from '../election/view.ts';
 
 /** What a reason means for an operator. `REASONS` explains the reason itself. */
 interface ReasonText {

@@ -1,7 +1,7 @@
 import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
-import type { ElectionInput } from '../election/election-input.ts';
-import type { Now } from '../election/time.ts';
+import type { Now } from '../election/model.ts';
+import type { ElectionInput } from '../election/view.ts';
 import { observeElections } from '../inspection/elections.ts';
 import { readLock } from '../inspection/evidence.ts';
 import { counted } from '../inspection/wording.ts';

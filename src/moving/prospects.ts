@@ -1,10 +1,6 @@
-import type { ElectionInput } from '../election/election-input.ts';
-import { type LeaseCandidate, NO_PRIORITY } from '../election/model.ts';
-import type { CandidateState } from '../election/standing.ts';
+import { type LeaseCandidate, NO_PRIORITY, type Now } from '../election/model.ts';
 import { strategies } from '../election/strategies.ts';
-import { surveyTenure } from '../election/tenure.ts';
-import type { Now } from '../election/time.ts';
-import { surveyElection } from '../election/view.ts';
+import { type CandidateState, type ElectionInput, surveyElection, surveyTenure } from '../election/view.ts';
 import type { LockHolder } from '../inspection/evidence.ts';
 import { describeLoss, listed, stateTexts } from '../inspection/wording.ts';
 

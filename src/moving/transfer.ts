@@ -1,8 +1,7 @@
 import { formatMicroTime } from '../coordination/micro-time.ts';
-import type { ElectionInput } from '../election/election-input.ts';
-import type { ElectionSettings } from '../election/model.ts';
-import { REASONS } from '../election/reason.ts';
-import type { Now } from '../election/time.ts';
+import { REASONS } from '../election/decision.ts';
+import type { ElectionSettings, Now } from '../election/model.ts';
+import type { ElectionInput } from '../election/view.ts';
 import { observeElections } from '../inspection/elections.ts';
 import { readLock } from '../inspection/evidence.ts';
 import { statusOf } from '../inspection/lease-status.ts';

@@ -6,8 +6,7 @@ import type { RequestBody } from '../coordination/lease-patch.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
 import { PRIORITY_SET_BY_ANNOTATION } from '../coordination/priority-patch.ts';
 import { annotationsOf, type RawObject, specOf, timeField } from '../coordination/raw-object.ts';
-import type { PodReference } from '../election/model.ts';
-import type { MicroTime } from '../election/time.ts';
+import type { MicroTime, PodReference } from '../election/model.ts';
 
 /** What a program publishes of itself in its LeaseCandidate. */
 export interface CandidateDescription {

@@ -1,7 +1,7 @@
 import type { RequestBody } from '../coordination/lease-patch.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
 import { specOf, timeField } from '../coordination/raw-object.ts';
-import type { MicroTime } from '../election/time.ts';
+import type { MicroTime } from '../election/model.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
 
 /** What a renewal writes. */

@@ -1,8 +1,6 @@
 import { parseInt32 } from '../coordination/candidate-priority.ts';
-import { FENCE } from '../election/group.ts';
-import { isLeaseName } from '../election/lease-name.ts';
-import type { PodReference } from '../election/model.ts';
-import { parseVersion } from '../election/version.ts';
+import { FENCE, isLeaseName, type PodReference } from '../election/model.ts';
+import { parseVersion } from '../election/strategies.ts';
 import { SAFE_SHARE } from '../support/clock.ts';
 import type { CandidateDescription } from './candidate-body.ts';
 import type { ElectorTiming } from './elector-decision.ts';

@@ -2,7 +2,7 @@ import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
 import { PARTICIPANT_FIELD_MANAGER } from '../coordination/lease.ts';
 import { specOf } from '../coordination/raw-object.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
-import type { MicroTime } from '../election/time.ts';
+import type { MicroTime } from '../election/model.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, isConflict } from '../kubernetes/errors.ts';
 import {

@@ -1,5 +1,5 @@
 import { parseInt32 } from '../coordination/candidate-priority.ts';
-import { parseVersion } from '../election/version.ts';
+import { parseVersion } from '../election/strategies.ts';
 import type { ListenAddress } from '../support/address.ts';
 import { SAFE_SHARE } from '../support/clock.ts';
 import { formatDurationMs } from '../support/text.ts';

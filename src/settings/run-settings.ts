@@ -1,5 +1,4 @@
-import { coordinatorLease } from '../election/coordinator-lease.ts';
-import type { ElectionSettings } from '../election/model.ts';
+import { coordinatorLease, type ElectionSettings } from '../election/model.ts';
 import type { ListenAddress } from '../support/address.ts';
 import type { Environment } from '../support/host.ts';
 import { formatDurationMs } from '../support/text.ts';

@@ -2,14 +2,10 @@ import type { SeenListener } from '../controller/controller-parts.ts';
 import { unledSince } from '../controller/elections-survey.ts';
 import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';
 import { decideElection } from '../election/decide.ts';
-import type { Decision } from '../election/decision.ts';
-import type { ElectionInput } from '../election/election-input.ts';
-import type { Reason } from '../election/reason.ts';
-import type { CandidateState } from '../election/standing.ts';
-import { showsElection } from '../election/tenure.ts';
-import { earliestAfter, type Instant, type Now } from '../election/time.ts';
-import { surveyElection } from '../election/view.ts';
-import { livenessExpiry } from '../election/waiting.ts';
+import type { Decision, Reason } from '../election/decision.ts';
+import { earliestAfter, type Instant, type Now } from '../election/model.ts';
+import { livenessExpiry } from '../election/verdict.ts';
+import { type CandidateState, type ElectionInput, showsElection, surveyElection } from '../election/view.ts';
 import {
   assumeAnswers,
   describeStatus,

@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { LockState } from '../controller/lock/lock-state.ts';
 import type { ControllerObserver, WatchedResource } from '../controller/observers.ts';
-import { REASONS, type Reason, reasons } from '../election/reason.ts';
+import { REASONS, type Reason, reasons } from '../election/decision.ts';
 import { lossTexts, reasonTexts, stateTexts } from '../inspection/wording.ts';
 import { isAllowedHost } from '../support/address.ts';
 import type { Clock, Instant } from '../support/clock.ts';

@@ -1,8 +1,7 @@
 import type { LeaseKey } from '../coordination/lease-key.ts';
-import type { Decision } from '../election/decision.ts';
-import { changesCluster, grantOf } from '../election/decision-queries.ts';
-import type { ElectionInput } from '../election/election-input.ts';
+import { changesCluster, type Decision, grantOf } from '../election/decision.ts';
 import type { Lease } from '../election/model.ts';
+import type { ElectionInput } from '../election/view.ts';
 import type { Clock } from '../support/clock.ts';
 import { resultOf, TroubleWatch } from '../telemetry/election-result.ts';
 import {

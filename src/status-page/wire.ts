@@ -1,5 +1,5 @@
-import type { Reason } from '../election/reason.ts';
-import type { CandidateState } from '../election/standing.ts';
+import type { Reason } from '../election/decision.ts';
+import type { CandidateState } from '../election/view.ts';
 import { bounded, printable, printableJson } from '../support/text.ts';
 import type { LeaseEvent } from '../telemetry/lease-event.ts';
 

@@ -2,8 +2,7 @@ import type { LabelObserver } from '../controller/leader-label/leader-labels.ts'
 import type { LockEvent } from '../controller/lock/lock-settings.ts';
 import type { LockState } from '../controller/lock/lock-state.ts';
 import type { ControllerObserver } from '../controller/observers.ts';
-import { GROUP } from '../election/group.ts';
-import type { Instant } from '../election/time.ts';
+import { GROUP, type Instant } from '../election/model.ts';
 import { kindOfFailure } from '../kubernetes/errors.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
 import { createThrottle } from '../support/backoff.ts';

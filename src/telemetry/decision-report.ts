@@ -1,11 +1,16 @@
 import type { DecisionObserver } from '../controller/observers.ts';
 import { LockLostError } from '../controller/sender.ts';
 import { isUnanswered, type Ping } from '../election/candidate-observation.ts';
-import type { Action, Decision } from '../election/decision.ts';
-import { changesCluster, grantOf, isLeaseWrite, preferredBy } from '../election/decision-queries.ts';
-import type { ElectionInput } from '../election/election-input.ts';
-import type { Lease } from '../election/model.ts';
-import type { Instant } from '../election/time.ts';
+import {
+  type Action,
+  changesCluster,
+  type Decision,
+  grantOf,
+  isLeaseWrite,
+  preferredBy,
+} from '../election/decision.ts';
+import type { Instant, Lease } from '../election/model.ts';
+import type { ElectionInput } from '../election/view.ts';
 import { isConflict, kindOfFailure } from '../kubernetes/errors.ts';
 import { createRepeatCounter } from '../support/backoff.ts';
 import type { ElectionMetrics } from './election-metrics.ts';

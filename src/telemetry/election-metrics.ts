@@ -1,7 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { ElectionsSurvey, SurveyedElection } from '../controller/elections-survey.ts';
-import type { Action } from '../election/decision.ts';
-import { type Reason, reasons } from '../election/reason.ts';
+import { type Action, type Reason, reasons } from '../election/decision.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import { type ElectionResult, electionResults } from './election-result.ts';
 

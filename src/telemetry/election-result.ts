@@ -1,12 +1,15 @@
 import { unledSince } from '../controller/elections-survey.ts';
-import type { Action, Decision } from '../election/decision.ts';
-import { grantOf, isLeaseWrite, preferredBy } from '../election/decision-queries.ts';
-import type { ElectionInput } from '../election/election-input.ts';
-import type { Reason } from '../election/reason.ts';
-import { strategies } from '../election/strategies.ts';
-import { surveyTenure } from '../election/tenure.ts';
-import type { Instant } from '../election/time.ts';
-import { parseVersion } from '../election/version.ts';
+import {
+  type Action,
+  type Decision,
+  grantOf,
+  isLeaseWrite,
+  preferredBy,
+  type Reason,
+} from '../election/decision.ts';
+import type { Instant } from '../election/model.ts';
+import { parseVersion, strategies } from '../election/strategies.ts';
+import { type ElectionInput, surveyTenure } from '../election/view.ts';
 
 /**
  * The results of elections, each with the reasons of its decisions.

@@ -1,10 +1,14 @@
 import type { DecisionObserver } from '../controller/observers.ts';
-import type { CandidateAccount } from '../election/candidate-accounts.ts';
 import { ackDueAt, type Ping } from '../election/candidate-observation.ts';
-import type { Action, Decision } from '../election/decision.ts';
-import { grantOf, isLeaseWrite, preferredBy } from '../election/decision-queries.ts';
-import type { ElectionInput } from '../election/election-input.ts';
-import { surveyTenure } from '../election/tenure.ts';
+import {
+  type Action,
+  type CandidateAccount,
+  type Decision,
+  grantOf,
+  isLeaseWrite,
+  preferredBy,
+} from '../election/decision.ts';
+import { type ElectionInput, surveyTenure } from '../election/view.ts';
 import { ApiError, isConflict } from '../kubernetes/errors.ts';
 import type { Instant } from '../support/clock.ts';
 import { messageOf } from '../support/text.ts';

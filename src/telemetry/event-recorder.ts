@@ -1,6 +1,6 @@
 import { FIELD_MANAGER } from '../coordination/lease.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
-import type { MicroTime } from '../election/time.ts';
+import type { MicroTime } from '../election/model.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import { type Clock, type Instant, sleep, within } from '../support/clock.ts';

@@ -1,12 +1,16 @@
-import { type CandidateAccount, explainCandidates } from '../election/candidate-accounts.ts';
-import type { Action, Decision } from '../election/decision.ts';
-import { grantOf, preferredBy } from '../election/decision-queries.ts';
-import type { ElectionInput } from '../election/election-input.ts';
-import { firstOf } from '../election/first-of.ts';
+import {
+  type Action,
+  type CandidateAccount,
+  type Decision,
+  explainCandidates,
+  grantOf,
+  preferredBy,
+  REASONS,
+  type Reason,
+} from '../election/decision.ts';
 import type { Lease } from '../election/model.ts';
-import { REASONS, type Reason } from '../election/reason.ts';
-import type { Standing } from '../election/standing.ts';
-import { strategies } from '../election/strategies.ts';
+import { firstOf, strategies } from '../election/strategies.ts';
+import type { ElectionInput, Standing } from '../election/view.ts';
 import { formerHolderOf } from './election-result.ts';
 
 /** Event reasons that are not reasons of decisions. */

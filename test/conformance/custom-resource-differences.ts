@@ -1,4 +1,4 @@
-import { GROUP } from '../../src/election/group.ts';
+import { GROUP } from '../../src/election/model.ts';
 import type { NormalAnswer } from './differential/normal.ts';
 import { isFailure, type KnownDifference, onBoth } from './reconciliation.ts';
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type ElectionsSurvey, surveyElections } from '../../src/controller/elections-survey.ts';
 import type { Redundancy } from '../../src/controller/redundancy.ts';
-import { surveyStandings } from '../../src/election/standing.ts';
-import { surveyTenure } from '../../src/election/tenure.ts';
-import type { Instant } from '../../src/election/time.ts';
+import type { Instant } from '../../src/election/model.ts';
+import { surveyStandings, surveyTenure } from '../../src/election/view.ts';
 import {
   type InputBuilder,
   makeCandidate,

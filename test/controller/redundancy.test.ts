@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { noteRedundancy } from '../../src/controller/redundancy.ts';
-import { surveyStandings } from '../../src/election/standing.ts';
-import { surveyTenure } from '../../src/election/tenure.ts';
+import { surveyStandings, surveyTenure } from '../../src/election/view.ts';
 import { makeCandidate, makeInput, makeNow, type ObservedBuilder } from '../support/election-builders.ts';
 
 const MINUTE = 60_000;

@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { decodeLease, FIELD_MANAGER, PARTICIPANT_FIELD_MANAGER } from '../../src/coordination/lease.ts';
 import { decodeLeaseCandidate } from '../../src/coordination/lease-candidate.ts';
 import type { RawObject } from '../../src/coordination/raw-object.ts';
-import { FENCE } from '../../src/election/group.ts';
-import { NO_PRIORITY } from '../../src/election/model.ts';
+import { FENCE, NO_PRIORITY } from '../../src/election/model.ts';
 import { OLDEST, WALL_START } from '../support/election-builders.ts';
 
 const TIME = '2026-01-01T00:00:00.000001Z';

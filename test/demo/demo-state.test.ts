@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeDecision } from '../../src/demo/demo-state.ts';
 import type { Action, Decision, LeaseChange } from '../../src/election/decision.ts';
-import type { CandidateState, Standing } from '../../src/election/standing.ts';
+import type { CandidateState, Standing } from '../../src/election/view.ts';
 import { makeCandidate, makeInput, makeLease, OLDEST } from '../support/election-builders.ts';
 
 function makeDecision(fields: Partial<Decision>): Decision {

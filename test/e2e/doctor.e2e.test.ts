@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CUSTOM_API_VERSION as apiVersion } from '../../src/coordination/candidate-sources.ts';
-import { FENCE, GROUP } from '../../src/election/group.ts';
+import { FENCE, GROUP } from '../../src/election/model.ts';
 import { sortedYaml } from '../chart/plain-manifests.ts';
 import { installCandidateResource } from '../control-plane/candidate-resource.ts';
 import {

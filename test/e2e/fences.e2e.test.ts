@@ -1,5 +1,5 @@
 import { describe, expect, type TestContext, test } from 'vitest';
-import { FENCE } from '../../src/election/group.ts';
+import { FENCE } from '../../src/election/model.ts';
 import { leasePath } from '../control-plane/cluster-objects.ts';
 import type { Electors } from '../control-plane/electors.ts';
 import type { KubernetesVersion } from '../control-plane/kubernetes-versions.ts';

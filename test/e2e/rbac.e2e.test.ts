@@ -5,7 +5,7 @@ import {
   CUSTOM_API_VERSION as apiVersion,
   type CandidateApiVersion,
 } from '../../src/coordination/candidate-sources.ts';
-import { GROUP } from '../../src/election/group.ts';
+import { GROUP } from '../../src/election/model.ts';
 import type { ApiAccess } from '../control-plane/api-request.ts';
 import { installCandidateResource } from '../control-plane/candidate-resource.ts';
 import {

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { beliefOf, UNKNOWN_HOLDER } from '../../src/election/beliefs.ts';
 import { decideElection } from '../../src/election/decide.ts';
-import { grantOf } from '../../src/election/decision-queries.ts';
-import { observeNewcomer } from '../../src/election/former-holders.ts';
+import { grantOf } from '../../src/election/decision.ts';
+import { observeBeginning, observeNewcomer } from '../../src/election/former-holders.ts';
 import { allBeliefs, type Grant, noMemory } from '../../src/election/lease-memory.ts';
-import { observeBeginning } from '../../src/election/observe-beginning.ts';
 import { observeUnseen } from '../../src/election/observe-lease.ts';
 import {
   recordFailure,
@@ -12,7 +11,7 @@ import {
   recordSending,
   recordSuccess,
 } from '../../src/election/record-action.ts';
-import { surveyTenure } from '../../src/election/tenure.ts';
+import { surveyTenure } from '../../src/election/view.ts';
 import {
   type InputBuilder,
   makeCandidate,

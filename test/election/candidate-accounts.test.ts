@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { explainCandidates } from '../../src/election/candidate-accounts.ts';
 import { decideElection } from '../../src/election/decide.ts';
+import { explainCandidates } from '../../src/election/decision.ts';
 import {
   type InputBuilder,
   makeCandidate,

@@ -7,7 +7,7 @@ import {
   recordPingNotSent,
 } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
-import type { MicroTime } from '../../src/election/time.ts';
+import type { MicroTime } from '../../src/election/model.ts';
 import {
   type CandidateBuilder,
   defaultSettings,

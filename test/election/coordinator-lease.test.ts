@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
 import { decideElection } from '../../src/election/decide.ts';
+import { coordinatorLease } from '../../src/election/model.ts';
 import { makeCandidate, makeInput, makeNow } from '../support/election-builders.ts';
 
 describe('the coordinator’s own lock (rule 10)', () => {

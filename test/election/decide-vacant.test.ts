@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
-import { noMemory } from '../../src/election/lease-memory.ts';
-import { recordGrant } from '../../src/election/record-writes.ts';
-import { lapsedUntil } from '../../src/election/standing.ts';
+import { noMemory, recordGrant } from '../../src/election/lease-memory.ts';
+import { lapsedUntil } from '../../src/election/view.ts';
 import {
   makeCandidate,
   makeInput,

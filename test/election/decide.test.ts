@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { recordPing, recordPingDelivered } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import type { Decision } from '../../src/election/decision.ts';
-import type { ElectionInput } from '../../src/election/election-input.ts';
 import { allBeliefs } from '../../src/election/lease-memory.ts';
+import type { ElectionInput } from '../../src/election/view.ts';
 import {
   defaultSettings,
   makeCandidate,

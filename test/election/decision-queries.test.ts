@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Action } from '../../src/election/decision.ts';
-import { changesCluster, grantOf, preferredBy } from '../../src/election/decision-queries.ts';
-import { toDecision } from '../../src/election/verdict.ts';
+import { toDecision } from '../../src/election/decide.ts';
+import { type Action, changesCluster, grantOf, preferredBy } from '../../src/election/decision.ts';
 import { surveyElection } from '../../src/election/view.ts';
 import { makeInput, makeNow, OLDEST, wallAt } from '../support/election-builders.ts';
 

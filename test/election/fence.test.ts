@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
-import { FENCE } from '../../src/election/group.ts';
+import { FENCE } from '../../src/election/model.ts';
 import {
   makeCandidate,
   makeInput,

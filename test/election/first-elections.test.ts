@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
-import { grantOf } from '../../src/election/decision-queries.ts';
+import { grantOf } from '../../src/election/decision.ts';
 import {
   type InputBuilder,
   makeCandidate,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { firstOf } from '../../src/election/first-of.ts';
+import { firstOf } from '../../src/election/strategies.ts';
 
 test('the first of some are the beginning of all of them sorted', () => {
   const items = fc.array(fc.record({ rank: fc.nat(5), id: fc.nat() }));

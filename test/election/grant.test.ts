@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Belief } from '../../src/election/beliefs.ts';
 import { decideElection } from '../../src/election/decide.ts';
-import { grantOf } from '../../src/election/decision-queries.ts';
+import { grantOf } from '../../src/election/decision.ts';
 import { type Grant, isProvisional, noMemory } from '../../src/election/lease-memory.ts';
-import { surveyTenure } from '../../src/election/tenure.ts';
+import { surveyTenure } from '../../src/election/view.ts';
 import {
   type InputBuilder,
   makeCandidate,

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
-import { grantOf } from '../../src/election/decision-queries.ts';
-import { type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
-import { recordGrant } from '../../src/election/record-writes.ts';
-import { isHeldBack } from '../../src/election/standing.ts';
+import { grantOf } from '../../src/election/decision.ts';
+import { type LeaseMemory, noMemory, recordGrant } from '../../src/election/lease-memory.ts';
+import { isHeldBack } from '../../src/election/view.ts';
 import {
   makeCandidate,
   makeInput,

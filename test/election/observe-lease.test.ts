@@ -6,8 +6,8 @@ import {
   type Grant,
   isGrantUnrenewed,
   isProvisional,
+  recordGrantAnswered,
 } from '../../src/election/lease-memory.ts';
-import { recordGrantAnswered } from '../../src/election/record-writes.ts';
 import {
   type InputBuilder,
   type LeaseBuilder,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { REASONS } from '../../src/election/reason.ts';
+import { REASONS } from '../../src/election/decision.ts';
 
 test.each(Object.entries(REASONS))(
   '%s is a word in CamelCase, explained by one sentence',

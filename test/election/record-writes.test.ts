@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type Grant, type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
-import { again, recordGrant, recordGrantAnswered } from '../../src/election/record-writes.ts';
+import {
+  again,
+  type Grant,
+  type LeaseMemory,
+  noMemory,
+  recordGrant,
+  recordGrantAnswered,
+} from '../../src/election/lease-memory.ts';
 import { wallAt } from '../support/election-builders.ts';
 
 const MINUTE = 60_000;

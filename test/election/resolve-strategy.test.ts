@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideOutcome } from '../../src/election/outcome.ts';
-import { resolveStrategy } from '../../src/election/resolve-strategy.ts';
+import { decideOutcome, resolveStrategy } from '../../src/election/outcome.ts';
 import { makeCandidate, OLDEST } from '../support/election-builders.ts';
 import { someCandidates } from './arbitraries.ts';
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decideOutcome } from '../../src/election/outcome.ts';
-import { strategies } from '../../src/election/strategies.ts';
-import type { Strategy } from '../../src/election/strategy.ts';
+import { type Strategy, strategies } from '../../src/election/strategies.ts';
 import { type CandidateBuilder, makeCandidate, NEWEST, OLDEST } from '../support/election-builders.ts';
 import { someCandidates } from './arbitraries.ts';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { observeCandidate, pingTimeFor } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
-import { backoffMs, earliest, earliestAfter } from '../../src/election/time.ts';
+import { backoffMs, earliest, earliestAfter } from '../../src/election/model.ts';
 import {
   defaultSettings,
   makeCandidate,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { toDecision } from '../../src/election/decide.ts';
 import type { Action } from '../../src/election/decision.ts';
-import { toDecision } from '../../src/election/verdict.ts';
 import { surveyElection } from '../../src/election/view.ts';
 import { makeInput, makeNow, OLDEST, wallAt } from '../support/election-builders.ts';
 import { describeActions } from '../support/sim-election.ts';

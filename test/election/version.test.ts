@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseVersion, versionOf } from '../../src/election/version.ts';
+import { parseVersion, versionOf } from '../../src/election/strategies.ts';
 import { makeCandidate } from '../support/election-builders.ts';
 
 /** Of candidates that nobody else in these tests has. */

@@ -1,7 +1,5 @@
-import type { Decision, PingCandidate } from '../../src/election/decision.ts';
-import { grantIn } from '../../src/election/decision-queries.ts';
-import type { Lease, LeaseCandidate } from '../../src/election/model.ts';
-import type { Now } from '../../src/election/time.ts';
+import { type Decision, grantIn, type PingCandidate } from '../../src/election/decision.ts';
+import type { Lease, LeaseCandidate, Now } from '../../src/election/model.ts';
 import { describeActions } from '../support/sim-election.ts';
 import * as rules from './rules.ts';
 import { type Setting, settingsOf } from './scenario.ts';

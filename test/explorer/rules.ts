@@ -4,17 +4,18 @@ import { specOf } from '../../src/coordination/raw-object.ts';
 import { observeCandidate } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import type { Action, Decision, LeaseChange, PingCandidate } from '../../src/election/decision.ts';
-import type { ElectionInput } from '../../src/election/election-input.ts';
-import { observeNewcomer } from '../../src/election/former-holders.ts';
+import { type Beginning, observeBeginning, observeNewcomer } from '../../src/election/former-holders.ts';
 import { type Grant, noMemory } from '../../src/election/lease-memory.ts';
 import {
   type ElectionSettings,
+  type Instant,
   type Lease,
   type LeaseCandidate,
+  type MicroTime,
   NO_PRIORITY,
+  type Now,
 } from '../../src/election/model.ts';
 import { changedNotes, hasDroppedFields, withNotes, withoutNotes } from '../../src/election/notes.ts';
-import { type Beginning, observeBeginning } from '../../src/election/observe-beginning.ts';
 import { observeLease, observeUnseen } from '../../src/election/observe-lease.ts';
 import {
   recordDecision,
@@ -23,7 +24,7 @@ import {
   recordSending,
   recordSuccess,
 } from '../../src/election/record-action.ts';
-import type { Instant, MicroTime, Now } from '../../src/election/time.ts';
+import type { ElectionInput } from '../../src/election/view.ts';
 import type { LeaseWrite } from './world.ts';
 
 export {

@@ -1,6 +1,5 @@
 import type { Action, CreateLease, UpdateLease } from '../../src/election/decision.ts';
-import type { Lease, LeaseCandidate } from '../../src/election/model.ts';
-import type { MicroTime, Now } from '../../src/election/time.ts';
+import type { Lease, LeaseCandidate, MicroTime, Now } from '../../src/election/model.ts';
 import { type Known, type LeaseSight, type TermView, withNotes, withoutNotes } from './rules.ts';
 
 /** All time passes in ticks of this length. Durations of the rules are whole ticks. */

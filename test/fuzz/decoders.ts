@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { decodeLease } from '../../src/coordination/lease.ts';
 import { decodeLeaseCandidate } from '../../src/coordination/lease-candidate.ts';
 import { formatMicroTime, parseMicroTime } from '../../src/coordination/micro-time.ts';
-import { parseVersion } from '../../src/election/version.ts';
+import { parseVersion } from '../../src/election/strategies.ts';
 import { ApiError, apiErrorFromResponse, ConnectionError } from '../../src/kubernetes/errors.ts';
 import { LineSplitter, parseWatchEvent } from '../../src/kubernetes/list-watch.ts';
 import { isKubernetesObject } from '../../src/kubernetes/objects.ts';

@@ -9,10 +9,10 @@ import {
   recordPingDelivered,
 } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
-import type { ElectionInput, ObservedCandidate } from '../../src/election/election-input.ts';
+import { REASONS } from '../../src/election/decision.ts';
 import { noMemory } from '../../src/election/lease-memory.ts';
 import { observeLease } from '../../src/election/observe-lease.ts';
-import { REASONS } from '../../src/election/reason.ts';
+import type { ElectionInput, ObservedCandidate } from '../../src/election/view.ts';
 import { isKubernetesObject, type KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { defaultSettings, makeNow } from '../support/election-builders.ts';
 import { type FuzzTarget, pureTarget } from './fuzz-target.ts';

@@ -3,7 +3,7 @@ import {
   type CandidateApiVersion,
   CUSTOM_API_VERSION as OWN,
 } from '../../src/coordination/candidate-sources.ts';
-import { FENCE, GROUP } from '../../src/election/group.ts';
+import { FENCE, GROUP } from '../../src/election/model.ts';
 import { diagnose } from '../../src/inspection/diagnosis.ts';
 import { type Evidence, labelRights } from '../../src/inspection/evidence.ts';
 import { type RunbookName, runbookPath } from '../../src/inspection/findings.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { REASONS } from '../../src/election/reason.ts';
+import { REASONS } from '../../src/election/decision.ts';
 import { accountFor } from '../../src/inspection/lease-account.ts';
 import {
   type CandidateBuilder,

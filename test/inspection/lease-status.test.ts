@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FENCE } from '../../src/election/group.ts';
+import { FENCE } from '../../src/election/model.ts';
 import { statusOf } from '../../src/inspection/lease-status.ts';
 import { listed } from '../../src/inspection/wording.ts';
 import { makeCandidate, makeInput, makeLease, makeNow } from '../support/election-builders.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FENCE } from '../../src/election/group.ts';
+import { FENCE } from '../../src/election/model.ts';
 import { Givers } from './givers.ts';
 import type { CandidateState, HistoryEvent, LeaseState, Writer } from './history.ts';
 import { Invariants } from './invariants.ts';

@@ -1,4 +1,4 @@
-import { FENCE } from '../../src/election/group.ts';
+import { FENCE } from '../../src/election/model.ts';
 import type { HistoryEvent, Invariant, LeaseState, Moment } from './history.ts';
 
 type LeaseWrite = Extract<HistoryEvent, { kind: 'lease' }>;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FENCE } from '../../src/election/group.ts';
+import { FENCE } from '../../src/election/model.ts';
 import { participantSettings, type Surroundings } from '../../src/participant/participant-settings.ts';
 import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
 

@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { decodeLease, NOTES } from '../../src/coordination/lease.ts';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
-import { FENCE } from '../../src/election/group.ts';
+import { FENCE } from '../../src/election/model.ts';
 import { participate } from '../../src/participant/participate.ts';
 import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
 import { type Lead, type Term, TermOver } from '../../src/participant/term.ts';

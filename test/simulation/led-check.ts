@@ -1,5 +1,5 @@
 import { USUAL_DURATION_MS } from '../../src/election/beliefs.ts';
-import { takeUpMs } from '../../src/election/record-writes.ts';
+import { takeUpMs } from '../../src/election/lease-memory.ts';
 import type { Instant } from '../../src/support/clock.ts';
 import type { LeaseStories } from './settled-check.ts';
 import { specOf } from './sim-api-server.ts';

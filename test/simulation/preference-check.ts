@@ -1,6 +1,5 @@
 import { sourceOf } from '../../src/coordination/candidate-sources.ts';
-import { FENCE } from '../../src/election/group.ts';
-import type { CandidateSource } from '../../src/election/model.ts';
+import { type CandidateSource, FENCE } from '../../src/election/model.ts';
 import type { HistoryEvent } from '../invariants/history.ts';
 import type { LeaseStories } from './settled-check.ts';
 import { prioritiesEndedAt, rankOf } from './sim-rank.ts';

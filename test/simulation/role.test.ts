@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
-import { GROUP } from '../../src/election/group.ts';
+import { coordinatorLease, GROUP } from '../../src/election/model.ts';
 import { type ApiRequest, describeTarget } from '../../src/kubernetes/client.ts';
 import { createEventRecorder } from '../../src/telemetry/event-recorder.ts';
 import { type CoordinatorPermission, coordinatorPermissions } from '../support/coordinator-role.ts';

@@ -1,6 +1,6 @@
 import type { ElectionController } from '../../src/controller/election-controller.ts';
 import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
-import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
+import { coordinatorLease } from '../../src/election/model.ts';
 import type { Instant } from '../../src/support/clock.ts';
 import type { HistoryEvent } from '../invariants/history.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

@@ -1,5 +1,5 @@
 import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
-import { GROUP } from '../../src/election/group.ts';
+import { GROUP } from '../../src/election/model.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import { isKubernetesObject, type KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Clock, Instant } from '../../src/support/clock.ts';

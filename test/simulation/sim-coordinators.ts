@@ -1,5 +1,5 @@
 import { createApiLockStorage } from '../../src/controller/lock/api-lock-storage.ts';
-import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
+import { coordinatorLease } from '../../src/election/model.ts';
 import type { Instant } from '../../src/support/clock.ts';
 import { SimBuiltIn } from '../controller/lock/sim-built-in.ts';
 import { OutdatedWriteCheck } from './outdated-write-check.ts';

@@ -1,5 +1,4 @@
-import { coordinatorLease } from '../../src/election/coordinator-lease.ts';
-import type { CandidateSource, ElectionSettings } from '../../src/election/model.ts';
+import { type CandidateSource, coordinatorLease, type ElectionSettings } from '../../src/election/model.ts';
 import { defaultSettings, NEWEST, OLDEST } from '../support/election-builders.ts';
 import { Chance } from './chance.ts';
 import { FAULTS, type FaultKind } from './faults/faults.ts';

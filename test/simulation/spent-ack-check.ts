@@ -1,8 +1,6 @@
-import type { Decision } from '../../src/election/decision.ts';
-import { grantOf, preferredBy } from '../../src/election/decision-queries.ts';
-import type { ElectionInput } from '../../src/election/election-input.ts';
-import type { Lease } from '../../src/election/model.ts';
-import type { Instant } from '../../src/election/time.ts';
+import { type Decision, grantOf, preferredBy } from '../../src/election/decision.ts';
+import type { Instant, Lease } from '../../src/election/model.ts';
+import type { ElectionInput } from '../../src/election/view.ts';
 
 /**
  * Sees to it that whoever is elected has given a sign of life that no election before has used up, or has given it

@@ -1,5 +1,5 @@
-import { FENCE } from '../../src/election/group.ts';
-import type { Reason } from '../../src/election/reason.ts';
+import type { Reason } from '../../src/election/decision.ts';
+import { FENCE } from '../../src/election/model.ts';
 import type { HistoryEvent } from '../invariants/history.ts';
 
 /** How often what happened in one run or many. */

@@ -1,8 +1,8 @@
 import type { SeenListener } from '../../src/controller/controller-parts.ts';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
 import { type LeaseKey, leaseKey } from '../../src/coordination/lease-key.ts';
-import type { ElectionInput } from '../../src/election/election-input.ts';
 import type { Lease, LeaseCandidate } from '../../src/election/model.ts';
+import type { ElectionInput } from '../../src/election/view.ts';
 import type { LeaseSource } from '../../src/status-page/board.ts';
 import { defaultSettings, makeCandidate, makeLease, wallAt } from '../support/election-builders.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';

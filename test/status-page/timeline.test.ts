@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
 import type { Decision } from '../../src/election/decision.ts';
-import type { ElectionInput } from '../../src/election/election-input.ts';
+import type { ElectionInput } from '../../src/election/view.ts';
 import { Timeline } from '../../src/status-page/timeline.ts';
 import {
   type InputBuilder,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { firstOf } from '../../src/election/first-of.ts';
+import { firstOf } from '../../src/election/strategies.ts';
 import { countedSteps, tooFastGrowth } from './counted-steps.ts';
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);

@@ -1,6 +1,5 @@
-import type { ElectionInput, ObservedCandidate } from '../../src/election/election-input.ts';
-import type { StrategyPreference } from '../../src/election/model.ts';
-import type { Now } from '../../src/election/time.ts';
+import type { Now, StrategyPreference } from '../../src/election/model.ts';
+import type { ElectionInput, ObservedCandidate } from '../../src/election/view.ts';
 import {
   type CandidateBuilder,
   makeCandidate,

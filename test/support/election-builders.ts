@@ -5,18 +5,20 @@ import {
   recordPing,
   recordPingDelivered,
 } from '../../src/election/candidate-observation.ts';
-import type { ElectionInput, ObservedCandidate } from '../../src/election/election-input.ts';
 import { type LeaseMemory, noMemory, type UnrenewedGrant } from '../../src/election/lease-memory.ts';
 import {
   type ElectionSettings,
+  type Instant,
   type Lease,
   type LeaseCandidate,
   type LeaseNotes,
+  type MicroTime,
   NO_PRIORITY,
+  type Now,
 } from '../../src/election/model.ts';
 import { withNotes } from '../../src/election/notes.ts';
 import { observeLease } from '../../src/election/observe-lease.ts';
-import type { Instant, MicroTime, Now } from '../../src/election/time.ts';
+import type { ElectionInput, ObservedCandidate } from '../../src/election/view.ts';
 
 export const OLDEST = 'OldestEmulationVersion';
 export const NEWEST = 'coordinated-leader-election.dev/NewestVersion';

@@ -1,11 +1,15 @@
 import { decodeLease } from '../../src/coordination/lease.ts';
-import type { Action, Decision, LeaseChange, PingCandidate } from '../../src/election/decision.ts';
-import { isLeaseWrite } from '../../src/election/decision-queries.ts';
-import type { ElectionInput } from '../../src/election/election-input.ts';
+import {
+  type Action,
+  type Decision,
+  isLeaseWrite,
+  type LeaseChange,
+  type PingCandidate,
+} from '../../src/election/decision.ts';
 import type { LeaseMemory } from '../../src/election/lease-memory.ts';
-import type { ElectionSettings, Lease, LeaseCandidate } from '../../src/election/model.ts';
+import type { ElectionSettings, Instant, Lease, LeaseCandidate, Now } from '../../src/election/model.ts';
 import { withNotes, withoutNotes } from '../../src/election/notes.ts';
-import type { Instant, Now } from '../../src/election/time.ts';
+import type { ElectionInput } from '../../src/election/view.ts';
 import { InMemoryElection } from '../../src/inspection/in-memory-election.ts';
 import { LeaseBuilder, makeCandidate, makeInput, makeNow, wallAt } from './election-builders.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
-import { REASONS } from '../../src/election/reason.ts';
+import { REASONS } from '../../src/election/decision.ts';
 import { MAX_NAMED, nameCandidates, nameSome } from '../../src/telemetry/lease-event.ts';
 import { makeCandidateObject } from '../controller/make-objects.ts';
 import { makeCandidate, makeInput, makeNow, OLDEST } from '../support/election-builders.ts';

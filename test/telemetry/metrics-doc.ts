@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { surveyElections } from '../../src/controller/elections-survey.ts';
-import { REASONS } from '../../src/election/reason.ts';
+import { REASONS } from '../../src/election/decision.ts';
 import { registerLeaseMetrics } from '../../src/telemetry/election-metrics.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { WorkqueueObserver } from '../../src/controller/queue/workqueue.ts';
-import { reasons } from '../../src/election/reason.ts';
+import { reasons } from '../../src/election/decision.ts';
 import type { ClientOptions } from '../../src/kubernetes/client.ts';
 import type { ReflectorObservation } from '../../src/kubernetes/reflector.ts';
 import type { Clock } from '../../src/support/clock.ts';

@@ -1,7 +1,5 @@
-import type { ElectionInput } from '../../election/election-input.ts';
-import type { PodReference } from '../../election/model.ts';
-import { surveyTenure } from '../../election/tenure.ts';
-import type { Instant } from '../../election/time.ts';
+import type { Instant, PodReference } from '../../election/model.ts';
+import { type ElectionInput, surveyTenure } from '../../election/view.ts';
 
 /** Who leads by a Lease, as far as it has shown. */
 export interface Leadership {

@@ -1,4 +1,4 @@
-import { GROUP } from '../../election/group.ts';
+import { GROUP } from '../../election/model.ts';
 
 /** The value of every leader label. */
 export const LEADER = 'leader';

@@ -1,7 +1,7 @@
 import { type LeaseKey, splitLeaseKey } from '../../coordination/lease-key.ts';
 import { watchedNamespaces } from '../../coordination/resource-paths.ts';
-import type { ElectionInput } from '../../election/election-input.ts';
 import type { PodReference } from '../../election/model.ts';
+import type { ElectionInput } from '../../election/view.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { backoffDelayMs } from '../../support/backoff.ts';
 import type { Clock, Instant } from '../../support/clock.ts';

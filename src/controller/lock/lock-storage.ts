@@ -8,7 +8,7 @@ import type { KubernetesObject } from '../../kubernetes/objects.ts';
  * carried out.
  */
 export interface LockStorage {
-  /** Which Lease it is: that of `coordinatorLease` in src/election/coordinator-lease.ts, in the namespace that is set. */
+  /** Which Lease it is: that of `coordinatorLease` in src/election/model.ts, in the namespace that is set. */
   readonly lease: { readonly namespace: string; readonly name: string };
   /** Reads the Lease from the server, not from a cache; undefined when there is none. */
   get(signal: AbortSignal): Promise<KubernetesObject | undefined>;

@@ -1,4 +1,4 @@
-import { GROUP } from '../../../src/election/group.ts';
+import { GROUP } from '../../../src/election/model.ts';
 import type { RequestOptions } from '../target.ts';
 import { mediaTypes } from '../workspace.ts';
 import { type Fields, type Revision, type Step, validCandidate } from './steps.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { GROUP } from '../../../src/election/group.ts';
+import { GROUP } from '../../../src/election/model.ts';
 import {
   alreadyExists,
   anUid,

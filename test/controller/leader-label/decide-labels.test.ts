@@ -4,7 +4,7 @@ import {
   type KnownLabels,
   leadershipOf,
 } from '../../../src/controller/leader-label/decide-labels.ts';
-import { FENCE } from '../../../src/election/group.ts';
+import { FENCE } from '../../../src/election/model.ts';
 import { makeCandidate, makeInput, makeLease, makeUnrenewedGrant } from '../../support/election-builders.ts';
 
 const pod = (name: string, uid = `uid-${name}`) => ({ name, uid });

@@ -1,5 +1,5 @@
 import type { LockStorage } from '../../../src/controller/lock/lock-storage.ts';
-import { coordinatorLease } from '../../../src/election/coordinator-lease.ts';
+import { coordinatorLease } from '../../../src/election/model.ts';
 import { ApiError } from '../../../src/kubernetes/errors.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/objects.ts';
 import type { Clock } from '../../../src/support/clock.ts';

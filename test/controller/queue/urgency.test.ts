@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { URGENCIES, type Urgency, urgencyOf } from '../../../src/controller/queue/urgency.ts';
 import type { PingPurpose } from '../../../src/election/candidate-observation.ts';
 import { decideElection } from '../../../src/election/decide.ts';
-import type { Action, LeaseChange } from '../../../src/election/decision.ts';
-import type { Reason } from '../../../src/election/reason.ts';
+import type { Action, LeaseChange, Reason } from '../../../src/election/decision.ts';
 import { makeInput, makeNow, OLDEST } from '../../support/election-builders.ts';
 
 const grant = {

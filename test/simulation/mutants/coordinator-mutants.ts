@@ -62,27 +62,27 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     "    case 'grant':\n      return preferredHolder;\n    case 'clearPreferredHolder':\n      return undefined;",
   ]),
   mutant('fences-at-once', 'fences a holder without giving it the time to heed a note', [
-    'election/fence.ts',
+    'election/decide-held.ts',
     'record.since >= noted.since + 2 * settings.electionDurationMs;',
     'record.since >= noted.since - settings.electionDurationMs;',
   ]),
   mutant('fences-the-silent', 'fences a holder that has not renewed since it was told', [
-    'election/fence.ts',
+    'election/decide-held.ts',
     'record.renewTime !== noted.renewTime &&\n    record.since >= noted.since + 2 * settings.electionDurationMs;',
     'view.at >= noted.since + 2 * settings.electionDurationMs;',
   ]),
   mutant('short-fence', 'fences a Lease for a second', [
-    'election/fence.ts',
+    'election/decide-held.ts',
     'leaseDurationSeconds: Math.ceil(Math.max(record?.durationMs ?? 0, believedUntil - at) / 1000),',
     'leaseDurationSeconds: Math.min(1, Math.ceil(Math.max(record?.durationMs ?? 0, believedUntil - at) / 1000)),',
   ]),
   mutant('fence-is-nobody', 'gives a fenced Lease away at once', [
-    'election/tenure.ts',
+    'election/view.ts',
     "return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: nobodys };",
     "return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: at < 0 ? nobodys : undefined };",
   ]),
   mutant('never-fences', 'waits for ever for a holder that knows nothing of notes', [
-    'election/fence.ts',
+    'election/decide-held.ts',
     'if (!isUnaware || !preferred.isAlive) return undefined;',
     'if (!isUnaware || preferred.isAlive) return undefined;',
   ]),
@@ -146,7 +146,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'trusts-first-list',
     'takes a Lease that is missing when it begins to watch for one that never was',
     [
-      'election/observe-beginning.ts',
+      'election/former-holders.ts',
       "if (!hadCandidates || (lease && beginning === 'takeOver')) return memory;",
       "if (!hadCandidates || !lease || beginning === 'takeOver') return memory;",
     ],
@@ -155,12 +155,12 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'lost-grant-forgotten',
     'forgets a grant of its own whose answer is lost',
     [
-      'election/unanswered-grants.ts',
+      'election/former-holders.ts',
       'const isSupposed = grantOnItsWay !== undefined && grantOnItsWay.holder !== holder;',
       'const isSupposed = grantOnItsWay !== undefined && at < 0;',
     ],
     [
-      'election/unanswered-grants.ts',
+      'election/former-holders.ts',
       'lostGrants: [...lostGrants, supposed(memory, grantOnItsWay, at, unseenUntil)],',
       'lostGrants,',
     ],
@@ -211,7 +211,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'const isLate = at >= lateAt + Number.MAX_VALUE;',
   ]),
   mutant('lapses-do-not-count', 'holds nobody back for grants that were not taken up', [
-    'election/standing.ts',
+    'election/view.ts',
     'if (excess <= 0) return undefined;',
     'if (excess <= 1000) return undefined;',
   ]),
@@ -272,7 +272,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'return deliveredAt + 1000 * settings.electionDurationMs + (deliveredAt - sentAt);',
   ]),
   mutant('no-revival', 'never asks those who were silent again', [
-    'election/revival.ts',
+    'election/ask.ts',
     'const count = Math.min(2 ** Math.min(view.input.memory.rounds.count + 1, 6), MOST_ASKED);',
     'const count = Math.min(0 * view.input.memory.rounds.count, MOST_ASKED);',
   ]),
@@ -302,32 +302,32 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'if (outcome.leader.name !== tenure.holder && view.at < 0) return decidePreemption(view, outcome);',
   ]),
   mutant('newest-first', 'elects the highest emulationVersion', [
-    'election/strategy.ts',
+    'election/strategies.ts',
     'return left.compare(right);',
     'return right.compare(left);',
   ]),
   mutant('age-evicts', 'has a holder give way to an older candidate of the same version', [
-    'election/strategy.ts',
+    'election/strategies.ts',
     'comparePreemption: (a, b) => compareBy(evicting, a, b),',
     'comparePreemption: (a, b) => compareBy(all, a, b),',
   ]),
   mutant('version-evicts-newest', 'has a holder give way to a newer version under NewestVersion', [
-    'election/newest-version.ts',
+    'election/strategies.ts',
     'choosing: [',
     'preempting: [',
   ]),
   mutant('priority-for-ever', 'does not notice that a priority has ended', [
-    'election/priority.ts',
+    'election/model.ts',
     'if (end === undefined || wall < end.at) return candidate;',
     'if (end === undefined || wall !== end.at) return candidate;',
   ]),
   mutant('priority-never-preempts', 'has no holder give way to a higher priority', [
-    'election/strategy.ts',
+    'election/strategies.ts',
     'comparePreemption: (a, b) => compareBy(evicting, a, b),',
     'comparePreemption: (a, b) => compareBy(evicting.slice(1), a, b),',
   ]),
   mutant('conflict-is-none', 'follows the first of two strategies in a conflict', [
-    'election/resolve-strategy.ts',
+    'election/outcome.ts',
     "return roots.length === 1 ? { kind: 'resolved', strategy: root } : conflictBetween(all);",
     "return roots.length >= 1 ? { kind: 'resolved', strategy: root } : conflictBetween(all);",
   ]),

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PRIORITY_ANNOTATION } from '../../../../src/coordination/candidate-priority.ts';
 import { NOTES } from '../../../../src/coordination/lease.ts';
-import { FENCE } from '../../../../src/election/group.ts';
+import { FENCE } from '../../../../src/election/model.ts';
 import type { Change, WatchedLease } from '../../../control-plane/watched-objects.ts';
 import { FRESHNESS_MS } from '../waits.ts';
 import type { Cast } from './cast.ts';
