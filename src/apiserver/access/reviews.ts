@@ -1,7 +1,8 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { invalidObject } from '../errors/api-error.ts';
 import { invalid } from '../errors/field-error.ts';
-import type { FieldSchema, StructSchema } from '../schema/schema.ts';
+import { text } from '../schema/api-object.ts';
+import { field, type StructSchema, struct } from '../schema/schema.ts';
 import type { Attributes, Principal } from './access.ts';
 
 /** A client's question about its own access. The client creates an object, which the server does not keep. */
@@ -18,45 +19,35 @@ export interface Review {
 
 const AUTHORIZATION = 'authorization.k8s.io';
 
+const AUTHORIZATION_MODEL = 'io.k8s.api.authorization.v1';
+const opaque = field({ kind: 'opaque' }, 'omit', '');
+
 /** What a review has around its question. OpenAPI does not describe reviews. */
-function review(group: string, name: string, spec?: StructSchema): StructSchema {
-  return struct(group, name, {
-    ...optional('string', 'apiVersion', 'kind'),
-    ...optional('opaque', 'metadata', 'status'),
-    ...(spec && { spec: { type: spec, description: '', zero: 'fill', isRequired: true } }),
-  });
+const review = { ...texts('apiVersion', 'kind'), metadata: opaque, status: opaque };
+
+function texts(...names: readonly string[]): StructSchema['fields'] {
+  return Object.fromEntries(names.map((name) => [name, field(text, 'omit', '')]));
 }
 
-function struct(group: string, name: string, fields: StructSchema['fields']): StructSchema {
-  return { kind: 'struct', name, model: `io.k8s.api.${group}.v1.${name}`, description: '', fields };
+function authorization(name: string, fields: StructSchema['fields']): StructSchema {
+  return struct(`${AUTHORIZATION_MODEL}.${name}`, '', fields);
 }
 
-function optional(kind: 'string' | 'opaque', ...names: readonly string[]): Record<string, FieldSchema> {
-  const field: FieldSchema = { type: { kind }, description: '', zero: 'omit' };
-  return Object.fromEntries(names.map((name) => [name, field]));
-}
-
-function pointer(type: StructSchema): FieldSchema {
-  return { type, description: '', zero: 'keep' };
-}
+const resourceAttributes = authorization(
+  'ResourceAttributes',
+  texts('namespace', 'verb', 'group', 'version', 'resource', 'subresource', 'name'),
+);
+const nonResourceAttributes = authorization('NonResourceAttributes', texts('path', 'verb'));
+const accessReviewSpec = authorization('SelfSubjectAccessReviewSpec', {
+  resourceAttributes: field(resourceAttributes, 'keep', ''),
+  nonResourceAttributes: field(nonResourceAttributes, 'keep', ''),
+});
 
 /** SelfSubjectAccessReview: may I do this? */
-export const accessReviewSchema: StructSchema = review(
-  'authorization',
-  'SelfSubjectAccessReview',
-  struct('authorization', 'SelfSubjectAccessReviewSpec', {
-    resourceAttributes: pointer(
-      struct(
-        'authorization',
-        'ResourceAttributes',
-        optional('string', 'namespace', 'verb', 'group', 'version', 'resource', 'subresource', 'name'),
-      ),
-    ),
-    nonResourceAttributes: pointer(
-      struct('authorization', 'NonResourceAttributes', optional('string', 'path', 'verb')),
-    ),
-  }),
-);
+export const accessReviewSchema = authorization('SelfSubjectAccessReview', {
+  ...review,
+  spec: field(accessReviewSpec, 'fill', '', { isRequired: true }),
+});
 
 /** All that are answered. */
 export const reviews: readonly Review[] = [
@@ -66,7 +57,7 @@ export const reviews: readonly Review[] = [
     resource: 'selfsubjectreviews',
     singular: 'selfsubjectreview',
     kind: 'SelfSubjectReview',
-    schema: review('authentication', 'SelfSubjectReview'),
+    schema: struct('io.k8s.api.authentication.v1.SelfSubjectReview', '', review),
     answer: ({ user: { name: username, groups } }) => ({
       metadata: {},
       status: { userInfo: { username, groups } },
@@ -98,22 +89,26 @@ function askedAttributes({ resourceAttributes, nonResourceAttributes }: JsonObje
     const { subresource, namespace, name } = resourceAttributes;
     return {
       kind: 'resource',
-      verb: text(resourceAttributes['verb']),
-      group: text(resourceAttributes['group']),
-      resource: text(resourceAttributes['resource']),
+      verb: textIn(resourceAttributes, 'verb'),
+      group: textIn(resourceAttributes, 'group'),
+      resource: textIn(resourceAttributes, 'resource'),
       ...(typeof subresource === 'string' && subresource !== '' && { subresource }),
       ...(typeof namespace === 'string' && namespace !== '' && { namespace }),
       ...(typeof name === 'string' && name !== '' && { name }),
     };
   }
   if (isJsonObject(nonResourceAttributes)) {
-    const { verb, path } = nonResourceAttributes;
-    return { kind: 'path', verb: text(verb), path: text(path) };
+    return {
+      kind: 'path',
+      verb: textIn(nonResourceAttributes, 'verb'),
+      path: textIn(nonResourceAttributes, 'path'),
+    };
   }
   const problem = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
   throw refused('resourceAttributes', null, problem);
 }
 
-function text(value: unknown): string {
+function textIn(object: JsonObject, field: string): string {
+  const value = object[field];
   return typeof value === 'string' ? value : '';
 }

@@ -207,10 +207,6 @@ const fieldsByModel: Readonly<Record<string, string>> = {
   'core.v1.EventSeries': 'count lastObservedTime',
   'core.v1.EventSource': 'component host',
   'core.v1.ObjectReference': 'kind namespace name uid apiVersion resourceVersion fieldPath',
-  'events.v1.Event':
-    'metadata eventTime series reportingController reportingInstance action reason regarding related ' +
-    'note type deprecatedSource deprecatedFirstTimestamp deprecatedLastTimestamp deprecatedCount',
-  'events.v1.EventSeries': 'count lastObservedTime',
   'meta.v1.ObjectMeta':
     'name generateName namespace selfLink uid resourceVersion generation creationTimestamp ' +
     'deletionTimestamp deletionGracePeriodSeconds labels annotations ownerReferences finalizers - - ' +

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { humanDuration } from '../../support/text.ts';
 import type { FieldError } from '../errors/field-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';
-import { type FieldSchema, type StructSchema, settle, type TypeSchema } from '../schema/schema.ts';
+import { type StructSchema, settle } from '../schema/schema.ts';
 import { parseTime } from '../schema/time-text.ts';
 
 /** What is wrong with a name; nothing: an empty list. `isPrefix`: something will be appended to it (generateName). */
@@ -84,33 +84,6 @@ export function apiVersionOf(
   { version }: Pick<VersionDefinition, 'version'>,
 ): string {
   return group === '' ? version : `${group}/${version}`;
-}
-
-/** A struct of the API, by its OpenAPI model, which ends in the name of the Go type. */
-export function struct(
-  model: string,
-  description: string,
-  fields: StructSchema['fields'],
-  more: Pick<StructSchema, 'isAtomic'> = {},
-): StructSchema {
-  return {
-    kind: 'struct',
-    name: model.slice(model.lastIndexOf('.') + 1),
-    model,
-    description,
-    fields,
-    ...more,
-  };
-}
-
-/** A field of a struct. `zero`: what becomes of an empty value. */
-export function field(
-  type: TypeSchema,
-  zero: FieldSchema['zero'],
-  description: string,
-  more: Pick<FieldSchema, 'isRequired'> = {},
-): FieldSchema {
-  return { type, description, zero, ...more };
 }
 
 /** A column of texts. */

@@ -1,34 +1,25 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, invalid, required } from '../errors/field-error.ts';
 import { type ApiObject, metadataField, text, typeFields } from '../schema/api-object.ts';
-import type { FieldSchema, StructSchema } from '../schema/schema.ts';
+import { field, struct } from '../schema/schema.ts';
 import {
   type ColumnDefinition,
   column,
-  field,
   numberIn,
   type ResourceDefinition,
   selectableMetadata,
   settled,
-  struct,
   structIn,
   textIn,
   timeSince,
 } from './definition.ts';
-import {
-  dnsSubdomainName,
-  immutable,
-  labelKeyProblems,
-  pathSegmentName,
-  subdomainProblems,
-  validateStandardFinalizers,
-} from './validation.ts';
+import { labelKeyProblems, pathSegmentName, subdomainProblems } from './validation.ts';
 
 const CORE = 'io.k8s.api.core.v1';
-const EVENTS = 'io.k8s.api.events.v1';
-const EVENT = 'An Event tells of something that has happened to an object. It is kept for an hour or so.';
+const microTime = { kind: 'microTime' } as const;
+const time = { kind: 'time' } as const;
+const int32 = { kind: 'int32' } as const;
 
-const objectReferenceSchema: StructSchema = struct(
+const objectReferenceSchema = struct(
   `${CORE}.ObjectReference`,
   'Names an object.',
   {
@@ -43,102 +34,36 @@ const objectReferenceSchema: StructSchema = struct(
   { isAtomic: true },
 );
 
-const eventSourceSchema: StructSchema = struct(`${CORE}.EventSource`, 'Where an Event comes from.', {
+const eventSourceSchema = struct(`${CORE}.EventSource`, 'Where an Event comes from.', {
   component: field(text, 'omit', 'The component that tells of it.'),
   host: field(text, 'omit', 'The node where that component runs.'),
 });
 
-const reason = field(text, 'omit', 'Why it happened, in one word of CamelCase.');
-const type = field(text, 'omit', 'Normal or Warning.');
-const action = field(text, 'omit', 'What was done or tried, in one word.');
-const related = field(objectReferenceSchema, 'keep', 'Another object that has to do with it.');
-const message = field(text, 'omit', 'What happened, for people.');
-const about = field(objectReferenceSchema, 'fill', 'The object that the Event is about.');
-const source = field(eventSourceSchema, 'fill', 'The component that tells of it.');
-const firstTime = field({ kind: 'time' }, 'fill', 'When it first happened.');
-const lastTime = field({ kind: 'time' }, 'fill', 'When it last happened.');
-const count = field({ kind: 'int32' }, 'omit', 'How often it has happened.');
-const eventTime = field({ kind: 'microTime' }, 'fill', 'When it first happened.');
-const controller = field(text, 'omit', 'The controller that tells of it: a qualified name.');
-const instance = field(text, 'omit', 'Which of its instances.');
+const series = struct(`${CORE}.EventSeries`, 'Tells of something that happens again and again.', {
+  count: field(int32, 'omit', 'How often it has happened.'),
+  lastObservedTime: field(microTime, 'fill', 'When it last happened.'),
+});
 
-function series(model: string, isRequired?: true): FieldSchema {
-  const more = isRequired ? { isRequired } : {};
-  const schema = struct(`${model}.EventSeries`, 'Tells of something that happens again and again.', {
-    count: field({ kind: 'int32' }, isRequired ? 'fill' : 'omit', 'How often it has happened.', more),
-    lastObservedTime: field({ kind: 'microTime' }, 'fill', 'When it last happened.', more),
-  });
-  return field(schema, 'keep', 'The series that this Event stands for, if it does.');
-}
-
-/** The form of the core group, in which Events are stored. */
-const coreEventSchema: StructSchema = struct(`${CORE}.Event`, EVENT, {
+const schema = struct(`${CORE}.Event`, 'An Event tells what happened to an object. It is kept for an hour.', {
   ...typeFields,
   metadata: { ...metadataField, isRequired: true },
-  involvedObject: { ...about, isRequired: true },
-  reason,
-  message,
-  source,
-  firstTimestamp: firstTime,
-  lastTimestamp: lastTime,
-  count,
-  type,
-  eventTime,
-  series: series(CORE),
-  action,
-  related,
-  reportingComponent: { ...controller, zero: 'fill' },
-  reportingInstance: { ...instance, zero: 'fill' },
+  involvedObject: field(objectReferenceSchema, 'fill', 'The object that the Event is about.', {
+    isRequired: true,
+  }),
+  reason: field(text, 'omit', 'Why it happened, in one word of CamelCase.'),
+  message: field(text, 'omit', 'What happened, for people.'),
+  source: field(eventSourceSchema, 'fill', 'The component that tells of it.'),
+  firstTimestamp: field(time, 'fill', 'When it first happened.'),
+  lastTimestamp: field(time, 'fill', 'When it last happened.'),
+  count: field(int32, 'omit', 'How often it has happened.'),
+  type: field(text, 'omit', 'Normal or Warning.'),
+  eventTime: field(microTime, 'fill', 'When it first happened.'),
+  series: field(series, 'keep', 'The series that this Event stands for, if it does.'),
+  action: field(text, 'omit', 'What was done or tried, in one word.'),
+  related: field(objectReferenceSchema, 'keep', 'Another object that has to do with it.'),
+  reportingComponent: field(text, 'fill', 'The controller that tells of it: a qualified name.'),
+  reportingInstance: field(text, 'fill', 'Which of its instances.'),
 });
-
-const eventSchema: StructSchema = struct(`${EVENTS}.Event`, EVENT, {
-  ...typeFields,
-  metadata: metadataField,
-  eventTime: { ...eventTime, isRequired: true },
-  series: series(EVENTS, true),
-  reportingController: controller,
-  reportingInstance: instance,
-  action,
-  reason,
-  regarding: about,
-  related,
-  note: message,
-  type,
-  deprecatedSource: source,
-  deprecatedFirstTimestamp: firstTime,
-  deprecatedLastTimestamp: lastTime,
-  deprecatedCount: count,
-});
-
-/** What events.k8s.io calls a field, and the core group; all others have one name. */
-const names = [
-  ['regarding', 'involvedObject'],
-  ['note', 'message'],
-  ['reportingController', 'reportingComponent'],
-  ['deprecatedSource', 'source'],
-  ['deprecatedFirstTimestamp', 'firstTimestamp'],
-  ['deprecatedLastTimestamp', 'lastTimestamp'],
-  ['deprecatedCount', 'count'],
-] as const;
-
-const coreNames = new Map<string, string>(names);
-const eventNames = new Map<string, string>(names.map(([name, coreName]) => [coreName, name]));
-
-/** From events.k8s.io/v1 to the core group. */
-function toCoreEvent(event: ApiObject): ApiObject {
-  return settled(coreEventSchema, renamed(event, coreNames), 'v1');
-}
-
-/** From the core group to events.k8s.io/v1. */
-function fromCoreEvent(event: ApiObject): ApiObject {
-  return settled(eventSchema, renamed(event, eventNames), 'events.k8s.io/v1');
-}
-
-function renamed(event: ApiObject, to: ReadonlyMap<string, string>): ApiObject {
-  const entries = Object.entries(event).map(([name, value]) => [to.get(name) ?? name, value]);
-  // kind, apiVersion and metadata keep their names.
-  return Object.fromEntries(entries) as ApiObject;
-}
 
 const columns: readonly ColumnDefinition[] = [
   column('Last Seen', 'When it last happened.', lastSeen),
@@ -158,15 +83,9 @@ const columns: readonly ColumnDefinition[] = [
   { ...column('Name', 'The name of the Event.', ({ metadata }) => metadata.name, 1), isName: true },
 ];
 
-/** The columns of Events, whose name comes last and only with `-o wide`; `toCore` gives their form of the core group. */
-function eventColumns(toCore: (event: ApiObject) => ApiObject): readonly ColumnDefinition[] {
-  return columns.map(({ cell, ...column }) => ({
-    ...column,
-    cell: (event, nowSeconds) => cell(toCore(event), nowSeconds),
-  }));
-}
-
-const common = {
+/** Events of the core group. */
+export const events: ResourceDefinition = {
+  group: '',
   resource: 'events',
   singular: 'event',
   kind: 'Event',
@@ -176,63 +95,33 @@ const common = {
   isUncached: true,
   createsOnUpdate: true,
   updatesUnconditionally: true,
-  prepareForCreate: (event: ApiObject) => event,
-  prepareForUpdate: (event: ApiObject) => event,
-} as const;
-
-/** Events of the core group, which is the form in which all of them are stored. */
-export const coreEvents: ResourceDefinition = {
-  ...common,
-  group: '',
   nameProblems: pathSegmentName,
-  validate: validateCoreEvent,
-  versions: [
-    {
-      version: 'v1',
-      schema: coreEventSchema,
-      toHub: (event) => settled(coreEventSchema, event, 'v1'),
-      fromHub: (event) => event,
-      selectableFields: (event) => ({
-        ...selectableReference(event, 'involvedObject'),
-        ...selectableMetadata(event),
-        reason: textIn(event, 'reason'),
-        reportingComponent: textIn(event, 'reportingComponent'),
-        source: textIn(structIn(event, 'source'), 'component') || textIn(event, 'reportingComponent'),
-        type: textIn(event, 'type'),
-      }),
-      columns: eventColumns((event) => event),
-    },
-  ],
-};
-
-/** The same Events as events.k8s.io shows them. */
-export const events: ResourceDefinition = {
-  ...common,
-  group: 'events.k8s.io',
-  nameProblems: dnsSubdomainName,
+  prepareForCreate: (event) => event,
+  prepareForUpdate: (event) => event,
   validate: validateEvent,
   versions: [
     {
       version: 'v1',
-      schema: eventSchema,
-      toHub: toCoreEvent,
-      fromHub: fromCoreEvent,
-      selectableFields: (event) => ({
-        ...selectableReference(event, 'regarding'),
-        ...selectableMetadata(event),
-        reason: textIn(event, 'reason'),
-        reportingController: textIn(event, 'reportingController'),
-        type: textIn(event, 'type'),
-      }),
-      columns: eventColumns(toCoreEvent),
+      schema,
+      toHub: (event) => settled(schema, event, 'v1'),
+      fromHub: (event) => event,
+      selectableFields,
+      columns,
     },
   ],
 };
 
-function selectableReference(event: ApiObject, field: string): Readonly<Record<string, string>> {
-  const reference = structIn(event, field);
+function selectableFields(event: ApiObject): Readonly<Record<string, string>> {
+  const involved = structIn(event, 'involvedObject');
   const names = Object.keys(objectReferenceSchema.fields);
-  return Object.fromEntries(names.map((name) => [`${field}.${name}`, textIn(reference, name)]));
+  return {
+    ...Object.fromEntries(names.map((name) => [`involvedObject.${name}`, textIn(involved, name)])),
+    ...selectableMetadata(event),
+    reason: textIn(event, 'reason'),
+    reportingComponent: textIn(event, 'reportingComponent'),
+    source: textIn(structIn(event, 'source'), 'component') || textIn(event, 'reportingComponent'),
+    type: textIn(event, 'type'),
+  };
 }
 
 function firstSeen(event: ApiObject, nowSeconds: number): string {
@@ -269,22 +158,8 @@ function teller(event: ApiObject): string {
 const LONGEST_WORD = 128;
 const LONGEST_MESSAGE = 1024;
 
-/** What is wrong with an Event of the core group. */
-function validateCoreEvent(event: ApiObject): readonly FieldError[] {
-  return validateEither(event, 'reportingComponent');
-}
-
-/** What is wrong with an Event of events.k8s.io, in hub form; the fields are called as in the core group, as there. */
-function validateEvent(event: ApiObject, old?: ApiObject): readonly FieldError[] {
-  return [
-    ...validateEither(event, 'reportingController'),
-    ...validateStandardFinalizers(event.metadata),
-    ...(old === undefined ? validateNew(event) : validateChange(event, old)),
-  ];
-}
-
-/** Events with an eventTime are of the new kind and have to be whole, whatever group they are written in. */
-function validateEither(event: ApiObject, controllerField: string): readonly FieldError[] {
+/** Validates an Event. Those with an eventTime are of the new kind, which requires more fields. */
+function validateEvent(event: ApiObject): readonly FieldError[] {
   const { namespace = '' } = event.metadata;
   const involved = textIn(structIn(event, 'involvedObject'), 'namespace');
   const problems: FieldError[] = [];
@@ -292,7 +167,7 @@ function validateEither(event: ApiObject, controllerField: string): readonly Fie
   if (!(isNew ? fitsNew(namespace, involved) : fitsOld(namespace, involved))) {
     problems.push(invalid('involvedObject.namespace', involved, 'does not match event.namespace'));
   }
-  if (isNew) problems.push(...validateWords(event, controllerField));
+  if (isNew) problems.push(...validateWords(event));
   for (const problem of subdomainProblems(namespace)) {
     problems.push(invalid('namespace', namespace, problem));
   }
@@ -307,11 +182,12 @@ function fitsNew(namespace: string, involved: string): boolean {
   return involved !== '' || ['default', 'kube-system'].includes(namespace);
 }
 
-function validateWords(event: ApiObject, controllerField: string): readonly FieldError[] {
-  const controller = textIn(event, 'reportingComponent');
+function validateWords(event: ApiObject): readonly FieldError[] {
+  const field = 'reportingComponent';
+  const controller = textIn(event, field);
   return [
-    ...(controller === '' ? [required(controllerField)] : []),
-    ...labelKeyProblems(controller).map((problem) => invalid(controllerField, controller, problem)),
+    ...(controller === '' ? [required(field)] : []),
+    ...labelKeyProblems(controller).map((problem) => invalid(field, controller, problem)),
     ...['reportingInstance', 'action', 'reason'].flatMap((field) => [
       ...(textIn(event, field) === '' ? [required(field)] : []),
       ...lengthProblems(event, field, LONGEST_WORD),
@@ -323,46 +199,4 @@ function validateWords(event: ApiObject, controllerField: string): readonly Fiel
 function lengthProblems(event: ApiObject, field: string, most: number): readonly FieldError[] {
   if (Buffer.byteLength(textIn(event, field)) <= most) return [];
   return [invalid(field, '', `can have at most ${most} characters`)];
-}
-
-function validateNew(event: ApiObject): readonly FieldError[] {
-  const type = textIn(event, 'type');
-  const isSet: Readonly<Record<string, boolean>> = {
-    firstTimestamp: textIn(event, 'firstTimestamp') !== '',
-    lastTimestamp: textIn(event, 'lastTimestamp') !== '',
-    count: numberIn(event, 'count') !== undefined,
-    source: Object.keys(structIn(event, 'source')).length > 0,
-  };
-  return [
-    ...validateSeries(event),
-    ...(textIn(event, 'eventTime') === '' ? [required('eventTime')] : []),
-    ...(type === 'Normal' || type === 'Warning' ? [] : [invalid('type', '', `has invalid value: ${type}`)]),
-    ...Object.keys(isSet)
-      .filter((field) => isSet[field])
-      .map((field) => invalid(field, '', 'needs to be unset')),
-  ];
-}
-
-function validateSeries(event: ApiObject): readonly FieldError[] {
-  if (event['series'] === undefined) return [];
-  const series = structIn(event, 'series');
-  return [
-    ...((numberIn(series, 'count') ?? 0) < 2 ? [invalid('series.count', '', 'should be at least 2')] : []),
-    ...(textIn(series, 'lastObservedTime') === '' ? [required('series.lastObservedTime')] : []),
-  ];
-}
-
-const CHANGING_FIELDS = ['kind', 'apiVersion', 'metadata', 'series'];
-const fixedFields = Object.keys(coreEventSchema.fields).filter((name) => !CHANGING_FIELDS.includes(name));
-
-/** An Event does not change, but for how often it has happened. */
-function validateChange(event: ApiObject, old: ApiObject): readonly FieldError[] {
-  const isSameSeries = isDeepStrictEqual(event['series'], old['series']);
-  return [
-    ...(isSameSeries ? [] : validateSeries(event)),
-    ...fixedFields.flatMap((name) => {
-      const called = name === 'reportingComponent' ? 'reportingController' : name;
-      return immutable(called, event[name] ?? null, old[name] ?? null);
-    }),
-  ];
 }

@@ -3,17 +3,15 @@ import type { LeaseCandidateVersion } from '../../coordination/lease-candidate-v
 import type { JsonObject } from '../../support/json.ts';
 import { type FieldError, invalid, required } from '../errors/field-error.ts';
 import { type ApiObject, metadataField, text, typeFields } from '../schema/api-object.ts';
-import type { FieldSchema, StructSchema } from '../schema/schema.ts';
+import { type FieldSchema, field, type StructSchema, struct } from '../schema/schema.ts';
 import {
   ageColumn,
   asVersion,
   type ColumnDefinition,
   column,
-  field,
   type ResourceDefinition,
   selectableMetadata,
   settled,
-  struct,
   structIn,
   textIn,
   textsIn,

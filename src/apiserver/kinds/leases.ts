@@ -1,16 +1,14 @@
 import type { JsonObject } from '../../support/json.ts';
 import { type FieldError, forbidden, invalid, notSupported } from '../errors/field-error.ts';
 import { type ApiObject, metadataField, text, typeFields } from '../schema/api-object.ts';
-import type { StructSchema } from '../schema/schema.ts';
+import { field, type StructSchema, struct } from '../schema/schema.ts';
 import {
   ageColumn,
   column,
-  field,
   numberIn,
   type ResourceDefinition,
   selectableMetadata,
   settled,
-  struct,
   structIn,
   textIn,
 } from './definition.ts';

@@ -1,13 +1,11 @@
 import { type FieldError, invalid } from '../errors/field-error.ts';
 import { type ApiObject, metadataField, text, typeFields } from '../schema/api-object.ts';
-import type { StructSchema } from '../schema/schema.ts';
+import { field, type StructSchema, struct } from '../schema/schema.ts';
 import {
   ageColumn,
   column,
-  field,
   type ResourceDefinition,
   settled,
-  struct,
   structIn,
   textIn,
   textsIn,

@@ -1,7 +1,7 @@
 import { CUSTOM_API_VERSION, type ServedCandidates } from '../../coordination/candidate-sources.ts';
 import { customCandidates } from './custom-candidates.ts';
 import type { ResourceDefinition } from './definition.ts';
-import { coreEvents, events } from './events.ts';
+import { events } from './events.ts';
 import { leaseCandidates } from './lease-candidates.ts';
 import { leases } from './leases.ts';
 import { namespaces } from './namespaces.ts';
@@ -19,7 +19,6 @@ export function createResources(options: {
   const coordinated = nativeVersions.length > 0;
   return [
     namespaces,
-    coreEvents,
     events,
     leases({ coordinated }),
     ...(coordinated ? [leaseCandidates(nativeVersions)] : []),

@@ -256,7 +256,7 @@ export const dnsLabelName: NameRule = (name, isPrefix) => {
   return [...lengthProblems(given, LONGEST_LABEL), ...patternProblems(given, label)];
 };
 
-/** Leases, and Events of events.k8s.io. */
+/** Leases. */
 export const dnsSubdomainName: NameRule = (name, isPrefix) =>
   subdomainProblems(isPrefix ? withoutTrailingDash(name) : name);
 
@@ -267,7 +267,7 @@ export const configMapKeyName: NameRule = (name) => [
   ...(name === '.' || name.startsWith('..') ? ["must not be '.' or start with '..'"] : []),
 ];
 
-/** What every name has to obey, and nothing more: Events of the core group. */
+/** What every name has to obey, and nothing more: Events. */
 export const pathSegmentName: NameRule = (name, isPrefix) => {
   if (!isPrefix && (name === '.' || name === '..')) return [`may not be '${name}'`];
   return ['/', '%'].filter((each) => name.includes(each)).map((each) => `may not contain '${each}'`);

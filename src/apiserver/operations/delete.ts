@@ -3,8 +3,8 @@ import type { Steps } from '../../support/event-loop.ts';
 import type { JsonObject } from '../../support/json.ts';
 import { badRequest, conflict, forbiddenRequest, notFound, timedOut } from '../errors/api-error.ts';
 import { type FieldError, invalid, notSupported } from '../errors/field-error.ts';
-import type { ApiObject } from '../schema/api-object.ts';
-import type { FieldSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
+import { type ApiObject, text } from '../schema/api-object.ts';
+import { field, struct, type TypeSchema } from '../schema/schema.ts';
 import type { StoredObject } from '../storage/stored-objects.ts';
 import { decodedAs, parseBody } from './body.ts';
 import {
@@ -166,31 +166,23 @@ export const FOREGROUND = 'foregroundDeletion';
 
 const POLICIES = ['Foreground', 'Background', 'Orphan'] as const;
 
-const optional = (type: TypeSchema): FieldSchema => ({ type, description: '', zero: 'keep' });
-const preconditions: StructSchema = {
-  kind: 'struct',
-  name: 'Preconditions',
-  model: 'io.k8s.apimachinery.pkg.apis.meta.v1.Preconditions',
-  description: 'What must hold for the object that is to be deleted.',
-  fields: { uid: optional({ kind: 'string' }), resourceVersion: optional({ kind: 'string' }) },
-};
+const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
+const optional = (type: TypeSchema) => field(type, 'keep', '');
+const preconditions = struct(`${META}.Preconditions`, '', {
+  uid: optional(text),
+  resourceVersion: optional(text),
+});
 
-export const deleteOptionsSchema: StructSchema = {
-  kind: 'struct',
-  name: 'DeleteOptions',
-  model: 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions',
-  description: 'How an object is to be deleted.',
-  fields: {
-    apiVersion: optional({ kind: 'string' }),
-    kind: optional({ kind: 'string' }),
-    gracePeriodSeconds: optional({ kind: 'int64' }),
-    preconditions: optional(preconditions),
-    orphanDependents: optional({ kind: 'boolean' }),
-    propagationPolicy: optional({ kind: 'string' }),
-    dryRun: optional({ kind: 'list', items: { kind: 'string' }, listType: 'atomic' }),
-    ignoreStoreReadErrorWithClusterBreakingPotential: optional({ kind: 'boolean' }),
-  },
-};
+export const deleteOptionsSchema = struct(`${META}.DeleteOptions`, '', {
+  apiVersion: optional(text),
+  kind: optional(text),
+  gracePeriodSeconds: optional({ kind: 'int64' }),
+  preconditions: optional(preconditions),
+  orphanDependents: optional({ kind: 'boolean' }),
+  propagationPolicy: optional(text),
+  dryRun: optional({ kind: 'list', items: text, listType: 'atomic' }),
+  ignoreStoreReadErrorWithClusterBreakingPotential: optional({ kind: 'boolean' }),
+});
 
 /** Reads the options from the body, or else from the query. @throws {ApiError} 400 or 422. */
 function deleteOptions({ query, body, contentType }: ResourceRequest): DeleteOptions {

@@ -43,7 +43,6 @@ import {
   typedObject,
   VersionError,
   type Versions,
-  withinGroup,
 } from './versions.ts';
 
 /** A configuration to apply to an object. */
@@ -81,9 +80,8 @@ export function applyConfiguration(application: Application): Applied {
   }
 }
 
-function apply({ live, config, force, change, versions: served }: Application): Applied {
+function apply({ live, config, force, change, versions }: Application): Applied {
   const { apiVersion, kind } = typeOf(config);
-  const versions = withinGroup(served, apiVersion);
   const schema = schemaOf(versions, apiVersion);
   checkApplied(schema, config);
   const blank = blankObject(schema, { apiVersion, kind });

@@ -23,7 +23,7 @@ import {
   writeManagers,
 } from './managers.ts';
 import { type Comparison, compareObjects, withAtomicFields } from './typed-objects.ts';
-import { blankObject, inVersion, schemaOf, VersionError, type Versions, withinGroup } from './versions.ts';
+import { blankObject, inVersion, schemaOf, VersionError, type Versions } from './versions.ts';
 
 /** A write that is no apply: a create, a PUT or a patch of another kind. */
 export interface Update {
@@ -39,10 +39,9 @@ export interface Update {
  * The object with the managedFields that come of a write: who makes it owns what it changed, and others lose that. An
  * object that has none when it is changed gets none; nor does one of which the owned fields cannot be told any more.
  */
-export function recordUpdate({ live, next, change, versions: served }: Update): ApiObject {
+export function recordUpdate({ live, next, change, versions }: Update): ApiObject {
   const managers = managersOf(next, live, change);
   if (managers.size === 0 && live !== undefined) return withManagedFields(next, undefined);
-  const versions = withinGroup(served, next.apiVersion);
   const before = live ?? blankObject(schemaOf(versions, next.apiVersion), next);
   const [from, to] = [withManagedFields(before, undefined), withManagedFields(next, undefined)];
   try {

@@ -31,16 +31,6 @@ export class VersionError extends Error {
   }
 }
 
-/** The versions of one group. An object that is served in two groups has separate owners in each. */
-export function withinGroup(versions: Versions, apiVersion: string): Versions {
-  const group = groupOf(apiVersion);
-  return { ...versions, schema: (other) => (groupOf(other) === group ? versions.schema(other) : undefined) };
-}
-
-function groupOf(apiVersion: string): string {
-  return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
-}
-
 /** The schema of a version that is known to be served. */
 export function schemaOf(versions: Versions, apiVersion: string): StructSchema {
   const schema = versions.schema(apiVersion);

@@ -71,6 +71,27 @@ export interface FieldSchema {
   readonly maxLength?: number;
 }
 
+/** A struct of the API, by its OpenAPI model, which ends in the name of the Go type. */
+export function struct(
+  model: string,
+  description: string,
+  fields: StructSchema['fields'],
+  more: Pick<StructSchema, 'isAtomic'> = {},
+): StructSchema {
+  const name = model.slice(model.lastIndexOf('.') + 1);
+  return { kind: 'struct', name, model, description, fields, ...more };
+}
+
+/** A field of a struct. `zero`: what becomes of an empty value. */
+export function field(
+  type: TypeSchema,
+  zero: FieldSchema['zero'],
+  description: string,
+  more: Pick<FieldSchema, 'isRequired'> = {},
+): FieldSchema {
+  return { type, description, zero, ...more };
+}
+
 /**
  * An object whose fields are of the types that its schema says, as the API server writes it: fields in the order of the
  * schema, keys of maps sorted, each zero value left out, kept or filled in, whatever the schema does not have left out.

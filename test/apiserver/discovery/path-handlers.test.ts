@@ -55,17 +55,16 @@ describe('discovery', () => {
         ...versions.map(({ version }) => version),
       ]),
     ).toEqual([
-      ['events.k8s.io', 'v1'],
       ['coordination.k8s.io', 'v1', 'v1beta1', 'v1alpha2', 'v1alpha1'],
       ['authentication.k8s.io', 'v1'],
       ['authorization.k8s.io', 'v1'],
     ]);
-    expect(json('GET /apis/events.k8s.io')).toEqual({
+    expect(json('GET /apis/authorization.k8s.io')).toEqual({
       kind: 'APIGroup',
       apiVersion: 'v1',
-      name: 'events.k8s.io',
-      versions: [{ groupVersion: 'events.k8s.io/v1', version: 'v1' }],
-      preferredVersion: { groupVersion: 'events.k8s.io/v1', version: 'v1' },
+      name: 'authorization.k8s.io',
+      versions: [{ groupVersion: 'authorization.k8s.io/v1', version: 'v1' }],
+      preferredVersion: { groupVersion: 'authorization.k8s.io/v1', version: 'v1' },
     });
   });
 
@@ -127,8 +126,8 @@ describe('discovery', () => {
       '/api',
       '/apis',
       '/api/v1',
-      '/apis/events.k8s.io',
-      '/apis/events.k8s.io/v1',
+      '/apis/coordination.k8s.io',
+      '/apis/coordination.k8s.io/v1',
       '/version',
     ]) {
       expect(ask(`GET ${path}/`)).toEqual(ask(`GET ${path}`));
@@ -148,24 +147,19 @@ describe('discovery', () => {
     expect(answer).toMatchObject({ contentType: aggregated, cacheControl: 'public' });
     const { kind, apiVersion, items } = JSON.parse(answer.body);
     expect([kind, apiVersion]).toEqual(['APIGroupDiscoveryList', 'apidiscovery.k8s.io/v2']);
-    expect(items[0]).toEqual({
-      metadata: { name: 'events.k8s.io' },
-      versions: [
+    expect(items[0].metadata).toEqual({ name: 'coordination.k8s.io' });
+    expect(items[0].versions[0]).toEqual({
+      version: 'v1',
+      resources: [
         {
-          version: 'v1',
-          resources: [
-            {
-              resource: 'events',
-              responseKind: { group: '', version: '', kind: 'Event' },
-              scope: 'Namespaced',
-              singularResource: 'event',
-              verbs,
-              shortNames: ['ev'],
-            },
-          ],
-          freshness: 'Current',
+          resource: 'leases',
+          responseKind: { group: '', version: '', kind: 'Lease' },
+          scope: 'Namespaced',
+          singularResource: 'lease',
+          verbs,
         },
       ],
+      freshness: 'Current',
     });
     const [, tag = ''] = answer.headers ?? [];
     expect(tag).toMatch(/^"[0-9A-F]{128}"$/);
@@ -197,7 +191,7 @@ describe('discovery', () => {
     { line: 'HEAD /version', want: 405 },
     { line: 'GET /api', accept: 'text/html', want: 406 },
     { line: 'GET /apis', accept: 'text/html', want: 406 },
-    { line: 'GET /apis/events.k8s.io', accept: 'text/html', want: 406 },
+    { line: 'GET /apis/coordination.k8s.io', accept: 'text/html', want: 406 },
     {
       line: 'GET /apis',
       accept: 'application/json;g=apidiscovery.k8s.io;v=v3;as=APIGroupDiscoveryList',
@@ -218,7 +212,13 @@ test('the index names every page once', () => {
   const { paths } = json('GET /');
   expect(paths).toEqual([...new Set<string>(paths)].toSorted());
   expect(paths).toEqual(
-    expect.arrayContaining(['/api', '/apis/events.k8s.io/v1', '/livez/ping', '/openapi/v3', '/version']),
+    expect.arrayContaining([
+      '/api',
+      '/apis/coordination.k8s.io/v1',
+      '/livez/ping',
+      '/openapi/v3',
+      '/version',
+    ]),
   );
 });
 
@@ -245,7 +245,6 @@ describe('an OpenAPI document', () => {
       'apis/coordination.k8s.io/v1alpha1',
       'apis/coordination.k8s.io/v1alpha2',
       'apis/coordination.k8s.io/v1beta1',
-      'apis/events.k8s.io/v1',
     ]);
   });
 

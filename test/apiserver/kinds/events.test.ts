@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { coreEvents, events } from '../../../src/apiserver/kinds/events.ts';
+import { events } from '../../../src/apiserver/kinds/events.ts';
 import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
 import type { JsonObject } from '../../../src/support/json.ts';
 import { linesOf, makeObject, versionOf } from './make.ts';
 
-const core = versionOf(coreEvents, 'v1');
-const v1 = versionOf(events, 'v1');
+const core = versionOf(events, 'v1');
 
 const lease = { kind: 'Lease', namespace: 'default', name: 'l', apiVersion: 'coordination.k8s.io/v1' };
 const KEY = "must consist of letters, digits, '-', '_' and '.', and start and end with a letter or digit";
@@ -25,83 +24,22 @@ const oldFields = {
 /** As its new one writes them. */
 const newFields = {
   eventTime: '2024-01-01T00:00:00.000000Z',
-  reportingController: 'example.com/me',
+  reportingComponent: 'example.com/me',
   reportingInstance: 'me-1',
   action: 'Elect',
   reason: 'LeaderElection',
-  regarding: lease,
-  note: 'me became leader',
+  involvedObject: lease,
+  message: 'me became leader',
   type: 'Normal',
 };
 
 const makeOld = (changes: JsonObject = {}, namespace = 'default') =>
   core.toHub(makeObject('v1', 'Event', { ...oldFields, ...changes }, { namespace, resourceVersion: '1' }));
 const makeNew = (changes: JsonObject = {}, namespace = 'default') =>
-  v1.toHub(
-    makeObject(
-      'events.k8s.io/v1',
-      'Event',
-      { ...newFields, ...changes },
-      { namespace, resourceVersion: '1' },
-    ),
-  );
+  core.toHub(makeObject('v1', 'Event', { ...newFields, ...changes }, { namespace, resourceVersion: '1' }));
 
-describe('the two forms of an Event', () => {
-  test('what was written in the core group is shown in events.k8s.io under its names', () => {
-    expect(v1.fromHub(makeOld())).toStrictEqual({
-      kind: 'Event',
-      apiVersion: 'events.k8s.io/v1',
-      metadata: { name: 'x', namespace: 'default', resourceVersion: '1' },
-      eventTime: null,
-      reason: 'LeaderElection',
-      regarding: lease,
-      note: ' me became leader\n',
-      type: 'Normal',
-      deprecatedSource: { component: 'me', host: 'node' },
-      deprecatedFirstTimestamp: '2024-01-01T00:00:00Z',
-      deprecatedLastTimestamp: '2024-01-01T00:01:00Z',
-      deprecatedCount: 3,
-    });
-  });
-
-  test('what was written in events.k8s.io is shown in the core group under its names', () => {
-    const series = { count: 2, lastObservedTime: '2024-01-01T00:00:05.000000Z' };
-    const hub = makeNew({ series, related: { kind: 'Pod' } });
-    expect(core.fromHub(hub)).toBe(hub);
-    expect(hub).toStrictEqual({
-      kind: 'Event',
-      apiVersion: 'v1',
-      metadata: { name: 'x', namespace: 'default', resourceVersion: '1' },
-      involvedObject: lease,
-      reason: 'LeaderElection',
-      message: 'me became leader',
-      source: {},
-      firstTimestamp: null,
-      lastTimestamp: null,
-      type: 'Normal',
-      eventTime: '2024-01-01T00:00:00.000000Z',
-      series,
-      action: 'Elect',
-      related: { kind: 'Pod' },
-      reportingComponent: 'example.com/me',
-      reportingInstance: 'me-1',
-    });
-  });
-
-  test.each([
-    ['the core group', makeOld()],
-    ['events.k8s.io', makeNew()],
-    [
-      'events.k8s.io, with a count that one form shows and the other does not',
-      makeNew({ series: { count: 0 } }),
-    ],
-  ])('nothing is lost on the way there and back: one of %s', (_, hub) => {
-    expect(v1.toHub(v1.fromHub(hub))).toStrictEqual(hub);
-  });
-});
-
-describe('an Event of the core group', () => {
-  const check = (hub: ApiObject) => linesOf(coreEvents.validate(hub));
+describe('an Event', () => {
+  const check = (hub: ApiObject) => linesOf(events.validate(hub));
 
   test.each([
     ['of the old kind is good', makeOld(), []],
@@ -117,15 +55,15 @@ describe('an Event of the core group', () => {
       makeOld({ involvedObject: { namespace: 'other' } }),
       ['involvedObject.namespace: Invalid value: "other": does not match event.namespace'],
     ],
-    ['of the new kind may be in another', makeNew({ regarding: { namespace: 'other' } }), []],
+    ['of the new kind may be in another', makeNew({ involvedObject: { namespace: 'other' } }), []],
     [
       'of the new kind may be about no namespace, from kube-system',
-      makeNew({ regarding: {} }, 'kube-system'),
+      makeNew({ involvedObject: {} }, 'kube-system'),
       [],
     ],
     [
       'of the new kind may not from elsewhere',
-      makeNew({ regarding: {} }, 'other'),
+      makeNew({ involvedObject: {} }, 'other'),
       ['involvedObject.namespace: Invalid value: "": does not match event.namespace'],
     ],
     [
@@ -145,7 +83,7 @@ describe('an Event of the core group', () => {
         reportingInstance: 'é'.repeat(65),
         action: 'x'.repeat(129),
         reason: 'x'.repeat(129),
-        note: 'x'.repeat(1025),
+        message: 'x'.repeat(1025),
       }),
       [
         'reportingInstance: Invalid value: "": can have at most 128 characters',
@@ -159,119 +97,12 @@ describe('an Event of the core group', () => {
   });
 
   test('may change in anything', () => {
-    expect(coreEvents.validate(makeOld({ reason: 'Other' }), makeOld())).toEqual([]);
+    expect(events.validate(makeOld({ reason: 'Other' }), makeOld())).toEqual([]);
   });
-});
-
-describe('an Event of events.k8s.io', () => {
-  const check = (hub: ApiObject, old?: ApiObject) => linesOf(events.validate(hub, old));
-
-  test.each([
-    ['is good', makeNew(), []],
-    ['has to be of the new kind', makeNew({ eventTime: null }), ['eventTime: Required value']],
-    ['is Normal or a Warning', makeNew({ type: 'Foo' }), ['type: Invalid value: "": has invalid value: Foo']],
-    [
-      'stands for a series only of two',
-      makeNew({ series: { count: 1, lastObservedTime: null } }),
-      ['series.count: Invalid value: "": should be at least 2', 'series.lastObservedTime: Required value'],
-    ],
-    [
-      'has nothing of the old kind',
-      makeNew({
-        deprecatedFirstTimestamp: '2024-01-01T00:00:00Z',
-        deprecatedLastTimestamp: '2024-01-01T00:00:00Z',
-        deprecatedCount: 1,
-        deprecatedSource: { host: 'h' },
-      }),
-      ['firstTimestamp', 'lastTimestamp', 'count', 'source'].map(
-        (field) => `${field}: Invalid value: "": needs to be unset`,
-      ),
-    ],
-    [
-      'names who reports it as it is called there',
-      makeNew({ reportingController: '' }),
-      ['reportingController: Required value', `reportingController: Invalid value: "": ${KEY}`],
-    ],
-  ])('%s', (_, hub, want) => {
-    expect(check(hub)).toEqual(want);
-  });
-
-  test('has finalizers that are known', () => {
-    const hub = makeNew();
-    expect(check({ ...hub, metadata: { ...hub.metadata, finalizers: ['kubernetes', 'x'] } })).toEqual([
-      'metadata.finalizers[1]: Invalid value: "x": name is neither a standard finalizer name nor is it fully qualified',
-    ]);
-  });
-
-  test('may only change in its series', () => {
-    const series = { count: 5, lastObservedTime: '2024-01-01T00:00:00.000000Z' };
-    expect(check(makeNew({ series }), makeNew())).toEqual([]);
-    expect(check(makeNew(), makeNew({ series }))).toEqual([]);
-    expect(check(makeNew({ series: { count: 1 } }), makeNew({ series: { count: 1 } }))).toEqual([]);
-    expect(check(makeNew({ series: { ...series, count: 1 } }), makeNew({ series }))).toEqual([
-      'series.count: Invalid value: "": should be at least 2',
-    ]);
-  });
-
-  test('may change in nothing else', () => {
-    const changed = makeNew({
-      regarding: { ...lease, name: 'y' },
-      reason: 'X',
-      note: 'X',
-      deprecatedSource: { component: 'x' },
-      deprecatedFirstTimestamp: '2024-01-01T00:00:00Z',
-      deprecatedLastTimestamp: '2024-01-01T00:00:00Z',
-      deprecatedCount: 5,
-      type: 'Warning',
-      eventTime: '2024-01-01T00:00:00.000001Z',
-      action: 'B',
-      related: lease,
-      reportingController: 'c/d',
-      reportingInstance: 'o',
-    });
-    const problems = events.validate(changed, makeNew());
-    expect(problems.map(({ field }) => field)).toEqual([
-      'involvedObject',
-      'reason',
-      'message',
-      'source',
-      'firstTimestamp',
-      'lastTimestamp',
-      'count',
-      'type',
-      'eventTime',
-      'action',
-      'related',
-      'reportingController',
-      'reportingInstance',
-    ]);
-    for (const { reason, message } of problems) {
-      expect([reason, message]).toEqual(['FieldValueInvalid', expect.stringContaining('is immutable')]);
-    }
-  });
-
-  test('loses a related object no more than it gains one', () => {
-    expect(check(makeNew(), makeNew({ related: lease }))).toEqual([
-      'related: Invalid value: null: field is immutable',
-    ]);
-  });
-});
-
-test('Events of either group are the same objects; each has rules of its own for names', () => {
-  expect(coreEvents.storage).toBe(events.storage);
-  expect(coreEvents.nameProblems('A b')).toEqual([]);
-  expect(events.nameProblems('A b')).toHaveLength(1);
-  for (const definition of [coreEvents, events]) {
-    expect(definition).toMatchObject({
-      createsOnUpdate: true,
-      updatesUnconditionally: true,
-      shortNames: ['ev'],
-    });
-  }
 });
 
 describe('Events can be selected', () => {
-  test('by what they are about, under the names of the core group', () => {
+  test('by what they are about', () => {
     expect(core.selectableFields(makeOld())).toEqual({
       'metadata.name': 'x',
       'metadata.namespace': 'default',
@@ -289,29 +120,11 @@ describe('Events can be selected', () => {
     });
     expect(core.selectableFields(makeNew())).toMatchObject({ source: 'example.com/me' });
   });
-
-  test('and under those of events.k8s.io', () => {
-    expect(v1.selectableFields(v1.fromHub(makeNew()))).toEqual({
-      'metadata.name': 'x',
-      'metadata.namespace': 'default',
-      'regarding.kind': 'Lease',
-      'regarding.namespace': 'default',
-      'regarding.name': 'l',
-      'regarding.uid': '',
-      'regarding.apiVersion': 'coordination.k8s.io/v1',
-      'regarding.resourceVersion': '',
-      'regarding.fieldPath': '',
-      reason: 'LeaderElection',
-      reportingController: 'example.com/me',
-      type: 'Normal',
-    });
-  });
 });
 
 describe('Events are printed', () => {
   const now = Date.UTC(2024, 0, 1, 0, 5) / 1000;
-  const cells = (version: typeof core, hub: ApiObject) =>
-    version.columns.map(({ cell }) => cell(version.fromHub(hub), now));
+  const cells = (event: ApiObject) => core.columns.map(({ cell }) => cell(event, now));
 
   test('with their name last', () => {
     expect(core.columns.map(({ name, priority, isName }) => [name, priority, isName ?? false])).toEqual([
@@ -328,11 +141,8 @@ describe('Events are printed', () => {
     ]);
   });
 
-  test.each([
-    ['the core group', core],
-    ['events.k8s.io', v1],
-  ])('the same in %s', (_, version) => {
-    expect(cells(version, makeOld())).toEqual([
+  test('with the same cells in both styles', () => {
+    expect(cells(makeOld())).toEqual([
       '4m',
       'Normal',
       'LeaderElection',
@@ -344,7 +154,7 @@ describe('Events are printed', () => {
       3,
       'x',
     ]);
-    expect(cells(version, makeNew({ regarding: { kind: 'Pod', fieldPath: 'spec' } }))).toEqual([
+    expect(cells(makeNew({ involvedObject: { kind: 'Pod', fieldPath: 'spec' } }))).toEqual([
       '5m',
       'Normal',
       'LeaderElection',
@@ -360,12 +170,12 @@ describe('Events are printed', () => {
 
   test('with what is told of a series', () => {
     const series = { count: 7, lastObservedTime: '2024-01-01T00:04:58.000000Z' };
-    const printed = cells(core, makeNew({ series }));
+    const printed = cells(makeNew({ series }));
     expect([printed[0], printed[8]]).toEqual(['2s', 7]);
   });
 
   test('with what is known of times and sources', () => {
-    const printed = cells(core, makeOld({ firstTimestamp: null, lastTimestamp: null, source: {}, count: 0 }));
+    const printed = cells(makeOld({ firstTimestamp: null, lastTimestamp: null, source: {}, count: 0 }));
     expect([printed[0], printed[5], printed[7], printed[8]]).toEqual(['<unknown>', '', '<unknown>', 1]);
   });
 });

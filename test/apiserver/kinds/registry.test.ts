@@ -14,7 +14,7 @@ const served = (...leaseCandidateVersions: ServedCandidates[]) =>
   );
 
 describe('what is served', () => {
-  const always = ['namespaces. v1', 'events. v1', 'events.events.k8s.io v1', 'leases.coordination.k8s.io v1'];
+  const always = ['namespaces. v1', 'events. v1', 'leases.coordination.k8s.io v1'];
   test.each<[string, ServedCandidates[], string[]]>([
     ['without LeaseCandidates', [], []],
     ['with one version of them', ['v1beta1'], ['leasecandidates.coordination.k8s.io v1beta1']],

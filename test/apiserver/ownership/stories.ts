@@ -26,7 +26,6 @@ const LEASE = 'coordination.k8s.io/v1';
 const NEW_CANDIDATE = 'coordination.k8s.io/v1beta1';
 const OLD_CANDIDATE = 'coordination.k8s.io/v1alpha2';
 const CORE = 'v1';
-const EVENTS = 'events.k8s.io/v1';
 
 type Write = (manager: string, body: Step['body'], apiVersion?: string) => Step;
 
@@ -97,16 +96,6 @@ const happening = {
   count: 1,
   firstTimestamp: '2026-01-01T00:00:00Z',
   lastTimestamp: '2026-01-01T00:00:00Z',
-};
-const regarding = {
-  regarding: { kind: 'Lease', namespace: 'default', name: 'x' },
-  reason: 'Elected',
-  note: 'it was elected',
-  type: 'Normal',
-  action: 'Elect',
-  reportingController: 'example.com/tester',
-  reportingInstance: 'tester-1',
-  eventTime: '2026-01-01T00:00:00.000000Z',
 };
 
 /** An entry of managedFields as clients send them. */
@@ -457,17 +446,6 @@ export const stories: readonly Story[] = [
       CORE,
     ),
   ),
-  {
-    name: 'an event is written through two groups',
-    kind: 'Event',
-    steps: [
-      create('maker', regarding, EVENTS),
-      merge('other', { message: 'it was elected again', source: { host: 'h' } }, CORE),
-      merge('maker', { series: { count: 2, lastObservedTime: '2026-01-01T00:00:09.000000Z' } }, EVENTS),
-      apply('applier', { metadata: { labels: { app: 'x' } }, type: 'Normal' }, CORE),
-      apply('applier', { metadata: { labels: { more: 'y' } } }, EVENTS),
-    ],
-  },
 ];
 
 /** The object of a step with what the story leaves out. */

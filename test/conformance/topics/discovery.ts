@@ -46,11 +46,6 @@ export function describeDiscovery({ test, minor, candidateVersions }: Suite): vo
     });
     const groups = json['groups'] as readonly Named[];
     expect(groups.find(({ name }) => name === 'coordination.k8s.io')).toEqual(group);
-    expect(groups.find(({ name }) => name === 'events.k8s.io')).toEqual({
-      name: 'events.k8s.io',
-      versions: [{ groupVersion: 'events.k8s.io/v1', version: 'v1' }],
-      preferredVersion: { groupVersion: 'events.k8s.io/v1', version: 'v1' },
-    });
   });
 
   test('describes a group', async ({ request }) => {
@@ -91,11 +86,6 @@ export function describeDiscovery({ test, minor, candidateVersions }: Suite): vo
         ]),
       );
     }
-    expectAnswer(
-      withoutStorageHash(await request('GET', '/apis/events.k8s.io/v1')),
-      200,
-      resources('events.k8s.io/v1', [resource('events', 'event', 'Event', { shortNames: ['ev'] })]),
-    );
     const core = JSON.parse(withoutStorageHash(await request('GET', '/api/v1')).text);
     const served = core.resources as readonly Named[];
     expect({
@@ -133,9 +123,7 @@ export function describeDiscovery({ test, minor, candidateVersions }: Suite): vo
     });
     // Up to 1.33, an empty creationTimestamp is written out.
     const empty = minor >= 34 ? {} : { creationTimestamp: null };
-    const groups = answer.json.items.filter(({ metadata }) =>
-      ['coordination.k8s.io', 'events.k8s.io'].includes(metadata.name),
-    );
+    const groups = answer.json.items.filter(({ metadata }) => metadata.name === 'coordination.k8s.io');
     expect({ ...answer.json, items: groups }).toEqual({
       kind: 'APIGroupDiscoveryList',
       apiVersion: 'apidiscovery.k8s.io/v2',
@@ -150,16 +138,6 @@ export function describeDiscovery({ test, minor, candidateVersions }: Suite): vo
               resources: [resource('leasecandidates', 'leasecandidate', 'LeaseCandidate')],
               freshness: 'Current',
             })),
-          ],
-        },
-        {
-          metadata: { name: 'events.k8s.io', ...empty },
-          versions: [
-            {
-              version: 'v1',
-              resources: [resource('events', 'event', 'Event', { shortNames: ['ev'] })],
-              freshness: 'Current',
-            },
           ],
         },
       ]),

@@ -21,8 +21,6 @@ const time = '2026-01-01T00:00:00.000000Z';
 
 const coreEvents = ({ target, namespace }: Workspace): Collection =>
   collectionOf(target, namespace, { apiVersion: 'v1', kind: 'Event', resource: 'events' });
-const newEvents = ({ target, namespace }: Workspace): Collection =>
-  collectionOf(target, namespace, { apiVersion: 'events.k8s.io/v1', kind: 'Event', resource: 'events' });
 
 const about = (namespace: string) => ({
   kind: 'Lease',
@@ -38,18 +36,6 @@ const coreEvent = (namespace: string, more: object = {}) => ({
   type: 'Normal',
   ...more,
 });
-const newEvent = (namespace: string, more: object = {}) => ({
-  metadata: { name: 'a' },
-  eventTime: time,
-  reportingController: 'example.com/c',
-  reportingInstance: 'i',
-  action: 'Elect',
-  reason: 'Elected',
-  regarding: about(namespace),
-  note: 'n',
-  type: 'Normal',
-  ...more,
-});
 const someMetadata = (namespace: string) => ({
   name: 'a',
   namespace,
@@ -60,7 +46,7 @@ const someMetadata = (namespace: string) => ({
 });
 
 export function describeEvents({ test }: Suite): void {
-  test('of the core group show every field that there once was', async (workspace) => {
+  test('show every field that there once was', async (workspace) => {
     const { namespace } = workspace;
     const body = {
       kind: 'Event',
@@ -78,61 +64,6 @@ export function describeEvents({ test }: Suite): void {
     expectAnswer(await coreEvents(workspace).get('a'), 200, body);
   });
 
-  test('of the core group are events of the newer one too', async (workspace) => {
-    const { namespace } = workspace;
-    const old = {
-      firstTimestamp: '2026-01-01T00:00:00Z',
-      lastTimestamp: '2026-01-02T00:00:00Z',
-      count: 2,
-      source: { component: 'c', host: 'h' },
-    };
-    const made = await coreEvents(workspace).make(coreEvent(namespace, old));
-    expectAnswer(await newEvents(workspace).get('a'), 200, {
-      kind: 'Event',
-      apiVersion: 'events.k8s.io/v1',
-      metadata: made.metadata,
-      eventTime: null,
-      reason: 'Elected',
-      regarding: about(namespace),
-      note: 'm',
-      type: 'Normal',
-      deprecatedSource: old.source,
-      deprecatedFirstTimestamp: old.firstTimestamp,
-      deprecatedLastTimestamp: old.lastTimestamp,
-      deprecatedCount: 2,
-    });
-  });
-
-  test('of the newer group are events of the core group too', async (workspace) => {
-    const { namespace } = workspace;
-    const answer = await newEvents(workspace).create(newEvent(namespace));
-    expectAnswer(answer, 201, {
-      kind: 'Event',
-      apiVersion: 'events.k8s.io/v1',
-      ...newEvent(namespace),
-      metadata: someMetadata(namespace),
-      deprecatedSource: {},
-      deprecatedFirstTimestamp: null,
-      deprecatedLastTimestamp: null,
-    });
-    expectAnswer(await coreEvents(workspace).get('a'), 200, {
-      kind: 'Event',
-      apiVersion: 'v1',
-      metadata: answer.json.metadata,
-      involvedObject: about(namespace),
-      reason: 'Elected',
-      message: 'n',
-      source: {},
-      firstTimestamp: null,
-      lastTimestamp: null,
-      type: 'Normal',
-      eventTime: time,
-      action: 'Elect',
-      reportingComponent: 'example.com/c',
-      reportingInstance: 'i',
-    });
-  });
-
   const elsewhere = invalid('involvedObject.namespace');
   const noController = (field: string): readonly Cause[] => [required(field), invalid(field), invalid(field)];
   const wrongCore: readonly (readonly [string, object, readonly Cause[]])[] = [
@@ -145,7 +76,7 @@ export function describeEvents({ test }: Suite): void {
     ],
   ];
   for (const [what, more, causes] of wrongCore) {
-    test(`of the core group are refused ${what}`, async (workspace) => {
+    test(`are refused ${what}`, async (workspace) => {
       expectAnswer(
         await coreEvents(workspace).create(coreEvent(workspace.namespace, more)),
         422,
@@ -154,64 +85,16 @@ export function describeEvents({ test }: Suite): void {
     });
   }
 
-  const tooLong = (field: string) => invalid(field);
-  const wrongNew: readonly (readonly [string, object, readonly Cause[]])[] = [
-    ['without an eventTime', { eventTime: undefined }, [required('eventTime')]],
-    [
-      'with little more',
-      { reportingController: '', reportingInstance: '', action: '', reason: '', type: 'Other' },
-      [
-        ...noController('reportingController'),
-        required('reportingInstance'),
-        required('action'),
-        required('reason'),
-        invalid('type'),
-      ],
-    ],
-    [
-      'with a controller that is no name',
-      { reportingController: 'bad name' },
-      [invalid('reportingController')],
-    ],
-    ['with too long a note', { note: 'x'.repeat(1025) }, [tooLong('message')]],
-    [
-      'with too long words',
-      { reportingInstance: 'x'.repeat(129), action: 'x'.repeat(129), reason: 'x'.repeat(129) },
-      [tooLong('reportingInstance'), tooLong('action'), tooLong('reason')],
-    ],
-    ['with a series of one', { series: { count: 1, lastObservedTime: time } }, [invalid('series.count')]],
-    ['with an old count', { deprecatedCount: 2 }, [invalid('count')]],
-  ];
-  for (const [what, more, causes] of wrongNew) {
-    test(`of the newer group are refused ${what}`, async (workspace) => {
-      expectAnswer(
-        await newEvents(workspace).create(newEvent(workspace.namespace, more)),
-        422,
-        invalidObject(eventKind, 'a', causes),
-      );
-    });
-  }
-
   test('become a series', async (workspace) => {
-    await newEvents(workspace).make(newEvent(workspace.namespace));
+    await coreEvents(workspace).make(coreEvent(workspace.namespace));
     const series = { count: 2, lastObservedTime: '2026-01-01T00:00:01.000000Z' };
-    for (const patch of [newEvents(workspace).mergePatch, newEvents(workspace).strategicPatch]) {
+    for (const patch of [coreEvents(workspace).mergePatch, coreEvents(workspace).strategicPatch]) {
       const { code, json } = await patch('a', { series });
       expect({ code, series: json['series'] }).toEqual({ code: 200, series });
     }
   });
 
-  test('of the newer group say nothing else afterwards', async (workspace) => {
-    await newEvents(workspace).make(newEvent(workspace.namespace));
-    const immutable = invalid('reason');
-    expectAnswer(
-      await newEvents(workspace).mergePatch('a', { reason: 'Other' }),
-      422,
-      invalidObject(eventKind, 'a', [immutable, immutable]),
-    );
-  });
-
-  test('of the core group are counted', async (workspace) => {
+  test('are counted', async (workspace) => {
     const { namespace } = workspace;
     const seen = { firstTimestamp: '2026-01-01T00:00:00Z', lastTimestamp: '2026-01-01T00:00:00Z', count: 1 };
     await coreEvents(workspace).make(coreEvent(namespace, seen));
@@ -221,7 +104,7 @@ export function describeEvents({ test }: Suite): void {
     expect(json).toMatchObject({ ...coreEvent(namespace), ...seen, ...again, metadata: { name: 'a' } });
   });
 
-  test('of the core group are selected by what they are about', async (workspace) => {
+  test('are selected by what they are about', async (workspace) => {
     const { namespace } = workspace;
     await coreEvents(workspace).make(coreEvent(namespace, { source: { component: 'c' } }));
     const names = async (fieldSelector: string) =>
@@ -251,20 +134,6 @@ export function describeEvents({ test }: Suite): void {
       400,
       badRequest(),
     );
-  });
-
-  test('of the newer group are selected under its names', async (workspace) => {
-    await newEvents(workspace).make(newEvent(workspace.namespace));
-    const list = (fieldSelector: string) => newEvents(workspace).list({ query: { fieldSelector } });
-    for (const selector of [
-      'regarding.name=l',
-      'reportingController=example.com/c',
-      'reason=Elected',
-      'type=Normal',
-    ]) {
-      expect((await list(selector)).json.items).toHaveLength(1);
-    }
-    expectAnswer(await list('involvedObject.name=l'), 400, badRequest());
   });
 
   test('are shown as a table', async (workspace) => {
@@ -301,16 +170,11 @@ export function describeEvents({ test }: Suite): void {
     });
   });
 
-  test('are deleted in either group', async (workspace) => {
+  test('are deleted', async (workspace) => {
     const { metadata } = await coreEvents(workspace).make(coreEvent(workspace.namespace));
     expectAnswer(await coreEvents(workspace).delete('a'), 200, deletedStatus(events, 'a', metadata.uid));
     await coreEvents(workspace).make(coreEvent(workspace.namespace));
-    const { code, json } = await newEvents(workspace).deleteAll();
-    expect({ code, kind: json['kind'], apiVersion: json['apiVersion'] }).toEqual({
-      code: 200,
-      kind: 'EventList',
-      apiVersion: 'events.k8s.io/v1',
-    });
+    expect((await coreEvents(workspace).deleteAll()).code).toBe(200);
     expect((await coreEvents(workspace).list()).json.items).toEqual([]);
   });
 
@@ -322,7 +186,7 @@ export function describeEvents({ test }: Suite): void {
     const { json } = await list.list({ query });
     expect(json.items.map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
     expect(json.metadata).toMatchObject({ continue: expect.any(String), remainingItemCount: 1 });
-    const rest = await newEvents(workspace).list({
+    const rest = await coreEvents(workspace).list({
       query: { ...query, continue: json.metadata.continue ?? '' },
     });
     expect(rest.json.items.map(({ metadata }) => metadata.name)).toEqual(['c']);

@@ -38,7 +38,6 @@ export function describeOpenApi({ test, candidateVersions }: Suite): void {
       'api/v1',
       'apis/coordination.k8s.io/v1',
       ...candidateVersions.map((version) => `apis/coordination.k8s.io/${version}`),
-      'apis/events.k8s.io/v1',
     ]) {
       const url = paths[groupVersion]?.serverRelativeURL ?? '';
       const [path, hash] = url.split('?hash=');
