@@ -182,6 +182,8 @@ export function* readFields(message: Buffer): Generator<WireField> {
   }
 }
 
+const oneStrategy = 'leaseName pingTime renewTime binaryVersion emulationVersion strategy';
+
 /** The names of the fields by their numbers in protobuf, from 1; `-` for a number without a field. */
 const fieldsByModel: Readonly<Record<string, string>> = {
   'coordination.v1.Lease': 'metadata spec',
@@ -189,11 +191,9 @@ const fieldsByModel: Readonly<Record<string, string>> = {
     'holderIdentity leaseDurationSeconds acquireTime renewTime leaseTransitions strategy ' +
     'preferredHolder',
   'coordination.v1beta1.LeaseCandidate': 'metadata spec',
-  'coordination.v1beta1.LeaseCandidateSpec':
-    'leaseName pingTime renewTime binaryVersion emulationVersion strategy',
+  'coordination.v1beta1.LeaseCandidateSpec': oneStrategy,
   'coordination.v1alpha2.LeaseCandidate': 'metadata spec',
-  'coordination.v1alpha2.LeaseCandidateSpec':
-    'leaseName pingTime renewTime binaryVersion emulationVersion strategy',
+  'coordination.v1alpha2.LeaseCandidateSpec': oneStrategy,
   'coordination.v1alpha1.LeaseCandidate': 'metadata spec',
   'coordination.v1alpha1.LeaseCandidateSpec':
     'leaseName pingTime renewTime binaryVersion emulationVersion preferredStrategies',

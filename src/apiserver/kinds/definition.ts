@@ -86,7 +86,6 @@ export function apiVersionOf(
   return group === '' ? version : `${group}/${version}`;
 }
 
-/** A column of texts. */
 export function column(
   name: string,
   description: string,

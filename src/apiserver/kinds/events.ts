@@ -83,7 +83,6 @@ const columns: readonly ColumnDefinition[] = [
   { ...column('Name', 'The name of the Event.', ({ metadata }) => metadata.name, 1), isName: true },
 ];
 
-/** Events of the core group. */
 export const events: ResourceDefinition = {
   group: '',
   resource: 'events',

@@ -30,29 +30,12 @@ const isRequired = { isRequired: true } as const;
 
 const commonFields = {
   leaseName: field(text, 'fill', 'The Lease of the candidate. It cannot be changed.', isRequired),
-  pingTime: field(
-    { kind: 'microTime' },
-    'keep',
-    'When the candidate was last asked whether it is alive. It answers with a later renewTime.',
-  ),
+  pingTime: field({ kind: 'microTime' }, 'keep', 'When the candidate was last pinged.'),
   renewTime: field({ kind: 'microTime' }, 'keep', 'When the candidate last wrote that it is alive.'),
 };
-const binaryVersion = field(
-  text,
-  'omit',
-  'The version of the program: a semantic version without a leading v.',
-);
-const emulationVersion = field(
-  text,
-  'omit',
-  'The version that the program behaves like: a semantic version without a leading v, not above binaryVersion. Required for OldestEmulationVersion.',
-);
-const strategy = field(
-  text,
-  'omit',
-  'How the leader is elected. The strategy of the candidate with the highest binaryVersion counts.',
-  isRequired,
-);
+const binaryVersion = field(text, 'omit', 'The semantic version of the program.');
+const emulationVersion = field(text, 'omit', 'The semantic version that the program emulates.');
+const strategy = field(text, 'omit', 'How the leader is elected.', isRequired);
 const preferredStrategies = field(
   { kind: 'list', items: text, listType: 'atomic' },
   'omit',
@@ -82,12 +65,7 @@ function candidateSchema(version: string, fields: Readonly<Record<string, FieldS
   return struct(`${model}.LeaseCandidate`, 'A LeaseCandidate may be elected to hold a Lease.', {
     ...typeFields,
     metadata: metadataField,
-    spec: field(
-      spec,
-      'fill',
-      'The Lease and the versions of the candidate.',
-      version === 'v1alpha1' ? {} : isRequired,
-    ),
+    spec: field(spec, 'fill', 'Its Lease and versions.', version === 'v1alpha1' ? {} : isRequired),
   });
 }
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../support/json.ts';
 import { type FieldError, forbidden, invalid, notSupported } from '../errors/field-error.ts';
 import { type ApiObject, metadataField, text, typeFields } from '../schema/api-object.ts';
-import { field, type StructSchema, struct } from '../schema/schema.ts';
+import { field, struct } from '../schema/schema.ts';
 import {
   ageColumn,
   column,
@@ -20,37 +20,21 @@ const HUB = 'coordination.k8s.io/v1';
 /** The only strategy that Kubernetes itself has. Those of others have a domain: `example.com/theirs`. */
 export const OLDEST_EMULATION_VERSION = 'OldestEmulationVersion';
 
-const leaseSpecSchema: StructSchema = struct(`${MODEL}.LeaseSpec`, 'Who holds the Lease, and for how long.', {
-  holderIdentity: field(
-    text,
-    'keep',
-    'Who holds it; nobody where it is empty. The name of a LeaseCandidate where elections are coordinated.',
-  ),
-  leaseDurationSeconds: field(
-    { kind: 'int32' },
-    'keep',
-    'How long others wait after they have last seen a new renewTime before they take it. Positive.',
-  ),
+const leaseSpecSchema = struct(`${MODEL}.LeaseSpec`, 'Who holds the Lease, and for how long.', {
+  holderIdentity: field(text, 'keep', 'The holder, for example the name of a LeaseCandidate.'),
+  leaseDurationSeconds: field({ kind: 'int32' }, 'keep', 'Seconds from renewTime until it expires.'),
   acquireTime: field({ kind: 'microTime' }, 'keep', 'When its holder got it.'),
   renewTime: field({ kind: 'microTime' }, 'keep', 'When its holder last renewed it.'),
   leaseTransitions: field({ kind: 'int32' }, 'keep', 'How often it has passed from one holder to another.'),
   strategy: field(text, 'keep', 'How its holder is elected. Nobody elects one where it is absent.'),
-  preferredHolder: field(
-    text,
-    'keep',
-    'Who should hold it: its holder is asked to give it up. Only where there is a strategy.',
-  ),
+  preferredHolder: field(text, 'keep', 'The next holder. Requires a strategy.'),
 });
 
-const leaseSchema: StructSchema = struct(
-  `${MODEL}.Lease`,
-  'A Lease says who may do something that only one may do at a time, and until when.',
-  {
-    ...typeFields,
-    metadata: metadataField,
-    spec: field(leaseSpecSchema, 'fill', 'Who holds the Lease, and for how long.'),
-  },
-);
+const leaseSchema = struct(`${MODEL}.Lease`, 'A Lease is held by one holder at a time.', {
+  ...typeFields,
+  metadata: metadataField,
+  spec: field(leaseSpecSchema, 'fill', 'Who holds the Lease, and for how long.'),
+});
 
 /** The fields that exist only where elections are coordinated. */
 const COORDINATION_FIELDS = ['strategy', 'preferredHolder'] as const;

@@ -1,6 +1,6 @@
 import { type FieldError, invalid } from '../errors/field-error.ts';
 import { type ApiObject, metadataField, text, typeFields } from '../schema/api-object.ts';
-import { field, type StructSchema, struct } from '../schema/schema.ts';
+import { field, struct } from '../schema/schema.ts';
 import {
   ageColumn,
   column,
@@ -25,61 +25,32 @@ const NAME_LABEL = 'kubernetes.io/metadata.name';
 /** The finalizer of whoever empties a namespace that is being deleted. */
 const FINALIZER = 'kubernetes';
 
-const conditionSchema: StructSchema = struct(
-  `${MODEL}.NamespaceCondition`,
-  'One thing that is known of the deletion of a namespace.',
-  {
-    type: field(text, 'fill', 'What is told.', { isRequired: true }),
-    status: field(text, 'fill', 'Whether it is so: True, False or Unknown.', {
-      isRequired: true,
-    }),
-    lastTransitionTime: field({ kind: 'time' }, 'fill', 'When that last changed.'),
-    reason: field(text, 'omit', 'Why, in one word.'),
-    message: field(text, 'omit', 'Why, for people.'),
-  },
-);
+const conditionSchema = struct(`${MODEL}.NamespaceCondition`, 'A condition of the deletion.', {
+  type: field(text, 'fill', 'What is told.', { isRequired: true }),
+  status: field(text, 'fill', 'True, False or Unknown.', { isRequired: true }),
+  lastTransitionTime: field({ kind: 'time' }, 'fill', 'When that last changed.'),
+  reason: field(text, 'omit', 'Why, in one word.'),
+  message: field(text, 'omit', 'Why, for people.'),
+});
 
-const specSchema: StructSchema = struct(
-  `${MODEL}.NamespaceSpec`,
-  'What has yet to be done before a namespace goes.',
-  {
-    finalizers: field(
-      { kind: 'list', items: text, listType: 'atomic' },
-      'omit',
-      'Who has yet to remove things from the namespace when it is deleted.',
-    ),
-  },
-);
+const finalizers = { kind: 'list', items: text, listType: 'atomic' } as const;
+const specSchema = struct(`${MODEL}.NamespaceSpec`, 'What holds up the deletion of a namespace.', {
+  finalizers: field(finalizers, 'omit', 'The namespace is deleted when this is empty.'),
+});
 
-const statusSchema: StructSchema = struct(
-  `${MODEL}.NamespaceStatus`,
-  'How far the life of a namespace has got.',
-  {
-    phase: field(text, 'omit', 'Active, or Terminating while it is being deleted.'),
-    conditions: field(
-      {
-        kind: 'list',
-        items: conditionSchema,
-        listType: 'map',
-        keys: ['type'],
-        patchStrategy: { mergeKey: 'type' },
-      },
-      'omit',
-      'What is known of its deletion.',
-    ),
-  },
-);
+const byType = { listType: 'map', keys: ['type'], patchStrategy: { mergeKey: 'type' } } as const;
+const conditions = { kind: 'list', items: conditionSchema, ...byType } as const;
+const statusSchema = struct(`${MODEL}.NamespaceStatus`, 'The phase of a namespace.', {
+  phase: field(text, 'omit', 'Active, or Terminating while it is being deleted.'),
+  conditions: field(conditions, 'omit', 'What is known of its deletion.'),
+});
 
-const namespaceSchema: StructSchema = struct(
-  `${MODEL}.Namespace`,
-  'A Namespace is a scope for the names of other objects.',
-  {
-    ...typeFields,
-    metadata: metadataField,
-    spec: field(specSchema, 'fill', 'What has to be done before it goes.'),
-    status: field(statusSchema, 'fill', 'How far its life has got. Set by the server.'),
-  },
-);
+const namespaceSchema = struct(`${MODEL}.Namespace`, 'A Namespace is a scope for names.', {
+  ...typeFields,
+  metadata: metadataField,
+  spec: field(specSchema, 'fill', 'What holds up its deletion.'),
+  status: field(statusSchema, 'fill', 'Its phase. Set by the server.'),
+});
 
 export const namespaces: ResourceDefinition = {
   group: '',

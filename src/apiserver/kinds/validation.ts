@@ -250,7 +250,6 @@ export function isPrintable(text: string): boolean {
   return PRINTABLE.test(text);
 }
 
-/** Namespaces. */
 export const dnsLabelName: NameRule = (name, isPrefix) => {
   const given = isPrefix ? withoutTrailingDash(name) : name;
   return [...lengthProblems(given, LONGEST_LABEL), ...patternProblems(given, label)];
@@ -260,7 +259,6 @@ export const dnsLabelName: NameRule = (name, isPrefix) => {
 export const dnsSubdomainName: NameRule = (name, isPrefix) =>
   subdomainProblems(isPrefix ? withoutTrailingDash(name) : name);
 
-/** LeaseCandidates. */
 export const configMapKeyName: NameRule = (name) => [
   ...lengthProblems(name, LONGEST_SUBDOMAIN),
   ...patternProblems(name, configMapKey),

@@ -128,5 +128,4 @@ export const objectMetaSchema: StructSchema = struct(
   },
 );
 
-/** The metadata of an object. */
 export const metadataField: FieldSchema = field(objectMetaSchema, 'fill', 'Metadata that every object has.');

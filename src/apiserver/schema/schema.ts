@@ -51,7 +51,6 @@ export interface OpaqueSchema {
   readonly kind: 'opaque';
 }
 
-/** A field of a struct. */
 export interface FieldSchema {
   readonly type: TypeSchema;
   /** Our own words, for `kubectl explain`. */

@@ -1,4 +1,3 @@
-/** A moment as the API writes it. */
 export interface Moment {
   /** Unix time, in whole seconds. */
   readonly seconds: number;
