@@ -6,7 +6,8 @@ import { connectParticipant } from '../../src/participant/participant-client.ts'
 import { ScriptedServer, sendJson } from '../kubernetes/scripted-server.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-vi.mock('../../src/kubernetes/undici-channel.ts', () => ({
+vi.mock(import('../../src/kubernetes/undici-channel.ts'), async (importOriginal) => ({
+  ...(await importOriginal()),
   openUndiciChannel() {
     throw new Error('undici is used');
   },
