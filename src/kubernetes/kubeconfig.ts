@@ -7,14 +7,8 @@ import type * as Yaml from 'yaml';
 import { withoutCredentials } from '../support/address.ts';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../support/json.ts';
 import { messageOf } from '../support/text.ts';
-import {
-  type ClusterConfig,
-  readToken,
-  ServiceAccountConfig,
-  StaticConfig,
-  tokenFileOf,
-  tokenFileProvider,
-} from './cluster-config.ts';
+import { type ClusterConfig, ServiceAccountConfig } from './cluster-config.ts';
+import { readToken, StaticConfig, tokenFileOf, tokenFileProvider } from './static-config.ts';
 
 /** Where the configuration is to come from. */
 export interface KubeConfigSource {

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Cluster, StaticConfig, type User } from '../../src/kubernetes/cluster-config.ts';
+import type { Cluster, User } from '../../src/kubernetes/cluster-config.ts';
 import { loadKubeConfig, readPlainKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
+import { StaticConfig } from '../../src/kubernetes/static-config.ts';
 
 let directory: string;
 

@@ -236,8 +236,9 @@ function fromQuery(query: URLSearchParams): Given {
 
 function fromBody(body: Buffer, contentType: string): Given {
   const { object } = parseBody(body, contentType);
-  const kind = object['kind'] ?? 'DeleteOptions';
-  if (kind !== 'DeleteOptions') throw badRequest(`expected DeleteOptions, found ${String(kind)}`);
+  const { kind = 'DeleteOptions', apiVersion = '' } = object;
+  const isOther = kind !== 'DeleteOptions' || String(apiVersion).split('/').length > 2;
+  if (isOther) throw badRequest(`expected DeleteOptions, found ${String(kind)} of ${String(apiVersion)}`);
   const { value } = decodedAs(deleteOptionsSchema, object, badRequest);
   return {
     orphanDependents: value['orphanDependents'] as boolean | undefined,

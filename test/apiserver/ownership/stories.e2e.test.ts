@@ -25,12 +25,6 @@ describe('a real server', () => {
     const path = '/apis/coordination.k8s.io/v1/namespaces/default/leases/x?fieldManager=applier&dryRun=All';
     const body = configurationOf(each);
     const answer = await send({ method: 'PATCH', path, contentType: contentTypes.apply, body });
-    expect({ code: answer.code, message: inOrder(String(answer.body['message'])) }).toEqual(each.want);
+    expect(answer.code).toBe(each.want);
   });
 });
-
-/** kube-apiserver looks at fields in the order of a Go map, which differs from one request to the next. */
-function inOrder(message: string): string {
-  const [first, ...errors] = message.split('\n');
-  return [first, ...errors.sort()].join('\n');
-}
