@@ -20,6 +20,15 @@ export const customResourceDifferences: readonly KnownDifference[] = [
     ),
   },
   {
+    title: 'Warnings beside the refusal of a custom resource of a version that is not served',
+    reason: 'A real server knows no fields of such a version, and warns of each.',
+    reconcile: ({ real, embedded }, { path }) => ({
+      real: path.includes(GROUP) && isFailure(real, 400) ? { ...real, unknownFields: [] } : real,
+      embedded:
+        path.includes(GROUP) && isFailure(embedded, 400) ? { ...embedded, unknownFields: [] } : embedded,
+    }),
+  },
+  {
     title: 'The priority 1.0 or 1e2 of a custom resource',
     reason: 'It is a whole number to JSON, and to the embedded server; a real one refuses it by its rule.',
   },

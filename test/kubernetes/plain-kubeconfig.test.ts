@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Cluster, User } from '../../src/kubernetes/cluster-config.ts';
-import { loadKubeConfig, readPlainKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
+import { loadKubeConfig } from '../../src/kubernetes/kubeconfig.ts';
+import { readPlainKubeconfig } from '../../src/kubernetes/plain-kubeconfig.ts';
 import { StaticConfig } from '../../src/kubernetes/static-config.ts';
 
 let directory: string;
