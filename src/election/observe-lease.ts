@@ -36,6 +36,7 @@ import { type ElectionSettings, FENCE, type Instant, type Lease, type Now } from
 const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
 /** Limits the releases remembered of one Lease: a client may release it under thousands of names. */
 const MOST_WITHDRAWALS = 100;
+
 /**
  * Returns the memory after seeing `lease` at `now`; undefined when the Lease was seen to be gone. `coordinatingSince` is set when a
  * list has shown the Lease: changes since the last sight are unknown then. It is since when this process coordinates; Infinity

@@ -27,7 +27,6 @@ const planServer =
     forMs: chance.between(1000, longestMs),
   });
 
-/** What may go wrong with the API servers and their storage. */
 /**
  * A coordinator that starts, and finds a Lease missing that was deleted a moment ago, knows of its leader by its candidates: while these
  * are out of sight, coordinators have to remember.
@@ -36,6 +35,7 @@ function mayHideCandidates(world: SimWorld): boolean {
   return !world.coordinators.areCandidatesHidden && world.memory.rob(world.leaseKeys);
 }
 
+/** What may go wrong with the API servers and their storage. */
 export const serverFaults = {
   /** Its watches show nothing new: the two servers are not at the same point any more. */
   serverStale: fault<ServerArgs>({
