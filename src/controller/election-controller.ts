@@ -256,7 +256,7 @@ export class ElectionController {
     for (const namespace of this.#leases.namespaces) {
       if (this.#known.has(namespace) || !this.knows(namespace)) continue;
       this.#known.add(namespace);
-      this.#records.seeBeginning('firstList', namespace, this.#now());
+      this.#records.seeBeginning(this.#records.hasLock() ? 'firstList' : 'firstEver', namespace, this.#now());
     }
     // Whoever may not write yet looks at all Leases once he may.
     if (this.#parts.mayWrite()) this.#reconsiderAll();

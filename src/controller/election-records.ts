@@ -16,6 +16,7 @@ import { versionOf } from '../election/strategies.ts';
 import { type ElectionInput, type ObservedCandidate, showsElection } from '../election/view.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
 import { MISSED_FOR_MS } from './candidate-sources-watch.ts';
+import { isLock } from './held-locks.ts';
 
 /**
  * Everything known about Leases and their candidates: what the caches say, and what this process has seen of it and when.
@@ -154,6 +155,11 @@ export class ElectionRecords {
   observed(key: LeaseKey, name: string, uid?: string): ObservedCandidate | undefined {
     if (uid === undefined) return this.#candidates.get(key)?.get(name);
     return this.#entriesOf(key, name).find(({ candidate }) => candidate.uid === uid);
+  }
+
+  /** Whether there is a lock, held or not: a coordinator has been here. */
+  hasLock(): boolean {
+    return this.#leases.keys().some(isLock);
   }
 
   hasCandidates(key: LeaseKey): boolean {

@@ -4,6 +4,12 @@ import type { Instant } from '../support/clock.ts';
 import { isForeign } from './lock/lock-record.ts';
 
 const LOCK_SUFFIX = `/${coordinatorLease.name}`;
+
+/** Whether a Lease is called as the lock of a coordinator is. */
+export function isLock(key: LeaseKey): boolean {
+  return key.endsWith(LOCK_SUFFIX);
+}
+
 /** Of a lock that names no duration, in milliseconds. */
 const DEFAULT_DURATION_MS = 15_000;
 
@@ -18,13 +24,13 @@ export class HeldLocks {
   /** A Lease is now as `read` says; undefined: it is gone. */
   see(key: LeaseKey, read: (key: LeaseKey) => Lease | undefined, now: Instant): void {
     // Told of every change of every Lease and candidate.
-    if (!key.endsWith(LOCK_SUFFIX)) return;
+    if (!isLock(key)) return;
     const { namespace } = splitLeaseKey(key);
     const lease = read(key);
     const holder = lease?.holderIdentity ?? '';
     // By our prefix, or as the built-in's: anybody else may call a Lease of their own so.
-    const isLock = holder !== '' && (!isForeign(holder) || namespace === coordinatorLease.namespace);
-    if (lease === undefined || !isLock) this.#seen.delete(namespace);
+    const isHeld = holder !== '' && (!isForeign(holder) || namespace === coordinatorLease.namespace);
+    if (lease === undefined || !isHeld) this.#seen.delete(namespace);
     else if (this.#isNews(lease)) this.#seen.set(namespace, { lease, since: now });
   }
 

@@ -191,13 +191,16 @@ export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds'
 
 /** After a holder has renewed for this long, no former holder can still believe in the Lease, in milliseconds. */
 const LONG_HELD_MS = 5 * 60_000;
-/** Candidates younger than this at the first list may not have had an election yet, in milliseconds. */
+/** Candidates younger than this may not have had an election yet where no coordinator has been before, in milliseconds. */
 const JUST_CREATED_MS = 1000;
 /** creationTimestamp has whole seconds. */
 const CREATION_PRECISION_MS = 1000;
 
-/** The moment from which this process sees every change: its first list, or when it became the coordinator. */
-export type Beginning = 'firstList' | 'takeOver';
+/**
+ * The moment from which this process sees every change: its first list, which shows a coordinator's lock or, `firstEver`, none; or
+ * when it became the coordinator.
+ */
+export type Beginning = 'firstList' | 'firstEver' | 'takeOver';
 
 /**
  * Returns the memory at such a beginning, when earlier changes are unknown (rule 8). A Lease without a holder may have had a holder
@@ -205,17 +208,13 @@ export type Beginning = 'firstList' | 'takeOver';
  * watched, but its watch may lag behind the coordinator before it: a Lease that it would create may have existed until now.
  */
 export function observeBeginning(
-  { lease, memory, candidates, settings }: ElectionInput,
+  input: ElectionInput,
   { monotonic: at }: Now,
   beginning: Beginning,
 ): LeaseMemory {
-  const oldestNewAt = at - Math.max(settings.settleMs ?? 0, JUST_CREATED_MS) - CREATION_PRECISION_MS;
-  // A coordinator that takes over does not know what its predecessor did for new candidates.
-  const hadCandidates =
-    beginning === 'takeOver'
-      ? candidates.length > 0
-      : candidates.some(({ observation }) => observation.appearedAt < oldestNewAt);
-  if (!hadCandidates || (lease && beginning === 'takeOver')) return memory;
+  const { lease, memory, candidates, settings } = input;
+  const hadElection = beginning === 'firstEver' ? hasOldCandidate(input, at) : candidates.length > 0;
+  if (!hadElection || (lease && beginning === 'takeOver')) return memory;
   const durationMs = settings.leaseDurationSeconds * 1000;
   if (lease?.holderIdentity) {
     if (isLongHeld(lease)) return memory;
@@ -235,4 +234,9 @@ export function observeBeginning(
 function isLongHeld({ acquireTime, renewTime, isAcquireTimeHolders }: Lease): boolean {
   if (!isAcquireTimeHolders || acquireTime === undefined || renewTime === undefined) return false;
   return Number(renewTime - acquireTime) / 1000 >= LONG_HELD_MS;
+}
+
+function hasOldCandidate({ candidates, settings }: ElectionInput, at: Instant): boolean {
+  const oldestNewAt = at - Math.max(settings.settleMs ?? 0, JUST_CREATED_MS) - CREATION_PRECISION_MS;
+  return candidates.some(({ observation }) => observation.appearedAt < oldestNewAt);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ElectionControllerParts } from '../../src/controller/controller-parts.ts';
 import type { OwnLock } from '../../src/controller/lock/lock-record.ts';
+import { defaultSettings } from '../support/election-builders.ts';
 import { ControllerWorld } from './make-controller.ts';
 import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
 
@@ -96,6 +97,28 @@ describe('a coordinator that takes over from another one (rule 8)', () => {
       await world.clock.advance(2999);
       expect(holderOf(world)).toBeUndefined();
       await world.clock.advance(1);
+      expect(holderOf(world)).toBe('a');
+    },
+  );
+
+  test.each<{ name: string; isThere: boolean; leadsAfterMs: number }>([
+    {
+      name: 'once one duration has passed where a coordinator has been before',
+      isThere: true,
+      leadsAfterMs: 15_000,
+    },
+    { name: 'at once where no coordinator has ever been', isThere: false, leadsAfterMs: 1000 },
+  ])(
+    'that has just started makes the Lease of a candidate that is as new $name',
+    async ({ isThere, leadsAfterMs }) => {
+      const world = new ControllerWorld({ settings: { ...defaultSettings, settleMs: 1000 } });
+      if (isThere) takeLock(world);
+      world.create('leasecandidates', makeCandidateObject('a', { renewedAt: world.clock.now() }));
+      await world.start();
+      await world.clock.advance(leadsAfterMs - 1000);
+      world.renew('default/a');
+      expect(holderOf(world)).toBeUndefined();
+      await world.clock.advance(1100);
       expect(holderOf(world)).toBe('a');
     },
   );

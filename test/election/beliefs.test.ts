@@ -515,14 +515,15 @@ describe('a process that begins to watch cannot know what was a moment before (r
     },
   );
 
-  test('a Lease whose candidates have come just now has had no holder', () => {
-    const input = makeInput().candidates(makeCandidate('a').createdAt(-1500).seenAt(0));
-    expect(observeBeginning(input.build(), makeNow(0), 'firstList').beliefs).toEqual([]);
+  test('a Lease whose candidates have come just now has had no holder where no coordinator has been before', () => {
+    const input = makeInput().candidates(makeCandidate('a').createdAt(-1500).seenAt(0)).build();
+    expect(observeBeginning(input, makeNow(0), 'firstEver').beliefs).toEqual([]);
+    expect(beliefOf(observeBeginning(input, makeNow(0), 'firstList').beliefs, UNKNOWN_HOLDER)).toBeDefined();
   });
 
   test('candidates of unknown age, by a clock that is ahead of ours, count as old', () => {
     const input = makeInput().candidates(makeCandidate('a').createdAt(60_000).seenAt(0));
-    const { beliefs } = observeBeginning(input.build(), makeNow(0), 'firstList');
+    const { beliefs } = observeBeginning(input.build(), makeNow(0), 'firstEver');
     expect(beliefOf(beliefs, UNKNOWN_HOLDER)).toBeDefined();
   });
 

@@ -85,7 +85,6 @@ export class SimWorld {
   readonly #programs: SimPrograms;
   readonly #givers = new Givers();
   /** By LeaseCandidate: among which a program has written it last. */
-  readonly #publishedAs = new Map<string, SimResource>();
   #isCalm = false;
   /** Ends what lasts. */
   readonly #ends = new Set<() => void>();
@@ -252,20 +251,25 @@ export class SimWorld {
   /** The LeaseCandidate of whoever is in a slot. */
   candidateOf(slotName: string): KubernetesObject | undefined {
     const { identity } = this.slot(slotName)?.candidate ?? {};
-    return identity && this.published(`${identity.namespace}/${identity.name}`);
+    return identity && this.published(keyOfIdentity(identity));
   }
 
-  /** The LeaseCandidate of that name; of two, the one that a program has written last: the other one it has left behind. */
+  /** The LeaseCandidate of that name; of two, the one in the group that the program of that name uses now. */
   published(key: string): KubernetesObject | undefined {
-    const resource = this.#publishedAs.get(key);
-    // A write to the one that it was before may be carried out late.
-    return (resource && this.store.get(resource, key)) ?? this.store.candidate(key);
+    const resource = this.#publishedIn(key);
+    return resource ? this.store.get(resource, key) : this.store.candidate(key);
   }
 
   /** Whether a program has left that LeaseCandidate behind in the group that it was a candidate of before. */
   isLeftBehind(key: string, uid: string | undefined): boolean {
-    const resource = this.#publishedAs.get(key);
+    const resource = this.#publishedIn(key);
     return resource !== undefined && this.store.get(resource, key)?.metadata.uid !== uid;
+  }
+
+  /** Where the program that runs under that name publishes itself. */
+  #publishedIn(key: string): SimResource | undefined {
+    const slot = this.slots.find(({ candidate }) => candidate && keyOfIdentity(candidate.identity) === key);
+    return slot && (slot.plan.source === 'custom' ? 'customcandidates' : 'leasecandidates');
   }
 
   /** Somebody without a process of its own changes an object. */
@@ -353,7 +357,6 @@ export class SimWorld {
       return;
     }
     if (resource === 'leases') this.memory.written(key, write.after, writer.name);
-    else if (writer.kind === 'candidate' && write.after) this.#publishedAs.set(key, resource);
     if (writer.kind !== 'candidate') {
       this.note(() => `  ${writer.name} ${method} ${key} ${status} ${JSON.stringify(write.body['spec'])}`);
     }
@@ -409,4 +412,8 @@ function makeCluster({ seed, requestsPerSecond }: SimPlan): SimCluster {
   const clock = new VirtualClock({ seed });
   const capacity = requestsPerSecond === undefined ? undefined : new SimCapacity(clock, requestsPerSecond);
   return { clock, store: new SimStore(clock), capacity };
+}
+
+function keyOfIdentity({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return `${namespace}/${name}`;
 }

@@ -147,8 +147,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'takes a Lease that is missing when it begins to watch for one that never was',
     [
       'election/former-holders.ts',
-      "if (!hadCandidates || (lease && beginning === 'takeOver')) return memory;",
-      "if (!hadCandidates || !lease || beginning === 'takeOver') return memory;",
+      "if (!hadElection || (lease && beginning === 'takeOver')) return memory;",
+      "if (!hadElection || !lease || beginning === 'takeOver') return memory;",
     ],
   ),
   mutant(
