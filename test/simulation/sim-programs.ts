@@ -59,7 +59,7 @@ export class SimPrograms {
         onExit: () => slot.ended(actor),
         onBelief: believes,
         onTerm: (term: Term) => this.#termBegun(slot.key, term),
-        onEnded: () => this.#assertReleased(slot, name, link),
+        onEnded: () => this.#assertReleased(slot, name, link, timing.renewDeadlineMs / 2),
         onViolation: (what: string) => this.#world.violated(what),
         isCalm: () => this.#world.isCalm,
         trace,
@@ -89,13 +89,13 @@ export class SimPrograms {
     for (const problem of this.#tokens.begun(uid, term)) this.#world.violated(problem);
   }
 
-  /** A participant that has ended has released what it held, unless it could not. */
-  #assertReleased({ key, isHanging }: SimSlot, name: string, link: SimLink): void {
+  /** A participant that has ended has released what it held, unless it could not: it waits for each answer until the deadline. */
+  #assertReleased({ key, isHanging }: SimSlot, name: string, link: SimLink, deadlineMs: number): void {
     const now = this.#world.clock.now();
     const isCutOff =
       isHanging ||
       link.isDisturbed ||
-      link.troubledUntil > now ||
+      link.troubledUntil > now - deadlineMs ||
       this.#world.servers.some(({ isDown }) => isDown);
     if (isCutOff || !this.#renewals.isHeld(key, name, now)) return;
     this.#world.violated(`${name} has ended, and has not released ${key}`);
