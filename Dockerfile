@@ -41,8 +41,9 @@ COPY --from=build /build/node_modules /app/node_modules
 COPY --from=build /build/dist /app/dist
 # The embedded API server reads it.
 COPY deploy/crd.yaml /app/deploy/crd.yaml
-# Left to itself, glibc has up to eight heaps for memory outside of V8's on each CPU, and each keeps what was freed in it.
-ENV NODE_ENV=production MALLOC_ARENA_MAX=2 PATH=/usr/local/bin:/usr/bin:/bin
+# By default, glibc has up to eight heaps for memory outside of V8's on each CPU, and each keeps what was freed in it; and V8's space for
+# new objects grows to 134 MB while thousands of objects are listed, and never shrinks.
+ENV NODE_ENV=production MALLOC_ARENA_MAX=2 NODE_OPTIONS=--max-semi-space-size=4 PATH=/usr/local/bin:/usr/bin:/bin
 # By number: Kubernetes cannot tell of a name that it is not root.
 USER 65532:65532
 # Node is process 1 and gets the signals itself.

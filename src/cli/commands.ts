@@ -10,7 +10,7 @@ import { contradictionsWith, participateSettings } from '../settings/participate
 import { runSettings } from '../settings/run-settings.ts';
 import { serveSettings } from '../settings/serve-settings.ts';
 import type { SettingsTable } from '../settings/settings-table.ts';
-import { boundYoungGeneration, type Host } from '../support/host.ts';
+import type { Host } from '../support/host.ts';
 import { exitCode } from './exit-code.ts';
 
 /** The input of a command, read from the command line and the environment. */
@@ -55,7 +55,6 @@ A flag overrules its environment variable, and both overrule the default. Durati
     takes: 'nothing',
     settings: runSettings,
     async run({ settings }, host) {
-      boundYoungGeneration();
       const { loadCoordinator } = await import('../processes/load-coordinator.ts');
       const { runCoordinator } = await loadCoordinator(host.clock);
       await runCoordinator(settings, host);

@@ -309,7 +309,10 @@ export class ElectionController {
     }
     const key = leaseKey(object.namespace, object.leaseName);
     const change = candidateChange(previous, object);
-    const isRoutine = change === 'ping' || (change === 'renewal' && this.#isRoutine(key, object));
+    const isRoutine =
+      change === 'ping' ||
+      (change === 'renewal' && this.#isRoutine(key, object)) ||
+      (type === 'added' && this.#lastDecisions.isSettling(key));
     this.#records.seeCandidate(object, this.#now(), type === 'added' && !initial);
     const hasTwin = this.#records.hasTwin(key, object.name);
     if (hasTwin) this.#parts.observer.twinSeen(key, object.name);

@@ -44,6 +44,13 @@ export class LastDecisions {
     return this.#clock.now() < decision.nextAt;
   }
 
+  /** Whether a candidate that comes changes nothing yet: the first election of the Lease is decided later, with it (rule 6). */
+  isSettling(key: LeaseKey): boolean {
+    const decision = this.#decisions.get(key);
+    if (decision?.nextAt === undefined || decision.reason !== 'FirstElectionSettling') return false;
+    return this.#clock.now() < decision.nextAt;
+  }
+
   /**
    * Until when the look that is due at `at` can wait: it was to find out whether the holder is late, which has renewed since.
    * Undefined when it cannot.

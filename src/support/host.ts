@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { PerformanceObserver } from 'node:perf_hooks';
 import type { ReadStream, WriteStream } from 'node:tty';
-import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import type { Clock } from './clock.ts';
 
 /** The environment variables of a process. */
@@ -50,25 +48,6 @@ export function warnProcess(message: string): void {
 
 /** The version in package.json. */
 export const version: string = readVersion();
-
-/** Size of the young generation (both semi-spaces), in bytes, at which its growth is stopped. */
-const MAX_YOUNG_GENERATION_BYTES = 8 * 1024 * 1024;
-
-/**
- * Limits V8's young generation to 8 MiB, which costs no speed. Without a limit it grows to 134 MB while the coordinator
- * lists thousands of objects, and never shrinks. `--max-semi-space-size=4` has the same effect, but V8 reads it only at
- * startup. V8 reads the growth factor before each growth.
- */
-export function boundYoungGeneration(): void {
-  let isBound = false;
-  new PerformanceObserver(() => {
-    const space = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space');
-    const isLarge = (space?.space_size ?? 0) >= MAX_YOUNG_GENERATION_BYTES;
-    if (isLarge === isBound) return;
-    isBound = isLarge;
-    setFlagsFromString(`--semi-space-growth-factor=${isBound ? 1 : 2}`);
-  }).observe({ entryTypes: ['gc'] });
-}
 
 function readVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));

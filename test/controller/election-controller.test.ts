@@ -36,6 +36,19 @@ describe('an election', () => {
     });
   });
 
+  test('settles, without a decision for each candidate that comes meanwhile (rule 6)', async () => {
+    const world = await new ControllerWorld({ settings: { ...defaultSettings, settleMs: 1000 } }).start();
+    for (const [index, name] of ['a', 'b', 'c', 'd'].entries()) {
+      world.create('leasecandidates', makeCandidateObject(name, { renewedAt: index * 20 }));
+      await world.clock.advance(20);
+    }
+    expect(world.decisions).toEqual(['default/scheduler FirstElectionSettling']);
+    await world.clock.advance(79);
+    expect(world.ourWriteLines).toEqual([]);
+    await world.clock.advance(1);
+    expect(world.ourWriteLines).toEqual(['POST leases default/scheduler 201']);
+  });
+
   test('asks a candidate that is not fresh, and waits for its answer', async () => {
     const world = await new ControllerWorld().start();
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000 }));

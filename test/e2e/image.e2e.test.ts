@@ -41,7 +41,13 @@ describe('the image', () => {
       Entrypoint: ['/usr/local/bin/node', '/app/dist/main.js'],
       Cmd: undefined,
     });
-    expect(Env).toEqual(expect.arrayContaining(['NODE_ENV=production', 'MALLOC_ARENA_MAX=2']));
+    expect(Env).toEqual(
+      expect.arrayContaining([
+        'NODE_ENV=production',
+        'MALLOC_ARENA_MAX=2',
+        'NODE_OPTIONS=--max-semi-space-size=4',
+      ]),
+    );
   });
 
   test('says what it is', () => {
