@@ -8,7 +8,7 @@ import { objectFromProtobuf } from './protobuf.ts';
 
 /** How large the body of a request may be. YAML takes far longer to read than JSON. */
 export const MAX_BODY_BYTES = 32 * 1024;
-export const MAX_YAML_BYTES = 8 * 1024;
+export const MAX_YAML_BYTES = 4 * 1024;
 
 const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 const patchTypes: readonly string[] = [

@@ -216,13 +216,13 @@ describe('a body', () => {
     expect(front.handled).toEqual([]);
   });
 
-  test('of 8 KiB is taken in YAML, and of one byte more is not', async () => {
+  test('of 4 KiB is taken in YAML, and of one byte more is not', async () => {
     const front = await makeFront();
     const headers = { 'content-type': 'application/yaml' };
     const send = (bytes: number) => front.ask('POST', LEASES, { headers, body: Buffer.alloc(bytes, 'x') });
     expect((await send(MAX_YAML_BYTES)).code).toBe(200);
     const { code, text } = await send(MAX_YAML_BYTES + 1);
-    expect([code, JSON.parse(text).message]).toEqual([413, 'a body in YAML may have at most 8192 bytes']);
+    expect([code, JSON.parse(text).message]).toEqual([413, 'a body in YAML may have at most 4096 bytes']);
   });
 
   test.each([
