@@ -20,7 +20,6 @@ import { startExportedTraces } from '../telemetry/exported-traces.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { type HealthCheck, startHttpServer } from './http-server.ts';
-import { practise } from './practice/practise.ts';
 
 /** Events are written one at a time, on a connection of their own: they never delay elections or the lock. */
 const EVENT_CONNECTIONS = 1;
@@ -112,9 +111,6 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
     'Started',
   );
   coordinator.start();
-  practise(settings, { clock, version, signal: stop }).catch((error: unknown) =>
-    logger.warn({ err: error }, 'Practising elections failed: the first ones will take longer'),
-  );
 
   await untilAborted(stop);
   logger.info({ signal: stop.reason }, 'Stopping');
