@@ -285,6 +285,6 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   support: {
     does: 'has small things that know nothing of elections: clock, durations, JSON, files, addresses',
-    node: ['crypto', 'fs', 'net', 'path', 'perf_hooks', 'tty', 'v8'],
+    node: ['crypto', 'fs', 'net', 'path', 'tty'],
   },
 };
