@@ -10,7 +10,7 @@ const timeouts = {
   teardownTimeout: 60_000,
 };
 
-/** Need root, and packages of Debian's, which `.ci/install-packages` installs, or npm's: `npm run test:operations`. */
+/** Need root, and packages of Debian's, which `.ci/install-packages` installs, or npm's: `npm run test:e2e -- --project operations`. */
 const operations = [
   'alert-stories',
   'completion',

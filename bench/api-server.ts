@@ -1,6 +1,6 @@
 // The embedded API server beside a real kube-apiserver: writes and reads per second, and events per second to 100 watchers,
 // all in one run, round by round in turn, so that whatever else the machine does hits all of them.
-//   npm run bench:api-server [-- --rounds 3 --writes 2000]
+//   npm run bench -- api-server [--rounds 3 --writes 2000]
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { Agent as HttpsAgent, request } from 'node:https';

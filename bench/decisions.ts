@@ -4,7 +4,7 @@ import { decideElection } from '../src/election/decide.ts';
 import { crowds, makeCrowd } from '../test/support/crowds.ts';
 import { defaultSettings, makeCandidate, makeNow } from '../test/support/election-builders.ts';
 
-// What a decision takes, `npm run bench:decisions [-- PART_OF_A_NAME [SIZES]]`, for each crowd of test/support/crowds.ts; and
+// What a decision takes, `npm run bench -- decisions [PART_OF_A_NAME [SIZES]]`, for each crowd of test/support/crowds.ts; and
 // what gathering one takes, and the order in which Leases have their turn. Cells are nanoseconds of CPU time for each
 // candidate, or key. The last two columns are ratios of this run: what one of the largest size takes, as a multiple of one
 // among a hundred; and the exponent by which all of it grows with its size from there on: 1 is linear, 2 quadratic. A

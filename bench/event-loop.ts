@@ -1,5 +1,5 @@
 // For how long the largest requests hold the embedded API server, and how long a small one then waits:
-//   npm run bench:event-loop [-- --objects 100000 --only list --data-dir DIRECTORY]
+//   npm run bench -- event-loop [--objects 100000 --only list --data-dir DIRECTORY]
 import { once } from 'node:events';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';

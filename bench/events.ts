@@ -1,4 +1,4 @@
-// What an event costs that changes nothing, `npm run bench:events`: a coordinator's processor time for each renewal of a
+// What an event costs that changes nothing, `npm run bench -- events`: a coordinator's processor time for each renewal of a
 // Lease and of a candidate, from the socket to the records, beside the least that it takes to read and parse it. All that
 // the processes do counts, garbage collection included. Needs the /proc of Linux. `-- --profile DIRECTORY` writes a
 // profile of the coordinator, `-- --main FILE` measures another one than src/main.ts.

@@ -1,5 +1,5 @@
-// How soon a Lease, and the work that it guards, has its next one: `npm run bench:hand-overs -- any-cluster` on clusters
-// with and without the feature gate, in five minutes; `npm run bench:hand-overs -- participants` of programs of both kinds,
+// How soon a Lease, and the work that it guards, has its next one: `npm run bench -- hand-overs any-cluster` on clusters
+// with and without the feature gate, in five minutes; `npm run bench -- hand-overs participants` of programs of both kinds,
 // in ten. CLE_WRITE_FIGURES=1 has the table written into docs/figures.md.
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';

@@ -16,7 +16,7 @@ import { writeTable } from '../test/e2e/figures/written-figures.ts';
 import { defaultSettings } from '../test/support/election-builders.ts';
 import { startFilledPlane } from './filled-plane.ts';
 
-// What Leases and candidates cost in memory, `npm run bench:memory`, 10 minutes: first each of them by itself, when everything
+// What Leases and candidates cost in memory, `npm run bench -- memory`, 10 minutes: first each of them by itself, when everything
 // is listed and then changes twice, as over a watch; it fails when that is more than one may cost. Then the built program with
 // real API servers' Leases, 5 candidates for each: how soon it is ready, for how long that holds the event loop, and what memory
 // it has. `--objects 2000` leaves that out, and has so many Leases.

@@ -1,4 +1,4 @@
-// What a sidecar costs, beside a program with client-go's candidate and elector: `npm run bench:sidecar`. Both run as
+// What a sidecar costs, beside a program with client-go's candidate and elector: `npm run bench -- sidecar`. Both run as
 // they do in a pod, with a Lease of their own that they lead. Needs Linux, and root for a mount namespace.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

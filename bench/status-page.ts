@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { type Crowd, leaseName, startCrowd } from '../test/e2e/status-page/crowd.ts';
 
-// What the status page costs: `npm run bench:status-page`. The Leases are made up; the page, the stream and HTTP are real.
+// What the status page costs: `npm run bench -- status-page`. The Leases are made up; the page, the stream and HTTP are real.
 
 const LEASES = 10_000;
 const CHANGES_PER_SECOND = 1000;

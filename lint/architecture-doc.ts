@@ -4,7 +4,7 @@ import { importMatrix, type Room } from './import-matrix.ts';
 import { repository } from './imports.ts';
 
 const PAGE = join(repository, 'docs/architecture.md');
-const BEGIN = '<!-- Made from lint/import-matrix.ts, by `npm run docs:architecture`. -->\n';
+const BEGIN = '<!-- Made from lint/import-matrix.ts, by `npm run docs`. -->\n';
 const END = '<!-- End of what is made. -->\n';
 
 type Matrix = Readonly<Record<string, Room>>;

@@ -1,4 +1,4 @@
-// Writes the known differences into docs/embedded-server.md: `npm run docs:differences`.
+// Writes the known differences into docs/embedded-server.md: `npm run docs`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { knownDifferences } from './known-differences.ts';
 

@@ -5,7 +5,7 @@ import { reliabilityPage } from '../simulation/reliability-doc.ts';
 describe('docs/reliability.md', () => {
   test('has the bounds of the faults as the simulation has them', async () => {
     const { written, wanted } = await reliabilityPage();
-    expect(written, 'run `npm run docs:reliability`').toBe(wanted);
+    expect(written, 'run `npm run docs`').toBe(wanted);
   });
 
   test('has each mutant of the simulation', async () => {

@@ -21,7 +21,7 @@ async function main(options: readonly string[]): Promise<number> {
   for (const mistake of mistakes) process.stdout.write(`${mistake}\n`);
   if (mistakes.length === 0) return exitCode ?? 1;
   process.stdout.write(
-    'Put docs/mutation-survivors.md right: `npm run docs:mutation`, then a reason for each `?`.\n',
+    'Put docs/mutation-survivors.md right: `npm run docs -- mutation`, then a reason for each `?`.\n',
   );
   return 1;
 }

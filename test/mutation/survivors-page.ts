@@ -15,7 +15,7 @@ export interface FileResult {
   readonly survivors: readonly Survivor[];
 }
 
-export const MARK = '<!-- From here on `npm run docs:mutation` writes all but the reasons. -->\n';
+export const MARK = '<!-- From here on `npm run docs -- mutation` writes all but the reasons. -->\n';
 const UNJUDGED = '?';
 const LONGEST_CODE = 100;
 const HEAD = '| code | mutant | kind of change | why |\n|---|---|---|---|\n';

@@ -1,0 +1,21 @@
+// All benches by name: `npm run bench -- NAME [options]`. Without a name, or with options alone, it is the bench of coordinators.
+import { type NamedProgram, runNamed } from '../test/support/named-programs.ts';
+
+const benchIn = (name: string): NamedProgram => ({ file: new URL(`./${name}.ts`, import.meta.url) });
+
+runNamed(
+  {
+    coordinators: { ...benchIn('coordinators'), needsBuild: true },
+    'api-server': benchIn('api-server'),
+    decisions: benchIn('decisions'),
+    'event-loop': benchIn('event-loop'),
+    events: benchIn('events'),
+    figures: benchIn('figures'),
+    'hand-overs': benchIn('hand-overs'),
+    memory: { ...benchIn('memory'), needsBuild: true, nodeArgs: ['--expose-gc'] },
+    scale: benchIn('scale'),
+    sidecar: { ...benchIn('sidecar'), needsBuild: true },
+    'status-page': benchIn('status-page'),
+  },
+  ['coordinators'],
+);

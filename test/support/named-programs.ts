@@ -1,0 +1,41 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** A program of this repository that an npm script starts by its name. */
+export interface NamedProgram {
+  readonly file: URL;
+  /** It measures or uses dist/. */
+  readonly needsBuild?: boolean;
+  /** Options of Node. */
+  readonly nodeArgs?: readonly string[];
+}
+
+/**
+ * Runs the program that the first argument names with the remaining arguments, or those of `standard`, one after the other, with
+ * all arguments. Ends this process with the first exit code that is not 0.
+ */
+export function runNamed<N extends string>(
+  programs: Readonly<Record<N, NamedProgram>>,
+  standard: readonly NoInfer<N>[],
+): void {
+  const [first = '', ...rest] = process.argv.slice(2);
+  const isNamed = (text: string): text is N => Object.hasOwn(programs, text);
+  if (first !== '' && !first.startsWith('-') && !isNamed(first)) {
+    process.stderr.write(`"${first}" is none of ${Object.keys(programs).join(', ')}\n`);
+    process.exitCode = 2;
+    return;
+  }
+  const names = isNamed(first) ? [first] : standard;
+  const args = isNamed(first) ? rest : process.argv.slice(2);
+  for (const name of names) {
+    const { file, needsBuild = false, nodeArgs = [] } = programs[name];
+    if (needsBuild && !succeeds('npm', ['run', 'build'])) return;
+    if (!succeeds(process.execPath, [...nodeArgs, fileURLToPath(file), ...args])) return;
+  }
+}
+
+function succeeds(command: string, args: readonly string[]): boolean {
+  const { status } = spawnSync(command, args, { stdio: 'inherit' });
+  process.exitCode = status ?? 1;
+  return status === 0;
+}
