@@ -2,7 +2,12 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   // The examples import the package by its name, as its users do.
-  resolve: { alias: { 'coordinated-leader-election': `${import.meta.dirname}/src/index.ts` } },
+  resolve: {
+    alias: {
+      'coordinated-leader-election/election': `${import.meta.dirname}/src/election-library.ts`,
+      'coordinated-leader-election': `${import.meta.dirname}/src/index.ts`,
+    },
+  },
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['**/*.e2e.test.ts'],

@@ -2,7 +2,12 @@ import { defineConfig } from 'vitest/config';
 
 /** The tests of the rules, as `npm run mutation` runs them: one worker that loads them once and keeps them. */
 export default defineConfig({
-  resolve: { alias: { 'coordinated-leader-election': `${import.meta.dirname}/src/index.ts` } },
+  resolve: {
+    alias: {
+      'coordinated-leader-election/election': `${import.meta.dirname}/src/election-library.ts`,
+      'coordinated-leader-election': `${import.meta.dirname}/src/index.ts`,
+    },
+  },
   test: {
     include: [
       'test/election/**/*.test.ts',

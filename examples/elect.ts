@@ -20,7 +20,7 @@ import {
   recordDecision,
   recordSending,
   recordSuccess,
-} from 'coordinated-leader-election';
+} from 'coordinated-leader-election/election';
 
 /** An object of the API, as a server would send it. */
 interface Stored extends RawObject {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import * as library from '../src/index.ts';
+import * as library from '../src/election-library.ts';
 
 const page = join(import.meta.dirname, '../docs/library.md');
 const example = join(import.meta.dirname, '../examples/elect.ts');
@@ -24,7 +24,7 @@ function withBlock(text: string, marker: string, language: string, block: string
   return `${before}<!-- ${marker} -->\n\n\`\`\`${language}\n${block}\`\`\`\n${after}`;
 }
 
-test('docs/library.md shows the example as it is, and what it writes (npm test -- test/index.test.ts -u)', async () => {
+test('docs/library.md shows the example as it is, and what it writes (npm test -- test/election-library.test.ts -u)', async () => {
   const written = await readFile(page, 'utf8');
   const withExample = withBlock(written, 'examples/elect.ts', 'ts', await readFile(example, 'utf8'));
   const output = await outputOfExample();
@@ -43,5 +43,5 @@ test('docs/library.md says what each function and constant of the library is for
 test('the example uses the library alone', async () => {
   const source = await readFile(example, 'utf8');
   const imported = [...source.matchAll(/from '([^']+)'/g)].map(([, name]) => name);
-  expect(imported).toEqual(['coordinated-leader-election']);
+  expect(imported).toEqual(['coordinated-leader-election/election']);
 });
